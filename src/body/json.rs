@@ -1,0 +1,310 @@
+//! JSON (RFC 8259) flattened to names and values, without building a tree.
+
+use super::BodyError;
+
+/// Limits of one document.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub depth: usize,
+}
+
+/// Calls with the path and the text of every scalar and of every empty container.
+///
+/// Paths are `json.member.0`: members by name, elements by index. A `.` in a member's name is
+/// written `\.`, so that two paths never collide. Strings are unescaped; numbers and words are as
+/// written.
+///
+/// # Errors
+/// Where the text is not JSON, goes on after its end, or nests deeper than the limit.
+pub fn read(input: &[u8], limits: Limits, value: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), BodyError> {
+    let mut reader = Reader {
+        input,
+        at: 0,
+        path: b"json".to_vec(),
+        text: Vec::new(),
+        depth_left: limits.depth,
+        limits,
+        value,
+    };
+    reader.skip_space();
+    reader.value()?;
+    reader.skip_space();
+    if reader.at < input.len() { Err(BodyError::Malformed("text follows the JSON value")) } else { Ok(()) }
+}
+
+struct Reader<'a> {
+    input: &'a [u8],
+    at: usize,
+    path: Vec<u8>,
+    text: Vec<u8>,
+    depth_left: usize,
+    limits: Limits,
+    value: &'a mut dyn FnMut(&[u8], &[u8]),
+}
+
+type Read = Result<(), BodyError>;
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.input.get(self.at).copied()
+    }
+
+    fn skip_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn value(&mut self) -> Read {
+        match self.peek() {
+            Some(b'{') => self.nested(Self::object),
+            Some(b'[') => self.nested(Self::array),
+            Some(b'"') => {
+                self.string()?;
+                (self.value)(&self.path, &self.text);
+                Ok(())
+            }
+            Some(_) => self.word(),
+            None => Err(BodyError::Malformed("the JSON ends where a value should be")),
+        }
+    }
+
+    fn nested(&mut self, read: fn(&mut Self) -> Read) -> Read {
+        let Some(left) = self.depth_left.checked_sub(1) else {
+            return Err(BodyError::TooMany { what: "levels of JSON", limit: self.limits.depth });
+        };
+        self.depth_left = left;
+        self.at += 1;
+        self.skip_space();
+        read(self)?;
+        self.depth_left += 1;
+        Ok(())
+    }
+
+    fn object(&mut self) -> Read {
+        if self.take(b'}') {
+            (self.value)(&self.path, b"");
+            return Ok(());
+        }
+        let outer = self.path.len();
+        loop {
+            if self.peek() != Some(b'"') {
+                return Err(BodyError::Malformed("a JSON member has no name in quotes"));
+            }
+            self.string()?;
+            self.path.push(b'.');
+            for &byte in &self.text {
+                if matches!(byte, b'.' | b'\\') {
+                    self.path.push(b'\\');
+                }
+                self.path.push(byte);
+            }
+            self.skip_space();
+            if !self.take(b':') {
+                return Err(BodyError::Malformed("a JSON member has no `:` after its name"));
+            }
+            self.skip_space();
+            self.value()?;
+            self.path.truncate(outer);
+            match self.separator(b'}') {
+                Some(true) => return Ok(()),
+                Some(false) => {}
+                None => return Err(BodyError::Malformed("a JSON object is neither continued nor closed")),
+            }
+        }
+    }
+
+    fn array(&mut self) -> Read {
+        if self.take(b']') {
+            (self.value)(&self.path, b"");
+            return Ok(());
+        }
+        let outer = self.path.len();
+        for index in 0usize.. {
+            self.path.push(b'.');
+            self.path.extend_from_slice(index.to_string().as_bytes());
+            self.value()?;
+            self.path.truncate(outer);
+            match self.separator(b']') {
+                Some(true) => return Ok(()),
+                Some(false) => {}
+                None => break,
+            }
+        }
+        Err(BodyError::Malformed("a JSON array is neither continued nor closed"))
+    }
+
+    /// After a value: whether the container closes, or goes on; `None` where it does neither.
+    fn separator(&mut self, close: u8) -> Option<bool> {
+        self.skip_space();
+        if self.take(close) {
+            return Some(true);
+        }
+        let goes_on = self.take(b',');
+        self.skip_space();
+        goes_on.then_some(false)
+    }
+
+    /// A number, `true`, `false` or `null`, checked to be one.
+    fn word(&mut self) -> Read {
+        let start = self.at;
+        while self
+            .peek()
+            .is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
+        {
+            self.at += 1;
+        }
+        let word = self.input.get(start..self.at).unwrap_or(&[]);
+        if !(matches!(word, b"true" | b"false" | b"null") || is_number(word)) {
+            return Err(BodyError::Malformed("expected a JSON value"));
+        }
+        (self.value)(&self.path, word);
+        Ok(())
+    }
+
+    /// A string into `text`, unescaped.
+    fn string(&mut self) -> Read {
+        self.at += 1;
+        self.text.clear();
+        loop {
+            let rest = self.input.get(self.at..).unwrap_or(&[]);
+            let Some(plain) = memchr::memchr2(b'"', b'\\', rest) else {
+                return Err(BodyError::Malformed("a JSON string is not closed"));
+            };
+            let run = rest.get(..plain).unwrap_or(&[]);
+            if run.iter().any(|byte| *byte < 0x20) {
+                return Err(BodyError::Malformed("a JSON string has a control character"));
+            }
+            self.text.extend_from_slice(run);
+            self.at += plain + 1;
+            if rest.get(plain) == Some(&b'"') {
+                return Ok(());
+            }
+            self.escape()?;
+        }
+    }
+
+    fn escape(&mut self) -> Read {
+        let letter = self.peek();
+        self.at += 1;
+        let byte = match letter {
+            Some(byte @ (b'"' | b'\\' | b'/')) => byte,
+            Some(b'b') => 8,
+            Some(b'f') => 12,
+            Some(b'n') => b'\n',
+            Some(b'r') => b'\r',
+            Some(b't') => b'\t',
+            Some(b'u') => return self.unicode(),
+            _ => return Err(BodyError::Malformed("a JSON string has an unknown escape")),
+        };
+        self.text.push(byte);
+        Ok(())
+    }
+
+    /// After `\u`: one UTF-16 unit, or a pair of surrogates.
+    fn unicode(&mut self) -> Read {
+        let unit = self.hex4().ok_or(BodyError::Malformed("a JSON `\\u` escape is cut off"))?;
+        let pair = (0xd800..0xdc00).contains(&unit) && self.input.get(self.at..self.at + 2) == Some(b"\\u");
+        let code = if pair {
+            let before = self.at;
+            self.at += 2;
+            match self.hex4() {
+                Some(low @ 0xdc00..0xe000) => 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00),
+                _ => {
+                    self.at = before;
+                    unit
+                }
+            }
+        } else {
+            unit
+        };
+        // A lone surrogate is no character; what applications make of it differs, so it is kept visible.
+        let character = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+        self.text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        Ok(())
+    }
+
+    fn hex4(&mut self) -> Option<u32> {
+        let digits = self.input.get(self.at..self.at + 4)?;
+        let value = digits.iter().try_fold(0, |n, byte| Some(n << 4 | char::from(*byte).to_digit(16)?))?;
+        self.at += 4;
+        Some(value)
+    }
+}
+
+/// RFC 8259 section 6.
+fn is_number(word: &[u8]) -> bool {
+    let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let unsigned = word.strip_prefix(b"-").unwrap_or(word);
+    let integer = digits(unsigned);
+    if integer == 0 || (integer > 1 && unsigned.first() == Some(&b'0')) {
+        return false;
+    }
+    let mut rest = unsigned.get(integer..).unwrap_or(&[]);
+    if let Some(fraction) = rest.strip_prefix(b".") {
+        let count = digits(fraction);
+        if count == 0 {
+            return false;
+        }
+        rest = fraction.get(count..).unwrap_or(&[]);
+    }
+    if let [b'e' | b'E', exponent @ ..] = rest {
+        let exponent =
+            exponent.strip_prefix(b"+").or_else(|| exponent.strip_prefix(b"-")).unwrap_or(exponent);
+        return !exponent.is_empty() && digits(exponent) == exponent.len();
+    }
+    rest.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flat(text: &str) -> Result<String, BodyError> {
+        let mut out = String::new();
+        read(text.as_bytes(), Limits { depth: 4 }, &mut |path, value| {
+            out.push_str(&format!("{}={};", String::from_utf8_lossy(path), String::from_utf8_lossy(value)));
+        })?;
+        Ok(out)
+    }
+
+    #[test]
+    fn flattens_without_collisions() {
+        let text = r#" {"a":[1,{"b":"x\u0027\/"},[]],"a.b":true,"":null,"e":"\ud83d\ude00"} "#;
+        assert_eq!(
+            flat(text).unwrap(),
+            r"json.a.0=1;json.a.1.b=x'/;json.a.2=;json.a\.b=true;json.=null;json.e=😀;"
+        );
+        assert_eq!(flat("\"x\"").unwrap(), "json=x;");
+        assert_eq!(flat("-1.5e+3").unwrap(), "json=-1.5e+3;");
+    }
+
+    #[test]
+    fn refuses_what_is_not_json_or_too_deep() {
+        for text in [
+            "",
+            "{",
+            "[1",
+            "[1,]",
+            "{\"a\"}",
+            "{\"a\":1,}",
+            "01",
+            "1.",
+            "tru",
+            "\"\n\"",
+            "\"\\x\"",
+            "1 2",
+            "\"\\u12\"",
+            "[[[[[1]]]]]",
+        ] {
+            assert!(flat(text).is_err(), "{text:?} must be refused");
+        }
+        assert_eq!(flat("[[[[[1]]]]]"), Err(BodyError::TooMany { what: "levels of JSON", limit: 4 }));
+    }
+}

@@ -1,0 +1,57 @@
+//! Bounded readers of bodies: bytes in, names and values out.
+//!
+//! Readers are pure and never allocate more than their input. What they cannot read is a
+//! [`BodyError`], never silence: a body that is not what it says it is must not pass unseen.
+
+pub mod decompress;
+pub mod json;
+pub mod multipart;
+pub mod urlencoded;
+
+use std::fmt;
+
+/// Why a body could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyError {
+    Malformed(&'static str),
+    /// More than the limit of this many.
+    TooMany {
+        what: &'static str,
+        limit: usize,
+    },
+}
+
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(reason) => f.write_str(reason),
+            Self::TooMany { what, limit } => write!(f, "more than {limit} {what}"),
+        }
+    }
+}
+
+/// The media type of a `Content-Type` value: before the first `;` or `,`, trimmed.
+pub fn media_type(content_type: &[u8]) -> &[u8] {
+    let end = content_type.iter().position(|byte| matches!(byte, b';' | b',')).unwrap_or(content_type.len());
+    content_type.get(..end).unwrap_or(content_type).trim_ascii()
+}
+
+/// Whether a media type is JSON: `application/json`, `text/json` or any `+json` (RFC 6839).
+pub fn is_json(media_type: &[u8]) -> bool {
+    let suffix = media_type.get(media_type.len().saturating_sub(5)..).unwrap_or(&[]);
+    media_type.eq_ignore_ascii_case(b"application/json")
+        || media_type.eq_ignore_ascii_case(b"text/json")
+        || suffix.eq_ignore_ascii_case(b"+json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn media_types_lose_their_parameters() {
+        assert_eq!(media_type(b" Application/JSON ;charset=x"), b"Application/JSON");
+        assert!(is_json(b"application/vnd.api+JSON"));
+        assert!(!is_json(b"json"));
+    }
+}

@@ -1,0 +1,256 @@
+//! `multipart/form-data` (RFC 7578 over RFC 2046).
+//!
+//! Parsers differ in what they let pass, and attackers live in the difference. So this one is
+//! strict about framing and reports every bend it sees as [`Read::strict_error`].
+
+use super::BodyError;
+
+/// One part of a form. Slices of the body, so that places can be told.
+#[derive(Debug)]
+pub struct Part<'b> {
+    pub name: Vec<u8>,
+    /// Present where the part is a file, by `filename` or `filename*`.
+    pub file_name: Option<Vec<u8>>,
+    /// Header lines as sent, without line ends.
+    pub headers: Vec<&'b [u8]>,
+    pub content: &'b [u8],
+}
+
+/// How a body was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Read {
+    pub parts: usize,
+    /// The first rule the body bends without being unreadable.
+    pub strict_error: Option<&'static str>,
+}
+
+/// The boundary of a `Content-Type` value.
+///
+/// # Errors
+/// Where there is none, more than one, or it is longer than the 70 bytes of RFC 2046 section 5.1.1.
+pub fn boundary(content_type: &[u8]) -> Result<&[u8], BodyError> {
+    let mut found = None;
+    for parameter in content_type.split(|byte| matches!(byte, b';' | b',')).skip(1) {
+        let parameter = parameter.trim_ascii();
+        let Some((name, value)) = parameter.split_at_checked(8) else { continue };
+        if !name.eq_ignore_ascii_case(b"boundary") {
+            continue;
+        }
+        let Some(value) = value.trim_ascii_start().strip_prefix(b"=") else {
+            return Err(BodyError::Malformed("the multipart boundary has no `=`"));
+        };
+        if found.replace(unquote(value.trim_ascii())).is_some() {
+            return Err(BodyError::Malformed("there are two multipart boundaries"));
+        }
+    }
+    match found {
+        Some(boundary) if (1..=70).contains(&boundary.len()) => Ok(boundary),
+        Some(_) => Err(BodyError::Malformed("the multipart boundary is not 1 to 70 bytes long")),
+        None => Err(BodyError::Malformed("there is no multipart boundary")),
+    }
+}
+
+fn unquote(value: &[u8]) -> &[u8] {
+    value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).unwrap_or(value)
+}
+
+/// Calls with each part.
+///
+/// # Errors
+/// Where a boundary is missing, a part has no header end or no name, the end is cut off, or there
+/// are more parts than the limit.
+pub fn read<'b>(
+    body: &'b [u8],
+    boundary: &[u8],
+    max_parts: usize,
+    part: &mut dyn FnMut(Part<'b>),
+) -> Result<Read, BodyError> {
+    let delimiter = [b"--", boundary].concat();
+    let mut outcome = Read::default();
+    let bend = |reason: &'static str, outcome: &mut Read| {
+        outcome.strict_error.get_or_insert(reason);
+    };
+    let first = next_delimiter(body, &delimiter, 0)
+        .ok_or(BodyError::Malformed("the first multipart boundary is missing"))?;
+    if first > 0 {
+        bend("text precedes the first boundary", &mut outcome);
+    }
+    let mut at = first + delimiter.len();
+    loop {
+        let rest = body.get(at..).unwrap_or(&[]);
+        if let Some(epilogue) = rest.strip_prefix(b"--") {
+            if !epilogue.trim_ascii().is_empty() {
+                bend("text follows the last boundary", &mut outcome);
+            }
+            return Ok(outcome);
+        }
+        let line = match rest {
+            [b'\r', b'\n', ..] => 2,
+            [b'\n', ..] => {
+                bend("a line ends in LF alone", &mut outcome);
+                1
+            }
+            _ => return Err(BodyError::Malformed("a multipart boundary is followed by other text")),
+        };
+        if outcome.parts >= max_parts {
+            return Err(BodyError::TooMany { what: "multipart parts", limit: max_parts });
+        }
+        outcome.parts += 1;
+        let start = at + line;
+        let end = next_delimiter(body, &delimiter, start)
+            .ok_or(BodyError::Malformed("the last multipart boundary is missing"))?;
+        let before = body.get(start..end).unwrap_or(&[]);
+        let raw = before.strip_suffix(b"\r\n").or_else(|| before.strip_suffix(b"\n")).unwrap_or(before);
+        part(one(raw, |reason| bend(reason, &mut outcome))?);
+        at = end + delimiter.len();
+    }
+}
+
+/// Where the next boundary that begins a line stands.
+fn next_delimiter(body: &[u8], delimiter: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        let found = at + memchr::memmem::find(body.get(at..)?, delimiter)?;
+        if found == from || body.get(found - 1) == Some(&b'\n') {
+            return Some(found);
+        }
+        at = found + 1;
+    }
+}
+
+fn one<'b>(raw: &'b [u8], mut bend: impl FnMut(&'static str)) -> Result<Part<'b>, BodyError> {
+    let (mut name, mut file_name, mut headers) = (None, None, Vec::new());
+    let mut rest = raw;
+    loop {
+        let Some(end) = memchr::memchr(b'\n', rest) else {
+            return Err(BodyError::Malformed("the headers of a multipart part do not end"));
+        };
+        let line = rest.get(..end).unwrap_or(&[]);
+        rest = rest.get(end + 1..).unwrap_or(&[]);
+        let line = line.strip_suffix(b"\r").unwrap_or_else(|| {
+            bend("a line ends in LF alone");
+            line
+        });
+        if line.is_empty() {
+            break;
+        }
+        if line.first().is_some_and(|byte| matches!(byte, b' ' | b'\t')) {
+            bend("a part header is folded");
+        }
+        let Some(colon) = memchr::memchr(b':', line) else {
+            return Err(BodyError::Malformed("a multipart part header has no `:`"));
+        };
+        let (field, value) = line.split_at(colon);
+        if field.trim_ascii().eq_ignore_ascii_case(b"content-disposition") {
+            disposition(value.get(1..).unwrap_or(&[]), &mut name, &mut file_name, &mut bend);
+        }
+        headers.push(line);
+    }
+    let name = name.ok_or(BodyError::Malformed("a multipart part has no name"))?;
+    Ok(Part { name, file_name, headers, content: rest })
+}
+
+fn disposition(
+    value: &[u8],
+    name: &mut Option<Vec<u8>>,
+    file_name: &mut Option<Vec<u8>>,
+    bend: &mut impl FnMut(&'static str),
+) {
+    let mut rest = value;
+    while let Some(at) = memchr::memchr(b';', rest) {
+        rest = rest.get(at + 1..).unwrap_or(&[]).trim_ascii_start();
+        let Some(equals) = memchr::memchr2(b'=', b';', rest).filter(|at| rest.get(*at) == Some(&b'=')) else {
+            continue;
+        };
+        let key = rest.get(..equals).unwrap_or(&[]).trim_ascii().to_ascii_lowercase();
+        let (text, after) = parameter(rest.get(equals + 1..).unwrap_or(&[]).trim_ascii_start(), bend);
+        rest = after;
+        let slot = match key.as_slice() {
+            b"name" => &mut *name,
+            b"filename" | b"filename*" => &mut *file_name,
+            _ => continue,
+        };
+        if slot.replace(text).is_some() {
+            bend("a part is named twice");
+        }
+    }
+}
+
+/// A parameter's value and what follows it.
+fn parameter<'b>(text: &'b [u8], bend: &mut impl FnMut(&'static str)) -> (Vec<u8>, &'b [u8]) {
+    let Some(quoted) = text.strip_prefix(b"\"") else {
+        if text.first() == Some(&b'\'') {
+            bend("a parameter is in single quotes");
+        }
+        let end = memchr::memchr(b';', text).unwrap_or(text.len());
+        let (value, rest) = text.split_at(end);
+        return (value.trim_ascii().to_vec(), rest);
+    };
+    let mut value = Vec::new();
+    let mut bytes = quoted.iter().enumerate();
+    while let Some((at, &byte)) = bytes.next() {
+        match byte {
+            b'"' => return (value, quoted.get(at + 1..).unwrap_or(&[])),
+            b'\\' => value.extend(bytes.next().map(|(_, escaped)| *escaped)),
+            _ => value.push(byte),
+        }
+    }
+    bend("a quoted parameter is not closed");
+    (value, &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(body: &str) -> Result<(String, Read), BodyError> {
+        let mut out = String::new();
+        let read = read(body.as_bytes(), b"B", 3, &mut |part| {
+            let file =
+                part.file_name.map(|f| format!("@{}", String::from_utf8_lossy(&f))).unwrap_or_default();
+            out.push_str(&format!(
+                "{}{file}={};",
+                String::from_utf8_lossy(&part.name),
+                String::from_utf8_lossy(part.content)
+            ));
+        })?;
+        Ok((out, read))
+    }
+
+    #[test]
+    fn fields_and_files() {
+        let body = "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n2\r\n--B\r\nContent-Disposition: form-data; name=f; filename=\"x\\\"y.php\"\r\nContent-Type: text/plain\r\n\r\n--Bx\r\n--B--\r\n";
+        let (out, read) = parts(&body.replace("--Bx", " --Bx")).unwrap();
+        assert_eq!(out, "a=1\r\n2;f@x\"y.php= --Bx;");
+        assert_eq!(read, Read { parts: 2, strict_error: None });
+    }
+
+    #[test]
+    fn bends_are_told_and_breaks_refused() {
+        let lf = "--B\nContent-Disposition: form-data; name=\"a\"; name=\"b\"\n\n1\n--B--";
+        assert!(parts(lf).unwrap().1.strict_error.is_some());
+        let extended =
+            "--B\r\nContent-Disposition: form-data; name=\"a\"; filename*=UTF-8''x.php\r\n\r\n1\r\n--B--";
+        assert_eq!(parts(extended).unwrap().0, "a@UTF-8''x.php=1;");
+        for body in [
+            "",
+            "--B\r\n",
+            "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1",
+            "--Bx\r\n",
+            "--B\r\nX: y\r\n\r\n1\r\n--B--",
+        ] {
+            assert!(parts(body).is_err(), "{body:?} must be refused");
+        }
+        let many = "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n".repeat(4) + "--B--";
+        assert_eq!(parts(&many).unwrap_err(), BodyError::TooMany { what: "multipart parts", limit: 3 });
+    }
+
+    #[test]
+    fn boundaries_are_found_or_refused() {
+        assert_eq!(boundary(b"multipart/form-data; charset=x; Boundary=\"a b\""), Ok(&b"a b"[..]));
+        for value in ["multipart/form-data", "multipart/form-data; boundary=", "m/f; boundary=a; boundary=b"]
+        {
+            assert!(boundary(value.as_bytes()).is_err(), "{value}");
+        }
+    }
+}

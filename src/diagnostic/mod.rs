@@ -1,0 +1,194 @@
+//! One shape for every located mistake in an input: configuration, rules, resources.
+//!
+//! A stage returns its value together with all [`Diagnostics`] it found; the caller decides where
+//! they are shown ([`render`] for the terminal, the API's error list for clients). Nothing here
+//! prints.
+
+pub mod code;
+pub mod render;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use code::Code;
+
+/// A named text that mistakes can point into.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The path as the user gave it, or a word such as `<built-in>`.
+    pub name: String,
+    pub text: String,
+}
+
+impl Source {
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Self> {
+        Arc::new(Self { name: name.into(), text: text.into() })
+    }
+
+    /// Line and column of a byte offset, both from 1; columns count characters.
+    pub fn line_column(&self, offset: usize) -> (usize, usize) {
+        let before = self.text.get(..offset).unwrap_or(&self.text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+        (line, column)
+    }
+}
+
+/// A range of bytes in a [`Source`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub source: Arc<Source>,
+    pub span: Range<usize>,
+}
+
+impl Place {
+    pub fn new(source: &Arc<Source>, span: Range<usize>) -> Self {
+        Self { source: Arc::clone(source), span }
+    }
+
+    /// `file:line:column`, the form editors jump to.
+    pub fn label(&self) -> String {
+        let (line, column) = self.source.line_column(self.span.start);
+        format!("{}:{line}:{column}", self.source.name)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The input is used, but something in it does not do what it says.
+    Warning,
+    /// The input is refused.
+    Error,
+}
+
+/// One mistake: what, where, what was expected, what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    pub code: Code,
+    pub severity: Severity,
+    /// One lowercase sentence without a full stop; the user's own words in backticks.
+    pub message: String,
+    pub place: Option<Place>,
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    pub fn error(code: Code, message: impl Into<String>) -> Self {
+        Self { code, severity: Severity::Error, message: message.into(), place: None, help: None }
+    }
+
+    pub fn warning(code: Code, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, message) }
+    }
+
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.place = Some(place);
+        self
+    }
+
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// Everything found wrong with an input, in the order found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.0.push(diagnostic);
+    }
+
+    pub fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.0.iter()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn errors(&self) -> usize {
+        self.0.iter().filter(|d| d.severity == Severity::Error).count()
+    }
+
+    pub fn has_errors(&self) -> bool {
+        self.errors() > 0
+    }
+
+    /// `value` where nothing refuses the input, else everything found.
+    ///
+    /// # Errors
+    /// When at least one diagnostic is an error.
+    pub fn into_result<T>(self, value: T) -> Result<T, Self> {
+        if self.has_errors() { Err(self) } else { Ok(value) }
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self(vec![diagnostic])
+    }
+}
+
+impl std::fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&render::terminal(self))
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+/// The candidate a person most likely meant by `word`, if one is near enough.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|c| (edit_distance(&word.to_lowercase(), &c.to_lowercase()), c))
+        .filter(|(distance, c)| *distance <= (c.len() / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, c)| c)
+}
+
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        for (cell, cb) in row.iter_mut().skip(1).zip(&b) {
+            let substitute = diagonal + usize::from(ca != *cb);
+            diagonal = *cell;
+            left = substitute.min(left + 1).min(*cell + 1);
+            *cell = left;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn place_counts_lines_and_characters() {
+        let source = Source::new("a.toml", "é = 1\nbad = 2\n");
+        assert_eq!(Place::new(&source, 3..4).label(), "a.toml:1:3");
+        assert_eq!(Place::new(&source, 7..10).label(), "a.toml:2:1");
+    }
+
+    #[test]
+    fn nearest_offers_only_what_is_close() {
+        assert_eq!(nearest("orgins", ["origins", "name"]), Some("origins"));
+        assert_eq!(nearest("zzz", ["origins", "name"]), None);
+    }
+}

@@ -1,0 +1,251 @@
+//! The rules as data: every name resolved, every default applied, printable.
+
+use std::fmt;
+
+use super::macros::Macro;
+use super::{Phase, operators, transformations, variables};
+use crate::diagnostic::Place;
+
+/// All rules of a rule set, in order, with what its directives set.
+#[derive(Clone, Debug, Default)]
+pub struct RuleSetIr {
+    pub items: Vec<ItemIr>,
+    pub engine: EngineMode,
+    /// `SecComponentSignature` texts: the rule sets this one is made of.
+    pub components: Vec<String>,
+}
+
+impl RuleSetIr {
+    /// The rules that start a chain or stand alone.
+    pub fn roots(&self) -> impl Iterator<Item = &RuleIr> {
+        self.items.iter().filter_map(|item| match item {
+            ItemIr::Rule(rule) => Some(rule.as_ref()),
+            ItemIr::Marker(_) => None,
+        })
+    }
+}
+
+/// `SecRuleEngine`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineMode {
+    #[default]
+    On,
+    DetectionOnly,
+    Off,
+}
+
+#[derive(Clone, Debug)]
+pub enum ItemIr {
+    Rule(Box<RuleIr>),
+    Marker(String),
+}
+
+/// One rule, with the links of its chain.
+#[derive(Clone, Debug)]
+pub struct RuleIr {
+    /// 0 for a chain link.
+    pub id: u64,
+    pub phase: Phase,
+    /// Empty for `SecAction`, which matches without looking.
+    pub targets: Vec<TargetIr>,
+    pub operator: Option<OperatorIr>,
+    pub transformations: Vec<&'static transformations::Definition>,
+    pub actions: ActionsIr,
+    pub chain: Vec<RuleIr>,
+    pub place: Place,
+}
+
+/// One variable of a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetIr {
+    pub variable: &'static variables::Definition,
+    pub selector: Option<SelectorIr>,
+    /// `&`: the number of values instead of the values.
+    pub count: bool,
+    /// Values left out: `!NAME:selector`.
+    pub exclusions: Vec<SelectorIr>,
+}
+
+/// Which entries of a collection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SelectorIr {
+    /// Compared without case.
+    Name(String),
+    Pattern(String),
+}
+
+#[derive(Clone, Debug)]
+pub struct OperatorIr {
+    pub definition: &'static operators::Definition,
+    pub negated: bool,
+    pub argument: String,
+    pub place: Place,
+    /// The lines of the file that `@pmFromFile` and `@ipMatchFromFile` name.
+    pub lines: Vec<String>,
+}
+
+/// What a rule is called and does.
+#[derive(Clone, Debug, Default)]
+pub struct ActionsIr {
+    pub id: Option<u64>,
+    pub phase: Option<Phase>,
+    pub msg: Macro,
+    pub logdata: Macro,
+    pub tags: Vec<String>,
+    pub version: String,
+    pub revision: String,
+    /// Index in [`super::SEVERITIES`].
+    pub severity: Option<u8>,
+    pub disruptive: Option<Disruptive>,
+    pub status: Option<u16>,
+    pub log: Option<bool>,
+    pub audit_log: Option<bool>,
+    pub capture: bool,
+    pub multi_match: bool,
+    pub chain: bool,
+    pub skip_after: Option<String>,
+    /// `None` clears what was inherited: `t:none`.
+    pub transformations: Vec<Option<&'static transformations::Definition>>,
+    pub set_variables: Vec<SetVariableIr>,
+    pub controls: Vec<ControlIr>,
+}
+
+/// What happens to the request when a rule matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disruptive {
+    /// As `SecDefaultAction` of the phase says.
+    Block,
+    Deny,
+    Drop,
+    Pass,
+    /// Skips the rules that remain: of everything, of the phase, or of the request phases.
+    Allow(AllowScope),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllowScope {
+    Transaction,
+    Phase,
+    Request,
+}
+
+/// `setvar`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetVariableIr {
+    /// Name in `TX`, without the collection.
+    pub name: Macro,
+    pub change: Change,
+    pub value: Macro,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Set,
+    Add,
+    Subtract,
+    Unset,
+}
+
+/// `ctl`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ControlIr {
+    RuleEngine(EngineMode),
+    RemoveById {
+        first: u64,
+        last: u64,
+    },
+    RemoveByTag(String),
+    RemoveTargetById {
+        first: u64,
+        last: u64,
+        variable: &'static variables::Definition,
+        selector: Option<SelectorIr>,
+    },
+    BodyProcessor(String),
+}
+
+impl fmt::Display for RuleSetIr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "engine {:?}", self.engine)?;
+        for item in &self.items {
+            match item {
+                ItemIr::Marker(name) => writeln!(f, "marker {name}")?,
+                ItemIr::Rule(rule) => rule.write(f, 0)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RuleIr {
+    fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
+        let indent = "  ".repeat(depth);
+        if depth == 0 {
+            writeln!(f, "rule {} phase {}", self.id, self.phase.number())?;
+        } else {
+            writeln!(f, "{indent}and")?;
+        }
+        for target in &self.targets {
+            writeln!(f, "{indent}  on {target}")?;
+        }
+        if !self.transformations.is_empty() {
+            let names: Vec<_> = self.transformations.iter().map(|t| t.name).collect();
+            writeln!(
+                f,
+                "{indent}  as {}{}",
+                names.join(" "),
+                if self.actions.multi_match { ", each step" } else { "" }
+            )?;
+        }
+        if let Some(operator) = &self.operator {
+            let not = if operator.negated { "not " } else { "" };
+            writeln!(f, "{indent}  when {not}{} {:?}", operator.definition.name, operator.argument)?;
+        }
+        self.actions.write(f, &indent)?;
+        self.chain.iter().try_for_each(|link| link.write(f, depth + 1))
+    }
+}
+
+impl ActionsIr {
+    fn write(&self, f: &mut fmt::Formatter<'_>, indent: &str) -> fmt::Result {
+        if let Some(disruptive) = self.disruptive {
+            let status = self.status.map_or_else(String::new, |status| format!(" with {status}"));
+            writeln!(f, "{indent}  do {disruptive:?}{status}")?;
+        }
+        for set in &self.set_variables {
+            writeln!(f, "{indent}  {:?} tx.{} {}", set.change, set.name, set.value)?;
+        }
+        for control in &self.controls {
+            writeln!(f, "{indent}  ctl {control:?}")?;
+        }
+        if let Some(marker) = &self.skip_after {
+            writeln!(f, "{indent}  skip to {marker}")?;
+        }
+        if self.msg != Macro::default() {
+            writeln!(f, "{indent}  msg {}", self.msg)?;
+        }
+        if !self.tags.is_empty() {
+            writeln!(f, "{indent}  tags {}", self.tags.join(" "))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for TargetIr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.count { "&" } else { "" }, self.variable.name)?;
+        if let Some(selector) = &self.selector {
+            write!(f, ":{selector}")?;
+        }
+        self.exclusions.iter().try_for_each(|excluded| write!(f, " but {excluded}"))
+    }
+}
+
+impl fmt::Display for SelectorIr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Pattern(pattern) => write!(f, "/{pattern}/"),
+        }
+    }
+}

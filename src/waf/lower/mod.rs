@@ -1,0 +1,275 @@
+//! AST to IR: names, defaults, chains and ids resolved; every mistake collected.
+
+mod directive;
+mod rule;
+
+use std::collections::HashMap;
+
+use super::Phase;
+use super::ir::{ActionsIr, ItemIr, RuleIr, RuleSetIr, SelectorIr, TargetIr};
+use super::syntax::Loader;
+use super::syntax::ast::{ItemAst, SelectorAst, UpdateBy, VariableAst, Word};
+use super::{operators, transformations, variables};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, nearest};
+
+pub(in crate::waf) use directive::engine_mode;
+
+/// Lowers the items of a rule set.
+pub fn lower(items: Vec<ItemAst>, loader: &dyn Loader, diagnostics: &mut Diagnostics) -> RuleSetIr {
+    let mut lowering =
+        Lowering { loader, diagnostics, set: RuleSetIr::default(), defaults: HashMap::new(), open: None };
+    for item in items {
+        lowering.item(item);
+    }
+    lowering.close_chain();
+    lowering.check_ids();
+    lowering.check_markers();
+    lowering.set
+}
+
+struct Lowering<'a> {
+    loader: &'a dyn Loader,
+    diagnostics: &'a mut Diagnostics,
+    set: RuleSetIr,
+    defaults: HashMap<Phase, ActionsIr>,
+    /// The root of a chain whose last link asks for one more.
+    open: Option<Box<RuleIr>>,
+}
+
+impl Lowering<'_> {
+    fn item(&mut self, item: ItemAst) {
+        match item {
+            ItemAst::Rule { variables, operator, actions, place } => {
+                let targets = targets(&variables, self.diagnostics);
+                let operator = self.operator(operator);
+                self.rule(targets, operator, &actions, place);
+            }
+            ItemAst::Action { actions, place } => self.rule(Some(Vec::new()), Some(None), &actions, place),
+            ItemAst::DefaultAction { actions, place } => self.default_action(&actions, &place),
+            ItemAst::Marker { name } => {
+                self.close_chain();
+                self.set.items.push(ItemIr::Marker(name));
+            }
+            ItemAst::UpdateTarget { by, key, variables } => self.update_target(by, &key, &variables),
+            ItemAst::Directive { name, arguments } => self.directive(&name, &arguments),
+        }
+    }
+
+    fn error(&mut self, code: Code, place: Place, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::error(code, message).at(place));
+    }
+
+    fn close_chain(&mut self) {
+        if let Some(root) = self.open.take() {
+            let message = format!(
+                "the chain of rule {} ends with a link that asks for one more; remove its `chain` or add the next rule",
+                root.id
+            );
+            self.error(Code::SecLangBadChain, root.place, message);
+        }
+    }
+
+    fn roots_mut(&mut self) -> impl Iterator<Item = &mut RuleIr> {
+        self.set.items.iter_mut().filter_map(|item| match item {
+            ItemIr::Rule(rule) => Some(rule.as_mut()),
+            ItemIr::Marker(_) => None,
+        })
+    }
+
+    fn update_target(&mut self, by: UpdateBy, key: &Word, variables: &[VariableAst]) {
+        let Some(matches) = matcher(by, &key.text) else {
+            return self.error(
+                Code::SecLangBadArgument,
+                key.place(),
+                format!("expected rule ids such as `942100` or `942000-942999`, found `{}`", key.text),
+            );
+        };
+        let mut additions = Vec::new();
+        let mut exclusions = Vec::new();
+        for ast in variables {
+            match target(ast) {
+                Ok(target) if ast.exclude => exclusions.push(target),
+                Ok(target) => additions.push(target),
+                Err(diagnostic) => self.diagnostics.push(*diagnostic),
+            }
+        }
+        let mut changed = 0;
+        for root in self.roots_mut().filter(|rule| matches(rule)) {
+            changed += 1;
+            root.targets.extend(additions.iter().cloned());
+            exclude(&mut root.targets, &exclusions);
+            for link in &mut root.chain {
+                exclude(&mut link.targets, &exclusions);
+            }
+        }
+        if changed == 0 {
+            let message =
+                format!("`{}` names no rule that is loaded before this line, so nothing changes", key.text);
+            self.diagnostics.push(Diagnostic::warning(Code::SecLangBadArgument, message).at(key.place()));
+        }
+    }
+
+    fn remove_rules(&mut self, by: UpdateBy, key: &Word) {
+        let Some(matches) = matcher(by, &key.text) else {
+            return self.error(
+                Code::SecLangBadArgument,
+                key.place(),
+                format!("expected rule ids such as `942100` or `942000-942999`, found `{}`", key.text),
+            );
+        };
+        let before = self.set.items.len();
+        self.set.items.retain(|item| !matches!(item, ItemIr::Rule(rule) if matches(rule)));
+        if self.set.items.len() == before {
+            let message = format!(
+                "`{}` names no rule that is loaded before this line, so nothing is removed",
+                key.text
+            );
+            self.diagnostics.push(Diagnostic::warning(Code::SecLangBadArgument, message).at(key.place()));
+        }
+    }
+
+    fn check_ids(&mut self) {
+        let mut seen: HashMap<u64, Place> = HashMap::new();
+        let mut duplicates = Vec::new();
+        for rule in self.set.roots() {
+            if let Some(first) = seen.insert(rule.id, rule.place.clone()) {
+                duplicates.push((rule.id, rule.place.clone(), first));
+            }
+        }
+        for (id, place, first) in duplicates.into_iter().filter(|(id, ..)| *id != 0) {
+            self.error(
+                Code::SecLangDuplicateId,
+                place,
+                format!("the id {id} is already used at {}", first.label()),
+            );
+        }
+    }
+
+    fn check_markers(&mut self) {
+        let mut ahead: Vec<&str> = Vec::new();
+        let mut missing = Vec::new();
+        for item in self.set.items.iter().rev() {
+            match item {
+                ItemIr::Marker(name) => ahead.push(name),
+                ItemIr::Rule(rule) => {
+                    let wanted = rule.actions.skip_after.as_deref().filter(|name| !ahead.contains(name));
+                    missing.extend(wanted.map(|name| (rule.place.clone(), name.to_owned())));
+                }
+            }
+        }
+        for (place, name) in missing {
+            self.error(
+                Code::SecLangMissingMarker,
+                place,
+                format!("no `SecMarker {name}` follows this rule; add it after the rules to skip"),
+            );
+        }
+    }
+}
+
+/// Whether a root rule is meant by an id list, a tag or a message.
+fn matcher(by: UpdateBy, key: &str) -> Option<Box<dyn Fn(&RuleIr) -> bool + '_>> {
+    match by {
+        UpdateBy::Id => {
+            let ranges =
+                key.split([' ', ',']).filter(|k| !k.is_empty()).map(id_range).collect::<Option<Vec<_>>>()?;
+            Some(Box::new(move |rule| ranges.iter().any(|(first, last)| (*first..=*last).contains(&rule.id))))
+        }
+        UpdateBy::Tag => Some(Box::new(move |rule| rule.actions.tags.iter().any(|tag| tag == key))),
+        UpdateBy::Msg => Some(Box::new(move |rule| rule.actions.msg.to_string() == key)),
+    }
+}
+
+/// `942100` or `942000-942999`
+pub(in crate::waf) fn id_range(text: &str) -> Option<(u64, u64)> {
+    let text = text.trim().trim_matches('"');
+    match text.split_once('-') {
+        Some((first, last)) => Some((first.trim().parse().ok()?, last.trim().parse().ok()?)),
+        None => text.parse().ok().map(|id| (id, id)),
+    }
+}
+
+/// A rule's variables; `None` where one of them is unknown.
+fn targets(list: &[VariableAst], diagnostics: &mut Diagnostics) -> Option<Vec<TargetIr>> {
+    let (mut found, mut exclusions, mut sound) = (Vec::new(), Vec::new(), true);
+    for ast in list {
+        match target(ast) {
+            Ok(target) if ast.exclude => exclusions.push(target),
+            Ok(target) => found.push(target),
+            Err(diagnostic) => {
+                sound = false;
+                diagnostics.push(*diagnostic);
+            }
+        }
+    }
+    exclude(&mut found, &exclusions);
+    sound.then_some(found)
+}
+
+/// Takes `exclusions` out of the targets of the same variable.
+fn exclude(targets: &mut Vec<TargetIr>, exclusions: &[TargetIr]) {
+    for exclusion in exclusions {
+        match &exclusion.selector {
+            Some(selector) => targets
+                .iter_mut()
+                .filter(|t| t.variable == exclusion.variable)
+                .for_each(|t| t.exclusions.push(selector.clone())),
+            None => targets.retain(|t| t.variable != exclusion.variable),
+        }
+    }
+}
+
+fn target(ast: &VariableAst) -> Result<TargetIr, Box<Diagnostic>> {
+    let variable = variables::find(&ast.name).ok_or_else(|| {
+        unknown(
+            Code::SecLangUnknownVariable,
+            "variable",
+            &ast.name,
+            &ast.place,
+            variables::ALL.iter().map(|d| d.name),
+        )
+    })?;
+    let selector = ast.selector.as_ref().map(selector);
+    if let Some(SelectorIr::Pattern(pattern)) = &selector {
+        crate::pattern::Pattern::new(pattern).map_err(|reason| {
+            let message = format!("the selector `/{pattern}/` cannot be compiled: {reason}");
+            Box::new(Diagnostic::error(Code::SecLangBadPattern, message).at(ast.place.clone()))
+        })?;
+    }
+    Ok(TargetIr { variable, selector, count: ast.count, exclusions: Vec::new() })
+}
+
+fn selector(ast: &SelectorAst) -> SelectorIr {
+    match ast {
+        SelectorAst::Name(name) => SelectorIr::Name(name.to_ascii_lowercase()),
+        SelectorAst::Pattern(pattern) => SelectorIr::Pattern(pattern.clone()),
+    }
+}
+
+/// A name that is in none of the lists, with the nearest one that is.
+fn unknown<'a>(
+    code: Code,
+    kind: &str,
+    name: &str,
+    place: &Place,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Box<Diagnostic> {
+    let diagnostic = Diagnostic::error(code, format!("unknown {kind} `{name}`")).at(place.clone());
+    Box::new(match nearest(name, known) {
+        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+        None => diagnostic,
+    })
+}
+
+/// The transformation of a name.
+pub(in crate::waf) fn transformation(name: &str) -> Result<&'static transformations::Definition, String> {
+    transformations::find(name).ok_or_else(|| {
+        let near = nearest(name, transformations::ALL.iter().map(|d| d.name));
+        let hint = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        format!("unknown transformation `{name}`{hint}")
+    })
+}
+
+pub(super) fn operator_names() -> impl Iterator<Item = &'static str> {
+    operators::ALL.iter().map(|d| d.name)
+}

@@ -1,0 +1,211 @@
+//! One rule: actions applied over the phase's defaults, operator checked, chain joined.
+
+use super::{Lowering, operator_names, unknown};
+use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::waf::ir::{ActionsIr, ItemIr, OperatorIr, RuleIr, TargetIr};
+use crate::waf::matcher::TxNames;
+use crate::waf::syntax::ast::{ActionAst, OperatorAst};
+use crate::waf::{Phase, actions, operators, transformations};
+
+/// `SecRule` without `phase` runs here, as in other engines.
+const DEFAULT_PHASE: Phase = Phase::RequestBody;
+
+impl Lowering<'_> {
+    /// Adds a rule. `targets` or `operator` are `None` where they were refused: the rest is still
+    /// checked, so that all mistakes are reported at once.
+    pub(super) fn rule(
+        &mut self,
+        targets: Option<Vec<TargetIr>>,
+        operator: Option<Option<OperatorIr>>,
+        list: &[ActionAst],
+        place: Place,
+    ) {
+        let actions = self.actions(list);
+        let link = self.open.is_some();
+        self.check_rule(&actions, link, &place);
+        let phase = match (&self.open, actions.phase) {
+            (Some(root), _) => root.phase,
+            (None, phase) => phase.unwrap_or(DEFAULT_PHASE),
+        };
+        let more = actions.chain;
+        let rule = RuleIr {
+            id: if link { 0 } else { actions.id.unwrap_or(0) },
+            phase,
+            transformations: self.transformations(&actions, phase),
+            targets: targets.unwrap_or_default(),
+            operator: operator.flatten(),
+            actions: if link { actions } else { self.with_defaults(actions, phase) },
+            chain: Vec::new(),
+            place,
+        };
+        let root = match self.open.take() {
+            Some(mut root) => {
+                root.chain.push(rule);
+                root
+            }
+            None => Box::new(rule),
+        };
+        if more {
+            self.open = Some(root);
+        } else {
+            self.set.items.push(ItemIr::Rule(root));
+        }
+    }
+
+    fn check_rule(&mut self, actions: &ActionsIr, link: bool, place: &Place) {
+        if link && (actions.id.is_some() || actions.phase.is_some()) {
+            self.error(Code::SecLangBadChain, place.clone(), "a chain link takes its `id` and `phase` from the rule that starts the chain; remove them here");
+        }
+        let disruptive = actions.disruptive.is_some() || actions.skip_after.is_some();
+        if link && disruptive {
+            self.error(Code::SecLangBadChain, place.clone(), "a chain link cannot decide what happens; move `deny`, `pass`, `block` or `skipAfter` to the rule that starts the chain");
+        }
+        if !link && actions.id.is_none() {
+            self.error(
+                Code::SecLangBadId,
+                place.clone(),
+                "the rule has no `id`; give it a number that no other rule has",
+            );
+        }
+    }
+
+    pub(super) fn default_action(&mut self, list: &[ActionAst], place: &Place) {
+        let actions = self.actions(list);
+        match actions.phase {
+            Some(phase) => {
+                self.defaults.insert(phase, actions);
+            }
+            None => self.error(Code::SecLangBadArgument, place.clone(), "`SecDefaultAction` needs a `phase`"),
+        }
+    }
+
+    fn actions(&mut self, list: &[ActionAst]) -> ActionsIr {
+        let mut lowered = ActionsIr::default();
+        for ast in list {
+            let Some(definition) = actions::find(&ast.name) else {
+                let diagnostic = unknown(
+                    Code::SecLangUnknownAction,
+                    "action",
+                    &ast.name,
+                    &ast.place,
+                    actions::ALL.iter().map(|d| d.name),
+                );
+                self.diagnostics.push(*diagnostic);
+                continue;
+            };
+            match (definition.lower)(ast.value.as_deref(), &mut lowered) {
+                Ok(()) => {}
+                Err(actions::Refusal::Bad(message)) => {
+                    let code = if definition.name == "t" {
+                        Code::SecLangUnknownTransformation
+                    } else {
+                        Code::SecLangBadArgument
+                    };
+                    self.error(code, ast.value_place.clone(), message);
+                }
+                Err(actions::Refusal::NoEffect(message)) => self
+                    .diagnostics
+                    .push(Diagnostic::warning(Code::SecLangUnsupported, message).at(ast.place.clone())),
+            }
+        }
+        lowered
+    }
+
+    fn with_defaults(&self, mut actions: ActionsIr, phase: Phase) -> ActionsIr {
+        use crate::waf::ir::Disruptive;
+        let Some(defaults) = self.defaults.get(&phase) else {
+            if actions.disruptive == Some(Disruptive::Block) {
+                actions.disruptive = Some(Disruptive::Pass);
+            }
+            return actions;
+        };
+        // `block` asks for the default, as does saying nothing.
+        if matches!(actions.disruptive, None | Some(Disruptive::Block)) {
+            actions.disruptive = defaults.disruptive.filter(|d| *d != Disruptive::Block);
+            actions.status = actions.status.or(defaults.status);
+        }
+        actions.log = actions.log.or(defaults.log);
+        actions.audit_log = actions.audit_log.or(defaults.audit_log);
+        actions.tags.splice(0..0, defaults.tags.iter().cloned());
+        actions
+    }
+
+    fn transformations(
+        &self,
+        actions: &ActionsIr,
+        phase: Phase,
+    ) -> Vec<&'static transformations::Definition> {
+        let inherited = self.defaults.get(&phase).map_or(&[][..], |d| d.transformations.as_slice());
+        let mut chain = Vec::new();
+        for step in inherited.iter().chain(&actions.transformations) {
+            match step {
+                Some(transformation) => chain.push(*transformation),
+                None => chain.clear(),
+            }
+        }
+        chain
+    }
+
+    /// The operator, resolved and compiled once to find its mistakes; `None` where it is refused.
+    pub(super) fn operator(&mut self, ast: OperatorAst) -> Option<Option<OperatorIr>> {
+        let Some(definition) = operators::find(&ast.name) else {
+            let diagnostic = unknown(
+                Code::SecLangUnknownOperator,
+                "operator",
+                &format!("@{}", ast.name),
+                &ast.place,
+                operator_names(),
+            );
+            self.diagnostics.push(*diagnostic);
+            return None;
+        };
+        let lines = if definition.reads_file { self.lines(&ast)? } else { Vec::new() };
+        let operator = OperatorIr {
+            definition,
+            negated: ast.negated,
+            argument: ast.argument,
+            place: ast.argument_place,
+            lines,
+        };
+        if let Err(message) = (definition.compile)(&mut operators::Argument {
+            text: &operator.argument,
+            lines: &operator.lines,
+            names: &mut TxNames::default(),
+        }) {
+            let code =
+                if definition.name == "rx" { Code::SecLangBadPattern } else { Code::SecLangBadArgument };
+            self.error(code, operator.place, message);
+            return None;
+        }
+        Some(Some(operator))
+    }
+
+    /// The lines of the files an operator names, without comments and blank lines.
+    fn lines(&mut self, ast: &OperatorAst) -> Option<Vec<String>> {
+        let mut lines = Vec::new();
+        for name in ast.argument.split_whitespace() {
+            let text = self.loader.resolve(&ast.place.source.name, name).and_then(|names| {
+                names.iter().map(|name| self.loader.read(name)).collect::<Result<Vec<_>, _>>()
+            });
+            match text {
+                Ok(texts) => lines.extend(
+                    texts
+                        .iter()
+                        .flat_map(|text| text.lines())
+                        .map(str::trim)
+                        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+                        .map(str::to_owned),
+                ),
+                Err(reason) => {
+                    self.error(
+                        Code::RulesUnreadable,
+                        ast.argument_place.clone(),
+                        format!("cannot read `{name}`: {reason}"),
+                    );
+                    return None;
+                }
+            }
+        }
+        Some(lines)
+    }
+}

@@ -1,0 +1,157 @@
+//! The compiled rules: arrays and indexes only.
+
+use super::expansion::{Expansion, TxNames};
+use crate::pattern::Pattern;
+use crate::waf::ir::{AllowScope, Change, Disruptive, EngineMode};
+use crate::waf::{Phase, operators, transformations, variables};
+
+/// A rule set, compiled. Shared by every zone that runs it.
+pub struct Program {
+    pub(in crate::waf) roots: Vec<Root>,
+    /// Root indexes of each phase in order, with the markers between them resolved.
+    pub(in crate::waf) phases: [Vec<usize>; 5],
+    pub(in crate::waf) targets: Vec<Target>,
+    pub(in crate::waf) views: Vec<View>,
+    pub(in crate::waf) names: TxNames,
+    pub(in crate::waf) engine: EngineMode,
+}
+
+/// A rule that starts a chain or stands alone.
+pub struct Root {
+    pub id: u64,
+    pub phase: Phase,
+    pub meta: Meta,
+    pub(in crate::waf) disruptive: Option<Disruptive>,
+    pub(in crate::waf) status: u16,
+    pub(in crate::waf) log: bool,
+    /// The first root of the phase, by position in the program, that runs after this one matched.
+    pub(in crate::waf) skip_to: Option<usize>,
+    /// The rule's own test first, then those of its chain.
+    pub(in crate::waf) links: Vec<Link>,
+}
+
+/// What a rule is called.
+#[derive(Debug, Default)]
+pub struct Meta {
+    pub msg: Expansion,
+    /// The message as written, macros and all.
+    pub msg_text: String,
+    pub logdata: Expansion,
+    pub tags: Vec<String>,
+    pub severity: Option<u8>,
+    pub version: String,
+    /// `file:line:column`
+    pub place: String,
+}
+
+/// One test of a rule.
+pub struct Link {
+    /// Indexes in the program's targets; none for a rule that matches without looking.
+    pub(in crate::waf) targets: Vec<usize>,
+    pub(in crate::waf) test: Option<Box<dyn operators::Test>>,
+    pub(in crate::waf) negated: bool,
+    /// Index in the program's views.
+    pub(in crate::waf) view: usize,
+    pub(in crate::waf) multi_match: bool,
+    pub(in crate::waf) capture: bool,
+    pub(in crate::waf) set_variables: Vec<SetVariable>,
+    pub(in crate::waf) controls: Vec<Control>,
+    pub(in crate::waf) logdata: Expansion,
+}
+
+/// A variable with its selector; equal ones are shared, so that their values are found once.
+#[derive(Debug)]
+pub struct Target {
+    pub(in crate::waf) variable: &'static variables::Definition,
+    pub(in crate::waf) selector: Option<Selector>,
+    pub(in crate::waf) count: bool,
+    pub(in crate::waf) exclusions: Vec<Selector>,
+}
+
+#[derive(Debug)]
+pub enum Selector {
+    Name(Box<[u8]>),
+    Pattern(Pattern),
+}
+
+impl Selector {
+    pub fn takes(&self, key: &[u8]) -> bool {
+        match self {
+            Self::Name(name) => name.eq_ignore_ascii_case(key),
+            Self::Pattern(pattern) => pattern.is_match(key),
+        }
+    }
+}
+
+/// A node of the tree of transformation chains: its parent's result, transformed once more.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    pub(in crate::waf) parent: usize,
+    /// `None` for the root: the value itself.
+    pub(in crate::waf) step: Option<&'static transformations::Definition>,
+}
+
+/// `setvar`, compiled.
+#[derive(Debug)]
+pub struct SetVariable {
+    pub(in crate::waf) name: Expansion,
+    /// The name's index, where it has no macros.
+    pub(in crate::waf) index: Option<usize>,
+    pub(in crate::waf) change: Change,
+    pub(in crate::waf) value: Expansion,
+    /// The paranoia level whose anomaly score this adds to.
+    pub(in crate::waf) scores_level: Option<u8>,
+}
+
+/// `ctl`, compiled.
+#[derive(Debug)]
+pub enum Control {
+    RuleEngine(EngineMode),
+    RemoveById {
+        first: u64,
+        last: u64,
+    },
+    RemoveByTag(String),
+    RemoveTargetById {
+        first: u64,
+        last: u64,
+        variable: &'static variables::Definition,
+        selector: Option<Selector>,
+    },
+    BodyProcessor(String),
+}
+
+impl Program {
+    /// The rules in order.
+    pub fn roots(&self) -> &[Root] {
+        &self.roots
+    }
+
+    /// Whether any rule runs in this phase.
+    pub fn has_phase(&self, phase: Phase) -> bool {
+        self.phases.get(phase.index()).is_some_and(|roots| !roots.is_empty())
+    }
+}
+
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Program of {} rules, {} targets, {} views",
+            self.roots.len(),
+            self.targets.len(),
+            self.views.len()
+        )
+    }
+}
+
+impl Root {
+    pub fn is_disruptive(&self) -> bool {
+        match self.disruptive {
+            Some(Disruptive::Deny | Disruptive::Drop) => true,
+            Some(Disruptive::Allow(AllowScope::Transaction | AllowScope::Phase | AllowScope::Request))
+            | Some(Disruptive::Block | Disruptive::Pass)
+            | None => false,
+        }
+    }
+}

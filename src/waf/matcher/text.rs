@@ -1,0 +1,136 @@
+//! The buffers of a transaction and handles into them.
+
+use bytes::Bytes;
+
+/// A piece of one of a transaction's buffers. Copying it copies nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    start: u32,
+    length: u32,
+    in_body: bool,
+}
+
+impl Text {
+    pub const EMPTY: Self = Self { start: 0, length: 0, in_body: false };
+
+    pub fn len(self) -> usize {
+        self.length as usize
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.length == 0
+    }
+}
+
+/// All bytes a transaction looks at: the body as received, everything else in one arena.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    arena: Vec<u8>,
+    body: Bytes,
+    /// Reused by every transformation.
+    scratch: Vec<u8>,
+}
+
+/// Most bytes the arena may hold; what no longer fits is cut, which the caller reports.
+const MAX_ARENA_BYTES: usize = u32::MAX as usize;
+
+impl Buffers {
+    pub(super) fn get(&self, text: Text) -> &[u8] {
+        let buffer: &[u8] = if text.in_body { &self.body } else { &self.arena };
+        let start = text.start as usize;
+        buffer.get(start..start + text.len()).unwrap_or(&[])
+    }
+
+    pub(super) fn add(&mut self, bytes: &[u8]) -> Text {
+        let start = self.arena.len();
+        let fits = bytes.get(..MAX_ARENA_BYTES.saturating_sub(start).min(bytes.len())).unwrap_or(&[]);
+        self.arena.extend_from_slice(fits);
+        Text { start: narrow(start), length: narrow(fits.len()), in_body: false }
+    }
+
+    pub(super) fn add_number(&mut self, number: i64) -> Text {
+        use std::io::Write;
+        let start = self.arena.len();
+        // INVARIANT: writing to a vector cannot fail.
+        let _ = write!(self.arena, "{number}");
+        Text { start: narrow(start), length: narrow(self.arena.len() - start), in_body: false }
+    }
+
+    pub(super) fn add_count(&mut self, count: usize) -> Text {
+        self.add_number(i64::try_from(count).unwrap_or(i64::MAX))
+    }
+
+    /// Takes the body; earlier handles into a body become empty.
+    pub(super) fn set_body(&mut self, body: Bytes) -> Text {
+        self.body = body;
+        Text { start: 0, length: narrow(self.body.len()), in_body: true }
+    }
+
+    pub(super) fn body(&self) -> Bytes {
+        self.body.clone()
+    }
+
+    /// A piece of the body, given as one.
+    pub(super) fn body_part(&self, range: std::ops::Range<usize>) -> Text {
+        Text { start: narrow(range.start), length: narrow(range.len()), in_body: true }
+    }
+
+    /// The part of `text` between two offsets.
+    pub(super) fn part(text: Text, start: usize, end: usize) -> Text {
+        let (start, end) = (start.min(text.len()), end.min(text.len()));
+        Text {
+            start: text.start + narrow(start),
+            length: narrow(end.saturating_sub(start)),
+            in_body: text.in_body,
+        }
+    }
+
+    /// The transformed text, or the same handle where nothing changes.
+    pub(super) fn transform(&mut self, text: Text, apply: fn(&[u8], &mut Vec<u8>) -> bool) -> Text {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        let changed = apply(self.get(text), &mut scratch);
+        let transformed = if changed { self.add(&scratch) } else { text };
+        self.scratch = scratch;
+        transformed
+    }
+
+    /// Runs `fill` on an empty buffer and keeps what it wrote.
+    pub(super) fn compose(&mut self, fill: impl FnOnce(&Self, &mut Vec<u8>)) -> Text {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        fill(self, &mut scratch);
+        let text = self.add(&scratch);
+        self.scratch = scratch;
+        text
+    }
+}
+
+fn narrow(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_survive_growth_and_name_their_buffer() {
+        let mut buffers = Buffers::default();
+        let a = buffers.add(b"abc");
+        let body = buffers.set_body(Bytes::from_static(b"body"));
+        let upper = buffers.transform(a, |input, out| {
+            out.extend(input.iter().map(u8::to_ascii_uppercase));
+            true
+        });
+        assert_eq!(
+            (buffers.get(a), buffers.get(body), buffers.get(upper)),
+            (&b"abc"[..], &b"body"[..], &b"ABC"[..])
+        );
+        assert_eq!(buffers.get(Buffers::part(upper, 1, 9)), b"BC");
+        for number in [0, 7, -10, 1_234_567_890] {
+            let text = buffers.add_number(number);
+            assert_eq!(buffers.get(text), number.to_string().as_bytes());
+        }
+    }
+}

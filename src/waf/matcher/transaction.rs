@@ -1,0 +1,206 @@
+//! One request under one plan: what the proxy, `explain` and the tests drive.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::evaluate::Seen;
+use super::facts::{BodyLimits, Facts, RequestHead};
+use super::plan::Plan;
+use super::report::{Hit, Match};
+use super::text::{Buffers, Text};
+use crate::waf::Phase;
+use crate::waf::ir::EngineMode;
+use crate::waf::variables;
+
+/// Rules refused the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interruption {
+    pub rule: u64,
+    pub status: u16,
+    pub phase: Phase,
+}
+
+/// The run of a plan over one request. Its buffers only grow.
+pub struct Transaction {
+    pub(super) plan: Arc<Plan>,
+    pub(super) limits: BodyLimits,
+    pub(super) buffers: Buffers,
+    pub(in crate::waf) facts: Facts,
+    /// What the rule that runs has matched so far.
+    pub(in crate::waf) matched: Vec<Matched>,
+    pub(super) tx: Vec<Option<Text>>,
+    /// The names of `tx`, for rules that look at all of TX or at a pattern of names.
+    pub(super) tx_names: Vec<Text>,
+    /// TX entries whose names were made at run time.
+    pub(super) tx_dynamic: Vec<(Text, Text)>,
+    /// For each target of the program: its values, as a range of `values`.
+    pub(super) found: Vec<Option<(usize, usize)>>,
+    pub(super) values: Vec<Value>,
+    /// For each value and view: 1 + the index in `seen`, or 0.
+    pub(super) rows: Vec<u32>,
+    pub(super) seen: Vec<Seen>,
+    pub(super) hits: Vec<Hit>,
+    pub(super) engine: EngineMode,
+    pub(super) controls: Controls,
+    pub(super) scores: [i64; 4],
+    pub(super) allowed: Option<Phase>,
+    pub(super) scratch: Vec<u8>,
+}
+
+/// What `ctl` changed.
+#[derive(Debug, Default)]
+pub(super) struct Controls {
+    pub(super) removed: Vec<(u64, u64)>,
+    pub(super) removed_tags: Vec<String>,
+    /// Places of `ruleRemoveTargetById` in the program: root, link, control.
+    pub(super) removed_targets: Vec<(usize, usize, usize)>,
+    pub(super) body_processor: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(in crate::waf) struct Matched {
+    pub(in crate::waf) name: Text,
+    pub(in crate::waf) value: Text,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Value {
+    pub(super) variable: &'static variables::Definition,
+    pub(super) key: Text,
+    pub(super) text: Text,
+}
+
+impl Transaction {
+    pub fn new(plan: Arc<Plan>, limits: BodyLimits) -> Self {
+        let program = Arc::clone(plan.program());
+        let mut transaction = Self {
+            limits,
+            buffers: Buffers::default(),
+            facts: Facts::default(),
+            matched: Vec::new(),
+            tx: vec![None; program.names.len()],
+            tx_names: Vec::new(),
+            tx_dynamic: Vec::new(),
+            found: vec![None; program.targets.len()],
+            values: Vec::new(),
+            rows: Vec::new(),
+            seen: Vec::new(),
+            hits: Vec::new(),
+            engine: plan.engine,
+            controls: Controls::default(),
+            scores: [0; 4],
+            allowed: None,
+            scratch: Vec::new(),
+            plan,
+        };
+        transaction.set_initial_variables();
+        transaction
+    }
+
+    /// A transaction of no rules, for definitions to be tried on.
+    pub fn detached() -> Self {
+        let program = crate::waf::optimize::optimize(&crate::waf::RuleSetIr::default());
+        Self::new(
+            Arc::new(Plan::new(Arc::new(program), &super::PlanSettings::default())),
+            BodyLimits::default(),
+        )
+    }
+
+    fn set_initial_variables(&mut self) {
+        let plan = Arc::clone(&self.plan);
+        let names = &plan.program.names;
+        self.tx_names =
+            (0..names.len()).map(|index| self.buffers.add(names.name(index).as_bytes())).collect();
+        for (index, value) in &plan.variables {
+            let text = self.buffers.add(value);
+            self.set_tx(*index, Some(text));
+        }
+    }
+
+    /// Takes the request's head; then phase 1 can run.
+    pub fn request_head(&mut self, head: &RequestHead<'_>) {
+        self.facts.read_head(head, self.limits, &mut self.buffers);
+        self.forget_values();
+    }
+
+    /// Takes the body, read by its media type; then phase 2 can run. `cut` says that more followed.
+    pub fn request_body(&mut self, body: Bytes, cut: bool) {
+        let forced = self.controls.body_processor.take();
+        self.facts.read_body(body, forced.as_deref(), self.limits, &mut self.buffers);
+        if cut {
+            self.facts.set_body_error("the body is longer than what is inspected", &mut self.buffers);
+        }
+        self.forget_values();
+    }
+
+    fn forget_values(&mut self) {
+        self.found.iter_mut().for_each(|found| *found = None);
+    }
+
+    /// Whether there were more arguments than the limit; such a request was not wholly seen.
+    pub fn has_too_many_arguments(&self) -> bool {
+        self.facts.too_many_arguments
+    }
+
+    /// The anomaly score that rules added, by paranoia level from 1.
+    pub fn scores(&self) -> [i64; 4] {
+        self.scores
+    }
+
+    /// The anomaly score of all levels together.
+    pub fn score(&self) -> i64 {
+        self.scores.iter().sum()
+    }
+
+    /// Whether any rule that reports has matched.
+    pub fn has_matches(&self) -> bool {
+        !self.hits.is_empty()
+    }
+
+    /// What matched, in order, formatted.
+    pub fn matches(&self) -> Vec<Match> {
+        self.hits.iter().filter_map(|hit| hit.report(self)).collect()
+    }
+
+    /// The bytes of a handle.
+    pub(in crate::waf) fn bytes(&self, text: Text) -> &[u8] {
+        self.buffers.get(text)
+    }
+
+    pub(super) fn tx_value(&self, index: usize) -> &[u8] {
+        self.tx.get(index).copied().flatten().map_or(&[], |text| self.buffers.get(text))
+    }
+
+    pub(super) fn set_tx(&mut self, index: usize, value: Option<Text>) {
+        if let Some(slot) = self.tx.get_mut(index) {
+            *slot = value;
+        }
+    }
+
+    /// Calls with each TX entry.
+    pub(in crate::waf) fn visit_tx(&self, visit: &mut dyn FnMut(Text, Text)) {
+        for (name, value) in self.tx_names.iter().zip(&self.tx) {
+            if let Some(value) = value {
+                visit(*name, *value);
+            }
+        }
+        self.tx_dynamic.iter().for_each(|(name, value)| visit(*name, *value));
+    }
+
+    /// Runs `fill` on an empty buffer and keeps what it wrote.
+    pub(super) fn compose(&mut self, fill: impl FnOnce(&Self, &mut Vec<u8>)) -> Text {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        fill(self, &mut scratch);
+        let text = self.buffers.add(&scratch);
+        self.scratch = scratch;
+        text
+    }
+}
+
+impl std::fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Transaction({:?}, score {})", self.plan, self.score())
+    }
+}

@@ -1,0 +1,224 @@
+//! The operators, one file each: does a value match?
+
+mod begins_with;
+mod contains;
+mod detect_sqli;
+mod detect_xss;
+mod ends_with;
+mod eq;
+mod ge;
+mod gt;
+mod ip_match;
+mod le;
+mod lt;
+mod networks;
+mod no_match;
+mod phrases;
+mod pm;
+mod pm_from_file;
+mod rx;
+mod streq;
+mod unconditional_match;
+mod validate_byte_range;
+mod validate_url_encoding;
+mod validate_utf8_encoding;
+mod within;
+
+use super::matcher::{Expansion, Prefilter, Transaction, TxNames};
+use crate::pattern::{Pattern, Span};
+
+/// One operator.
+pub struct Definition {
+    pub name: &'static str,
+    pub summary: &'static str,
+    /// Whether the argument names files whose lines are the real argument.
+    pub reads_file: bool,
+    /// Makes the test of one rule.
+    pub compile: fn(&mut Argument<'_>) -> Compiled,
+    /// Cases that tests run; empty where a file is needed.
+    pub examples: &'static [Example],
+}
+
+/// The test of one rule, or one sentence why its argument is refused.
+pub type Compiled = Result<Box<dyn Test>, String>;
+
+pub struct Example {
+    pub argument: &'static str,
+    pub input: &'static [u8],
+    pub matches: bool,
+}
+
+/// What an operator is given to compile.
+pub struct Argument<'a> {
+    pub text: &'a str,
+    pub lines: &'a [String],
+    pub names: &'a mut TxNames,
+}
+
+impl Argument<'_> {
+    fn expansion(&mut self) -> Result<Expansion, String> {
+        Ok(Expansion::of(&super::macros::Macro::parse(self.text)?, self.names))
+    }
+
+    /// A number, or a macro that will be one.
+    fn number(&mut self) -> Result<Expansion, String> {
+        let expansion = self.expansion()?;
+        match expansion.literal() {
+            Some(text)
+                if std::str::from_utf8(text).ok().and_then(|t| t.trim().parse::<i64>().ok()).is_none() =>
+            {
+                Err(format!("expected a number, found `{}`", self.text))
+            }
+            _ => Ok(expansion),
+        }
+    }
+}
+
+/// A compiled operator.
+pub trait Test: Send + Sync {
+    fn is_match(&self, input: &[u8], transaction: &Transaction) -> bool;
+
+    /// Where a value that matched did so; only asked after a match.
+    fn locate(&self, input: &[u8], _: &Transaction) -> Found {
+        Found::whole(input)
+    }
+
+    /// A cheap necessary condition, where there is one.
+    fn prefilter(&self) -> Option<&Prefilter> {
+        None
+    }
+}
+
+/// The place of a match in a value: the whole first, then its groups.
+#[derive(Debug)]
+pub struct Found(pub Vec<Option<Span>>);
+
+impl Found {
+    fn whole(input: &[u8]) -> Self {
+        Self::span((0, input.len()))
+    }
+
+    fn span(span: Span) -> Self {
+        Self(vec![Some(span)])
+    }
+
+    fn groups(groups: Vec<Option<Span>>) -> Self {
+        Self(groups)
+    }
+}
+
+impl PartialEq for Definition {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl std::fmt::Debug for Definition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Every operator, sorted by name.
+pub const ALL: &[&Definition] = &[
+    &begins_with::DEFINITION,
+    &contains::DEFINITION,
+    &detect_sqli::DEFINITION,
+    &detect_xss::DEFINITION,
+    &ends_with::DEFINITION,
+    &eq::DEFINITION,
+    &ge::DEFINITION,
+    &gt::DEFINITION,
+    &ip_match::DEFINITION,
+    &le::DEFINITION,
+    &lt::DEFINITION,
+    &no_match::DEFINITION,
+    &pm::DEFINITION,
+    &pm_from_file::DEFINITION,
+    &rx::DEFINITION,
+    &streq::DEFINITION,
+    &unconditional_match::DEFINITION,
+    &validate_byte_range::DEFINITION,
+    &validate_url_encoding::DEFINITION,
+    &validate_utf8_encoding::DEFINITION,
+    &within::DEFINITION,
+];
+
+/// The operator of a name, whatever its case.
+pub fn find(name: &str) -> Option<&'static Definition> {
+    ALL.iter().copied().find(|definition| definition.name.eq_ignore_ascii_case(name))
+}
+
+/// The integer a text begins with; 0 where it begins with none.
+fn number(text: &[u8]) -> i64 {
+    let text = text.trim_ascii();
+    let (negative, digits) = match text.split_first() {
+        Some((b'-', rest)) => (true, rest),
+        Some((b'+', rest)) => (false, rest),
+        _ => (false, text),
+    };
+    let value = digits
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .fold(0i64, |value, byte| value.saturating_mul(10).saturating_add(i64::from(byte - b'0')));
+    if negative { -value } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_sorted_unique_and_complete() {
+        let names: Vec<String> = ALL.iter().map(|d| d.name.to_lowercase()).collect();
+        let mut sorted = names.clone();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(names, sorted);
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/waf/operators");
+        assert_eq!(
+            std::fs::read_dir(folder).unwrap().count() - 3,
+            ALL.len(),
+            "all but mod.rs, phrases.rs, networks.rs"
+        );
+    }
+
+    #[test]
+    fn examples_hold() {
+        let transaction = Transaction::detached();
+        let mut ran = 0;
+        for definition in ALL {
+            assert!(
+                definition.reads_file || !definition.examples.is_empty(),
+                "{definition:?} has no example"
+            );
+            for example in definition.examples {
+                let mut names = TxNames::default();
+                let mut argument = Argument { text: example.argument, lines: &[], names: &mut names };
+                let test =
+                    (definition.compile)(&mut argument).unwrap_or_else(|e| panic!("{definition:?}: {e}"));
+                assert_eq!(
+                    test.is_match(example.input, &transaction),
+                    example.matches,
+                    "{definition:?} {:?} on {:?}",
+                    example.argument,
+                    example.input
+                );
+                if example.matches {
+                    assert!(test.locate(example.input, &transaction).0.first().is_some_and(Option::is_some));
+                }
+                ran += 1;
+            }
+        }
+        assert!(ran >= ALL.len());
+    }
+
+    #[test]
+    fn numbers_are_read_as_atoi_reads_them() {
+        for (text, value) in
+            [("12", 12), (" -3x", -3), ("", 0), ("x1", 0), ("99999999999999999999", i64::MAX)]
+        {
+            assert_eq!(number(text.as_bytes()), value);
+        }
+    }
+}

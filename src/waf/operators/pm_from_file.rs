@@ -1,0 +1,16 @@
+//! One of the file's lines stands somewhere in the value, whatever its case.
+
+use super::{Argument, Compiled, Definition, phrases};
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "pmFromFile",
+    summary: "One of the file's lines stands somewhere in the value, whatever its case.",
+    reads_file: true,
+    compile,
+    examples: &[],
+};
+
+fn compile(argument: &mut Argument<'_>) -> Compiled {
+    let lines: Vec<&str> = argument.lines.iter().map(String::as_str).collect();
+    phrases::compile(&lines)
+}

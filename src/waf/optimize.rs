@@ -1,0 +1,202 @@
+//! IR to program: names to indexes, equal targets and transformation chains shared, patterns and
+//! prefilters built.
+
+use std::collections::HashMap;
+
+use super::ir::{
+    Change, ControlIr, Disruptive, ItemIr, RuleIr, RuleSetIr, SelectorIr, SetVariableIr, TargetIr,
+};
+use super::matcher::{
+    Control, Expansion, Link, Meta, Program, Root, Selector, SetVariable, Target, TxNames, View,
+};
+use super::operators::Argument;
+use super::transformations;
+use crate::pattern::Pattern;
+
+/// What `deny` answers with where the rule has no `status`.
+const DEFAULT_STATUS: u16 = 403;
+
+/// Compiles rules that lowering found sound. What lowering refused is not in the IR, so nothing
+/// here can fail; an operator that does not compile matches nothing.
+pub fn optimize(ir: &RuleSetIr) -> Program {
+    let mut builder = Builder::default();
+    let mut roots = Vec::new();
+    let mut markers: HashMap<&str, Vec<usize>> = HashMap::new();
+    for item in &ir.items {
+        match item {
+            ItemIr::Rule(rule) => roots.push(rule.as_ref()),
+            ItemIr::Marker(name) => markers.entry(name).or_default().push(roots.len()),
+        }
+    }
+    let roots: Vec<Root> = roots
+        .iter()
+        .enumerate()
+        .map(|(index, rule)| {
+            let skip_to = rule.actions.skip_after.as_deref().and_then(|name| {
+                markers.get(name).and_then(|places| places.iter().copied().find(|place| *place > index))
+            });
+            builder.root(rule, skip_to)
+        })
+        .collect();
+    let phases = std::array::from_fn(|phase| {
+        roots
+            .iter()
+            .enumerate()
+            .filter(|(_, root)| root.phase.index() == phase)
+            .map(|(index, _)| index)
+            .collect()
+    });
+    Program {
+        roots,
+        phases,
+        targets: builder.targets,
+        views: builder.views,
+        names: builder.names,
+        engine: ir.engine,
+    }
+}
+
+struct Builder {
+    names: TxNames,
+    targets: Vec<Target>,
+    target_keys: HashMap<String, usize>,
+    views: Vec<View>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            names: TxNames::default(),
+            targets: Vec::new(),
+            target_keys: HashMap::new(),
+            views: vec![View { parent: 0, step: None }],
+        }
+    }
+}
+
+impl Builder {
+    fn root(&mut self, rule: &RuleIr, skip_to: Option<usize>) -> Root {
+        let actions = &rule.actions;
+        let meta = Meta {
+            msg: Expansion::of(&actions.msg, &mut self.names),
+            msg_text: actions.msg.to_string(),
+            logdata: Expansion::of(&actions.logdata, &mut self.names),
+            tags: actions.tags.clone(),
+            severity: actions.severity,
+            version: actions.version.clone(),
+            place: rule.place.label(),
+        };
+        let links = std::iter::once(rule).chain(&rule.chain).map(|link| self.link(link)).collect();
+        Root {
+            id: rule.id,
+            phase: rule.phase,
+            meta,
+            disruptive: actions.disruptive.filter(|d| *d != Disruptive::Block),
+            status: actions.status.unwrap_or(DEFAULT_STATUS),
+            log: actions.log.unwrap_or(true),
+            skip_to,
+            links,
+        }
+    }
+
+    fn link(&mut self, rule: &RuleIr) -> Link {
+        let test = rule.operator.as_ref().and_then(|operator| {
+            let mut argument =
+                Argument { text: &operator.argument, lines: &operator.lines, names: &mut self.names };
+            (operator.definition.compile)(&mut argument).ok()
+        });
+        Link {
+            targets: rule.targets.iter().map(|target| self.target(target)).collect(),
+            test,
+            negated: rule.operator.as_ref().is_some_and(|operator| operator.negated),
+            view: self.view(&rule.transformations),
+            multi_match: rule.actions.multi_match,
+            capture: rule.actions.capture,
+            set_variables: rule.actions.set_variables.iter().map(|set| self.set_variable(set)).collect(),
+            controls: rule.actions.controls.iter().filter_map(control).collect(),
+            logdata: Expansion::of(&rule.actions.logdata, &mut self.names),
+        }
+    }
+
+    /// The index of an equal target, or of a new one.
+    fn target(&mut self, ir: &TargetIr) -> usize {
+        let key = format!("{ir}");
+        if let Some(index) = self.target_keys.get(&key) {
+            return *index;
+        }
+        if let (true, Some(SelectorIr::Name(name))) = (ir.variable.name == "TX", &ir.selector) {
+            self.names.intern(name);
+        }
+        let target = Target {
+            variable: ir.variable,
+            selector: ir.selector.as_ref().and_then(selector),
+            count: ir.count,
+            exclusions: ir.exclusions.iter().filter_map(selector).collect(),
+        };
+        self.targets.push(target);
+        self.target_keys.insert(key, self.targets.len() - 1);
+        self.targets.len() - 1
+    }
+
+    /// The node of a chain of transformations; chains share what they have in common.
+    fn view(&mut self, chain: &[&'static transformations::Definition]) -> usize {
+        chain.iter().filter(|step| step.name != "none").fold(0, |parent, step| {
+            let known =
+                self.views.iter().skip(1).position(|view| view.parent == parent && view.step == Some(*step));
+            known.map_or_else(
+                || {
+                    self.views.push(View { parent, step: Some(*step) });
+                    self.views.len() - 1
+                },
+                |position| position + 1,
+            )
+        })
+    }
+
+    fn set_variable(&mut self, ir: &SetVariableIr) -> SetVariable {
+        let index = ir.name.literal().map(|name| self.names.intern(name));
+        SetVariable {
+            name: Expansion::of(&ir.name, &mut self.names),
+            index,
+            change: ir.change,
+            value: Expansion::of(&ir.value, &mut self.names),
+            scores_level: ir.name.literal().filter(|_| ir.change == Change::Add).and_then(scored_level),
+        }
+    }
+}
+
+/// `inbound_anomaly_score_pl2` counts for level 2.
+fn scored_level(name: &str) -> Option<u8> {
+    let name = name.to_ascii_lowercase();
+    let level =
+        name.strip_prefix("inbound_anomaly_score_pl").or_else(|| name.strip_prefix("anomaly_score_pl"))?;
+    level.parse().ok().filter(|level| (1..=4).contains(level))
+}
+
+fn selector(ir: &SelectorIr) -> Option<Selector> {
+    match ir {
+        SelectorIr::Name(name) => Some(Selector::Name(name.as_bytes().into())),
+        // INVARIANT: lowering compiled the same pattern once.
+        SelectorIr::Pattern(pattern) => Pattern::new(&format!("(?i){pattern}")).ok().map(Selector::Pattern),
+    }
+}
+
+fn control(ir: &ControlIr) -> Option<Control> {
+    Some(match ir {
+        ControlIr::RuleEngine(mode) => Control::RuleEngine(*mode),
+        ControlIr::RemoveById { first, last } => Control::RemoveById { first: *first, last: *last },
+        ControlIr::RemoveByTag(tag) => Control::RemoveByTag(tag.clone()),
+        ControlIr::RemoveTargetById { first, last, variable, selector: chosen } => {
+            Control::RemoveTargetById {
+                first: *first,
+                last: *last,
+                variable,
+                selector: match chosen {
+                    Some(ir) => Some(selector(ir)?),
+                    None => None,
+                },
+            }
+        }
+        ControlIr::BodyProcessor(name) => Control::BodyProcessor(name.clone()),
+    })
+}

@@ -1,0 +1,31 @@
+//! What shells ignore is taken out: quotes, `^`, `\\`, white space before `/` and `(`; `,` and `;` become spaces.
+
+use super::Definition;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "cmdLine",
+    summary: "What shells ignore is taken out: quotes, `^`, `\\`, white space before `/` and `(`; `,` and `;` become spaces.",
+    apply,
+    examples: &[(b"C^at  /etc", b"cat/etc"), (b"a\"b\";c", b"ab c"), (b"ls", b"ls")],
+};
+
+fn apply(input: &[u8], out: &mut Vec<u8>) -> bool {
+    for &byte in input {
+        match byte {
+            b'"' | b'\'' | b'\\' | b'^' => {}
+            b' ' | b',' | b';' | b'\t' | b'\r' | b'\n' => {
+                if out.last() != Some(&b' ') {
+                    out.push(b' ');
+                }
+            }
+            b'/' | b'(' => {
+                if out.last() == Some(&b' ') {
+                    out.pop();
+                }
+                out.push(byte);
+            }
+            _ => out.push(byte.to_ascii_lowercase()),
+        }
+    }
+    out.as_slice() != input
+}

@@ -1,0 +1,20 @@
+//! `//`, `/./` and `x/../` are resolved, without touching the file system.
+
+use super::{Definition, path::normalize};
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "normalizePath",
+    summary: "`//`, `/./` and `x/../` are resolved, without touching the file system.",
+    apply,
+    examples: &[
+        (b"/a//b/./c/../d", b"/a/b/d"),
+        (b"../../x", b"../../x"),
+        (b"/a/b", b"/a/b"),
+        (b"/../etc/", b"/etc/"),
+    ],
+};
+
+fn apply(input: &[u8], out: &mut Vec<u8>) -> bool {
+    normalize(input, b"/", out);
+    out.as_slice() != input
+}

@@ -1,0 +1,15 @@
+//! As `normalizePath`, with `\\` taken for `/`.
+
+use super::{Definition, path::normalize};
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "normalizePathWin",
+    summary: "As `normalizePath`, with `\\` taken for `/`.",
+    apply,
+    examples: &[(br"\a\..\b", b"/b"), (br"..\..\x", b"../../x"), (b"/a", b"/a")],
+};
+
+fn apply(input: &[u8], out: &mut Vec<u8>) -> bool {
+    normalize(input, b"/\\", out);
+    out.as_slice() != input
+}

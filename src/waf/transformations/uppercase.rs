@@ -1,0 +1,18 @@
+//! ASCII letters become upper case.
+
+use super::Definition;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "uppercase",
+    summary: "ASCII letters become upper case.",
+    apply,
+    examples: &[(b"aBC", b"ABC"), (b"1", b"1")],
+};
+
+fn apply(input: &[u8], out: &mut Vec<u8>) -> bool {
+    if !input.iter().any(u8::is_ascii_lowercase) {
+        return false;
+    }
+    out.extend(input.iter().map(u8::to_ascii_uppercase));
+    true
+}

@@ -1,0 +1,16 @@
+//! The names of the query's arguments.
+
+use super::{Definition, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "ARGS_GET_NAMES",
+    summary: "The names of the query's arguments.",
+    collection: true,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.facts.args_get.iter().for_each(|pair| visit(pair.key, pair.key));
+}

@@ -1,0 +1,16 @@
+//! The names of the body's arguments.
+
+use super::{Definition, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "ARGS_POST_NAMES",
+    summary: "The names of the body's arguments.",
+    collection: true,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.facts.args_post.iter().for_each(|pair| visit(pair.key, pair.key));
+}

@@ -1,0 +1,16 @@
+//! The file names of a multipart body, by field.
+
+use super::{Definition, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "FILES",
+    summary: "The file names of a multipart body, by field.",
+    collection: true,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.facts.files.iter().for_each(|pair| visit(pair.key, pair.value));
+}

@@ -1,0 +1,18 @@
+//! The value that matched last.
+
+use super::{Definition, Text, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "MATCHED_VAR",
+    summary: "The value that matched last.",
+    collection: false,
+    volatile: true,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    if let Some(last) = transaction.matched.last() {
+        visit(Text::EMPTY, last.value);
+    }
+}

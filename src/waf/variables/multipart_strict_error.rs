@@ -1,0 +1,16 @@
+//! `1` where a multipart body bends the rules of RFC 7578 or RFC 2046.
+
+use super::{Definition, Text, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "MULTIPART_STRICT_ERROR",
+    summary: "`1` where a multipart body bends the rules of RFC 7578 or RFC 2046.",
+    collection: false,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.multipart_strict_error);
+}

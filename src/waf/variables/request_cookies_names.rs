@@ -1,0 +1,16 @@
+//! The names of the cookies.
+
+use super::{Definition, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "REQUEST_COOKIES_NAMES",
+    summary: "The names of the cookies.",
+    collection: true,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.facts.cookies.iter().for_each(|pair| visit(pair.key, pair.key));
+}
