@@ -2,7 +2,7 @@
 
 use super::expansion::{Expansion, TxNames};
 use crate::pattern::Pattern;
-use crate::waf::ir::{AllowScope, Change, Disruptive, EngineMode};
+use crate::waf::ir::{Change, Disruptive, EngineMode};
 use crate::waf::{Phase, operators, transformations, variables};
 
 /// A rule set, compiled. Shared by every zone that runs it.
@@ -127,6 +127,11 @@ impl Program {
         &self.roots
     }
 
+    /// The rule that acts on the sum of the scores: the last one that refuses requests in phase 2.
+    pub fn threshold_rule(&self) -> Option<&Root> {
+        self.roots.iter().rev().find(|root| root.phase == Phase::RequestBody && root.is_disruptive())
+    }
+
     /// Whether any rule runs in this phase.
     pub fn has_phase(&self, phase: Phase) -> bool {
         self.phases.get(phase.index()).is_some_and(|roots| !roots.is_empty())
@@ -146,12 +151,11 @@ impl std::fmt::Debug for Program {
 }
 
 impl Root {
+    /// Whether a match refuses the request, where no override says otherwise.
     pub fn is_disruptive(&self) -> bool {
         match self.disruptive {
             Some(Disruptive::Deny | Disruptive::Drop) => true,
-            Some(Disruptive::Allow(AllowScope::Transaction | AllowScope::Phase | AllowScope::Request))
-            | Some(Disruptive::Block | Disruptive::Pass)
-            | None => false,
+            Some(Disruptive::Allow(_) | Disruptive::Block | Disruptive::Pass) | None => false,
         }
     }
 }

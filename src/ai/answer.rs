@@ -1,0 +1,120 @@
+//! What the gateway answers itself.
+//!
+//! One body for all clients: the flat copies and the singular `error` that gateway clients read,
+//! and `errors` as the management API has it. It never depends on what the client sent.
+
+use serde::Serialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GatewayError {
+    /// Missing, malformed and unknown tokens alike.
+    Unauthorized,
+    UnknownGateway,
+    InvalidProvider,
+    /// The provider could not be reached, or broke off before its answer.
+    ProviderFailed,
+}
+
+impl GatewayError {
+    pub const ALL: [Self; 4] =
+        [Self::Unauthorized, Self::UnknownGateway, Self::InvalidProvider, Self::ProviderFailed];
+
+    pub fn status(self) -> u16 {
+        match self {
+            Self::Unauthorized => 401,
+            Self::UnknownGateway | Self::InvalidProvider => 400,
+            Self::ProviderFailed => 502,
+        }
+    }
+
+    /// Stable, also in the header `svc-aig-error`.
+    pub fn code(self) -> u16 {
+        match self {
+            Self::Unauthorized => 2009,
+            Self::UnknownGateway => 2001,
+            Self::InvalidProvider => 2008,
+            Self::ProviderFailed => 2005,
+        }
+    }
+
+    pub fn message(self) -> &'static str {
+        match self {
+            Self::Unauthorized => "Unauthorized",
+            Self::UnknownGateway => "Please configure AI Gateway",
+            Self::InvalidProvider => "Invalid provider",
+            Self::ProviderFailed => "Failed to get response from provider",
+        }
+    }
+
+    /// The outcome in metrics.
+    pub fn outcome(self) -> &'static str {
+        match self {
+            Self::Unauthorized => "unauthorized",
+            Self::UnknownGateway => "unknown_gateway",
+            Self::InvalidProvider => "unknown_provider",
+            Self::ProviderFailed => "failed",
+        }
+    }
+
+    /// Whether the same request may succeed later: SDKs retry by themselves otherwise.
+    pub fn is_retryable(self) -> bool {
+        self == Self::ProviderFailed
+    }
+
+    /// The JSON body.
+    pub fn body(self) -> String {
+        let item = || Item { code: self.code(), message: self.message() };
+        let body = Body {
+            success: false,
+            result: [],
+            messages: [],
+            error: [item()],
+            errors: [item()],
+            name: "AiGatewayError",
+            http_code: self.status(),
+            internal_code: self.code(),
+            message: self.message(),
+            description: self.message(),
+        };
+        serde_json::to_string(&body).unwrap_or_default()
+    }
+}
+
+#[derive(Serialize)]
+struct Item {
+    code: u16,
+    message: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body {
+    success: bool,
+    result: [(); 0],
+    messages: [(); 0],
+    error: [Item; 1],
+    errors: [Item; 1],
+    name: &'static str,
+    http_code: u16,
+    internal_code: u16,
+    message: &'static str,
+    description: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_unauthorized_body() {
+        insta::assert_snapshot!(GatewayError::Unauthorized.body(), @r#"{"success":false,"result":[],"messages":[],"error":[{"code":2009,"message":"Unauthorized"}],"errors":[{"code":2009,"message":"Unauthorized"}],"name":"AiGatewayError","httpCode":401,"internalCode":2009,"message":"Unauthorized","description":"Unauthorized"}"#);
+    }
+
+    #[test]
+    fn codes_are_unique() {
+        let mut codes = GatewayError::ALL.map(GatewayError::code).to_vec();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), GatewayError::ALL.len());
+    }
+}

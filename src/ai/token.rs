@@ -1,0 +1,88 @@
+//! Gateway tokens: 256 random bits, shown once, kept as hashes, compared in constant time.
+
+use sha2::{Digest, Sha256};
+use subtle::{Choice, ConstantTimeEq};
+
+use crate::conf::units::Secret;
+
+/// What tokens begin with, so that people and secret scanners know them.
+pub const PREFIX: &str = "svcgw_";
+
+/// SHA-256 of a token. The token has 256 random bits, so no slower hash is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenHash([u8; 32]);
+
+impl TokenHash {
+    pub fn of(token: &[u8]) -> Self {
+        Self(Sha256::digest(token).into())
+    }
+
+    /// Reads the hex form the store keeps.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let mut bytes = [0; 32];
+        if text.len() != 64 || !text.is_ascii() {
+            return None;
+        }
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(text.get(index * 2..index * 2 + 2)?, 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+
+    pub fn to_hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// A new token.
+///
+/// # Errors
+/// Where the system has no random numbers.
+pub fn generate() -> Result<Secret, String> {
+    let mut random = [0; 32];
+    getrandom::fill(&mut random).map_err(|error| format!("the system has no random numbers: {error}"))?;
+    let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Secret::new(format!("{PREFIX}{hex}")))
+}
+
+/// Whether what a request presents is one of the tokens. All are compared, whatever is found.
+pub fn is_valid(presented: Option<&[u8]>, tokens: &[TokenHash]) -> bool {
+    let Some(presented) = presented.filter(|token| !token.is_empty()) else { return false };
+    let hash = TokenHash::of(presented);
+    let found = tokens.iter().fold(Choice::from(0), |found, token| found | token.0.ct_eq(&hash.0));
+    found.into()
+}
+
+/// The token of a header value: after `Bearer`, or the whole value.
+pub fn of_header(value: &[u8]) -> &[u8] {
+    let value = value.trim_ascii();
+    match value.split_at_checked(7) {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case(b"bearer ") => token.trim_ascii(),
+        _ => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_long_different_and_survive_the_store() {
+        let (a, b) = (generate().unwrap(), generate().unwrap());
+        assert_ne!(a.expose(), b.expose());
+        assert_eq!(a.expose().len(), PREFIX.len() + 64);
+        let hash = TokenHash::of(a.expose().as_bytes());
+        assert_eq!(TokenHash::from_hex(&hash.to_hex()), Some(hash.clone()));
+        assert!(is_valid(Some(a.expose().as_bytes()), &[TokenHash::of(b"x"), hash]));
+        assert_eq!(TokenHash::from_hex("zz"), None);
+    }
+
+    #[test]
+    fn header_values_with_and_without_scheme() {
+        for value in [&b"Bearer abc"[..], b"bearer  abc ", b"abc"] {
+            assert_eq!(of_header(value), b"abc");
+        }
+        assert_eq!(of_header(b"Bearer "), b"Bearer");
+        assert_eq!(of_header(b""), b"");
+    }
+}

@@ -1,0 +1,85 @@
+//! Resources and rules to a snapshot. Pure: what it needs is given, what it makes is returned.
+
+mod gateway;
+mod zone;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use http::HeaderName;
+
+use crate::conf::Conf;
+use crate::diagnostic::Diagnostics;
+use crate::model::Resources;
+use crate::routing::Hosts;
+use crate::rules::Rules;
+use crate::snapshot::{Site, Snapshot};
+use crate::upstream::{Origin, OriginKey};
+
+/// What a snapshot is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    pub conf: &'a Conf,
+    /// Resources of the store; what the configuration declares wins over them.
+    pub stored: &'a Resources,
+    pub rules: &'a Rules,
+    /// Its origins keep their health.
+    pub previous: Option<&'a Snapshot>,
+    pub revision: u64,
+}
+
+/// Headers that carry a gateway token, before the configured ones.
+pub const TOKEN_HEADERS: [&str; 2] = ["svc-aig-authorization", "svc-aig-token"];
+
+/// Compiles a snapshot.
+///
+/// # Errors
+/// Every mistake, each with its place where the configuration has one.
+pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
+    let mut compiling = Compiling { inputs, origins: HashMap::new(), diagnostics: Diagnostics::default() };
+    let resources = inputs.conf.resources.clone().over(inputs.stored.clone());
+    let mut sites = Hosts::default();
+    for zone in resources.zones.values() {
+        let compiled = compiling.zone(zone);
+        sites.insert(&zone.name, Site::Zone(Arc::new(compiled)));
+    }
+    for host in &inputs.conf.gateway_hosts {
+        sites.insert(host.as_str(), Site::Gateway);
+    }
+    let gateways = compiling.gateways(&resources);
+    let names = TOKEN_HEADERS.into_iter().chain(inputs.conf.gateway_token_headers.iter().map(String::as_str));
+    let snapshot = Snapshot {
+        revision: inputs.revision,
+        limits: inputs.conf.limits,
+        upstream: inputs.conf.upstream,
+        trusted_proxies: inputs.conf.trusted_proxies.clone(),
+        sites,
+        gateways,
+        token_headers: names.filter_map(|name| HeaderName::try_from(name).ok()).collect(),
+        managed: vec![Arc::clone(&inputs.rules.owasp), Arc::clone(&inputs.rules.sensitive_data)],
+        origins: compiling.origins,
+        rules: inputs.rules.program.roots().len(),
+    };
+    compiling.diagnostics.into_result(snapshot)
+}
+
+struct Compiling<'a> {
+    inputs: Inputs<'a>,
+    origins: HashMap<OriginKey, Arc<Origin>>,
+    diagnostics: Diagnostics,
+}
+
+impl Compiling<'_> {
+    /// The origin of a key: this snapshot's, the previous one's, or a new one.
+    fn origin(&mut self, key: OriginKey) -> Result<Arc<Origin>, String> {
+        if let Some(known) = self.origins.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let origin = match self.inputs.previous.and_then(|previous| previous.origins.get(&key)) {
+            Some(known) => Arc::clone(known),
+            None => Origin::new(key.clone())?,
+        };
+        self.origins.insert(key, Arc::clone(&origin));
+        Ok(origin)
+    }
+}

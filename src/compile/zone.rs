@@ -1,0 +1,225 @@
+//! One zone: its short form lowered to entry point rulesets, these compiled to plans.
+
+use std::sync::Arc;
+
+use super::Compiling;
+use crate::conf::Deployment;
+use crate::detection;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
+use crate::model::ruleset::{ActionParameters, CategoryOverride, Overrides, Rule, RuleOverride, Ruleset};
+use crate::model::{OriginProtocol, RuleId, RulesetId, Zone};
+use crate::ruleset::execute::Execution;
+use crate::ruleset::expression::Expression;
+use crate::ruleset::{EntryPoint, ManagedRuleset, Phase, overrides, score};
+use crate::snapshot::CompiledZone;
+use crate::upstream::{OriginKey, Pool};
+use crate::waf::Plan;
+
+impl Compiling<'_> {
+    pub(super) fn zone(&mut self, zone: &Zone) -> CompiledZone {
+        let deployment =
+            self.inputs.conf.deployments.iter().find(|deployment| deployment.zone == zone.id).cloned();
+        let place = deployment.as_ref().map(|deployment| deployment.place.clone());
+        let mut rulesets = zone.rulesets.clone();
+        if let Some(deployment) = &deployment {
+            self.short_form(zone, deployment, &mut rulesets);
+        }
+        self.name_rulesets(zone, &mut rulesets, place.as_ref());
+        let mut executions = Vec::new();
+        let mut detection = None;
+        for ruleset in &rulesets {
+            for rule in ruleset.rules.iter().filter(|rule| rule.enabled) {
+                self.execute(ruleset, rule, place.as_ref(), &mut executions, &mut detection);
+            }
+        }
+        let entry_point = EntryPoint { executions };
+        CompiledZone {
+            id: zone.id.clone(),
+            name: zone.name.clone(),
+            pool: Arc::new(self.pool(zone, place.as_ref())),
+            entry_point: (!entry_point.is_empty()).then_some(entry_point),
+            detection,
+            rulesets,
+        }
+    }
+
+    fn pool(&mut self, zone: &Zone, place: Option<&Place>) -> Pool {
+        let mut origins = Vec::new();
+        for url in &zone.origins {
+            let http2 = zone.origin_protocol == OriginProtocol::Http2;
+            let key =
+                OriginKey { zone: zone.name.clone(), url: url.clone(), http2, ca: zone.origin_ca.clone() };
+            match self.origin(key) {
+                Ok(origin) => origins.push(origin),
+                Err(message) => self.refuse(Code::ConfBadValue, message, place),
+            }
+        }
+        Pool::new(origins, zone.balance, zone.health_check.clone())
+    }
+
+    fn refuse(&mut self, code: Code, message: String, place: Option<&Place>) {
+        let diagnostic = Diagnostic::error(code, message);
+        self.diagnostics.push(match place {
+            Some(place) => diagnostic.at(place.clone()),
+            None => diagnostic,
+        });
+    }
+
+    /// `[zones.waf]` and `[zones.sensitive_data]` as the rulesets the API would hold.
+    fn short_form(&mut self, zone: &Zone, deployment: &Deployment, rulesets: &mut Vec<Ruleset>) {
+        let mut add = |phase: Phase, managed: &ManagedRuleset, overrides: Option<Overrides>| {
+            if rulesets.iter().any(|ruleset| ruleset.phase == phase.word()) {
+                return Err(format!(
+                    "the zone `{}` sets phase `{}` both by `rulesets` and by its short form; keep one",
+                    zone.name,
+                    phase.word()
+                ));
+            }
+            let rule = Rule {
+                action: "execute".to_owned(),
+                expression: "true".to_owned(),
+                description: format!("Execute {}", managed.name),
+                version: "1".to_owned(),
+                enabled: true,
+                action_parameters: Some(ActionParameters {
+                    id: managed.id.to_string(),
+                    version: "latest".to_owned(),
+                    overrides,
+                }),
+                ..Rule::default()
+            };
+            rulesets.push(Ruleset {
+                kind: "zone".to_owned(),
+                version: "1".to_owned(),
+                phase: phase.word().to_owned(),
+                rules: vec![rule],
+                ..Ruleset::default()
+            });
+            Ok(())
+        };
+        let mut outcomes = Vec::new();
+        if let Some(waf) = &deployment.waf {
+            let owasp = &self.inputs.rules.owasp;
+            let above = (waf.paranoia_level.value + 1)..=4;
+            let categories = above
+                .map(|level| format!("paranoia-level-{level}"))
+                // A rule set without rules of a level needs no override for it.
+                .filter(|category| owasp.rules.iter().any(|rule| rule.categories.contains(category)))
+                .map(|category| CategoryOverride { category, enabled: Some(false), action: None });
+            let last = owasp.threshold_rule().map(|rule| RuleOverride {
+                id: rule.id.to_string(),
+                enabled: None,
+                action: Some(waf.action.value.clone()),
+                score_threshold: Some(waf.score_threshold.value),
+            });
+            let overrides = Overrides {
+                categories: categories.collect(),
+                rules: last.into_iter().collect(),
+                ..Overrides::default()
+            };
+            let known = crate::ruleset::Action::for_threshold(&waf.action.value);
+            let outcome = known.and_then(|_| add(Phase::HttpRequestFirewallManaged, owasp, Some(overrides)));
+            outcomes.push((outcome, Code::RulesetBadAction, waf.action.place.clone()));
+        }
+        if deployment.sensitive_data {
+            let outcome = add(Phase::HttpResponseFirewallManaged, &self.inputs.rules.sensitive_data, None);
+            outcomes.push((outcome, Code::ConfConflict, deployment.place.clone()));
+        }
+        for (outcome, code, place) in outcomes {
+            if let Err(message) = outcome {
+                self.refuse(code, message, Some(&place));
+            }
+        }
+    }
+
+    /// Gives rulesets and rules without an id one that is the same on every start.
+    fn name_rulesets(&mut self, zone: &Zone, rulesets: &mut [Ruleset], place: Option<&Place>) {
+        let mut phases = Vec::new();
+        for ruleset in rulesets {
+            if phases.contains(&ruleset.phase) {
+                self.refuse(
+                    Code::ConfConflict,
+                    format!("the zone `{}` has two rulesets for phase `{}`", zone.name, ruleset.phase),
+                    place,
+                );
+            }
+            phases.push(ruleset.phase.clone());
+            let key = format!("{}/{}", zone.name, ruleset.phase);
+            if ruleset.id.is_empty() {
+                ruleset.id = RulesetId::derived("zone ruleset", &key).to_string();
+            }
+            if ruleset.name.is_empty() {
+                ruleset.name = "default".to_owned();
+            }
+            for (index, rule) in ruleset.rules.iter_mut().enumerate().filter(|(_, rule)| rule.id.is_empty()) {
+                rule.id = RuleId::derived("zone rule", &format!("{key}/{index}")).to_string();
+            }
+        }
+    }
+
+    fn execute(
+        &mut self,
+        ruleset: &Ruleset,
+        rule: &Rule,
+        place: Option<&Place>,
+        executions: &mut Vec<Execution>,
+        detection: &mut Option<detection::tee::Plan>,
+    ) {
+        if let Err((_, message)) = Expression::parse(&rule.expression) {
+            self.refuse(Code::RulesetExpression, message, place);
+        }
+        let Some(phase) = Phase::parse(&ruleset.phase) else {
+            let message = format!(
+                "unknown phase `{}`; expected one of `{}`",
+                ruleset.phase,
+                crate::model::ruleset::PHASES.join("`, `")
+            );
+            return self.refuse(Code::RulesetBadAction, message, place);
+        };
+        let Some(parameters) = rule.action_parameters.as_ref().filter(|_| rule.action == "execute") else {
+            let message = format!(
+                "a rule of a zone's ruleset must `execute` a managed ruleset, found `{}`",
+                rule.action
+            );
+            return self.refuse(Code::RulesetBadAction, message, place);
+        };
+        let rules = self.inputs.rules;
+        let managed = [&rules.owasp, &rules.sensitive_data]
+            .into_iter()
+            .find(|m| m.id.as_str() == parameters.id && m.phase == phase);
+        let Some(managed) = managed else {
+            let message = format!("phase `{}` has no managed ruleset `{}`", ruleset.phase, parameters.id);
+            return self.refuse(Code::RulesetUnknownRuleset, message, place);
+        };
+        let overrides = parameters.overrides.clone().unwrap_or_default();
+        let mut found = Diagnostics::default();
+        let effective = overrides::apply(managed, &overrides, &mut found);
+        for diagnostic in found.iter() {
+            self.refuse(diagnostic.code, diagnostic.message.clone(), place);
+        }
+        match phase {
+            Phase::HttpRequestFirewallManaged => {
+                let plan = Arc::new(Plan::new(
+                    Arc::clone(&rules.program),
+                    &score::plan_settings(managed, &effective),
+                ));
+                let threshold_rule = managed.threshold_rule().filter(|_| effective.action.is_some());
+                let threshold_rule = threshold_rule.and_then(|rule| rule.reference.parse().ok()).unwrap_or(0);
+                executions.push(Execution { plan, threshold_rule });
+            }
+            Phase::HttpResponseFirewallManaged => {
+                let enabled: Vec<bool> = rules
+                    .detector
+                    .rules()
+                    .iter()
+                    .map(|rule| !effective.disabled.contains(&rule.id))
+                    .collect();
+                *detection = enabled.contains(&true).then(|| detection::tee::Plan {
+                    detector: Arc::clone(&rules.detector),
+                    enabled: enabled.into(),
+                    ruleset: managed.id.clone(),
+                });
+            }
+        }
+    }
+}

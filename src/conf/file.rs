@@ -1,0 +1,355 @@
+//! The configuration file as written: every key with its type and default, places kept.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use toml::de::DeTable;
+
+use super::table::{Located, Reader, Table, Words};
+use super::units::Secret;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Source};
+use crate::model::ruleset::Ruleset;
+use crate::model::{Balance, OriginProtocol};
+
+/// Every key there is. `conf/portcullis.toml` shows each, and each has a test of its effect.
+pub const KEYS: &[&str] = &[
+    "admin",
+    "admin.address",
+    "admin.api_tokens",
+    "gateway_hosts",
+    "gateway_token_headers",
+    "gateways",
+    "gateways.account",
+    "gateways.authentication",
+    "gateways.id",
+    "graceful_stop",
+    "limits",
+    "limits.arguments",
+    "limits.connections",
+    "limits.connections_per_address",
+    "limits.decompressed_body",
+    "limits.decompression_ratio",
+    "limits.header_deadline",
+    "limits.header_fields",
+    "limits.header_section",
+    "limits.idle_timeout",
+    "limits.inspected_bodies",
+    "limits.inspected_body",
+    "limits.inspected_body_policy",
+    "limits.json_depth",
+    "limits.multipart_parts",
+    "limits.request_line",
+    "limits.scan_queue",
+    "limits.scanned_body",
+    "listeners",
+    "listeners.address",
+    "listeners.certificates",
+    "listeners.certificates.chain",
+    "listeners.certificates.key",
+    "listeners.proxy_protocol_from",
+    "log_level",
+    "node",
+    "providers",
+    "providers.base_url",
+    "providers.slug",
+    "rules",
+    "rules.owasp",
+    "rules.sensitive_data",
+    "scan_threads",
+    "state_dir",
+    "threads",
+    "trusted_proxies",
+    "upstream",
+    "upstream.connect_timeout",
+    "upstream.idle_timeout",
+    "upstream.pool",
+    "upstream.read_timeout",
+    "zones",
+    "zones.balance",
+    "zones.health_check",
+    "zones.health_check.interval",
+    "zones.health_check.path",
+    "zones.name",
+    "zones.origin_ca",
+    "zones.origin_protocol",
+    "zones.origins",
+    "zones.rulesets",
+    "zones.sensitive_data",
+    "zones.sensitive_data.enabled",
+    "zones.waf",
+    "zones.waf.action",
+    "zones.waf.paranoia_level",
+    "zones.waf.score_threshold",
+];
+
+/// The file, read and typed but not yet checked as a whole.
+#[derive(Clone, Debug)]
+pub struct ConfFile {
+    pub source: Arc<Source>,
+    pub state_dir: PathBuf,
+    pub node: Located<String>,
+    pub threads: usize,
+    pub scan_threads: usize,
+    pub graceful_stop: Duration,
+    pub log_level: LogLevel,
+    pub trusted_proxies: Vec<IpNet>,
+    pub gateway_hosts: Option<Located<Vec<String>>>,
+    pub gateway_token_headers: Option<Located<Vec<String>>>,
+    pub listeners: Vec<ListenerFile>,
+    pub limits: super::Limits,
+    pub upstream: super::UpstreamSettings,
+    pub admin_address: SocketAddr,
+    pub api_tokens: Vec<Secret>,
+    pub owasp: Option<Located<Vec<String>>>,
+    pub sensitive_data: Option<Located<Vec<String>>>,
+    pub zones: Vec<ZoneFile>,
+    pub gateways: Vec<GatewayFile>,
+    pub providers: Vec<ProviderFile>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ListenerFile {
+    pub address: Located<SocketAddr>,
+    pub proxy_protocol_from: Vec<IpNet>,
+    pub certificates: Vec<CertificateFile>,
+}
+
+#[derive(Clone, Debug)]
+pub struct CertificateFile {
+    pub chain: Located<String>,
+    pub key: Located<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ZoneFile {
+    pub name: Located<String>,
+    pub origins: Located<Vec<String>>,
+    pub balance: Balance,
+    pub origin_protocol: OriginProtocol,
+    pub origin_ca: Option<Located<String>>,
+    pub health_check: Option<(Located<String>, Duration)>,
+    pub waf: Option<WafFile>,
+    pub sensitive_data: bool,
+    pub rulesets: Option<Located<Vec<Ruleset>>>,
+}
+
+/// The short form of a zone's OWASP deployment.
+#[derive(Clone, Debug)]
+pub struct WafFile {
+    pub paranoia_level: Located<usize>,
+    pub score_threshold: Located<i64>,
+    pub action: Located<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct GatewayFile {
+    pub account: Located<String>,
+    pub id: Located<String>,
+    pub authentication: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct ProviderFile {
+    pub slug: Located<String>,
+    pub base_url: Located<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
+impl Words for LogLevel {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("error", Self::Error), ("warn", Self::Warn), ("info", Self::Info), ("debug", Self::Debug)];
+}
+
+impl Words for super::BodyPolicy {
+    const WORDS: &'static [(&'static str, Self)] = &[("refuse", Self::Refuse), ("pass", Self::Pass)];
+}
+
+impl Words for Balance {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("round_robin", Self::RoundRobin), ("least_connections", Self::LeastConnections)];
+}
+
+impl Words for OriginProtocol {
+    const WORDS: &'static [(&'static str, Self)] = &[("http1", Self::Http1), ("http2", Self::Http2)];
+}
+
+/// Reads a file. `None` where it is not TOML at all.
+pub fn read(source: &Arc<Source>) -> (Option<ConfFile>, Diagnostics) {
+    let reader = Reader { source: Arc::clone(source), diagnostics: Diagnostics::default().into() };
+    let (table, errors) = DeTable::parse_recoverable(&source.text);
+    for error in &errors {
+        let place = reader.place(error.span().unwrap_or(0..0));
+        reader.push(Diagnostic::error(Code::ConfSyntax, error.message().to_owned()).at(place));
+    }
+    if !errors.is_empty() {
+        return (None, reader.diagnostics.into_inner());
+    }
+    let file = whole(source, Table::root(&reader, table.get_ref()));
+    (Some(file), reader.diagnostics.into_inner())
+}
+
+fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
+    let start = table.place();
+    let (admin_address, api_tokens) = admin(&mut table);
+    let (owasp, sensitive_data) = rules(&mut table);
+    let file = ConfFile {
+        source: Arc::clone(source),
+        state_dir: PathBuf::from(table.or("state_dir", "state".to_owned())),
+        node: table.get("node").unwrap_or(Located { value: "1".to_owned(), place: start }),
+        threads: table.or("threads", 0),
+        scan_threads: table.or("scan_threads", 1),
+        graceful_stop: table.or("graceful_stop", Duration::from_secs(30)),
+        log_level: table.or("log_level", LogLevel::Info),
+        trusted_proxies: table.or("trusted_proxies", Vec::new()),
+        gateway_hosts: table.get("gateway_hosts"),
+        gateway_token_headers: table.get("gateway_token_headers"),
+        listeners: table.tables("listeners").into_iter().filter_map(listener).collect(),
+        limits: limits(&mut table),
+        upstream: upstream(&mut table),
+        admin_address,
+        api_tokens,
+        owasp,
+        sensitive_data,
+        zones: table.tables("zones").into_iter().filter_map(zone).collect(),
+        gateways: table.tables("gateways").into_iter().filter_map(gateway).collect(),
+        providers: table.tables("providers").into_iter().filter_map(provider).collect(),
+    };
+    table.finish();
+    file
+}
+
+fn admin(root: &mut Table<'_>) -> (SocketAddr, Vec<Secret>) {
+    let default = SocketAddr::from(([127, 0, 0, 1], 9180));
+    let Some(mut table) = root.table("admin") else { return (default, Vec::new()) };
+    let settings = (table.or("address", default), table.or("api_tokens", Vec::new()));
+    table.finish();
+    settings
+}
+
+type Paths = Option<Located<Vec<String>>>;
+
+fn rules(root: &mut Table<'_>) -> (Paths, Paths) {
+    let Some(mut table) = root.table("rules") else { return (None, None) };
+    let paths = (table.get("owasp"), table.get("sensitive_data"));
+    table.finish();
+    paths
+}
+
+fn limits(root: &mut Table<'_>) -> super::Limits {
+    let default = super::Limits::default();
+    let Some(mut table) = root.table("limits") else { return default };
+    let limits = super::Limits {
+        request_line: table.or("request_line", default.request_line),
+        header_section: table.or("header_section", default.header_section),
+        header_fields: table.or("header_fields", default.header_fields),
+        header_deadline: table.or("header_deadline", default.header_deadline),
+        idle_timeout: table.or("idle_timeout", default.idle_timeout),
+        connections: table.or("connections", default.connections),
+        connections_per_address: table.or("connections_per_address", default.connections_per_address),
+        inspected_body: table.or("inspected_body", default.inspected_body),
+        inspected_bodies: table.or("inspected_bodies", default.inspected_bodies),
+        inspected_body_policy: table.or("inspected_body_policy", default.inspected_body_policy),
+        arguments: table.or("arguments", default.arguments),
+        json_depth: table.or("json_depth", default.json_depth),
+        multipart_parts: table.or("multipart_parts", default.multipart_parts),
+        scanned_body: table.or("scanned_body", default.scanned_body),
+        scan_queue: table.or("scan_queue", default.scan_queue),
+        decompression_ratio: table.or("decompression_ratio", default.decompression_ratio),
+        decompressed_body: table.or("decompressed_body", default.decompressed_body),
+    };
+    table.finish();
+    limits
+}
+
+fn upstream(root: &mut Table<'_>) -> super::UpstreamSettings {
+    let default = super::UpstreamSettings::default();
+    let Some(mut table) = root.table("upstream") else { return default };
+    let settings = super::UpstreamSettings {
+        connect_timeout: table.or("connect_timeout", default.connect_timeout),
+        read_timeout: table.or("read_timeout", default.read_timeout),
+        idle_timeout: table.or("idle_timeout", default.idle_timeout),
+        pool: table.or("pool", default.pool),
+    };
+    table.finish();
+    settings
+}
+
+fn listener(mut table: Table<'_>) -> Option<ListenerFile> {
+    let address = table.required("address");
+    let proxy_protocol_from = table.or("proxy_protocol_from", Vec::new());
+    let certificates = table.tables("certificates").into_iter().filter_map(certificate).collect();
+    table.finish();
+    Some(ListenerFile { address: address?, proxy_protocol_from, certificates })
+}
+
+fn certificate(mut table: Table<'_>) -> Option<CertificateFile> {
+    let (chain, key) = (table.required("chain"), table.required("key"));
+    table.finish();
+    Some(CertificateFile { chain: chain?, key: key? })
+}
+
+fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
+    let (name, origins) = (table.required("name"), table.required("origins"));
+    let balance = table.or("balance", Balance::default());
+    let origin_protocol = table.or("origin_protocol", OriginProtocol::default());
+    let origin_ca = table.get("origin_ca");
+    let health_check = table.table("health_check").and_then(|mut table| {
+        let path = table.required("path");
+        let interval = table.or("interval", Duration::from_secs(10));
+        table.finish();
+        Some((path?, interval))
+    });
+    let waf = table.table("waf").map(waf);
+    let sensitive_data = table.table("sensitive_data").is_some_and(|mut table| {
+        let enabled = table.or("enabled", true);
+        table.finish();
+        enabled
+    });
+    let rulesets = table.resource("rulesets");
+    table.finish();
+    Some(ZoneFile {
+        name: name?,
+        origins: origins?,
+        balance,
+        origin_protocol,
+        origin_ca,
+        health_check,
+        waf,
+        sensitive_data,
+        rulesets,
+    })
+}
+
+fn waf(mut table: Table<'_>) -> WafFile {
+    let here = table.place();
+    let waf = WafFile {
+        paranoia_level: table.get("paranoia_level").unwrap_or(Located { value: 1, place: here.clone() }),
+        score_threshold: table.get("score_threshold").unwrap_or(Located { value: 5, place: here.clone() }),
+        action: table.get("action").unwrap_or(Located { value: "block".to_owned(), place: here }),
+    };
+    table.finish();
+    waf
+}
+
+fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
+    let (account, id) = (table.required("account"), table.required("id"));
+    let authentication = table.or("authentication", true);
+    table.finish();
+    Some(GatewayFile { account: account?, id: id?, authentication })
+}
+
+fn provider(mut table: Table<'_>) -> Option<ProviderFile> {
+    let (slug, base_url) = (table.required("slug"), table.required("base_url"));
+    table.finish();
+    Some(ProviderFile { slug: slug?, base_url: base_url? })
+}

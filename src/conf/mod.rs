@@ -1,0 +1,167 @@
+//! Process settings and file-declared resources: `file` (as written) → `resolve` → [`Conf`].
+
+pub mod file;
+pub mod resolve;
+mod table;
+pub mod units;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ipnet::IpNet;
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Source};
+use crate::dns::HostName;
+use crate::model::Resources;
+pub use file::{ConfFile, LogLevel};
+pub use table::Located;
+use units::{Bytes, Secret};
+
+/// What the process may rely on: already valid.
+#[derive(Clone, Debug)]
+pub struct Conf {
+    pub state_dir: PathBuf,
+    /// Suffix of request ids: letters and digits.
+    pub node: String,
+    /// Worker threads of each listener.
+    pub threads: usize,
+    pub scan_threads: usize,
+    pub graceful_stop: Duration,
+    pub log_level: LogLevel,
+    pub trusted_proxies: Vec<IpNet>,
+    pub gateway_hosts: Vec<HostName>,
+    /// Further header names that may carry a gateway token, in lower case.
+    pub gateway_token_headers: Vec<String>,
+    pub listeners: Vec<Listener>,
+    pub limits: Limits,
+    pub upstream: UpstreamSettings,
+    pub admin_address: SocketAddr,
+    pub api_tokens: Vec<Secret>,
+    /// SecLang files and folders; `None` for the rules in the binary.
+    pub owasp: Option<Vec<String>>,
+    /// YAML files and folders; `None` for the rules in the binary.
+    pub sensitive_data: Option<Vec<String>>,
+    pub resources: Resources,
+    /// Where each zone's deployment settings are written, for diagnostics of a later stage.
+    pub deployments: Vec<Deployment>,
+}
+
+/// The short form of a zone's rulesets, checked, with its places.
+#[derive(Clone, Debug)]
+pub struct Deployment {
+    pub zone: crate::model::ZoneId,
+    pub waf: Option<file::WafFile>,
+    pub sensitive_data: bool,
+    pub place: Place,
+}
+
+#[derive(Clone, Debug)]
+pub struct Listener {
+    pub address: SocketAddr,
+    /// Peers that must begin with a PROXY protocol header.
+    pub proxy_protocol_from: Vec<IpNet>,
+    /// Chain and key files; the listener speaks TLS where there are any.
+    pub certificates: Vec<(PathBuf, PathBuf)>,
+}
+
+/// Every limit of DESIGN.md section 10, with its default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    pub request_line: Bytes,
+    pub header_section: Bytes,
+    pub header_fields: usize,
+    pub header_deadline: Duration,
+    pub idle_timeout: Duration,
+    pub connections: usize,
+    pub connections_per_address: usize,
+    pub inspected_body: Bytes,
+    /// All bodies held at once.
+    pub inspected_bodies: Bytes,
+    pub inspected_body_policy: BodyPolicy,
+    pub arguments: usize,
+    pub json_depth: usize,
+    pub multipart_parts: usize,
+    pub scanned_body: Bytes,
+    /// All response bodies waiting to be scanned.
+    pub scan_queue: Bytes,
+    pub decompression_ratio: usize,
+    pub decompressed_body: Bytes,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            request_line: Bytes::kib(8),
+            header_section: Bytes::kib(32),
+            header_fields: 100,
+            header_deadline: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(60),
+            connections: 10_000,
+            connections_per_address: 256,
+            inspected_body: Bytes::mib(10),
+            inspected_bodies: Bytes::mib(512),
+            inspected_body_policy: BodyPolicy::Refuse,
+            arguments: 1000,
+            json_depth: 64,
+            multipart_parts: 128,
+            scanned_body: Bytes(1_000_000),
+            scan_queue: Bytes::mib(64),
+            decompression_ratio: 100,
+            decompressed_body: Bytes::mib(8),
+        }
+    }
+}
+
+/// What happens to a request whose body is longer than what is inspected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyPolicy {
+    /// 413, or 503 where all bodies together are too many.
+    Refuse,
+    /// The rest goes on unseen, with an event.
+    Pass,
+}
+
+/// Timeouts towards origins and providers, and how many idle connections are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpstreamSettings {
+    pub connect_timeout: Duration,
+    /// Longest wait for the first byte of a response and between two pieces of it.
+    pub read_timeout: Duration,
+    pub idle_timeout: Duration,
+    pub pool: usize,
+}
+
+impl Default for UpstreamSettings {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(5),
+            read_timeout: Duration::from_secs(60),
+            idle_timeout: Duration::from_secs(60),
+            pool: 128,
+        }
+    }
+}
+
+/// Reads and resolves a configuration file.
+///
+/// # Errors
+/// Every mistake of the file, each with its place.
+pub fn load(path: &Path) -> Result<(Conf, Diagnostics), Diagnostics> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Diagnostic::error(Code::ConfUnreadable, format!("cannot read `{name}`: {error}")))?;
+    parse(&Source::new(name, text), path.parent().unwrap_or(Path::new(".")))
+}
+
+/// Resolves the text of a configuration file; relative paths in it start at `base`.
+///
+/// # Errors
+/// Every mistake of the text, each with its place.
+pub fn parse(source: &std::sync::Arc<Source>, base: &Path) -> Result<(Conf, Diagnostics), Diagnostics> {
+    let (file, mut diagnostics) = file::read(source);
+    let Some(file) = file else { return Err(diagnostics) };
+    let conf = resolve::resolve(file, base, &mut diagnostics);
+    let warnings = diagnostics.clone();
+    diagnostics.into_result((conf, warnings))
+}

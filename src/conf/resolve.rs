@@ -1,0 +1,269 @@
+//! `ConfFile` → `Conf`: names, URLs and files checked, conflicts found, every mistake collected.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::file::{ConfFile, GatewayFile, ListenerFile, ProviderFile, ZoneFile};
+use super::table::Located;
+use super::{Conf, Deployment, Listener};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
+use crate::dns::HostName;
+use crate::model::gateway::Provider;
+use crate::model::{AccountId, Gateway, GatewayId, HealthCheck, Resources, Zone, ZoneId};
+use crate::upstream::url::OriginUrl;
+
+/// Resolves a file; what is mistaken is left out of the result and named in `diagnostics`.
+pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Conf {
+    let mut resolving = Resolving { base, diagnostics };
+    let mut resources = Resources::default();
+    let mut deployments = Vec::new();
+    for zone in file.zones {
+        resolving.zone(zone, &mut resources, &mut deployments);
+    }
+    for gateway in file.gateways {
+        resolving.gateway(gateway, &mut resources);
+    }
+    for provider in file.providers {
+        resolving.provider(provider, &mut resources);
+    }
+    let gateway_hosts = resolving.hosts(file.gateway_hosts, &resources);
+    if !file.node.value.bytes().all(|b| b.is_ascii_alphanumeric()) || file.node.value.len() > 16 {
+        resolving.bad(&file.node.place, "`node` takes at most 16 letters and digits");
+    }
+    Conf {
+        state_dir: resolving.path(&file.state_dir),
+        node: file.node.value,
+        threads: threads(file.threads),
+        scan_threads: file.scan_threads.max(1),
+        graceful_stop: file.graceful_stop,
+        log_level: file.log_level,
+        trusted_proxies: file.trusted_proxies,
+        gateway_hosts,
+        gateway_token_headers: resolving.header_names(file.gateway_token_headers),
+        listeners: resolving.listeners(file.listeners),
+        limits: file.limits,
+        upstream: file.upstream,
+        admin_address: file.admin_address,
+        api_tokens: file.api_tokens,
+        owasp: resolving.rules(file.owasp),
+        sensitive_data: resolving.rules(file.sensitive_data),
+        resources,
+        deployments,
+    }
+}
+
+fn threads(asked: usize) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    if asked == 0 { cores() } else { asked }
+}
+
+struct Resolving<'a> {
+    base: &'a Path,
+    diagnostics: &'a mut Diagnostics,
+}
+
+impl Resolving<'_> {
+    fn bad(&mut self, place: &Place, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message).at(place.clone()));
+    }
+
+    fn conflict(&mut self, place: &Place, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::error(Code::ConfConflict, message).at(place.clone()));
+    }
+
+    fn path(&self, path: &Path) -> PathBuf {
+        self.base.join(path)
+    }
+
+    fn existing(&mut self, file: &Located<String>) -> PathBuf {
+        let path = self.path(Path::new(&file.value));
+        if let Err(error) = std::fs::metadata(&path) {
+            let message = format!("cannot read `{}`: {error}", path.display());
+            self.diagnostics.push(Diagnostic::error(Code::ConfUnreadable, message).at(file.place.clone()));
+        }
+        path
+    }
+
+    fn host(&mut self, text: &str, place: &Place) -> Option<HostName> {
+        HostName::parse(text).map_err(|message| self.bad(place, message)).ok()
+    }
+
+    fn zone(&mut self, file: ZoneFile, resources: &mut Resources, deployments: &mut Vec<Deployment>) {
+        let Some(name) = self.host(&file.name.value, &file.name.place) else { return };
+        let id = ZoneId::derived("zone", name.as_str());
+        if file.origins.value.is_empty() {
+            self.bad(&file.origins.place, "`origins` needs at least one URL such as `http://127.0.0.1:9000`");
+        }
+        for origin in &file.origins.value {
+            if let Err(message) = OriginUrl::parse(origin).and_then(OriginUrl::without_path) {
+                self.bad(&file.origins.place, message);
+            }
+        }
+        if let Some((path, interval)) = &file.health_check {
+            if !path.value.starts_with('/') {
+                self.bad(&path.place, "`zones.health_check.path` begins with `/`");
+            }
+            if interval.is_zero() {
+                self.bad(&path.place, "`zones.health_check.interval` must be above 0");
+            }
+        }
+        if let Some(waf) = &file.waf {
+            if !(1..=4).contains(&waf.paranoia_level.value) {
+                self.bad(&waf.paranoia_level.place, "`zones.waf.paranoia_level` takes 1 to 4");
+            }
+            if waf.score_threshold.value < 1 {
+                self.bad(&waf.score_threshold.place, "`zones.waf.score_threshold` must be above 0");
+            }
+        }
+        let ca = file
+            .origin_ca
+            .as_ref()
+            .map(|file| self.existing(file))
+            .and_then(|path| std::fs::read_to_string(path).ok());
+        let zone = Zone {
+            id: id.clone(),
+            name: name.as_str().to_owned(),
+            origins: file.origins.value,
+            balance: file.balance,
+            origin_protocol: file.origin_protocol,
+            origin_ca: ca,
+            health_check: file
+                .health_check
+                .map(|(path, interval)| HealthCheck { path: path.value, interval }),
+            rulesets: file.rulesets.map_or_else(Vec::new, |located| located.value),
+        };
+        let place = file.name.place;
+        deployments.push(Deployment {
+            zone: id.clone(),
+            waf: file.waf,
+            sensitive_data: file.sensitive_data,
+            place: place.clone(),
+        });
+        if resources.zones.insert(id, zone).is_some() {
+            self.conflict(&place, format!("the zone `{name}` is declared twice"));
+        }
+    }
+
+    fn gateway(&mut self, file: GatewayFile, resources: &mut Resources) {
+        for part in [&file.account, &file.id] {
+            if !is_path_word(&part.value) {
+                self.bad(
+                    &part.place,
+                    format!("expected 1 to 64 letters, digits, `-` or `_`, found `{}`", part.value),
+                );
+            }
+        }
+        let gateway = Gateway {
+            account: AccountId::new(file.account.value),
+            id: GatewayId::new(file.id.value),
+            authentication: file.authentication,
+        };
+        let key = (gateway.account.clone(), gateway.id.clone());
+        if resources.gateways.insert(key, gateway).is_some() {
+            self.conflict(&file.id.place, "this gateway is declared twice");
+        }
+    }
+
+    fn provider(&mut self, file: ProviderFile, resources: &mut Resources) {
+        if !is_path_word(&file.slug.value) {
+            self.bad(
+                &file.slug.place,
+                format!("expected 1 to 64 letters, digits, `-` or `_`, found `{}`", file.slug.value),
+            );
+        }
+        if let Err(message) = OriginUrl::parse(&file.base_url.value) {
+            self.bad(&file.base_url.place, message);
+        }
+        let provider = Provider { slug: file.slug.value.clone(), base_url: file.base_url.value };
+        if resources.providers.insert(file.slug.value, provider).is_some() {
+            self.conflict(&file.slug.place, "this provider is declared twice");
+        }
+    }
+
+    fn hosts(&mut self, hosts: Option<Located<Vec<String>>>, resources: &Resources) -> Vec<HostName> {
+        let Some(Located { value, place }) = hosts else { return Vec::new() };
+        let hosts: Vec<HostName> = value.iter().filter_map(|text| self.host(text, &place)).collect();
+        for host in &hosts {
+            if resources.zones.values().any(|zone| zone.name == host.as_str()) {
+                self.conflict(&place, format!("`{host}` is both a gateway host and a zone"));
+            }
+        }
+        hosts
+    }
+
+    fn header_names(&mut self, names: Option<Located<Vec<String>>>) -> Vec<String> {
+        let Some(Located { value, place }) = names else { return Vec::new() };
+        for name in &value {
+            if http::HeaderName::try_from(name.as_str()).is_err() {
+                self.bad(&place, format!("`{name}` is not a header name"));
+            }
+            if name.eq_ignore_ascii_case("authorization") {
+                self.bad(
+                    &place,
+                    "`authorization` carries the provider's own credential; choose another header",
+                );
+            }
+        }
+        value.into_iter().map(|name| name.to_ascii_lowercase()).collect()
+    }
+
+    fn listeners(&mut self, files: Vec<ListenerFile>) -> Vec<Listener> {
+        let mut seen = BTreeSet::new();
+        let mut listeners = Vec::new();
+        for file in files {
+            if file.address.value.port() != 0 && !seen.insert(file.address.value) {
+                self.conflict(
+                    &file.address.place,
+                    format!("two listeners have the address `{}`", file.address.value),
+                );
+            }
+            let certificates =
+                file.certificates.iter().map(|c| (self.existing(&c.chain), self.existing(&c.key))).collect();
+            listeners.push(Listener {
+                address: file.address.value,
+                proxy_protocol_from: file.proxy_protocol_from,
+                certificates,
+            });
+        }
+        listeners
+    }
+
+    fn rules(&mut self, paths: Option<Located<Vec<String>>>) -> Option<Vec<String>> {
+        let Located { value, place } = paths?;
+        let found =
+            value.iter().map(|path| self.existing(&Located { value: path.clone(), place: place.clone() }));
+        let found: Vec<PathBuf> = found.collect();
+        Some(found.iter().map(|path| path.display().to_string()).collect())
+    }
+}
+
+/// A word that stands in gateway paths.
+fn is_path_word(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+}
+
+/// Settings that only take effect at start, by name, where two configurations differ in them.
+pub fn needs_restart(before: &Conf, after: &Conf) -> Vec<&'static str> {
+    let listeners = |conf: &Conf| -> BTreeMap<_, _> {
+        conf.listeners
+            .iter()
+            .map(|l| (l.address, (l.proxy_protocol_from.clone(), l.certificates.clone())))
+            .collect()
+    };
+    [
+        ("listeners", listeners(before) != listeners(after)),
+        ("admin.address", before.admin_address != after.admin_address),
+        ("threads", before.threads != after.threads),
+        ("scan_threads", before.scan_threads != after.scan_threads),
+        ("state_dir", before.state_dir != after.state_dir),
+        ("node", before.node != after.node),
+        ("log_level", before.log_level != after.log_level),
+        ("graceful_stop", before.graceful_stop != after.graceful_stop),
+        ("limits.scan_queue", before.limits.scan_queue != after.limits.scan_queue),
+        ("upstream.pool", before.upstream.pool != after.upstream.pool),
+    ]
+    .into_iter()
+    .filter_map(|(name, differs)| differs.then_some(name))
+    .collect()
+}

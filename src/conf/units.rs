@@ -1,0 +1,110 @@
+//! Values with units as people write them: `"8KiB"`, `"10s"`, and secrets that do not print.
+
+use std::fmt;
+use std::time::Duration;
+
+use zeroize::Zeroizing;
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Bytes(pub usize);
+
+impl Bytes {
+    pub const fn kib(n: usize) -> Self {
+        Self(n << 10)
+    }
+
+    pub const fn mib(n: usize) -> Self {
+        Self(n << 20)
+    }
+
+    /// Parses `"512"`, `"8KiB"`, `"10MiB"`, `"1GiB"` or their decimal kin `KB`, `MB`, `GB`.
+    ///
+    /// # Errors
+    /// One sentence that shows the form.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (number, unit) = split_number(text);
+        let factor: usize = match unit {
+            "" | "B" => 1,
+            "KB" => 1_000,
+            "MB" => 1_000_000,
+            "GB" => 1_000_000_000,
+            "KiB" => 1 << 10,
+            "MiB" => 1 << 20,
+            "GiB" => 1 << 30,
+            _ => 0,
+        };
+        let bytes = number.parse::<usize>().ok().and_then(|n| n.checked_mul(factor)).filter(|_| factor > 0);
+        bytes.map(Self).ok_or_else(|| format!("expected a size such as `8KiB` or `10MB`, found `{text}`"))
+    }
+}
+
+/// Parses `"250ms"`, `"10s"`, `"5m"`, `"1h"` or `"7d"`.
+///
+/// # Errors
+/// One sentence that shows the form.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = split_number(text);
+    let unit = match unit {
+        "ms" => Some(1),
+        "s" => Some(1_000),
+        "m" => Some(60_000),
+        "h" => Some(3_600_000),
+        "d" => Some(86_400_000),
+        _ => None,
+    };
+    let millis = unit.and_then(|unit: u64| number.parse::<u64>().ok()?.checked_mul(unit));
+    millis
+        .map(Duration::from_millis)
+        .ok_or_else(|| format!("expected a duration such as `250ms`, `10s` or `5m`, found `{text}`"))
+}
+
+fn split_number(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    (number, unit.trim())
+}
+
+/// A text that is never printed and is wiped when dropped.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(Zeroizing::new(text.into()))
+    }
+
+    /// The text itself; keep it short-lived.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_durations() {
+        assert_eq!(Bytes::parse("8KiB"), Ok(Bytes::kib(8)));
+        assert_eq!(Bytes::parse("1 MB"), Ok(Bytes(1_000_000)));
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
+        for text in ["", "8", "s", "-1s", "8 parsecs", "99999999999999999999s"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+        assert!(Bytes::parse("KiB").unwrap_err().contains("expected a size"));
+    }
+
+    #[test]
+    fn secrets_do_not_print() {
+        assert_eq!(format!("{:?}", Secret::new("hunter2")), "Secret(…)");
+    }
+}

@@ -1,0 +1,12 @@
+//! Sensitive data in responses: rules, a scanner, and the tee that feeds it beside the response.
+//!
+//! The scanner is pure. [`tee`] holds the queue and the threads; it never delays a byte.
+
+pub mod redact;
+pub mod rule;
+pub mod scan;
+pub mod tee;
+pub mod validators;
+
+pub use rule::{Confidence, Rule, RuleFile};
+pub use scan::{Detection, Detector};

@@ -1,0 +1,229 @@
+//! Copies of responses on their way to the scanner.
+//!
+//! A copy is a list of handles: no byte is copied and none is delayed. All copies together are
+//! bounded in bytes; a response that does not fit is let go whole and counted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use super::redact;
+use super::scan::{Detection, Detector};
+use crate::body::decompress::{self, Coding};
+use crate::events::Events;
+use crate::events::kinds::{ScanSkipped, SensitiveDataFound, SkipReason};
+use crate::model::RulesetId;
+
+/// What a zone's deployment scans for.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub detector: Arc<Detector>,
+    /// For each rule of the detector, whether it runs.
+    pub enabled: Arc<[bool]>,
+    pub ruleset: RulesetId,
+}
+
+/// Limits of one scan.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of a body that are scanned, after decoding.
+    pub scanned_bytes: usize,
+    pub decompression: decompress::Limits,
+}
+
+/// The response a body belongs to, for the event.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    pub ray: String,
+    pub zone: String,
+    pub host: String,
+    pub path: String,
+}
+
+/// The way to the scanner threads; clones share one queue.
+#[derive(Clone, Debug)]
+pub struct ScanQueue {
+    jobs: Sender<Job>,
+    held: Arc<AtomicUsize>,
+    max_bytes: usize,
+    events: Events,
+}
+
+struct Job {
+    plan: Plan,
+    limits: Limits,
+    coding: Coding,
+    subject: Subject,
+    body: HeldBody,
+}
+
+/// Chunks and their share of the queue's bytes, given back when dropped.
+struct HeldBody {
+    chunks: Vec<Bytes>,
+    size: usize,
+    cut: bool,
+    held: Arc<AtomicUsize>,
+}
+
+impl Drop for HeldBody {
+    fn drop(&mut self) {
+        self.held.fetch_sub(self.size, Ordering::Relaxed);
+    }
+}
+
+impl ScanQueue {
+    /// Starts the scanner threads; they end when the last clone is gone.
+    pub fn start(threads: usize, max_bytes: usize, events: Events) -> Self {
+        let (jobs, waiting) = channel();
+        let waiting = Arc::new(Mutex::new(waiting));
+        for _ in 0..threads {
+            let (waiting, events) = (Arc::clone(&waiting), events.clone());
+            std::thread::spawn(move || work(&waiting, &events));
+        }
+        Self { jobs, held: Arc::new(AtomicUsize::new(0)), max_bytes, events }
+    }
+
+    /// Begins to copy a response; `None` where its kind is not scanned.
+    pub fn tee(
+        &self,
+        plan: &Plan,
+        limits: Limits,
+        content_type: &[u8],
+        content_encoding: &[u8],
+        subject: Subject,
+    ) -> Option<Tee> {
+        let skip = |reason| {
+            self.events.emit(&ScanSkipped { reason });
+            None
+        };
+        if !is_text(content_type) {
+            return skip(SkipReason::ContentType);
+        }
+        let Some(coding) = Coding::of(content_encoding) else { return skip(SkipReason::ContentCoding) };
+        let body = HeldBody { chunks: Vec::new(), size: 0, cut: false, held: Arc::clone(&self.held) };
+        let job = Job { plan: plan.clone(), limits, coding, subject, body };
+        Some(Tee { job: Some(job), queue: self.clone() })
+    }
+}
+
+/// The copy of one response in the making.
+#[derive(Debug)]
+pub struct Tee {
+    job: Option<Job>,
+    queue: ScanQueue,
+}
+
+impl Tee {
+    /// Adds a chunk; nothing is copied but the handle.
+    pub fn push(&mut self, chunk: &Bytes) {
+        let Some(job) = self.job.as_mut() else { return };
+        // A coded body may be a little larger than what comes out; it never is by much.
+        let room = job.limits.scanned_bytes.saturating_sub(job.body.size);
+        if room == 0 {
+            job.body.cut |= !chunk.is_empty();
+            return;
+        }
+        let kept = chunk.slice(..room.min(chunk.len()));
+        job.body.cut |= kept.len() < chunk.len();
+        if self.queue.held.fetch_add(kept.len(), Ordering::Relaxed) + kept.len() > self.queue.max_bytes {
+            self.queue.held.fetch_sub(kept.len(), Ordering::Relaxed);
+            self.job = None;
+            self.queue.events.emit(&ScanSkipped { reason: SkipReason::QueueFull });
+            return;
+        }
+        job.body.size += kept.len();
+        job.body.chunks.push(kept);
+    }
+
+    /// Hands the copy over. An aborted response is scanned as far as it came.
+    pub fn finish(mut self) {
+        if let Some(job) = self.job.take().filter(|job| job.body.size > 0) {
+            // Only fails where the scanner threads are gone, at the end of the process.
+            let _ = self.queue.jobs.send(job);
+        }
+    }
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Job of {} bytes", self.body.size)
+    }
+}
+
+/// Text, HTML, JSON or XML by content type. Event streams never end, so they are not.
+fn is_text(content_type: &[u8]) -> bool {
+    let media = crate::body::media_type(content_type).to_ascii_lowercase();
+    let known: &[&[u8]] =
+        &[b"application/json", b"application/xml", b"application/javascript", b"application/x-ndjson"];
+    (media.starts_with(b"text/") && media != b"text/event-stream")
+        || known.contains(&media.as_slice())
+        || media.ends_with(b"+json")
+        || media.ends_with(b"+xml")
+}
+
+fn work(waiting: &Mutex<Receiver<Job>>, events: &Events) {
+    loop {
+        let job = waiting.lock().recv();
+        let Ok(job) = job else { return };
+        scan(&job, events);
+    }
+}
+
+fn scan(job: &Job, events: &Events) {
+    let raw = match job.body.chunks.as_slice() {
+        [only] => only.clone(),
+        chunks => chunks.concat().into(),
+    };
+    let mut truncated = job.body.cut;
+    let body: Bytes = if job.coding == Coding::Identity {
+        raw
+    } else {
+        let output_bytes = job.limits.decompression.output_bytes.min(job.limits.scanned_bytes);
+        let decoded = decompress::decode(
+            job.coding,
+            &raw,
+            decompress::Limits { output_bytes, ..job.limits.decompression },
+        );
+        truncated |= decoded.end != decompress::End::Complete;
+        if decoded.end == decompress::End::Bomb {
+            events.emit(&ScanSkipped { reason: SkipReason::DecompressionBomb });
+        }
+        decoded.bytes.into()
+    };
+    if truncated {
+        events.emit(&ScanSkipped { reason: SkipReason::Truncated });
+    }
+    let metrics = events.metrics();
+    metrics.scans.inc();
+    metrics.scan_bytes.inc_by(body.len() as u64);
+    let found = job.plan.detector.scan(&body, &|rule| job.plan.enabled.get(rule).copied().unwrap_or(false));
+    report(job, &body, &found, truncated, events);
+}
+
+/// One event for each rule that found something.
+fn report(job: &Job, body: &[u8], found: &[Detection], truncated: bool, events: &Events) {
+    for (index, rule) in job.plan.detector.rules().iter().enumerate() {
+        let mut of_rule = found.iter().filter(|detection| detection.rule == index);
+        let Some(first) = of_rule.next() else { continue };
+        events.emit(&SensitiveDataFound {
+            ray: &job.subject.ray,
+            action: "log",
+            source: "dlp",
+            rule_id: crate::model::RuleId::derived("sensitive data rule", &rule.id).as_str(),
+            rule: &rule.id,
+            description: &rule.name,
+            categories: &rule.categories,
+            confidence: rule.confidence.word(),
+            host: &job.subject.host,
+            path: &job.subject.path,
+            zone: &job.subject.zone,
+            count: 1 + of_rule.count(),
+            offset: first.start,
+            sample: redact::mask(body.get(first.start..first.end).unwrap_or(&[])),
+            truncated,
+        });
+    }
+}

@@ -1,0 +1,24 @@
+//! AWS access key ids: Base32 after the prefix, and not the one of the documentation.
+
+use super::Definition;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "aws_access_key",
+    summary: "Four letters of a key kind and sixteen of Base32 that are no placeholder.",
+    validate,
+    valid: &[concat!("AKIA", "QYLPMN5HHHFPZAM2"), concat!("ASIA", "QYLPMN5HHHFPZAM2")],
+    invalid: &[
+        concat!("AKIA", "IOSFODNN7EXAMPLE"),
+        concat!("AKIA", "AAAAAAAAAAAAAAAA"),
+        concat!("AKIA", "QYLPMN5HHHFPZA01"),
+    ],
+};
+
+fn validate(value: &[u8]) -> bool {
+    let Some((_, key)) = value.split_at_checked(4) else { return false };
+    let base32 = key.len() == 16 && key.iter().all(|byte| matches!(byte, b'A'..=b'Z' | b'2'..=b'7'));
+    let mut distinct: Vec<u8> = key.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    base32 && distinct.len() >= 6 && !key.ends_with(b"EXAMPLE")
+}

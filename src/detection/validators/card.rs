@@ -1,0 +1,60 @@
+//! Payment card numbers (ISO/IEC 7812-1): length by issuer range, Luhn check digit.
+
+use super::Definition;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "card",
+    summary: "A card number of a known issuer range whose Luhn digit holds.",
+    validate,
+    valid: &[
+        "4111 1111 1111 1111",
+        "5555-5555-5555-4444",
+        "378282246310005",
+        "2223003122003222",
+        "3530111333300000",
+    ],
+    invalid: &["4111 1111 1111 1112", "1111 1111 1111 1117", "0000 0000 0000 0000", "41111111"],
+};
+
+/// Prefix ranges of the issuers, with the lengths they issue. Sources: each network's public
+/// identification ranges.
+const ISSUERS: &[(u32, u32, &[usize])] = &[
+    (400_000, 499_999, &[13, 16, 19]),
+    (510_000, 559_999, &[16]),
+    (222_100, 272_099, &[16]),
+    (340_000, 349_999, &[15]),
+    (370_000, 379_999, &[15]),
+    (601_100, 601_199, &[16, 19]),
+    (644_000, 659_999, &[16, 19]),
+    (352_800, 358_999, &[16, 17, 18, 19]),
+    (300_000, 305_999, &[14]),
+    (360_000, 369_999, &[14]),
+    (380_000, 399_999, &[14, 16]),
+    (620_000, 629_999, &[16, 17, 18, 19]),
+    (220_000, 220_499, &[16, 17, 18, 19]),
+    (500_000, 509_999, &[16, 17, 18, 19]),
+];
+
+fn validate(value: &[u8]) -> bool {
+    let digits: Vec<u32> = value.iter().filter_map(|byte| char::from(*byte).to_digit(10)).collect();
+    let prefix = digits.iter().take(6).fold(0, |n, digit| n * 10 + digit);
+    let issued = ISSUERS
+        .iter()
+        .any(|(first, last, lengths)| (*first..=*last).contains(&prefix) && lengths.contains(&digits.len()));
+    issued && luhn(&digits)
+}
+
+/// ISO/IEC 7812-1 annex B.
+fn luhn(digits: &[u32]) -> bool {
+    let sum: u32 = digits
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(at, digit)| match at % 2 {
+            0 => *digit,
+            _ if *digit > 4 => digit * 2 - 9,
+            _ => digit * 2,
+        })
+        .sum();
+    sum.is_multiple_of(10)
+}

@@ -1,0 +1,45 @@
+//! A request was answered: the access log.
+
+use serde::Serialize;
+
+use crate::events::status_label;
+use crate::events::{Event, Level, Metrics};
+
+#[derive(Debug, Serialize)]
+pub struct RequestFinished<'a> {
+    #[serde(rename = "RayID")]
+    pub ray: &'a str,
+    #[serde(rename = "ClientIP")]
+    pub client: &'a str,
+    #[serde(rename = "ClientRequestMethod")]
+    pub method: &'a str,
+    #[serde(rename = "ClientRequestHost")]
+    pub host: &'a str,
+    #[serde(rename = "ClientRequestPath")]
+    pub path: &'a str,
+    #[serde(rename = "ClientRequestProtocol")]
+    pub protocol: &'a str,
+    #[serde(rename = "EdgeResponseStatus")]
+    pub status: u16,
+    /// 0 where no origin answered.
+    #[serde(rename = "OriginResponseStatus")]
+    pub origin_status: u16,
+    #[serde(rename = "EdgeResponseBytes")]
+    pub bytes: usize,
+    /// A configured zone, `gateway`, or `unknown`.
+    pub zone: &'a str,
+    /// `pass`, `log`, `block` or `refused`.
+    pub verdict: &'static str,
+    pub duration_ms: f64,
+    pub error: Option<String>,
+    pub snapshot: u64,
+}
+
+impl Event for RequestFinished<'_> {
+    const NAME: &'static str = "request";
+    const LEVEL: Level = Level::Info;
+
+    fn count(&self, metrics: &Metrics) {
+        metrics.requests.with_label_values(&[self.zone, &status_label(self.status), self.verdict]).inc();
+    }
+}

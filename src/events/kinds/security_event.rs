@@ -1,0 +1,61 @@
+//! Rules reached their threshold, or refused a request by themselves.
+
+use serde::Serialize;
+
+use crate::events::{Event, Level, Metrics};
+
+/// In the field names of security event logs.
+#[derive(Debug, Serialize)]
+pub struct SecurityEvent<'a> {
+    #[serde(rename = "RayID")]
+    pub ray: &'a str,
+    #[serde(rename = "Action")]
+    pub action: &'static str,
+    #[serde(rename = "Source")]
+    pub source: &'static str,
+    #[serde(rename = "RuleID")]
+    pub rule_id: String,
+    #[serde(rename = "Ref")]
+    pub reference: String,
+    #[serde(rename = "Description")]
+    pub description: String,
+    #[serde(rename = "ClientIP")]
+    pub client: &'a str,
+    #[serde(rename = "ClientRequestMethod")]
+    pub method: &'a str,
+    #[serde(rename = "ClientRequestHost")]
+    pub host: &'a str,
+    #[serde(rename = "ClientRequestPath")]
+    pub path: &'a str,
+    #[serde(rename = "ClientRequestQuery")]
+    pub query: &'a str,
+    #[serde(rename = "ClientRequestProtocol")]
+    pub protocol: &'a str,
+    #[serde(rename = "ClientRequestUserAgent")]
+    pub user_agent: &'a str,
+    #[serde(rename = "EdgeResponseStatus")]
+    pub status: u16,
+    pub zone: &'a str,
+    pub score: i64,
+    /// The rules that made up the score.
+    pub contributions: Vec<Contribution>,
+}
+
+/// One rule's part in a security event. Names the variable, never its value.
+#[derive(Debug, Serialize)]
+pub struct Contribution {
+    #[serde(rename = "Ref")]
+    pub reference: String,
+    #[serde(rename = "Description")]
+    pub description: String,
+    pub score: i64,
+    pub variable: String,
+}
+
+impl Event for SecurityEvent<'_> {
+    const NAME: &'static str = "security_event";
+    const LEVEL: Level = Level::Warn;
+
+    // Counted by verdict with the request it belongs to.
+    fn count(&self, _: &Metrics) {}
+}

@@ -1,0 +1,19 @@
+//! All sockets listen.
+
+use serde::Serialize;
+
+use crate::events::{Event, Level, Metrics};
+
+#[derive(Debug, Serialize)]
+pub struct ServerStarted {
+    pub listeners: Vec<String>,
+    pub admin: String,
+    pub version: &'static str,
+}
+
+impl Event for ServerStarted {
+    const NAME: &'static str = "server_started";
+    const LEVEL: Level = Level::Info;
+
+    fn count(&self, _: &Metrics) {}
+}

@@ -1,0 +1,163 @@
+//! Every metric, in one list. Label values come from configuration and from fixed words, so a
+//! client cannot make new series.
+
+use prometheus::{
+    Encoder, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, TextEncoder,
+};
+
+pub struct Metrics {
+    registry: Registry,
+    /// zone, status, verdict
+    pub requests: IntCounterVec,
+    /// reason
+    pub refusals: IntCounterVec,
+    pub waf_duration: Histogram,
+    pub waf_score: Histogram,
+    /// gateway, provider, outcome
+    pub gateway_requests: IntCounterVec,
+    /// gateway, provider
+    pub gateway_duration: HistogramVec,
+    pub scans: IntCounter,
+    pub scan_bytes: IntCounter,
+    /// reason
+    pub scans_skipped: IntCounterVec,
+    /// rule
+    pub detections: IntCounterVec,
+    pub snapshot_revision: IntGauge,
+    pub snapshot_published: IntGauge,
+    pub snapshots_refused: IntCounter,
+    /// zone, origin
+    pub origin_up: IntGaugeVec,
+    pub connections: IntGauge,
+    /// outcome
+    pub connections_ended: IntCounterVec,
+    pub held_bodies: IntGauge,
+    pub log_lines_dropped: IntCounter,
+}
+
+/// Upper bounds in seconds.
+const WAF_SECONDS: &[f64] =
+    &[0.000_01, 0.000_02, 0.000_04, 0.000_08, 0.000_16, 0.000_32, 0.001, 0.003, 0.01, 0.03, 0.1];
+const WAF_SCORES: &[f64] = &[0.0, 2.0, 4.0, 5.0, 10.0, 15.0, 25.0, 40.0, 60.0, 100.0];
+const GATEWAY_SECONDS: &[f64] = &[0.005, 0.02, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
+
+impl Metrics {
+    pub(super) fn new() -> Self {
+        let registry = Registry::new();
+        let build = Build(&registry);
+        Self {
+            requests: build.counters("requests_total", "Requests answered.", &["zone", "status", "verdict"]),
+            refusals: build.counters("refusals_total", "Requests that Portcullis refused.", &["reason"]),
+            waf_duration: build.histogram(
+                "waf_duration_seconds",
+                "Time spent in rules for a request.",
+                WAF_SECONDS,
+            ),
+            waf_score: build.histogram("waf_score", "Anomaly score of a request.", WAF_SCORES),
+            gateway_requests: build.counters(
+                "gateway_requests_total",
+                "Requests to AI gateways.",
+                &["gateway", "provider", "outcome"],
+            ),
+            gateway_duration: build.histograms(
+                "gateway_duration_seconds",
+                "Time from a gateway request to the end of its answer.",
+                GATEWAY_SECONDS,
+                &["gateway", "provider"],
+            ),
+            scans: build.counter("scans_total", "Response bodies scanned for sensitive data."),
+            scan_bytes: build.counter("scan_bytes_total", "Bytes scanned for sensitive data, decoded."),
+            scans_skipped: build.counters("scans_skipped_total", "Response bodies not scanned.", &["reason"]),
+            detections: build.counters("detections_total", "Sensitive data found in responses.", &["rule"]),
+            snapshot_revision: build
+                .gauge("snapshot_revision", "Number of the snapshot in use, from 1 at start."),
+            snapshot_published: build
+                .gauge("snapshot_published_timestamp_seconds", "When the snapshot in use was published."),
+            snapshots_refused: build
+                .counter("snapshots_refused_total", "Configurations that were refused while running."),
+            origin_up: build.gauges("origin_up", "1 where an origin takes requests.", &["zone", "origin"]),
+            connections: build.gauge("connections", "Client connections open."),
+            connections_ended: build.counters(
+                "connections_ended_total",
+                "Client connections by how they ended.",
+                &["outcome"],
+            ),
+            held_bodies: build.gauge("held_bodies_bytes", "Request body bytes held for inspection."),
+            log_lines_dropped: build
+                .counter("log_lines_dropped_total", "Log lines that did not fit the queue."),
+            registry,
+        }
+    }
+
+    /// All metrics in Prometheus' text format.
+    pub fn render(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        // Writing to a vector cannot fail, and the names were checked when they were registered.
+        let _ = TextEncoder::new().encode(&self.registry.gather(), &mut text);
+        text
+    }
+}
+
+/// A status as a label: the number where HTTP defines its class, else `other`.
+pub fn status_label(status: u16) -> String {
+    if (100..600).contains(&status) { status.to_string() } else { "other".to_owned() }
+}
+
+struct Build<'a>(&'a Registry);
+
+#[expect(clippy::expect_used, reason = "names and labels are constants of this file; a test builds them all")]
+impl Build<'_> {
+    fn register<M: prometheus::core::Collector + Clone + 'static>(&self, metric: prometheus::Result<M>) -> M {
+        let metric = metric.expect("the name is valid");
+        self.0.register(Box::new(metric.clone())).expect("the name is new");
+        metric
+    }
+
+    fn options(name: &str, help: &str) -> Opts {
+        Opts::new(format!("portcullis_{name}"), help)
+    }
+
+    fn counter(&self, name: &str, help: &str) -> IntCounter {
+        self.register(IntCounter::with_opts(Self::options(name, help)))
+    }
+
+    fn counters(&self, name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
+        self.register(IntCounterVec::new(Self::options(name, help), labels))
+    }
+
+    fn gauge(&self, name: &str, help: &str) -> IntGauge {
+        self.register(IntGauge::with_opts(Self::options(name, help)))
+    }
+
+    fn gauges(&self, name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
+        self.register(IntGaugeVec::new(Self::options(name, help), labels))
+    }
+
+    fn histogram(&self, name: &str, help: &str, buckets: &[f64]) -> Histogram {
+        let options = HistogramOpts::from(Self::options(name, help)).buckets(buckets.to_vec());
+        self.register(Histogram::with_opts(options))
+    }
+
+    fn histograms(&self, name: &str, help: &str, buckets: &[f64], labels: &[&str]) -> HistogramVec {
+        let options = HistogramOpts::from(Self::options(name, help)).buckets(buckets.to_vec());
+        self.register(HistogramVec::new(options, labels))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_registers_and_renders() {
+        let metrics = Metrics::new();
+        metrics.requests.with_label_values(&["z", "200", "pass"]).inc();
+        let text = String::from_utf8(metrics.render()).unwrap();
+        assert!(
+            text.contains("portcullis_requests_total{status=\"200\",verdict=\"pass\",zone=\"z\"} 1"),
+            "{text}"
+        );
+        assert_eq!((status_label(404), status_label(999)), ("404".to_owned(), "other".to_owned()));
+    }
+}

@@ -1,0 +1,84 @@
+//! What happened: one struct for each kind of event, which makes the log line and the metric.
+//!
+//! `emit` never waits: lines go to a queue bounded in bytes, and what does not fit is counted.
+
+pub mod kinds;
+mod log;
+mod metrics;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::clock::{Clock, rfc3339};
+pub use log::{Level, LogWriter};
+pub use metrics::{Metrics, status_label};
+
+/// The way to emit events; clones share everything.
+#[derive(Clone)]
+pub struct Events {
+    metrics: Arc<Metrics>,
+    writer: Option<LogWriter>,
+    level: Level,
+    clock: Clock,
+}
+
+/// Something that happened.
+pub trait Event: Serialize {
+    /// The value of `event` in its log line.
+    const NAME: &'static str;
+    const LEVEL: Level;
+
+    /// Counts it.
+    fn count(&self, metrics: &Metrics);
+}
+
+#[derive(Serialize)]
+struct Line<'a, E> {
+    #[serde(rename = "Datetime")]
+    datetime: String,
+    level: &'static str,
+    event: &'static str,
+    #[serde(flatten)]
+    fields: &'a E,
+}
+
+impl Events {
+    /// Events of `level` and worse go to `writer`.
+    pub fn new(level: Level, writer: LogWriter, clock: Clock) -> Self {
+        Self { metrics: Arc::new(Metrics::new()), writer: Some(writer), level, clock }
+    }
+
+    /// Events that are counted but written nowhere.
+    pub fn silent() -> Self {
+        Self { metrics: Arc::new(Metrics::new()), writer: None, level: Level::Error, clock: Clock::real() }
+    }
+
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    pub fn emit<E: Event>(&self, event: &E) {
+        event.count(&self.metrics);
+        let Some(writer) = self.writer.as_ref().filter(|_| E::LEVEL <= self.level) else { return };
+        let line = Line {
+            datetime: rfc3339(self.clock.now()),
+            level: E::LEVEL.word(),
+            event: E::NAME,
+            fields: event,
+        };
+        // A struct of strings and numbers always serialises.
+        if let Ok(mut text) = serde_json::to_vec(&line) {
+            text.push(b'\n');
+            if !writer.write_line(text) {
+                self.metrics.log_lines_dropped.inc();
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Events {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Events({:?})", self.level)
+    }
+}

@@ -1,0 +1,232 @@
+//! Rules from files, or those in the binary: text in, compiled rules out.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::detection::{self, Detector};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Source};
+use crate::model::{RuleId, RulesetId};
+use crate::ruleset::{ManagedRule, ManagedRuleset, Phase};
+use crate::waf::syntax::{Loader, MemoryLoader};
+use crate::waf::{self, Program, RuleSetIr};
+
+/// The OWASP rules in the binary, in the order in which they are read.
+const OWASP: &[(&str, &str)] = &[
+    ("<built-in>/10-setup.conf", include_str!("../rules/owasp/10-setup.conf")),
+    ("<built-in>/20-protocol.conf", include_str!("../rules/owasp/20-protocol.conf")),
+    ("<built-in>/30-traversal.conf", include_str!("../rules/owasp/30-traversal.conf")),
+    ("<built-in>/31-ssrf.conf", include_str!("../rules/owasp/31-ssrf.conf")),
+    ("<built-in>/32-command.conf", include_str!("../rules/owasp/32-command.conf")),
+    ("<built-in>/41-xss.conf", include_str!("../rules/owasp/41-xss.conf")),
+    ("<built-in>/42-sqli.conf", include_str!("../rules/owasp/42-sqli.conf")),
+    ("<built-in>/44-java.conf", include_str!("../rules/owasp/44-java.conf")),
+    ("<built-in>/90-threshold.conf", include_str!("../rules/owasp/90-threshold.conf")),
+];
+
+/// The sensitive data rules in the binary.
+const SENSITIVE_DATA: &[(&str, &str)] = &[
+    ("<built-in>/credential.yaml", include_str!("../rules/sensitive-data/credential.yaml")),
+    ("<built-in>/financial.yaml", include_str!("../rules/sensitive-data/financial.yaml")),
+];
+
+/// Everything the rules of a configuration compile to.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    pub ir: Arc<RuleSetIr>,
+    pub program: Arc<Program>,
+    pub owasp: Arc<ManagedRuleset>,
+    pub detector: Arc<Detector>,
+    pub sensitive_data: Arc<ManagedRuleset>,
+}
+
+/// Reads and compiles rules; `None` stands for those in the binary.
+///
+/// # Errors
+/// Every mistake in them, each with its place.
+pub fn load(
+    owasp: Option<&[String]>,
+    sensitive_data: Option<&[String]>,
+) -> Result<(Rules, Diagnostics), Diagnostics> {
+    let (ir, mut diagnostics) = seclang(owasp);
+    let (detector, found) = sensitive(sensitive_data);
+    diagnostics.append(found);
+    if diagnostics.has_errors() {
+        return Err(diagnostics);
+    }
+    let program = Arc::new(waf::optimize::optimize(&ir));
+    let rules = Rules {
+        owasp: Arc::new(ManagedRuleset::owasp(&program)),
+        sensitive_data: Arc::new(managed_detection(&detector)),
+        ir: Arc::new(ir),
+        program,
+        detector: Arc::new(detector),
+    };
+    Ok((rules, diagnostics))
+}
+
+/// SecLang rules from paths, or those in the binary.
+pub fn seclang(paths: Option<&[String]>) -> (RuleSetIr, Diagnostics) {
+    match paths {
+        Some(paths) => match expand(paths, "conf") {
+            Ok(names) => waf::load(&names, &FileLoader),
+            Err(diagnostics) => (RuleSetIr::default(), diagnostics),
+        },
+        None => {
+            let loader =
+                MemoryLoader(OWASP.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect());
+            let names: Vec<String> = OWASP.iter().map(|(name, _)| (*name).into()).collect();
+            waf::load(&names, &loader)
+        }
+    }
+}
+
+/// Sensitive data rules from paths, or those in the binary.
+pub fn sensitive(paths: Option<&[String]>) -> (Detector, Diagnostics) {
+    let Some(paths) = paths else {
+        let sources: Vec<_> = SENSITIVE_DATA.iter().map(|(name, text)| Source::new(*name, *text)).collect();
+        return detection::rule::load(&sources);
+    };
+    let mut diagnostics = Diagnostics::default();
+    let names = expand(paths, "yaml").unwrap_or_else(|found| {
+        diagnostics.append(found);
+        Vec::new()
+    });
+    let mut sources = Vec::new();
+    for name in names {
+        match FileLoader.read(&name) {
+            Ok(text) => sources.push(Source::new(name, text)),
+            Err(reason) => diagnostics.push(unreadable(&name, &reason)),
+        }
+    }
+    let (detector, found) = detection::rule::load(&sources);
+    diagnostics.append(found);
+    (detector, diagnostics)
+}
+
+fn managed_detection(detector: &Detector) -> ManagedRuleset {
+    let rules = detector.rules().iter().map(|rule| ManagedRule {
+        id: RuleId::derived("sensitive data rule", &rule.id),
+        reference: rule.id.clone(),
+        description: rule.name.clone(),
+        categories: rule.categories.clone(),
+        enabled: rule.enabled,
+        score_threshold: None,
+    });
+    let id: RulesetId = ManagedRuleset::sensitive_data_id();
+    ManagedRuleset {
+        id,
+        name: "Sensitive Data Detection",
+        description: "Reports sensitive data in responses",
+        phase: Phase::HttpResponseFirewallManaged,
+        rules: rules.collect(),
+    }
+}
+
+/// Files as they are; folders as their files of this extension, sorted by name.
+fn expand(paths: &[String], extension: &str) -> Result<Vec<String>, Diagnostics> {
+    let mut diagnostics = Diagnostics::default();
+    let mut names = Vec::new();
+    for path in paths {
+        if !Path::new(path).is_dir() {
+            names.push(path.clone());
+            continue;
+        }
+        match files_of(Path::new(path), extension) {
+            Ok(files) if files.is_empty() => {
+                diagnostics.push(unreadable(path, &format!("the folder has no .{extension} files")))
+            }
+            Ok(files) => names.extend(files),
+            Err(error) => diagnostics.push(unreadable(path, &error.to_string())),
+        }
+    }
+    diagnostics.into_result(names)
+}
+
+fn files_of(folder: &Path, extension: &str) -> std::io::Result<BTreeSet<String>> {
+    let mut files = BTreeSet::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|found| found == extension) {
+            files.insert(path.display().to_string());
+        }
+    }
+    Ok(files)
+}
+
+fn unreadable(name: &str, reason: &str) -> Diagnostic {
+    Diagnostic::error(Code::RulesUnreadable, format!("cannot read `{name}`: {reason}"))
+}
+
+/// Rules on disk.
+#[derive(Debug)]
+pub struct FileLoader;
+
+impl Loader for FileLoader {
+    fn read(&self, name: &str) -> Result<String, String> {
+        let bytes = std::fs::read(name).map_err(|error| error.to_string())?;
+        // Patterns are bytes, and rule files exist that are not UTF-8; what is not is kept visible.
+        Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    }
+
+    fn resolve(&self, from: &str, pattern: &str) -> Result<Vec<String>, String> {
+        let base = Path::new(from).parent().unwrap_or(Path::new("."));
+        let path = base.join(pattern);
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if !name.contains('*') {
+            return if path.exists() {
+                Ok(vec![path.display().to_string()])
+            } else {
+                Err("there is no such file".to_owned())
+            };
+        }
+        let folder = path.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf);
+        let entries = std::fs::read_dir(&folder).map_err(|error| error.to_string())?;
+        let mut found = BTreeSet::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| error.to_string())?;
+            if is_glob_match(&name, &entry.file_name().to_string_lossy()) {
+                found.insert(entry.path().display().to_string());
+            }
+        }
+        if found.is_empty() { Err("no file matches".to_owned()) } else { Ok(found.into_iter().collect()) }
+    }
+}
+
+/// `*` stands for any run of characters.
+fn is_glob_match(pattern: &str, name: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(name) = name.strip_prefix(head) else { return false };
+    (0..=name.len()).filter_map(|at| name.get(at..)).any(|tail| is_glob_match(rest, tail))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_rules_compile_without_a_word() {
+        let (rules, diagnostics) = load(None, None).unwrap_or_else(|found| panic!("{found}"));
+        assert!(diagnostics.is_empty(), "{diagnostics}");
+        assert!(rules.owasp.rules.len() > 30, "{}", rules.owasp.rules.len());
+        assert!(rules.owasp.threshold_rule().is_some());
+        assert!(rules.detector.rules().len() >= 5);
+    }
+
+    #[test]
+    fn every_rule_file_is_built_in() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/rules");
+        assert_eq!(files_of(&Path::new(folder).join("owasp"), "conf").unwrap().len(), OWASP.len());
+        assert_eq!(
+            files_of(&Path::new(folder).join("sensitive-data"), "yaml").unwrap().len(),
+            SENSITIVE_DATA.len()
+        );
+    }
+
+    #[test]
+    fn globs() {
+        assert!(is_glob_match("REQUEST-*-*.conf", "REQUEST-901-INIT.conf"));
+        assert!(!is_glob_match("*.conf", "a.conf.example"));
+    }
+}

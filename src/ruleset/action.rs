@@ -1,0 +1,64 @@
+//! The actions of rules.
+
+/// What a rule does when it matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    Block,
+    ManagedChallenge,
+    JsChallenge,
+    Challenge,
+    Log,
+    /// Runs another ruleset.
+    Execute,
+}
+
+impl Action {
+    pub const ALL: [Self; 6] =
+        [Self::Block, Self::ManagedChallenge, Self::JsChallenge, Self::Challenge, Self::Log, Self::Execute];
+
+    /// The word of the API.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Block => "block",
+            Self::ManagedChallenge => "managed_challenge",
+            Self::JsChallenge => "js_challenge",
+            Self::Challenge => "challenge",
+            Self::Log => "log",
+            Self::Execute => "execute",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|action| action.word() == word)
+    }
+
+    /// An action that the last rule of a scoring ruleset can take now.
+    ///
+    /// # Errors
+    /// One sentence: the word is none, or names a challenge, which does not exist yet.
+    pub fn for_threshold(word: &str) -> Result<Self, String> {
+        match Self::parse(word) {
+            Some(action @ (Self::Block | Self::Log)) => Ok(action),
+            Some(Self::ManagedChallenge | Self::JsChallenge | Self::Challenge) => {
+                Err(format!("the action `{word}` is not available yet; use `block` or `log`"))
+            }
+            Some(Self::Execute) | None => Err(format!(
+                "unknown action `{word}`; expected one of `block`, `managed_challenge`, `js_challenge`, `challenge`, `log`"
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn challenges_are_known_but_refused() {
+        assert_eq!(Action::for_threshold("log"), Ok(Action::Log));
+        for word in ["managed_challenge", "js_challenge", "challenge"] {
+            assert!(Action::for_threshold(word).unwrap_err().contains("not available yet"));
+        }
+        assert!(Action::for_threshold("blok").unwrap_err().contains("unknown action `blok`"));
+    }
+}

@@ -1,0 +1,91 @@
+//! A zone's entry point for the request phase, compiled, and its run over one request.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::trace::{Outcome, Verdict};
+use crate::waf::matcher::BodyLimits;
+use crate::waf::{self, Interruption, Plan, RequestHead, Transaction};
+
+/// The `execute` rules of an entry point, in order.
+#[derive(Clone, Debug)]
+pub struct EntryPoint {
+    pub executions: Vec<Execution>,
+}
+
+/// One `execute` rule: a managed ruleset under its overrides.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    pub plan: Arc<Plan>,
+    /// The rule that carries the threshold, for events; 0 where it does not run.
+    pub threshold_rule: u64,
+}
+
+/// An entry point at work on one request.
+#[derive(Debug)]
+pub struct Run {
+    transactions: Vec<(Transaction, u64)>,
+    interruption: Option<Interruption>,
+}
+
+impl EntryPoint {
+    /// Whether anything runs at all.
+    pub fn is_empty(&self) -> bool {
+        self.executions.iter().all(|execution| execution.plan.rules() == 0)
+    }
+
+    /// Judges the head of a request.
+    pub fn start(&self, head: &RequestHead<'_>, limits: BodyLimits) -> Run {
+        let transactions = self.executions.iter().map(|execution| {
+            let mut transaction = Transaction::new(Arc::clone(&execution.plan), limits);
+            transaction.request_head(head);
+            (transaction, execution.threshold_rule)
+        });
+        let mut run = Run { transactions: transactions.collect(), interruption: None };
+        run.phase(waf::Phase::RequestHeaders);
+        run
+    }
+}
+
+impl Run {
+    fn phase(&mut self, phase: waf::Phase) {
+        if self.interruption.is_none() {
+            self.interruption =
+                self.transactions.iter_mut().find_map(|(transaction, _)| transaction.run(phase));
+        }
+    }
+
+    /// Judges the body. Must be called for requests without one too: most rules wait for it.
+    pub fn body(&mut self, body: &Bytes, cut: bool) {
+        for (transaction, _) in &mut self.transactions {
+            transaction.request_body(body.clone(), cut);
+        }
+        self.phase(waf::Phase::RequestBody);
+    }
+
+    /// Whether the request is refused already.
+    pub fn is_blocked(&self) -> bool {
+        self.interruption.is_some()
+    }
+
+    /// Whether there were more arguments than are looked at.
+    pub fn has_too_many_arguments(&self) -> bool {
+        self.transactions.iter().any(|(transaction, _)| transaction.has_too_many_arguments())
+    }
+
+    /// What was decided, with what matched.
+    pub fn verdict(&self) -> Verdict {
+        let score = self.transactions.iter().map(|(transaction, _)| transaction.score()).sum();
+        let matches: Vec<_> =
+            self.transactions.iter().flat_map(|(transaction, _)| transaction.matches()).collect();
+        let outcome = match self.interruption {
+            Some(interruption) => Outcome::Blocked { rule: interruption.rule, status: interruption.status },
+            None => {
+                let reached = |m: &&waf::Match| self.transactions.iter().any(|(_, rule)| *rule == m.rule);
+                matches.iter().find(reached).map_or(Outcome::Pass, |m| Outcome::Logged { rule: m.rule })
+            }
+        };
+        Verdict { outcome, score, matches }
+    }
+}

@@ -1,0 +1,117 @@
+//! Managed rulesets: the account-level lists that overrides refer to.
+
+use super::phase::Phase;
+use crate::model::ruleset::{Rule, Ruleset};
+use crate::model::{RuleId, RulesetId};
+use crate::waf::{self, Program};
+
+/// The threshold where nobody sets one: one critical match.
+pub const DEFAULT_SCORE_THRESHOLD: i64 = 5;
+
+/// A managed ruleset, as much of it as overrides and the API need.
+#[derive(Clone, Debug)]
+pub struct ManagedRuleset {
+    pub id: RulesetId,
+    pub name: &'static str,
+    pub description: &'static str,
+    pub phase: Phase,
+    /// In order; the last rule of a scoring ruleset carries threshold and action.
+    pub rules: Vec<ManagedRule>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ManagedRule {
+    pub id: RuleId,
+    /// SecLang id, or the name of a sensitive data rule.
+    pub reference: String,
+    pub description: String,
+    pub categories: Vec<String>,
+    pub enabled: bool,
+    pub score_threshold: Option<i64>,
+}
+
+impl ManagedRuleset {
+    /// The id under which the OWASP ruleset is deployed, the same everywhere.
+    pub fn owasp_id() -> RulesetId {
+        RulesetId::derived("managed ruleset", "owasp")
+    }
+
+    /// The id under which Sensitive Data Detection is deployed, the same everywhere.
+    pub fn sensitive_data_id() -> RulesetId {
+        RulesetId::derived("managed ruleset", "sensitive data detection")
+    }
+
+    /// The ruleset of loaded SecLang rules: each one that can be switched, then the threshold rule.
+    pub fn owasp(program: &Program) -> Self {
+        let mut rules: Vec<ManagedRule> = program
+            .roots()
+            .iter()
+            .filter(|root| !root.meta.msg_text.is_empty() && !root.is_disruptive())
+            .map(|root| managed(root, None))
+            .collect();
+        rules.extend(program.threshold_rule().map(|root| managed(root, Some(DEFAULT_SCORE_THRESHOLD))));
+        Self {
+            id: Self::owasp_id(),
+            name: "OWASP Core Ruleset",
+            description: "Scores requests and acts when the sum reaches a threshold",
+            phase: Phase::HttpRequestFirewallManaged,
+            rules,
+        }
+    }
+
+    /// The rule that carries threshold and action.
+    pub fn threshold_rule(&self) -> Option<&ManagedRule> {
+        self.rules.last().filter(|rule| rule.score_threshold.is_some())
+    }
+
+    /// As the API shows it.
+    pub fn to_model(&self, with_rules: bool) -> Ruleset {
+        let action = |rule: &ManagedRule| match (self.phase, rule.score_threshold) {
+            (Phase::HttpResponseFirewallManaged, _) => "log",
+            (Phase::HttpRequestFirewallManaged, _) => "block",
+        };
+        let rules = self.rules.iter().map(|rule| Rule {
+            id: rule.id.to_string(),
+            version: "1".to_owned(),
+            action: action(rule).to_owned(),
+            expression: "true".to_owned(),
+            description: rule.description.clone(),
+            score_threshold: rule.score_threshold,
+            r#ref: rule.reference.clone(),
+            enabled: rule.enabled,
+            categories: rule.categories.clone(),
+            ..Rule::default()
+        });
+        Ruleset {
+            id: self.id.to_string(),
+            name: self.name.to_owned(),
+            description: self.description.to_owned(),
+            source: "firewall_managed".to_owned(),
+            kind: "managed".to_owned(),
+            version: "1".to_owned(),
+            phase: self.phase.word().to_owned(),
+            rules: if with_rules { rules.collect() } else { Vec::new() },
+            ..Ruleset::default()
+        }
+    }
+}
+
+fn managed(root: &waf::matcher::Root, score_threshold: Option<i64>) -> ManagedRule {
+    let reference = root.id.to_string();
+    ManagedRule {
+        id: RuleId::derived("owasp rule", &reference),
+        description: root.meta.msg_text.clone(),
+        categories: root.meta.tags.iter().map(|tag| category(tag)).collect(),
+        reference,
+        enabled: true,
+        score_threshold,
+    }
+}
+
+/// `paranoia-level/2`, as some rule sets write it, is the category `paranoia-level-2`.
+fn category(tag: &str) -> String {
+    match tag.strip_prefix("paranoia-level/") {
+        Some(level) => format!("paranoia-level-{level}"),
+        None => tag.to_owned(),
+    }
+}

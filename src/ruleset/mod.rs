@@ -1,0 +1,21 @@
+//! Phases, rulesets, overrides and what they decide.
+//!
+//! A zone has an entry point ruleset for each phase. Its `execute` rules run managed rulesets under
+//! overrides. Everything is resolved when resources change: a request sees [`execute::EntryPoint`],
+//! a list of plans.
+
+pub mod action;
+pub mod execute;
+pub mod expression;
+pub mod managed;
+pub mod overrides;
+pub mod phase;
+pub mod score;
+pub mod trace;
+
+pub use action::Action;
+pub use execute::EntryPoint;
+pub use managed::{ManagedRule, ManagedRuleset};
+pub use overrides::Effective;
+pub use phase::Phase;
+pub use trace::{Outcome, Verdict};

@@ -1,0 +1,34 @@
+//! The phases, in the order in which a request passes them.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    HttpRequestFirewallManaged,
+    HttpResponseFirewallManaged,
+}
+
+impl Phase {
+    pub const ALL: [Self; 2] = [Self::HttpRequestFirewallManaged, Self::HttpResponseFirewallManaged];
+
+    /// The word of the API.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::HttpRequestFirewallManaged => "http_request_firewall_managed",
+            Self::HttpResponseFirewallManaged => "http_response_firewall_managed",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|phase| phase.word() == word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_the_model() {
+        assert_eq!(Phase::ALL.map(Phase::word), crate::model::ruleset::PHASES);
+        assert_eq!(Phase::parse("http_request_firewall_custom"), None);
+    }
+}

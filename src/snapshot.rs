@@ -1,0 +1,105 @@
+//! Where the planes meet: one immutable value, made by the control plane, loaded once for each
+//! request by the data plane.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use http::HeaderName;
+use ipnet::IpNet;
+use tokio::sync::watch;
+
+use crate::ai::Gateways;
+use crate::conf::{Limits, UpstreamSettings};
+use crate::detection;
+use crate::model::ZoneId;
+use crate::model::ruleset::Ruleset;
+use crate::routing::Hosts;
+use crate::ruleset::{EntryPoint, ManagedRuleset};
+use crate::upstream::{Origin, OriginKey, Pool};
+
+/// Everything a request is judged and routed by.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    /// Counts published snapshots from 1.
+    pub revision: u64,
+    pub limits: Limits,
+    pub upstream: UpstreamSettings,
+    pub trusted_proxies: Vec<IpNet>,
+    pub sites: Hosts<Site>,
+    pub gateways: Gateways,
+    /// Headers that may carry a gateway token, in order of preference.
+    pub token_headers: Vec<HeaderName>,
+    pub managed: Vec<Arc<ManagedRuleset>>,
+    /// Origins by key, so that the next snapshot keeps their health.
+    pub origins: HashMap<OriginKey, Arc<Origin>>,
+    /// How many rules the loaded rule set has.
+    pub rules: usize,
+}
+
+/// What stands behind a host name.
+#[derive(Debug)]
+pub enum Site {
+    Zone(Arc<CompiledZone>),
+    Gateway,
+}
+
+/// A zone, compiled.
+#[derive(Debug)]
+pub struct CompiledZone {
+    pub id: ZoneId,
+    pub name: String,
+    pub pool: Arc<Pool>,
+    /// `None` where no rule of the request phase runs.
+    pub entry_point: Option<EntryPoint>,
+    /// `None` where no response is scanned.
+    pub detection: Option<detection::tee::Plan>,
+    /// The entry point rulesets it was compiled from, as the API shows them.
+    pub rulesets: Vec<Ruleset>,
+}
+
+impl Snapshot {
+    pub fn zones(&self) -> impl Iterator<Item = &Arc<CompiledZone>> {
+        self.sites.values().filter_map(|site| match site {
+            Site::Zone(zone) => Some(zone),
+            Site::Gateway => None,
+        })
+    }
+}
+
+/// The one place a snapshot is swapped; clones share it.
+#[derive(Clone)]
+pub struct SnapshotHandle {
+    current: Arc<ArcSwap<Snapshot>>,
+    revisions: watch::Sender<u64>,
+}
+
+impl SnapshotHandle {
+    pub fn new(first: Snapshot) -> Self {
+        let revisions = watch::Sender::new(first.revision);
+        Self { current: Arc::new(ArcSwap::from_pointee(first)), revisions }
+    }
+
+    /// The snapshot in use. A request loads it once and keeps it.
+    pub fn load(&self) -> Arc<Snapshot> {
+        self.current.load_full()
+    }
+
+    /// Puts a snapshot in use for every request that begins from now on.
+    pub fn publish(&self, next: Snapshot) {
+        let revision = next.revision;
+        self.current.store(Arc::new(next));
+        self.revisions.send_replace(revision);
+    }
+
+    /// Revisions as they are published.
+    pub fn revisions(&self) -> watch::Receiver<u64> {
+        self.revisions.subscribe()
+    }
+}
+
+impl std::fmt::Debug for SnapshotHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SnapshotHandle(revision {})", self.load().revision)
+    }
+}

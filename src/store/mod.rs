@@ -1,0 +1,131 @@
+//! State: a log of changesets, and the resources it adds up to.
+
+mod memory;
+mod sqlite;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{GatewayToken, Resources, TokenId};
+pub use memory::MemoryStore;
+pub use sqlite::SqliteStore;
+
+/// How many changesets have been accepted.
+pub type Revision = u64;
+
+/// An atomic list of changes, with who made it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Changeset {
+    pub actor: String,
+    pub changes: Vec<Change>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum Change {
+    PutToken { token: GatewayToken },
+    DeleteToken { id: TokenId },
+}
+
+impl Change {
+    fn apply(self, resources: &mut Resources) {
+        match self {
+            Self::PutToken { token } => {
+                resources.tokens.insert(token.id.clone(), token);
+            }
+            Self::DeleteToken { id } => {
+                resources.tokens.remove(&id);
+            }
+        }
+    }
+}
+
+/// Why the store did not do what it was asked.
+#[derive(Debug)]
+pub enum StoreError {
+    /// Somebody else committed first.
+    Conflict { expected: Revision, found: Revision },
+    /// The state cannot be read or written.
+    Failed(String),
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict { expected, found } => {
+                write!(
+                    f,
+                    "the resources are at revision {found}, not {expected}; read them again and repeat the change"
+                )
+            }
+            Self::Failed(reason) => write!(f, "the state cannot be used: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// A log of changesets.
+pub trait Store: Send {
+    /// The resources and the revision they are at.
+    fn load(&self) -> Result<(Revision, Resources), StoreError>;
+
+    /// Appends a changeset, durably, if the log is at `expected`.
+    fn commit(&mut self, expected: Revision, changeset: &Changeset) -> Result<Revision, StoreError>;
+
+    /// The changesets after a revision, in order.
+    fn changes(&self, from: Revision) -> Result<Vec<(Revision, Changeset)>, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{AccountId, GatewayId};
+
+    fn put(id: &str) -> Changeset {
+        let token = GatewayToken {
+            id: TokenId::new(id),
+            account: AccountId::new("acme"),
+            gateway: GatewayId::new("main"),
+            name: "ci".to_owned(),
+            hash: "00".repeat(32),
+        };
+        Changeset { actor: "test".to_owned(), changes: vec![Change::PutToken { token }] }
+    }
+
+    /// The same for every store.
+    fn keeps_its_promises(store: &mut dyn Store) {
+        assert_eq!(store.load().unwrap(), (0, Resources::default()));
+        assert_eq!(store.commit(0, &put("a")).unwrap(), 1);
+        assert!(matches!(store.commit(0, &put("b")), Err(StoreError::Conflict { expected: 0, found: 1 })));
+        assert_eq!(store.commit(1, &put("b")).unwrap(), 2);
+        let delete = Changeset {
+            actor: "test".to_owned(),
+            changes: vec![Change::DeleteToken { id: TokenId::new("a") }],
+        };
+        assert_eq!(store.commit(2, &delete).unwrap(), 3);
+        let (revision, resources) = store.load().unwrap();
+        assert_eq!(
+            (revision, resources.tokens.keys().map(TokenId::as_str).collect::<Vec<_>>()),
+            (3, vec!["b"])
+        );
+        assert_eq!(store.changes(1).unwrap(), vec![(2, put("b")), (3, delete)]);
+    }
+
+    #[test]
+    fn memory() {
+        keeps_its_promises(&mut MemoryStore::default());
+    }
+
+    #[test]
+    fn sqlite_and_what_another_process_sees() {
+        let folder = tempfile::tempdir().unwrap();
+        keeps_its_promises(&mut SqliteStore::open(folder.path()).unwrap());
+        let mut first = SqliteStore::open(folder.path()).unwrap();
+        let mut second = SqliteStore::open(folder.path()).unwrap();
+        assert_eq!(first.commit(3, &put("c")).unwrap(), 4);
+        assert_eq!(second.load().unwrap().0, 4);
+        assert!(second.commit(3, &put("d")).is_err());
+    }
+}

@@ -1,0 +1,29 @@
+//! Active checks: a `GET` to each origin of the pools that ask for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pingora::lb::Backend;
+use pingora::lb::health_check::{HealthCheck as _, HttpHealthCheck};
+
+use super::origin::Origin;
+use super::peer;
+use crate::conf::UpstreamSettings;
+
+/// Whether an origin answers `GET path` with a 2xx in time.
+pub async fn check(origin: &Arc<Origin>, path: &str, settings: &UpstreamSettings, now: Duration) -> bool {
+    let Ok(address) = origin.address(now).await else { return false };
+    let mut check = HttpHealthCheck::new(&origin.url.authority(), origin.url.tls);
+    check.peer_template = peer::peer(origin, address, settings);
+    check.req.set_uri(path.parse().unwrap_or_default());
+    check.validator = Some(Box::new(|response| {
+        if response.status.is_success() {
+            return Ok(());
+        }
+        pingora::Error::e_explain(pingora::ErrorType::HTTPStatus(response.status.as_u16()), "health check")
+    }));
+    let Ok(backend) = Backend::new(&address.to_string()) else { return false };
+    tokio::time::timeout(settings.connect_timeout + settings.read_timeout, check.check(&backend))
+        .await
+        .is_ok_and(|outcome| outcome.is_ok())
+}

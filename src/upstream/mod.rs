@@ -1,0 +1,13 @@
+//! Towards origins and providers: which one, at what address, over what, and whether it is well.
+//!
+//! An [`Origin`] outlives the snapshots that name it, so that health and open connections are not
+//! forgotten when rules change.
+
+pub mod health;
+mod origin;
+pub mod peer;
+mod pool;
+pub mod url;
+
+pub use origin::{Origin, OriginKey};
+pub use pool::Pool;

@@ -1,0 +1,176 @@
+//! One origin: where it is, how it does.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use parking_lot::RwLock;
+
+use super::url::{Host, OriginUrl};
+use crate::model::OriginProtocol;
+
+/// Failures in a row after which an origin rests.
+pub const MAX_FAILURES: u32 = 3;
+/// How long a failed origin gets no requests while others do.
+pub const REST: Duration = Duration::from_secs(10);
+/// How long a resolved address is used before it is asked for again.
+pub const ADDRESS_LIFETIME: Duration = Duration::from_secs(30);
+
+/// What makes two origins the same across snapshots.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OriginKey {
+    pub zone: String,
+    /// As written in the configuration; also its label in metrics.
+    pub url: String,
+    pub http2: bool,
+    /// PEM of certificates trusted beside the system's.
+    pub ca: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct Origin {
+    pub key: OriginKey,
+    pub url: OriginUrl,
+    pub protocol: OriginProtocol,
+    pub(super) trusted: Option<super::peer::Trusted>,
+    in_flight: AtomicUsize,
+    failures: AtomicU32,
+    /// Milliseconds since the Unix epoch; 0 where it does not rest.
+    rests_until: AtomicU64,
+    checked_down: AtomicBool,
+    addresses: RwLock<Addresses>,
+}
+
+#[derive(Debug, Default)]
+struct Addresses {
+    known: Vec<SocketAddr>,
+    resolved_at: Duration,
+    next: usize,
+}
+
+impl Origin {
+    /// An origin that has not been tried.
+    ///
+    /// # Errors
+    /// One sentence where its URL or its certificates are malformed.
+    pub fn new(key: OriginKey) -> Result<Arc<Self>, String> {
+        let url = OriginUrl::parse(&key.url)?;
+        let trusted = key.ca.as_deref().map(super::peer::Trusted::parse).transpose()?;
+        let known = match &url.host {
+            Host::Address(address) => vec![SocketAddr::new(*address, url.port)],
+            Host::Name(_) => Vec::new(),
+        };
+        let protocol = if key.http2 { OriginProtocol::Http2 } else { OriginProtocol::Http1 };
+        Ok(Arc::new(Self {
+            key,
+            url,
+            protocol,
+            trusted,
+            in_flight: AtomicUsize::new(0),
+            failures: AtomicU32::new(0),
+            rests_until: AtomicU64::new(0),
+            checked_down: AtomicBool::new(false),
+            addresses: RwLock::new(Addresses { known, ..Addresses::default() }),
+        }))
+    }
+
+    /// Whether it takes requests now.
+    pub fn is_up(&self, now: Duration) -> bool {
+        let rests = u128::from(self.rests_until.load(Ordering::Relaxed)) > now.as_millis();
+        !rests && !self.checked_down.load(Ordering::Relaxed)
+    }
+
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// Counts a request until the guard is dropped.
+    pub fn begin(self: &Arc<Self>) -> InFlight {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        InFlight(Arc::clone(self))
+    }
+
+    /// Notes that it could not be reached; true where it begins to rest.
+    pub fn failed(&self, now: Duration) -> bool {
+        let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
+        if failures < MAX_FAILURES {
+            return false;
+        }
+        let until = u64::try_from((now + REST).as_millis()).unwrap_or(u64::MAX);
+        let before = self.rests_until.swap(until, Ordering::Relaxed);
+        u128::from(before) <= now.as_millis()
+    }
+
+    /// Notes that it answered; true where it had rested.
+    pub fn answered(&self) -> bool {
+        if self.failures.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
+        self.failures.store(0, Ordering::Relaxed);
+        self.rests_until.swap(0, Ordering::Relaxed) > 0
+    }
+
+    /// Notes the outcome of an active check; true where it changes something.
+    pub fn checked(&self, up: bool) -> bool {
+        self.checked_down.swap(!up, Ordering::Relaxed) == up
+    }
+
+    /// The next address to connect to; a name is resolved off this thread, and not more often than
+    /// every [`ADDRESS_LIFETIME`].
+    ///
+    /// # Errors
+    /// One sentence where the name does not resolve and never did.
+    pub async fn address(&self, now: Duration) -> Result<SocketAddr, String> {
+        let Host::Name(name) = &self.url.host else {
+            return self.next_address().ok_or_else(|| "the origin has no address".to_owned());
+        };
+        let fresh = {
+            let addresses = self.addresses.read();
+            !addresses.known.is_empty() && now.saturating_sub(addresses.resolved_at) < ADDRESS_LIFETIME
+        };
+        if !fresh {
+            match tokio::net::lookup_host((name.as_str(), self.url.port)).await {
+                Ok(found) => {
+                    let mut addresses = self.addresses.write();
+                    addresses.known = found.collect();
+                    addresses.resolved_at = now;
+                }
+                // An address that worked is better than none.
+                Err(error) if self.addresses.read().known.is_empty() => {
+                    return Err(format!("cannot resolve `{name}`: {error}"));
+                }
+                Err(_) => self.addresses.write().resolved_at = now,
+            }
+        }
+        self.next_address().ok_or_else(|| format!("`{name}` has no address"))
+    }
+
+    fn next_address(&self) -> Option<SocketAddr> {
+        let addresses = self.addresses.read();
+        if let [only] = addresses.known.as_slice() {
+            return Some(*only);
+        }
+        drop(addresses);
+        let mut addresses = self.addresses.write();
+        addresses.next = addresses.next.wrapping_add(1);
+        let index = addresses.next.checked_rem(addresses.known.len())?;
+        addresses.known.get(index).copied()
+    }
+}
+
+/// A request on its way to an origin.
+#[derive(Debug)]
+pub struct InFlight(Arc<Origin>);
+
+impl InFlight {
+    pub fn origin(&self) -> &Arc<Origin> {
+        &self.0
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}

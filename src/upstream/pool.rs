@@ -1,0 +1,93 @@
+//! The origins of one zone or provider, and the choice among them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::origin::Origin;
+use crate::model::{Balance, HealthCheck};
+
+#[derive(Debug)]
+pub struct Pool {
+    pub origins: Vec<Arc<Origin>>,
+    pub balance: Balance,
+    pub health_check: Option<HealthCheck>,
+    next: AtomicUsize,
+}
+
+impl Pool {
+    pub fn new(origins: Vec<Arc<Origin>>, balance: Balance, health_check: Option<HealthCheck>) -> Self {
+        Self { origins, balance, health_check, next: AtomicUsize::new(0) }
+    }
+
+    /// The origin for a request, among those not in `tried`. Where all are down one is tried all
+    /// the same: a wrong guess costs less than a refusal.
+    pub fn choose(&self, tried: &[Arc<Origin>], now: Duration) -> Option<Arc<Origin>> {
+        let untried = |origin: &&Arc<Origin>| !tried.iter().any(|t| Arc::ptr_eq(t, origin));
+        let start = self.next.fetch_add(1, Ordering::Relaxed);
+        let turn = start.checked_rem(self.origins.len())?;
+        let (before, from) = self.origins.split_at(turn);
+        let in_turn = || from.iter().chain(before).filter(untried);
+        let up = || in_turn().filter(|origin| origin.is_up(now));
+        let chosen = match self.balance {
+            Balance::RoundRobin => up().next(),
+            Balance::LeastConnections => up().min_by_key(|origin| origin.in_flight()),
+        };
+        chosen.or_else(|| in_turn().next()).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::OriginKey;
+    use super::super::origin::{MAX_FAILURES, REST};
+    use super::*;
+
+    fn pool(balance: Balance) -> Pool {
+        let origin = |port: u16| {
+            let url = format!("http://127.0.0.1:{port}");
+            Origin::new(OriginKey { zone: "z".into(), url, http2: false, ca: None }).unwrap()
+        };
+        Pool::new(vec![origin(1), origin(2), origin(3)], balance, None)
+    }
+
+    const NOW: Duration = Duration::from_secs(1000);
+
+    fn ports(pool: &Pool, count: usize) -> Vec<u16> {
+        (0..count).map(|_| pool.choose(&[], NOW).unwrap().url.port).collect()
+    }
+
+    #[test]
+    fn round_robin_skips_what_rests_and_returns() {
+        let pool = pool(Balance::RoundRobin);
+        assert_eq!(ports(&pool, 4), [1, 2, 3, 1]);
+        for _ in 0..MAX_FAILURES {
+            pool.origins[1].failed(NOW);
+        }
+        assert!(!ports(&pool, 6).contains(&2));
+        assert!(pool.origins[1].is_up(NOW + REST));
+        assert!(pool.origins[1].answered());
+        assert!(ports(&pool, 3).contains(&2));
+    }
+
+    #[test]
+    fn least_connections_counts_what_is_in_flight() {
+        let pool = pool(Balance::LeastConnections);
+        let held = [pool.origins[0].begin(), pool.origins[2].begin()];
+        assert_eq!(ports(&pool, 3), [2, 2, 2]);
+        drop(held);
+        assert_eq!(pool.origins[0].in_flight(), 0);
+    }
+
+    #[test]
+    fn a_retry_goes_elsewhere_and_the_last_resort_is_one_that_is_down() {
+        let pool = pool(Balance::RoundRobin);
+        let first = pool.choose(&[], NOW).unwrap();
+        assert!(!Arc::ptr_eq(&first, &pool.choose(std::slice::from_ref(&first), NOW).unwrap()));
+        assert!(pool.choose(&pool.origins, NOW).is_none());
+        pool.origins.iter().for_each(|origin| {
+            origin.checked(false);
+        });
+        assert!(pool.choose(&[], NOW).is_some());
+    }
+}
