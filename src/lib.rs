@@ -1,6 +1,7 @@
 pub mod admission;
 pub mod ai;
 pub mod body;
+pub mod certificates;
 pub mod clock;
 pub mod compile;
 pub mod conf;
@@ -8,8 +9,10 @@ pub mod detection;
 pub mod diagnostic;
 pub mod dns;
 pub mod events;
+pub mod listener;
 pub mod model;
 pub mod pattern;
+pub mod proxy;
 pub mod routing;
 pub mod rules;
 pub mod ruleset;

@@ -2,6 +2,7 @@
 //! request by the data plane.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -10,6 +11,7 @@ use ipnet::IpNet;
 use tokio::sync::watch;
 
 use crate::ai::Gateways;
+use crate::certificates::Certificates;
 use crate::conf::{Limits, UpstreamSettings};
 use crate::detection;
 use crate::model::ZoneId;
@@ -33,6 +35,8 @@ pub struct Snapshot {
     pub managed: Vec<Arc<ManagedRuleset>>,
     /// Origins by key, so that the next snapshot keeps their health.
     pub origins: HashMap<OriginKey, Arc<Origin>>,
+    /// Certificates of each TLS listener, by its configured address.
+    pub certificates: HashMap<SocketAddr, Certificates>,
     /// How many rules the loaded rule set has.
     pub rules: usize,
 }

@@ -4,10 +4,12 @@ mod gateway;
 mod zone;
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::HeaderName;
 
+use crate::certificates::Certificates;
 use crate::conf::Conf;
 use crate::diagnostic::Diagnostics;
 use crate::model::Resources;
@@ -23,6 +25,7 @@ pub struct Inputs<'a> {
     /// Resources of the store; what the configuration declares wins over them.
     pub stored: &'a Resources,
     pub rules: &'a Rules,
+    pub certificates: &'a HashMap<SocketAddr, Certificates>,
     /// Its origins keep their health.
     pub previous: Option<&'a Snapshot>,
     pub revision: u64,
@@ -58,6 +61,7 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
         token_headers: names.filter_map(|name| HeaderName::try_from(name).ok()).collect(),
         managed: vec![Arc::clone(&inputs.rules.owasp), Arc::clone(&inputs.rules.sensitive_data)],
         origins: compiling.origins,
+        certificates: inputs.certificates.clone(),
         rules: inputs.rules.program.roots().len(),
     };
     compiling.diagnostics.into_result(snapshot)

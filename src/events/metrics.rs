@@ -33,6 +33,7 @@ pub struct Metrics {
     /// outcome
     pub connections_ended: IntCounterVec,
     pub held_bodies: IntGauge,
+    pub bodies_uninspected: IntCounter,
     pub log_lines_dropped: IntCounter,
 }
 
@@ -84,6 +85,10 @@ impl Metrics {
                 &["outcome"],
             ),
             held_bodies: build.gauge("held_bodies_bytes", "Request body bytes held for inspection."),
+            bodies_uninspected: build.counter(
+                "bodies_uninspected_total",
+                "Request bodies passed on though only their first part was inspected.",
+            ),
             log_lines_dropped: build
                 .counter("log_lines_dropped_total", "Log lines that did not fit the queue."),
             registry,

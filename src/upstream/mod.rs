@@ -9,5 +9,5 @@ pub mod peer;
 mod pool;
 pub mod url;
 
-pub use origin::{Origin, OriginKey};
+pub use origin::{InFlight, Origin, OriginKey};
 pub use pool::Pool;

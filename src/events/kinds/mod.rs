@@ -1,5 +1,6 @@
 //! The kinds of events, one file each.
 
+mod body_uninspected;
 mod connection_ended;
 mod gateway_request;
 mod origin_changed;
@@ -13,6 +14,7 @@ mod service_failed;
 mod snapshot_published;
 mod snapshot_refused;
 
+pub use body_uninspected::BodyUninspected;
 pub use connection_ended::{ConnectionEnd, ConnectionEnded};
 pub use gateway_request::GatewayRequest;
 pub use origin_changed::OriginChanged;

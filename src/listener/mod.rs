@@ -1,0 +1,22 @@
+//! Our own accept loop in front of Pingora's connection handling.
+//!
+//! ```text
+//! accept -> caps -> PROXY protocol -> TLS by SNI -> HTTP deadlines -> the proxy
+//! ```
+//! Stock listeners have no caps, no whole-header deadline and no certificate by name that can be
+//! swapped; see the modules for each.
+
+mod caps;
+mod guard;
+mod meta;
+pub mod proxy_protocol;
+mod service;
+mod socket;
+mod stream;
+mod tls;
+
+pub use caps::Connections;
+pub use guard::Guarded;
+pub use meta::{ConnectionMeta, Progress};
+pub use service::{EdgeListener, ListenerContext};
+pub use socket::{Bound, bind};

@@ -1,0 +1,290 @@
+//! The accept loop, as a Pingora service.
+
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ipnet::IpNet;
+use pingora::apps::{HttpServerApp, ServerApp};
+use pingora::protocols::l4::stream::Stream as L4Stream;
+use pingora::protocols::tls::SslDigest;
+use pingora::protocols::{ALPN, SocketDigest, Stream};
+use pingora::server::{ListenFds, ShutdownWatch};
+use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
+use rustls::ServerConfig;
+use tokio::io::AsyncReadExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
+use tokio_rustls::LazyConfigAcceptor;
+
+use super::caps::Connections;
+use super::meta::{ConnectionMeta, Progress};
+use super::proxy_protocol::{self, MAX_HEADER_BYTES, Parsed};
+use super::stream::EdgeStream;
+use super::{socket, tls};
+use crate::clock::Clock;
+use crate::conf::Listener;
+use crate::events::Events;
+use crate::events::kinds::{ConnectionEnd, ConnectionEnded, ServiceFailed};
+use crate::snapshot::SnapshotHandle;
+
+/// One listening address.
+pub struct EdgeListener<A> {
+    name: String,
+    /// The key under which the socket is handed over.
+    key: String,
+    conf: Listener,
+    threads: usize,
+    shared: Arc<Shared<A>>,
+    /// Told the address once it is bound.
+    bound: tokio::sync::mpsc::UnboundedSender<(usize, SocketAddr)>,
+    index: usize,
+}
+
+struct Shared<A> {
+    app: Arc<A>,
+    snapshots: SnapshotHandle,
+    connections: Connections,
+    events: Events,
+    clock: Clock,
+    tls: Option<Arc<ServerConfig>>,
+    proxy_protocol_from: Vec<IpNet>,
+    drain: watch::Sender<bool>,
+}
+
+/// What all listeners of a process share.
+#[derive(Clone, Debug)]
+pub struct ListenerContext {
+    pub snapshots: SnapshotHandle,
+    pub connections: Connections,
+    pub events: Events,
+    pub clock: Clock,
+    pub threads: usize,
+    /// Becomes true when the process is to stop.
+    pub drain: watch::Sender<bool>,
+    pub bound: tokio::sync::mpsc::UnboundedSender<(usize, SocketAddr)>,
+}
+
+impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
+    /// The service of the listener with this index.
+    ///
+    /// # Errors
+    /// Where its TLS cannot be set up.
+    pub fn new(
+        index: usize,
+        conf: Listener,
+        app: Arc<A>,
+        context: ListenerContext,
+    ) -> Result<Self, rustls::Error> {
+        let tls = match conf.certificates.is_empty() {
+            true => None,
+            false => Some(tls::server_config(conf.address, context.snapshots.clone())?),
+        };
+        Ok(Self {
+            name: format!("listener {}", conf.address),
+            key: format!("{} #{index}", conf.address),
+            threads: context.threads,
+            bound: context.bound,
+            index,
+            shared: Arc::new(Shared {
+                app,
+                snapshots: context.snapshots,
+                connections: context.connections,
+                events: context.events,
+                clock: context.clock,
+                tls,
+                proxy_protocol_from: conf.proxy_protocol_from.clone(),
+                drain: context.drain,
+            }),
+            conf,
+        })
+    }
+}
+
+#[async_trait]
+impl<A: HttpServerApp + Send + Sync + 'static> ServiceWithDependents for EdgeListener<A> {
+    async fn start_service(
+        &mut self,
+        fds: Option<ListenFds>,
+        mut shutdown: ShutdownWatch,
+        _listeners_per_fd: usize,
+        ready: ServiceReadyNotifier,
+    ) {
+        let bound = socket::bind(&self.key, self.conf.address, fds.as_ref())
+            .and_then(|bound| TcpListener::from_std(bound.listener));
+        let listener = match bound {
+            Ok(listener) => listener,
+            Err(error) => {
+                let error = format!("cannot listen on {}: {error}", self.conf.address);
+                self.shared.events.emit(&ServiceFailed { service: &self.name, error });
+                return;
+            }
+        };
+        if let Ok(address) = listener.local_addr() {
+            // Nobody listens where nobody asked for the addresses.
+            let _ = self.bound.send((self.index, address));
+        }
+        ready.notify_ready();
+        let mut drain = self.shared.drain.subscribe();
+        loop {
+            tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((tcp, peer)) => self.shared.accept(tcp, peer),
+                    // Out of descriptors: wait for some to be given back.
+                    Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
+                },
+                changed = shutdown.changed() => if changed.is_err() || *shutdown.borrow() { break },
+                () = until(&mut drain) => break,
+            }
+        }
+        self.shared.drain.send_replace(true);
+        self.shared.app.cleanup().await;
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn threads(&self) -> Option<usize> {
+        Some(self.threads)
+    }
+
+    fn listen_addresses(&self) -> Option<Vec<String>> {
+        Some(vec![self.key.clone()])
+    }
+}
+
+impl<A: HttpServerApp + Send + Sync + 'static> Shared<A> {
+    fn accept(self: &Arc<Self>, tcp: TcpStream, peer: SocketAddr) {
+        let limits = self.snapshots.load().limits;
+        match self.connections.admit(peer.ip(), limits.connections, limits.connections_per_address) {
+            Ok(admitted) => {
+                let shared = Arc::clone(self);
+                spawn_connection(async move {
+                    let (source, outcome) = shared.serve(tcp, peer).await;
+                    shared.end(source, outcome);
+                    drop(admitted);
+                });
+            }
+            Err(outcome) => self.end(peer.ip(), outcome),
+        }
+    }
+
+    fn end(&self, client: IpAddr, outcome: ConnectionEnd) {
+        self.events.emit(&ConnectionEnded { client: client.to_string(), outcome });
+    }
+
+    async fn serve(&self, tcp: TcpStream, peer: SocketAddr) -> (IpAddr, ConnectionEnd) {
+        let deadline = Instant::now() + self.snapshots.load().limits.header_deadline;
+        // A connection that cannot be tuned is still a connection.
+        let _ = tcp.set_nodelay(true);
+        let digest = SocketDigest::from_raw_fd(tcp.as_raw_fd());
+        let id = tcp.as_raw_fd();
+        let speaks_for_others = self.proxy_protocol_from.iter().any(|network| network.contains(&peer.ip()));
+        let (source, stream) = if speaks_for_others {
+            match timeout_at(deadline, read_proxy_header(tcp)).await {
+                Ok(Some((source, stream))) => (source.unwrap_or(peer.ip()), stream),
+                _ => return (peer.ip(), ConnectionEnd::ProxyProtocolRefused),
+            }
+        } else {
+            (peer.ip(), L4Stream::from(tcp))
+        };
+        // The digest is new, so the cell is empty.
+        let _ = digest.peer_addr.set(Some(SocketAddr::new(source, peer.port()).into()));
+        let meta = ConnectionMeta {
+            source,
+            tls: self.tls.is_some(),
+            server_name: None,
+            progress: Arc::new(Progress::default()),
+        };
+        let outcome = self.http(stream, id, meta, Arc::new(digest), deadline).await;
+        (source, outcome)
+    }
+
+    async fn http(
+        &self,
+        io: L4Stream,
+        id: i32,
+        mut meta: ConnectionMeta,
+        digest: Arc<SocketDigest>,
+        deadline: Instant,
+    ) -> ConnectionEnd {
+        let progress = Arc::clone(&meta.progress);
+        let now = self.clock.now();
+        let stream: pingora::Result<Stream> = match &self.tls {
+            None => EdgeStream::new(io, id, meta, digest, now).map(|stream| Box::new(stream) as Stream),
+            Some(config) => {
+                let handshake = timeout_at(deadline, async {
+                    let hello = LazyConfigAcceptor::new(rustls::server::Acceptor::default(), io).await?;
+                    let server_name = hello.client_hello().server_name().map(str::to_owned);
+                    Ok::<_, std::io::Error>((server_name, hello.into_stream(Arc::clone(config)).await?))
+                });
+                let Ok(Ok((server_name, tls))) = handshake.await else { return ConnectionEnd::TlsFailed };
+                meta.server_name = server_name;
+                let (ssl, alpn) = agreed(tls.get_ref().1);
+                EdgeStream::new(tls, id, meta, digest, now)
+                    .map(|stream| Box::new(stream.over_tls(ssl, alpn, deadline)) as Stream)
+            }
+        };
+        let Ok(stream) = stream else { return ConnectionEnd::NoRequest };
+        let shutdown: ShutdownWatch = self.drain.subscribe();
+        let mut next = Some(stream);
+        while let Some(stream) = next.take() {
+            next = self.app.process_new(stream, &shutdown).await;
+        }
+        match (progress.has_timed_out(), progress.requests()) {
+            (true, _) => ConnectionEnd::HeaderTimeout,
+            (false, 0) => ConnectionEnd::NoRequest,
+            (false, _) => ConnectionEnd::Finished,
+        }
+    }
+}
+
+/// What TLS agreed on, in the spelling of logs.
+fn agreed(connection: &rustls::ServerConnection) -> (SslDigest, Option<ALPN>) {
+    let version = match connection.protocol_version() {
+        Some(rustls::ProtocolVersion::TLSv1_3) => "TLSv1.3",
+        Some(rustls::ProtocolVersion::TLSv1_2) => "TLSv1.2",
+        _ => "",
+    };
+    let cipher =
+        connection.negotiated_cipher_suite().map_or_else(String::new, |suite| format!("{:?}", suite.suite()));
+    let alpn = connection.alpn_protocol().map(|protocol| if protocol == b"h2" { ALPN::H2 } else { ALPN::H1 });
+    (SslDigest::new(cipher, version.to_owned(), None, None, Vec::new()), alpn)
+}
+
+/// The source a PROXY header names, and the stream after the header.
+async fn read_proxy_header(mut tcp: TcpStream) -> Option<(Option<IpAddr>, L4Stream)> {
+    let mut read = Vec::with_capacity(256);
+    loop {
+        match proxy_protocol::parse(&read) {
+            Parsed::Header(header) => {
+                let mut stream = L4Stream::from(tcp);
+                if let Some(rest) = read.get(header.length..).filter(|rest| !rest.is_empty()) {
+                    stream.rewind(rest);
+                }
+                return Some((header.source, stream));
+            }
+            Parsed::Refused => return None,
+            Parsed::Incomplete if read.len() >= MAX_HEADER_BYTES => return None,
+            Parsed::Incomplete => {
+                if tcp.read_buf(&mut read).await.ok()? == 0 {
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+/// Ends when the process is to stop.
+async fn until(drain: &mut watch::Receiver<bool>) {
+    // A sender that is gone means the same.
+    let _ = drain.wait_for(|draining| *draining).await;
+}
+
+/// Connections run on the threads of their listener.
+fn spawn_connection(connection: impl Future<Output = ()> + Send + 'static) {
+    tokio::runtime::Handle::current().spawn(connection);
+}

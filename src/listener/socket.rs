@@ -1,0 +1,74 @@
+//! Listening sockets: bound here, or taken over from the process before this one.
+
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsRawFd, FromRawFd};
+
+use pingora::server::ListenFds;
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// Connections the kernel holds before they are accepted.
+const BACKLOG: i32 = 1024;
+
+/// A socket that listens, registered for hand-over.
+#[derive(Debug)]
+pub struct Bound {
+    pub listener: TcpListener,
+    pub inherited: bool,
+}
+
+/// The socket of `key`: inherited where the process before handed it over, else bound to `address`.
+/// Either way it is registered, so that the next process can inherit it.
+///
+/// # Errors
+/// Where the address cannot be bound.
+pub fn bind(key: &str, address: SocketAddr, fds: Option<&ListenFds>) -> std::io::Result<Bound> {
+    let inherited = fds.and_then(|fds| fds.lock().get(key).copied());
+    if let Some(fd) = inherited {
+        #[expect(unsafe_code, reason = "a descriptor number can be made a socket in no other way")]
+        // SAFETY: the descriptor came over the upgrade socket, so this process owns it, and it is in
+        // the table only until it is claimed here: each key is bound by exactly one service, once.
+        // Nothing else closes it. That it is a listening socket is checked by the first `accept`.
+        let listener = unsafe { TcpListener::from_raw_fd(fd) };
+        listener.set_nonblocking(true)?;
+        return Ok(Bound { listener, inherited: true });
+    }
+    let domain = if address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
+    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    let listener = TcpListener::from(socket);
+    if let Some(fds) = fds {
+        fds.lock().add(key.to_owned(), listener.as_raw_fd());
+    }
+    Ok(Bound { listener, inherited: false })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+    use pingora::server::Fds;
+
+    use super::*;
+
+    #[test]
+    fn a_registered_socket_is_taken_over() {
+        let fds: ListenFds = Arc::new(Mutex::new(Fds::new()));
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let first = bind("a", any, Some(&fds)).unwrap();
+        let address = first.listener.local_addr().unwrap();
+        // The descriptor is given up, as the old process does when it ends.
+        let fd = std::os::fd::IntoRawFd::into_raw_fd(first.listener);
+        assert_eq!(fds.lock().get("a"), Some(&fd));
+        let second = bind("a", any, Some(&fds)).unwrap();
+        assert!(second.inherited);
+        assert_eq!(second.listener.local_addr().unwrap(), address);
+        assert!(std::net::TcpStream::connect(address).is_ok());
+    }
+}

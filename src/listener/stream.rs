@@ -1,0 +1,163 @@
+//! A connection as Pingora sees it: the stream, with what is known of it.
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use async_trait::async_trait;
+use pingora::http::ResponseHeader;
+use pingora::protocols::raw_connect::ProxyDigest;
+use pingora::protocols::tls::SslDigest;
+use pingora::protocols::{
+    ALPN, GetProxyDigest, GetSocketDigest, GetTimingDigest, Peek, Shutdown, SocketDigest, Ssl, TimingDigest,
+    UniqueID, UniqueIDType,
+};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::time::{Instant, Sleep};
+
+use super::meta::ConnectionMeta;
+
+/// What must have come of an HTTP/2 connection before its deadline: the preface and the header of
+/// the first frame (RFC 9113 section 3.4).
+const HTTP2_PREFACE_BYTES: usize = 24 + 9;
+
+/// A client connection, plain or over TLS.
+pub(super) struct EdgeStream<T> {
+    io: T,
+    meta: ConnectionMeta,
+    socket: Arc<SocketDigest>,
+    proxy: Arc<ProxyDigest>,
+    tls: Option<Arc<SslDigest>>,
+    alpn: Option<ALPN>,
+    id: UniqueIDType,
+    established: std::time::SystemTime,
+    /// Bytes that must still come before the deadline, for HTTP/2.
+    preface: Option<(usize, Pin<Box<Sleep>>)>,
+}
+
+impl<T> EdgeStream<T> {
+    pub(super) fn new(
+        io: T,
+        id: UniqueIDType,
+        meta: ConnectionMeta,
+        socket: Arc<SocketDigest>,
+        now: std::time::SystemTime,
+    ) -> pingora::Result<Self> {
+        let response = Box::new(ResponseHeader::build(200, Some(0))?);
+        let proxy = Arc::new(ProxyDigest::new(response, Some(Box::new(meta.clone()))));
+        Ok(Self { io, meta, socket, proxy, tls: None, alpn: None, id, established: now, preface: None })
+    }
+
+    /// With what TLS agreed on. An HTTP/2 connection must send its preface before `deadline`.
+    pub(super) fn over_tls(mut self, tls: SslDigest, alpn: Option<ALPN>, deadline: Instant) -> Self {
+        if alpn == Some(ALPN::H2) {
+            self.preface = Some((HTTP2_PREFACE_BYTES, Box::pin(tokio::time::sleep_until(deadline))));
+        }
+        self.tls = Some(Arc::new(tls));
+        self.alpn = alpn;
+        self
+    }
+}
+
+impl<T: AsyncRead + Unpin> AsyncRead for EdgeStream<T> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let outcome = Pin::new(&mut self.io).poll_read(cx, buf);
+        let read = buf.filled().len() - before;
+        if read > 0 {
+            self.meta.progress.read();
+        }
+        if let Some((left, deadline)) = &mut self.preface {
+            *left = left.saturating_sub(read);
+            if *left == 0 {
+                self.preface = None;
+            } else if deadline.as_mut().poll(cx).is_ready() {
+                self.meta.progress.time_out();
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+        }
+        outcome
+    }
+}
+
+impl<T: AsyncWrite + Unpin> AsyncWrite for EdgeStream<T> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+}
+
+#[async_trait]
+impl<T: AsyncWrite + Unpin + Send + Sync> Shutdown for EdgeStream<T> {
+    async fn shutdown(&mut self) {
+        // The client may be gone already.
+        let _ = self.io.shutdown().await;
+    }
+}
+
+impl<T> UniqueID for EdgeStream<T> {
+    fn id(&self) -> UniqueIDType {
+        self.id
+    }
+}
+
+impl<T> Ssl for EdgeStream<T> {
+    fn get_ssl_digest(&self) -> Option<Arc<SslDigest>> {
+        self.tls.clone()
+    }
+
+    fn selected_alpn_proto(&self) -> Option<ALPN> {
+        self.alpn.clone()
+    }
+}
+
+impl<T> GetTimingDigest for EdgeStream<T> {
+    fn get_timing_digest(&self) -> Vec<Option<TimingDigest>> {
+        vec![Some(TimingDigest { established_ts: self.established, ..TimingDigest::default() })]
+    }
+}
+
+impl<T> GetProxyDigest for EdgeStream<T> {
+    fn get_proxy_digest(&self) -> Option<Arc<ProxyDigest>> {
+        Some(Arc::clone(&self.proxy))
+    }
+}
+
+impl<T> GetSocketDigest for EdgeStream<T> {
+    fn get_socket_digest(&self) -> Option<Arc<SocketDigest>> {
+        Some(Arc::clone(&self.socket))
+    }
+}
+
+impl<T> Peek for EdgeStream<T> {}
+
+impl<T> fmt::Debug for EdgeStream<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EdgeStream({:?})", self.meta)
+    }
+}

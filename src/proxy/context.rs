@@ -1,0 +1,154 @@
+//! What is known of one request on its way through.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::BytesMut;
+
+use super::refusal::Refusal;
+use crate::clock::Stopwatch;
+use crate::detection::tee::Tee;
+use crate::ruleset::execute::Run;
+use crate::ruleset::{Outcome, Verdict};
+use crate::snapshot::{CompiledZone, Snapshot};
+use crate::upstream::Origin;
+
+/// Per-request state. The snapshot is loaded once, here.
+pub struct Context {
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) started: Stopwatch,
+    pub(super) ray: String,
+    pub(super) peer: IpAddr,
+    pub(super) client: IpAddr,
+    pub(super) tls: bool,
+    /// In normal form; empty until the request is admitted.
+    pub(super) host: String,
+    pub(super) route: Route,
+    pub(super) refusal: Option<Refusal>,
+    pub(super) rules: Option<Run>,
+    pub(super) rules_time: f64,
+    pub(super) verdict: Verdict,
+    pub(super) hold: Option<Hold>,
+    pub(super) tried: Vec<Arc<Origin>>,
+    pub(super) attempt: Option<InFlight>,
+    pub(super) origin_status: u16,
+    pub(super) tee: Option<Tee>,
+}
+
+/// Where a request goes.
+pub(super) enum Route {
+    Unknown,
+    Zone(Arc<CompiledZone>),
+    Gateway(GatewayRoute),
+}
+
+/// A gateway request, by names: what they stand for is looked up in the request's snapshot.
+pub(super) struct GatewayRoute {
+    pub(super) label: String,
+    pub(super) provider: String,
+    /// Path and query towards the provider.
+    pub(super) target: String,
+}
+
+/// The request to the origin that is under way.
+pub(super) struct InFlight {
+    /// Counts the request at its origin until it is dropped.
+    pub(super) _guard: crate::upstream::InFlight,
+    pub(super) origin: Arc<Origin>,
+}
+
+/// A body held back until the rules have seen it.
+pub(super) struct Hold {
+    pub(super) bytes: BytesMut,
+    pub(super) share: Share,
+}
+
+/// A share of the bytes that all held bodies may take together.
+pub(super) struct Share {
+    held: Arc<AtomicUsize>,
+    taken: usize,
+}
+
+impl Share {
+    pub(super) fn new(held: &Arc<AtomicUsize>) -> Self {
+        Self { held: Arc::clone(held), taken: 0 }
+    }
+
+    /// Takes more; false where that would pass `max`.
+    pub(super) fn take(&mut self, bytes: usize, max: usize) -> bool {
+        if self.held.fetch_add(bytes, Ordering::Relaxed) + bytes > max {
+            self.held.fetch_sub(bytes, Ordering::Relaxed);
+            return false;
+        }
+        self.taken += bytes;
+        true
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.held.fetch_sub(self.taken, Ordering::Relaxed);
+    }
+}
+
+impl Context {
+    pub(super) fn new(snapshot: Arc<Snapshot>, started: Stopwatch) -> Self {
+        Self {
+            snapshot,
+            started,
+            ray: String::new(),
+            peer: Ipv4Addr::UNSPECIFIED.into(),
+            client: Ipv4Addr::UNSPECIFIED.into(),
+            tls: false,
+            host: String::new(),
+            route: Route::Unknown,
+            refusal: None,
+            rules: None,
+            rules_time: 0.0,
+            verdict: Verdict::default(),
+            hold: None,
+            tried: Vec::new(),
+            attempt: None,
+            origin_status: 0,
+            tee: None,
+        }
+    }
+
+    /// The zone's name in metrics and events.
+    pub(super) fn zone_label(&self) -> &str {
+        match &self.route {
+            Route::Unknown => "unknown",
+            Route::Zone(zone) => &zone.name,
+            Route::Gateway(_) => "gateway",
+        }
+    }
+
+    /// How the request was judged, in one word.
+    pub(super) fn verdict_word(&self) -> &'static str {
+        match (self.verdict.outcome, self.refusal) {
+            (Outcome::Blocked { .. }, _) => "block",
+            (_, Some(_)) => "refused",
+            (Outcome::Logged { .. }, None) => "log",
+            (Outcome::Pass, None) => "pass",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_given_back() {
+        let held = Arc::new(AtomicUsize::new(0));
+        let mut first = Share::new(&held);
+        assert!(first.take(60, 100) && !first.take(50, 100));
+        let mut second = Share::new(&held);
+        assert!(second.take(40, 100) && !second.take(1, 100));
+        drop(first);
+        assert!(second.take(60, 100));
+        drop(second);
+        assert_eq!(held.load(Ordering::Relaxed), 0);
+    }
+}

@@ -1,0 +1,189 @@
+//! Header fields that we read, set or take away.
+
+use std::net::IpAddr;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use ipnet::IpNet;
+use pingora::http::RequestHeader;
+
+/// Fields of ours that only gateways read; none reaches a provider.
+const GATEWAY_PREFIX: &str = "svc-aig-";
+/// The WebSocket subprotocol that carries a token where headers cannot be set.
+const GATEWAY_SUBPROTOCOL: &str = "svc-aig-authorization.";
+
+/// Who the request is from: the peer, or what a trusted proxy says of the client behind it.
+pub(super) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+    let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
+    if !is_trusted(&peer) {
+        return peer;
+    }
+    let mut listed: Vec<&str> = Vec::new();
+    for value in headers.get_all("x-forwarded-for") {
+        listed.extend(value.to_str().unwrap_or("").split(','));
+    }
+    // From the right: the first that no trusted proxy of ours is.
+    let mut client = peer;
+    for text in listed.iter().rev() {
+        let Ok(address) = text.trim().parse::<IpAddr>() else { break };
+        client = address;
+        if !is_trusted(&address) {
+            break;
+        }
+    }
+    client
+}
+
+/// What origins are told of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Forwarded<'r> {
+    pub(super) peer: IpAddr,
+    pub(super) client: IpAddr,
+    pub(super) peer_is_trusted: bool,
+    pub(super) tls: bool,
+    pub(super) host: &'r str,
+    pub(super) ray: &'r str,
+}
+
+/// Sets the fields of DESIGN.md section 8 towards an origin. What the client sent under these
+/// names is replaced, unless its peer is a trusted proxy.
+pub(super) fn forward(request: &mut RequestHeader, forwarded: Forwarded<'_>) -> pingora::Result<()> {
+    let before = forwarded.peer_is_trusted.then(|| request.headers.get("x-forwarded-for").cloned()).flatten();
+    let chain = match before.as_ref().and_then(|value| value.to_str().ok()) {
+        Some(before) => format!("{before}, {}", forwarded.peer),
+        None => forwarded.client.to_string(),
+    };
+    request.insert_header("x-forwarded-for", chain)?;
+    let keep =
+        |request: &RequestHeader, name: &str| forwarded.peer_is_trusted && request.headers.contains_key(name);
+    if !keep(request, "x-forwarded-proto") {
+        request.insert_header("x-forwarded-proto", if forwarded.tls { "https" } else { "http" })?;
+    }
+    if !keep(request, "x-forwarded-host") {
+        request.insert_header("x-forwarded-host", forwarded.host)?;
+    }
+    request.insert_header("svc-connecting-ip", forwarded.client.to_string())?;
+    request.insert_header("svc-ray", forwarded.ray)?;
+    Ok(())
+}
+
+/// The gateway token a request presents, in any of the accepted forms.
+pub(super) fn gateway_token<'h>(headers: &'h HeaderMap, names: &[HeaderName]) -> Option<&'h [u8]> {
+    let by_header = names
+        .iter()
+        .find_map(|name| headers.get(name))
+        .map(|value| crate::ai::token::of_header(value.as_bytes()));
+    by_header.or_else(|| {
+        let protocols = headers.get_all(http::header::SEC_WEBSOCKET_PROTOCOL).iter();
+        protocols
+            .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+            .find_map(|protocol| protocol.trim_ascii().strip_prefix(GATEWAY_SUBPROTOCOL.as_bytes()))
+    })
+}
+
+/// Takes everything that is for the gateway alone out of a request to a provider.
+pub(super) fn strip_gateway(request: &mut RequestHeader, names: &[HeaderName]) -> pingora::Result<()> {
+    let ours = |name: &&HeaderName| name.as_str().starts_with(GATEWAY_PREFIX) || names.contains(name);
+    let found: Vec<HeaderName> = request.headers.keys().filter(ours).cloned().collect();
+    for name in &found {
+        request.remove_header(name.as_str());
+    }
+    let Some(protocols) =
+        request.headers.get(http::header::SEC_WEBSOCKET_PROTOCOL).and_then(|value| value.to_str().ok())
+    else {
+        return Ok(());
+    };
+    let kept: Vec<&str> =
+        protocols.split(',').map(str::trim).filter(|p| !p.starts_with(GATEWAY_SUBPROTOCOL)).collect();
+    if kept.len() < protocols.split(',').count() {
+        let kept = kept.join(", ");
+        if kept.is_empty() {
+            request.remove_header("sec-websocket-protocol");
+        } else {
+            request.insert_header("sec-websocket-protocol", kept)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the client waits for `100 Continue` (RFC 9110 section 10.1.1).
+pub(super) fn expects_continue(headers: &HeaderMap) -> bool {
+    headers
+        .get(http::header::EXPECT)
+        .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+}
+
+/// The bytes of a field, or nothing.
+pub(super) fn bytes<'h>(headers: &'h HeaderMap, name: &HeaderName) -> &'h [u8] {
+    headers.get(name).map_or(&[], HeaderValue::as_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(fields: &[(&str, &str)]) -> RequestHeader {
+        let mut request = RequestHeader::build("GET", b"/", None).unwrap();
+        for (name, value) in fields {
+            request.append_header((*name).to_owned(), *value).unwrap();
+        }
+        request
+    }
+
+    #[test]
+    fn only_trusted_proxies_are_believed() {
+        let trusted: Vec<IpNet> = vec!["10.0.0.0/8".parse().unwrap()];
+        let request =
+            headers(&[("x-forwarded-for", "203.0.113.9, 198.51.100.7"), ("x-forwarded-for", "10.0.0.2")]);
+        let cases = [("192.0.2.1", "192.0.2.1"), ("10.0.0.1", "198.51.100.7")];
+        for (peer, expected) in cases {
+            assert_eq!(client(peer.parse().unwrap(), &request.headers, &trusted).to_string(), expected);
+        }
+        let broken = headers(&[("x-forwarded-for", "203.0.113.9, junk")]);
+        assert_eq!(client("10.0.0.1".parse().unwrap(), &broken.headers, &trusted).to_string(), "10.0.0.1");
+    }
+
+    #[test]
+    fn spoofed_fields_are_replaced() {
+        let mut request = headers(&[
+            ("X-Forwarded-For", "1.2.3.4"),
+            ("svc-connecting-ip", "1.2.3.4"),
+            ("x-forwarded-proto", "https"),
+        ]);
+        let peer = "192.0.2.1".parse().unwrap();
+        let forwarded =
+            Forwarded { peer, client: peer, peer_is_trusted: false, tls: false, host: "a.example", ray: "r" };
+        forward(&mut request, forwarded).unwrap();
+        let get = |name: &str| {
+            request.headers.get_all(name).iter().map(|v| v.to_str().unwrap()).collect::<Vec<_>>().join("|")
+        };
+        assert_eq!(
+            ["x-forwarded-for", "svc-connecting-ip", "x-forwarded-proto", "x-forwarded-host"].map(get),
+            ["192.0.2.1", "192.0.2.1", "http", "a.example"]
+        );
+    }
+
+    #[test]
+    fn tokens_are_found_and_nothing_of_ours_remains() {
+        let names =
+            [HeaderName::from_static("svc-aig-authorization"), HeaderName::from_static("x-team-token")];
+        for fields in [
+            [("svc-aig-authorization", "Bearer abc")],
+            [("X-Team-Token", "abc")],
+            [("sec-websocket-protocol", "realtime, svc-aig-authorization.abc")],
+        ] {
+            let mut request = headers(&fields);
+            assert_eq!(gateway_token(&request.headers, &names), Some(&b"abc"[..]), "{fields:?}");
+            request.append_header("svc-aig-metadata", "{}").unwrap();
+            request.append_header("authorization", "Bearer provider").unwrap();
+            strip_gateway(&mut request, &names).unwrap();
+            assert!(gateway_token(&request.headers, &names).is_none());
+            assert!(
+                !request.headers.contains_key("svc-aig-metadata")
+                    && request.headers.contains_key("authorization")
+            );
+        }
+        let mut request = headers(&[("sec-websocket-protocol", "svc-aig-authorization.abc, realtime")]);
+        strip_gateway(&mut request, &names).unwrap();
+        assert_eq!(request.headers.get("sec-websocket-protocol").unwrap(), "realtime");
+    }
+}

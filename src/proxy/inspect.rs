@@ -1,0 +1,200 @@
+//! Rules over requests, and copies of responses: where engines meet the connection.
+//!
+//! A body of known length up to [`PRE_READ_BYTES`] is read and judged before an origin is asked. A
+//! longer one is held back chunk by chunk while the origin has seen the head only: the buffer below
+//! us replays no more than that, and forgets a longer body whole.
+
+use std::net::IpAddr;
+
+use bytes::{Bytes, BytesMut};
+use pingora::Result;
+use pingora::http::ResponseHeader;
+use pingora::proxy::Session;
+
+use super::context::{Context, Hold, Route, Share};
+use super::refusal::Refusal;
+use super::{Edge, headers, refuse};
+use crate::body::decompress;
+use crate::conf::BodyPolicy;
+use crate::detection::tee::{Limits, Subject};
+use crate::ruleset::Outcome;
+use crate::ruleset::execute::EntryPoint;
+use crate::snapshot::CompiledZone;
+use crate::waf::RequestHead;
+use crate::waf::matcher::BodyLimits;
+
+/// Longest body that is read before an origin is asked: what Pingora's retry buffer holds.
+const PRE_READ_BYTES: usize = 64 << 10;
+
+impl Edge {
+    /// Judges a request's head, and its body where that can be had now.
+    pub(super) async fn inspect_request(
+        &self,
+        zone: &CompiledZone,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<()> {
+        let Some(entry_point) = &zone.entry_point else { return Ok(()) };
+        let limits = ctx.snapshot.limits;
+        let started = self.clock.start();
+        start_rules(entry_point, session, ctx);
+        ctx.rules_time += started.elapsed().as_secs_f64();
+        self.decide(ctx)?;
+        // An upgraded connection carries frames, not a body.
+        if session.is_upgrade_req() {
+            return self.judge_body(&Bytes::new(), ctx);
+        }
+        let length = session.req_header().headers.get(http::header::CONTENT_LENGTH);
+        let length = length.and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+        if session.is_body_empty() || length == Some(0) {
+            return self.judge_body(&Bytes::new(), ctx);
+        }
+        if length.is_some_and(|length| length > limits.inspected_body.0)
+            && limits.inspected_body_policy == BodyPolicy::Refuse
+        {
+            return refuse(ctx, Refusal::BodyTooLong);
+        }
+        let waits = headers::expects_continue(&session.req_header().headers);
+        if waits {
+            session.as_downstream_mut().write_continue_response().await?;
+        }
+        let mut share = Share::new(&self.held_bodies);
+        match length.filter(|length| *length <= PRE_READ_BYTES) {
+            Some(length) => {
+                if !share.take(length, limits.inspected_bodies.0) {
+                    return refuse(ctx, Refusal::TooManyBodies);
+                }
+                session.enable_retry_buffering();
+                let mut body = BytesMut::with_capacity(length);
+                while let Some(chunk) = session.read_request_body().await? {
+                    body.extend_from_slice(&chunk);
+                }
+                self.judge_body(&body.freeze(), ctx)
+            }
+            None => {
+                ctx.hold = Some(Hold { bytes: BytesMut::new(), share });
+                Ok(())
+            }
+        }
+    }
+
+    /// Holds a chunk of a long body back; lets all of it go when the rules have seen it.
+    pub(super) fn hold_body(&self, body: &mut Option<Bytes>, end: bool, ctx: &mut Context) -> Result<()> {
+        let Some(mut hold) = ctx.hold.take() else { return Ok(()) };
+        let limits = ctx.snapshot.limits;
+        let chunk = body.take().unwrap_or_default();
+        let room = hold.share.take(chunk.len(), limits.inspected_bodies.0);
+        hold.bytes.extend_from_slice(&chunk);
+        let full = hold.bytes.len() > limits.inspected_body.0;
+        match (room && !full, limits.inspected_body_policy) {
+            (false, BodyPolicy::Refuse) => {
+                return refuse(ctx, if full { Refusal::BodyTooLong } else { Refusal::TooManyBodies });
+            }
+            (true, _) if !end => {
+                // An empty chunk means: nothing to send yet.
+                *body = Some(Bytes::new());
+                self.events.metrics().held_bodies.set(i64::try_from(self.held()).unwrap_or(i64::MAX));
+                ctx.hold = Some(hold);
+                return Ok(());
+            }
+            // Complete; or too long, and what is here is all that is looked at.
+            (_, _) => {}
+        }
+        let whole = hold.bytes.freeze();
+        let seen = whole.slice(..whole.len().min(limits.inspected_body.0));
+        if seen.len() < whole.len() || !room {
+            self.events
+                .emit(&crate::events::kinds::BodyUninspected { ray: &ctx.ray, inspected_bytes: seen.len() });
+        }
+        self.judge_body(&seen, ctx)?;
+        *body = Some(whole);
+        Ok(())
+    }
+
+    fn held(&self) -> usize {
+        self.held_bodies.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    fn judge_body(&self, body: &Bytes, ctx: &mut Context) -> Result<()> {
+        let started = self.clock.start();
+        if let Some(rules) = &mut ctx.rules {
+            rules.body(body, false);
+        }
+        ctx.rules_time += started.elapsed().as_secs_f64();
+        self.decide(ctx)?;
+        if ctx.rules.as_ref().is_some_and(crate::ruleset::execute::Run::has_too_many_arguments) {
+            return refuse(ctx, Refusal::TooManyArguments);
+        }
+        Ok(())
+    }
+
+    /// Ends the request where the rules refused it.
+    fn decide(&self, ctx: &mut Context) -> Result<()> {
+        let Some(rules) = ctx.rules.as_ref().filter(|rules| rules.is_blocked()) else { return Ok(()) };
+        ctx.verdict = rules.verdict();
+        match ctx.verdict.outcome {
+            Outcome::Blocked { status, .. } => refuse(ctx, Refusal::Rules(status)),
+            Outcome::Pass | Outcome::Logged { .. } => Ok(()),
+        }
+    }
+
+    /// Begins to copy a response, where its zone asks for it.
+    pub(super) fn begin_tee(&self, session: &Session, response: &ResponseHeader, ctx: &mut Context) {
+        let Route::Zone(zone) = &ctx.route else { return };
+        let Some(plan) = &zone.detection else { return };
+        let bodiless = session.req_header().method == http::Method::HEAD
+            || matches!(response.status.as_u16(), 204 | 304)
+            || response.headers.get(http::header::CONTENT_LENGTH).is_some_and(|length| length == "0");
+        if bodiless {
+            return;
+        }
+        let limits = ctx.snapshot.limits;
+        let limits = Limits {
+            scanned_bytes: limits.scanned_body.0,
+            decompression: decompress::Limits {
+                output_bytes: limits.decompressed_body.0,
+                ratio: limits.decompression_ratio,
+            },
+        };
+        let subject = Subject {
+            ray: ctx.ray.clone(),
+            zone: zone.name.clone(),
+            host: ctx.host.clone(),
+            path: session.req_header().uri.path().to_owned(),
+        };
+        let content_type = headers::bytes(&response.headers, &http::header::CONTENT_TYPE);
+        let content_encoding = headers::bytes(&response.headers, &http::header::CONTENT_ENCODING);
+        ctx.tee = self.scans.tee(plan, limits, content_type, content_encoding, subject);
+    }
+}
+
+fn start_rules(entry_point: &EntryPoint, session: &Session, ctx: &mut Context) {
+    let request = session.req_header();
+    let mut fields: Vec<(&[u8], &[u8])> = Vec::with_capacity(request.headers.len() + 1);
+    // HTTP/2 names the host in a pseudo-header; rules know it as a header.
+    if !request.headers.contains_key(http::header::HOST) {
+        fields.push((b"host", ctx.host.as_bytes()));
+    }
+    fields.extend(request.headers.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes())));
+    let protocol = match request.version {
+        http::Version::HTTP_10 => "HTTP/1.0",
+        http::Version::HTTP_2 => "HTTP/2.0",
+        _ => "HTTP/1.1",
+    };
+    let client: IpAddr = ctx.client;
+    let head = RequestHead {
+        method: request.method.as_str().as_bytes(),
+        target: request.raw_path(),
+        protocol,
+        headers: &fields,
+        client,
+        request_id: &ctx.ray,
+    };
+    let limits = ctx.snapshot.limits;
+    let limits = BodyLimits {
+        arguments: limits.arguments,
+        json_depth: limits.json_depth,
+        multipart_parts: limits.multipart_parts,
+    };
+    ctx.rules = Some(entry_point.start(&head, limits));
+}

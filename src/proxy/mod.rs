@@ -1,0 +1,346 @@
+//! The journey of a request: the only implementation of Pingora's proxy trait.
+//!
+//! Each filter calls one step and comes back; no step calls the next. The order is Pingora's:
+//!
+//! 1. `early_request_filter`: who it is from, and whether it may come in (`admission`)
+//! 2. `request_filter`: where it goes (`routing`, `ai`), what the rules say (`ruleset`)
+//! 3. `upstream_peer`, `upstream_request_filter`: which origin, and what it is told (`upstream`)
+//! 4. `request_body_filter`: a long body, held until the rules have seen it
+//! 5. `response_filter`, `response_body_filter`: on to the client, a copy to `detection`
+//! 6. `fail_to_proxy`: the answer we make ourselves; `logging`: what happened (`events`)
+
+mod context;
+mod gateway;
+mod headers;
+mod inspect;
+mod outcome;
+mod refusal;
+mod respond;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use pingora::http::{RequestHeader, ResponseHeader};
+use pingora::proxy::{FailToProxy, ProxyHttp, Session};
+use pingora::upstreams::peer::HttpPeer;
+use pingora::{Error, ErrorType, Result};
+
+pub use context::Context;
+use context::{InFlight, Route};
+use refusal::Refusal;
+
+use crate::admission::{self, framing, parsed};
+use crate::clock::Clock;
+use crate::detection::tee::ScanQueue;
+use crate::events::Events;
+use crate::listener::ConnectionMeta;
+use crate::snapshot::{Site, SnapshotHandle};
+use crate::upstream::{Pool, peer};
+
+/// Attempts at a request, the first included.
+const MAX_ATTEMPTS: usize = 3;
+/// How long a WebSocket may be silent.
+const UPGRADED_IDLE: Duration = Duration::from_secs(3600);
+/// The slowest upload that is waited for, in bytes a second.
+const MIN_UPLOAD_RATE: u64 = 16 << 10;
+/// How long an upload of unknown length is waited for.
+const UNKNOWN_UPLOAD: Duration = Duration::from_secs(600);
+
+/// The proxy of all listeners.
+pub struct Edge {
+    pub snapshots: SnapshotHandle,
+    pub events: Events,
+    pub clock: Clock,
+    pub scans: ScanQueue,
+    pub node: String,
+    rays: AtomicU64,
+    held_bodies: Arc<AtomicUsize>,
+}
+
+impl Edge {
+    pub fn new(
+        snapshots: SnapshotHandle,
+        events: Events,
+        clock: Clock,
+        scans: ScanQueue,
+        node: String,
+    ) -> Self {
+        // Ids of two runs of a process must not meet.
+        let mut seed = [0; 8];
+        if getrandom::fill(&mut seed).is_err() {
+            seed = clock.unix().as_secs().to_le_bytes();
+        }
+        let rays = AtomicU64::new(u64::from_le_bytes(seed));
+        Self { snapshots, events, clock, scans, node, rays, held_bodies: Arc::new(AtomicUsize::new(0)) }
+    }
+
+    fn new_ray(&self) -> String {
+        // An odd factor spreads a counter over all 64 bits without repeating one.
+        let number = self.rays.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        format!("{number:016x}-{}", self.node)
+    }
+}
+
+/// Ends the request with an answer of ours.
+fn refuse<T>(ctx: &mut Context, refusal: Refusal) -> Result<T> {
+    ctx.refusal = Some(refusal);
+    Err(Error::explain(ErrorType::HTTPStatus(refusal.status()), refusal.word()))
+}
+
+#[async_trait]
+impl ProxyHttp for Edge {
+    type CTX = Context;
+
+    fn new_ctx(&self) -> Context {
+        Context::new(self.snapshots.load(), self.clock.start())
+    }
+
+    async fn early_request_filter(&self, session: &mut Session, ctx: &mut Context) -> Result<()> {
+        ctx.ray = self.new_ray();
+        let meta = session.digest().and_then(|digest| {
+            digest.proxy_digest.as_ref()?.user_data.as_ref()?.downcast_ref::<ConnectionMeta>().cloned()
+        });
+        if let Some(meta) = meta {
+            meta.progress.head_done();
+            ctx.peer = meta.source;
+            ctx.tls = meta.tls;
+        }
+        ctx.client = headers::client(ctx.peer, &session.req_header().headers, &ctx.snapshot.trusted_proxies);
+        session.set_keepalive(Some(ctx.snapshot.limits.idle_timeout.as_secs()));
+        match admit(session, ctx) {
+            Ok(host) => {
+                ctx.host = host;
+                Ok(())
+            }
+            Err(refused) => refuse(ctx, Refusal::Admission(refused)),
+        }
+    }
+
+    async fn request_filter(&self, session: &mut Session, ctx: &mut Context) -> Result<bool> {
+        let snapshot = Arc::clone(&ctx.snapshot);
+        match snapshot.sites.find(&ctx.host) {
+            Some(Site::Zone(zone)) => {
+                ctx.route = Route::Zone(Arc::clone(zone));
+                self.inspect_request(zone, session, ctx).await?;
+            }
+            Some(Site::Gateway) => gateway::route(session, ctx)?,
+            None => return refuse(ctx, Refusal::UnknownHost),
+        }
+        Ok(false)
+    }
+
+    async fn upstream_peer(&self, session: &mut Session, ctx: &mut Context) -> Result<Box<HttpPeer>> {
+        ctx.attempt = None;
+        let Some(pool) = pool_of(ctx) else { return refuse(ctx, Refusal::NoOrigin) };
+        let now = self.clock.unix();
+        let Some(origin) = pool.choose(&ctx.tried, now) else { return refuse(ctx, Refusal::NoOrigin) };
+        ctx.tried.push(Arc::clone(&origin));
+        let Ok(address) = origin.address(now).await else {
+            outcome::origin_failed(self, ctx, &origin, now);
+            return refuse(ctx, Refusal::OriginUnreachable);
+        };
+        let mut peer = peer::peer(&origin, address, &ctx.snapshot.upstream);
+        peer.options.read_timeout = Some(patience(session, ctx.snapshot.upstream.read_timeout));
+        ctx.attempt = Some(InFlight { _guard: origin.begin(), origin });
+        Ok(Box::new(peer))
+    }
+
+    async fn upstream_request_filter(
+        &self,
+        session: &mut Session,
+        request: &mut RequestHeader,
+        ctx: &mut Context,
+    ) -> Result<()> {
+        match &ctx.route {
+            Route::Gateway(route) => gateway::to_provider(route, &ctx.snapshot, request),
+            Route::Zone(_) | Route::Unknown => {
+                if ctx.rules.is_some() && headers::expects_continue(&session.req_header().headers) {
+                    // We answered it, or will: the origin gets the body at once.
+                    request.remove_header("expect");
+                }
+                let peer_is_trusted =
+                    ctx.snapshot.trusted_proxies.iter().any(|network| network.contains(&ctx.peer));
+                let forwarded = headers::Forwarded {
+                    peer: ctx.peer,
+                    client: ctx.client,
+                    peer_is_trusted,
+                    tls: ctx.tls,
+                    host: &ctx.host,
+                    ray: &ctx.ray,
+                };
+                headers::forward(request, forwarded)
+            }
+        }
+    }
+
+    async fn request_body_filter(
+        &self,
+        session: &mut Session,
+        body: &mut Option<Bytes>,
+        end: bool,
+        ctx: &mut Context,
+    ) -> Result<()> {
+        if ctx.hold.is_some() && !session.was_upgraded() {
+            return self.hold_body(body, end, ctx);
+        }
+        Ok(())
+    }
+
+    async fn response_filter(
+        &self,
+        session: &mut Session,
+        response: &mut ResponseHeader,
+        ctx: &mut Context,
+    ) -> Result<()> {
+        // Also called for each 1xx; only 101 is final.
+        if response.status.is_informational() {
+            if response.status == http::StatusCode::SWITCHING_PROTOCOLS {
+                ctx.origin_status = 101;
+                session.set_read_timeout(Some(UPGRADED_IDLE));
+            }
+            return Ok(());
+        }
+        ctx.origin_status = response.status.as_u16();
+        outcome::origin_answered(self, ctx);
+        response.insert_header("svc-ray", &ctx.ray)?;
+        self.begin_tee(session, response, ctx);
+        Ok(())
+    }
+
+    fn response_body_filter(
+        &self,
+        session: &mut Session,
+        body: &mut Option<Bytes>,
+        _end: bool,
+        ctx: &mut Context,
+    ) -> Result<Option<Duration>> {
+        if let (Some(tee), Some(chunk), false) = (ctx.tee.as_mut(), body.as_ref(), session.was_upgraded()) {
+            tee.push(chunk);
+        }
+        Ok(None)
+    }
+
+    fn fail_to_connect(
+        &self,
+        session: &mut Session,
+        _: &HttpPeer,
+        ctx: &mut Context,
+        mut error: Box<Error>,
+    ) -> Box<Error> {
+        if let Some(attempt) = ctx.attempt.take() {
+            outcome::origin_failed(self, ctx, &attempt.origin, self.clock.unix());
+        }
+        // Nothing was sent. A request that may have effects is still not repeated: the client decides.
+        let again = session.req_header().method.is_idempotent()
+            && ctx.tried.len() < MAX_ATTEMPTS
+            && pool_of(ctx).is_some_and(|pool| pool.origins.len() > ctx.tried.len());
+        error.set_retry(again);
+        error
+    }
+
+    fn error_while_proxy(
+        &self,
+        peer: &HttpPeer,
+        session: &mut Session,
+        error: Box<Error>,
+        ctx: &mut Context,
+        reused: bool,
+    ) -> Box<Error> {
+        let mut error = error.more_context(format!("peer {peer}"));
+        let untouched = ctx.refusal.is_none() && ctx.origin_status == 0;
+        if untouched
+            && !reused
+            && *error.esource() == pingora::ErrorSource::Upstream
+            && let Some(attempt) = &ctx.attempt
+        {
+            outcome::origin_failed(self, ctx, &Arc::clone(&attempt.origin), self.clock.unix());
+        }
+        let repeatable = untouched
+            && ctx.tried.len() < MAX_ATTEMPTS
+            && session.req_header().method.is_idempotent()
+            && !session.as_ref().retry_buffer_truncated();
+        if repeatable {
+            // A kept connection that the origin closed meanwhile says nothing about the origin.
+            error.retry.decide_reuse(reused);
+            if reused && error.retry() {
+                ctx.tried.pop();
+            }
+        } else {
+            error.set_retry(false);
+        }
+        error
+    }
+
+    fn suppress_error_log(&self, _: &Session, _: &Context, _: &Error) -> bool {
+        // The request's own line carries the error.
+        true
+    }
+
+    async fn fail_to_proxy(&self, session: &mut Session, error: &Error, ctx: &mut Context) -> FailToProxy {
+        self.answer(session, error, ctx).await
+    }
+
+    async fn logging(&self, session: &mut Session, error: Option<&Error>, ctx: &mut Context) {
+        if let Some(tee) = ctx.tee.take() {
+            tee.finish();
+        }
+        outcome::record(self, session, error, ctx);
+    }
+}
+
+/// Admits a request: its host in normal form.
+fn admit(session: &Session, ctx: &Context) -> std::result::Result<String, admission::Refused> {
+    let limits = admission::HeadLimits::from(&ctx.snapshot.limits);
+    let request = session.req_header();
+    let authority = request.uri.authority().map(http::uri::Authority::as_str);
+    match session.as_downstream().as_http1() {
+        Some(http1) => framing::scan(&http1.get_headers_raw_bytes(), limits)?,
+        None => {
+            let method = request.method.as_str();
+            parsed::check(
+                parsed::Head { method, target: request.raw_path(), authority, headers: &request.headers },
+                limits,
+            )?;
+        }
+    }
+    let host = request.headers.get(http::header::HOST).map(http::HeaderValue::to_str);
+    let host = match (host, authority) {
+        (Some(Ok(host)), _) => host,
+        (Some(Err(_)), _) => return Err(admission::Refused::BadHost),
+        (None, Some(authority)) => authority,
+        // Only HTTP/1.0 gets here.
+        (None, None) => return Err(admission::Refused::MissingHost),
+    };
+    admission::host::normal_form(host, &mut String::new()).map(str::to_owned)
+}
+
+/// The origins a request may go to.
+fn pool_of(ctx: &Context) -> Option<Arc<Pool>> {
+    match &ctx.route {
+        Route::Zone(zone) => Some(Arc::clone(&zone.pool)),
+        Route::Gateway(route) => {
+            ctx.snapshot.gateways.providers.get(&route.provider).map(|provider| Arc::clone(&provider.pool))
+        }
+        Route::Unknown => None,
+    }
+}
+
+/// How long an origin may be silent. The clock runs while the client still sends its body, so a
+/// long body adds what its upload may take.
+fn patience(session: &Session, read_timeout: Duration) -> Duration {
+    if session.is_upgrade_req() {
+        return UPGRADED_IDLE;
+    }
+    let headers = &session.req_header().headers;
+    let length =
+        headers.get(http::header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    let upload = match length {
+        Some(length) => Duration::from_secs(length / MIN_UPLOAD_RATE),
+        None if headers.contains_key(http::header::TRANSFER_ENCODING) => UNKNOWN_UPLOAD,
+        None => Duration::ZERO,
+    };
+    read_timeout + upload
+}

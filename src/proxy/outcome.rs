@@ -1,0 +1,204 @@
+//! How a request ended: our own answers, what origins did, and the events of it all.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pingora::proxy::{FailToProxy, Session};
+use pingora::{Error, ErrorSource, ErrorType};
+
+use super::context::{Context, Route};
+use super::refusal::Refusal;
+use super::respond::{self, Form};
+use super::{Edge, headers};
+use crate::ai::answer::GatewayError;
+use crate::events::kinds::{
+    Contribution, GatewayRequest, OriginChanged, RequestFinished, RequestRefused, SecurityEvent,
+};
+use crate::ruleset::Outcome;
+use crate::upstream::Origin;
+
+impl Edge {
+    /// Answers a request that failed, where the client still listens.
+    pub(super) async fn answer(
+        &self,
+        session: &mut Session,
+        error: &Error,
+        ctx: &mut Context,
+    ) -> FailToProxy {
+        let refusal = ctx.refusal.or_else(|| of_error(error, ctx));
+        let Some(refusal) = refusal.filter(|_| session.response_written().is_none()) else {
+            return FailToProxy { error_code: 0, can_reuse_downstream: false };
+        };
+        ctx.refusal = Some(refusal);
+        // A body that was not read would be taken for the next request.
+        let unread = !session.as_downstream_mut().is_body_done();
+        let malformed = matches!(refusal, Refusal::Admission(_));
+        let keep = !unread
+            && !malformed
+            && matches!(refusal, Refusal::Rules(_) | Refusal::Gateway(_) | Refusal::UnknownHost);
+        if !keep {
+            session.set_keepalive(None);
+        }
+        let form = Form::of_accept(headers::bytes(&session.req_header().headers, &http::header::ACCEPT));
+        if let Ok((header, body)) = respond::refusal(refusal, &ctx.ray, form) {
+            // The client may be gone: then there is nobody to tell.
+            let is_head = session.req_header().method == http::Method::HEAD;
+            if session.write_response_header(Box::new(header), is_head).await.is_ok() && !is_head {
+                let _ = session.write_response_body(Some(body), true).await;
+            }
+        }
+        FailToProxy { error_code: refusal.status(), can_reuse_downstream: keep }
+    }
+}
+
+/// What an error of the connection below means; `None` where the client itself is gone.
+fn of_error(error: &Error, ctx: &Context) -> Option<Refusal> {
+    let gateway = matches!(ctx.route, Route::Gateway(_));
+    let refusal = match (error.esource(), error.etype()) {
+        (
+            ErrorSource::Downstream,
+            ErrorType::ReadError | ErrorType::WriteError | ErrorType::ConnectionClosed,
+        ) => return None,
+        (ErrorSource::Downstream, _) => return Some(Refusal::BodyBrokenOff),
+        (ErrorSource::Upstream, ErrorType::ReadTimedout | ErrorType::WriteTimedout) => Refusal::OriginTimeout,
+        (
+            ErrorSource::Upstream,
+            ErrorType::ConnectTimedout
+            | ErrorType::ConnectRefused
+            | ErrorType::ConnectNoRoute
+            | ErrorType::ConnectError,
+        ) => Refusal::OriginUnreachable,
+        (ErrorSource::Upstream, _) => Refusal::OriginBroken,
+        (ErrorSource::Internal | ErrorSource::Unset, _) => Refusal::Internal,
+    };
+    Some(if gateway { Refusal::Gateway(GatewayError::ProviderFailed) } else { refusal })
+}
+
+/// An origin could not be reached or broke off.
+pub(super) fn origin_failed(edge: &Edge, ctx: &Context, origin: &Arc<Origin>, now: Duration) {
+    if origin.failed(now) {
+        let event = OriginChanged {
+            zone: ctx.zone_label(),
+            origin: &origin.key.url,
+            up: false,
+            reason: "failed requests",
+        };
+        edge.events.emit(&event);
+    }
+}
+
+/// An origin answered.
+pub(super) fn origin_answered(edge: &Edge, ctx: &Context) {
+    if let Some(attempt) = &ctx.attempt
+        && attempt.origin.answered()
+    {
+        let event = OriginChanged {
+            zone: ctx.zone_label(),
+            origin: &attempt.origin.key.url,
+            up: true,
+            reason: "answered",
+        };
+        edge.events.emit(&event);
+    }
+}
+
+/// The events of a request, once, at its end.
+pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx: &mut Context) {
+    ctx.attempt = None;
+    let client = ctx.client.to_string();
+    let written = session.response_written().map_or(0, |response| response.status.as_u16());
+    // 499: the client went away before there was an answer.
+    let status = if written == 0 { 499 } else { written };
+    if let Some(rules) = ctx.rules.take() {
+        let metrics = edge.events.metrics();
+        metrics.waf_duration.observe(ctx.rules_time);
+        if ctx.verdict.outcome == Outcome::Pass {
+            ctx.verdict = rules.verdict();
+        }
+        #[expect(clippy::cast_precision_loss, reason = "scores are small")]
+        metrics.waf_score.observe(ctx.verdict.score as f64);
+    }
+    let request = session.req_header();
+    let path = request.uri.path();
+    let protocol = format!("{:?}", request.version);
+    security_event(edge, session, &client, status, ctx);
+    if let Some(refusal) = ctx.refusal {
+        edge.events.emit(&RequestRefused {
+            ray: &ctx.ray,
+            client: &client,
+            reason: refusal.word(),
+            status: refusal.status(),
+        });
+    }
+    let duration = ctx.started.elapsed();
+    if let Route::Gateway(route) = &ctx.route {
+        let outcome = match (ctx.refusal, error) {
+            (Some(Refusal::Gateway(error)), _) => error.outcome(),
+            (Some(_), _) => "failed",
+            (None, Some(error)) if *error.esource() == ErrorSource::Downstream => "cancelled",
+            (None, Some(_)) => "failed",
+            (None, None) => "forwarded",
+        };
+        let (gateway, provider) = (route.label.as_str(), route.provider.as_str());
+        edge.events.emit(&GatewayRequest {
+            ray: &ctx.ray,
+            gateway,
+            provider,
+            outcome,
+            status,
+            seconds: duration.as_secs_f64(),
+        });
+    }
+    edge.events.emit(&RequestFinished {
+        ray: &ctx.ray,
+        client: &client,
+        method: request.method.as_str(),
+        host: &ctx.host,
+        path,
+        protocol: &protocol,
+        status,
+        origin_status: ctx.origin_status,
+        bytes: session.body_bytes_sent(),
+        zone: ctx.zone_label(),
+        verdict: ctx.verdict_word(),
+        duration_ms: duration.as_secs_f64() * 1000.0,
+        error: error
+            .filter(|_| ctx.refusal.is_none())
+            .map(|error| format!("{}: {}", error.esource().as_str(), error.etype().as_str())),
+        snapshot: ctx.snapshot.revision,
+    });
+}
+
+fn security_event(edge: &Edge, session: &Session, client: &str, status: u16, ctx: &Context) {
+    let (Outcome::Logged { rule } | Outcome::Blocked { rule, .. }) = ctx.verdict.outcome else { return };
+    let request = session.req_header();
+    let text = |name: &http::HeaderName| {
+        request.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
+    };
+    let acted = ctx.verdict.matches.iter().find(|m| m.rule == rule);
+    let contributions = ctx.verdict.matches.iter().filter(|m| m.score != 0).map(|m| Contribution {
+        reference: m.rule.to_string(),
+        description: m.message.clone(),
+        score: m.score,
+        variable: m.variable.clone(),
+    });
+    edge.events.emit(&SecurityEvent {
+        ray: &ctx.ray,
+        action: ctx.verdict.outcome.action().map_or("", crate::ruleset::Action::word),
+        source: "firewallmanaged",
+        rule_id: crate::model::RuleId::derived("owasp rule", &rule.to_string()).to_string(),
+        reference: rule.to_string(),
+        description: acted.map_or_else(String::new, |m| m.message.clone()),
+        client,
+        method: request.method.as_str(),
+        host: &ctx.host,
+        path: request.uri.path(),
+        query: request.uri.query().unwrap_or(""),
+        protocol: &format!("{:?}", request.version),
+        user_agent: text(&http::header::USER_AGENT),
+        status,
+        zone: ctx.zone_label(),
+        score: ctx.verdict.score,
+        contributions: contributions.collect(),
+    });
+}

@@ -1,0 +1,93 @@
+//! Every way to refuse a request: status, reason, text. One exhaustive match each.
+
+use crate::admission::Refused;
+use crate::ai::answer::GatewayError;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    Admission(Refused),
+    UnknownHost,
+    /// Rules refused it, with this status.
+    Rules(u16),
+    BodyTooLong,
+    /// All held bodies together would be too many bytes.
+    TooManyBodies,
+    TooManyArguments,
+    /// The client's body broke off.
+    BodyBrokenOff,
+    Gateway(GatewayError),
+    NoOrigin,
+    OriginUnreachable,
+    OriginTimeout,
+    OriginBroken,
+    Internal,
+}
+
+impl Refusal {
+    pub(super) fn status(self) -> u16 {
+        match self {
+            Self::Admission(refused) => refused.status(),
+            Self::Rules(status) => status,
+            Self::UnknownHost => 404,
+            Self::BodyTooLong => 413,
+            Self::TooManyBodies => 503,
+            Self::TooManyArguments | Self::BodyBrokenOff => 400,
+            Self::Gateway(error) => error.status(),
+            Self::NoOrigin | Self::OriginUnreachable | Self::OriginBroken => 502,
+            Self::OriginTimeout => 504,
+            Self::Internal => 500,
+        }
+    }
+
+    /// The word in events and metrics.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Admission(refused) => refused.word(),
+            Self::UnknownHost => "unknown_host",
+            Self::Rules(_) => "rules",
+            Self::BodyTooLong => "body_too_long",
+            Self::TooManyBodies => "too_many_bodies",
+            Self::TooManyArguments => "too_many_arguments",
+            Self::BodyBrokenOff => "body_broken_off",
+            Self::Gateway(error) => error.outcome(),
+            Self::NoOrigin => "no_origin",
+            Self::OriginUnreachable => "origin_unreachable",
+            Self::OriginTimeout => "origin_timeout",
+            Self::OriginBroken => "origin_broken",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// What the client is told. Never which rule it was.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Admission(refused) => match refused {
+                Refused::MethodNotAllowed => "This method is not allowed here.",
+                Refused::RequestLineTooLong => "The address is too long.",
+                Refused::HeaderSectionTooLong | Refused::TooManyHeaderFields => {
+                    "The request headers are too large."
+                }
+                Refused::UnknownTransferEncoding => "This transfer encoding is not supported.",
+                Refused::MissingHost | Refused::BadHost => "The request does not name a valid host.",
+                Refused::BareLf
+                | Refused::LengthAndTransferEncoding
+                | Refused::RepeatedContentLength
+                | Refused::BadContentLength
+                | Refused::BadTransferEncoding
+                | Refused::BadRequestLine
+                | Refused::BadMethod => "The request is malformed.",
+            },
+            Self::UnknownHost => "No site of this name is served here.",
+            Self::Rules(_) => "The request was blocked by the site's security rules.",
+            Self::BodyTooLong => "The request body is too long to be inspected.",
+            Self::TooManyBodies => "The server is busy; try again in a moment.",
+            Self::TooManyArguments => "The request has too many arguments.",
+            Self::BodyBrokenOff => "The request body is incomplete.",
+            Self::Gateway(error) => error.message(),
+            Self::NoOrigin | Self::OriginUnreachable => "The site cannot be reached.",
+            Self::OriginTimeout => "The site did not answer in time.",
+            Self::OriginBroken => "The site's answer broke off.",
+            Self::Internal => "Something went wrong on this server.",
+        }
+    }
+}
