@@ -1,0 +1,70 @@
+//! The one shape of every management response (spec, "Conventions"): `result`, `success`,
+//! `errors`, `messages`, in this order.
+
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use serde::Serialize;
+
+#[derive(Debug, Serialize)]
+struct Envelope<T> {
+    result: Option<T>,
+    success: bool,
+    errors: Vec<Item>,
+    messages: Vec<Item>,
+}
+
+#[derive(Debug, Serialize)]
+struct Item {
+    code: u32,
+    message: String,
+}
+
+/// A response that carries a result.
+pub(super) fn result<T: Serialize>(result: T) -> Response {
+    json(
+        StatusCode::OK,
+        &Envelope { result: Some(result), success: true, errors: Vec::new(), messages: Vec::new() },
+    )
+}
+
+/// Why the API refused, each with its status and its stable code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApiError {
+    Unauthorized,
+    NoSuchRoute,
+    NoSuchZone,
+    NoSuchRuleset,
+    MethodNotAllowed,
+}
+
+impl ApiError {
+    fn parts(&self) -> (StatusCode, u32, &'static str) {
+        match self {
+            Self::Unauthorized => (StatusCode::FORBIDDEN, 10000, "Authentication error"),
+            Self::NoSuchRoute => (StatusCode::NOT_FOUND, 7000, "No route for that URI"),
+            Self::NoSuchZone => {
+                (StatusCode::NOT_FOUND, 7003, "Could not route to the zone: its identifier is unknown")
+            }
+            Self::NoSuchRuleset => (StatusCode::NOT_FOUND, 10011, "could not find the ruleset"),
+            Self::MethodNotAllowed => {
+                (StatusCode::METHOD_NOT_ALLOWED, 10405, "Method not allowed for this endpoint")
+            }
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let (status, code, message) = self.parts();
+        let errors = vec![Item { code, message: message.to_owned() }];
+        json(status, &Envelope::<()> { result: None, success: false, errors, messages: Vec::new() })
+    }
+}
+
+fn json<T: Serialize>(status: StatusCode, envelope: &T) -> Response {
+    match serde_json::to_string(envelope) {
+        Ok(text) => (status, [(CONTENT_TYPE, "application/json")], text).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}

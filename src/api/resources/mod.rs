@@ -1,0 +1,3 @@
+//! The resources of the API, one file each: decode, call, encode.
+
+pub(super) mod rulesets;

@@ -1,0 +1,113 @@
+//! The command line: one file for each command.
+//!
+//! Errors go to stderr. Exit codes: 0 ok, 1 the input is wrong, 2 usage (from the argument parser).
+
+mod check;
+mod demo;
+mod run;
+mod scan;
+mod token;
+mod waf_explain;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// A self-hosted edge: WAF, AI gateway and sensitive data detection in one binary.
+#[derive(Debug, Parser)]
+#[command(version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Run),
+    Check(check::Check),
+    Demo(demo::Demo),
+    #[command(subcommand)]
+    Waf(WafCommand),
+    Scan(scan::Scan),
+    #[command(subcommand)]
+    Token(token::TokenCommand),
+}
+
+/// Work with rules without a server.
+#[derive(Debug, Subcommand)]
+enum WafCommand {
+    Explain(waf_explain::Explain),
+}
+
+/// Why a command ends without success.
+#[derive(Debug)]
+enum Failure {
+    /// What the user gave is wrong; the text says what.
+    Input(String),
+}
+
+impl From<crate::diagnostic::Diagnostics> for Failure {
+    fn from(diagnostics: crate::diagnostic::Diagnostics) -> Self {
+        let count = diagnostics.errors();
+        let noun = if count == 1 { "mistake" } else { "mistakes" };
+        Self::Input(format!("{diagnostics}{count} {noun} found"))
+    }
+}
+
+/// Runs the command of this process's arguments.
+#[expect(clippy::print_stderr, reason = "the one place where errors reach the terminal")]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match cli.command {
+        Command::Run(command) => command.execute(),
+        Command::Check(command) => command.execute(),
+        Command::Demo(command) => command.execute(),
+        Command::Waf(WafCommand::Explain(command)) => command.execute(),
+        Command::Scan(command) => command.execute(),
+        Command::Token(command) => command.execute(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Input(text)) => {
+            eprintln!("{text}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// Writes to stdout; a closed pipe ends the command quietly.
+fn print(text: &str) -> Result<(), Failure> {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::Input(format!("cannot write: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_command_has_an_example_in_its_help() {
+        fn visit(command: &clap::Command, seen: &mut usize) {
+            let children: Vec<_> = command.get_subcommands().filter(|c| c.get_name() != "help").collect();
+            if children.is_empty() {
+                *seen += 1;
+                let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+                assert!(help.contains("portcullis "), "`{}` has no example", command.get_name());
+            }
+            children.into_iter().for_each(|child| visit(child, seen));
+        }
+        let mut seen = 0;
+        let command = Cli::command();
+        command.clone().debug_assert();
+        visit(&command, &mut seen);
+        assert_eq!(seen, 6);
+    }
+}

@@ -1,0 +1,93 @@
+//! `portcullis run`: the edge.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Failure;
+use crate::clock::Clock;
+use crate::conf::{Conf, LogLevel};
+use crate::control::{self, ConfSource, Control};
+use crate::events::{Events, Level, LogWriter};
+use crate::server::{self, Listening, Parts};
+use crate::store::{SqliteStore, Store};
+
+/// Run the edge.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  portcullis run --conf conf/portcullis.toml")]
+pub(super) struct Run {
+    /// The configuration file.
+    #[arg(long, value_name = "FILE")]
+    conf: PathBuf,
+    /// Take the listening sockets over from the running process, which then gets SIGQUIT.
+    #[arg(long)]
+    upgrade: bool,
+}
+
+impl Run {
+    pub(super) fn execute(self) -> Result<(), Failure> {
+        let source = ConfSource::File(self.conf);
+        let store = |conf: &Conf| {
+            let store =
+                SqliteStore::open(&conf.state_dir).map_err(|error| Failure::Input(error.to_string()))?;
+            Ok(Box::new(store) as Box<dyn Store>)
+        };
+        serve(source, &store, self.upgrade, None)
+    }
+}
+
+/// Makes a store for a configuration.
+pub(super) type OpenStore<'a> = &'a dyn Fn(&Conf) -> Result<Box<dyn Store>, Failure>;
+
+/// Starts everything and runs until a signal ends the process.
+pub(super) fn serve(
+    source: ConfSource,
+    open: OpenStore<'_>,
+    upgrade: bool,
+    listening: Option<std::sync::mpsc::Sender<Listening>>,
+) -> Result<(), Failure> {
+    let conf = match &source {
+        ConfSource::File(path) => crate::conf::load(path)?.0,
+        ConfSource::Fixed(conf) => (**conf).clone(),
+    };
+    if conf.listeners.is_empty() {
+        return Err(Failure::Input(
+            "the configuration has no `[[listeners]]`, so nobody could reach it".to_owned(),
+        ));
+    }
+    let store = open(&conf)?;
+    let start = control::start(&source, store.as_ref())?;
+    let level = level(start.conf.log_level);
+    let writer = LogWriter::new(std::io::stdout());
+    library_logs(level, writer.clone());
+    let clock = Clock::real();
+    let events = Events::new(level, writer, clock);
+    let conf = start.conf.clone();
+    let control = Control::new(source, store, start, events.clone(), clock);
+    server::run(Parts { conf, control, events, clock, upgrade, listening }).map_err(Failure::Input)
+}
+
+fn level(level: LogLevel) -> Level {
+    match level {
+        LogLevel::Error => Level::Error,
+        LogLevel::Warn => Level::Warn,
+        LogLevel::Info => Level::Info,
+        LogLevel::Debug => Level::Debug,
+    }
+}
+
+/// Lines of the libraries below us go the same way. Those of the proxy library are about single
+/// connections, which have events of their own: only its worst are kept.
+fn library_logs(level: Level, writer: LogWriter) {
+    let filter = match level {
+        Level::Debug => "info",
+        Level::Error | Level::Warn | Level::Info => "off",
+    };
+    let subscriber = tracing_subscriber::fmt()
+        .json()
+        .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+        .with_writer(move || writer.clone())
+        .finish();
+    // Only fails where a subscriber is set already, as in tests.
+    let _ = tracing::subscriber::set_global_default(subscriber);
+}

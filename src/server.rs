@@ -1,0 +1,323 @@
+//! Conf and snapshot to the services of one process, and their run to its end.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use pingora::proxy::HttpProxy;
+use pingora::server::configuration::{Opt, ServerConf};
+use pingora::server::{ListenFds, RunArgs, Server, ShutdownSignal, ShutdownSignalWatch, ShutdownWatch};
+use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+
+use crate::api;
+use crate::clock::Clock;
+use crate::conf::Conf;
+use crate::control::{self, Control};
+use crate::detection::tee::ScanQueue;
+use crate::events::Events;
+use crate::events::kinds::{ServerStarted, ServiceFailed};
+use crate::listener::{Connections, EdgeListener, Guarded, ListenerContext};
+use crate::proxy::Edge;
+
+/// How often the store is asked whether another process changed it.
+const STORE_POLL: Duration = Duration::from_secs(1);
+/// How long changes of files are gathered before they are acted on.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// What a process runs.
+pub struct Parts {
+    pub conf: Conf,
+    pub control: Control,
+    pub events: Events,
+    pub clock: Clock,
+    /// Take the sockets over from the process before this one.
+    pub upgrade: bool,
+    /// Told the addresses once everything listens.
+    pub listening: Option<std::sync::mpsc::Sender<Listening>>,
+}
+
+/// Where a process listens.
+#[derive(Clone, Debug)]
+pub struct Listening {
+    pub listeners: Vec<SocketAddr>,
+    pub admin: SocketAddr,
+}
+
+/// Runs the services until a signal ends the process.
+///
+/// # Errors
+/// One sentence where the services cannot be set up.
+pub fn run(parts: Parts) -> Result<(), String> {
+    let Parts { conf, control, events, clock, upgrade, listening } = parts;
+    let proxy_conf = Arc::new(server_conf(&conf)?);
+    let mut server = Server::new_with_opt_and_conf(Opt { upgrade, ..Opt::default() }, server_conf(&conf)?);
+    server.bootstrap();
+
+    let snapshots = control.handle().clone();
+    let scans = ScanQueue::start(conf.scan_threads, conf.limits.scan_queue.0, events.clone());
+    let edge = Edge::new(snapshots.clone(), events.clone(), clock, scans, conf.node.clone());
+    let mut proxy = HttpProxy::new(edge, proxy_conf);
+    proxy.handle_init_modules();
+    let app = Arc::new(Guarded::new(proxy, snapshots.clone()));
+    let drain = watch::Sender::new(false);
+    let (bound, bindings) = mpsc::unbounded_channel();
+    let connections = Connections::new(events.clone());
+    for (index, listener) in conf.listeners.iter().enumerate() {
+        let context = ListenerContext {
+            snapshots: snapshots.clone(),
+            connections: connections.clone(),
+            events: events.clone(),
+            clock,
+            threads: conf.threads,
+            drain: drain.clone(),
+            bound: bound.clone(),
+        };
+        let service = EdgeListener::new(index, listener.clone(), Arc::clone(&app), context)
+            .map_err(|error| format!("cannot set up TLS for {}: {error}", listener.address))?;
+        server.add_service(service);
+    }
+    let control = Arc::new(Mutex::new(control));
+    let state =
+        api::State::new(snapshots.clone(), events.clone(), conf.api_tokens.clone(), drain.subscribe());
+    server.add_service(api::AdminService::new(
+        conf.admin_address,
+        state,
+        events.clone(),
+        bound,
+        conf.listeners.len(),
+    ));
+    server.add_service(Watching { control, events: events.clone(), clock });
+    server.add_service(Announcing { bindings, expected: conf.listeners.len() + 1, events, listening });
+
+    let signals = Signals { drain, connections, grace: conf.graceful_stop };
+    server.run(RunArgs { shutdown_signal: Box::new(signals) });
+    Ok(())
+}
+
+fn server_conf(conf: &Conf) -> Result<ServerConf, String> {
+    let folder = conf.state_dir.join("run");
+    // The upgrade socket hands over listening sockets: only this user may reach it.
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder)
+        .map_err(|error| format!("cannot make `{}`: {error}", folder.display()))?;
+    let path = |name: &str| Path::join(&folder, name).display().to_string();
+    Ok(ServerConf {
+        threads: conf.threads,
+        upgrade_sock: path("upgrade.sock"),
+        pid_file: path("portcullis.pid"),
+        grace_period_seconds: Some(conf.graceful_stop.as_secs()),
+        graceful_shutdown_timeout_seconds: Some(1),
+        upstream_keepalive_pool_size: conf.upstream.pool,
+        max_retries: 4,
+        ..ServerConf::default()
+    })
+}
+
+/// The signals that end the process.
+///
+/// `SIGTERM` drains: no new connections, requests under way finish, and the process ends when the
+/// last connection does or the grace is over. `SIGQUIT` hands the sockets over and then drains.
+/// `SIGINT` ends at once.
+struct Signals {
+    drain: watch::Sender<bool>,
+    connections: Connections,
+    grace: Duration,
+}
+
+#[async_trait]
+impl ShutdownSignalWatch for Signals {
+    async fn recv(&self) -> ShutdownSignal {
+        let (Ok(mut terminate), Ok(mut quit), Ok(mut interrupt)) =
+            (signal(SignalKind::terminate()), signal(SignalKind::quit()), signal(SignalKind::interrupt()))
+        else {
+            return ShutdownSignal::FastShutdown;
+        };
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => return ShutdownSignal::FastShutdown,
+            _ = quit.recv() => return ShutdownSignal::GracefulUpgrade,
+        }
+        self.drain.send_replace(true);
+        let drained = async {
+            while self.connections.open() > 0 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::select! {
+            () = drained => {}
+            () = tokio::time::sleep(self.grace) => {}
+            _ = interrupt.recv() => {}
+        }
+        ShutdownSignal::FastShutdown
+    }
+}
+
+/// Waits for every socket, then says that the process serves.
+struct Announcing {
+    bindings: mpsc::UnboundedReceiver<(usize, SocketAddr)>,
+    expected: usize,
+    events: Events,
+    listening: Option<std::sync::mpsc::Sender<Listening>>,
+}
+
+#[async_trait]
+impl ServiceWithDependents for Announcing {
+    async fn start_service(
+        &mut self,
+        _: Option<ListenFds>,
+        mut shutdown: ShutdownWatch,
+        _: usize,
+        ready: ServiceReadyNotifier,
+    ) {
+        ready.notify_ready();
+        let mut bound = HashMap::new();
+        while bound.len() < self.expected {
+            tokio::select! {
+                binding = self.bindings.recv() => match binding {
+                    Some((index, address)) => { bound.insert(index, address); }
+                    None => return,
+                },
+                _ = shutdown.changed() => return,
+            }
+        }
+        let mut bound: Vec<(usize, SocketAddr)> = bound.into_iter().collect();
+        bound.sort_unstable();
+        let mut addresses: Vec<SocketAddr> = bound.into_iter().map(|(_, address)| address).collect();
+        // The admin service has the last index.
+        let Some(admin) = addresses.pop() else { return };
+        self.events.emit(&ServerStarted {
+            listeners: addresses.iter().map(SocketAddr::to_string).collect(),
+            admin: admin.to_string(),
+            version: env!("CARGO_PKG_VERSION"),
+        });
+        if let Some(listening) = self.listening.take() {
+            // Who asked may have stopped waiting.
+            let _ = listening.send(Listening { listeners: addresses, admin });
+        }
+    }
+
+    fn name(&self) -> &str {
+        "announcing"
+    }
+
+    fn threads(&self) -> Option<usize> {
+        Some(1)
+    }
+
+    fn listen_addresses(&self) -> Option<Vec<String>> {
+        Some(Vec::new())
+    }
+}
+
+/// Reloads on `SIGHUP`, on a change of a watched file and on a change of the store; checks origins.
+struct Watching {
+    control: Arc<Mutex<Control>>,
+    events: Events,
+    clock: Clock,
+}
+
+#[async_trait]
+impl ServiceWithDependents for Watching {
+    async fn start_service(
+        &mut self,
+        _: Option<ListenFds>,
+        mut shutdown: ShutdownWatch,
+        _: usize,
+        ready: ServiceReadyNotifier,
+    ) {
+        ready.notify_ready();
+        let Ok(mut hang_up) = signal(SignalKind::hangup()) else { return };
+        let (changes, mut changed) = mpsc::unbounded_channel();
+        let mut watcher = self.watcher(changes);
+        let snapshots = self.control.lock().handle().clone();
+        let mut poll = tokio::time::interval(STORE_POLL);
+        let mut due = HashMap::new();
+        loop {
+            let reload = tokio::select! {
+                _ = shutdown.changed() => return,
+                _ = hang_up.recv() => true,
+                Some(()) = changed.recv() => {
+                    // Editors write in several steps.
+                    tokio::time::sleep(SETTLE).await;
+                    while changed.try_recv().is_ok() {}
+                    true
+                }
+                _ = poll.tick() => {
+                    control::check_origins(&snapshots, &self.events, self.clock, &mut due).await;
+                    self.control.lock().has_store_changed()
+                }
+            };
+            if reload {
+                // What is wrong is an event already; the old snapshot goes on.
+                let outcome = self.control.lock().reload();
+                if outcome.is_ok() {
+                    let again = self.watcher_on(&mut watcher);
+                    self.report(again);
+                }
+            }
+        }
+    }
+
+    fn name(&self) -> &str {
+        "watching"
+    }
+
+    fn threads(&self) -> Option<usize> {
+        Some(1)
+    }
+
+    fn listen_addresses(&self) -> Option<Vec<String>> {
+        Some(Vec::new())
+    }
+}
+
+impl Watching {
+    fn watcher(&self, changes: mpsc::UnboundedSender<()>) -> Option<notify::RecommendedWatcher> {
+        let control = Arc::clone(&self.control);
+        let made = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            let Ok(event) = event else { return };
+            let written = event.kind.is_create() || event.kind.is_modify() || event.kind.is_remove();
+            let watched = control.lock().watched();
+            if written && event.paths.iter().any(|path| Control::concerns(&watched, path)) {
+                // Only fails while the process ends.
+                let _ = changes.send(());
+            }
+        });
+        let mut watcher = made.map_err(|error| self.report(Err(error))).ok();
+        let outcome = self.watcher_on(&mut watcher);
+        self.report(outcome);
+        watcher
+    }
+
+    /// Watches the folders of all watched files: editors replace files, which ends a watch on one.
+    fn watcher_on(&self, watcher: &mut Option<notify::RecommendedWatcher>) -> notify::Result<()> {
+        use notify::Watcher;
+        let Some(watcher) = watcher else { return Ok(()) };
+        let paths = self.control.lock().watched();
+        let mut folders: Vec<std::path::PathBuf> = paths
+            .into_iter()
+            .map(|path| {
+                if path.is_dir() { path } else { path.parent().map_or_else(|| ".".into(), Path::to_path_buf) }
+            })
+            .map(|folder| if folder.as_os_str().is_empty() { ".".into() } else { folder })
+            .collect();
+        folders.dedup();
+        folders.iter().try_for_each(|folder| watcher.watch(folder, notify::RecursiveMode::NonRecursive))
+    }
+
+    fn report(&self, outcome: notify::Result<()>) {
+        if let Err(error) = outcome {
+            let error = format!("changes of files are not seen, send SIGHUP instead: {error}");
+            self.events.emit(&ServiceFailed { service: "watching", error });
+        }
+    }
+}
