@@ -17,6 +17,7 @@ impl Clock {
     }
 
     /// Wall time.
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn now(self) -> SystemTime {
         self.0.unwrap_or_else(SystemTime::now)
     }
@@ -27,6 +28,7 @@ impl Clock {
     }
 
     /// A moment to measure from.
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn start(self) -> Stopwatch {
         Stopwatch(Instant::now())
     }

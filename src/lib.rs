@@ -1,26 +1,65 @@
-pub mod admission;
-pub mod ai;
-pub mod api;
-pub mod body;
-pub mod certificates;
+//! Portcullis: a self-hosted edge in one binary.
+//!
+//! The modules stand in the order in which a request passes them, then the control plane that makes
+//! what requests are judged by. Two planes meet at one type, [`snapshot::Snapshot`]: the control
+//! plane makes it, the data plane loads it once for each request.
+//!
+//! 1. [`listener`] accepts, finishes TLS with a certificate from [`certificates`], notes the client.
+//! 2. [`proxy`] loads the snapshot and calls each step below; no step calls the next.
+//! 3. [`admission`] refuses what is malformed, ambiguous or too large.
+//! 4. [`routing`] finds the zone or gateway of the host.
+//! 5. [`ruleset`] runs the zone's entry point: managed rulesets under overrides, which [`waf`]
+//!    matches; bodies are read by [`body`] under limits.
+//! 6. [`ai`] decides on gateway requests; [`upstream`] chooses the origin.
+//! 7. [`detection`] scans a copy of the response on threads of its own.
+//! 8. [`events`] records what happened, once.
+//!
+//! Pure, without sockets, clock, files, Pingora or tokio: [`admission`], [`routing`], [`ruleset`],
+//! [`waf`], [`body`], [`ai`] and [`detection`] (all but its queue). `tests/architecture.rs` keeps it
+//! so.
+//!
+//! Words that mean one thing everywhere: a *zone* is a name and what stands behind it; an *origin* is
+//! one server of a zone; a *ruleset* is a list of rules in the API's sense; a *program* is a compiled
+//! rule set and a *plan* is a program under one zone's settings; a *ray* is the id of a request.
+
+// Start-up.
 pub mod cli;
-pub mod clock;
-pub mod compile;
-pub mod conf;
-pub mod control;
-pub mod detection;
-pub mod diagnostic;
-pub mod dns;
-pub mod events;
-pub mod listener;
-pub mod model;
-pub mod pattern;
-pub mod proxy;
-pub mod routing;
-pub mod rules;
-pub mod ruleset;
 pub mod server;
-pub mod snapshot;
-pub mod store;
-pub mod upstream;
+
+// What every part uses.
+pub mod clock;
+pub mod conf;
+pub mod diagnostic;
+pub mod pattern;
+
+// The data plane, in request order.
+pub mod listener;
+pub mod proxy;
+// `admission` to `upstream`: one step each.
+pub mod admission;
+pub mod routing;
+pub mod ruleset;
 pub mod waf;
+// Bodies, both ways.
+pub mod body;
+pub mod detection;
+// Where requests go.
+pub mod ai;
+pub mod upstream;
+// What happened.
+pub mod events;
+
+// Where the planes meet.
+pub mod snapshot;
+
+// The control plane.
+pub mod api;
+pub mod compile;
+pub mod control;
+pub mod model;
+pub mod rules;
+pub mod store;
+
+// Names and keys, for both planes.
+pub mod certificates;
+pub mod dns;

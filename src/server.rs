@@ -84,8 +84,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
         server.add_service(service);
     }
     let control = Arc::new(Mutex::new(control));
-    let state =
-        api::State::new(snapshots.clone(), events.clone(), conf.api_tokens.clone(), drain.subscribe());
+    let state = api::State::new(snapshots, events.clone(), conf.api_tokens.clone(), drain.subscribe());
     server.add_service(api::AdminService::new(
         conf.admin_address,
         state,

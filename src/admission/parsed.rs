@@ -67,7 +67,9 @@ mod tests {
     #[test]
     fn the_table() {
         let limits = HeadLimits { request_line_bytes: 20, header_section_bytes: 60, header_fields: 3 };
-        let cases: &[(&str, &str, &[(&str, &str)], Result<(), Refused>)] = &[
+        type Case =
+            (&'static str, &'static str, &'static [(&'static str, &'static str)], Result<(), Refused>);
+        let cases: &[Case] = &[
             ("GET", "/", &[], Ok(())),
             ("TRACE", "/", &[], Err(Refused::MethodNotAllowed)),
             ("get", "/", &[], Err(Refused::BadMethod)),

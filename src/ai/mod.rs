@@ -112,7 +112,8 @@ mod tests {
     fn the_state_table_row_by_row() {
         use answer::GatewayError::Unauthorized;
         let path = "/v1/acme/main/openai/x";
-        let rows: &[(bool, Option<&[u8]>, Result<&str, answer::GatewayError>)] = &[
+        type Row = (bool, Option<&'static [u8]>, Result<&'static str, answer::GatewayError>);
+        let rows: &[Row] = &[
             (true, Some(b"right"), Ok("acme/main")),
             (true, None, Err(Unauthorized)),
             (true, Some(b"wrong"), Err(Unauthorized)),

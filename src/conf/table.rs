@@ -106,7 +106,7 @@ impl<'a> Table<'a> {
         self.get(key)
     }
 
-    pub(super) fn table(&mut self, key: &'static str) -> Option<Table<'a>> {
+    pub(super) fn table(&mut self, key: &'static str) -> Option<Self> {
         let (span, value) = self.find(key)?;
         let DeValue::Table(entries) = value else {
             let message = format!("`{}` takes a table", self.full(key));
@@ -117,7 +117,7 @@ impl<'a> Table<'a> {
     }
 
     /// The tables of `[[key]]`.
-    pub(super) fn tables(&mut self, key: &'static str) -> Vec<Table<'a>> {
+    pub(super) fn tables(&mut self, key: &'static str) -> Vec<Self> {
         let Some((span, value)) = self.find(key) else { return Vec::new() };
         let wrong = |span| {
             let message = format!("`{}` takes tables: write `[[{0}]]`", self.full(key));

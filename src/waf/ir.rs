@@ -51,7 +51,7 @@ pub struct RuleIr {
     pub operator: Option<OperatorIr>,
     pub transformations: Vec<&'static transformations::Definition>,
     pub actions: ActionsIr,
-    pub chain: Vec<RuleIr>,
+    pub chain: Vec<Self>,
     pub place: Place,
 }
 

@@ -167,8 +167,10 @@ impl Lowering<'_> {
     }
 }
 
+type IsMeant<'k> = Box<dyn Fn(&RuleIr) -> bool + 'k>;
+
 /// Whether a root rule is meant by an id list, a tag or a message.
-fn matcher(by: UpdateBy, key: &str) -> Option<Box<dyn Fn(&RuleIr) -> bool + '_>> {
+fn matcher(by: UpdateBy, key: &str) -> Option<IsMeant<'_>> {
     match by {
         UpdateBy::Id => {
             let ranges =

@@ -1,0 +1,47 @@
+# The one door: people and CI use the same words.
+.PHONY: demo test lint bench fuzz load packages
+
+CARGO ?= cargo
+APT := cmake nginx-light wrk nghttp2-client nghttp2-server curl python3-venv
+TOOLS := cmake nginx wrk nghttp nghttpd curl
+
+demo: cmake
+	$(CARGO) build --release
+	exec ./target/release/portcullis demo
+
+test: packages
+	$(CARGO) test --all-targets
+	$(CARGO) test --doc
+
+lint: cmake
+	$(CARGO) fmt --check
+	$(CARGO) clippy --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --document-private-items
+	@if command -v cargo-deny >/dev/null; then $(CARGO) deny check bans licenses sources; else echo "lint: cargo-deny is not installed (cargo install cargo-deny); dependencies were not checked"; fi
+
+bench: cmake
+	$(CARGO) bench
+
+load: packages
+	benches/load/run
+
+# 60 seconds each, on nightly; new findings are written to tests/fuzz/artifacts.
+FUZZ_SECONDS ?= 60
+fuzz: cmake
+	@command -v cargo-fuzz >/dev/null || $(CARGO) install cargo-fuzz
+	cd tests/fuzz && for target in $$($(CARGO) +nightly fuzz list --fuzz-dir .); do \
+		$(CARGO) +nightly fuzz run --fuzz-dir . $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+
+# cmake builds a dependency; the rest are real parts that tests run against.
+cmake:
+	@command -v cmake >/dev/null || $(MAKE) --no-print-directory install MISSING=cmake PACKAGES=cmake
+
+packages:
+	@missing=""; for tool in $(TOOLS); do command -v $$tool >/dev/null || [ -x /usr/sbin/$$tool ] || missing="$$missing $$tool"; done; \
+	[ -z "$$missing" ] || $(MAKE) --no-print-directory install MISSING="$$missing" PACKAGES="$(APT)"
+
+.PHONY: install cmake
+install:
+	@if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(PACKAGES) >/dev/null; \
+	else echo "missing:$(MISSING). On Debian: sudo apt-get install $(PACKAGES)"; exit 1; fi

@@ -1,0 +1,140 @@
+//! The commands, as a person runs them.
+
+use crate::support::run_cli;
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn check_reports_every_mistake_in_one_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bad.toml");
+    let conf = r#"
+threads = "many"
+nodee = "x"
+[limits]
+request_line = "8 parsecs"
+header_fields = -1
+[[listeners]]
+address = "localhost:80"
+[[zones]]
+name = "-bad-.example"
+origins = []
+[[zones]]
+name = "shop.example"
+origins = ["ftp://a", "http://127.0.0.1:9000/path"]
+balance = "random"
+[zones.waf]
+paranoia_level = 5
+action = "challenge"
+[[gateways]]
+account = "a b"
+"#;
+    std::fs::write(&file, conf).unwrap();
+    let output = run_cli(&["check", "--conf", &file.display().to_string()], b"");
+    assert_eq!(output.status.code(), Some(1));
+    let shown = text(&output.stderr).replace(&folder.path().display().to_string(), "");
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn later_stages_report_with_places_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bad.toml");
+    let conf = r#"
+[[zones]]
+name = "shop.example"
+origins = ["http://127.0.0.1:9000"]
+[zones.waf]
+action = "managed_challenge"
+[[zones.rulesets]]
+phase = "http_response_firewall_managed"
+[[zones.rulesets.rules]]
+action = "execute"
+expression = "ip.src eq 192.0.2.1"
+action_parameters = { id = "nope" }
+"#;
+    std::fs::write(&file, conf).unwrap();
+    let output = run_cli(&["check", "--conf", &file.display().to_string()], b"");
+    assert_eq!(output.status.code(), Some(1));
+    let shown = text(&output.stderr).replace(&folder.path().display().to_string(), "");
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn every_configuration_in_the_repository_is_sound() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/conf");
+    let mut checked = 0;
+    for folder in [folder.to_owned(), format!("{folder}/examples")] {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "toml") {
+                let output = run_cli(&["check", "--conf", &path.display().to_string()], b"");
+                assert!(output.status.success(), "{}: {}", path.display(), text(&output.stderr));
+                assert!(text(&output.stdout).ends_with("sensitive data rules\n"));
+                checked += 1;
+            }
+        }
+    }
+    assert_eq!(checked, 4);
+}
+
+#[test]
+fn explain_shows_rules_places_and_verdicts() {
+    let request =
+        b"GET /?id=1'%20UNION%20SELECT%20a%20FROM%20b HTTP/1.1\r\nHost: a.example\r\nUser-Agent: x\r\n\r\n";
+    let output = run_cli(&["waf", "explain", "--request", "-"], request);
+    assert!(output.status.success());
+    let shown = text(&output.stdout);
+    assert!(shown.contains("ARGS:id: 1' >>UNION SELECT<< a FROM b"), "{shown}");
+    assert!(shown.contains("at level 1: score 10, blocked by rule 90010 with 403"), "{shown}");
+    let output = run_cli(&["waf", "explain", "--request", "-", "--score-threshold", "60"], request);
+    assert!(text(&output.stdout).contains("score 10 at paranoia level 1, threshold 60: passes"));
+    assert_eq!(run_cli(&["waf", "explain", "--request", "-"], b"nonsense").status.code(), Some(1));
+    assert_eq!(run_cli(&["waf", "explain"], b"").status.code(), Some(2));
+}
+
+#[test]
+fn scan_masks_in_text_and_locates_in_json_lines() {
+    let card = ["4111", "1111", "1111", "1111"].join("-");
+    let output = run_cli(&["scan", "-"], format!("first\ncard: {card}\n").as_bytes());
+    assert_eq!(
+        text(&output.stdout),
+        "-:2:7: financial.credit_card (high confidence): 411111…1111 (16 characters)\n"
+    );
+    let lines = format!("{{\"id\":7,\"body\":\"{card}\"}}\n\n{{\"id\":\"b\",\"body\":\"nothing\"}}\n");
+    let output = run_cli(&["scan", "--jsonl", "-"], lines.as_bytes());
+    let expected = "{\"id\":7,\"detections\":[{\"type\":\"financial.credit_card\",\"start\":0,\"end\":19,\"confidence\":\"high\"}]}\n{\"id\":\"b\",\"detections\":[]}\n";
+    assert_eq!(text(&output.stdout), expected);
+    let broken = run_cli(&["scan", "--jsonl", "-"], b"{\"id\":1}\n");
+    assert_eq!((broken.status.code(), text(&broken.stderr).contains("-:1: expected")), (Some(1), true));
+}
+
+#[test]
+fn tokens_are_only_made_for_gateways_that_exist() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("p.toml");
+    std::fs::write(&file, "[[gateways]]\naccount = \"acme\"\nid = \"main\"\n").unwrap();
+    let create = |gateway: &str| {
+        run_cli(
+            &[
+                "token",
+                "create",
+                "--account",
+                "acme",
+                "--gateway",
+                gateway,
+                "--conf",
+                &file.display().to_string(),
+            ],
+            b"",
+        )
+    };
+    let refused = create("nope");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("there is no gateway `nope` in the account `acme`"));
+    let (first, second) = (create("main"), create("main"));
+    assert!(first.status.success() && text(&first.stdout).starts_with("svcgw_"));
+    assert_ne!(first.stdout, second.stdout);
+}

@@ -1,0 +1,117 @@
+//! Copies of responses: found, masked, and the response itself untouched.
+
+use std::io::Write;
+
+use crate::support::{Client, Edge, Origin, wait_for};
+
+fn card() -> String {
+    ["4111", "1111", "1111", "1111"].join(" ")
+}
+
+fn zone(origin: &Origin) -> String {
+    format!("[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n[zones.sensitive_data]\n", origin.url())
+}
+
+#[test]
+fn a_leak_is_reported_masked_and_the_page_arrives_as_it_was() {
+    let body = format!("<p>first</p><p>card {}</p>", card());
+    let origin = Origin::fixed("text/html; charset=utf-8", body.clone());
+    let mut edge = Edge::start(&zone(&origin));
+    let response = Client::get(edge.proxy[0], "a.example", "/pay?x=1");
+    assert_eq!(response.text(), body);
+    let event = edge.wait_for_event("sensitive_data", |_| true);
+    assert_eq!(event["Ref"], "financial.credit_card");
+    assert_eq!(event["RayID"].as_str(), response.header("svc-ray"));
+    assert_eq!(
+        (event["Action"].as_str(), event["Source"].as_str(), event["count"].as_u64()),
+        (Some("log"), Some("dlp"), Some(1))
+    );
+    assert_eq!(event["offset"].as_u64(), Some(body.find(&card()).unwrap() as u64));
+    assert_eq!(event["sample"], "411111…1111 (16 characters)");
+    assert_eq!(edge.metric("portcullis_detections_total{rule=\"financial.credit_card\"}"), 1.0);
+    assert!(!edge.log_text().contains(&card()) && !edge.metrics().contains(&card()));
+}
+
+#[test]
+fn coded_bodies_are_decoded_beside_the_response() {
+    let text = format!("{{\"pad\":\"{}\",\"card\":\"{}\"}}", "x".repeat(50_000), card());
+    let gzip = {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    };
+    let mut br = Vec::new();
+    brotli::CompressorWriter::new(&mut br, 4096, 5, 20).write_all(text.as_bytes()).unwrap();
+    let zstd = zstd::encode_all(text.as_bytes(), 3).unwrap();
+    let bomb = {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(&vec![b' '; 5_000_000]).unwrap();
+        encoder.finish().unwrap()
+    };
+    let bodies = [("gzip", gzip), ("br", br), ("zstd", zstd), ("gzip", bomb)];
+    let served = bodies.clone();
+    let origin = Origin::start(move |request, stream| {
+        let index: usize = request.path().trim_start_matches('/').parse().unwrap();
+        let (coding, body) = &served[index];
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: {coding}\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body)).is_ok()
+    });
+    let mut edge = Edge::start(&zone(&origin));
+    for (index, (coding, body)) in bodies.iter().enumerate() {
+        let response = Client::get(edge.proxy[0], "a.example", &format!("/{index}"));
+        assert_eq!(&response.body, body, "{coding} arrives as it was");
+        if index < 3 {
+            edge.wait_for_event("sensitive_data", |event| event["ClientRequestPath"] == format!("/{index}"));
+        }
+    }
+    wait_for("the bomb to be noticed", || {
+        (edge.metric("portcullis_scans_skipped_total{reason=\"decompression_bomb\"}") == 1.0).then_some(())
+    });
+}
+
+#[test]
+fn limits_kinds_and_a_full_queue_are_counted() {
+    let long = format!("{}{} {}", "x".repeat(999_970), card(), card());
+    let origin = Origin::start(move |request, stream| {
+        let content_type = if request.path() == "/image" { "image/png" } else { "text/plain" };
+        let body = if request.path() == "/short" { "nothing here" } else { &long };
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).is_ok()
+    });
+    let edge = Edge::start(&zone(&origin));
+    assert_eq!(Client::get(edge.proxy[0], "a.example", "/long").body.len(), 999_970 + 39);
+    wait_for("the long body to be scanned", || (edge.metric("portcullis_scans_total") == 1.0).then_some(()));
+    // Only what stands in the first 1,000,000 bytes was looked at.
+    assert_eq!(edge.metric("portcullis_scan_bytes_total"), 1_000_000.0);
+    assert_eq!(edge.metric("portcullis_scans_skipped_total{reason=\"truncated\"}"), 1.0);
+    Client::get(edge.proxy[0], "a.example", "/image");
+    assert_eq!(edge.metric("portcullis_scans_skipped_total{reason=\"content_type\"}"), 1.0);
+
+    let small = Edge::start(&format!("{}[limits]\nscan_queue = \"1KB\"\n", zone(&origin)));
+    assert_eq!(Client::get(small.proxy[0], "a.example", "/long").body.len(), 999_970 + 39);
+    assert_eq!(small.metric("portcullis_scans_skipped_total{reason=\"queue_full\"}"), 1.0);
+    Client::get(small.proxy[0], "a.example", "/short");
+    wait_for("what fits to be scanned", || (small.metric("portcullis_scans_total") == 1.0).then_some(()));
+}
+
+#[test]
+fn a_chunked_body_is_found_across_its_chunks_and_errors_are_scanned_too() {
+    let card = card();
+    let origin = Origin::start(move |_, stream| {
+        let (first, second) = card.split_at(7);
+        let head = "HTTP/1.1 500 Internal Server Error\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n";
+        let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len());
+        [head.to_owned(), chunk(first), chunk(second), "0\r\n\r\n".to_owned()]
+            .iter()
+            .all(|part| stream.write_all(part.as_bytes()).and_then(|()| stream.flush()).is_ok())
+    });
+    let mut edge = Edge::start(&zone(&origin));
+    assert_eq!(Client::get(edge.proxy[0], "a.example", "/").status, 500);
+    edge.wait_for_event("sensitive_data", |event| event["Ref"] == "financial.credit_card");
+}

@@ -1,0 +1,22 @@
+//! The integration suite: the real binary, real sockets, real peers. One module for each part.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod admission;
+mod bodies;
+mod cli;
+mod conf;
+mod detection;
+mod gateway;
+mod listener;
+mod nginx;
+mod protocols;
+mod reload;
+mod rules;
+mod sdk;
+mod upgrade;
+mod upstream;
+mod waf;

@@ -1,0 +1,182 @@
+//! The examples beside each rule of `rules/owasp`, run against it at paranoia level 4.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use portcullis::waf::matcher::BodyLimits;
+use portcullis::waf::{self, Phase, Plan, PlanSettings, RequestHead, Transaction};
+
+/// What an example does to an innocent request.
+#[derive(Clone, Debug)]
+enum Place {
+    Argument,
+    Name,
+    Path,
+    Header(String),
+}
+
+#[derive(Clone, Debug)]
+struct Example {
+    rule: u64,
+    matches: bool,
+    place: Place,
+    value: Vec<u8>,
+}
+
+/// The examples of a rules file: comment lines that stand before a rule.
+fn examples(text: &str) -> Vec<Example> {
+    let (mut found, mut waiting) = (Vec::new(), Vec::new());
+    for line in text.lines() {
+        if let Some(comment) = line.strip_prefix("# ") {
+            let matches = comment.starts_with("matches");
+            if let Some((head, value)) = comment
+                .split_once(": ")
+                .filter(|(head, _)| head.starts_with("matches") || head.starts_with("passes"))
+            {
+                let place = match head.split(' ').collect::<Vec<_>>().as_slice() {
+                    [_] => Place::Argument,
+                    [_, "name"] => Place::Name,
+                    [_, "path"] => Place::Path,
+                    [_, "header", name] => Place::Header((*name).to_owned()),
+                    other => panic!("unknown example `{other:?}`"),
+                };
+                waiting.push((matches, place, unescape(value)));
+            }
+        } else if let Some(id) = line.trim().strip_prefix("\"id:").and_then(|rest| rest.split(',').next()) {
+            let rule = id.parse().unwrap();
+            found.extend(waiting.drain(..).map(|(matches, place, value)| Example {
+                rule,
+                matches,
+                place,
+                value,
+            }));
+        }
+    }
+    found
+}
+
+/// `\r`, `\n`, `\t`, `\\` and `\xhh`.
+fn unescape(text: &str) -> Vec<u8> {
+    let (mut out, mut rest) = (Vec::new(), text.as_bytes());
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = match (byte, after) {
+            (b'\\', [b'r', tail @ ..]) => {
+                out.push(b'\r');
+                tail
+            }
+            (b'\\', [b'n', tail @ ..]) => {
+                out.push(b'\n');
+                tail
+            }
+            (b'\\', [b't', tail @ ..]) => {
+                out.push(b'\t');
+                tail
+            }
+            (b'\\', [b'\\', tail @ ..]) => {
+                out.push(b'\\');
+                tail
+            }
+            (b'\\', [b'x', a, b, tail @ ..]) => {
+                out.push(u8::from_str_radix(std::str::from_utf8(&[*a, *b]).unwrap(), 16).unwrap());
+                tail
+            }
+            _ => {
+                out.push(byte);
+                after
+            }
+        };
+    }
+    out
+}
+
+fn encode(value: &[u8]) -> String {
+    value.iter().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+/// The rules that match a request made of an example.
+fn matched(plan: &Arc<Plan>, example: &Example) -> Vec<u64> {
+    let target = match &example.place {
+        Place::Argument => format!("/?q={}", encode(&example.value)),
+        Place::Name => format!("/?{}=1", encode(&example.value)),
+        Place::Path => String::from_utf8(example.value.clone()).unwrap(),
+        Place::Header(_) => "/".to_owned(),
+    };
+    let mut headers: Vec<(&[u8], &[u8])> = vec![(b"host", b"a.example")];
+    match &example.place {
+        Place::Header(name) => headers.push((name.as_bytes(), &example.value)),
+        _ => headers.push((b"user-agent", b"Mozilla/5.0")),
+    }
+    let head = RequestHead {
+        method: b"GET",
+        target: target.as_bytes(),
+        protocol: "HTTP/1.1",
+        headers: &headers,
+        client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        request_id: "test",
+    };
+    let mut transaction = Transaction::new(Arc::clone(plan), BodyLimits::default());
+    transaction.request_head(&head);
+    transaction.run(Phase::RequestHeaders);
+    transaction.request_body(Bytes::new(), false);
+    transaction.run(Phase::RequestBody);
+    transaction.matches().iter().map(|m| m.rule).collect()
+}
+
+#[test]
+fn every_rule_matches_and_passes_what_it_says() {
+    let (ir, diagnostics) = portcullis::rules::seclang(None);
+    assert!(diagnostics.is_empty(), "{diagnostics}");
+    let plan = Arc::new(Plan::new(Arc::new(waf::optimize::optimize(&ir)), &PlanSettings::default()));
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/owasp");
+    let mut by_rule: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        for example in examples(&std::fs::read_to_string(entry.unwrap().path()).unwrap()) {
+            let count = by_rule.entry(example.rule).or_default();
+            if example.matches {
+                count.0 += 1
+            } else {
+                count.1 += 1
+            }
+            let rules = matched(&plan, &example);
+            if rules.contains(&example.rule) != example.matches {
+                wrong.push(format!(
+                    "{} must{} match {:?} {:?}; matched {rules:?}",
+                    example.rule,
+                    if example.matches { "" } else { " not" },
+                    example.place,
+                    String::from_utf8_lossy(&example.value)
+                ));
+            }
+            // What a rule of level 1 must let pass, all of them must.
+            let level_1 = |id: &u64| {
+                ir.roots().any(|root| {
+                    root.id == *id && root.actions.tags.iter().any(|tag| tag == "paranoia-level-1")
+                })
+            };
+            if !example.matches && level_1(&example.rule) && rules.iter().any(level_1) {
+                wrong.push(format!(
+                    "{:?} {:?} is innocent, but level 1 matched {rules:?}",
+                    example.place,
+                    String::from_utf8_lossy(&example.value)
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    // Rules about what is absent or about the body's form have their tests elsewhere.
+    let without = [20001, 20002, 20009];
+    let missing: Vec<u64> = ir
+        .roots()
+        .filter(|root| root.actions.tags.iter().any(|tag| tag.starts_with("paranoia-level")))
+        .map(|root| root.id)
+        .filter(|id| {
+            !without.contains(id)
+                && by_rule.get(id).is_none_or(|(matches, passes)| *matches == 0 || *passes == 0)
+        })
+        .collect();
+    assert!(missing.is_empty(), "rules without examples of both kinds: {missing:?}");
+    assert!(by_rule.len() >= 40, "{} rules have examples", by_rule.len());
+}

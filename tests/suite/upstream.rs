@@ -1,0 +1,175 @@
+//! Origins: chosen in turn, rested when they fail, checked, reached over TLS and HTTP/2.
+
+use std::io::Write;
+use std::net::TcpListener;
+
+use crate::support::{Client, Edge, Origin, wait_for};
+
+fn named(name: &'static str) -> Origin {
+    Origin::fixed("text/plain", name)
+}
+
+/// An address that nothing listens on.
+fn dead() -> String {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    format!("http://{address}")
+}
+
+fn zone(origins: &[String], more: &str) -> String {
+    format!("[[zones]]\nname = \"a.example\"\norigins = {origins:?}\n{more}")
+}
+
+fn get(edge: &Edge) -> (u16, String) {
+    let response = Client::get(edge.proxy[0], "a.example", "/");
+    (response.status, response.text())
+}
+
+#[test]
+fn origins_take_turns() {
+    let (a, b) = (named("a"), named("b"));
+    let edge = Edge::start(&zone(&[a.url(), b.url()], ""));
+    let answers: String = (0..4).map(|_| get(&edge).1).collect();
+    assert!(answers == "abab" || answers == "baba", "{answers}");
+}
+
+#[test]
+fn least_connections_goes_where_there_is_room() {
+    let (release, waiting) = std::sync::mpsc::channel::<()>();
+    let waiting = std::sync::Mutex::new(waiting);
+    let slow = Origin::start(move |_, stream| {
+        let _ = waiting.lock().unwrap().recv();
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nslow").is_ok()
+    });
+    let fast = named("fast");
+    let edge = Edge::start(&zone(&[slow.url(), fast.url()], "balance = \"least_connections\"\n"));
+    let mut held = Client::connect(edge.proxy[0]);
+    // Until the slow one holds a request.
+    while slow.requests().is_empty() {
+        held = Client::connect(edge.proxy[0]);
+        held.send("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n");
+        wait_for("the request to arrive somewhere", || {
+            (!slow.requests().is_empty() || !fast.requests().is_empty()).then_some(())
+        });
+    }
+    for _ in 0..5 {
+        assert_eq!(get(&edge).1, "fast");
+    }
+    release.send(()).unwrap();
+    assert_eq!(held.receive().unwrap().text(), "slow");
+}
+
+#[test]
+fn a_dead_origin_costs_no_idempotent_request_and_then_rests() {
+    let alive = named("alive");
+    let mut edge = Edge::start(&zone(&[dead(), alive.url()], ""));
+    for _ in 0..8 {
+        assert_eq!(get(&edge), (200, "alive".to_owned()));
+    }
+    edge.wait_for_event("origin_changed", |event| event["up"] == false);
+    assert!(
+        edge.metrics().contains("portcullis_origin_up")
+            && edge
+                .metrics()
+                .lines()
+                .any(|line| line.starts_with("portcullis_origin_up") && line.ends_with(" 0"))
+    );
+    // A request that may have effects is not repeated behind the client's back.
+    let both_dead = Edge::start(&zone(&[dead(), dead()], ""));
+    let post = Client::post(both_dead.proxy[0], "a.example", "/", "text/plain", b"x");
+    assert_eq!((post.status, get(&both_dead).0), (502, 502));
+    assert!(post.text().contains("The site cannot be reached."));
+}
+
+#[test]
+fn what_was_sent_is_not_sent_again() {
+    let origin = Origin::start(|_, _| false);
+    let other = named("other");
+    let edge = Edge::start(&zone(&[origin.url(), other.url()], ""));
+    let statuses: Vec<u16> =
+        (0..2).map(|_| Client::post(edge.proxy[0], "a.example", "/", "text/plain", b"x").status).collect();
+    assert_eq!(statuses.iter().filter(|status| **status == 502).count(), 1, "{statuses:?}");
+    assert_eq!(origin.requests().len() + other.requests().len(), 2);
+}
+
+#[test]
+fn active_checks_take_an_origin_out_and_back() {
+    let healthy = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = std::sync::Arc::clone(&healthy);
+    let sick = Origin::start(move |request, stream| {
+        let up = seen.load(std::sync::atomic::Ordering::Relaxed) || request.path() != "/health";
+        let status = if up { "200 OK" } else { "503 No" };
+        stream.write_all(format!("HTTP/1.1 {status}\r\ncontent-length: 4\r\n\r\nsick").as_bytes()).is_ok()
+    });
+    let well = named("well");
+    let check = "[zones.health_check]\npath = \"/health\"\ninterval = \"1s\"\n";
+    let mut edge = Edge::start(&zone(&[sick.url(), well.url()], check));
+    edge.wait_for_event("origin_changed", |event| event["up"] == false && event["reason"] == "health check");
+    assert!((0..4).all(|_| get(&edge).1 == "well"));
+    healthy.store(true, std::sync::atomic::Ordering::Relaxed);
+    edge.wait_for_event("origin_changed", |event| event["up"] == true);
+    assert!((0..4).any(|_| get(&edge).1 == "sick"));
+}
+
+#[test]
+fn silence_ends_with_504_and_timeouts_are_settings() {
+    let silent = Origin::start(|_, stream| {
+        use std::io::Read;
+        let _ = stream.read(&mut [0]);
+        false
+    });
+    let edge = Edge::start(&zone(
+        &[silent.url()],
+        "[upstream]\nread_timeout = \"200ms\"\nconnect_timeout = \"1s\"\nidle_timeout = \"1s\"\npool = 4\n",
+    ));
+    assert_eq!(get(&edge).0, 504);
+}
+
+#[test]
+fn tls_origins_are_verified() {
+    let folder = tempfile::tempdir().unwrap();
+    crate::listener::certificate(folder.path(), "o", &["localhost"]);
+    let plain = named("behind tls");
+    // The edge itself serves as the TLS origin of another.
+    let inner = Edge::start_in(
+        folder,
+        &format!(
+            "{}[[zones]]\nname = \"a.example\"\norigins = [{:?}]\n",
+            crate::listener::tls_listener(&["o"]),
+            plain.url()
+        ),
+        &[],
+    );
+    let url = format!("https://localhost:{}", inner.proxy[0].port());
+    let ca = inner.folder.path().join("o.pem").display().to_string();
+    for (more, status) in [
+        ("", 502),
+        (&*format!("origin_ca = {ca:?}\n"), 200),
+        (&*format!("origin_ca = {ca:?}\norigin_protocol = \"http2\"\n"), 200),
+    ] {
+        let outer = Edge::start(&zone(std::slice::from_ref(&url), more));
+        assert_eq!(get(&outer).0, status, "{more}");
+    }
+}
+
+#[test]
+fn forwarded_fields_cannot_be_spoofed_and_trusted_proxies_are_believed() {
+    let origin = Origin::echo();
+    let spoofed = "GET / HTTP/1.1\r\nHost: a.example\r\nX-Forwarded-For: 203.0.113.9\r\nX-Forwarded-Proto: https\r\nsvc-connecting-ip: 203.0.113.9\r\nsvc-ray: x\r\nConnection: close\r\n\r\n";
+    let edge = Edge::start(&format!("node = \"n7\"\n{}", zone(&[origin.url()], "")));
+    let response = Client::once(edge.proxy[0], spoofed);
+    let seen = origin.last();
+    assert_eq!(seen.header("x-forwarded-for"), Some("127.0.0.1"));
+    assert_eq!(
+        (seen.header("svc-connecting-ip"), seen.header("x-forwarded-proto")),
+        (Some("127.0.0.1"), Some("http"))
+    );
+    assert_eq!(seen.header("x-forwarded-host"), Some("a.example"));
+    let ray = response.header("svc-ray").unwrap();
+    assert_eq!(seen.header("svc-ray"), Some(ray));
+    assert!(ray.len() == 16 + 3 && ray.ends_with("-n7"), "{ray}");
+    let trusting = Edge::start(&format!("trusted_proxies = [\"127.0.0.1\"]\n{}", zone(&[origin.url()], "")));
+    Client::once(trusting.proxy[0], spoofed);
+    assert_eq!(origin.last().header("svc-connecting-ip"), Some("203.0.113.9"));
+    assert_eq!(origin.last().header("x-forwarded-for"), Some("203.0.113.9, 127.0.0.1"));
+    assert_eq!(origin.last().header("x-forwarded-proto"), Some("https"));
+}

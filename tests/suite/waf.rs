@@ -1,0 +1,251 @@
+//! The engine through its public face: language features, mistakes, and the printed rules.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use portcullis::waf::matcher::{ActionOverride, BodyLimits};
+use portcullis::waf::syntax::MemoryLoader;
+use portcullis::waf::{self, Phase, Plan, PlanSettings, RequestHead, Transaction};
+
+fn load(text: &str) -> (waf::RuleSetIr, String) {
+    let loader = MemoryLoader(vec![
+        ("t.conf".to_owned(), text.to_owned()),
+        ("words.data".to_owned(), "# c\nneedle\n\nhay stack\n".to_owned()),
+    ]);
+    let (ir, diagnostics) = waf::load(&["t.conf".to_owned()], &loader);
+    (ir, diagnostics.to_string())
+}
+
+/// A transaction over a POST with a form, run through both request phases; the refusing rule.
+fn run_with(
+    text: &str,
+    settings: &PlanSettings,
+    target: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> (Transaction, Option<u64>) {
+    let (ir, diagnostics) = load(text);
+    assert_eq!(diagnostics, "");
+    let plan = Arc::new(Plan::new(Arc::new(waf::optimize::optimize(&ir)), settings));
+    let mut transaction = Transaction::new(plan, BodyLimits::default());
+    let headers: Vec<(&[u8], &[u8])> = headers.iter().map(|(n, v)| (n.as_bytes(), v.as_bytes())).collect();
+    transaction.request_head(&RequestHead {
+        method: b"POST",
+        target: target.as_bytes(),
+        protocol: "HTTP/1.1",
+        headers: &headers,
+        client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
+        request_id: "ray",
+    });
+    let mut refused = transaction.run(Phase::RequestHeaders);
+    if refused.is_none() {
+        transaction.request_body(Bytes::copy_from_slice(body.as_bytes()), false);
+        refused = transaction.run(Phase::RequestBody);
+    }
+    (transaction, refused.map(|r| r.rule))
+}
+
+fn matched(text: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Vec<u64> {
+    let (transaction, _) = run_with(text, &PlanSettings::default(), target, headers, body);
+    transaction.matches().iter().map(|m| m.rule).collect()
+}
+
+const FORM: &[(&str, &str)] = &[
+    ("content-type", "application/x-www-form-urlencoded"),
+    ("cookie", "a=1; b = 2; bare"),
+    ("X-Test", "One"),
+];
+
+#[test]
+fn variables_selectors_counts_and_exclusions() {
+    let cases: &[(&str, bool)] = &[
+        (r#"ARGS "@streq v p""#, true),
+        (r#"ARGS:P "@streq v p""#, true),
+        (r#"ARGS_GET:p "@streq v p""#, false),
+        (r#"ARGS_POST "@streq v p""#, true),
+        (r#"ARGS:/^p$/ "@streq v p""#, true),
+        (r#""ARGS|!ARGS:p" "@streq v p""#, false),
+        (r#""ARGS|!ARGS:/^P/" "@streq v p""#, false),
+        (r#"ARGS_NAMES "@streq p""#, true),
+        (r#"&ARGS "@eq 3""#, true),
+        (r#"&ARGS:g "@eq 2""#, true),
+        (r#"&REQUEST_HEADERS:x-test "@eq 1""#, true),
+        (r#"&REQUEST_HEADERS:X-None "@eq 0""#, true),
+        (r#"REQUEST_HEADERS:x-TEST "!@streq One""#, false),
+        (r#"REQUEST_COOKIES:b "@streq  2""#, true),
+        (r#"REQUEST_COOKIES "@streq bare""#, true),
+        (r#"REQUEST_URI "@streq /d/f.php?g=1&g=%41""#, true),
+        (r#"REQUEST_FILENAME "@streq /d/f.php""#, true),
+        (r#"REQUEST_BASENAME "@streq f.php""#, true),
+        (r#"QUERY_STRING "@streq g=1&g=%41""#, true),
+        (r#"ARGS:g "@streq A""#, true),
+        (r#"REQUEST_BODY "@streq p=v+p""#, true),
+        (r#"REQUEST_BODY_LENGTH "@eq 5""#, true),
+        (r#"REQUEST_LINE "@beginsWith POST /d/""#, true),
+        (r#"REMOTE_ADDR "@ipMatch 192.0.2.0/24""#, true),
+        (r#"ARGS_COMBINED_SIZE "@eq 8""#, true),
+        (r#"ARGS "@pmFromFile words.data""#, false),
+        (r#"UNIQUE_ID "@streq ray""#, true),
+        (r#"REQBODY_PROCESSOR "@streq URLENCODED""#, true),
+    ];
+    let mut ran = 0;
+    for (rule, expected) in cases {
+        let text = format!("SecRule {rule} \"id:1,phase:2,pass\"");
+        let found = !matched(&text, "/d/f.php?g=1&g=%41", FORM, "p=v+p").is_empty();
+        assert_eq!(found, *expected, "{rule}");
+        ran += 1;
+    }
+    assert_eq!(ran, cases.len());
+}
+
+#[test]
+fn chains_keep_what_links_did_and_decide_only_in_full() {
+    let text = r#"
+        SecRule ARGS:a "@streq 1" "id:1,phase:2,deny,status:410,chain,setvar:tx.seen=+1"
+            SecRule ARGS:b "@streq 2" "setvar:tx.seen=+1,chain"
+            SecRule ARGS:c "@streq 3" "setvar:tx.seen=+1"
+        SecRule TX:seen "@eq 2" "id:2,phase:2,pass"
+        SecRule TX:SEEN "@eq 3" "id:3,phase:2,pass"
+    "#;
+    assert_eq!(matched(text, "/?a=1&b=2&c=0", &[], ""), [2]);
+    let (_, refused) = run_with(text, &PlanSettings::default(), "/?a=1&b=2&c=3", &[], "");
+    assert_eq!(refused, Some(1));
+}
+
+#[test]
+fn skip_after_stays_in_its_phase_and_markers_hold_their_place() {
+    let text = r#"
+        SecRule ARGS "@streq x" "id:1,phase:2,pass,nolog,skipAfter:END"
+        SecRule REQUEST_URI "@contains x" "id:2,phase:1,pass"
+        SecAction "id:3,phase:2,pass"
+        SecMarker END
+        SecAction "id:4,phase:2,pass"
+    "#;
+    assert_eq!(matched(text, "/?q=x", &[], ""), [2, 4]);
+    assert_eq!(matched(text, "/?q=y", &[], ""), [3, 4]);
+}
+
+#[test]
+fn captures_macros_and_dynamic_names() {
+    let text = r#"
+        SecRule ARGS "@rx ^(\w+)-(\d+)$" "id:1,phase:2,pass,capture,t:lowercase,setvar:'tx.p_%{MATCHED_VAR_NAME}=%{TX.2}',msg:'%{tx.1} in %{MATCHED_VAR_NAME}',logdata:'%{MATCHED_VAR}'"
+        SecRule TX:/^p_args/ "@eq 42" "id:2,phase:2,pass"
+        SecRule ARGS:q "@endsWith -%{tx.2}" "id:3,phase:2,pass"
+        SecRule MATCHED_VARS_NAMES "@streq ARGS:q" "id:4,phase:2,pass"
+    "#;
+    let (transaction, _) = run_with(text, &PlanSettings::default(), "/?q=AB-42", &[], "");
+    let matches = transaction.matches();
+    let rules: Vec<u64> = matches.iter().map(|m| m.rule).collect();
+    assert_eq!(rules, [1, 2, 3]);
+    assert_eq!((matches[0].message.as_str(), matches[0].data.as_str()), ("ab in ARGS:q", "ab-42"));
+}
+
+#[test]
+fn multi_match_sees_every_step_once() {
+    let rule = |extra: &str| {
+        format!(
+            "SecRule ARGS \"@contains <\" \"id:1,phase:2,pass{extra},t:none,t:urlDecodeUni,t:htmlEntityDecode,t:lowercase,setvar:tx.n=+1\"\nSecRule TX:n \"@eq 1\" \"id:2,phase:2,pass\""
+        )
+    };
+    assert_eq!(matched(&rule(""), "/?q=%253c%2526lt%253b", &[], ""), [1, 2]);
+    let each = "SecRule ARGS \"@rx .\" \"id:1,phase:2,pass,multiMatch,t:none,t:lowercase,t:removeNulls,t:lowercase,setvar:tx.n=+1\"\nSecRule TX:n \"@eq 2\" \"id:2,phase:2,pass\"";
+    assert_eq!(matched(each, "/?q=AB", &[], ""), [1, 2], "once as sent, once in lower case");
+}
+
+#[test]
+fn ctl_reaches_rules_targets_and_the_engine() {
+    let base = r#"
+        SecRule ARGS "@streq x" "id:10,phase:2,deny,chain,tag:'t'"
+            SecRule ARGS:b "@streq x"
+    "#;
+    let with = |control: &str| format!("SecAction \"id:1,phase:1,pass,nolog,ctl:{control}\"\n{base}");
+    for (control, refused) in [
+        ("ruleRemoveById=11", true),
+        ("ruleRemoveById=10", false),
+        ("ruleRemoveById=1-99", false),
+        ("ruleRemoveByTag=t", false),
+        ("ruleRemoveTargetById=10;ARGS:a", true),
+        ("ruleRemoveTargetById=10;ARGS:b", false),
+        ("ruleRemoveTargetById=10;ARGS:/^B$/", false),
+        ("ruleRemoveTargetById=10;ARGS", false),
+        ("ruleEngine=DetectionOnly", false),
+        ("ruleEngine=Off", false),
+    ] {
+        let (_, rule) = run_with(&with(control), &PlanSettings::default(), "/?a=x&b=x", &[], "");
+        assert_eq!(rule.is_some(), refused, "{control}");
+    }
+}
+
+#[test]
+fn defaults_blocks_allows_and_updates() {
+    let text = r#"
+        SecDefaultAction "phase:2,deny,status:406,log,t:lowercase"
+        SecRule ARGS "@streq abc" "id:1,phase:2,block"
+        SecRule ARGS "@streq ABC" "id:2,phase:2,block,t:none"
+        SecRule ARGS:free "@streq 1" "id:3,phase:1,allow:request,nolog"
+        SecRuleUpdateTargetById 1 "!ARGS:safe"
+        SecRuleRemoveById 2
+    "#;
+    let refused = |target: &str| run_with(text, &PlanSettings::default(), target, &[], "").1;
+    assert_eq!(refused("/?q=ABC"), Some(1));
+    assert_eq!(refused("/?safe=ABC"), None);
+    assert_eq!(refused("/?q=ABC&free=1"), None);
+}
+
+#[test]
+fn plans_disable_preset_and_change_actions() {
+    let text = r#"
+        SecRule ARGS "@streq x" "id:1,phase:2,pass,setvar:'tx.inbound_anomaly_score_pl1=+5'"
+        SecRule ARGS "@streq x" "id:2,phase:2,pass,setvar:'tx.inbound_anomaly_score_pl2=+3'"
+        SecAction "id:3,phase:2,pass,nolog,setvar:'tx.sum=%{tx.inbound_anomaly_score_pl1}',setvar:'tx.sum=+%{tx.inbound_anomaly_score_pl2}'"
+        SecRule TX:sum "@ge %{tx.threshold}" "id:9,phase:2,deny"
+    "#;
+    let run = |disabled: &[u64], threshold: &str, refuses: bool| {
+        let settings = PlanSettings {
+            disabled: disabled.to_vec(),
+            variables: vec![("THRESHOLD".to_owned(), threshold.to_owned())],
+            actions: vec![ActionOverride { rule: 9, refuses }],
+        };
+        let (transaction, refused) = run_with(text, &settings, "/?q=x", &[], "");
+        (transaction.scores(), refused, transaction.matches().iter().map(|m| m.rule).collect::<Vec<_>>())
+    };
+    assert_eq!(run(&[], "8", true), ([5, 3, 0, 0], Some(9), vec![1, 2, 9]));
+    assert_eq!(run(&[2], "8", true), ([5, 0, 0, 0], None, vec![1]));
+    assert_eq!(run(&[], "8", false), ([5, 3, 0, 0], None, vec![1, 2, 9]));
+}
+
+#[test]
+fn quoted_ids_implicit_patterns_and_line_ends() {
+    let text = "SecRule ARGS \"^x\\\"y$\" \"id:'7', \\\r\n  phase:2,pass\"\r\n# comment\r\nSecRule ARGS \"@pm hay\" \"id:8,phase:2,pass\"\r\n";
+    assert_eq!(matched(text, "/?q=x%22y&r=HAY", &[], ""), [7, 8]);
+}
+
+#[test]
+fn rules_are_printable() {
+    let text = r#"
+        SecDefaultAction "phase:2,pass,log,t:lowercase"
+        SecRule "ARGS|!ARGS:a|REQUEST_HEADERS:User-Agent" "!@rx (?i)^b$" "id:5,phase:2,block,capture,msg:'found %{MATCHED_VAR}',tag:'x',setvar:'tx.s=+5',skipAfter:E,chain"
+            SecRule &TX:/^k/ "@gt 1" "t:none,t:length"
+        SecMarker E
+    "#;
+    insta::assert_snapshot!(load(text).0.to_string());
+}
+
+#[test]
+fn twelve_mistakes_are_twelve_located_diagnostics() {
+    let text = r#"SecRule ARGZ "@rx a" "id:1,phase:2,pass"
+SecRule ARGS "@rexx a" "id:2,phase:2,pass"
+SecRule ARGS "@rx (a" "id:3,phase:2,pass"
+SecRule ARGS "@rx a" "id:4,phase:9,pass"
+SecRule ARGS "@rx a" "id:5,phase:2,t:lowercas"
+SecRule ARGS "@rx a" "id:6,phase:2,deni"
+SecRule ARGS "@rx a" "phase:2,pass"
+SecRule ARGS "@rx a" "id:1,phase:2,pass"
+SecRule ARGS "@ge many" "id:9,phase:2,skipAfter:NOWHERE"
+SecRuleEngin On
+SecRule ARGS "@rx a" "id:11,phase:2,msg:'%{NOPE}'"
+SecRule ARGS "@rx a" "id:12,phase:2,chain"
+"#;
+    insta::assert_snapshot!(load(text).1);
+}
