@@ -194,14 +194,14 @@ impl Control {
         let rules = self.conf.owasp.iter().chain(&self.conf.sensitive_data).flatten().map(PathBuf::from);
         let certificates = self.conf.listeners.iter().flat_map(|listener| &listener.certificates);
         let certificates = certificates.flat_map(|(chain, key)| [chain.clone(), key.clone()]);
-        file.into_iter().chain(rules).chain(certificates).collect()
+        // Changes are reported by absolute path.
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        file.into_iter().chain(rules).chain(certificates).map(absolute).collect()
     }
 
     /// Whether a changed path is one of the watched ones, or in a watched folder.
     pub fn concerns(watched: &BTreeSet<PathBuf>, changed: &Path) -> bool {
-        watched.iter().any(|path| {
-            changed == path || changed.parent() == Some(path) || path.file_name() == changed.file_name()
-        })
+        watched.iter().any(|path| changed == path || changed.parent() == Some(path))
     }
 }
 

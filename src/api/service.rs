@@ -33,7 +33,7 @@ impl AdminService {
     }
 
     fn key(&self) -> String {
-        format!("{} admin", self.address)
+        format!("admin@{}", self.address)
     }
 
     fn failed(&self, error: &std::io::Error) {

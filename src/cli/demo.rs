@@ -12,6 +12,7 @@ use crate::ai::token::{self, TokenHash};
 use crate::conf::Conf;
 use crate::control::ConfSource;
 use crate::diagnostic::Source;
+use crate::events::LogWriter;
 use crate::model::{AccountId, GatewayId, GatewayToken, TokenId};
 use crate::store::{Change, Changeset, MemoryStore, Store};
 
@@ -60,7 +61,9 @@ impl Demo {
                 let _ = print(&welcome(proxy, found.admin.port(), secret.expose(), json));
             }
         });
-        let outcome = run::serve(ConfSource::Fixed(Box::new(conf)), &store, false, Some(sender));
+        // Standard output is for what people and programs read first.
+        let log = LogWriter::new(std::io::stderr());
+        let outcome = run::serve(ConfSource::Fixed(Box::new(conf)), &store, false, log, Some(sender));
         // What is left of it would be no more than a socket's folder.
         let _ = std::fs::remove_dir_all(state);
         outcome

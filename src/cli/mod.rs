@@ -48,6 +48,7 @@ enum Failure {
 
 impl From<crate::diagnostic::Diagnostics> for Failure {
     fn from(diagnostics: crate::diagnostic::Diagnostics) -> Self {
+        let diagnostics = diagnostics.sorted();
         let count = diagnostics.errors();
         let noun = if count == 1 { "mistake" } else { "mistakes" };
         Self::Input(format!("{diagnostics}{count} {noun} found"))

@@ -32,7 +32,7 @@ impl Run {
                 SqliteStore::open(&conf.state_dir).map_err(|error| Failure::Input(error.to_string()))?;
             Ok(Box::new(store) as Box<dyn Store>)
         };
-        serve(source, &store, self.upgrade, None)
+        serve(source, &store, self.upgrade, LogWriter::new(std::io::stdout()), None)
     }
 }
 
@@ -44,6 +44,7 @@ pub(super) fn serve(
     source: ConfSource,
     open: OpenStore<'_>,
     upgrade: bool,
+    writer: LogWriter,
     listening: Option<std::sync::mpsc::Sender<Listening>>,
 ) -> Result<(), Failure> {
     let conf = match &source {
@@ -58,7 +59,6 @@ pub(super) fn serve(
     let store = open(&conf)?;
     let start = control::start(&source, store.as_ref())?;
     let level = level(start.conf.log_level);
-    let writer = LogWriter::new(std::io::stdout());
     library_logs(level, writer.clone());
     let clock = Clock::real();
     let events = Events::new(level, writer, clock);
@@ -81,7 +81,7 @@ fn level(level: LogLevel) -> Level {
 fn library_logs(level: Level, writer: LogWriter) {
     let filter = match level {
         Level::Debug => "info",
-        Level::Error | Level::Warn | Level::Info => "off",
+        Level::Notice | Level::Error | Level::Warn | Level::Info => "off",
     };
     let subscriber = tracing_subscriber::fmt()
         .json()

@@ -179,7 +179,7 @@ fn describe(text: &mut String, m: &Match) {
 
 /// The value with the match between `>>` and `<<`; control bytes are escaped.
 fn marked(value: &[u8], span: Option<(usize, usize)>) -> String {
-    let escaped = |part: &[u8]| part.escape_ascii().to_string();
+    let escaped = |part: &[u8]| part.escape_ascii().to_string().replace("\\'", "'").replace("\\\"", "\"");
     match span.filter(|(start, end)| start <= end && *end <= value.len()) {
         Some((start, end)) => {
             let part = |from: usize, to: usize| escaped(value.get(from..to).unwrap_or(&[]));

@@ -107,6 +107,24 @@ impl Diagnostics {
         self.0.append(&mut other.0);
     }
 
+    /// In the order of their places, file by file; those without a place come last.
+    #[must_use]
+    pub fn sorted(mut self) -> Self {
+        let file = |d: &Diagnostic| d.place.as_ref().map(|place| place.source.name.clone());
+        let mut files: Vec<Option<String>> = Vec::new();
+        for diagnostic in &self.0 {
+            let file = file(diagnostic);
+            if file.is_some() && !files.contains(&file) {
+                files.push(file);
+            }
+        }
+        self.0.sort_by_key(|d| {
+            let rank = files.iter().position(|known| *known == file(d)).unwrap_or(files.len());
+            (rank, d.place.as_ref().map_or(0, |place| place.span.start))
+        });
+        self
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.0.iter()
     }

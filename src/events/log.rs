@@ -10,6 +10,8 @@ pub const MAX_QUEUED_BYTES: usize = 16 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
+    /// Written at every level: who starts a process looks for it.
+    Notice,
     Error,
     Warn,
     Info,
@@ -19,6 +21,7 @@ pub enum Level {
 impl Level {
     pub fn word(self) -> &'static str {
         match self {
+            Self::Notice => "notice",
             Self::Error => "error",
             Self::Warn => "warn",
             Self::Info => "info",

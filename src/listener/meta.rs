@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
 
@@ -25,6 +25,7 @@ pub struct Progress {
     /// The current head is complete.
     head_done: AtomicBool,
     requests: AtomicUsize,
+    line: RequestLine,
     timed_out: AtomicBool,
     changed: Notify,
 }
@@ -34,13 +35,21 @@ impl Progress {
     pub(super) fn await_head(&self) {
         self.head_began.store(false, Ordering::Relaxed);
         self.head_done.store(false, Ordering::Relaxed);
+        self.line.begin();
     }
 
     /// Bytes came.
-    pub(super) fn read(&self) {
+    pub(super) fn read(&self, bytes: &[u8]) {
+        self.line.read(bytes);
         if !self.head_began.swap(true, Ordering::Relaxed) {
             self.changed.notify_one();
         }
+    }
+
+    /// Whether the request line had more than its two spaces. The parser below us encodes them
+    /// before anyone can see.
+    pub fn has_spaces_in_target(&self) -> bool {
+        self.line.spaces.load(Ordering::Relaxed) > 2
     }
 
     /// The head of a request is complete: its deadline no longer holds.
@@ -72,5 +81,67 @@ impl Progress {
 
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
+    }
+}
+
+/// The spaces of a request line, counted as it comes in.
+#[derive(Debug, Default)]
+struct RequestLine {
+    /// 0 before the first byte that is no line end, 1 within the line, 2 after it.
+    stage: AtomicU8,
+    spaces: AtomicU8,
+}
+
+impl RequestLine {
+    fn begin(&self) {
+        self.stage.store(0, Ordering::Relaxed);
+        self.spaces.store(0, Ordering::Relaxed);
+    }
+
+    fn read(&self, bytes: &[u8]) {
+        let mut stage = self.stage.load(Ordering::Relaxed);
+        if stage == 2 {
+            return;
+        }
+        let mut spaces = self.spaces.load(Ordering::Relaxed);
+        for byte in bytes {
+            match (stage, byte) {
+                (0, b'\r' | b'\n') => {}
+                (_, b'\n') => {
+                    stage = 2;
+                    break;
+                }
+                (_, b' ') => spaces = spaces.saturating_add(1),
+                _ => stage = 1,
+            }
+        }
+        self.stage.store(stage, Ordering::Relaxed);
+        self.spaces.store(spaces, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spaces_are_counted_in_the_request_line_only() {
+        for (text, spaces) in [
+            ("\r\nGET / HTTP/1.1\r\nA: b c d\r\n", false),
+            ("GET /a b HTTP/1.1\r\n\r\n", true),
+            ("GET  / HTTP/1.1\r\n", true),
+        ] {
+            let whole = Progress::default();
+            whole.await_head();
+            whole.read(text.as_bytes());
+            let split = Progress::default();
+            split.await_head();
+            text.as_bytes().iter().for_each(|byte| split.read(&[*byte]));
+            assert_eq!(
+                (whole.has_spaces_in_target(), split.has_spaces_in_target()),
+                (spaces, spaces),
+                "{text:?}"
+            );
+        }
     }
 }

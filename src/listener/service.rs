@@ -84,7 +84,8 @@ impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
         };
         Ok(Self {
             name: format!("listener {}", conf.address),
-            key: format!("{} #{index}", conf.address),
+            // Keys go over the upgrade socket as one text, parted by spaces.
+            key: format!("listener-{index}@{}", conf.address),
             threads: context.threads,
             bound: context.bound,
             index,

@@ -71,7 +71,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for EdgeStream<T> {
         let outcome = Pin::new(&mut self.io).poll_read(cx, buf);
         let read = buf.filled().len() - before;
         if read > 0 {
-            self.meta.progress.read();
+            self.meta.progress.read(buf.filled().get(before..).unwrap_or(&[]));
         }
         if let Some((left, deadline)) = &mut self.preface {
             *left = left.saturating_sub(read);

@@ -107,7 +107,8 @@ impl Edge {
                 .emit(&crate::events::kinds::BodyUninspected { ray: &ctx.ray, inspected_bytes: seen.len() });
         }
         self.judge_body(&seen, ctx)?;
-        *body = Some(whole);
+        // An empty last piece would be written as a second terminating chunk.
+        *body = (!whole.is_empty()).then_some(whole);
         Ok(())
     }
 

@@ -100,6 +100,7 @@ impl ProxyHttp for Edge {
 
     async fn early_request_filter(&self, session: &mut Session, ctx: &mut Context) -> Result<()> {
         ctx.ray = self.new_ray();
+        let mut spaces_in_target = false;
         let meta = session.digest().and_then(|digest| {
             digest.proxy_digest.as_ref()?.user_data.as_ref()?.downcast_ref::<ConnectionMeta>().cloned()
         });
@@ -107,9 +108,13 @@ impl ProxyHttp for Edge {
             meta.progress.head_done();
             ctx.peer = meta.source;
             ctx.tls = meta.tls;
+            spaces_in_target = !session.is_http2() && meta.progress.has_spaces_in_target();
         }
         ctx.client = headers::client(ctx.peer, &session.req_header().headers, &ctx.snapshot.trusted_proxies);
         session.set_keepalive(Some(ctx.snapshot.limits.idle_timeout.as_secs()));
+        if spaces_in_target {
+            return refuse(ctx, Refusal::Admission(admission::Refused::BadRequestLine));
+        }
         match admit(session, ctx) {
             Ok(host) => {
                 ctx.host = host;
@@ -206,6 +211,13 @@ impl ProxyHttp for Edge {
         ctx.origin_status = response.status.as_u16();
         outcome::origin_answered(self, ctx);
         response.insert_header("svc-ray", &ctx.ray)?;
+        if session.req_header().version == http::Version::HTTP_10 {
+            // HTTP/1.0 knows no chunks (RFC 9112 section 6.1): without a length the body ends with the connection.
+            response.remove_header("transfer-encoding");
+            if !response.headers.contains_key(http::header::CONTENT_LENGTH) {
+                session.set_keepalive(None);
+            }
+        }
         self.begin_tee(session, response, ctx);
         Ok(())
     }

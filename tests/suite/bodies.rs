@@ -23,7 +23,12 @@ fn every_size_arrives_whole_over_http1() {
     for size in SIZES {
         let body = content(size);
         let response = Client::post(edge.proxy[0], "a.example", "/", "text/plain", &body);
-        assert_eq!((response.status, response.body == body), (200, true), "{size} bytes by length");
+        assert_eq!(
+            (response.status, String::from_utf8_lossy(&response.body).len(), response.body == body),
+            (200, size, true),
+            "{size} bytes by length {:?}",
+            response
+        );
         assert_eq!(origin.last().body.len(), size);
         let mut chunked = b"POST / HTTP/1.1\r\nHost: a.example\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
         for part in body.chunks(10_000) {

@@ -327,7 +327,7 @@ fn unused_connections_are_kept_up_to_the_pool() {
     let used = |pool: usize| {
         let together = Arc::new(Barrier::new(4));
         let arrived = Arc::clone(&together);
-        let peers = Arc::new(std::sync::Mutex::new(std::collections::BTreeSet::new()));
+        let peers = Arc::new(std::sync::Mutex::new(BTreeSet::new()));
         let seen = Arc::clone(&peers);
         let origin = Origin::start(move |request, stream| {
             seen.lock().unwrap().insert(stream.peer_addr().unwrap());
@@ -344,8 +344,7 @@ fn unused_connections_are_kept_up_to_the_pool() {
                 .collect();
             assert!(calls.into_iter().all(|call| call.join().unwrap() == 200));
         }
-        let count = peers.lock().unwrap().len();
-        count
+        peers.lock().unwrap().len()
     };
     assert_eq!(used(8), 4, "all four are used again");
     assert!(used(1) > 4, "only one is kept");

@@ -114,8 +114,7 @@ fn ten_thousand_reloads_under_load() {
     reload_to(RELOADS);
     let late = edge.resident_kib();
     Command::new("kill").args(["-INT", &wrk.id().to_string()]).status().unwrap();
-    let output = wait_for("wrk to end", || wrk.try_wait().unwrap().map(|_| ()));
-    let () = output;
+    wait_for("wrk to end", || wrk.try_wait().unwrap());
     let mut text = String::new();
     std::io::Read::read_to_string(&mut wrk.stdout.take().unwrap(), &mut text).unwrap();
     assert!(text.contains("bad=0"), "{text}");

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::protocols::Killed;
 use crate::support::{BINARY, wait_for};
 
 const SCRIPT: &str = r#"
@@ -68,13 +69,14 @@ fn the_openai_sdk_works_through_the_gateway() {
             return;
         }
     };
-    let mut demo = Command::new(BINARY)
+    let demo = Command::new(BINARY)
         .args(["demo", "--port", "0", "--admin-port", "0", "--json"])
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
+    let mut demo = Killed(demo);
     let mut line = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(demo.stdout.take().unwrap()), &mut line)
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(demo.0.stdout.take().unwrap()), &mut line)
         .unwrap();
     let addresses: serde_json::Value = serde_json::from_str(&line).unwrap();
     let mut keys: Vec<_> = addresses.as_object().unwrap().keys().map(String::as_str).collect();
@@ -86,8 +88,8 @@ fn the_openai_sdk_works_through_the_gateway() {
         .env("TOKEN", addresses["token"].as_str().unwrap())
         .output()
         .unwrap();
-    Command::new("kill").args(["-INT", &demo.id().to_string()]).status().unwrap();
-    wait_for("the demo to end", || demo.try_wait().unwrap());
+    Command::new("kill").args(["-INT", &demo.0.id().to_string()]).status().unwrap();
+    wait_for("the demo to end", || demo.0.try_wait().unwrap());
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),
         "ok\n",

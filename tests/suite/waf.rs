@@ -73,7 +73,7 @@ fn variables_selectors_counts_and_exclusions() {
         (r#"&REQUEST_HEADERS:x-test "@eq 1""#, true),
         (r#"&REQUEST_HEADERS:X-None "@eq 0""#, true),
         (r#"REQUEST_HEADERS:x-TEST "!@streq One""#, false),
-        (r#"REQUEST_COOKIES:b "@streq  2""#, true),
+        (r#"REQUEST_COOKIES:b "@rx ^ 2$""#, true),
         (r#"REQUEST_COOKIES "@streq bare""#, true),
         (r#"REQUEST_URI "@streq /d/f.php?g=1&g=%41""#, true),
         (r#"REQUEST_FILENAME "@streq /d/f.php""#, true),

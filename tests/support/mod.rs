@@ -6,7 +6,7 @@ mod origin;
 
 pub use client::{Client, Response, curl, http_get};
 pub use edge::{BINARY, Edge, run_cli};
-pub use origin::{Origin, Request};
+pub use origin::Origin;
 
 use std::time::{Duration, Instant};
 

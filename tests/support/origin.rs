@@ -108,7 +108,7 @@ fn serve(
 }
 
 fn read(reader: &mut BufReader<TcpStream>, writer: &mut TcpStream) -> Option<Request> {
-    let mut line = |reader: &mut BufReader<TcpStream>| {
+    let line = |reader: &mut BufReader<TcpStream>| {
         let mut text = String::new();
         reader.read_line(&mut text).ok().filter(|read| *read > 0)?;
         Some(text.trim_end_matches(['\r', '\n']).to_owned())

@@ -13,7 +13,7 @@ pub struct ServerStarted {
 
 impl Event for ServerStarted {
     const NAME: &'static str = "server_started";
-    const LEVEL: Level = Level::Info;
+    const LEVEL: Level = Level::Notice;
 
     fn count(&self, _: &Metrics) {}
 }

@@ -273,10 +273,13 @@ fn cookies(raw: &[u8], text: Text, cookies: &mut Vec<Pair>) {
             continue;
         }
         let (key, value) = match memchr::memchr(b'=', trimmed) {
-            Some(equals) => (
-                Buffers::part(text, at, at + equals),
-                Buffers::part(text, at + equals + 1, at + trimmed.len()),
-            ),
+            Some(equals) => {
+                let name = trimmed.get(..equals).unwrap_or(&[]).trim_ascii_end();
+                (
+                    Buffers::part(text, at, at + name.len()),
+                    Buffers::part(text, at + equals + 1, at + trimmed.len()),
+                )
+            }
             None => (Text::EMPTY, Buffers::part(text, at, at + trimmed.len())),
         };
         cookies.push(Pair { key, value });
