@@ -197,8 +197,8 @@ fn scan(job: &Job, events: &Events) {
         events.emit(&ScanSkipped { reason: SkipReason::Truncated });
     }
     let metrics = events.metrics();
-    metrics.scans.inc();
     metrics.scan_bytes.inc_by(body.len() as u64);
+    metrics.scans.inc();
     let found = job.plan.detector.scan(&body, &|rule| job.plan.enabled.get(rule).copied().unwrap_or(false));
     report(job, &body, &found, truncated, events);
 }

@@ -93,7 +93,7 @@ impl Edge {
             (true, _) if !end => {
                 // An empty chunk means: nothing to send yet.
                 *body = Some(Bytes::new());
-                self.events.metrics().held_bodies.set(i64::try_from(self.held()).unwrap_or(i64::MAX));
+                self.count_held_bodies();
                 ctx.hold = Some(hold);
                 return Ok(());
             }
@@ -112,8 +112,10 @@ impl Edge {
         Ok(())
     }
 
-    fn held(&self) -> usize {
-        self.held_bodies.load(std::sync::atomic::Ordering::Relaxed)
+    /// Shows how many bytes are held now.
+    pub(super) fn count_held_bodies(&self) {
+        let held = self.held_bodies.load(std::sync::atomic::Ordering::Relaxed);
+        self.events.metrics().held_bodies.set(i64::try_from(held).unwrap_or(i64::MAX));
     }
 
     fn judge_body(&self, body: &Bytes, ctx: &mut Context) -> Result<()> {

@@ -105,6 +105,8 @@ pub(super) fn origin_answered(edge: &Edge, ctx: &Context) {
 /// The events of a request, once, at its end.
 pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx: &mut Context) {
     ctx.attempt = None;
+    ctx.hold = None;
+    edge.count_held_bodies();
     let client = ctx.client.to_string();
     let written = session.response_written().map_or(0, |response| response.status.as_u16());
     // 499: the client went away before there was an answer.

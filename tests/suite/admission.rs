@@ -1,7 +1,7 @@
 //! What Pingora accepts and we must refuse, as raw bytes over HTTP/1.1 and through curl over HTTP/2.
 
 use crate::listener::{certificate, tls_listener};
-use crate::support::{Client, Edge, Origin, curl};
+use crate::support::{Client, Edge, Origin, curl, wait_for};
 
 fn edge(origin: &Origin) -> Edge {
     Edge::start(&format!("[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n", origin.url()))
@@ -99,7 +99,9 @@ fn the_table_over_http1() {
         "too_many_header_fields",
         "missing_host",
     ] {
-        assert!(edge.metric(&format!("portcullis_refusals_total{{reason=\"{reason}\"}}")) >= 1.0, "{reason}");
+        wait_for("the refusal to be counted", || {
+            (edge.metric(&format!("portcullis_refusals_total{{reason=\"{reason}\"}}")) >= 1.0).then_some(())
+        });
     }
 }
 

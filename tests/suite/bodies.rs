@@ -81,10 +81,6 @@ fn an_attack_is_found_wherever_it_stands() {
         let after = origin.requests().iter().filter(|request| !request.body.is_empty()).count();
         assert_eq!(after, before, "no byte of a refused body reaches the origin");
     }
-    assert_eq!(
-        edge.metric("portcullis_held_bodies_bytes"),
-        edge.metric("portcullis_held_bodies_bytes").max(0.0)
-    );
     for (content_type, body) in [
         ("application/json", r#"{"a":{"b":["x","1' OR '1'='1"]}}"#),
         ("application/vnd.api+json; charset=utf-8", r#"{"q":"<script>alert(1)</script>"}"#),
@@ -145,7 +141,7 @@ fn limits_refuse_or_pass_as_set() {
     let body = content(300_000);
     let response = Client::post(passing.proxy[0], "a.example", "/", "text/plain", &body);
     assert_eq!((response.status, response.body == body), (200, true));
-    assert_eq!(passing.metric("portcullis_bodies_uninspected_total"), 1.0);
+    passing.wait_for_metric("portcullis_bodies_uninspected_total", 1.0);
 
     let crowded = Edge::start(&format!("{}[limits]\ninspected_bodies = \"50KB\"\n", zone(&origin)));
     assert_eq!(Client::post(crowded.proxy[0], "a.example", "/", "text/plain", &content(50_000)).status, 200);

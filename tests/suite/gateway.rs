@@ -80,7 +80,7 @@ fn the_state_table_and_one_body_for_all_refusals() {
     let provider_unknown = call(&edge, "/v1/acme/open/nope/x", "");
     assert_eq!((provider_unknown.status, provider_unknown.header("svc-aig-error")), (400, Some("2008")));
     // Refused calls are counted, bounded in labels, and nothing of them is kept.
-    assert_eq!(edge.metric("portcullis_gateway_requests_total{gateway=\"acme/main\",outcome=\"unauthorized\",provider=\"openai\"}"), 6.0);
+    edge.wait_for_metric("portcullis_gateway_requests_total{gateway=\"acme/main\",outcome=\"unauthorized\",provider=\"openai\"}", 6.0);
     assert!(!edge.metrics().contains("nope") && !edge.metrics().contains("acme/none"));
     assert!(!edge.log_text().contains(&token));
     let stored = std::fs::read(edge.folder.path().join("state/portcullis.db")).unwrap();

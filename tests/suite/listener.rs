@@ -94,8 +94,8 @@ fn caps_hold_in_all_and_for_one_address() {
         })
         .collect();
     assert!(Client::connect(edge.proxy[0]).send(request).receive().is_none());
-    assert_eq!(edge.metric("portcullis_connections_ended_total{outcome=\"too_many_from_address\"}"), 1.0);
-    assert_eq!(edge.metric("portcullis_connections"), 2.0);
+    edge.wait_for_metric("portcullis_connections_ended_total{outcome=\"too_many_from_address\"}", 1.0);
+    edge.wait_for_metric("portcullis_connections", 2.0);
     open.pop();
     wait_for("the place to be given back", || {
         Client::connect(edge.proxy[0])
@@ -134,7 +134,7 @@ fn proxy_protocol_names_the_client_and_strangers_may_not_use_it() {
     assert_eq!(origin.last().header("svc-connecting-ip"), Some("203.0.113.10"));
     // A trusted peer must send it.
     assert!(Client::connect(edge.proxy[0]).send(request).receive().is_none());
-    assert_eq!(edge.metric("portcullis_connections_ended_total{outcome=\"proxy_protocol_refused\"}"), 1.0);
+    edge.wait_for_metric("portcullis_connections_ended_total{outcome=\"proxy_protocol_refused\"}", 1.0);
     // Others are not believed: the header is no request.
     let plain = Edge::start(&zone(&origin));
     let before = origin.requests().len();

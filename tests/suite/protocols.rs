@@ -179,9 +179,9 @@ fn connections_are_kept_and_early_hints_pass() {
     wait_for("each response to be scanned once", || {
         (edge.metric("portcullis_scans_total") == 3.0).then_some(())
     });
-    assert_eq!(
-        edge.metric("portcullis_requests_total{status=\"200\",verdict=\"pass\",zone=\"a.example\"}"),
-        3.0
+    edge.wait_for_metric(
+        "portcullis_requests_total{status=\"200\",verdict=\"pass\",zone=\"a.example\"}",
+        3.0,
     );
     let refused = client
         .send("GET /?q=%3Cscript%3Ealert(1)%3C/script%3E HTTP/1.1\r\nHost: a.example\r\n\r\n")

@@ -100,6 +100,11 @@ impl Edge {
         line.and_then(|line| line.rsplit_once(' ')?.1.parse().ok()).unwrap_or(0.0)
     }
 
+    /// Waits until a series has a value: some things are counted after the client has its answer.
+    pub fn wait_for_metric(&self, series: &str, value: f64) {
+        wait_for(&format!("{series} to be {value}"), || (self.metric(series) == value).then_some(()));
+    }
+
     /// Memory in use, in KiB.
     pub fn resident_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
