@@ -14,7 +14,7 @@ use pingora::protocols::{
     ALPN, GetProxyDigest, GetSocketDigest, GetTimingDigest, Peek, Shutdown, SocketDigest, Ssl, TimingDigest,
     UniqueID, UniqueIDType,
 };
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufWriter, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
 use super::meta::ConnectionMeta;
@@ -23,9 +23,12 @@ use super::meta::ConnectionMeta;
 /// the first frame (RFC 9113 section 3.4).
 const HTTP2_PREFACE_BYTES: usize = 24 + 9;
 
+/// Bytes gathered before they are sent, so that a small answer's head and body are one packet.
+const WRITE_BUFFER_BYTES: usize = 4 << 10;
+
 /// A client connection, plain or over TLS.
 pub(super) struct EdgeStream<T> {
-    io: T,
+    io: BufWriter<T>,
     meta: ConnectionMeta,
     socket: Arc<SocketDigest>,
     proxy: Arc<ProxyDigest>,
@@ -37,7 +40,7 @@ pub(super) struct EdgeStream<T> {
     preface: Option<(usize, Pin<Box<Sleep>>)>,
 }
 
-impl<T> EdgeStream<T> {
+impl<T: AsyncWrite> EdgeStream<T> {
     pub(super) fn new(
         io: T,
         id: UniqueIDType,
@@ -47,6 +50,7 @@ impl<T> EdgeStream<T> {
     ) -> pingora::Result<Self> {
         let response = Box::new(ResponseHeader::build(200, Some(0))?);
         let proxy = Arc::new(ProxyDigest::new(response, Some(Box::new(meta.clone()))));
+        let io = BufWriter::with_capacity(WRITE_BUFFER_BYTES, io);
         Ok(Self { io, meta, socket, proxy, tls: None, alpn: None, id, established: now, preface: None })
     }
 
@@ -61,7 +65,7 @@ impl<T> EdgeStream<T> {
     }
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for EdgeStream<T> {
+impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for EdgeStream<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
