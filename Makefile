@@ -1,5 +1,5 @@
 # The one door: people and CI use the same words.
-.PHONY: demo test lint bench fuzz load packages
+.PHONY: demo test lint bench fuzz fuzz-build load packages
 
 CARGO ?= cargo
 APT := cmake nginx-light wrk nghttp2-client nghttp2-server curl python3-venv
@@ -24,6 +24,10 @@ bench: cmake
 
 load: packages
 	benches/load/run
+
+# On stable, without sanitizers: that the targets build.
+fuzz-build: cmake
+	cd tests/fuzz && $(CARGO) check --quiet --target-dir ../../target/fuzz
 
 # 60 seconds each, on nightly; new findings are written to tests/fuzz/artifacts.
 FUZZ_SECONDS ?= 60

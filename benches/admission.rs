@@ -1,7 +1,5 @@
 //! The scan of a raw head.
 
-#![expect(missing_docs, reason = "criterion's macros make functions")]
-
 use criterion::{Criterion, criterion_group, criterion_main};
 use portcullis::admission::{HeadLimits, framing};
 use portcullis::conf::Limits;

@@ -1,6 +1,5 @@
 //! The scanner over one megabyte of JSON.
 
-#![expect(missing_docs, reason = "criterion's macros make functions")]
 #![expect(clippy::expect_used, reason = "a bench that cannot be set up ends")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

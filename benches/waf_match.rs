@@ -1,6 +1,5 @@
 //! The rule engine over whole requests, with the rules in the binary.
 
-#![expect(missing_docs, reason = "criterion's macros make functions")]
 #![expect(clippy::expect_used, reason = "a bench that cannot be set up ends")]
 
 use std::net::{IpAddr, Ipv4Addr};

@@ -117,7 +117,7 @@ impl Origin {
     }
 
     /// The next address to connect to; a name is resolved off this thread, and not more often than
-    /// every [`ADDRESS_LIFETIME`].
+    /// every `ADDRESS_LIFETIME`.
     ///
     /// # Errors
     /// One sentence where the name does not resolve and never did.
