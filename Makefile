@@ -17,7 +17,6 @@ lint: cmake
 	$(CARGO) fmt --check
 	$(CARGO) clippy --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --document-private-items
-	@if command -v cargo-deny >/dev/null; then $(CARGO) deny check bans licenses sources; else echo "lint: cargo-deny is not installed (cargo install cargo-deny); dependencies were not checked"; fi
 
 bench: cmake
 	$(CARGO) bench
