@@ -8,7 +8,6 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use http::HeaderName;
 use ipnet::IpNet;
-use tokio::sync::watch;
 
 use crate::ai::Gateways;
 use crate::certificates::Certificates;
@@ -75,13 +74,11 @@ impl Snapshot {
 #[derive(Clone)]
 pub struct SnapshotHandle {
     current: Arc<ArcSwap<Snapshot>>,
-    revisions: watch::Sender<u64>,
 }
 
 impl SnapshotHandle {
     pub fn new(first: Snapshot) -> Self {
-        let revisions = watch::Sender::new(first.revision);
-        Self { current: Arc::new(ArcSwap::from_pointee(first)), revisions }
+        Self { current: Arc::new(ArcSwap::from_pointee(first)) }
     }
 
     /// The snapshot in use. A request loads it once and keeps it.
@@ -91,14 +88,7 @@ impl SnapshotHandle {
 
     /// Puts a snapshot in use for every request that begins from now on.
     pub fn publish(&self, next: Snapshot) {
-        let revision = next.revision;
         self.current.store(Arc::new(next));
-        self.revisions.send_replace(revision);
-    }
-
-    /// Revisions as they are published.
-    pub fn revisions(&self) -> watch::Receiver<u64> {
-        self.revisions.subscribe()
     }
 }
 

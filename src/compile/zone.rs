@@ -217,7 +217,6 @@ impl Compiling<'_> {
                 *detection = enabled.contains(&true).then(|| detection::tee::Plan {
                     detector: Arc::clone(&rules.detector),
                     enabled: enabled.into(),
-                    ruleset: managed.id.clone(),
                 });
             }
         }

@@ -15,7 +15,6 @@ use super::scan::{Detection, Detector};
 use crate::body::decompress::{self, Coding};
 use crate::events::Events;
 use crate::events::kinds::{ScanSkipped, SensitiveDataFound, SkipReason};
-use crate::model::RulesetId;
 
 /// What a zone's deployment scans for.
 #[derive(Clone, Debug)]
@@ -23,7 +22,6 @@ pub struct Plan {
     pub detector: Arc<Detector>,
     /// For each rule of the detector, whether it runs.
     pub enabled: Arc<[bool]>,
-    pub ruleset: RulesetId,
 }
 
 /// Limits of one scan.

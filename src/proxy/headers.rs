@@ -112,6 +112,11 @@ pub(super) fn expects_continue(headers: &HeaderMap) -> bool {
         .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
+/// The length a head announces for its body, in bytes.
+pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(http::header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
 /// The bytes of a field, or nothing.
 pub(super) fn bytes<'h>(headers: &'h HeaderMap, name: &HeaderName) -> &'h [u8] {
     headers.get(name).map_or(&[], HeaderValue::as_bytes)

@@ -44,8 +44,8 @@ impl Edge {
         if session.is_upgrade_req() {
             return self.judge_body(&Bytes::new(), ctx);
         }
-        let length = session.req_header().headers.get(http::header::CONTENT_LENGTH);
-        let length = length.and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+        let length = headers::content_length(&session.req_header().headers);
+        let length = length.and_then(|length| usize::try_from(length).ok());
         if session.is_body_empty() || length == Some(0) {
             return self.judge_body(&Bytes::new(), ctx);
         }

@@ -347,9 +347,7 @@ fn patience(session: &Session, read_timeout: Duration) -> Duration {
         return UPGRADED_IDLE;
     }
     let headers = &session.req_header().headers;
-    let length =
-        headers.get(http::header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    let upload = match length {
+    let upload = match headers::content_length(headers) {
         Some(length) => Duration::from_secs(length / MIN_UPLOAD_RATE),
         None if headers.contains_key(http::header::TRANSFER_ENCODING) => UNKNOWN_UPLOAD,
         None => Duration::ZERO,

@@ -131,11 +131,6 @@ impl Program {
     pub fn threshold_rule(&self) -> Option<&Root> {
         self.roots.iter().rev().find(|root| root.phase == Phase::RequestBody && root.is_disruptive())
     }
-
-    /// Whether any rule runs in this phase.
-    pub fn has_phase(&self, phase: Phase) -> bool {
-        self.phases.get(phase.index()).is_some_and(|roots| !roots.is_empty())
-    }
 }
 
 impl std::fmt::Debug for Program {

@@ -1,6 +1,7 @@
 //! `%hh` becomes its byte and `+` a space; what is malformed stays.
 
-use super::{Definition, hex_pair};
+use super::Definition;
+use crate::body::urlencoded;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "urlDecode",
@@ -10,25 +11,9 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn apply(input: &[u8], out: &mut Vec<u8>) -> bool {
-    if memchr::memchr2(b'%', b'+', input).is_none() {
+    if !urlencoded::needs_decoding(input) {
         return false;
     }
-    let mut rest = input;
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = match (byte, after) {
-            (b'%', [high, low, tail @ ..]) if let Some(decoded) = hex_pair(*high, *low) => {
-                out.push(decoded);
-                tail
-            }
-            (b'+', _) => {
-                out.push(b' ');
-                after
-            }
-            _ => {
-                out.push(byte);
-                after
-            }
-        };
-    }
+    urlencoded::decode(input, out);
     out.as_slice() != input
 }
