@@ -117,6 +117,8 @@ fn server_conf(conf: &Conf) -> Result<ServerConf, String> {
         graceful_shutdown_timeout_seconds: Some(1),
         upstream_keepalive_pool_size: conf.upstream.pool,
         max_retries: 4,
+        // One thread has nobody to share work with, and its queue is cheaper without locks.
+        work_stealing: conf.threads > 1,
         ..ServerConf::default()
     })
 }

@@ -6,9 +6,6 @@ use pingora::server::Server;
 use pingora::server::configuration::ServerConf;
 use pingora::upstreams::peer::HttpPeer;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 struct Bare(std::net::SocketAddr);
 
 #[async_trait]
@@ -23,7 +20,7 @@ impl ProxyHttp for Bare {
 }
 
 #[expect(clippy::expect_used, reason = "a tool of the load test")]
-fn main() {
+pub fn main() {
     let mut arguments = std::env::args().skip(1);
     let listen = arguments.next().expect("the address to listen on");
     let origin = arguments.next().and_then(|text| text.parse().ok()).expect("the origin's address");

@@ -1,17 +1,13 @@
-//! Deadlines of HTTP/1 heads: so long idle, so long from the first byte to the last.
-//!
-//! The handler below us times each read, so a client that drips a byte now and then holds its
-//! connection for ever. Here the whole head is timed, from outside.
+//! The proxy as connections see it: with limits for HTTP/2, and told when a head is awaited.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use pingora::apps::{HttpServerApp, HttpServerOptions, ReusedHttpStream};
 use pingora::protocols::http::ServerSession;
 use pingora::protocols::http::v2::server::{H2Options, default_h2_options};
 use pingora::proxy::{HttpProxy, ProxyHttp};
 use pingora::server::ShutdownWatch;
-use tokio::time::{Instant, sleep_until};
 
 use super::meta::ConnectionMeta;
 use crate::snapshot::SnapshotHandle;
@@ -21,7 +17,7 @@ const MAX_HTTP2_STREAMS: u32 = 128;
 /// HTTP/2 resets a client may have pending before it is sent away (CVE-2023-44487).
 const MAX_PENDING_RESETS: usize = 20;
 
-/// The proxy with deadlines round it.
+/// The proxy with limits round it.
 pub struct Guarded<SV> {
     proxy: Arc<HttpProxy<SV>>,
     snapshots: SnapshotHandle,
@@ -36,52 +32,29 @@ impl<SV> Guarded<SV> {
     }
 }
 
-#[async_trait]
 impl<SV> HttpServerApp for Guarded<SV>
 where
     SV: ProxyHttp + Send + Sync + 'static,
     SV::CTX: Send + Sync,
 {
-    async fn process_new_http(
-        self: &Arc<Self>,
+    // Written out: as an `async fn` it would wrap the proxy's boxed future in another one.
+    fn process_new_http<'s, 'd, 'f>(
+        self: &'s Arc<Self>,
         session: ServerSession,
-        shutdown: &ShutdownWatch,
-    ) -> Option<ReusedHttpStream> {
+        shutdown: &'d ShutdownWatch,
+    ) -> Pin<Box<dyn Future<Output = Option<ReusedHttpStream>> + Send + 'f>>
+    where
+        's: 'f,
+        'd: 'f,
+        Self: 'f,
+    {
         let meta = session.digest().and_then(|digest| {
-            let data = digest.proxy_digest.as_ref()?.user_data.as_ref()?;
-            data.downcast_ref::<ConnectionMeta>().map(|meta| Arc::clone(&meta.progress))
+            digest.proxy_digest.as_ref()?.user_data.as_ref()?.downcast_ref::<ConnectionMeta>()
         });
-        let (Some(progress), false) = (meta, session.is_http2()) else {
-            return self.proxy.process_new_http(session, shutdown).await;
-        };
-        let limits = self.snapshots.load().limits;
-        progress.await_head();
-        let idle_until = Instant::now() + limits.idle_timeout;
-        let mut head_until = None;
-        let request = self.proxy.process_new_http(session, shutdown);
-        tokio::pin!(request);
-        loop {
-            let deadline = head_until.unwrap_or(idle_until);
-            tokio::select! {
-                biased;
-                outcome = &mut request => return outcome,
-                () = progress.changed() => {
-                    if progress.is_head_done() {
-                        break;
-                    }
-                    if progress.has_head_begun() && head_until.is_none() {
-                        head_until = Some(Instant::now() + limits.header_deadline);
-                    }
-                }
-                () = sleep_until(deadline) => {
-                    if head_until.is_some() {
-                        progress.time_out();
-                    }
-                    return None;
-                }
-            }
+        if let Some(meta) = meta {
+            meta.progress.await_head();
         }
-        request.await
+        self.proxy.process_new_http(session, shutdown)
     }
 
     fn server_options(&self) -> Option<&HttpServerOptions> {
@@ -98,7 +71,11 @@ where
         Some(options)
     }
 
-    async fn http_cleanup(&self) {
-        self.proxy.http_cleanup().await;
+    fn http_cleanup<'s, 'f>(&'s self) -> Pin<Box<dyn Future<Output = ()> + Send + 'f>>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        self.proxy.http_cleanup()
     }
 }

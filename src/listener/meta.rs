@@ -4,17 +4,25 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
-use tokio::sync::Notify;
+use http::HeaderValue;
 
 /// Facts of a connection. They ride in Pingora's digest.
 #[derive(Clone, Debug)]
 pub struct ConnectionMeta {
     /// The peer, or who it says it speaks for by the PROXY protocol.
     pub source: IpAddr,
+    /// `source` as text: it is the same for every request of the connection.
+    pub source_text: HeaderValue,
     pub tls: bool,
     /// The name the client asked for in TLS.
     pub server_name: Option<String>,
     pub progress: Arc<Progress>,
+}
+
+/// An address as a field value.
+pub fn address_text(address: IpAddr) -> HeaderValue {
+    // Digits, letters, dots and colons are always a field value.
+    HeaderValue::try_from(address.to_string()).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
 
 /// How far the current request of a connection has come.
@@ -27,7 +35,14 @@ pub struct Progress {
     requests: AtomicUsize,
     line: RequestLine,
     timed_out: AtomicBool,
-    changed: Notify,
+}
+
+/// What a connection waits for: the first byte of its next head, or the rest of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wait {
+    /// Requests before it.
+    pub(super) request: usize,
+    pub(super) head_began: bool,
 }
 
 impl Progress {
@@ -41,9 +56,7 @@ impl Progress {
     /// Bytes came.
     pub(super) fn read(&self, bytes: &[u8]) {
         self.line.read(bytes);
-        if !self.head_began.swap(true, Ordering::Relaxed) {
-            self.changed.notify_one();
-        }
+        self.head_began.store(true, Ordering::Relaxed);
     }
 
     /// Whether the request line had more than its two spaces. The parser below us encodes them
@@ -56,15 +69,12 @@ impl Progress {
     pub fn head_done(&self) {
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.head_done.store(true, Ordering::Relaxed);
-        self.changed.notify_one();
     }
 
-    pub(super) fn has_head_begun(&self) -> bool {
-        self.head_began.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn is_head_done(&self) -> bool {
-        self.head_done.load(Ordering::Relaxed)
+    /// What of a head is awaited; `None` once it is complete.
+    pub(super) fn wait(&self) -> Option<Wait> {
+        let head_began = self.head_began.load(Ordering::Relaxed);
+        (!self.head_done.load(Ordering::Relaxed)).then(|| Wait { request: self.requests(), head_began })
     }
 
     pub(super) fn requests(&self) -> usize {
@@ -77,10 +87,6 @@ impl Progress {
 
     pub(super) fn has_timed_out(&self) -> bool {
         self.timed_out.load(Ordering::Relaxed)
-    }
-
-    pub(super) async fn changed(&self) {
-        self.changed.notified().await;
     }
 }
 
@@ -99,24 +105,27 @@ impl RequestLine {
     }
 
     fn read(&self, bytes: &[u8]) {
-        let mut stage = self.stage.load(Ordering::Relaxed);
-        if stage == 2 {
-            return;
-        }
-        let mut spaces = self.spaces.load(Ordering::Relaxed);
-        for byte in bytes {
-            match (stage, byte) {
-                (0, b'\r' | b'\n') => {}
-                (_, b'\n') => {
-                    stage = 2;
-                    break;
-                }
-                (_, b' ') => spaces = spaces.saturating_add(1),
-                _ => stage = 1,
+        let mut line = bytes;
+        match self.stage.load(Ordering::Relaxed) {
+            2 => return,
+            1 => {}
+            _ => {
+                let begin = bytes.iter().position(|byte| !matches!(byte, b'\r' | b'\n'));
+                line = begin.and_then(|begin| bytes.get(begin..)).unwrap_or(&[]);
             }
         }
-        self.stage.store(stage, Ordering::Relaxed);
+        let end = memchr::memchr(b'\n', line);
+        let line = end.and_then(|end| line.get(..end)).unwrap_or(line);
+        let spaces = memchr::memchr_iter(b' ', line).count();
+        let spaces =
+            self.spaces.load(Ordering::Relaxed).saturating_add(u8::try_from(spaces).unwrap_or(u8::MAX));
         self.spaces.store(spaces, Ordering::Relaxed);
+        let stage = match (end, line) {
+            (Some(_), _) => 2,
+            (None, []) => self.stage.load(Ordering::Relaxed),
+            (None, _) => 1,
+        };
+        self.stage.store(stage, Ordering::Relaxed);
     }
 }
 

@@ -1,12 +1,13 @@
 //! Our own accept loop in front of Pingora's connection handling.
 //!
 //! ```text
-//! accept -> caps -> PROXY protocol -> TLS by SNI -> HTTP deadlines -> the proxy
+//! accept -> caps -> PROXY protocol -> TLS by SNI -> deadlines of heads -> the proxy
 //! ```
 //! Stock listeners have no caps, no whole-header deadline and no certificate by name that can be
 //! swapped; see the modules for each.
 
 mod caps;
+mod deadline;
 mod guard;
 mod meta;
 pub mod proxy_protocol;
@@ -17,6 +18,6 @@ mod tls;
 
 pub use caps::Connections;
 pub use guard::Guarded;
-pub use meta::{ConnectionMeta, Progress};
+pub use meta::{ConnectionMeta, Progress, address_text};
 pub use service::{EdgeListener, ListenerContext};
 pub use socket::{Bound, bind};

@@ -20,7 +20,8 @@ use tokio::time::{Instant, timeout_at};
 use tokio_rustls::LazyConfigAcceptor;
 
 use super::caps::Connections;
-use super::meta::{ConnectionMeta, Progress};
+use super::deadline::HeadDeadline;
+use super::meta::{ConnectionMeta, Progress, address_text};
 use super::proxy_protocol::{self, MAX_HEADER_BYTES, Parsed};
 use super::stream::EdgeStream;
 use super::{socket, tls};
@@ -196,6 +197,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> Shared<A> {
         let _ = digest.peer_addr.set(Some(SocketAddr::new(source, peer.port()).into()));
         let meta = ConnectionMeta {
             source,
+            source_text: address_text(source),
             tls: self.tls.is_some(),
             server_name: None,
             progress: Arc::new(Progress::default()),
@@ -214,8 +216,9 @@ impl<A: HttpServerApp + Send + Sync + 'static> Shared<A> {
     ) -> ConnectionEnd {
         let progress = Arc::clone(&meta.progress);
         let now = self.clock.now();
+        let head = HeadDeadline::new(self.snapshots.clone(), deadline);
         let stream: pingora::Result<Stream> = match &self.tls {
-            None => EdgeStream::new(io, id, meta, digest, now).map(|stream| Box::new(stream) as Stream),
+            None => EdgeStream::new(io, id, meta, digest, now, head).map(|stream| Box::new(stream) as Stream),
             Some(config) => {
                 let handshake = timeout_at(deadline, async {
                     let hello = LazyConfigAcceptor::new(rustls::server::Acceptor::default(), io).await?;
@@ -225,7 +228,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> Shared<A> {
                 let Ok(Ok((server_name, tls))) = handshake.await else { return ConnectionEnd::TlsFailed };
                 meta.server_name = server_name;
                 let (ssl, alpn) = agreed(tls.get_ref().1);
-                EdgeStream::new(tls, id, meta, digest, now)
+                EdgeStream::new(tls, id, meta, digest, now, head)
                     .map(|stream| Box::new(stream.over_tls(ssl, alpn, deadline)) as Stream)
             }
         };

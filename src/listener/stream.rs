@@ -17,6 +17,7 @@ use pingora::protocols::{
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufWriter, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
+use super::deadline::HeadDeadline;
 use super::meta::ConnectionMeta;
 
 /// What must have come of an HTTP/2 connection before its deadline: the preface and the header of
@@ -36,28 +37,43 @@ pub(super) struct EdgeStream<T> {
     alpn: Option<ALPN>,
     id: UniqueIDType,
     established: std::time::SystemTime,
-    /// Bytes that must still come before the deadline, for HTTP/2.
-    preface: Option<(usize, Pin<Box<Sleep>>)>,
+    deadline: Deadline,
+}
+
+/// What must come in time.
+enum Deadline {
+    /// HTTP/1: each head.
+    Head(HeadDeadline),
+    /// HTTP/2: so many bytes more; what follows has limits of its own.
+    Preface {
+        bytes_left: usize,
+        timer: Pin<Box<Sleep>>,
+    },
+    None,
 }
 
 impl<T: AsyncWrite> EdgeStream<T> {
+    /// An HTTP/1 connection.
     pub(super) fn new(
         io: T,
         id: UniqueIDType,
         meta: ConnectionMeta,
         socket: Arc<SocketDigest>,
         now: std::time::SystemTime,
+        head: HeadDeadline,
     ) -> pingora::Result<Self> {
         let response = Box::new(ResponseHeader::build(200, Some(0))?);
         let proxy = Arc::new(ProxyDigest::new(response, Some(Box::new(meta.clone()))));
         let io = BufWriter::with_capacity(WRITE_BUFFER_BYTES, io);
-        Ok(Self { io, meta, socket, proxy, tls: None, alpn: None, id, established: now, preface: None })
+        let deadline = Deadline::Head(head);
+        Ok(Self { io, meta, socket, proxy, tls: None, alpn: None, id, established: now, deadline })
     }
 
     /// With what TLS agreed on. An HTTP/2 connection must send its preface before `deadline`.
     pub(super) fn over_tls(mut self, tls: SslDigest, alpn: Option<ALPN>, deadline: Instant) -> Self {
         if alpn == Some(ALPN::H2) {
-            self.preface = Some((HTTP2_PREFACE_BYTES, Box::pin(tokio::time::sleep_until(deadline))));
+            let timer = Box::pin(tokio::time::sleep_until(deadline));
+            self.deadline = Deadline::Preface { bytes_left: HTTP2_PREFACE_BYTES, timer };
         }
         self.tls = Some(Arc::new(tls));
         self.alpn = alpn;
@@ -74,17 +90,32 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for EdgeStream<T> {
         let before = buf.filled().len();
         let outcome = Pin::new(&mut self.io).poll_read(cx, buf);
         let read = buf.filled().len() - before;
+        let stream = &mut *self;
+        let progress = &stream.meta.progress;
         if read > 0 {
-            self.meta.progress.read(buf.filled().get(before..).unwrap_or(&[]));
+            progress.read(buf.filled().get(before..).unwrap_or(&[]));
         }
-        if let Some((left, deadline)) = &mut self.preface {
-            *left = left.saturating_sub(read);
-            if *left == 0 {
-                self.preface = None;
-            } else if deadline.as_mut().poll(cx).is_ready() {
-                self.meta.progress.time_out();
-                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        match &mut stream.deadline {
+            Deadline::Head(deadline) if outcome.is_pending() => {
+                if let Some(wait) = progress.wait()
+                    && deadline.poll(wait, cx).is_ready()
+                {
+                    if wait.head_began {
+                        progress.time_out();
+                    }
+                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+                }
             }
+            Deadline::Preface { bytes_left, timer } => {
+                *bytes_left = bytes_left.saturating_sub(read);
+                if *bytes_left == 0 {
+                    stream.deadline = Deadline::None;
+                } else if timer.as_mut().poll(cx).is_ready() {
+                    progress.time_out();
+                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+                }
+            }
+            Deadline::Head(_) | Deadline::None => {}
         }
         outcome
     }

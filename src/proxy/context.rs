@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::BytesMut;
+use http::HeaderValue;
 
 use super::refusal::Refusal;
 use crate::clock::Stopwatch;
@@ -21,6 +22,7 @@ pub struct Context {
     pub(super) ray: String,
     pub(super) peer: IpAddr,
     pub(super) client: IpAddr,
+    pub(super) client_text: HeaderValue,
     pub(super) tls: bool,
     /// In normal form; empty until the request is admitted.
     pub(super) host: String,
@@ -33,7 +35,8 @@ pub struct Context {
     pub(super) tried: Vec<Arc<Origin>>,
     pub(super) attempt: Option<InFlight>,
     pub(super) origin_status: u16,
-    pub(super) tee: Option<Tee>,
+    /// Boxed, for most requests have none and all move their context about.
+    pub(super) tee: Option<Box<Tee>>,
 }
 
 /// Where a request goes.
@@ -100,6 +103,7 @@ impl Context {
             ray: String::new(),
             peer: Ipv4Addr::UNSPECIFIED.into(),
             client: Ipv4Addr::UNSPECIFIED.into(),
+            client_text: HeaderValue::from_static(""),
             tls: false,
             host: String::new(),
             route: Route::Unknown,

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use ipnet::IpNet;
 use pingora::http::RequestHeader;
+use pingora::{ErrorType, OrErr};
 
 /// Fields of ours that only gateways read; none reaches a provider.
 const GATEWAY_PREFIX: &str = "svc-aig-";
@@ -37,7 +38,7 @@ pub(super) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Ip
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Forwarded<'r> {
     pub(super) peer: IpAddr,
-    pub(super) client: IpAddr,
+    pub(super) client: &'r HeaderValue,
     pub(super) peer_is_trusted: bool,
     pub(super) tls: bool,
     pub(super) host: &'r str,
@@ -49,19 +50,21 @@ pub(super) struct Forwarded<'r> {
 pub(super) fn forward(request: &mut RequestHeader, forwarded: Forwarded<'_>) -> pingora::Result<()> {
     let before = forwarded.peer_is_trusted.then(|| request.headers.get("x-forwarded-for").cloned()).flatten();
     let chain = match before.as_ref().and_then(|value| value.to_str().ok()) {
-        Some(before) => format!("{before}, {}", forwarded.peer),
-        None => forwarded.client.to_string(),
+        Some(before) => HeaderValue::try_from(format!("{before}, {}", forwarded.peer))
+            .or_err(ErrorType::InvalidHTTPHeader, "x-forwarded-for")?,
+        None => forwarded.client.clone(),
     };
     request.insert_header("x-forwarded-for", chain)?;
     let keep =
         |request: &RequestHeader, name: &str| forwarded.peer_is_trusted && request.headers.contains_key(name);
     if !keep(request, "x-forwarded-proto") {
-        request.insert_header("x-forwarded-proto", if forwarded.tls { "https" } else { "http" })?;
+        let scheme = if forwarded.tls { "https" } else { "http" };
+        request.insert_header("x-forwarded-proto", HeaderValue::from_static(scheme))?;
     }
     if !keep(request, "x-forwarded-host") {
         request.insert_header("x-forwarded-host", forwarded.host)?;
     }
-    request.insert_header("svc-connecting-ip", forwarded.client.to_string())?;
+    request.insert_header("svc-connecting-ip", forwarded.client.clone())?;
     request.insert_header("svc-ray", forwarded.ray)?;
     Ok(())
 }
@@ -117,6 +120,15 @@ pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(http::header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
+/// A version as it stands in a request line.
+pub(super) fn protocol(version: http::Version) -> &'static str {
+    match version {
+        http::Version::HTTP_10 => "HTTP/1.0",
+        http::Version::HTTP_2 => "HTTP/2.0",
+        _ => "HTTP/1.1",
+    }
+}
+
 /// The bytes of a field, or nothing.
 pub(super) fn bytes<'h>(headers: &'h HeaderMap, name: &HeaderName) -> &'h [u8] {
     headers.get(name).map_or(&[], HeaderValue::as_bytes)
@@ -155,8 +167,15 @@ mod tests {
             ("x-forwarded-proto", "https"),
         ]);
         let peer = "192.0.2.1".parse().unwrap();
-        let forwarded =
-            Forwarded { peer, client: peer, peer_is_trusted: false, tls: false, host: "a.example", ray: "r" };
+        let client = HeaderValue::from_static("192.0.2.1");
+        let forwarded = Forwarded {
+            peer,
+            client: &client,
+            peer_is_trusted: false,
+            tls: false,
+            host: "a.example",
+            ray: "r",
+        };
         forward(&mut request, forwarded).unwrap();
         let get = |name: &str| {
             request.headers.get_all(name).iter().map(|v| v.to_str().unwrap()).collect::<Vec<_>>().join("|")

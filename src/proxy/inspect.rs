@@ -167,7 +167,7 @@ impl Edge {
         };
         let content_type = headers::bytes(&response.headers, &http::header::CONTENT_TYPE);
         let content_encoding = headers::bytes(&response.headers, &http::header::CONTENT_ENCODING);
-        ctx.tee = self.scans.tee(plan, limits, content_type, content_encoding, subject);
+        ctx.tee = self.scans.tee(plan, limits, content_type, content_encoding, subject).map(Box::new);
     }
 }
 
@@ -179,11 +179,7 @@ fn start_rules(entry_point: &EntryPoint, session: &Session, ctx: &mut Context) {
         fields.push((b"host", ctx.host.as_bytes()));
     }
     fields.extend(request.headers.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes())));
-    let protocol = match request.version {
-        http::Version::HTTP_10 => "HTTP/1.0",
-        http::Version::HTTP_2 => "HTTP/2.0",
-        _ => "HTTP/1.1",
-    };
+    let protocol = headers::protocol(request.version);
     let client: IpAddr = ctx.client;
     let head = RequestHead {
         method: request.method.as_str().as_bytes(),

@@ -24,6 +24,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use pingora::http::{RequestHeader, ResponseHeader};
+use pingora::modules::http::HttpModules;
 use pingora::proxy::{FailToProxy, ProxyHttp, Session};
 use pingora::upstreams::peer::HttpPeer;
 use pingora::{Error, ErrorType, Result};
@@ -36,7 +37,7 @@ use crate::admission::{self, framing, parsed};
 use crate::clock::Clock;
 use crate::detection::tee::ScanQueue;
 use crate::events::Events;
-use crate::listener::ConnectionMeta;
+use crate::listener::{ConnectionMeta, address_text};
 use crate::snapshot::{Site, SnapshotHandle};
 use crate::upstream::{Pool, peer};
 
@@ -80,7 +81,13 @@ impl Edge {
     fn new_ray(&self) -> String {
         // An odd factor spreads a counter over all 64 bits without repeating one.
         let number = self.rays.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        format!("{number:016x}-{}", self.node)
+        let mut ray = String::with_capacity(17 + self.node.len());
+        ray.extend(
+            (0..16).rev().filter_map(|digit| char::from_digit((number >> (4 * digit)) as u32 & 15, 16)),
+        );
+        ray.push('-');
+        ray.push_str(&self.node);
+        ray
     }
 }
 
@@ -98,20 +105,29 @@ impl ProxyHttp for Edge {
         Context::new(self.snapshots.load(), self.clock.start())
     }
 
+    fn init_downstream_modules(&self, _: &mut HttpModules) {
+        // None: the one that comes by default compresses, and bodies pass untouched here.
+    }
+
     async fn early_request_filter(&self, session: &mut Session, ctx: &mut Context) -> Result<()> {
         ctx.ray = self.new_ray();
         let mut spaces_in_target = false;
         let meta = session.digest().and_then(|digest| {
-            digest.proxy_digest.as_ref()?.user_data.as_ref()?.downcast_ref::<ConnectionMeta>().cloned()
+            digest.proxy_digest.as_ref()?.user_data.as_ref()?.downcast_ref::<ConnectionMeta>()
         });
         if let Some(meta) = meta {
             meta.progress.head_done();
             ctx.peer = meta.source;
+            ctx.client_text = meta.source_text.clone();
             ctx.tls = meta.tls;
             spaces_in_target = !session.is_http2() && meta.progress.has_spaces_in_target();
         }
         ctx.client = headers::client(ctx.peer, &session.req_header().headers, &ctx.snapshot.trusted_proxies);
-        session.set_keepalive(Some(ctx.snapshot.limits.idle_timeout.as_secs()));
+        if ctx.client != ctx.peer {
+            ctx.client_text = address_text(ctx.client);
+        }
+        // 0: kept as long as the listener lets it be idle.
+        session.set_keepalive(Some(0));
         if spaces_in_target {
             return refuse(ctx, Refusal::Admission(admission::Refused::BadRequestLine));
         }
@@ -170,7 +186,7 @@ impl ProxyHttp for Edge {
                     ctx.snapshot.trusted_proxies.iter().any(|network| network.contains(&ctx.peer));
                 let forwarded = headers::Forwarded {
                     peer: ctx.peer,
-                    client: ctx.client,
+                    client: &ctx.client_text,
                     peer_is_trusted,
                     tls: ctx.tls,
                     host: &ctx.host,

@@ -107,7 +107,8 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
     ctx.attempt = None;
     ctx.hold = None;
     edge.count_held_bodies();
-    let client = ctx.client.to_string();
+    let client = ctx.client_text.clone();
+    let client = client.to_str().unwrap_or("");
     let written = session.response_written().map_or(0, |response| response.status.as_u16());
     // 499: the client went away before there was an answer.
     let status = if written == 0 { 499 } else { written };
@@ -122,12 +123,11 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
     }
     let request = session.req_header();
     let path = request.uri.path();
-    let protocol = format!("{:?}", request.version);
-    security_event(edge, session, &client, status, ctx);
+    security_event(edge, session, client, status, ctx);
     if let Some(refusal) = ctx.refusal {
         edge.events.emit(&RequestRefused {
             ray: &ctx.ray,
-            client: &client,
+            client,
             reason: refusal.word(),
             status: refusal.status(),
         });
@@ -153,11 +153,11 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
     }
     edge.events.emit(&RequestFinished {
         ray: &ctx.ray,
-        client: &client,
+        client,
         method: request.method.as_str(),
         host: &ctx.host,
         path,
-        protocol: &protocol,
+        protocol: headers::protocol(request.version),
         status,
         origin_status: ctx.origin_status,
         bytes: session.body_bytes_sent(),
@@ -196,7 +196,7 @@ fn security_event(edge: &Edge, session: &Session, client: &str, status: u16, ctx
         host: &ctx.host,
         path: request.uri.path(),
         query: request.uri.query().unwrap_or(""),
-        protocol: &format!("{:?}", request.version),
+        protocol: headers::protocol(request.version),
         user_agent: text(&http::header::USER_AGENT),
         status,
         zone: ctx.zone_label(),

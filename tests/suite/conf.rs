@@ -288,9 +288,9 @@ fn threads_are_as_many_as_set() {
         let edge = Edge::start(&format!("{settings}{}", zone(&origin, "")));
         std::fs::read_dir(format!("/proc/{}/task", edge.pid())).unwrap().count()
     };
-    let one = threads("threads = 1\nscan_threads = 1\n");
-    assert_eq!(threads("threads = 5\nscan_threads = 1\n"), one + 4);
-    assert_eq!(threads("threads = 1\nscan_threads = 4\n"), one + 3);
+    let two = threads("threads = 2\nscan_threads = 1\n");
+    assert_eq!(threads("threads = 6\nscan_threads = 1\n"), two + 4);
+    assert_eq!(threads("threads = 2\nscan_threads = 4\n"), two + 3);
 }
 
 #[test]

@@ -40,6 +40,6 @@ impl Event for RequestFinished<'_> {
     const LEVEL: Level = Level::Info;
 
     fn count(&self, metrics: &Metrics) {
-        metrics.requests.with_label_values(&[self.zone, &status_label(self.status), self.verdict]).inc();
+        metrics.requests.with_label_values(&[self.zone, status_label(self.status), self.verdict]).inc();
     }
 }
