@@ -14,7 +14,7 @@ use super::redact;
 use super::scan::{Detection, Detector};
 use crate::body::decompress::{self, Coding};
 use crate::events::Events;
-use crate::events::kinds::{ScanSkipped, SensitiveDataFound, SkipReason};
+use crate::events::kinds::{ScanSkipped, SensitiveDataFound, ServiceFailed, SkipReason};
 
 /// What a zone's deployment scans for.
 #[derive(Clone, Debug)]
@@ -79,7 +79,14 @@ impl ScanQueue {
         let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..threads {
             let (waiting, events) = (Arc::clone(&waiting), events.clone());
-            std::thread::spawn(move || work(&waiting, &events));
+            let failed = events.clone();
+            let scanner = std::thread::Builder::new().name("scan".to_owned());
+            if let Err(error) = scanner.spawn(move || work(&waiting, &events)) {
+                failed.emit(&ServiceFailed {
+                    service: "scan",
+                    error: format!("cannot start a thread: {error}"),
+                });
+            }
         }
         Self { jobs, held: Arc::new(AtomicUsize::new(0)), max_bytes, events }
     }
