@@ -76,6 +76,7 @@ fn requests(c: &mut Criterion) {
                 headers: &headers,
                 client: IpAddr::V4(Ipv4Addr::LOCALHOST),
                 request_id: "0123456789abcdef-1",
+                received: std::time::Duration::ZERO,
             };
             let body = Bytes::from(case.body.clone());
             c.bench_function(&format!("waf_match/{level}/{}", case.name), |b| {

@@ -40,6 +40,8 @@ pub mod admission;
 pub mod routing;
 pub mod ruleset;
 pub mod waf;
+// Tests of rule sets, for `waf test`.
+pub mod regression;
 // Bodies, both ways.
 pub mod body;
 pub mod detection;

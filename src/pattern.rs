@@ -36,7 +36,7 @@ impl Pattern {
     /// # Errors
     /// One sentence: why the pattern cannot be compiled, or that it is too big.
     pub fn new(source: &str) -> Result<Self, String> {
-        let rewritten = brace_escapes(source);
+        let rewritten = rewrite(source);
         let linear = regex::bytes::RegexBuilder::new(&rewritten)
             .unicode(false)
             .dot_matches_new_line(true)
@@ -136,30 +136,55 @@ fn latin1(text: &[u8]) -> String {
     text.iter().map(|b| char::from(*b)).collect()
 }
 
-/// `\x{bc}` means the byte 0xBC; with Unicode off only `\xbc` is understood.
-fn brace_escapes(source: &str) -> String {
+/// What PCRE writes otherwise: `\x{bc}` is the byte 0xBC, which is only understood as `\xbc` with
+/// Unicode off; and inside a class `[`, `&&`, `--` and `~~` are just bytes.
+fn rewrite(source: &str) -> String {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;
-    while let Some(at) = rest.find('\\') {
-        let (before, from) = rest.split_at(at);
-        out.push_str(before);
-        let hex = from
-            .strip_prefix("\\x{")
-            .and_then(|t| t.split_once('}'))
-            .filter(|(hex, _)| (1..=2).contains(&hex.len()) && hex.bytes().all(|b| b.is_ascii_hexdigit()));
-        if let Some((hex, after)) = hex {
-            out.push_str("\\x");
-            out.push_str(&format!("{hex:0>2}"));
-            rest = after;
+    let mut in_class = false;
+    while let Some(character) = rest.chars().next() {
+        let (written, taken) = if character == '\\' {
+            escape(rest)
+        } else if in_class {
+            in_class = character != ']';
+            class_member(rest, character)
+        } else if character == '[' {
+            in_class = true;
+            // A `]` that comes first is a byte of the class.
+            let open = ["[^]", "[]", "[^"].into_iter().find(|open| rest.starts_with(open)).unwrap_or("[");
+            (open.to_owned(), open.len())
         } else {
-            let escaped = from.chars().take(2).map(char::len_utf8).sum();
-            let (pair, after) = from.split_at(escaped);
-            out.push_str(pair);
-            rest = after;
+            (character.to_string(), character.len_utf8())
+        };
+        out.push_str(&written);
+        rest = rest.get(taken..).unwrap_or("");
+    }
+    out
+}
+
+/// An escape as it is written for the engine, and how much of the pattern it takes.
+fn escape(rest: &str) -> (String, usize) {
+    let hex = rest.strip_prefix("\\x{").and_then(|t| t.split_once('}')).map(|(hex, _)| hex);
+    match hex.filter(|hex| (1..=2).contains(&hex.len()) && hex.bytes().all(|b| b.is_ascii_hexdigit())) {
+        Some(hex) => (format!("\\x{hex:0>2}"), hex.len() + 4),
+        None => {
+            let pair: String = rest.chars().take(2).collect();
+            let length = pair.len();
+            (pair, length)
         }
     }
-    out.push_str(rest);
-    out
+}
+
+/// What stands in a class, and how much of the pattern it takes.
+fn class_member(rest: &str, character: char) -> (String, usize) {
+    let named = rest.strip_prefix("[:").and_then(|name| name.find(":]"));
+    if let Some(length) = named.map(|end| end + 4) {
+        return (rest.get(..length).unwrap_or("").to_owned(), length);
+    }
+    let operator =
+        matches!(character, '&' | '-' | '~') && rest.get(1..).is_some_and(|r| r.starts_with(character));
+    let escaped = character == '[' || operator;
+    (if escaped { format!("\\{character}") } else { character.to_string() }, character.len_utf8())
 }
 
 /// The last line of the parser's report: the reason without its drawing.
@@ -183,6 +208,10 @@ mod tests {
             ("a(?!b)", b"ab", false),
             ("a(?!b)", b"ac", true),
             (r"(['\x22])x\1", b"'x'", true),
+            (r"^[a[b]+$", b"a[b", true),
+            (r"^[]a&&b]+$", b"]a&b", true),
+            (r"^[^][:alpha:]]$", b"1", true),
+            (r"^[^][:alpha:]]$", b"]", false),
         ];
         for (source, text, expected) in cases {
             let pattern = Pattern::new(source).unwrap();

@@ -10,9 +10,9 @@ pub struct Limits {
 
 /// Calls with the path and the text of every scalar and of every empty container.
 ///
-/// Paths are `json.member.0`: members by name, elements by index. A `.` in a member's name is
-/// written `\.`, so that two paths never collide. Strings are unescaped; numbers and words are as
-/// written.
+/// Paths are `json.member.member`; an element of an array has the array's path, so that rules and
+/// exclusions name all elements at once. Values may share a path, also where a member's name has a
+/// `.` of its own: callers must keep all. Strings are unescaped; numbers and words are as written.
 ///
 /// # Errors
 /// Where the text is not JSON, goes on after its end, or nests deeper than the limit.
@@ -99,12 +99,7 @@ impl Reader<'_> {
             }
             self.string()?;
             self.path.push(b'.');
-            for &byte in &self.text {
-                if matches!(byte, b'.' | b'\\') {
-                    self.path.push(b'\\');
-                }
-                self.path.push(byte);
-            }
+            self.path.extend_from_slice(&self.text);
             self.skip_space();
             if !self.take(b':') {
                 return Err(BodyError::Malformed("a JSON member has no `:` after its name"));
@@ -125,12 +120,8 @@ impl Reader<'_> {
             (self.value)(&self.path, b"");
             return Ok(());
         }
-        let outer = self.path.len();
-        for index in 0usize.. {
-            self.path.push(b'.');
-            self.path.extend_from_slice(index.to_string().as_bytes());
+        loop {
             self.value()?;
-            self.path.truncate(outer);
             match self.separator(b']') {
                 Some(true) => return Ok(()),
                 Some(false) => {}
@@ -275,12 +266,9 @@ mod tests {
     }
 
     #[test]
-    fn flattens_without_collisions() {
+    fn flattens_and_keeps_every_value() {
         let text = r#" {"a":[1,{"b":"x\u0027\/"},[]],"a.b":true,"":null,"e":"\ud83d\ude00"} "#;
-        assert_eq!(
-            flat(text).unwrap(),
-            r"json.a.0=1;json.a.1.b=x'/;json.a.2=;json.a\.b=true;json.=null;json.e=😀;"
-        );
+        assert_eq!(flat(text).unwrap(), r"json.a=1;json.a.b=x'/;json.a=;json.a.b=true;json.=null;json.e=😀;");
         assert_eq!(flat("\"x\"").unwrap(), "json=x;");
         assert_eq!(flat("-1.5e+3").unwrap(), "json=-1.5e+3;");
     }

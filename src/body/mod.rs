@@ -7,6 +7,7 @@ pub mod decompress;
 pub mod json;
 pub mod multipart;
 pub mod urlencoded;
+pub mod xml;
 
 use std::fmt;
 
@@ -42,6 +43,14 @@ pub fn is_json(media_type: &[u8]) -> bool {
     media_type.eq_ignore_ascii_case(b"application/json")
         || media_type.eq_ignore_ascii_case(b"text/json")
         || suffix.eq_ignore_ascii_case(b"+json")
+}
+
+/// Whether a media type is XML: `text/xml`, `application/xml` or any `+xml` (RFC 7303).
+pub fn is_xml(media_type: &[u8]) -> bool {
+    let suffix = media_type.get(media_type.len().saturating_sub(4)..).unwrap_or(&[]);
+    media_type.eq_ignore_ascii_case(b"application/xml")
+        || media_type.eq_ignore_ascii_case(b"text/xml")
+        || suffix.eq_ignore_ascii_case(b"+xml")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `multipart/form-data` (RFC 7578 over RFC 2046).
 //!
 //! Parsers differ in what they let pass, and attackers live in the difference. So this one is
-//! strict about framing and reports every bend it sees as [`Read::strict_error`].
+//! strict about framing and reports every [`Bend`] it sees.
 
 use super::BodyError;
 
@@ -16,12 +16,41 @@ pub struct Part<'b> {
     pub content: &'b [u8],
 }
 
-/// How a body was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A rule of the format that a body bends without being unreadable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bend {
+    BoundaryQuoted,
+    BoundaryWhitespace,
+    TextBefore,
+    TextAfter,
+    LfLine,
+    /// Some lines end in CRLF, others in LF alone.
+    MixedLines,
+    HeaderFolding,
+    InvalidHeaderFolding,
+    /// A part has the same parameter twice, or lacks its name.
+    InvalidPart,
+    InvalidQuoting,
+    SemicolonMissing,
+    UnmatchedBoundary,
+    FileLimit,
+}
+
+/// How a body was read: what was seen of it, and whether that is all.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
     pub parts: usize,
-    /// The first rule the body bends without being unreadable.
-    pub strict_error: Option<&'static str>,
+    /// Each at most once, in the order in which they were seen.
+    pub bends: Vec<Bend>,
+    pub end: Result<(), BodyError>,
+}
+
+impl Read {
+    fn bend(&mut self, bend: Bend) {
+        if !self.bends.contains(&bend) {
+            self.bends.push(bend);
+        }
+    }
 }
 
 /// The boundary of a `Content-Type` value.
@@ -54,40 +83,43 @@ fn unquote(value: &[u8]) -> &[u8] {
     value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).unwrap_or(value)
 }
 
-/// Calls with each part.
-///
-/// # Errors
-/// Where a boundary is missing, a part has no header end or no name, the end is cut off, or there
-/// are more parts than the limit.
-pub fn read<'b>(
+/// Calls with each part. Where a boundary is missing, a part has no header end or no name, the end
+/// is cut off, or there are more parts than the limit, the outcome says so.
+pub fn read<'b>(body: &'b [u8], boundary: &[u8], max_parts: usize, part: &mut dyn FnMut(Part<'b>)) -> Read {
+    let mut outcome = Read { parts: 0, bends: Vec::new(), end: Ok(()) };
+    outcome.end = parts(body, boundary, max_parts, part, &mut outcome);
+    if outcome.bends.contains(&Bend::LfLine) && memchr::memmem::find(body, b"\r\n").is_some() {
+        outcome.bend(Bend::MixedLines);
+    }
+    outcome
+}
+
+fn parts<'b>(
     body: &'b [u8],
     boundary: &[u8],
     max_parts: usize,
     part: &mut dyn FnMut(Part<'b>),
-) -> Result<Read, BodyError> {
+    outcome: &mut Read,
+) -> Result<(), BodyError> {
     let delimiter = [b"--", boundary].concat();
-    let mut outcome = Read::default();
-    let bend = |reason: &'static str, outcome: &mut Read| {
-        outcome.strict_error.get_or_insert(reason);
-    };
     let first = next_delimiter(body, &delimiter, 0)
         .ok_or(BodyError::Malformed("the first multipart boundary is missing"))?;
     if first > 0 {
-        bend("text precedes the first boundary", &mut outcome);
+        outcome.bend(Bend::TextBefore);
     }
     let mut at = first + delimiter.len();
     loop {
         let rest = body.get(at..).unwrap_or(&[]);
         if let Some(epilogue) = rest.strip_prefix(b"--") {
             if !epilogue.trim_ascii().is_empty() {
-                bend("text follows the last boundary", &mut outcome);
+                outcome.bend(Bend::TextAfter);
             }
-            return Ok(outcome);
+            return Ok(());
         }
         let line = match rest {
             [b'\r', b'\n', ..] => 2,
             [b'\n', ..] => {
-                bend("a line ends in LF alone", &mut outcome);
+                outcome.bend(Bend::LfLine);
                 1
             }
             _ => return Err(BodyError::Malformed("a multipart boundary is followed by other text")),
@@ -101,7 +133,7 @@ pub fn read<'b>(
             .ok_or(BodyError::Malformed("the last multipart boundary is missing"))?;
         let before = body.get(start..end).unwrap_or(&[]);
         let raw = before.strip_suffix(b"\r\n").or_else(|| before.strip_suffix(b"\n")).unwrap_or(before);
-        part(one(raw, |reason| bend(reason, &mut outcome))?);
+        part(one(raw, &mut |bend| outcome.bend(bend))?);
         at = end + delimiter.len();
     }
 }
@@ -118,7 +150,7 @@ fn next_delimiter(body: &[u8], delimiter: &[u8], from: usize) -> Option<usize> {
     }
 }
 
-fn one<'b>(raw: &'b [u8], mut bend: impl FnMut(&'static str)) -> Result<Part<'b>, BodyError> {
+fn one<'b>(raw: &'b [u8], bend: &mut dyn FnMut(Bend)) -> Result<Part<'b>, BodyError> {
     let (mut name, mut file_name, mut headers) = (None, None, Vec::new());
     let mut rest = raw;
     loop {
@@ -128,21 +160,21 @@ fn one<'b>(raw: &'b [u8], mut bend: impl FnMut(&'static str)) -> Result<Part<'b>
         let line = rest.get(..end).unwrap_or(&[]);
         rest = rest.get(end + 1..).unwrap_or(&[]);
         let line = line.strip_suffix(b"\r").unwrap_or_else(|| {
-            bend("a line ends in LF alone");
+            bend(Bend::LfLine);
             line
         });
         if line.is_empty() {
             break;
         }
         if line.first().is_some_and(|byte| matches!(byte, b' ' | b'\t')) {
-            bend("a part header is folded");
+            bend(Bend::HeaderFolding);
         }
         let Some(colon) = memchr::memchr(b':', line) else {
             return Err(BodyError::Malformed("a multipart part header has no `:`"));
         };
         let (field, value) = line.split_at(colon);
         if field.trim_ascii().eq_ignore_ascii_case(b"content-disposition") {
-            disposition(value.get(1..).unwrap_or(&[]), &mut name, &mut file_name, &mut bend);
+            disposition(value.get(1..).unwrap_or(&[]), &mut name, &mut file_name, bend);
         }
         headers.push(line);
     }
@@ -154,7 +186,7 @@ fn disposition(
     value: &[u8],
     name: &mut Option<Vec<u8>>,
     file_name: &mut Option<Vec<u8>>,
-    bend: &mut impl FnMut(&'static str),
+    bend: &mut dyn FnMut(Bend),
 ) {
     let mut rest = value;
     while let Some(at) = memchr::memchr(b';', rest) {
@@ -171,16 +203,16 @@ fn disposition(
             _ => continue,
         };
         if slot.replace(text).is_some() {
-            bend("a part is named twice");
+            bend(Bend::InvalidPart);
         }
     }
 }
 
 /// A parameter's value and what follows it.
-fn parameter<'b>(text: &'b [u8], bend: &mut impl FnMut(&'static str)) -> (Vec<u8>, &'b [u8]) {
+fn parameter<'b>(text: &'b [u8], bend: &mut dyn FnMut(Bend)) -> (Vec<u8>, &'b [u8]) {
     let Some(quoted) = text.strip_prefix(b"\"") else {
         if text.first() == Some(&b'\'') {
-            bend("a parameter is in single quotes");
+            bend(Bend::InvalidQuoting);
         }
         let end = memchr::memchr(b';', text).unwrap_or(text.len());
         let (value, rest) = text.split_at(end);
@@ -191,11 +223,12 @@ fn parameter<'b>(text: &'b [u8], bend: &mut impl FnMut(&'static str)) -> (Vec<u8
     while let Some((at, &byte)) = bytes.next() {
         match byte {
             b'"' => return (value, quoted.get(at + 1..).unwrap_or(&[])),
-            b'\\' => value.extend(bytes.next().map(|(_, escaped)| *escaped)),
+            // Only a quote is escaped: browsers send the backslashes of paths as they are.
+            b'\\' if quoted.get(at + 1) == Some(&b'"') => value.extend(bytes.next().map(|(_, quote)| *quote)),
             _ => value.push(byte),
         }
     }
-    bend("a quoted parameter is not closed");
+    bend(Bend::InvalidQuoting);
     (value, &[])
 }
 
@@ -203,7 +236,7 @@ fn parameter<'b>(text: &'b [u8], bend: &mut impl FnMut(&'static str)) -> (Vec<u8
 mod tests {
     use super::*;
 
-    fn parts(body: &str) -> Result<(String, Read), BodyError> {
+    fn flat(body: &str) -> Result<(String, Read), BodyError> {
         let mut out = String::new();
         let read = read(body.as_bytes(), b"B", 3, &mut |part| {
             let file =
@@ -213,25 +246,25 @@ mod tests {
                 String::from_utf8_lossy(&part.name),
                 String::from_utf8_lossy(part.content)
             ));
-        })?;
-        Ok((out, read))
+        });
+        read.end.map(|()| (out, read))
     }
 
     #[test]
     fn fields_and_files() {
         let body = "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n2\r\n--B\r\nContent-Disposition: form-data; name=f; filename=\"x\\\"y.php\"\r\nContent-Type: text/plain\r\n\r\n--Bx\r\n--B--\r\n";
-        let (out, read) = parts(&body.replace("--Bx", " --Bx")).unwrap();
+        let (out, read) = flat(&body.replace("--Bx", " --Bx")).unwrap();
         assert_eq!(out, "a=1\r\n2;f@x\"y.php= --Bx;");
-        assert_eq!(read, Read { parts: 2, strict_error: None });
+        assert_eq!(read, Read { parts: 2, bends: Vec::new(), end: Ok(()) });
     }
 
     #[test]
     fn bends_are_told_and_breaks_refused() {
         let lf = "--B\nContent-Disposition: form-data; name=\"a\"; name=\"b\"\n\n1\n--B--";
-        assert!(parts(lf).unwrap().1.strict_error.is_some());
+        assert!(!flat(lf).unwrap().1.bends.is_empty());
         let extended =
             "--B\r\nContent-Disposition: form-data; name=\"a\"; filename*=UTF-8''x.php\r\n\r\n1\r\n--B--";
-        assert_eq!(parts(extended).unwrap().0, "a@UTF-8''x.php=1;");
+        assert_eq!(flat(extended).unwrap().0, "a@UTF-8''x.php=1;");
         for body in [
             "",
             "--B\r\n",
@@ -239,10 +272,10 @@ mod tests {
             "--Bx\r\n",
             "--B\r\nX: y\r\n\r\n1\r\n--B--",
         ] {
-            assert!(parts(body).is_err(), "{body:?} must be refused");
+            assert!(flat(body).is_err(), "{body:?} must be refused");
         }
         let many = "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n".repeat(4) + "--B--";
-        assert_eq!(parts(&many).unwrap_err(), BodyError::TooMany { what: "multipart parts", limit: 3 });
+        assert_eq!(flat(&many).unwrap_err(), BodyError::TooMany { what: "multipart parts", limit: 3 });
     }
 
     #[test]

@@ -16,6 +16,15 @@ pub fn read<'b>(input: &'b [u8], mut pair: impl FnMut(&'b [u8], &'b [u8])) {
 /// Appends the decoded form of one name or value: `+` is a space, `%hh` its byte, what is
 /// malformed stays as it is.
 pub fn decode(input: &[u8], out: &mut Vec<u8>) {
+    unescape(input, b' ', out);
+}
+
+/// Appends the decoded form of a path, where `+` is itself (RFC 3986 section 3.3).
+pub fn decode_path(input: &[u8], out: &mut Vec<u8>) {
+    unescape(input, b'+', out);
+}
+
+fn unescape(input: &[u8], plus: u8, out: &mut Vec<u8>) {
     let mut rest = input;
     while let Some((&byte, after)) = rest.split_first() {
         rest = match (byte, after) {
@@ -25,16 +34,20 @@ pub fn decode(input: &[u8], out: &mut Vec<u8>) {
                 out.push(digit(*high) << 4 | digit(*low));
                 tail
             }
-            (b'+', _) => {
-                out.push(b' ');
-                after
-            }
             _ => {
-                out.push(byte);
+                out.push(if byte == b'+' { plus } else { byte });
                 after
             }
         };
     }
+}
+
+/// Whether a `%` is not followed by two hex digits.
+pub fn is_malformed(input: &[u8]) -> bool {
+    memchr::memchr_iter(b'%', input).any(|at| {
+        let digits = input.get(at + 1..at + 3).unwrap_or(&[]);
+        digits.len() < 2 || !digits.iter().all(u8::is_ascii_hexdigit)
+    })
 }
 
 /// Whether [`decode`] would change the input.

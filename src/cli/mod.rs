@@ -8,6 +8,7 @@ mod run;
 mod scan;
 mod token;
 mod waf_explain;
+mod waf_test;
 
 use std::process::ExitCode;
 
@@ -37,6 +38,7 @@ enum Command {
 #[derive(Debug, Subcommand)]
 enum WafCommand {
     Explain(waf_explain::Explain),
+    Test(waf_test::Test),
 }
 
 /// Why a command ends without success.
@@ -64,6 +66,7 @@ pub fn main() -> ExitCode {
         Command::Check(command) => command.execute(),
         Command::Demo(command) => command.execute(),
         Command::Waf(WafCommand::Explain(command)) => command.execute(),
+        Command::Waf(WafCommand::Test(command)) => command.execute(),
         Command::Scan(command) => command.execute(),
         Command::Token(command) => command.execute(),
     };
@@ -109,6 +112,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 6);
+        assert_eq!(seen, 7);
     }
 }

@@ -151,6 +151,7 @@ fn judge(entry_point: &EntryPoint, request: &RawRequest<'_>) -> Verdict {
         headers: &request.headers,
         client: IpAddr::V4(Ipv4Addr::LOCALHOST),
         request_id: "explain",
+        received: crate::clock::Clock::real().unix(),
     };
     let mut run = entry_point.start(&head, BodyLimits::default());
     run.body(&Bytes::copy_from_slice(request.body), false);

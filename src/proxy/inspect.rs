@@ -37,7 +37,7 @@ impl Edge {
         let Some(entry_point) = &zone.entry_point else { return Ok(()) };
         let limits = ctx.snapshot.limits;
         let started = self.clock.start();
-        start_rules(entry_point, session, ctx);
+        start_rules(entry_point, self.clock.unix(), session, ctx);
         ctx.rules_time += started.elapsed().as_secs_f64();
         self.decide(ctx)?;
         // An upgraded connection carries frames, not a body.
@@ -171,7 +171,12 @@ impl Edge {
     }
 }
 
-fn start_rules(entry_point: &EntryPoint, session: &Session, ctx: &mut Context) {
+fn start_rules(
+    entry_point: &EntryPoint,
+    received: std::time::Duration,
+    session: &Session,
+    ctx: &mut Context,
+) {
     let request = session.req_header();
     let mut fields: Vec<(&[u8], &[u8])> = Vec::with_capacity(request.headers.len() + 1);
     // HTTP/2 names the host in a pseudo-header; rules know it as a header.
@@ -188,6 +193,7 @@ fn start_rules(entry_point: &EntryPoint, session: &Session, ctx: &mut Context) {
         headers: &fields,
         client,
         request_id: &ctx.ray,
+        received,
     };
     let limits = ctx.snapshot.limits;
     let limits = BodyLimits {

@@ -13,6 +13,21 @@ pub struct RuleSetIr {
     pub engine: EngineMode,
     /// `SecComponentSignature` texts: the rule sets this one is made of.
     pub components: Vec<String>,
+    pub response_body: ResponseBodyIr,
+}
+
+/// `SecResponseBodyAccess` and `SecResponseBodyMimeType`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResponseBodyIr {
+    pub access: bool,
+    /// Lower case, without parameters.
+    pub media_types: Vec<String>,
+}
+
+impl Default for ResponseBodyIr {
+    fn default() -> Self {
+        Self { access: true, media_types: vec!["text/plain".to_owned(), "text/html".to_owned()] }
+    }
 }
 
 impl RuleSetIr {
@@ -104,10 +119,13 @@ pub struct ActionsIr {
     pub multi_match: bool,
     pub chain: bool,
     pub skip_after: Option<String>,
+    /// `skip`: so many rules of the phase.
+    pub skip: usize,
     /// `None` clears what was inherited: `t:none`.
     pub transformations: Vec<Option<&'static transformations::Definition>>,
     pub set_variables: Vec<SetVariableIr>,
     pub controls: Vec<ControlIr>,
+    pub collections: Vec<CollectionActionIr>,
 }
 
 /// What happens to the request when a rule matches.
@@ -132,7 +150,8 @@ pub enum AllowScope {
 /// `setvar`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetVariableIr {
-    /// Name in `TX`, without the collection.
+    pub collection: CollectionKind,
+    /// Name in the collection.
     pub name: Macro,
     pub change: Change,
     pub value: Macro,
@@ -146,22 +165,71 @@ pub enum Change {
     Unset,
 }
 
+/// Where `setvar` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CollectionKind {
+    /// Ends with the transaction.
+    Tx,
+    Ip,
+    Global,
+    Session,
+    User,
+    Resource,
+}
+
+impl CollectionKind {
+    pub const ALL: [Self; 6] = [Self::Tx, Self::Ip, Self::Global, Self::Session, Self::User, Self::Resource];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Tx => "tx",
+            Self::Ip => "ip",
+            Self::Global => "global",
+            Self::Session => "session",
+            Self::User => "user",
+            Self::Resource => "resource",
+        }
+    }
+
+    /// The collection of a word, whatever its case.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word().eq_ignore_ascii_case(word))
+    }
+}
+
+/// What rules do to persistent collections, beside `setvar`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CollectionActionIr {
+    /// `initcol:ip=key`, and `setsid` and `setuid`
+    Open { kind: CollectionKind, key: Macro },
+    /// `expirevar:ip.name=seconds`
+    Expire { kind: CollectionKind, name: Macro, seconds: Macro },
+    /// `setenv:name=value`
+    SetEnvironment { name: Macro, value: Macro },
+}
+
+/// Rules that a `ctl` or an update is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RulesIr {
+    Ids {
+        first: u64,
+        last: u64,
+    },
+    /// A pattern that a tag must match somewhere.
+    Tag(String),
+    /// A pattern that the message must match somewhere.
+    Msg(String),
+}
+
 /// `ctl`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ControlIr {
     RuleEngine(EngineMode),
-    RemoveById {
-        first: u64,
-        last: u64,
-    },
-    RemoveByTag(String),
-    RemoveTargetById {
-        first: u64,
-        last: u64,
-        variable: &'static variables::Definition,
-        selector: Option<SelectorIr>,
-    },
+    RemoveRules(RulesIr),
+    RemoveTargets { rules: RulesIr, variable: &'static variables::Definition, selector: Option<SelectorIr> },
     BodyProcessor(String),
+    ForceBodyVariable(bool),
+    ResponseBodyAccess(bool),
 }
 
 impl fmt::Display for RuleSetIr {
@@ -178,6 +246,40 @@ impl fmt::Display for RuleSetIr {
 }
 
 impl RuleIr {
+    /// Applies `SecRuleUpdateActionById`: what the update says replaces what the rule said; tags,
+    /// variables and controls are added. Id, phase and chain stay.
+    pub fn update(&mut self, update: ActionsIr) {
+        if !update.transformations.is_empty() {
+            for step in &update.transformations {
+                match step {
+                    Some(transformation) => self.transformations.push(transformation),
+                    None => self.transformations.clear(),
+                }
+            }
+        }
+        let actions = &mut self.actions;
+        if update.disruptive.is_some() {
+            actions.disruptive = update.disruptive;
+        }
+        actions.status = update.status.or(actions.status);
+        actions.severity = update.severity.or(actions.severity);
+        actions.log = update.log.or(actions.log);
+        actions.audit_log = update.audit_log.or(actions.audit_log);
+        if update.msg != Macro::default() {
+            actions.msg = update.msg;
+        }
+        if update.logdata != Macro::default() {
+            actions.logdata = update.logdata;
+        }
+        actions.capture |= update.capture;
+        actions.multi_match |= update.multi_match;
+        actions.skip_after = update.skip_after.or(actions.skip_after.take());
+        actions.tags.extend(update.tags);
+        actions.set_variables.extend(update.set_variables);
+        actions.controls.extend(update.controls);
+        actions.collections.extend(update.collections);
+    }
+
     fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
         let indent = "  ".repeat(depth);
         if depth == 0 {
@@ -213,10 +315,16 @@ impl ActionsIr {
             writeln!(f, "{indent}  do {disruptive:?}{status}")?;
         }
         for set in &self.set_variables {
-            writeln!(f, "{indent}  {:?} tx.{} {}", set.change, set.name, set.value)?;
+            writeln!(f, "{indent}  {:?} {}.{} {}", set.change, set.collection.word(), set.name, set.value)?;
         }
         for control in &self.controls {
             writeln!(f, "{indent}  ctl {control:?}")?;
+        }
+        for action in &self.collections {
+            writeln!(f, "{indent}  {action:?}")?;
+        }
+        if self.skip > 0 {
+            writeln!(f, "{indent}  skip {} rules", self.skip)?;
         }
         if let Some(marker) = &self.skip_after {
             writeln!(f, "{indent}  skip to {marker}")?;

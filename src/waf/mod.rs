@@ -22,7 +22,7 @@ pub mod variables;
 use crate::diagnostic::Diagnostics;
 
 pub use ir::RuleSetIr;
-pub use matcher::{Interruption, Match, Plan, PlanSettings, Program, RequestHead, Transaction};
+pub use matcher::{Interruption, Match, Plan, PlanSettings, Program, RequestHead, ResponseHead, Transaction};
 
 /// Text of rules to IR: the whole front half of the pipeline.
 ///

@@ -4,10 +4,13 @@
 use std::collections::HashMap;
 
 use super::ir::{
-    Change, ControlIr, Disruptive, ItemIr, RuleIr, RuleSetIr, SelectorIr, SetVariableIr, TargetIr,
+    Change, CollectionActionIr, CollectionKind, ControlIr, Disruptive, ItemIr, RuleIr, RuleSetIr, RulesIr,
+    SelectorIr, SetVariableIr, TargetIr,
 };
+use super::macros::{Macro, Part};
 use super::matcher::{
-    Control, Expansion, Link, Meta, Program, Root, Selector, SetVariable, Target, TxNames, View,
+    CollectionAction, Collections, Control, Expansion, Link, Meta, Program, Root, RuleSelector, Selector,
+    SetVariable, Target, TxNames, View,
 };
 use super::operators::Argument;
 use super::transformations;
@@ -35,6 +38,7 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
             let skip_to = rule.actions.skip_after.as_deref().and_then(|name| {
                 markers.get(name).and_then(|places| places.iter().copied().find(|place| *place > index))
             });
+            let skip_to = skip_to.or_else(|| skipped(&roots, index));
             builder.root(rule, skip_to)
         })
         .collect();
@@ -47,13 +51,39 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
             .collect()
     });
     Program {
+        own_rule: asks_for_own_rule(ir),
+        full_request: builder.targets.iter().any(|target| target.variable.name.starts_with("FULL_REQUEST")),
         roots,
         phases,
         targets: builder.targets,
         views: builder.views,
         names: builder.names,
         engine: ir.engine,
+        response_body: ir.response_body.clone(),
+        collections: Collections::default(),
     }
+}
+
+/// Whether a target or a macro names `RULE`.
+fn asks_for_own_rule(ir: &RuleSetIr) -> bool {
+    let named = |text: &Macro| {
+        text.0.iter().any(|part| matches!(part, Part::Variable { variable, .. } if variable.name == "RULE"))
+    };
+    ir.roots().flat_map(|root| std::iter::once(root).chain(&root.chain)).any(|rule| {
+        let actions = &rule.actions;
+        rule.targets.iter().any(|target| target.variable.name == "RULE")
+            || actions.set_variables.iter().any(|set| named(&set.value) || named(&set.name))
+            || named(&actions.msg)
+            || named(&actions.logdata)
+    })
+}
+
+/// The rule after those that `skip` leaves out.
+fn skipped(roots: &[&RuleIr], index: usize) -> Option<usize> {
+    let rule = roots.get(index)?;
+    let count = rule.actions.skip;
+    let mut later = roots.iter().enumerate().skip(index + 1).filter(|(_, other)| other.phase == rule.phase);
+    (count > 0).then(|| later.nth(count).map_or(roots.len(), |(at, _)| at))
 }
 
 struct Builder {
@@ -114,6 +144,7 @@ impl Builder {
             capture: rule.actions.capture,
             set_variables: rule.actions.set_variables.iter().map(|set| self.set_variable(set)).collect(),
             controls: rule.actions.controls.iter().filter_map(control).collect(),
+            collections: rule.actions.collections.iter().map(|a| self.collection_action(a)).collect(),
             logdata: Expansion::of(&rule.actions.logdata, &mut self.names),
         }
     }
@@ -154,13 +185,32 @@ impl Builder {
     }
 
     fn set_variable(&mut self, ir: &SetVariableIr) -> SetVariable {
-        let index = ir.name.literal().map(|name| self.names.intern(name));
+        let index = ir
+            .name
+            .literal()
+            .filter(|_| ir.collection == CollectionKind::Tx)
+            .map(|name| self.names.intern(name));
+        let scores = ir.collection == CollectionKind::Tx && ir.change == Change::Add;
         SetVariable {
+            collection: ir.collection,
             name: Expansion::of(&ir.name, &mut self.names),
             index,
             change: ir.change,
             value: Expansion::of(&ir.value, &mut self.names),
-            scores_level: ir.name.literal().filter(|_| ir.change == Change::Add).and_then(scored_level),
+            scores_level: ir.name.literal().filter(|_| scores).and_then(scored_level),
+        }
+    }
+
+    fn collection_action(&mut self, ir: &CollectionActionIr) -> CollectionAction {
+        let mut of = |text| Expansion::of(text, &mut self.names);
+        match ir {
+            CollectionActionIr::Open { kind, key } => CollectionAction::Open { kind: *kind, key: of(key) },
+            CollectionActionIr::Expire { kind, name, seconds } => {
+                CollectionAction::Expire { kind: *kind, name: of(name), seconds: of(seconds) }
+            }
+            CollectionActionIr::SetEnvironment { name, value } => {
+                CollectionAction::SetEnvironment { name: of(name), value: of(value) }
+            }
         }
     }
 }
@@ -184,19 +234,25 @@ fn selector(ir: &SelectorIr) -> Option<Selector> {
 fn control(ir: &ControlIr) -> Option<Control> {
     Some(match ir {
         ControlIr::RuleEngine(mode) => Control::RuleEngine(*mode),
-        ControlIr::RemoveById { first, last } => Control::RemoveById { first: *first, last: *last },
-        ControlIr::RemoveByTag(tag) => Control::RemoveByTag(tag.clone()),
-        ControlIr::RemoveTargetById { first, last, variable, selector: chosen } => {
-            Control::RemoveTargetById {
-                first: *first,
-                last: *last,
-                variable,
-                selector: match chosen {
-                    Some(ir) => Some(selector(ir)?),
-                    None => None,
-                },
-            }
-        }
+        ControlIr::RemoveRules(which) => Control::RemoveRules(rules(which)?),
+        ControlIr::RemoveTargets { rules: which, variable, selector: chosen } => Control::RemoveTargets {
+            rules: rules(which)?,
+            variable,
+            selector: match chosen {
+                Some(ir) => Some(selector(ir)?),
+                None => None,
+            },
+        },
         ControlIr::BodyProcessor(name) => Control::BodyProcessor(name.clone()),
+        ControlIr::ForceBodyVariable(on) => Control::ForceBodyVariable(*on),
+        ControlIr::ResponseBodyAccess(on) => Control::ResponseBodyAccess(*on),
+    })
+}
+
+fn rules(ir: &RulesIr) -> Option<RuleSelector> {
+    Some(match ir {
+        RulesIr::Ids { first, last } => RuleSelector::Ids { first: *first, last: *last },
+        RulesIr::Tag(pattern) => RuleSelector::Tag(Pattern::new(pattern).ok()?),
+        RulesIr::Msg(pattern) => RuleSelector::Msg(Pattern::new(pattern).ok()?),
     })
 }

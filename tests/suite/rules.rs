@@ -115,6 +115,7 @@ fn matched(plan: &Arc<Plan>, example: &Example) -> Vec<u64> {
         headers: &headers,
         client: IpAddr::V4(Ipv4Addr::LOCALHOST),
         request_id: "test",
+        received: std::time::Duration::ZERO,
     };
     let mut transaction = Transaction::new(Arc::clone(plan), BodyLimits::default());
     transaction.request_head(&head);

@@ -37,6 +37,7 @@ fn run_with(
         headers: &headers,
         client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
         request_id: "ray",
+        received: std::time::Duration::ZERO,
     });
     let mut refused = transaction.run(Phase::RequestHeaders);
     if refused.is_none() {

@@ -1,10 +1,13 @@
 //! Changes the engine for this transaction.
 
 use super::{Definition, Lowered, Refusal, bad, engine_mode, id_range, required, variables};
-use crate::waf::ir::{ActionsIr, ControlIr, SelectorIr};
+use crate::waf::ir::{ActionsIr, ControlIr, RulesIr, SelectorIr};
 
 pub(super) const DEFINITION: Definition =
     Definition { name: "ctl", summary: "Changes the engine for this transaction.", lower };
+
+/// What `ctl:requestBodyProcessor` may name.
+const PROCESSORS: [&str; 4] = ["JSON", "MULTIPART", "URLENCODED", "XML"];
 
 fn lower(value: Option<&str>, actions: &mut ActionsIr) -> Lowered {
     let text = required(value, "ctl:ruleRemoveById=942100")?;
@@ -17,13 +20,26 @@ fn lower(value: Option<&str>, actions: &mut ActionsIr) -> Lowered {
             Some(mode) => ControlIr::RuleEngine(mode),
             None => return bad(format!("expected `On`, `Off` or `DetectionOnly`, found `{argument}`")),
         },
-        "ruleremovebyid" => {
-            let (first, last) = ids(argument)?;
-            ControlIr::RemoveById { first, last }
+        "ruleremovebyid" => ControlIr::RemoveRules(ids(argument)?),
+        "ruleremovebytag" => ControlIr::RemoveRules(RulesIr::Tag(pattern(argument)?)),
+        "ruleremovebymsg" => ControlIr::RemoveRules(RulesIr::Msg(pattern(argument)?)),
+        "ruleremovetargetbyid" => remove_target(argument, ids)?,
+        "ruleremovetargetbytag" => remove_target(argument, |text| Ok(RulesIr::Tag(pattern(text)?)))?,
+        "ruleremovetargetbymsg" => remove_target(argument, |text| Ok(RulesIr::Msg(pattern(text)?)))?,
+        "requestbodyprocessor" => match argument.to_ascii_uppercase() {
+            name if PROCESSORS.contains(&name.as_str()) => ControlIr::BodyProcessor(name),
+            name => return bad(format!("expected one of {}, found `{name}`", PROCESSORS.join(", "))),
+        },
+        "forcerequestbodyvariable" => ControlIr::ForceBodyVariable(switch(argument)?),
+        "responsebodyaccess" => ControlIr::ResponseBodyAccess(switch(argument)?),
+        "requestbodyaccess" => {
+            return Err(Refusal::NoEffect(
+                "`ctl:requestBodyAccess` has no effect: bodies are always inspected".to_owned(),
+            ));
         }
-        "ruleremovebytag" => ControlIr::RemoveByTag(argument.to_owned()),
-        "ruleremovetargetbyid" => remove_target(argument)?,
-        "requestbodyprocessor" => ControlIr::BodyProcessor(argument.to_ascii_uppercase()),
+        "auditengine" | "auditlogparts" | "debugloglevel" => {
+            return Err(Refusal::NoEffect(format!("`ctl:{option}` has no effect: events go to the log")));
+        }
         other => return Err(Refusal::NoEffect(format!("`ctl:{other}` has no effect here"))),
     };
     actions.controls.push(control);
@@ -31,11 +47,14 @@ fn lower(value: Option<&str>, actions: &mut ActionsIr) -> Lowered {
 }
 
 /// `942100;ARGS:password`
-fn remove_target(argument: &str) -> Result<ControlIr, Refusal> {
-    let Some((range, target)) = argument.split_once(';') else {
-        return Err(Refusal::Bad(format!("expected `id;VARIABLE`, found `{argument}`")));
+fn remove_target(
+    argument: &str,
+    rules: impl Fn(&str) -> Result<RulesIr, Refusal>,
+) -> Result<ControlIr, Refusal> {
+    let Some((which, target)) = argument.split_once(';') else {
+        return Err(Refusal::Bad(format!("expected `rules;VARIABLE`, found `{argument}`")));
     };
-    let (first, last) = ids(range)?;
+    let rules = rules(which)?;
     let (name, selector) =
         target.split_once(':').map_or((target, None), |(name, selector)| (name, Some(selector)));
     let Some(variable) = variables::find(name.trim()) else {
@@ -45,13 +64,28 @@ fn remove_target(argument: &str) -> Result<ControlIr, Refusal> {
         Some(pattern) => SelectorIr::Pattern(pattern.to_owned()),
         None => SelectorIr::Name(text.to_ascii_lowercase()),
     });
-    if let Some(SelectorIr::Pattern(pattern)) = &selector {
-        crate::pattern::Pattern::new(pattern).map_err(Refusal::Bad)?;
+    if let Some(SelectorIr::Pattern(text)) = &selector {
+        pattern(text)?;
     }
-    Ok(ControlIr::RemoveTargetById { first, last, variable, selector })
+    Ok(ControlIr::RemoveTargets { rules, variable, selector })
 }
 
-fn ids(text: &str) -> Result<(u64, u64), Refusal> {
+fn ids(text: &str) -> Result<RulesIr, Refusal> {
     id_range(text)
+        .map(|(first, last)| RulesIr::Ids { first, last })
         .ok_or_else(|| Refusal::Bad(format!("expected a rule id or a range of ids, found `{text}`")))
+}
+
+fn pattern(text: &str) -> Result<String, Refusal> {
+    let text = text.trim();
+    crate::pattern::Pattern::new(text).map_err(Refusal::Bad)?;
+    Ok(text.to_owned())
+}
+
+fn switch(text: &str) -> Result<bool, Refusal> {
+    match text {
+        _ if text.eq_ignore_ascii_case("on") => Ok(true),
+        _ if text.eq_ignore_ascii_case("off") => Ok(false),
+        _ => Err(Refusal::Bad(format!("expected `On` or `Off`, found `{text}`"))),
+    }
 }

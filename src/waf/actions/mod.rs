@@ -2,13 +2,16 @@
 
 mod accuracy;
 mod allow;
+mod append;
 mod auditlog;
 mod block;
 mod capture;
 mod chain;
 mod ctl;
 mod deny;
+mod deprecatevar;
 mod drop;
+mod exec;
 mod expirevar;
 mod id;
 mod initcol;
@@ -20,15 +23,30 @@ mod multi_match;
 mod noauditlog;
 mod nolog;
 mod pass;
+mod pause;
 mod phase;
+mod prepend;
+mod proxy;
+mod redirect;
 mod rev;
+mod sanitise_arg;
+mod sanitise_matched;
+mod sanitise_matched_bytes;
+mod sanitise_request_header;
+mod sanitise_response_header;
+mod setenv;
+mod setrsc;
+mod setsid;
+mod setuid;
 mod setvar;
 mod severity;
+mod skip;
 mod skip_after;
 mod status;
 mod t;
 mod tag;
 mod ver;
+mod xmlns;
 
 use std::ops::RangeInclusive;
 
@@ -60,13 +78,16 @@ pub enum Refusal {
 pub const ALL: &[&Definition] = &[
     &accuracy::DEFINITION,
     &allow::DEFINITION,
+    &append::DEFINITION,
     &auditlog::DEFINITION,
     &block::DEFINITION,
     &capture::DEFINITION,
     &chain::DEFINITION,
     &ctl::DEFINITION,
     &deny::DEFINITION,
+    &deprecatevar::DEFINITION,
     &drop::DEFINITION,
+    &exec::DEFINITION,
     &expirevar::DEFINITION,
     &id::DEFINITION,
     &initcol::DEFINITION,
@@ -78,19 +99,36 @@ pub const ALL: &[&Definition] = &[
     &noauditlog::DEFINITION,
     &nolog::DEFINITION,
     &pass::DEFINITION,
+    &pause::DEFINITION,
     &phase::DEFINITION,
+    &prepend::DEFINITION,
+    &proxy::DEFINITION,
+    &redirect::DEFINITION,
     &rev::DEFINITION,
+    &sanitise_arg::DEFINITION,
+    &sanitise_matched::DEFINITION,
+    &sanitise_matched_bytes::DEFINITION,
+    &sanitise_request_header::DEFINITION,
+    &sanitise_response_header::DEFINITION,
+    &setenv::DEFINITION,
+    &setrsc::DEFINITION,
+    &setsid::DEFINITION,
+    &setuid::DEFINITION,
     &setvar::DEFINITION,
     &severity::DEFINITION,
+    &skip::DEFINITION,
     &skip_after::DEFINITION,
     &status::DEFINITION,
     &t::DEFINITION,
     &tag::DEFINITION,
     &ver::DEFINITION,
+    &xmlns::DEFINITION,
 ];
 
 /// The action of a name, whatever its case.
 pub fn find(name: &str) -> Option<&'static Definition> {
+    // American spelling of the same.
+    let name = &name.replace("sanitize", "sanitise");
     ALL.iter().copied().find(|definition| definition.name.eq_ignore_ascii_case(name))
 }
 

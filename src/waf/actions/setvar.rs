@@ -1,7 +1,7 @@
 //! Sets `tx.name=value`, adds `=+1`, subtracts `=-1` or removes `!tx.name`; macros are expanded.
 
 use super::{Definition, Lowered, Macro, Refusal, bad, required};
-use crate::waf::ir::{ActionsIr, Change, SetVariableIr};
+use crate::waf::ir::{ActionsIr, Change, CollectionKind, SetVariableIr};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "setvar",
@@ -18,14 +18,14 @@ fn lower(value: Option<&str>, actions: &mut ActionsIr) -> Lowered {
         // A name alone sets it to 1.
         None => (whole, "1"),
     };
-    let Some((collection, name)) = target.trim().split_once(['.', ':']) else {
+    let Some((word, name)) = target.trim().split_once(['.', ':']) else {
         return bad(format!("expected `tx.name=value`, found `{whole}`"));
     };
-    if !collection.eq_ignore_ascii_case("tx") {
-        return Err(Refusal::NoEffect(format!(
-            "`setvar` of `{collection}` has no effect: persistent collections do not exist yet"
-        )));
-    }
+    let Some(collection) = CollectionKind::parse(word) else {
+        return bad(format!(
+            "expected `tx`, `ip`, `global`, `session`, `user` or `resource`, found `{word}`"
+        ));
+    };
     let (change, value) = match (removes, value.chars().next()) {
         (true, _) => (Change::Unset, ""),
         (false, Some('+')) => (Change::Add, value.get(1..).unwrap_or("")),
@@ -34,6 +34,6 @@ fn lower(value: Option<&str>, actions: &mut ActionsIr) -> Lowered {
     };
     let name = Macro::parse(name.trim()).map_err(Refusal::Bad)?;
     let value = Macro::parse(value).map_err(Refusal::Bad)?;
-    actions.set_variables.push(SetVariableIr { name, change, value });
+    actions.set_variables.push(SetVariableIr { collection, name, change, value });
     Ok(())
 }

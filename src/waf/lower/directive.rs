@@ -14,6 +14,9 @@ const KNOWN: &[&str] = &[
     "Include",
     "SecRuleEngine",
     "SecComponentSignature",
+    "SecResponseBodyAccess",
+    "SecResponseBodyMimeType",
+    "SecRuleUpdateActionById",
     "SecRuleRemoveById",
     "SecRuleRemoveByTag",
     "SecRuleRemoveByMsg",
@@ -31,16 +34,17 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("SecRequestBodyLimitAction", "set `limits.inspected_body_policy` in the configuration"),
     ("SecRequestBodyJsonDepthLimit", "set `limits.json_depth` in the configuration"),
     ("SecArgumentsLimit", "set `limits.arguments` in the configuration"),
-    ("SecResponseBodyAccess", "response rules do not run yet"),
-    ("SecResponseBodyMimeType", "response rules do not run yet"),
-    ("SecResponseBodyLimit", "response rules do not run yet"),
-    ("SecResponseBodyLimitAction", "response rules do not run yet"),
+    ("SecResponseBodyLimit", "set `limits.inspected_response` in the configuration"),
+    (
+        "SecResponseBodyLimitAction",
+        "what is past the limit passes uninspected, and `OUTBOUND_DATA_ERROR` is set",
+    ),
     ("SecPcreMatchLimit", "patterns run in linear time or under a fixed step limit"),
     ("SecPcreMatchLimitRecursion", "patterns run in linear time or under a fixed step limit"),
-    ("SecCollectionTimeout", "persistent collections do not exist yet"),
+    ("SecCollectionTimeout", "records of persistent collections live an hour after their last change"),
     ("SecUnicodeMapFile", "the best-fit map is built in"),
     ("SecTmpDir", "nothing is written to disk while a request is inspected"),
-    ("SecDataDir", "persistent collections do not exist yet"),
+    ("SecDataDir", "persistent collections are kept in memory"),
     ("SecArgumentSeparator", "arguments are separated by `&`"),
     ("SecCookieFormat", "cookies are read as version 0"),
     ("SecStatusEngine", "nothing is reported to anyone"),
@@ -62,6 +66,24 @@ impl Lowering<'_> {
         if name.is("SecComponentSignature") {
             self.set.components.extend(first.map(|word| word.text.clone()));
             return;
+        }
+        if name.is("SecResponseBodyAccess") {
+            return match first.map(|word| word.text.to_ascii_lowercase()).as_deref() {
+                Some("on") => self.set.response_body.access = true,
+                Some("off") => self.set.response_body.access = false,
+                _ => {
+                    let place = first.unwrap_or(name).place();
+                    self.error(Code::SecLangBadArgument, place, "expected `On` or `Off`");
+                }
+            };
+        }
+        if name.is("SecResponseBodyMimeType") {
+            self.set.response_body.media_types =
+                arguments.iter().map(|word| word.text.to_ascii_lowercase()).collect();
+            return;
+        }
+        if name.is("SecRuleUpdateActionById") {
+            return self.update_action(name, arguments);
         }
         let removals = [
             ("SecRuleRemoveById", UpdateBy::Id),
@@ -91,6 +113,34 @@ impl Lowering<'_> {
             Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
             None => diagnostic,
         });
+    }
+
+    fn update_action(&mut self, name: &Word, arguments: &[Word]) {
+        let [key, list] = arguments else {
+            let message = "`SecRuleUpdateActionById` takes a rule id, or `id:link`, and a list of actions";
+            return self.error(Code::SecLangBadArgument, name.place(), message);
+        };
+        let (id, link) = key.text.split_once(':').unwrap_or((&key.text, "0"));
+        let (Ok(id), Ok(link)) = (id.trim().parse::<u64>(), link.trim().parse::<usize>()) else {
+            let message = format!("expected a rule id such as `942100`, found `{}`", key.text);
+            return self.error(Code::SecLangBadArgument, key.place(), message);
+        };
+        let actions = crate::waf::syntax::action_list(list, self.diagnostics);
+        let update = self.actions(&actions);
+        let rule = self.roots_mut().find(|rule| rule.id == id).and_then(|root| match link.checked_sub(1) {
+            None => Some(root),
+            Some(at) => root.chain.get_mut(at),
+        });
+        match rule {
+            Some(rule) => rule.update(update),
+            None => {
+                let message = format!(
+                    "`{}` names no rule that is loaded before this line, so nothing changes",
+                    key.text
+                );
+                self.diagnostics.push(Diagnostic::warning(Code::SecLangBadArgument, message).at(key.place()));
+            }
+        }
     }
 
     fn engine(&mut self, name: &Word, argument: Option<&Word>) {

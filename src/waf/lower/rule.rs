@@ -79,7 +79,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn actions(&mut self, list: &[ActionAst]) -> ActionsIr {
+    pub(super) fn actions(&mut self, list: &[ActionAst]) -> ActionsIr {
         let mut lowered = ActionsIr::default();
         for ast in list {
             let Some(definition) = actions::find(&ast.name) else {
@@ -159,6 +159,13 @@ impl Lowering<'_> {
             self.diagnostics.push(*diagnostic);
             return None;
         };
+        if let Some((name, reason)) =
+            operators::WITHOUT_EFFECT.iter().find(|(name, _)| *name == definition.name)
+        {
+            let message = format!("`@{name}` never matches: {reason}");
+            self.diagnostics
+                .push(Diagnostic::warning(Code::SecLangUnsupported, message).at(ast.place.clone()));
+        }
         let lines = if definition.reads_file { self.lines(&ast)? } else { Vec::new() };
         let operator = OperatorIr {
             definition,

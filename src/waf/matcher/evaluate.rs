@@ -1,15 +1,17 @@
 //! The walk over a plan: rules in order, values once, views once.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::collections::Update;
 use super::prefilter::ByteSet;
-use super::program::{Control, Link, Program, Root, Selector, SetVariable, Target};
+use super::program::{CollectionAction, Control, Link, Program, Root, Selector, SetVariable, Target};
 use super::report::Hit;
 use super::text::{Buffers, Text};
 use super::transaction::{Interruption, Matched, Transaction, Value};
 use crate::pattern::MAX_GROUPS;
 use crate::waf::Phase;
-use crate::waf::ir::{AllowScope, Change, Disruptive, EngineMode};
+use crate::waf::ir::{AllowScope, Change, CollectionKind, Disruptive, EngineMode};
 
 /// A value under a view, with what prefilters ask of it.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +34,7 @@ impl Transaction {
         let mut resume = 0;
         for &index in plan.phases.get(phase.index()).map_or(&[][..], Vec::as_slice) {
             let Some(root) = program.roots.get(index).filter(|_| index >= resume) else { continue };
-            if self.is_removed(root) || !self.root(program, index, root) {
+            if self.is_removed(program, root) || !self.root(program, index, root) {
                 continue;
             }
             resume = root.skip_to.unwrap_or(resume);
@@ -57,20 +59,27 @@ impl Transaction {
         None
     }
 
-    fn is_removed(&self, root: &Root) -> bool {
-        let controls = &self.controls;
-        controls.removed.iter().any(|(first, last)| (*first..=*last).contains(&root.id))
-            || controls.removed_tags.iter().any(|tag| root.meta.tags.contains(tag))
+    fn is_removed(&self, program: &Program, root: &Root) -> bool {
+        self.controls.removed.iter().any(|at| match control(program, *at) {
+            Some(Control::RemoveRules(rules)) => rules.takes(root),
+            _ => false,
+        })
     }
 
     /// One rule with its chain: whether all of it matched.
     fn root(&mut self, program: &Program, index: usize, root: &Root) -> bool {
         self.matched.clear();
         let mut hit = Hit::of(index);
+        if program.own_rule {
+            self.name_rule(root);
+        }
         for (position, link) in root.links.iter().enumerate() {
             if !self.link(program, (index, position), root, link, &mut hit) {
                 return false;
             }
+        }
+        if let Some(severity) = root.meta.severity {
+            self.note_severity(severity);
         }
         if root.log {
             hit.message = self.compose(|transaction, out| root.meta.msg.expand(transaction, out));
@@ -82,6 +91,24 @@ impl Transaction {
             self.hits.push(hit);
         }
         true
+    }
+
+    fn name_rule(&mut self, root: &Root) {
+        let severity = root.meta.severity.map_or_else(String::new, |severity| severity.to_string());
+        let entries =
+            [("id", root.id.to_string()), ("msg", root.meta.msg_text.clone()), ("severity", severity)];
+        self.rule = entries
+            .iter()
+            .map(|(name, value)| (self.buffers.add(name.as_bytes()), self.buffers.add(value.as_bytes())))
+            .collect();
+    }
+
+    /// Keeps `HIGHEST_SEVERITY`: the smallest number is the worst.
+    fn note_severity(&mut self, severity: u8) {
+        let worst = number(self.bytes(self.facts.highest_severity));
+        if i64::from(severity) < worst {
+            self.facts.highest_severity = self.buffers.add_number(i64::from(severity));
+        }
     }
 
     fn link(
@@ -204,20 +231,13 @@ impl Transaction {
         if !target.count && target.exclusions.iter().any(|selector| selector.takes(key)) {
             return true;
         }
-        self.controls.removed_targets.iter().any(|(root_at, link_at, control_at)| {
-            let control = program
-                .roots
-                .get(*root_at)
-                .and_then(|r| r.links.get(*link_at))
-                .and_then(|l| l.controls.get(*control_at));
-            match control {
-                Some(Control::RemoveTargetById { first, last, variable, selector }) => {
-                    (*first..=*last).contains(&root.id)
-                        && *variable == value.variable
-                        && selector.as_ref().is_none_or(|selector| selector.takes(key))
-                }
-                _ => false,
+        self.controls.removed_targets.iter().any(|at| match control(program, *at) {
+            Some(Control::RemoveTargets { rules, variable, selector }) => {
+                rules.takes(root)
+                    && *variable == value.variable
+                    && selector.as_ref().is_none_or(|selector| selector.takes(key))
             }
+            _ => false,
         })
     }
 
@@ -256,14 +276,82 @@ impl Transaction {
         for set in &link.set_variables {
             self.set_variable(program, set, hit);
         }
+        for action in &link.collections {
+            self.collection_action(program, action);
+        }
         for (index, control) in link.controls.iter().enumerate() {
             match control {
                 Control::RuleEngine(mode) => self.engine = *mode,
-                Control::RemoveById { first, last } => self.controls.removed.push((*first, *last)),
-                Control::RemoveByTag(tag) => self.controls.removed_tags.push(tag.clone()),
-                Control::RemoveTargetById { .. } => self.controls.removed_targets.push((at.0, at.1, index)),
-                Control::BodyProcessor(name) => self.controls.body_processor = Some(name.clone()),
+                Control::RemoveRules(_) => self.controls.removed.push((at.0, at.1, index)),
+                Control::RemoveTargets { .. } => self.controls.removed_targets.push((at.0, at.1, index)),
+                Control::BodyProcessor(name) => {
+                    self.controls.body_processor = Some(name.clone());
+                    self.facts.processor = self.buffers.add(name.as_bytes());
+                    self.forget_values();
+                }
+                Control::ForceBodyVariable(on) => self.controls.force_body_variable = *on,
+                Control::ResponseBodyAccess(on) => self.response_body_access = *on,
             }
+        }
+    }
+
+    fn collection_action(&mut self, program: &Program, action: &CollectionAction) {
+        match action {
+            CollectionAction::Open { kind, key } => {
+                let key = self.compose(|transaction, out| key.expand(transaction, out));
+                match kind {
+                    CollectionKind::Session => self.facts.session_id = key,
+                    CollectionKind::User => self.facts.user_id = key,
+                    _ => {}
+                }
+                if self.open.iter().any(|(open, _)| open == kind) {
+                    return;
+                }
+                self.open.push((*kind, key));
+                let mut found = Vec::new();
+                program.collections.read(*kind, self.bytes(key), self.now, |name, value| {
+                    found.push((name.to_vec(), value.to_vec()));
+                });
+                for (name, value) in found {
+                    let entry = (*kind, self.buffers.add(&name), self.buffers.add(&value));
+                    self.entries.push(entry);
+                }
+            }
+            CollectionAction::Expire { kind, name, seconds } => {
+                let name = self.compose(|transaction, out| name.expand(transaction, out));
+                let seconds = self.compose(|transaction, out| seconds.expand(transaction, out));
+                let seconds = u64::try_from(number(self.bytes(seconds))).unwrap_or(0);
+                if let Some((_, key)) = self.open.iter().find(|(open, _)| open == kind) {
+                    let update = Update::Expire(self.now + Duration::from_secs(seconds));
+                    program.collections.update(*kind, self.bytes(*key), self.bytes(name), update, self.now);
+                }
+            }
+            CollectionAction::SetEnvironment { name, value } => {
+                let name = self.compose(|transaction, out| name.expand(transaction, out));
+                let value = self.compose(|transaction, out| value.expand(transaction, out));
+                self.env.push((name, value));
+            }
+        }
+    }
+
+    /// `setvar` of a persistent collection; nothing where it was not opened.
+    fn set_persistent(&mut self, program: &Program, set: &SetVariable, operand: Text, name: Text) {
+        let Some((_, key)) = self.open.iter().find(|(open, _)| *open == set.collection).copied() else {
+            return;
+        };
+        let update = Update::Change(set.change, self.bytes(operand));
+        let after =
+            program.collections.update(set.collection, self.bytes(key), self.bytes(name), update, self.now);
+        let entries = std::mem::take(&mut self.entries);
+        self.entries = entries
+            .into_iter()
+            .filter(|(kind, known, _)| {
+                *kind != set.collection || !self.bytes(*known).eq_ignore_ascii_case(self.bytes(name))
+            })
+            .collect();
+        if let Some(value) = after {
+            let value = self.buffers.add(&value);
+            self.entries.push((set.collection, name, value));
         }
     }
 
@@ -273,6 +361,9 @@ impl Transaction {
             Some(_) => Text::EMPTY,
             None => self.compose(|transaction, out| set.name.expand(transaction, out)),
         };
+        if set.collection != CollectionKind::Tx {
+            return self.set_persistent(program, set, operand, name);
+        }
         let index = set.index.or_else(|| program.names.find(self.bytes(name)));
         let dynamic = self
             .tx_dynamic
@@ -326,6 +417,11 @@ fn chain_of(program: &Program, view: usize) -> Vec<usize> {
     }
     chain.reverse();
     chain
+}
+
+/// The `ctl` at a place.
+fn control(program: &Program, (root, link, control): (usize, usize, usize)) -> Option<&Control> {
+    program.roots.get(root)?.links.get(link)?.controls.get(control)
 }
 
 fn number(text: &[u8]) -> i64 {

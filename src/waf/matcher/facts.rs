@@ -1,11 +1,13 @@
 //! What a request is made of, read once into the transaction's buffers.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
-use bytes::Bytes;
-
+use super::moment::Moment;
+use super::request_body::form;
 use super::text::{Buffers, Text};
-use crate::body::{self, BodyError, json, multipart, urlencoded};
+use crate::body::multipart::Bend;
+use crate::body::urlencoded;
 
 /// The head of a request, as received.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +20,17 @@ pub struct RequestHead<'r> {
     pub headers: &'r [(&'r [u8], &'r [u8])],
     pub client: IpAddr,
     pub request_id: &'r str,
+    /// When it came, since the Unix epoch.
+    pub received: Duration,
+}
+
+/// The head of a response, as received.
+#[derive(Clone, Copy, Debug)]
+pub struct ResponseHead<'r> {
+    pub status: u16,
+    /// As `HTTP/1.1`.
+    pub protocol: &'r str,
+    pub headers: &'r [(&'r [u8], &'r [u8])],
 }
 
 /// Limits on what a body may hold.
@@ -36,6 +49,7 @@ impl Default for BodyLimits {
 }
 
 #[derive(Clone, Copy, Debug)]
+/// A name with its value.
 pub(in crate::waf) struct Pair {
     pub(in crate::waf) key: Text,
     pub(in crate::waf) value: Text,
@@ -67,6 +81,33 @@ pub(in crate::waf) struct Facts {
     pub(in crate::waf) body_error: Text,
     pub(in crate::waf) body_error_msg: Text,
     pub(in crate::waf) multipart_strict_error: Text,
+    pub(in crate::waf) multipart_mixed_lines: Text,
+    pub(in crate::waf) files_combined_size: Text,
+    pub(in crate::waf) files_sizes: Vec<Pair>,
+    pub(in crate::waf) files_content: Vec<Pair>,
+    pub(in crate::waf) xml: Vec<Pair>,
+    pub(in crate::waf) urlencoded_error: Text,
+    pub(in crate::waf) arguments_limit_reached: Text,
+    pub(in crate::waf) inbound_data_error: Text,
+    pub(in crate::waf) outbound_data_error: Text,
+    pub(in crate::waf) full_request: Text,
+    pub(in crate::waf) full_request_length: Text,
+    pub(in crate::waf) server_name: Text,
+    pub(in crate::waf) server_port: Text,
+    pub(in crate::waf) auth_type: Text,
+    pub(in crate::waf) highest_severity: Text,
+    pub(in crate::waf) session_id: Text,
+    pub(in crate::waf) user_id: Text,
+    pub(in crate::waf) moment: Moment,
+    pub(in crate::waf) response_status: Text,
+    pub(in crate::waf) response_protocol: Text,
+    pub(in crate::waf) status_line: Text,
+    pub(in crate::waf) response_headers: Vec<Pair>,
+    pub(in crate::waf) response_body: Text,
+    pub(in crate::waf) response_length: Text,
+    pub(in crate::waf) zero: Text,
+    pub(super) one: Text,
+    pub(super) bends: Vec<Bend>,
     /// Whether there were more arguments than the limit; those past it are not in the lists.
     pub(in crate::waf) too_many_arguments: bool,
 }
@@ -89,10 +130,24 @@ impl Facts {
             let _ = write!(out, "{}", head.client);
         });
         self.unique_id = buffers.add(head.request_id.as_bytes());
-        self.body_error = buffers.add(b"0");
-        self.multipart_strict_error = self.body_error;
-        self.body_length = self.body_error;
-        self.split_target(head.target);
+        self.zero = buffers.add(b"0");
+        self.one = buffers.add(b"1");
+        self.highest_severity = buffers.add(b"255");
+        for flag in [
+            &mut self.body_error,
+            &mut self.multipart_strict_error,
+            &mut self.multipart_mixed_lines,
+            &mut self.body_length,
+            &mut self.files_combined_size,
+            &mut self.urlencoded_error,
+            &mut self.arguments_limit_reached,
+            &mut self.inbound_data_error,
+            &mut self.outbound_data_error,
+        ] {
+            *flag = self.zero;
+        }
+        self.moment = Moment::of(head.received, buffers);
+        self.split_target(head.target, buffers);
         for (name, value) in head.headers {
             let pair = Pair { key: buffers.add(name), value: buffers.add(value) };
             self.headers.push(pair);
@@ -100,14 +155,59 @@ impl Facts {
                 cookies(value, pair.value, &mut self.cookies);
             }
         }
+        self.read_authority(buffers);
+        self.choose_processor(buffers);
         let mut args = std::mem::take(&mut self.args_get);
-        self.too_many_arguments |= !form(self.query, limits.arguments, &mut args, buffers);
+        if !form(self.query, limits.arguments, &mut args, buffers) {
+            self.note_too_many_arguments();
+        }
         self.args_get = args;
         self.measure_arguments(buffers);
     }
 
+    /// Host, port and authentication scheme, from the header fields.
+    fn read_authority(&mut self, buffers: &mut Buffers) {
+        let host = self.header(b"host", buffers).to_vec();
+        let colon = memchr::memrchr(b':', &host)
+            .filter(|at| memchr::memchr(b']', host.get(*at..).unwrap_or(&[])).is_none());
+        let (name, port) = colon.and_then(|at| host.split_at_checked(at)).unwrap_or((&host, b":80"));
+        self.server_name = buffers.add(name);
+        self.server_port = buffers.add(port.get(1..).unwrap_or(&[]));
+        let authorization = self.header(b"authorization", buffers);
+        let scheme = authorization.split(|byte| *byte == b' ').next().unwrap_or(&[]).to_vec();
+        self.auth_type = buffers.add(&scheme);
+    }
+
+    /// The whole request as one text, where rules ask for it.
+    pub(super) fn compose_request(&mut self, buffers: &mut Buffers) {
+        let (line, headers) = (self.line, &self.headers);
+        let body = buffers.body();
+        self.full_request = buffers.compose(|buffers, out| {
+            out.extend_from_slice(buffers.get(line));
+            for pair in headers {
+                out.extend_from_slice(b"\r\n");
+                out.extend_from_slice(buffers.get(pair.key));
+                out.extend_from_slice(b": ");
+                out.extend_from_slice(buffers.get(pair.value));
+            }
+            out.extend_from_slice(b"\r\n\r\n");
+            out.extend_from_slice(&body);
+        });
+        self.full_request_length = buffers.add_count(self.full_request.len());
+    }
+
+    /// Whether a multipart body bends this rule, as a flag.
+    pub(in crate::waf) fn bend(&self, bend: Bend) -> Text {
+        if self.bends.contains(&bend) { self.one } else { self.zero }
+    }
+
+    pub(super) fn note_too_many_arguments(&mut self) {
+        self.too_many_arguments = true;
+        self.arguments_limit_reached = self.one;
+    }
+
     /// Path and query of the request target, whatever its form (RFC 9112 section 3.2).
-    fn split_target(&mut self, target: &[u8]) {
+    fn split_target(&mut self, target: &[u8], buffers: &mut Buffers) {
         let absolute = memchr::memmem::find(target, b"://")
             .filter(|at| !target.get(..*at).is_some_and(|s| s.contains(&b'/')));
         let start = absolute.map_or(0, |scheme| {
@@ -117,148 +217,27 @@ impl Facts {
         self.uri = Buffers::part(self.uri_raw, start, target.len());
         let origin_form = target.get(start..).unwrap_or(&[]);
         let question = memchr::memchr(b'?', origin_form).unwrap_or(origin_form.len());
-        self.filename = Buffers::part(self.uri, 0, question);
         self.query = Buffers::part(self.uri, question + 1, origin_form.len());
-        let path = origin_form.get(..question).unwrap_or(&[]);
+        let path = Buffers::part(self.uri, 0, question);
+        self.filename = match memchr::memchr(b'%', buffers.get(path)) {
+            Some(_) => buffers.compose(|buffers, out| urlencoded::decode_path(buffers.get(path), out)),
+            None => path,
+        };
+        let path = buffers.get(self.filename);
         let slash = memchr::memrchr(b'/', path).map_or(0, |at| at + 1);
         self.basename = Buffers::part(self.filename, slash, path.len());
     }
 
-    /// Reads the body by its media type, or as `forced` says.
-    pub(super) fn read_body(
-        &mut self,
-        body: Bytes,
-        forced: Option<&str>,
-        limits: BodyLimits,
-        buffers: &mut Buffers,
-    ) {
-        self.body_length = buffers.add_count(body.len());
-        if body.is_empty() {
-            return;
-        }
-        let content_type = self.header(b"content-type", buffers).to_vec();
-        let media_type = body::media_type(&content_type);
-        let processor = match forced {
-            Some(name) => name,
-            None if media_type.eq_ignore_ascii_case(b"application/x-www-form-urlencoded") => "URLENCODED",
-            None if media_type.eq_ignore_ascii_case(b"multipart/form-data") => "MULTIPART",
-            None if body::is_json(media_type) => "JSON",
-            None => "",
-        };
-        self.processor = buffers.add(processor.as_bytes());
-        let whole = buffers.set_body(body);
-        let outcome = match processor {
-            "URLENCODED" => {
-                self.body = whole;
-                let mut args = std::mem::take(&mut self.args_post);
-                let left = limits.arguments.saturating_sub(self.args_get.len());
-                self.too_many_arguments |= !form(whole, left, &mut args, buffers);
-                self.args_post = args;
-                Ok(())
-            }
-            "JSON" => self.read_json(limits, buffers),
-            "MULTIPART" => self.read_multipart(&content_type, limits, buffers),
-            _ => Ok(()),
-        };
-        if let Err(error) = outcome {
-            self.set_body_error(&error.to_string(), buffers);
-        }
-        self.measure_arguments(buffers);
-    }
-
-    /// Makes `REQBODY_ERROR` true.
-    pub(super) fn set_body_error(&mut self, reason: &str, buffers: &mut Buffers) {
-        self.body_error = buffers.add(b"1");
-        self.body_error_msg = buffers.add(reason.as_bytes());
-    }
-
-    fn header<'b>(&self, name: &[u8], buffers: &'b Buffers) -> &'b [u8] {
+    pub(super) fn header<'b>(&self, name: &[u8], buffers: &'b Buffers) -> &'b [u8] {
         let pair = self.headers.iter().find(|pair| buffers.get(pair.key).eq_ignore_ascii_case(name));
         pair.map_or(&[], |pair| buffers.get(pair.value))
     }
 
-    fn read_json(&mut self, limits: BodyLimits, buffers: &mut Buffers) -> Result<(), BodyError> {
-        let left = limits.arguments.saturating_sub(self.args_get.len());
-        let mut too_many = false;
-        let body = buffers.body();
-        let args = &mut self.args_post;
-        let read = json::read(&body, json::Limits { depth: limits.json_depth }, &mut |path, value| {
-            if args.len() < left {
-                args.push(Pair { key: buffers.add(path), value: buffers.add(value) });
-            } else {
-                too_many = true;
-            }
-        });
-        self.too_many_arguments |= too_many;
-        read
-    }
-
-    fn read_multipart(
-        &mut self,
-        content_type: &[u8],
-        limits: BodyLimits,
-        buffers: &mut Buffers,
-    ) -> Result<(), BodyError> {
-        let boundary = multipart::boundary(content_type)?;
-        let left = limits.arguments.saturating_sub(self.args_get.len());
-        let body = buffers.body();
-        let mut too_many = false;
-        let read = multipart::read(&body, boundary, limits.multipart_parts, &mut |part| {
-            let key = buffers.add(&part.name);
-            for line in part.headers {
-                let value = buffers.add(line);
-                self.part_headers.push(Pair { key, value });
-            }
-            let value = match &part.file_name {
-                Some(file_name) => buffers.add(file_name),
-                None => {
-                    let start = part.content.as_ptr() as usize - body.as_ptr() as usize;
-                    buffers.body_part(start..start + part.content.len())
-                }
-            };
-            let list = if part.file_name.is_some() { &mut self.files } else { &mut self.args_post };
-            if list.len() < left {
-                list.push(Pair { key, value });
-            } else {
-                too_many = true;
-            }
-        })?;
-        self.too_many_arguments |= too_many;
-        if read.strict_error.is_some() {
-            self.multipart_strict_error = buffers.add(b"1");
-        }
-        Ok(())
-    }
-
-    fn measure_arguments(&mut self, buffers: &mut Buffers) {
+    pub(super) fn measure_arguments(&mut self, buffers: &mut Buffers) {
         let size =
             self.args_get.iter().chain(&self.args_post).map(|pair| pair.key.len() + pair.value.len()).sum();
         self.args_combined_size = buffers.add_count(size);
     }
-}
-
-/// Adds the pairs of a form, decoded; false where there are more than `left`.
-fn form(text: Text, left: usize, args: &mut Vec<Pair>, buffers: &mut Buffers) -> bool {
-    let input = buffers.get(text);
-    let base = input.as_ptr() as usize;
-    let mut spans = Vec::new();
-    urlencoded::read(input, |name, value| {
-        // An empty value may point anywhere; its offset is of no interest.
-        let offset = |part: &[u8]| if part.is_empty() { 0 } else { part.as_ptr() as usize - base };
-        spans.push((offset(name), name.len(), offset(value), value.len()));
-    });
-    for (name, name_length, value, value_length) in spans.iter().copied().take(left) {
-        let mut part = |start: usize, length: usize| {
-            let raw = Buffers::part(text, start, start + length);
-            if urlencoded::needs_decoding(buffers.get(raw)) {
-                buffers.compose(|buffers, out| urlencoded::decode(buffers.get(raw), out))
-            } else {
-                raw
-            }
-        };
-        args.push(Pair { key: part(name, name_length), value: part(value, value_length) });
-    }
-    spans.len() <= left
 }
 
 /// Splits a `Cookie` value; a cookie without `=` has an empty name, as browsers treat it.

@@ -1,20 +1,25 @@
 //! The compiled rules and their run over one request.
 
+mod collections;
 mod evaluate;
 mod expansion;
 mod facts;
+mod moment;
 mod plan;
 mod prefilter;
 mod program;
 mod report;
+mod request_body;
+mod response;
 mod text;
 mod transaction;
 
+pub use collections::Collections;
 pub use expansion::{Expansion, TxNames};
-pub use facts::{BodyLimits, RequestHead};
+pub use facts::{BodyLimits, RequestHead, ResponseHead};
 pub use plan::{ActionOverride, Plan, PlanSettings};
 pub use prefilter::{ByteSet, Prefilter};
-pub use program::{Control, Link, Program, Root, SetVariable, Target, View};
+pub use program::{CollectionAction, Control, Link, Program, Root, RuleSelector, SetVariable, Target, View};
 pub use report::Match;
 pub use text::Text;
 pub use transaction::{Interruption, Transaction};

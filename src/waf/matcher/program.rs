@@ -1,8 +1,9 @@
 //! The compiled rules: arrays and indexes only.
 
+use super::collections::Collections;
 use super::expansion::{Expansion, TxNames};
 use crate::pattern::Pattern;
-use crate::waf::ir::{Change, Disruptive, EngineMode};
+use crate::waf::ir::{Change, CollectionKind, Disruptive, EngineMode, ResponseBodyIr};
 use crate::waf::{Phase, operators, transformations, variables};
 
 /// A rule set, compiled. Shared by every zone that runs it.
@@ -14,6 +15,13 @@ pub struct Program {
     pub(in crate::waf) views: Vec<View>,
     pub(in crate::waf) names: TxNames,
     pub(in crate::waf) engine: EngineMode,
+    pub(in crate::waf) response_body: ResponseBodyIr,
+    /// Whether a rule looks at `FULL_REQUEST` or its length: to put it together costs a copy.
+    pub(in crate::waf) full_request: bool,
+    /// Whether a rule looks at `RULE`.
+    pub(in crate::waf) own_rule: bool,
+    /// What rules remember from one request to the next.
+    pub(in crate::waf) collections: Collections,
 }
 
 /// A rule that starts a chain or stands alone.
@@ -56,6 +64,7 @@ pub struct Link {
     pub(in crate::waf) capture: bool,
     pub(in crate::waf) set_variables: Vec<SetVariable>,
     pub(in crate::waf) controls: Vec<Control>,
+    pub(in crate::waf) collections: Vec<CollectionAction>,
     pub(in crate::waf) logdata: Expansion,
 }
 
@@ -94,6 +103,7 @@ pub struct View {
 /// `setvar`, compiled.
 #[derive(Debug)]
 pub struct SetVariable {
+    pub(in crate::waf) collection: CollectionKind,
     pub(in crate::waf) name: Expansion,
     /// The name's index, where it has no macros.
     pub(in crate::waf) index: Option<usize>,
@@ -107,24 +117,52 @@ pub struct SetVariable {
 #[derive(Debug)]
 pub enum Control {
     RuleEngine(EngineMode),
-    RemoveById {
-        first: u64,
-        last: u64,
-    },
-    RemoveByTag(String),
-    RemoveTargetById {
-        first: u64,
-        last: u64,
+    RemoveRules(RuleSelector),
+    RemoveTargets {
+        rules: RuleSelector,
         variable: &'static variables::Definition,
         selector: Option<Selector>,
     },
     BodyProcessor(String),
+    ForceBodyVariable(bool),
+    ResponseBodyAccess(bool),
+}
+
+/// Which rules a `ctl` is about.
+#[derive(Debug)]
+pub enum RuleSelector {
+    Ids { first: u64, last: u64 },
+    Tag(Pattern),
+    Msg(Pattern),
+}
+
+impl RuleSelector {
+    pub(super) fn takes(&self, root: &Root) -> bool {
+        match self {
+            Self::Ids { first, last } => (*first..=*last).contains(&root.id),
+            Self::Tag(pattern) => root.meta.tags.iter().any(|tag| pattern.is_match(tag.as_bytes())),
+            Self::Msg(pattern) => pattern.is_match(root.meta.msg_text.as_bytes()),
+        }
+    }
+}
+
+/// What a rule does to persistent collections and to `ENV`, compiled.
+#[derive(Debug)]
+pub enum CollectionAction {
+    Open { kind: CollectionKind, key: Expansion },
+    Expire { kind: CollectionKind, name: Expansion, seconds: Expansion },
+    SetEnvironment { name: Expansion, value: Expansion },
 }
 
 impl Program {
     /// The rules in order.
     pub fn roots(&self) -> &[Root] {
         &self.roots
+    }
+
+    /// Empties the persistent collections.
+    pub fn forget_collections(&self) {
+        self.collections.clear();
     }
 
     /// The rule that acts on the sum of the scores: the last one that refuses requests in phase 2.

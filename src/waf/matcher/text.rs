@@ -7,11 +7,20 @@ use bytes::Bytes;
 pub struct Text {
     start: u32,
     length: u32,
-    in_body: bool,
+    buffer: Buffer,
+}
+
+/// Which of a transaction's buffers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Buffer {
+    #[default]
+    Arena,
+    Request,
+    Response,
 }
 
 impl Text {
-    pub const EMPTY: Self = Self { start: 0, length: 0, in_body: false };
+    pub const EMPTY: Self = Self { start: 0, length: 0, buffer: Buffer::Arena };
 
     pub fn len(self) -> usize {
         self.length as usize
@@ -22,11 +31,12 @@ impl Text {
     }
 }
 
-/// All bytes a transaction looks at: the body as received, everything else in one arena.
+/// All bytes a transaction looks at: the bodies as received, everything else in one arena.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     arena: Vec<u8>,
     body: Bytes,
+    response: Bytes,
     /// Reused by every transformation.
     scratch: Vec<u8>,
 }
@@ -36,7 +46,11 @@ const MAX_ARENA_BYTES: usize = u32::MAX as usize;
 
 impl Buffers {
     pub(super) fn get(&self, text: Text) -> &[u8] {
-        let buffer: &[u8] = if text.in_body { &self.body } else { &self.arena };
+        let buffer: &[u8] = match text.buffer {
+            Buffer::Arena => &self.arena,
+            Buffer::Request => &self.body,
+            Buffer::Response => &self.response,
+        };
         let start = text.start as usize;
         buffer.get(start..start + text.len()).unwrap_or(&[])
     }
@@ -45,7 +59,7 @@ impl Buffers {
         let start = self.arena.len();
         let fits = bytes.get(..MAX_ARENA_BYTES.saturating_sub(start).min(bytes.len())).unwrap_or(&[]);
         self.arena.extend_from_slice(fits);
-        Text { start: narrow(start), length: narrow(fits.len()), in_body: false }
+        Text { start: narrow(start), length: narrow(fits.len()), buffer: Buffer::Arena }
     }
 
     pub(super) fn add_number(&mut self, number: i64) -> Text {
@@ -53,7 +67,7 @@ impl Buffers {
         let start = self.arena.len();
         // INVARIANT: writing to a vector cannot fail.
         let _ = write!(self.arena, "{number}");
-        Text { start: narrow(start), length: narrow(self.arena.len() - start), in_body: false }
+        Text { start: narrow(start), length: narrow(self.arena.len() - start), buffer: Buffer::Arena }
     }
 
     pub(super) fn add_count(&mut self, count: usize) -> Text {
@@ -63,7 +77,13 @@ impl Buffers {
     /// Takes the body; earlier handles into a body become empty.
     pub(super) fn set_body(&mut self, body: Bytes) -> Text {
         self.body = body;
-        Text { start: 0, length: narrow(self.body.len()), in_body: true }
+        Text { start: 0, length: narrow(self.body.len()), buffer: Buffer::Request }
+    }
+
+    /// Takes the response body; earlier handles into one become empty.
+    pub(super) fn set_response(&mut self, body: Bytes) -> Text {
+        self.response = body;
+        Text { start: 0, length: narrow(self.response.len()), buffer: Buffer::Response }
     }
 
     pub(super) fn body(&self) -> Bytes {
@@ -72,7 +92,7 @@ impl Buffers {
 
     /// A piece of the body, given as one.
     pub(super) fn body_part(&self, range: std::ops::Range<usize>) -> Text {
-        Text { start: narrow(range.start), length: narrow(range.len()), in_body: true }
+        Text { start: narrow(range.start), length: narrow(range.len()), buffer: Buffer::Request }
     }
 
     /// The part of `text` between two offsets.
@@ -81,7 +101,7 @@ impl Buffers {
         Text {
             start: text.start + narrow(start),
             length: narrow(end.saturating_sub(start)),
-            in_body: text.in_body,
+            buffer: text.buffer,
         }
     }
 

@@ -1,16 +1,17 @@
 //! One request under one plan: what the proxy, `explain` and the tests drive.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
 use super::evaluate::Seen;
-use super::facts::{BodyLimits, Facts, RequestHead};
+use super::facts::{BodyLimits, Facts, RequestHead, ResponseHead};
 use super::plan::Plan;
 use super::report::{Hit, Match};
 use super::text::{Buffers, Text};
 use crate::waf::Phase;
-use crate::waf::ir::EngineMode;
+use crate::waf::ir::{CollectionKind, EngineMode};
 use crate::waf::variables;
 
 /// Rules refused the request.
@@ -45,17 +46,27 @@ pub struct Transaction {
     pub(super) controls: Controls,
     pub(super) scores: [i64; 4],
     pub(super) allowed: Option<Phase>,
+    /// Persistent collections that are open, by their keys.
+    pub(super) open: Vec<(CollectionKind, Text)>,
+    /// What those collections held when they were opened, with this transaction's changes.
+    pub(super) entries: Vec<(CollectionKind, Text, Text)>,
+    pub(in crate::waf) env: Vec<(Text, Text)>,
+    /// The entries of `RULE`, where rules ask for them.
+    pub(in crate::waf) rule: Vec<(Text, Text)>,
+    pub(super) now: Duration,
+    pub(super) response_body_access: bool,
     pub(super) scratch: Vec<u8>,
 }
 
 /// What `ctl` changed.
 #[derive(Debug, Default)]
 pub(super) struct Controls {
-    pub(super) removed: Vec<(u64, u64)>,
-    pub(super) removed_tags: Vec<String>,
-    /// Places of `ruleRemoveTargetById` in the program: root, link, control.
+    /// Places of `ruleRemoveBy…` in the program: root, link, control.
+    pub(super) removed: Vec<(usize, usize, usize)>,
+    /// The same of `ruleRemoveTargetBy…`.
     pub(super) removed_targets: Vec<(usize, usize, usize)>,
     pub(super) body_processor: Option<String>,
+    pub(super) force_body_variable: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +102,12 @@ impl Transaction {
             controls: Controls::default(),
             scores: [0; 4],
             allowed: None,
+            open: Vec::new(),
+            entries: Vec::new(),
+            env: Vec::new(),
+            rule: Vec::new(),
+            now: Duration::ZERO,
+            response_body_access: program.response_body.access,
             scratch: Vec::new(),
             plan,
         };
@@ -120,6 +137,7 @@ impl Transaction {
 
     /// Takes the request's head; then phase 1 can run.
     pub fn request_head(&mut self, head: &RequestHead<'_>) {
+        self.now = head.received;
         self.facts.read_head(head, self.limits, &mut self.buffers);
         self.forget_values();
     }
@@ -127,14 +145,50 @@ impl Transaction {
     /// Takes the body, read by its media type; then phase 2 can run. `cut` says that more followed.
     pub fn request_body(&mut self, body: Bytes, cut: bool) {
         let forced = self.controls.body_processor.take();
-        self.facts.read_body(body, forced.as_deref(), self.limits, &mut self.buffers);
+        let force_variable = self.controls.force_body_variable;
+        self.facts.read_body(body, forced.as_deref(), force_variable, self.limits, &mut self.buffers);
+        if self.plan.program.full_request {
+            self.facts.compose_request(&mut self.buffers);
+        }
         if cut {
+            self.facts.inbound_data_error = self.facts.one;
             self.facts.set_body_error("the body is longer than what is inspected", &mut self.buffers);
         }
         self.forget_values();
     }
 
-    fn forget_values(&mut self) {
+    /// Takes the response's head; then phase 3 can run.
+    pub fn response_head(&mut self, head: &ResponseHead<'_>) {
+        self.facts.read_response_head(head, &mut self.buffers);
+        self.forget_values();
+    }
+
+    /// Whether rules want to see the response body: its media type is one of those inspected.
+    pub fn wants_response_body(&self) -> bool {
+        let content_type = self.bytes(self.response_content_type());
+        let media_type = crate::body::media_type(content_type);
+        let types = &self.plan.program.response_body.media_types;
+        self.response_body_access
+            && types.iter().any(|wanted| wanted.as_bytes().eq_ignore_ascii_case(media_type))
+    }
+
+    /// Takes the response body; then phase 4 can run. `cut` says that more followed.
+    pub fn response_body(&mut self, body: Bytes, cut: bool) {
+        self.facts.read_response_body(body, cut, &mut self.buffers);
+        self.forget_values();
+    }
+
+    pub(in crate::waf) fn response_content_type(&self) -> Text {
+        self.facts.response_header(b"content-type", &self.buffers)
+    }
+
+    /// Calls with each entry of an open collection.
+    pub(in crate::waf) fn visit_collection(&self, kind: CollectionKind, visit: &mut dyn FnMut(Text, Text)) {
+        let entries = self.entries.iter().filter(|(of, ..)| *of == kind);
+        entries.for_each(|(_, name, value)| visit(*name, *value));
+    }
+
+    pub(super) fn forget_values(&mut self) {
         self.found.iter_mut().for_each(|found| *found = None);
     }
 

@@ -16,7 +16,7 @@ pub(super) const DEFINITION: Definition = Definition {
 
 struct Contains(Expansion);
 
-fn compile(argument: &mut Argument<'_>) -> Compiled {
+pub(super) fn compile(argument: &mut Argument<'_>) -> Compiled {
     Ok(Box::new(Contains(argument.expansion()?)))
 }
 

@@ -2,26 +2,43 @@
 
 mod begins_with;
 mod contains;
+mod contains_word;
 mod detect_sqli;
 mod detect_xss;
 mod ends_with;
 mod eq;
+mod fuzzy_hash;
 mod ge;
+mod geo_lookup;
+mod gsb_lookup;
 mod gt;
+mod inspect_file;
 mod ip_match;
+mod ip_match_from_file;
 mod le;
 mod lt;
 mod networks;
 mod no_match;
+mod numbers;
 mod phrases;
 mod pm;
 mod pm_from_file;
+mod rbl;
+mod rsub;
 mod rx;
+mod rx_global;
 mod streq;
+mod strmatch;
 mod unconditional_match;
 mod validate_byte_range;
+mod validate_dtd;
+mod validate_hash;
+mod validate_schema;
 mod validate_url_encoding;
 mod validate_utf8_encoding;
+mod verify_cc;
+mod verify_cpf;
+mod verify_ssn;
 mod within;
 
 use super::matcher::{Expansion, Prefilter, Transaction, TxNames};
@@ -123,29 +140,63 @@ impl std::fmt::Debug for Definition {
 pub const ALL: &[&Definition] = &[
     &begins_with::DEFINITION,
     &contains::DEFINITION,
+    &contains_word::DEFINITION,
     &detect_sqli::DEFINITION,
     &detect_xss::DEFINITION,
     &ends_with::DEFINITION,
     &eq::DEFINITION,
+    &fuzzy_hash::DEFINITION,
     &ge::DEFINITION,
+    &geo_lookup::DEFINITION,
+    &gsb_lookup::DEFINITION,
     &gt::DEFINITION,
+    &inspect_file::DEFINITION,
     &ip_match::DEFINITION,
+    &ip_match_from_file::DEFINITION,
     &le::DEFINITION,
     &lt::DEFINITION,
     &no_match::DEFINITION,
     &pm::DEFINITION,
     &pm_from_file::DEFINITION,
+    &rbl::DEFINITION,
+    &rsub::DEFINITION,
     &rx::DEFINITION,
+    &rx_global::DEFINITION,
     &streq::DEFINITION,
+    &strmatch::DEFINITION,
     &unconditional_match::DEFINITION,
     &validate_byte_range::DEFINITION,
+    &validate_dtd::DEFINITION,
+    &validate_hash::DEFINITION,
+    &validate_schema::DEFINITION,
     &validate_url_encoding::DEFINITION,
     &validate_utf8_encoding::DEFINITION,
+    &verify_cc::DEFINITION,
+    &verify_cpf::DEFINITION,
+    &verify_ssn::DEFINITION,
     &within::DEFINITION,
 ];
 
+/// Operators that are understood but never match, and why.
+pub const WITHOUT_EFFECT: [(&str, &str); 9] = [
+    ("geoLookup", "there is no geographic database here"),
+    ("rbl", "nothing is looked up in the DNS while a request waits"),
+    ("gsbLookup", "there is no such list here"),
+    ("inspectFile", "programs are never run, and files are never written to disk"),
+    ("fuzzyHash", "fuzzy hashes are not computed"),
+    ("validateDTD", "document types are not followed"),
+    ("validateSchema", "schemas are not followed"),
+    ("validateHash", "links are not hashed"),
+    ("rsub", "bodies are not changed"),
+];
+
+/// Short names of the same operators.
+const SPELLINGS: [(&str, &str); 2] = [("pmf", "pmFromFile"), ("ipMatchF", "ipMatchFromFile")];
+
 /// The operator of a name, whatever its case.
 pub fn find(name: &str) -> Option<&'static Definition> {
+    let name =
+        SPELLINGS.iter().find(|(short, _)| short.eq_ignore_ascii_case(name)).map_or(name, |(_, name)| name);
     ALL.iter().copied().find(|definition| definition.name.eq_ignore_ascii_case(name))
 }
 
@@ -177,9 +228,9 @@ mod tests {
         assert_eq!(names, sorted);
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/waf/operators");
         assert_eq!(
-            std::fs::read_dir(folder).unwrap().count() - 3,
+            std::fs::read_dir(folder).unwrap().count() - 4,
             ALL.len(),
-            "all but mod.rs, phrases.rs, networks.rs"
+            "all but mod.rs, phrases.rs, networks.rs, numbers.rs"
         );
     }
 

@@ -1,6 +1,10 @@
 //! The value matches the pattern; PCRE's meaning, on bytes.
 
-use super::{Argument, Compiled, Definition, Example, Found, Pattern, Prefilter, Test};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::{Argument, Compiled, Definition, Example, Expansion, Found, Pattern, Prefilter, Test};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -20,10 +24,48 @@ struct Rx {
     prefilter: Prefilter,
 }
 
-fn compile(argument: &mut Argument<'_>) -> Compiled {
+/// A pattern with macros: compiled for the values it meets, the last of them kept.
+struct Expanded {
+    text: Expansion,
+    last: Mutex<Option<Arc<Pattern>>>,
+}
+
+pub(super) fn compile(argument: &mut Argument<'_>) -> Compiled {
+    if let Ok(text) = argument.expansion()
+        && text.literal().is_none()
+    {
+        return Ok(Box::new(Expanded { text, last: Mutex::new(None) }));
+    }
     let pattern = Pattern::new(argument.text)?;
     let prefilter = Prefilter::of_pattern(&pattern);
     Ok(Box::new(Rx { pattern, prefilter }))
+}
+
+impl Expanded {
+    /// `None` where the expanded text is no pattern: then nothing matches it.
+    fn pattern(&self, transaction: &Transaction) -> Option<Arc<Pattern>> {
+        self.text.with(transaction, |text| {
+            let text = std::str::from_utf8(text).ok()?;
+            let mut last = self.last.lock();
+            if let Some(pattern) = last.as_ref().filter(|pattern| pattern.source() == text) {
+                return Some(Arc::clone(pattern));
+            }
+            let pattern = Arc::new(Pattern::new(text).ok()?);
+            *last = Some(Arc::clone(&pattern));
+            Some(pattern)
+        })
+    }
+}
+
+impl Test for Expanded {
+    fn is_match(&self, input: &[u8], transaction: &Transaction) -> bool {
+        self.pattern(transaction).is_some_and(|pattern| pattern.is_match(input))
+    }
+
+    fn locate(&self, input: &[u8], transaction: &Transaction) -> Found {
+        let groups = self.pattern(transaction).and_then(|pattern| pattern.groups(input));
+        groups.map_or_else(|| Found::whole(input), Found::groups)
+    }
 }
 
 impl Test for Rx {

@@ -131,10 +131,8 @@ impl Scanner<'_> {
                     text.push(quote, self.at + 1);
                     self.at += 2;
                 }
-                // The pair is kept: it is the argument's own escape.
                 Some(b'\\') if self.bytes.get(self.at + 1) == Some(&b'\\') => {
                     text.push(b'\\', self.at);
-                    text.push(b'\\', self.at + 1);
                     self.at += 2;
                 }
                 Some(byte) if byte == quote => {
@@ -196,7 +194,7 @@ mod tests {
             "# c \\\r\nSecRule ARGS \"@rx a\\\"b\\\\\" \\\r\n  \"id:1,\\\r\n  pass\"\r\n  # x\nSecMarker END";
         let (found, errors) = words(text);
         assert_eq!(errors, 0);
-        assert_eq!(found[0], ["SecRule", "ARGS", "@rx a\"b\\\\", "id:1,  pass"]);
+        assert_eq!(found[0], ["SecRule", "ARGS", "@rx a\"b\\", "id:1,  pass"]);
         assert_eq!(found[1], ["SecMarker", "END"]);
     }
 

@@ -113,6 +113,11 @@ fn include(
     }
 }
 
+/// A list of actions, as it stands in one word.
+pub fn action_list(word: &Word, diagnostics: &mut Diagnostics) -> Vec<ast::ActionAst> {
+    parse::actions(word, diagnostics)
+}
+
 /// A mistake of syntax at a place.
 fn mistake(place: Place, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Code::SecLangSyntax, message).at(place)

@@ -179,7 +179,7 @@ fn operator(word: &Word) -> OperatorAst {
 }
 
 /// `id:1,phase:2,msg:'it, too',…`
-fn actions(word: &Word, diagnostics: &mut Diagnostics) -> Vec<ActionAst> {
+pub(super) fn actions(word: &Word, diagnostics: &mut Diagnostics) -> Vec<ActionAst> {
     let mut found = Vec::new();
     for range in split_actions(&word.text) {
         let text = word.text.get(range.clone()).unwrap_or("");

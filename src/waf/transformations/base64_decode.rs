@@ -10,9 +10,14 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn apply(input: &[u8], out: &mut Vec<u8>) -> bool {
+    decode(input.iter().map_while(|byte| sextet(*byte)), out);
+    !out.is_empty() && out.as_slice() != input
+}
+
+/// Appends the bytes of sextets; bits that do not fill a byte are dropped.
+pub(super) fn decode(sextets: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
     let (mut bits, mut held) = (0u32, 0u32);
-    for &byte in input {
-        let Some(value) = sextet(byte) else { break };
+    for value in sextets {
         bits = bits << 6 | value;
         held += 6;
         if held >= 8 {
@@ -20,11 +25,10 @@ fn apply(input: &[u8], out: &mut Vec<u8>) -> bool {
             out.push(low_byte(bits >> held));
         }
     }
-    !out.is_empty() && out.as_slice() != input
 }
 
 /// The standard alphabet; `=` and everything else ends the text.
-fn sextet(byte: u8) -> Option<u32> {
+pub(super) fn sextet(byte: u8) -> Option<u32> {
     let value = match byte {
         b'A'..=b'Z' => byte - b'A',
         b'a'..=b'z' => byte - b'a' + 26,

@@ -1,23 +1,41 @@
 //! The transformations, one file each: bytes in, bytes out, no state.
 
 mod base64_decode;
+mod base64_decode_ext;
+mod base64_encode;
 mod cmd_line;
 mod compress_whitespace;
+mod css_decode;
+mod escape_seq_decode;
+mod hex_decode;
+mod hex_encode;
 mod html_entity_decode;
 mod js_decode;
 mod length;
 mod lowercase;
+mod md5;
 mod none;
 mod normalize_path;
 mod normalize_path_win;
+mod parity_even_7bit;
+mod parity_odd_7bit;
+mod parity_zero_7bit;
 mod path;
+mod remove_comments;
+mod remove_comments_char;
 mod remove_nulls;
 mod remove_whitespace;
 mod replace_comments;
+mod replace_nulls;
+mod sha1;
+mod sql_hex_decode;
 mod trim;
+mod trim_left;
+mod trim_right;
 mod uppercase;
 mod url_decode;
 mod url_decode_uni;
+mod url_encode;
 mod utf8_to_unicode;
 
 /// One transformation.
@@ -46,27 +64,51 @@ impl std::fmt::Debug for Definition {
 /// Every transformation, sorted by name.
 pub const ALL: &[&Definition] = &[
     &base64_decode::DEFINITION,
+    &base64_decode_ext::DEFINITION,
+    &base64_encode::DEFINITION,
     &cmd_line::DEFINITION,
     &compress_whitespace::DEFINITION,
+    &css_decode::DEFINITION,
+    &escape_seq_decode::DEFINITION,
+    &hex_decode::DEFINITION,
+    &hex_encode::DEFINITION,
     &html_entity_decode::DEFINITION,
     &js_decode::DEFINITION,
     &length::DEFINITION,
     &lowercase::DEFINITION,
+    &md5::DEFINITION,
     &none::DEFINITION,
     &normalize_path::DEFINITION,
     &normalize_path_win::DEFINITION,
+    &parity_even_7bit::DEFINITION,
+    &parity_odd_7bit::DEFINITION,
+    &parity_zero_7bit::DEFINITION,
+    &remove_comments::DEFINITION,
+    &remove_comments_char::DEFINITION,
     &remove_nulls::DEFINITION,
     &remove_whitespace::DEFINITION,
     &replace_comments::DEFINITION,
+    &replace_nulls::DEFINITION,
+    &sha1::DEFINITION,
+    &sql_hex_decode::DEFINITION,
     &trim::DEFINITION,
+    &trim_left::DEFINITION,
+    &trim_right::DEFINITION,
     &uppercase::DEFINITION,
     &url_decode::DEFINITION,
     &url_decode_uni::DEFINITION,
+    &url_encode::DEFINITION,
     &utf8_to_unicode::DEFINITION,
 ];
 
+/// Names that other engines take for the same.
+const SPELLINGS: [(&str, &str); 2] =
+    [("normalisePath", "normalizePath"), ("normalisePathWin", "normalizePathWin")];
+
 /// The transformation of a name, whatever its case.
 pub fn find(name: &str) -> Option<&'static Definition> {
+    let name =
+        SPELLINGS.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map_or(name, |(_, name)| name);
     ALL.iter().copied().find(|definition| definition.name.eq_ignore_ascii_case(name))
 }
 

@@ -7,19 +7,54 @@ mod args_get_names;
 mod args_names;
 mod args_post;
 mod args_post_names;
+mod arguments_limit_reached;
+mod auth_type;
+mod duration;
+mod env;
 mod files;
+mod files_combined_size;
 mod files_names;
+mod files_sizes;
+mod files_tmp_content;
+mod files_tmpnames;
+mod full_request;
+mod full_request_length;
+mod geo;
+mod global;
+mod highest_severity;
+mod inbound_data_error;
+mod ip;
 mod matched_var;
 mod matched_var_name;
 mod matched_vars;
 mod matched_vars_names;
+mod modsec_build;
+mod multipart_boundary_quoted;
+mod multipart_boundary_whitespace;
+mod multipart_crlf_lf_lines;
+mod multipart_data_after;
+mod multipart_data_before;
+mod multipart_file_limit_exceeded;
+mod multipart_filename;
+mod multipart_header_folding;
+mod multipart_invalid_header_folding;
+mod multipart_invalid_part;
+mod multipart_invalid_quoting;
+mod multipart_lf_line;
 mod multipart_part_headers;
+mod multipart_semicolon_missing;
 mod multipart_strict_error;
+mod multipart_unmatched_boundary;
+mod outbound_data_error;
+mod path_info;
 mod query_string;
 mod remote_addr;
+mod remote_host;
 mod reqbody_error;
 mod reqbody_error_msg;
 mod reqbody_processor;
+mod reqbody_processor_error;
+mod reqbody_processor_error_msg;
 mod request_basename;
 mod request_body;
 mod request_body_length;
@@ -33,8 +68,36 @@ mod request_method;
 mod request_protocol;
 mod request_uri;
 mod request_uri_raw;
+mod resource;
+mod response_body;
+mod response_content_length;
+mod response_content_type;
+mod response_headers;
+mod response_headers_names;
+mod response_protocol;
+mod response_status;
+mod rule;
+mod server_name;
+mod server_port;
+mod session;
+mod sessionid;
+mod status_line;
+mod time;
+mod time_day;
+mod time_epoch;
+mod time_hour;
+mod time_min;
+mod time_mon;
+mod time_sec;
+mod time_wday;
+mod time_year;
 mod tx;
 mod unique_id;
+mod urlencoded_error;
+mod user;
+mod userid;
+mod webappid;
+mod xml;
 
 use super::matcher::{Text, Transaction};
 
@@ -75,19 +138,54 @@ pub const ALL: &[&Definition] = &[
     &args_names::DEFINITION,
     &args_post::DEFINITION,
     &args_post_names::DEFINITION,
+    &arguments_limit_reached::DEFINITION,
+    &auth_type::DEFINITION,
+    &duration::DEFINITION,
+    &env::DEFINITION,
     &files::DEFINITION,
+    &files_combined_size::DEFINITION,
     &files_names::DEFINITION,
+    &files_sizes::DEFINITION,
+    &files_tmp_content::DEFINITION,
+    &files_tmpnames::DEFINITION,
+    &full_request::DEFINITION,
+    &full_request_length::DEFINITION,
+    &geo::DEFINITION,
+    &global::DEFINITION,
+    &highest_severity::DEFINITION,
+    &inbound_data_error::DEFINITION,
+    &ip::DEFINITION,
     &matched_var::DEFINITION,
     &matched_var_name::DEFINITION,
     &matched_vars::DEFINITION,
     &matched_vars_names::DEFINITION,
+    &modsec_build::DEFINITION,
+    &multipart_boundary_quoted::DEFINITION,
+    &multipart_boundary_whitespace::DEFINITION,
+    &multipart_crlf_lf_lines::DEFINITION,
+    &multipart_data_after::DEFINITION,
+    &multipart_data_before::DEFINITION,
+    &multipart_file_limit_exceeded::DEFINITION,
+    &multipart_filename::DEFINITION,
+    &multipart_header_folding::DEFINITION,
+    &multipart_invalid_header_folding::DEFINITION,
+    &multipart_invalid_part::DEFINITION,
+    &multipart_invalid_quoting::DEFINITION,
+    &multipart_lf_line::DEFINITION,
     &multipart_part_headers::DEFINITION,
+    &multipart_semicolon_missing::DEFINITION,
     &multipart_strict_error::DEFINITION,
+    &multipart_unmatched_boundary::DEFINITION,
+    &outbound_data_error::DEFINITION,
+    &path_info::DEFINITION,
     &query_string::DEFINITION,
     &remote_addr::DEFINITION,
+    &remote_host::DEFINITION,
     &reqbody_error::DEFINITION,
     &reqbody_error_msg::DEFINITION,
     &reqbody_processor::DEFINITION,
+    &reqbody_processor_error::DEFINITION,
+    &reqbody_processor_error_msg::DEFINITION,
     &request_basename::DEFINITION,
     &request_body::DEFINITION,
     &request_body_length::DEFINITION,
@@ -101,8 +199,36 @@ pub const ALL: &[&Definition] = &[
     &request_protocol::DEFINITION,
     &request_uri::DEFINITION,
     &request_uri_raw::DEFINITION,
+    &resource::DEFINITION,
+    &response_body::DEFINITION,
+    &response_content_length::DEFINITION,
+    &response_content_type::DEFINITION,
+    &response_headers::DEFINITION,
+    &response_headers_names::DEFINITION,
+    &response_protocol::DEFINITION,
+    &response_status::DEFINITION,
+    &rule::DEFINITION,
+    &server_name::DEFINITION,
+    &server_port::DEFINITION,
+    &session::DEFINITION,
+    &sessionid::DEFINITION,
+    &status_line::DEFINITION,
+    &time::DEFINITION,
+    &time_day::DEFINITION,
+    &time_epoch::DEFINITION,
+    &time_hour::DEFINITION,
+    &time_min::DEFINITION,
+    &time_mon::DEFINITION,
+    &time_sec::DEFINITION,
+    &time_wday::DEFINITION,
+    &time_year::DEFINITION,
     &tx::DEFINITION,
     &unique_id::DEFINITION,
+    &urlencoded_error::DEFINITION,
+    &user::DEFINITION,
+    &userid::DEFINITION,
+    &webappid::DEFINITION,
+    &xml::DEFINITION,
 ];
 
 /// The variable of a name, whatever its case.

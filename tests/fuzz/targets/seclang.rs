@@ -26,6 +26,7 @@ fuzz_target!(|text: &str| {
         headers: &[(b"host", b"a"), (b"cookie", b"x=y; z")],
         client: IpAddr::V4(Ipv4Addr::LOCALHOST),
         request_id: "f",
+        received: std::time::Duration::ZERO,
     });
     transaction.run(Phase::RequestHeaders);
     transaction.request_body(bytes::Bytes::new(), false);

@@ -1,0 +1,137 @@
+//! XML bodies: their text and their attributes. No entity but the five of XML itself is expanded and
+//! no document type is followed, so that a body can neither read files nor grow.
+
+use quick_xml::Reader;
+use quick_xml::events::Event;
+
+use super::BodyError;
+
+/// Limits of one document.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub depth: usize,
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+pub struct Document {
+    /// All text below the root, in order.
+    pub text: Vec<u8>,
+    pub attributes: Vec<Vec<u8>>,
+}
+
+/// Reads a document into `document`, which holds what was seen even where reading fails.
+///
+/// # Errors
+/// Where the body is not well-formed or nests deeper than the limit.
+pub fn read(body: &[u8], limits: Limits, document: &mut Document) -> Result<(), BodyError> {
+    // Bytes that are not UTF-8 become replacement characters; what is not text at all is refused below.
+    let text = String::from_utf8_lossy(body);
+    let mut reader = Reader::from_str(&text);
+    reader.config_mut().allow_unmatched_ends = false;
+    let mut depth = 0usize;
+    let mut roots = 0usize;
+    loop {
+        match reader.read_event() {
+            Ok(Event::Start(element)) => {
+                roots += usize::from(depth == 0);
+                depth += 1;
+                if depth > limits.depth {
+                    return Err(BodyError::TooMany { what: "levels of XML", limit: limits.depth });
+                }
+                attributes(&element, document)?;
+            }
+            Ok(Event::Empty(element)) => {
+                roots += usize::from(depth == 0);
+                attributes(&element, document)?;
+            }
+            Ok(Event::End(_)) => depth = depth.saturating_sub(1),
+            Ok(Event::Text(text)) if depth > 0 => document.text.extend_from_slice(text.as_bytes()),
+            Ok(Event::Text(text)) if !text.trim().is_empty() => {
+                return Err(BodyError::Malformed("text stands outside the XML root"));
+            }
+            Ok(Event::CData(text)) => document.text.extend_from_slice(text.as_bytes()),
+            Ok(Event::GeneralRef(name)) => reference(&name, &mut document.text),
+            Ok(Event::Eof) if depth > 0 => return Err(BodyError::Malformed("an XML element is not closed")),
+            Ok(Event::Eof) if roots != 1 => {
+                return Err(BodyError::Malformed("the XML has not exactly one root"));
+            }
+            Ok(Event::Eof) => return Ok(()),
+            Ok(_) => {}
+            Err(_) => return Err(BodyError::Malformed("the XML is not well-formed")),
+        }
+    }
+}
+
+fn attributes(element: &quick_xml::events::BytesStart<'_>, document: &mut Document) -> Result<(), BodyError> {
+    for attribute in element.attributes() {
+        let attribute = attribute.map_err(|_| BodyError::Malformed("an XML attribute is malformed"))?;
+        let mut value = Vec::with_capacity(attribute.value.len());
+        let mut rest: &str = &attribute.value;
+        while let Some((before, from)) = rest.split_once('&') {
+            value.extend_from_slice(before.as_bytes());
+            let (name, after) = from.split_once(';').unwrap_or((from, ""));
+            reference(name, &mut value);
+            rest = after;
+        }
+        value.extend_from_slice(rest.as_bytes());
+        document.attributes.push(value);
+    }
+    Ok(())
+}
+
+/// A reference by its name: the five entities of XML and characters by number; others stay as
+/// written.
+fn reference(text: &str, out: &mut Vec<u8>) {
+    let number = match (text.strip_prefix("#x"), text.strip_prefix('#')) {
+        (Some(hex), _) => u32::from_str_radix(hex, 16).ok(),
+        (None, Some(decimal)) => decimal.parse().ok(),
+        (None, None) => None,
+    };
+    let named = match text {
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "amp" => Some('&'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        _ => number.and_then(char::from_u32),
+    };
+    match named {
+        Some(character) => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+        None => {
+            out.push(b'&');
+            out.extend_from_slice(text.as_bytes());
+            out.push(b';');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flat(body: &str) -> Result<String, BodyError> {
+        let mut document = Document::default();
+        read(body.as_bytes(), Limits { depth: 3 }, &mut document)?;
+        let attributes: Vec<_> = document.attributes.iter().map(|a| String::from_utf8_lossy(a)).collect();
+        Ok(format!("{} {}", String::from_utf8_lossy(&document.text), attributes.join("|")))
+    }
+
+    #[test]
+    fn text_and_attributes() {
+        let body = "<?xml version=\"1.0\"?><!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><a b='1&lt;2' c=\"&#x41;\">t&amp;<d>&x;</d><![CDATA[<e>]]><f g=''/></a>";
+        assert_eq!(flat(body).unwrap(), "t&&x;<e> 1<2|A|");
+    }
+
+    #[test]
+    fn malformed_and_deep_documents_are_refused() {
+        for body in ["", "x", "<a>", "<a></b>", "<a/><b/>", "<a b></a>", "<a>&lt</a>"] {
+            assert!(flat(body).is_err(), "{body:?} must be refused");
+        }
+        assert_eq!(flat("<a><b><c><d/></c></b></a>").unwrap(), " ");
+        assert_eq!(
+            flat("<a><b><c><d></d></c></b></a>"),
+            Err(BodyError::TooMany { what: "levels of XML", limit: 3 })
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! `portcullis waf test`: regression tests of a rule set, on the engine in process.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{Failure, print};
+use crate::regression::{Outcome, Overrides, Report, Runner, Suite};
+use crate::{rules, waf};
+
+/// Run regression tests (go-ftw YAML) on rules, and list those that fail.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  portcullis waf test --rules setup.conf crs-setup.conf rules --tests tests/regression/tests"
+)]
+pub(super) struct Test {
+    /// SecLang files or folders, in the order in which they are to be read.
+    #[arg(long, value_name = "FILE_OR_DIR", num_args = 1.., required = true)]
+    rules: Vec<String>,
+    /// The folder of the tests; every `.yaml` and `.yml` file below it is run.
+    #[arg(long, value_name = "DIR")]
+    tests: PathBuf,
+    /// What is expected otherwise, in go-ftw's format, with a reason each.
+    #[arg(long, value_name = "FILE")]
+    overrides: Option<PathBuf>,
+    /// Print one JSON object for each failing test and one for the sum.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct FailedLine<'a> {
+    test: &'a str,
+    reason: &'a str,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Sum {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+impl Test {
+    pub(super) fn execute(self) -> Result<(), Failure> {
+        let (ir, diagnostics) = rules::seclang(Some(&self.rules));
+        let ir = diagnostics.into_result(ir)?;
+        let overrides = match &self.overrides {
+            Some(path) => Overrides::parse(&read(path)?).map_err(|reason| unreadable(path, &reason))?,
+            None => Overrides::default(),
+        };
+        let runner = Runner::new(Arc::new(waf::optimize::optimize(&ir)), overrides);
+        let mut sum = Sum::default();
+        let mut text = String::new();
+        for path in yaml_files(&self.tests)? {
+            let suite = Suite::parse(&read(&path)?).map_err(|reason| unreadable(&path, &reason))?;
+            for report in suite.tests.iter().map(|test| runner.run(test)) {
+                sum.add(&report);
+                self.describe(&report, &mut text);
+            }
+        }
+        if sum.passed + sum.failed == 0 {
+            return Err(Failure::Input(format!("there is no test below `{}`", self.tests.display())));
+        }
+        // INVARIANT: writing to a `String` cannot fail, and a struct of numbers always serialises.
+        let _ = if self.json {
+            writeln!(text, "{}", serde_json::to_string(&sum).unwrap_or_default())
+        } else {
+            writeln!(text, "{} passed, {} failed, {} skipped", sum.passed, sum.failed, sum.skipped)
+        };
+        print(&text)?;
+        match sum.failed {
+            0 => Ok(()),
+            1 => Err(Failure::Input("1 test failed".to_owned())),
+            failed => Err(Failure::Input(format!("{failed} tests failed"))),
+        }
+    }
+
+    fn describe(&self, report: &Report, text: &mut String) {
+        let Outcome::Failed(reason) = &report.outcome else { return };
+        // INVARIANT: writing to a `String` cannot fail.
+        let _ = if self.json {
+            let line = FailedLine { test: &report.test, reason };
+            writeln!(text, "{}", serde_json::to_string(&line).unwrap_or_default())
+        } else {
+            writeln!(text, "{}: {reason}", report.test)
+        };
+    }
+}
+
+impl Sum {
+    fn add(&mut self, report: &Report) {
+        match report.outcome {
+            Outcome::Passed => self.passed += 1,
+            Outcome::Failed(_) => self.failed += 1,
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| unreadable(path, &error.to_string()))
+}
+
+fn unreadable(path: &Path, reason: &str) -> Failure {
+    Failure::Input(format!("cannot read `{}`: {reason}", path.display()))
+}
+
+/// Every YAML file below a folder, sorted.
+fn yaml_files(folder: &Path) -> Result<BTreeSet<PathBuf>, Failure> {
+    let mut files = BTreeSet::new();
+    let entries = std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error.to_string()))?;
+    for entry in entries {
+        let path = entry.map_err(|error| unreadable(folder, &error.to_string()))?.path();
+        if path.is_dir() {
+            files.extend(yaml_files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
+            files.insert(path);
+        }
+    }
+    Ok(files)
+}

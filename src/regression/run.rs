@@ -1,0 +1,140 @@
+//! A test's requests through the engine, all phases, one transaction each.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::Deserialize;
+
+use super::case::Test;
+use super::overrides::Overrides;
+use super::request::Request;
+use super::server::{self, Reception};
+use super::verdict::{self, Answer, Outcome, Report};
+use crate::waf::matcher::BodyLimits;
+use crate::waf::{Phase, Plan, PlanSettings, Program, RequestHead, ResponseHead, Transaction};
+
+/// Any moment will do, as long as it stays the same.
+const RECEIVED: Duration = Duration::from_secs(1_750_000_000);
+
+/// Runs tests on one program.
+#[derive(Debug)]
+pub struct Runner {
+    program: Arc<Program>,
+    plan: Arc<Plan>,
+    overrides: Overrides,
+}
+
+/// What the reflector of the tests is told to answer, as JSON in the request's body.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Reflection {
+    status: Option<u16>,
+    headers: std::collections::BTreeMap<String, String>,
+    body: String,
+    encoded_body: String,
+}
+
+impl Runner {
+    pub fn new(program: Arc<Program>, overrides: Overrides) -> Self {
+        let plan = Arc::new(Plan::new(Arc::clone(&program), &PlanSettings::default()));
+        Self { program, plan, overrides }
+    }
+
+    /// Runs one test; the first stage that fails decides.
+    pub fn run(&self, test: &Test) -> Report {
+        // What one test makes rules remember must not reach the next.
+        self.program.forget_collections();
+        for (index, stage) in test.stages.iter().enumerate() {
+            let expected = self.overrides.outputs.get(&test.id).unwrap_or(&stage.output);
+            let outcome = match Request::build(&stage.input) {
+                Ok(request) => {
+                    let asks_for_status = expected.status.is_some() || expected.expect_error.is_some();
+                    verdict::judge(expected, &self.answer(&request, asks_for_status))
+                }
+                Err(reason) => Outcome::Failed(reason),
+            };
+            if let Outcome::Failed(reason) = outcome {
+                let stage =
+                    if test.stages.len() > 1 { format!("stage {}: ", index + 1) } else { String::new() };
+                return Report {
+                    test: test.id.clone(),
+                    outcome: Outcome::Failed(format!("{stage}{reason}")),
+                };
+            }
+        }
+        Report { test: test.id.clone(), outcome: Outcome::Passed }
+    }
+
+    fn answer(&self, request: &Request, asks_for_status: bool) -> Answer {
+        let reception = server::receive(request);
+        let mut transaction =
+            Transaction::new(Arc::clone(&self.plan), BodyLimits { arguments: 5000, ..BodyLimits::default() });
+        // A server refuses what is malformed before rules see it; where a test does not ask for that,
+        // the engine is shown the fields all the same.
+        let refused = asks_for_status && reception != Reception::Accepted;
+        let interruption = if refused { None } else { drive(&mut transaction, request) };
+        let status = match (reception, interruption) {
+            (Reception::Dropped, _) => None,
+            (Reception::Malformed, _) => Some(400),
+            (Reception::Accepted, Some(status)) => Some(status),
+            (Reception::Accepted, None) => Some(200),
+        };
+        Answer { status, matches: transaction.matches() }
+    }
+}
+
+/// Runs every phase; the status of a refusal, where there is one.
+fn drive(transaction: &mut Transaction, request: &Request) -> Option<u16> {
+    let headers: Vec<(&[u8], &[u8])> =
+        request.headers.iter().map(|(name, value)| (name.as_slice(), value.as_slice())).collect();
+    transaction.request_head(&RequestHead {
+        method: &request.method,
+        target: &request.target,
+        protocol: &request.protocol,
+        headers: &headers,
+        client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        request_id: "test",
+        received: RECEIVED,
+    });
+    let mut refused = transaction.run(Phase::RequestHeaders);
+    if refused.is_none() {
+        transaction.request_body(Bytes::copy_from_slice(&request.body), false);
+        refused = transaction.run(Phase::RequestBody);
+    }
+    if refused.is_none() {
+        refused = respond(transaction, request);
+    }
+    transaction.run(Phase::Logging);
+    refused.map(|interruption| interruption.status)
+}
+
+fn respond(transaction: &mut Transaction, request: &Request) -> Option<crate::waf::Interruption> {
+    let path = request.target.split(|byte| *byte == b'?').next().unwrap_or(&[]);
+    let reflects = path.starts_with(b"/reflect");
+    let reflection: Reflection = if reflects {
+        serde_json::from_slice(&request.body).unwrap_or_default()
+    } else {
+        Reflection::default()
+    };
+    let mut headers: Vec<(&[u8], &[u8])> =
+        reflection.headers.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect();
+    if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(b"content-type")) {
+        headers.push((b"Content-Type", b"text/plain"));
+    }
+    let status = reflection.status.unwrap_or(200);
+    transaction.response_head(&ResponseHead { status, protocol: "HTTP/1.1", headers: &headers });
+    if let Some(refused) = transaction.run(Phase::ResponseHeaders) {
+        return Some(refused);
+    }
+    let body = if reflection.encoded_body.is_empty() {
+        reflection.body.into_bytes()
+    } else {
+        super::request::base64(&reflection.encoded_body).unwrap_or_default()
+    };
+    if transaction.wants_response_body() {
+        transaction.response_body(Bytes::from(body), false);
+    }
+    transaction.run(Phase::ResponseBody)
+}

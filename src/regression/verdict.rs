@@ -1,0 +1,153 @@
+//! Whether what happened is what a test expects.
+
+use super::case::{LogExpectation, Output};
+use crate::pattern::Pattern;
+use crate::waf::{Match, SEVERITIES};
+
+/// What a request led to.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// `None` where the connection ends without an answer.
+    pub(super) status: Option<u16>,
+    pub(super) matches: Vec<Match>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Passed,
+    /// What was expected and what came instead.
+    Failed(String),
+}
+
+/// How one test went.
+#[derive(Clone, Debug)]
+pub struct Report {
+    pub test: String,
+    pub outcome: Outcome,
+}
+
+/// In the order of go-ftw: an expected error ends it, then the status, then the log.
+pub(super) fn judge(expected: &Output, answer: &Answer) -> Outcome {
+    match check(expected, answer) {
+        Ok(()) => Outcome::Passed,
+        Err(reason) => Outcome::Failed(reason),
+    }
+}
+
+fn check(expected: &Output, answer: &Answer) -> Result<(), String> {
+    match (expected.expect_error, answer.status) {
+        (Some(true), None) => return Ok(()),
+        (Some(true), Some(status)) => return Err(format!("expected no answer, found status {status}")),
+        _ => {}
+    }
+    if let Some(statuses) = &expected.status {
+        let found = answer.status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
+        if !statuses.0.contains(&found) {
+            return Err(format!("expected status {}, found {found}", statuses.0.join(" or ")));
+        }
+    }
+    if expected.response_contains.is_some() || expected.html_contains.is_some() {
+        return Err("expectations about the response's text cannot be checked without a server".to_owned());
+    }
+    let older = LogExpectation {
+        match_regex: expected.log_contains.as_ref().map(|text| text.0.clone()),
+        no_match_regex: expected.no_log_contains.as_ref().map(|text| text.0.clone()),
+        ..LogExpectation::default()
+    };
+    check_log(&older, answer)?;
+    expected.log.as_ref().map_or(Ok(()), |log| check_log(log, answer))
+}
+
+fn check_log(expected: &LogExpectation, answer: &Answer) -> Result<(), String> {
+    let ids: Vec<u64> = answer.matches.iter().map(|m| m.rule).collect();
+    let listed = || ids.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
+    if let Some(missing) = expected.expect_ids.iter().find(|id| !ids.contains(id)) {
+        return Err(format!("expected rule {missing} in the log, found [{}]", listed()));
+    }
+    if let Some(id) = expected.no_expect_ids.iter().find(|id| ids.contains(id)) {
+        return Err(format!("expected rule {id} not to be in the log"));
+    }
+    let lines: Vec<String> = answer.matches.iter().map(line).collect();
+    let any = |pattern: &str| {
+        let pattern = Pattern::new(pattern).map_err(|error| format!("the expected pattern: {error}"))?;
+        Ok::<_, String>(lines.iter().any(|line| pattern.is_match(line.as_bytes())))
+    };
+    if let Some(pattern) = &expected.match_regex
+        && !any(pattern)?
+    {
+        return Err(format!("expected the log to match `{pattern}`, found [{}]", listed()));
+    }
+    if let Some(pattern) = &expected.no_match_regex
+        && any(pattern)?
+    {
+        return Err(format!("expected the log not to match `{pattern}`, found [{}]", listed()));
+    }
+    Ok(())
+}
+
+/// A match as error logs of this language show it; tests look for parts of it.
+fn line(m: &Match) -> String {
+    let severity =
+        m.severity.and_then(|severity| SEVERITIES.get(usize::from(severity))).copied().unwrap_or("");
+    let tags: String = m.tags.iter().map(|tag| format!(" [tag \"{tag}\"]")).collect();
+    format!(
+        "Warning. Match at {}. [file \"{}\"] [id \"{}\"] [msg \"{}\"] [data \"{}\"] [severity \"{severity}\"]{tags}",
+        m.variable, m.place, m.rule, m.message, m.data
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scalar::{OneOrMany, Scalar};
+    use super::*;
+
+    fn answer(status: Option<u16>, rules: &[u64]) -> Answer {
+        let one = |rule: &u64| Match {
+            rule: *rule,
+            phase: crate::waf::Phase::RequestBody,
+            message: "m".into(),
+            data: String::new(),
+            tags: vec!["t".into()],
+            severity: Some(2),
+            score: 5,
+            variable: "ARGS:q".into(),
+            value: Vec::new(),
+            span: None,
+            refused: false,
+            place: "f:1:1".into(),
+        };
+        Answer { status, matches: rules.iter().map(one).collect() }
+    }
+
+    #[test]
+    fn each_expectation_can_fail() {
+        let log = |expect: &[u64], not: &[u64], matches: Option<&str>, no: Option<&str>| Output {
+            log: Some(LogExpectation {
+                expect_ids: expect.to_vec(),
+                no_expect_ids: not.to_vec(),
+                match_regex: matches.map(str::to_owned),
+                no_match_regex: no.map(str::to_owned),
+            }),
+            ..Output::default()
+        };
+        let status =
+            Output { status: Some(OneOrMany(vec!["403".into(), "400".into()])), ..Output::default() };
+        let error = Output { expect_error: Some(true), ..Output::default() };
+        let older = Output { log_contains: Some(Scalar("id \"7\"".into())), ..Output::default() };
+        let older_not = Output { no_log_contains: Some(Scalar("id \"7\"".into())), ..Output::default() };
+        let cases = [
+            (log(&[7], &[], None, None), answer(Some(200), &[7]), answer(Some(200), &[8])),
+            (log(&[], &[7], None, None), answer(Some(200), &[8]), answer(Some(200), &[7])),
+            (log(&[], &[], Some("ARGS:q"), None), answer(Some(200), &[7]), answer(Some(200), &[])),
+            (log(&[], &[], None, Some(r#"\[id "\d+"\]"#)), answer(Some(200), &[]), answer(Some(200), &[7])),
+            (status, answer(Some(400), &[]), answer(Some(200), &[])),
+            (error, answer(None, &[]), answer(Some(200), &[])),
+            (older, answer(Some(200), &[7]), answer(Some(200), &[8])),
+            (older_not, answer(Some(200), &[8]), answer(Some(200), &[7])),
+        ];
+        for (expected, good, bad) in cases {
+            assert_eq!(judge(&expected, &good), Outcome::Passed, "{expected:?}");
+            assert!(matches!(judge(&expected, &bad), Outcome::Failed(_)), "{expected:?}");
+        }
+    }
+}

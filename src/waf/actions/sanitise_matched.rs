@@ -1,0 +1,14 @@
+//! Hides what matched in the audit log.
+
+use super::{Definition, Lowered, Refusal};
+use crate::waf::ir::ActionsIr;
+
+pub(super) const DEFINITION: Definition =
+    Definition { name: "sanitiseMatched", summary: "Hides what matched in the audit log.", lower };
+
+fn lower(_: Option<&str>, _: &mut ActionsIr) -> Lowered {
+    Err(Refusal::NoEffect(
+        "`sanitiseMatched` has no effect: values are only logged where a rule's `logdata` names them"
+            .to_owned(),
+    ))
+}

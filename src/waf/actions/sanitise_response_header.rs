@@ -1,0 +1,14 @@
+//! Hides a response header in the audit log.
+
+use super::{Definition, Lowered, Refusal};
+use crate::waf::ir::ActionsIr;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "sanitiseResponseHeader",
+    summary: "Hides a response header in the audit log.",
+    lower,
+};
+
+fn lower(_: Option<&str>, _: &mut ActionsIr) -> Lowered {
+    Err(Refusal::NoEffect("`sanitiseResponseHeader` has no effect: header fields are not logged".to_owned()))
+}

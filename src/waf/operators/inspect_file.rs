@@ -1,0 +1,15 @@
+//! What a program says of an uploaded file; no program is run here, so it never matches.
+
+use super::{Argument, Compiled, Definition, Example, no_match};
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "inspectFile",
+    summary: "What a program says of an uploaded file; no program is run here, so it never matches.",
+    reads_file: false,
+    compile,
+    examples: &[Example { argument: "x", input: b"x", matches: false }],
+};
+
+fn compile(_: &mut Argument<'_>) -> Compiled {
+    Ok(no_match::test())
+}

@@ -1,0 +1,18 @@
+//! Pairs of hex digits become bytes; anything else ends the text.
+
+use super::{Definition, hex_pair};
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "hexDecode",
+    summary: "Pairs of hex digits become bytes; anything else ends the text.",
+    apply,
+    examples: &[(b"61fF", b"a\xff"), (b"zz", b""), (b"", b"")],
+};
+
+fn apply(input: &[u8], out: &mut Vec<u8>) -> bool {
+    out.extend(input.chunks_exact(2).map_while(|pair| match pair {
+        [high, low] => hex_pair(*high, *low),
+        _ => None,
+    }));
+    out.as_slice() != input
+}

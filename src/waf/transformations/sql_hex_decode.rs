@@ -1,0 +1,34 @@
+//! SQL hex literals become their bytes: `0x414243` is `ABC`.
+
+use super::{Definition, hex_pair};
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "sqlHexDecode",
+    summary: "SQL hex literals become their bytes: `0x414243` is `ABC`.",
+    apply,
+    examples: &[(b"a 0x414243 z", b"a ABC z"), (b"0x4", b"0x4"), (b"x", b"x")],
+};
+
+fn apply(input: &[u8], out: &mut Vec<u8>) -> bool {
+    let mut rest = input;
+    while let Some((&byte, after)) = rest.split_first() {
+        let literal = match (byte, after) {
+            (b'0', [b'x' | b'X', digits @ ..]) => {
+                digits.iter().take_while(|b| b.is_ascii_hexdigit()).count() & !1
+            }
+            _ => 0,
+        };
+        if literal == 0 {
+            out.push(byte);
+            rest = after;
+            continue;
+        }
+        let (digits, tail) = after.split_at(1 + literal);
+        out.extend(digits.get(1..).unwrap_or(&[]).chunks_exact(2).filter_map(|pair| match pair {
+            [high, low] => hex_pair(*high, *low),
+            _ => None,
+        }));
+        rest = tail;
+    }
+    out.as_slice() != input
+}

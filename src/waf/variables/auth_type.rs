@@ -1,0 +1,16 @@
+//! The scheme of the `Authorization` field.
+
+use super::{Definition, Text, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "AUTH_TYPE",
+    summary: "The scheme of the `Authorization` field.",
+    collection: false,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.auth_type);
+}

@@ -1,0 +1,16 @@
+//! What `setenv` set for this transaction.
+
+use super::{Definition, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "ENV",
+    summary: "What `setenv` set for this transaction.",
+    collection: true,
+    volatile: true,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.env.iter().for_each(|(name, value)| visit(*name, *value));
+}

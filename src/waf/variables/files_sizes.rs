@@ -1,0 +1,16 @@
+//! The sizes of the files of a multipart body in bytes, by field.
+
+use super::{Definition, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "FILES_SIZES",
+    summary: "The sizes of the files of a multipart body in bytes, by field.",
+    collection: true,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.facts.files_sizes.iter().for_each(|pair| visit(pair.key, pair.value));
+}

@@ -1,0 +1,14 @@
+//! Empty here: files are never written to disk.
+
+use super::{Definition, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "FILES_TMPNAMES",
+    summary: "Empty here: files are never written to disk.",
+    collection: true,
+    volatile: false,
+    values,
+};
+
+fn values(_: &Transaction, _: &mut Visit<'_>) {}

@@ -1,0 +1,16 @@
+//! The length of the whole request in bytes.
+
+use super::{Definition, Text, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "FULL_REQUEST_LENGTH",
+    summary: "The length of the whole request in bytes.",
+    collection: false,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.full_request_length);
+}

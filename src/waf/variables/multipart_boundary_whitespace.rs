@@ -1,0 +1,17 @@
+//! 1 where the boundary of a multipart body has white space.
+
+use super::{Definition, Text, Visit};
+use crate::body::multipart::Bend;
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "MULTIPART_BOUNDARY_WHITESPACE",
+    summary: "1 where the boundary of a multipart body has white space.",
+    collection: false,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.bend(Bend::BoundaryWhitespace));
+}

@@ -1,0 +1,16 @@
+//! 1 where lines of a multipart body end in CRLF and others in LF.
+
+use super::{Definition, Text, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "MULTIPART_CRLF_LF_LINES",
+    summary: "1 where lines of a multipart body end in CRLF and others in LF.",
+    collection: false,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.multipart_mixed_lines);
+}

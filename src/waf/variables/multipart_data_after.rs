@@ -1,0 +1,17 @@
+//! 1 where text follows the last boundary of a multipart body.
+
+use super::{Definition, Text, Visit};
+use crate::body::multipart::Bend;
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "MULTIPART_DATA_AFTER",
+    summary: "1 where text follows the last boundary of a multipart body.",
+    collection: false,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.bend(Bend::TextAfter));
+}

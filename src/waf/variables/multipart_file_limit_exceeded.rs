@@ -1,0 +1,17 @@
+//! 1 where a multipart body has more files than the limit.
+
+use super::{Definition, Text, Visit};
+use crate::body::multipart::Bend;
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "MULTIPART_FILE_LIMIT_EXCEEDED",
+    summary: "1 where a multipart body has more files than the limit.",
+    collection: false,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.bend(Bend::FileLimit));
+}

@@ -1,0 +1,17 @@
+//! 1 where a part header of a multipart body is folded wrongly.
+
+use super::{Definition, Text, Visit};
+use crate::body::multipart::Bend;
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "MULTIPART_INVALID_HEADER_FOLDING",
+    summary: "1 where a part header of a multipart body is folded wrongly.",
+    collection: false,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.bend(Bend::InvalidHeaderFolding));
+}

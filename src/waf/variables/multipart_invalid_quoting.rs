@@ -1,0 +1,17 @@
+//! 1 where a parameter of a multipart body is quoted wrongly.
+
+use super::{Definition, Text, Visit};
+use crate::body::multipart::Bend;
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "MULTIPART_INVALID_QUOTING",
+    summary: "1 where a parameter of a multipart body is quoted wrongly.",
+    collection: false,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.bend(Bend::InvalidQuoting));
+}

@@ -1,0 +1,17 @@
+//! 1 where a line of a multipart body ends in LF alone.
+
+use super::{Definition, Text, Visit};
+use crate::body::multipart::Bend;
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "MULTIPART_LF_LINE",
+    summary: "1 where a line of a multipart body ends in LF alone.",
+    collection: false,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.bend(Bend::LfLine));
+}

@@ -1,0 +1,17 @@
+//! 1 where a parameter of a multipart body lacks its semicolon.
+
+use super::{Definition, Text, Visit};
+use crate::body::multipart::Bend;
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "MULTIPART_SEMICOLON_MISSING",
+    summary: "1 where a parameter of a multipart body lacks its semicolon.",
+    collection: false,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.bend(Bend::SemicolonMissing));
+}

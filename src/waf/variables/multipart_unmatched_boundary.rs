@@ -1,0 +1,17 @@
+//! 1 where a line of a multipart body looks like another boundary.
+
+use super::{Definition, Text, Visit};
+use crate::body::multipart::Bend;
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "MULTIPART_UNMATCHED_BOUNDARY",
+    summary: "1 where a line of a multipart body looks like another boundary.",
+    collection: false,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.bend(Bend::UnmatchedBoundary));
+}

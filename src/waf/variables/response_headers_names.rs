@@ -1,0 +1,16 @@
+//! The names of the response's header fields.
+
+use super::{Definition, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "RESPONSE_HEADERS_NAMES",
+    summary: "The names of the response's header fields.",
+    collection: true,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.facts.response_headers.iter().for_each(|pair| visit(pair.key, pair.key));
+}

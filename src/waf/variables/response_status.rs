@@ -1,0 +1,16 @@
+//! The status of the response.
+
+use super::{Definition, Text, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "RESPONSE_STATUS",
+    summary: "The status of the response.",
+    collection: false,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.response_status);
+}

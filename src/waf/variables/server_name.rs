@@ -1,0 +1,16 @@
+//! The host that the request is for, without its port.
+
+use super::{Definition, Text, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "SERVER_NAME",
+    summary: "The host that the request is for, without its port.",
+    collection: false,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.server_name);
+}

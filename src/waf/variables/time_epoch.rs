@@ -1,0 +1,16 @@
+//! The seconds since the Unix epoch.
+
+use super::{Definition, Text, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "TIME_EPOCH",
+    summary: "The seconds since the Unix epoch.",
+    collection: false,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.moment.epoch);
+}

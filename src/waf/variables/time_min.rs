@@ -1,0 +1,16 @@
+//! The minute, in UTC.
+
+use super::{Definition, Text, Visit};
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "TIME_MIN",
+    summary: "The minute, in UTC.",
+    collection: false,
+    volatile: false,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.moment.minute);
+}
