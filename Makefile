@@ -2,7 +2,7 @@
 .PHONY: demo test lint bench fuzz fuzz-build load packages
 
 CARGO ?= cargo
-APT := cmake nginx-light wrk nghttp2-client nghttp2-server curl python3-venv
+APT := cmake modsecurity-crs nginx-light wrk nghttp2-client nghttp2-server curl python3-venv
 TOOLS := cmake nginx wrk nghttp nghttpd curl
 
 demo: cmake
@@ -41,6 +41,7 @@ cmake:
 
 packages:
 	@missing=""; for tool in $(TOOLS); do command -v $$tool >/dev/null || [ -x /usr/sbin/$$tool ] || missing="$$missing $$tool"; done; \
+	[ -d /usr/share/modsecurity-crs/rules ] || missing="$$missing modsecurity-crs"; \
 	[ -z "$$missing" ] || $(MAKE) --no-print-directory install MISSING="$$missing" PACKAGES="$(APT)"
 
 .PHONY: install cmake

@@ -12,7 +12,13 @@ use crate::waf::matcher::ActionOverride;
 /// `TX` entries that hold the threshold.
 const THRESHOLD: &[&str] = &["inbound_anomaly_score_threshold"];
 /// `TX` entries that hold the paranoia level.
-const PARANOIA_LEVEL: &[&str] = &["blocking_paranoia_level", "detection_paranoia_level"];
+const PARANOIA_LEVEL: &[&str] = &[
+    "blocking_paranoia_level",
+    "detection_paranoia_level",
+    // The Core Rule Set 3.
+    "paranoia_level",
+    "executing_paranoia_level",
+];
 
 /// The plan settings of a deployment.
 pub fn plan_settings(managed: &ManagedRuleset, effective: &Effective) -> PlanSettings {

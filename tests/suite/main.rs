@@ -9,6 +9,7 @@ mod admission;
 mod bodies;
 mod cli;
 mod conf;
+mod crs;
 mod detection;
 mod gateway;
 mod listener;

@@ -1,0 +1,212 @@
+//! The OWASP Core Rule Set as Debian ships it (3.3.4), whole: its own regression tests, and its
+//! verdicts in blocking mode. With `CRS_DIR` set to a checkout of v4.28.0, that suite too.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use portcullis::diagnostic::Diagnostics;
+use portcullis::model::ruleset::{CategoryOverride, Overrides, RuleOverride};
+use portcullis::rules::{self, Rules};
+use portcullis::ruleset::execute::Execution;
+use portcullis::ruleset::{EntryPoint, Outcome, Verdict, overrides, score};
+use portcullis::waf::matcher::BodyLimits;
+use portcullis::waf::{Plan, RequestHead};
+
+use crate::support::run_cli;
+
+const DEBIAN_SETUP: &str = "/etc/modsecurity/crs/crs-setup.conf";
+const DEBIAN_RULES: &str = "/usr/share/modsecurity-crs/rules";
+
+fn data(name: &str) -> String {
+    format!("{}/tests/data/crs/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs `waf test` and checks its last line.
+fn suite(setup: &str, rules: &str, tests: &Path, overrides: &str, last_line: &str) {
+    let setup_of_tests = data("setup.conf");
+    let overrides = data(overrides);
+    let arguments = [
+        "waf",
+        "test",
+        "--rules",
+        &setup_of_tests,
+        setup,
+        rules,
+        "--tests",
+        tests.to_str().unwrap(),
+        "--overrides",
+        &overrides,
+    ];
+    let output = run_cli(&arguments, b"");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(text.lines().last(), Some(last_line), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success());
+}
+
+/// The tests of 3.3.4, unpacked.
+fn tests_of_334() -> (tempfile::TempDir, PathBuf) {
+    let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/crs-3.3.4/tests.tar.gz");
+    let folder = tempfile::tempdir().unwrap();
+    let status = std::process::Command::new("tar")
+        .arg("xzf")
+        .arg(archive)
+        .arg("-C")
+        .arg(folder.path())
+        .status()
+        .unwrap();
+    assert!(status.success(), "cannot unpack {archive}");
+    let path = folder.path().join("crs-3.3.4-tests");
+    (folder, path)
+}
+
+#[test]
+fn the_suite_of_334_passes() {
+    let (_folder, tests) = tests_of_334();
+    suite(
+        DEBIAN_SETUP,
+        DEBIAN_RULES,
+        &tests,
+        "engine-overrides-3.3.yaml",
+        "2403 passed, 0 failed, 0 skipped",
+    );
+}
+
+#[test]
+fn the_suite_of_4_28_0_passes() {
+    let Ok(folder) = std::env::var("CRS_DIR") else {
+        println!("skipped: CRS_DIR does not name a checkout of coreruleset v4.28.0");
+        return;
+    };
+    suite(
+        &format!("{folder}/crs-setup.conf.example"),
+        &format!("{folder}/rules"),
+        &Path::new(&folder).join("tests/regression/tests"),
+        "engine-overrides.yaml",
+        "5003 passed, 0 failed, 0 skipped",
+    );
+}
+
+/// The stock rules with the stock setup file, as a zone would deploy them.
+fn deployed(rules: &Rules, level: u8, threshold: i64) -> EntryPoint {
+    let managed = &rules.owasp;
+    let above = (level + 1..=4).map(|level| CategoryOverride {
+        category: format!("paranoia-level-{level}"),
+        enabled: Some(false),
+        action: None,
+    });
+    let last = managed.threshold_rule().unwrap();
+    let settings = Overrides {
+        categories: above.collect(),
+        rules: vec![RuleOverride {
+            id: last.id.to_string(),
+            score_threshold: Some(threshold),
+            ..RuleOverride::default()
+        }],
+        ..Overrides::default()
+    };
+    let mut diagnostics = Diagnostics::default();
+    let effective = overrides::apply(managed, &settings, &mut diagnostics);
+    assert!(diagnostics.is_empty(), "{diagnostics}");
+    let plan = Plan::new(Arc::clone(&rules.program), &score::plan_settings(managed, &effective));
+    let threshold_rule = last.reference.parse().unwrap();
+    EntryPoint { executions: vec![Execution { plan: Arc::new(plan), threshold_rule }] }
+}
+
+fn judge(entry_point: &EntryPoint, target: &str, headers: &[(&str, &str)], body: &str) -> Verdict {
+    let length = body.len().to_string();
+    let mut fields: Vec<(&[u8], &[u8])> = vec![
+        (b"Host", b"shop.example"),
+        (b"User-Agent", b"Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"),
+        (b"Accept", b"text/html,application/json;q=0.9"),
+        (b"Content-Length", length.as_bytes()),
+    ];
+    fields.extend(headers.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())));
+    if body.is_empty() {
+        fields.retain(|(name, _)| *name != b"Content-Length");
+    }
+    let head = RequestHead {
+        method: if body.is_empty() { b"GET" } else { b"POST" },
+        target: target.as_bytes(),
+        protocol: "HTTP/1.1",
+        headers: &fields,
+        client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
+        request_id: "test",
+        received: std::time::Duration::from_secs(1_750_000_000),
+    };
+    let mut run = entry_point.start(&head, BodyLimits::default());
+    run.body(&Bytes::copy_from_slice(body.as_bytes()), false);
+    run.verdict()
+}
+
+const FORM: &[(&str, &str)] = &[("Content-Type", "application/x-www-form-urlencoded")];
+const JSON: &[(&str, &str)] = &[("Content-Type", "application/json")];
+
+/// A name, a target, header fields and a body.
+type Request = (&'static str, &'static str, &'static [(&'static str, &'static str)], &'static str);
+
+const REQUESTS: &[Request] = &[
+    ("page", "/", &[], ""),
+    ("search", "/search?q=winter+boots&page=2&sort=price", &[], ""),
+    ("form", "/contact", FORM, "name=Ada+Lovelace&mail=ada%40example.com&text=See+you+on+Monday."),
+    ("json", "/api/orders", JSON, r#"{"id":17,"items":[{"sku":"A-1","count":2}]}"#),
+    ("sql", "/items?id=1%27%20UNION%20SELECT%20name,pass%20FROM%20users--%20", &[], ""),
+    ("sql in json", "/api/orders", JSON, r#"{"id":"1' OR 1=1 -- "}"#),
+    ("xss", "/search?q=%3Cscript%3Ealert(1)%3C/script%3E", &[], ""),
+    ("traversal", "/view?file=../../../../etc/passwd", &[], ""),
+    ("shell", "/ping", FORM, "host=127.0.0.1%3Bcat+/etc/passwd"),
+    ("scanner", "/", &[("User-Agent", "sqlmap/1.7")], ""),
+];
+
+#[test]
+fn verdicts_in_blocking_mode_by_level_and_threshold() {
+    let paths = [DEBIAN_SETUP.to_owned(), DEBIAN_RULES.to_owned()];
+    let (rules, _) = rules::load(Some(&paths), None).unwrap();
+    let mut table = String::new();
+    for (name, target, headers, body) in REQUESTS {
+        for level in 1..=4 {
+            let verdict = judge(&deployed(&rules, level, 5), target, headers, body);
+            let ids: Vec<String> =
+                verdict.matches.iter().filter(|m| m.score > 0).map(|m| m.rule.to_string()).collect();
+            let word = match verdict.outcome {
+                Outcome::Pass => "pass".to_owned(),
+                Outcome::Logged { rule } => format!("log {rule}"),
+                Outcome::Blocked { rule, status } => format!("{status} by {rule}"),
+            };
+            table.push_str(&format!("{name} {level}: {word}, score {} [{}]\n", verdict.score, ids.join(" ")));
+        }
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn thresholds_and_actions_are_those_of_the_ruleset() {
+    let paths = [DEBIAN_SETUP.to_owned(), DEBIAN_RULES.to_owned()];
+    let (rules, _) = rules::load(Some(&paths), None).unwrap();
+    let (_, target, headers, body) = REQUESTS[4];
+    let score = judge(&deployed(&rules, 1, 5), target, headers, body).score;
+    assert!(score > 5);
+    let at = |threshold| judge(&deployed(&rules, 1, threshold), target, headers, body).outcome;
+    assert_eq!(at(score), Outcome::Blocked { rule: 949_110, status: 403 });
+    assert_eq!(at(score + 1), Outcome::Pass);
+}
+
+#[test]
+fn the_managed_ruleset_is_made_of_the_roots() {
+    let paths = [DEBIAN_SETUP.to_owned(), DEBIAN_RULES.to_owned()];
+    let (rules, _) = rules::load(Some(&paths), None).unwrap();
+    let managed = &rules.owasp;
+    let sqli = managed.rules.iter().find(|rule| rule.reference == "942100").unwrap();
+    assert_eq!(sqli.description, "SQL Injection Attack Detected via libinjection");
+    assert!(sqli.categories.iter().any(|category| category == "paranoia-level-1"));
+    assert_eq!(managed.threshold_rule().unwrap().reference, "949110");
+    let mut ids: Vec<String> = managed.rules.iter().map(|rule| rule.id.to_string()).collect();
+    let count = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "ids are unique");
+    // A disabled level costs nothing: its rules are not in the plan.
+    let rules_at = |level| deployed(&rules, level, 5).executions[0].plan.rules();
+    assert!(rules_at(1) < rules_at(2) && rules_at(2) < rules_at(3) && rules_at(3) < rules_at(4));
+}
