@@ -55,6 +55,8 @@ pub struct CompiledZone {
     pub pool: Arc<Pool>,
     /// `None` where no rule of the request phase runs.
     pub entry_point: Option<EntryPoint>,
+    /// Whether rules of the response phases run.
+    pub response_rules: bool,
     /// `None` where no response is scanned.
     pub detection: Option<detection::tee::Plan>,
     /// The entry point rulesets it was compiled from, as the API shows them.

@@ -39,6 +39,10 @@ impl Compiling<'_> {
             pool: Arc::new(self.pool(zone, place.as_ref())),
             entry_point: (!entry_point.is_empty()).then_some(entry_point),
             detection,
+            response_rules: deployment
+                .as_ref()
+                .and_then(|d| d.waf.as_ref())
+                .is_some_and(|waf| waf.response_rules),
             rulesets,
         }
     }

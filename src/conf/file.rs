@@ -39,6 +39,7 @@ pub const KEYS: &[&str] = &[
     "limits.inspected_bodies",
     "limits.inspected_body",
     "limits.inspected_body_policy",
+    "limits.inspected_response",
     "limits.json_depth",
     "limits.multipart_parts",
     "limits.request_line",
@@ -82,6 +83,7 @@ pub const KEYS: &[&str] = &[
     "zones.waf",
     "zones.waf.action",
     "zones.waf.paranoia_level",
+    "zones.waf.response_rules",
     "zones.waf.score_threshold",
 ];
 
@@ -142,6 +144,7 @@ pub struct WafFile {
     pub paranoia_level: Located<usize>,
     pub score_threshold: Located<i64>,
     pub action: Located<String>,
+    pub response_rules: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -259,6 +262,7 @@ fn limits(root: &mut Table<'_>) -> super::Limits {
         inspected_body: table.or("inspected_body", default.inspected_body),
         inspected_bodies: table.or("inspected_bodies", default.inspected_bodies),
         inspected_body_policy: table.or("inspected_body_policy", default.inspected_body_policy),
+        inspected_response: table.or("inspected_response", default.inspected_response),
         arguments: table.or("arguments", default.arguments),
         json_depth: table.or("json_depth", default.json_depth),
         multipart_parts: table.or("multipart_parts", default.multipart_parts),
@@ -336,6 +340,7 @@ fn waf(mut table: Table<'_>) -> WafFile {
         paranoia_level: table.get("paranoia_level").unwrap_or(Located { value: 1, place: here.clone() }),
         score_threshold: table.get("score_threshold").unwrap_or(Located { value: 5, place: here.clone() }),
         action: table.get("action").unwrap_or(Located { value: "block".to_owned(), place: here }),
+        response_rules: table.or("response_rules", false),
     };
     table.finish();
     waf

@@ -79,6 +79,7 @@ pub struct Limits {
     /// All bodies held at once.
     pub inspected_bodies: Bytes,
     pub inspected_body_policy: BodyPolicy,
+    pub inspected_response: Bytes,
     pub arguments: usize,
     pub json_depth: usize,
     pub multipart_parts: usize,
@@ -102,6 +103,7 @@ impl Default for Limits {
             inspected_body: Bytes::mib(10),
             inspected_bodies: Bytes::mib(512),
             inspected_body_policy: BodyPolicy::Refuse,
+            inspected_response: Bytes::kib(512),
             arguments: 1000,
             json_depth: 64,
             multipart_parts: 128,

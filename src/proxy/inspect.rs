@@ -132,7 +132,7 @@ impl Edge {
     }
 
     /// Ends the request where the rules refused it.
-    fn decide(&self, ctx: &mut Context) -> Result<()> {
+    pub(super) fn decide(&self, ctx: &mut Context) -> Result<()> {
         let Some(rules) = ctx.rules.as_ref().filter(|rules| rules.is_blocked()) else { return Ok(()) };
         ctx.verdict = rules.verdict();
         match ctx.verdict.outcome {

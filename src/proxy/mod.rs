@@ -13,6 +13,7 @@ mod context;
 mod gateway;
 mod headers;
 mod inspect;
+mod inspect_response;
 mod outcome;
 mod refusal;
 mod respond;
@@ -226,6 +227,7 @@ impl ProxyHttp for Edge {
         }
         ctx.origin_status = response.status.as_u16();
         outcome::origin_answered(self, ctx);
+        self.inspect_response(session, response, ctx)?;
         response.insert_header("svc-ray", &ctx.ray)?;
         if session.req_header().version == http::Version::HTTP_10 {
             // HTTP/1.0 knows no chunks (RFC 9112 section 6.1): without a length the body ends with the connection.
@@ -242,11 +244,14 @@ impl ProxyHttp for Edge {
         &self,
         session: &mut Session,
         body: &mut Option<Bytes>,
-        _end: bool,
+        end: bool,
         ctx: &mut Context,
     ) -> Result<Option<Duration>> {
         if let (Some(tee), Some(chunk), false) = (ctx.tee.as_mut(), body.as_ref(), session.was_upgraded()) {
             tee.push(chunk);
+        }
+        if ctx.response_hold.is_some() && !session.was_upgraded() {
+            self.hold_response(body, end, ctx)?;
         }
         Ok(None)
     }

@@ -106,13 +106,15 @@ pub(super) fn origin_answered(edge: &Edge, ctx: &Context) {
 pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx: &mut Context) {
     ctx.attempt = None;
     ctx.hold = None;
+    ctx.response_hold = None;
     edge.count_held_bodies();
     let client = ctx.client_text.clone();
     let client = client.to_str().unwrap_or("");
     let written = session.response_written().map_or(0, |response| response.status.as_u16());
     // 499: the client went away before there was an answer.
     let status = if written == 0 { 499 } else { written };
-    if let Some(rules) = ctx.rules.take() {
+    if let Some(mut rules) = ctx.rules.take() {
+        rules.finish();
         let metrics = edge.events.metrics();
         metrics.waf_duration.observe(ctx.rules_time);
         if ctx.verdict.outcome == Outcome::Pass {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::trace::{Outcome, Verdict};
 use crate::waf::matcher::BodyLimits;
-use crate::waf::{self, Interruption, Plan, RequestHead, Transaction};
+use crate::waf::{self, Interruption, Plan, RequestHead, ResponseHead, Transaction};
 
 /// The `execute` rules of an entry point, in order.
 #[derive(Clone, Debug)]
@@ -62,6 +62,36 @@ impl Run {
             transaction.request_body(body.clone(), cut);
         }
         self.phase(waf::Phase::RequestBody);
+    }
+
+    /// Judges the head of the response.
+    pub fn response_head(&mut self, head: &ResponseHead<'_>) {
+        for (transaction, _) in &mut self.transactions {
+            transaction.response_head(head);
+        }
+        self.phase(waf::Phase::ResponseHeaders);
+    }
+
+    /// Whether rules want to see the response body.
+    pub fn wants_response_body(&self) -> bool {
+        self.transactions.iter().any(|(transaction, _)| transaction.wants_response_body())
+    }
+
+    /// Judges the response body; `None` where it is not shown to the rules.
+    pub fn response_body(&mut self, body: Option<&Bytes>, cut: bool) {
+        if let Some(body) = body {
+            for (transaction, _) in &mut self.transactions {
+                transaction.response_body(body.clone(), cut);
+            }
+        }
+        self.phase(waf::Phase::ResponseBody);
+    }
+
+    /// Runs the rules that only look back.
+    pub fn finish(&mut self) {
+        for (transaction, _) in &mut self.transactions {
+            transaction.run(waf::Phase::Logging);
+        }
     }
 
     /// Whether the request is refused already.

@@ -32,6 +32,7 @@ const EFFECTS: &[(&str, &str)] = &[
     ("limits.inspected_bodies", "bodies::limits_refuse_or_pass_as_set"),
     ("limits.inspected_body", "bodies::limits_refuse_or_pass_as_set"),
     ("limits.inspected_body_policy", "bodies::limits_refuse_or_pass_as_set"),
+    ("limits.inspected_response", "responses::bodies_are_held_up_to_the_limit_and_only_of_the_named_kinds"),
     ("limits.json_depth", "bodies::limits_refuse_or_pass_as_set"),
     ("limits.multipart_parts", "bodies::limits_refuse_or_pass_as_set"),
     ("limits.request_line", "conf::limits_of_heads_and_of_decoding"),
@@ -78,6 +79,7 @@ const EFFECTS: &[(&str, &str)] = &[
     ("zones.waf", "bodies::an_attack_is_found_wherever_it_stands"),
     ("zones.waf.action", "reload::a_changed_file_and_sighup_take_effect_and_a_broken_file_changes_nothing"),
     ("zones.waf.paranoia_level", "conf::level_and_threshold_move_the_verdict"),
+    ("zones.waf.response_rules", "responses::rules_see_responses_only_where_a_zone_asks_for_it"),
     ("zones.waf.score_threshold", "conf::level_and_threshold_move_the_verdict"),
 ];
 

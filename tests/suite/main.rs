@@ -16,6 +16,7 @@ mod listener;
 mod nginx;
 mod protocols;
 mod reload;
+mod responses;
 mod rules;
 mod sdk;
 mod upgrade;

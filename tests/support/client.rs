@@ -98,6 +98,15 @@ impl Client {
         self.reader.read_to_end(&mut response.body).ok().map(|_| ())
     }
 
+    /// Everything until the peer closes or resets the connection.
+    pub fn receive_all(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let outcome = self.reader.read_to_end(&mut bytes);
+        let waits = |kind| matches!(kind, std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut);
+        assert!(!outcome.is_err_and(|error| waits(error.kind())), "the connection stays open");
+        bytes
+    }
+
     /// Whether the peer closed the connection.
     pub fn is_closed(&mut self) -> bool {
         let mut byte = [0];

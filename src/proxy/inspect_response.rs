@@ -1,0 +1,85 @@
+//! Rules over responses, on zones that ask for them.
+//!
+//! The head is judged before it goes on, so a refusal is an answer of ours. A body is held back until
+//! it is judged; by then the client has the head, so a refusal ends the connection and the client
+//! gets nothing of the body. Event streams, gRPC, upgrades, encoded bodies and bodies announced as
+//! longer than the limit are never held; of bodies that turn out longer, the first part is judged.
+
+use bytes::{Bytes, BytesMut};
+use pingora::Result;
+use pingora::http::ResponseHeader;
+use pingora::proxy::Session;
+
+use super::Edge;
+use super::context::{Context, Hold, Route, Share};
+use super::headers;
+use crate::body;
+use crate::waf::ResponseHead;
+
+impl Edge {
+    /// Judges the head of a final response, and begins to hold its body where rules want to see it.
+    pub(super) fn inspect_response(
+        &self,
+        session: &Session,
+        response: &ResponseHeader,
+        ctx: &mut Context,
+    ) -> Result<()> {
+        let Route::Zone(zone) = &ctx.route else { return Ok(()) };
+        let Some(rules) = ctx.rules.as_mut().filter(|_| zone.response_rules) else { return Ok(()) };
+        let started = self.clock.start();
+        let fields: Vec<(&[u8], &[u8])> = response
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
+            .collect();
+        let protocol = headers::protocol(response.version);
+        rules.response_head(&ResponseHead { status: response.status.as_u16(), protocol, headers: &fields });
+        let held = rules.wants_response_body()
+            && session.req_header().method != http::Method::HEAD
+            && may_be_held(response, ctx.snapshot.limits.inspected_response.0);
+        if held {
+            ctx.response_hold = Some(Hold { bytes: BytesMut::new(), share: Share::new(&self.held_bodies) });
+        } else if !rules.is_blocked() {
+            rules.response_body(None, false);
+        }
+        ctx.rules_time += started.elapsed().as_secs_f64();
+        self.decide(ctx)
+    }
+
+    /// Holds a piece of a response body back; lets all of it go when the rules have seen it.
+    pub(super) fn hold_response(&self, body: &mut Option<Bytes>, end: bool, ctx: &mut Context) -> Result<()> {
+        let Some(mut hold) = ctx.response_hold.take() else { return Ok(()) };
+        let limits = ctx.snapshot.limits;
+        let chunk = body.take().unwrap_or_default();
+        let room = hold.share.take(chunk.len(), limits.inspected_bodies.0);
+        hold.bytes.extend_from_slice(&chunk);
+        let full = hold.bytes.len() > limits.inspected_response.0;
+        if room && !full && !end {
+            ctx.response_hold = Some(hold);
+            return Ok(());
+        }
+        let whole = hold.bytes.freeze();
+        let seen = whole.slice(..whole.len().min(limits.inspected_response.0));
+        let started = self.clock.start();
+        if let Some(rules) = &mut ctx.rules {
+            rules.response_body(Some(&seen), !end || full);
+        }
+        ctx.rules_time += started.elapsed().as_secs_f64();
+        self.decide(ctx)?;
+        *body = (!whole.is_empty()).then_some(whole);
+        Ok(())
+    }
+}
+
+/// Whether a body of this kind and length is held back at all.
+fn may_be_held(response: &ResponseHeader, limit: usize) -> bool {
+    let media_type = body::media_type(headers::bytes(&response.headers, &http::header::CONTENT_TYPE));
+    let streams = media_type.eq_ignore_ascii_case(b"text/event-stream")
+        || media_type.get(..16).is_some_and(|start| start.eq_ignore_ascii_case(b"application/grpc"));
+    let encoding = headers::bytes(&response.headers, &http::header::CONTENT_ENCODING);
+    let encoded = !encoding.is_empty() && !encoding.eq_ignore_ascii_case(b"identity");
+    let fits = headers::content_length(&response.headers)
+        .is_none_or(|length| usize::try_from(length).is_ok_and(|length| length <= limit));
+    let bodiless = matches!(response.status.as_u16(), 204 | 304);
+    !streams && !encoded && fits && !bodiless
+}
