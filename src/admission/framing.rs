@@ -44,15 +44,26 @@ fn without_end(line: &[u8]) -> Result<&[u8], Refused> {
 fn request_line(line: &[u8]) -> Result<bool, Refused> {
     let mut words = line.split(|byte| *byte == b' ');
     let (name, target, version) = (words.next(), words.next(), words.next());
-    if words.next().is_some() || target.is_none_or(<[u8]>::is_empty) {
+    let name = name.unwrap_or(&[]);
+    if words.next().is_some() || !target.is_some_and(|target| is_target(name, target)) {
         return Err(Refused::BadRequestLine);
     }
-    method(name.unwrap_or(&[]))?;
+    method(name)?;
     match version {
         Some(b"HTTP/1.1") => Ok(true),
         Some(b"HTTP/1.0") => Ok(false),
         _ => Err(Refused::BadRequestLine),
     }
+}
+
+/// Whether a target has one of the four forms of RFC 9112 section 3.2, none of which has a fragment.
+fn is_target(method: &[u8], target: &[u8]) -> bool {
+    let form = match target {
+        [b'/', ..] | b"*" => true,
+        [] => false,
+        _ => method == b"CONNECT" || memchr::memmem::find(target, b"://").is_some(),
+    };
+    form && memchr::memchr(b'#', target).is_none()
 }
 
 #[derive(Default)]
@@ -166,6 +177,9 @@ mod tests {
             ("get / HTTP/1.1\r\nHost: a\r\n\r\n".into(), Err(Refused::BadMethod)),
             ("GET /a b HTTP/1.1\r\nHost: a\r\n\r\n".into(), Err(Refused::BadRequestLine)),
             ("GET  HTTP/1.1\r\nHost: a\r\n\r\n".into(), Err(Refused::BadRequestLine)),
+            ("GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n".into(), Err(Refused::BadRequestLine)),
+            ("GET \\a HTTP/1.1\r\nHost: a\r\n\r\n".into(), Err(Refused::BadRequestLine)),
+            ("GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n".into(), Ok(())),
             (
                 format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "x".repeat(40)),
                 Err(Refused::RequestLineTooLong),

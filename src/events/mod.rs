@@ -58,6 +58,11 @@ impl Events {
         &self.metrics
     }
 
+    /// Whether events of this level are written; others are only counted.
+    pub fn writes(&self, level: Level) -> bool {
+        self.writer.is_some() && level <= self.level
+    }
+
     pub fn emit<E: Event>(&self, event: &E) {
         event.count(&self.metrics);
         let Some(writer) = self.writer.as_ref().filter(|_| E::LEVEL <= self.level) else { return };

@@ -53,6 +53,23 @@ impl Progress {
         self.line.begin();
     }
 
+    /// How many of these bytes, just come, belong to the request line.
+    pub(super) fn line_bytes(&self, bytes: &[u8]) -> usize {
+        match self.line.stage.load(Ordering::Relaxed) {
+            2 => 0,
+            _ if self.head_done.load(Ordering::Relaxed) => 0,
+            stage => {
+                let skipped = if stage == 0 {
+                    bytes.iter().take_while(|b| matches!(b, b'\r' | b'\n')).count()
+                } else {
+                    0
+                };
+                let rest = bytes.get(skipped..).unwrap_or(&[]);
+                skipped + memchr::memchr(b'\n', rest).unwrap_or(rest.len())
+            }
+        }
+    }
+
     /// Bytes came.
     pub(super) fn read(&self, bytes: &[u8]) {
         self.line.read(bytes);

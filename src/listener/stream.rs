@@ -38,6 +38,8 @@ pub(super) struct EdgeStream<T> {
     id: UniqueIDType,
     established: std::time::SystemTime,
     deadline: Deadline,
+    /// What was read but did not fit, since escapes are longer than what they stand for.
+    surplus: Vec<u8>,
 }
 
 /// What must come in time.
@@ -66,7 +68,18 @@ impl<T: AsyncWrite> EdgeStream<T> {
         let proxy = Arc::new(ProxyDigest::new(response, Some(Box::new(meta.clone()))));
         let io = BufWriter::with_capacity(WRITE_BUFFER_BYTES, io);
         let deadline = Deadline::Head(head);
-        Ok(Self { io, meta, socket, proxy, tls: None, alpn: None, id, established: now, deadline })
+        Ok(Self {
+            io,
+            meta,
+            socket,
+            proxy,
+            tls: None,
+            alpn: None,
+            id,
+            established: now,
+            deadline,
+            surplus: Vec::new(),
+        })
     }
 
     /// With what TLS agreed on. An HTTP/2 connection must send its preface before `deadline`.
@@ -87,13 +100,30 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for EdgeStream<T> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.surplus.is_empty() {
+            let taken = self.surplus.len().min(buf.remaining());
+            let given: Vec<u8> = self.surplus.drain(..taken).collect();
+            buf.put_slice(&given);
+            return Poll::Ready(Ok(()));
+        }
         let before = buf.filled().len();
         let outcome = Pin::new(&mut self.io).poll_read(cx, buf);
         let read = buf.filled().len() - before;
         let stream = &mut *self;
         let progress = &stream.meta.progress;
         if read > 0 {
-            progress.read(buf.filled().get(before..).unwrap_or(&[]));
+            let came = buf.filled().get(before..).unwrap_or(&[]);
+            let line =
+                if matches!(stream.deadline, Deadline::Head(_)) { progress.line_bytes(came) } else { 0 };
+            let escaped = escape_line(came, line);
+            progress.read(came);
+            if let Some(escaped) = escaped {
+                buf.set_filled(before);
+                let fits = escaped.len().min(buf.remaining());
+                let (now, later) = escaped.split_at(fits);
+                buf.put_slice(now);
+                stream.surplus.extend_from_slice(later);
+            }
         }
         match &mut stream.deadline {
             Deadline::Head(deadline) if outcome.is_pending() => {
@@ -119,6 +149,25 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for EdgeStream<T> {
         }
         outcome
     }
+}
+
+/// The bytes with `"`, `<` and `>` of the request line, its first `line` bytes, escaped; `None`
+/// where there are none. The parser above refuses them before any of our code hears of the request;
+/// other servers take them, and attacks are full of them, so rules are to see them.
+fn escape_line(bytes: &[u8], line: usize) -> Option<Vec<u8>> {
+    let (line, rest) = bytes.split_at_checked(line)?;
+    memchr::memchr3(b'"', b'<', b'>', line)?;
+    let mut escaped = Vec::with_capacity(bytes.len() + 64);
+    for &byte in line {
+        match byte {
+            b'"' => escaped.extend_from_slice(b"%22"),
+            b'<' => escaped.extend_from_slice(b"%3C"),
+            b'>' => escaped.extend_from_slice(b"%3E"),
+            _ => escaped.push(byte),
+        }
+    }
+    escaped.extend_from_slice(rest);
+    Some(escaped)
 }
 
 impl<T: AsyncWrite + Unpin> AsyncWrite for EdgeStream<T> {
@@ -194,5 +243,19 @@ impl<T> Peek for EdgeStream<T> {}
 impl<T> fmt::Debug for EdgeStream<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "EdgeStream({:?})", self.meta)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_request_line_is_escaped() {
+        let bytes = b"GET /?a=<b>\" HTTP/1.1\r\nA: <\r\n";
+        let line = memchr::memchr(b'\n', bytes).unwrap();
+        assert_eq!(escape_line(bytes, line).unwrap(), b"GET /?a=%3Cb%3E%22 HTTP/1.1\r\nA: <\r\n");
+        assert!(escape_line(b"GET / HTTP/1.1\r\nA: <\r\n", 15).is_none());
+        assert!(escape_line(b"A: <\r\n", 0).is_none());
     }
 }

@@ -66,7 +66,9 @@ impl Edge {
                 }
                 session.enable_retry_buffering();
                 let mut body = BytesMut::with_capacity(length);
-                while let Some(chunk) = session.read_request_body().await? {
+                while let Some(chunk) =
+                    session.read_request_body().await.map_err(pingora::Error::into_down)?
+                {
                     body.extend_from_slice(&chunk);
                 }
                 self.judge_body(&body.freeze(), ctx)
@@ -183,7 +185,13 @@ fn start_rules(
     if !request.headers.contains_key(http::header::HOST) {
         fields.push((b"host", ctx.host.as_bytes()));
     }
-    fields.extend(request.headers.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes())));
+    // Names as they were sent, where that is known: rules report them so.
+    if request.has_case() {
+        fields.extend(request.case_header_iter().map(|(name, value)| (name.as_slice(), value.as_bytes())));
+    } else {
+        fields
+            .extend(request.headers.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes())));
+    }
     let protocol = headers::protocol(request.version);
     let client: IpAddr = ctx.client;
     let head = RequestHead {

@@ -129,6 +129,7 @@ impl ProxyHttp for Edge {
         }
         // 0: kept as long as the listener lets it be idle.
         session.set_keepalive(Some(0));
+        session.set_read_timeout(Some(ctx.snapshot.limits.idle_timeout));
         if spaces_in_target {
             return refuse(ctx, Refusal::Admission(admission::Refused::BadRequestLine));
         }

@@ -11,11 +11,13 @@ use super::refusal::Refusal;
 use super::respond::{self, Form};
 use super::{Edge, headers};
 use crate::ai::answer::GatewayError;
+use crate::events::Level;
 use crate::events::kinds::{
-    Contribution, GatewayRequest, OriginChanged, RequestFinished, RequestRefused, SecurityEvent,
+    Contribution, GatewayRequest, OriginChanged, RequestFinished, RequestRefused, RuleMatched, SecurityEvent,
 };
 use crate::ruleset::Outcome;
 use crate::upstream::Origin;
+use crate::waf::SEVERITIES;
 
 impl Edge {
     /// Answers a request that failed, where the client still listens.
@@ -59,6 +61,7 @@ fn of_error(error: &Error, ctx: &Context) -> Option<Refusal> {
             ErrorSource::Downstream,
             ErrorType::ReadError | ErrorType::WriteError | ErrorType::ConnectionClosed,
         ) => return None,
+        (ErrorSource::Downstream, ErrorType::ReadTimedout) => return Some(Refusal::BodyTimeout),
         (ErrorSource::Downstream, _) => return Some(Refusal::BodyBrokenOff),
         (ErrorSource::Upstream, ErrorType::ReadTimedout | ErrorType::WriteTimedout) => Refusal::OriginTimeout,
         (
@@ -122,6 +125,9 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
         }
         #[expect(clippy::cast_precision_loss, reason = "scores are small")]
         metrics.waf_score.observe(ctx.verdict.score as f64);
+        if edge.events.writes(Level::Debug) {
+            rule_matches(edge, ctx);
+        }
     }
     let request = session.req_header();
     let path = request.uri.path();
@@ -171,6 +177,23 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
             .map(|error| format!("{}: {}", error.esource().as_str(), error.etype().as_str())),
         snapshot: ctx.snapshot.revision,
     });
+}
+
+fn rule_matches(edge: &Edge, ctx: &Context) {
+    for m in &ctx.verdict.matches {
+        edge.events.emit(&RuleMatched {
+            ray: &ctx.ray,
+            reference: m.rule.to_string(),
+            description: &m.message,
+            place: &m.place,
+            phase: m.phase.number(),
+            severity: m.severity.and_then(|s| SEVERITIES.get(usize::from(s))).copied().unwrap_or(""),
+            score: m.score,
+            variable: &m.variable,
+            data: &m.data,
+            tags: &m.tags,
+        });
+    }
 }
 
 fn security_event(edge: &Edge, session: &Session, client: &str, status: u16, ctx: &Context) {

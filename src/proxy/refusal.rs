@@ -15,6 +15,8 @@ pub(super) enum Refusal {
     TooManyArguments,
     /// The client's body broke off.
     BodyBrokenOff,
+    /// The client's body did not come in time.
+    BodyTimeout,
     Gateway(GatewayError),
     NoOrigin,
     OriginUnreachable,
@@ -32,6 +34,7 @@ impl Refusal {
             Self::BodyTooLong => 413,
             Self::TooManyBodies => 503,
             Self::TooManyArguments | Self::BodyBrokenOff => 400,
+            Self::BodyTimeout => 408,
             Self::Gateway(error) => error.status(),
             Self::NoOrigin | Self::OriginUnreachable | Self::OriginBroken => 502,
             Self::OriginTimeout => 504,
@@ -49,6 +52,7 @@ impl Refusal {
             Self::TooManyBodies => "too_many_bodies",
             Self::TooManyArguments => "too_many_arguments",
             Self::BodyBrokenOff => "body_broken_off",
+            Self::BodyTimeout => "body_timeout",
             Self::Gateway(error) => error.outcome(),
             Self::NoOrigin => "no_origin",
             Self::OriginUnreachable => "origin_unreachable",
@@ -83,6 +87,7 @@ impl Refusal {
             Self::TooManyBodies => "The server is busy; try again in a moment.",
             Self::TooManyArguments => "The request has too many arguments.",
             Self::BodyBrokenOff => "The request body is incomplete.",
+            Self::BodyTimeout => "The request body did not arrive in time.",
             Self::Gateway(error) => error.message(),
             Self::NoOrigin | Self::OriginUnreachable => "The site cannot be reached.",
             Self::OriginTimeout => "The site did not answer in time.",

@@ -5,7 +5,10 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::overrides::Overrides;
+use super::request::Request;
 use super::scalar::{Fields, OneOrMany, Scalar};
+use super::verdict::{self, Answer, Outcome};
 
 /// The tests of one file.
 #[derive(Clone, Debug)]
@@ -130,6 +133,24 @@ impl Suite {
         let FileYaml { rule_id, tests, .. } = file;
         let tests = tests.into_iter().map(|test| test.named(rule_id)).collect::<Result<_, _>>()?;
         Ok(Self { tests })
+    }
+}
+
+impl Test {
+    /// What goes over the wire, for each stage.
+    ///
+    /// # Errors
+    /// One sentence where a request cannot be built.
+    pub fn requests(&self) -> Result<Vec<Vec<u8>>, String> {
+        self.stages.iter().map(|stage| Request::build(&stage.input).map(|request| request.wire)).collect()
+    }
+
+    /// Judges what each stage led to, by what is expected of it or by its override.
+    pub fn judge(&self, answers: &[Answer], overrides: &Overrides) -> Outcome {
+        let expected =
+            self.stages.iter().map(|stage| overrides.outputs.get(&self.id).unwrap_or(&stage.output));
+        let outcomes = expected.zip(answers).map(|(expected, answer)| verdict::judge(expected, answer));
+        outcomes.into_iter().find(|outcome| *outcome != Outcome::Passed).unwrap_or(Outcome::Passed)
     }
 }
 

@@ -17,4 +17,4 @@ mod verdict;
 pub use case::{Suite, Test};
 pub use overrides::Overrides;
 pub use run::Runner;
-pub use verdict::{Outcome, Report};
+pub use verdict::{Answer, LogLine, Outcome, Report};

@@ -12,6 +12,8 @@ pub(super) struct Request {
     pub(super) body: Vec<u8>,
     /// Whether a line of the head ended in LF alone.
     pub(super) bare_lf: bool,
+    /// What goes over the wire.
+    pub(super) wire: Vec<u8>,
 }
 
 impl Request {
@@ -37,6 +39,7 @@ impl Request {
             headers: Vec::new(),
             // Lines of the older form are joined as the wire has them.
             bare_lf: false,
+            wire: Vec::new(),
             body: template(&input.data.as_ref().map_or_else(String::new, |data| data.0.join("\r\n")))?
                 .into_bytes(),
         };
@@ -46,6 +49,7 @@ impl Request {
         if input.autocomplete_headers.unwrap_or(!input.stop_magic.unwrap_or(false)) {
             request.complete(input.older);
         }
+        request.wire = request.to_wire();
         request.frame();
         Ok(request)
     }
@@ -94,6 +98,17 @@ impl Request {
         }
     }
 
+    fn to_wire(&self) -> Vec<u8> {
+        let mut wire =
+            [&self.method, &b" "[..], &self.target, b" ", self.protocol.as_bytes(), b"\r\n"].concat();
+        for (name, value) in &self.headers {
+            wire.extend([name, &b": "[..], value, b"\r\n"].concat());
+        }
+        wire.extend_from_slice(b"\r\n");
+        wire.extend_from_slice(&self.body);
+        wire
+    }
+
     pub(super) fn header(&self, name: &str) -> Option<&[u8]> {
         let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()));
         found.map(|(_, value)| value.as_slice())
@@ -118,6 +133,7 @@ impl Request {
             method: method.to_vec(),
             target: target.to_vec(),
             protocol: String::from_utf8_lossy(protocol).into_owned(),
+            wire: raw.to_vec(),
             ..Self::default()
         };
         loop {

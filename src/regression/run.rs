@@ -11,7 +11,7 @@ use super::case::Test;
 use super::overrides::Overrides;
 use super::request::Request;
 use super::server::{self, Reception};
-use super::verdict::{self, Answer, Outcome, Report};
+use super::verdict::{self, Answer, LogLine, Outcome, Report};
 use crate::waf::matcher::BodyLimits;
 use crate::waf::{Phase, Plan, PlanSettings, Program, RequestHead, ResponseHead, Transaction};
 
@@ -81,7 +81,7 @@ impl Runner {
             (Reception::Accepted, Some(status)) => Some(status),
             (Reception::Accepted, None) => Some(200),
         };
-        Answer { status, matches: transaction.matches() }
+        Answer { status, log: transaction.matches().iter().map(LogLine::from).collect() }
     }
 }
 

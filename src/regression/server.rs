@@ -71,6 +71,7 @@ mod tests {
             headers: vec![(field.0.into(), field.1.into())],
             body: Vec::new(),
             bare_lf: false,
+            wire: Vec::new(),
         };
         let host = ("Host", "localhost");
         for (request, expected) in [

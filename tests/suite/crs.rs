@@ -16,10 +16,10 @@ use portcullis::waf::{Plan, RequestHead};
 
 use crate::support::run_cli;
 
-const DEBIAN_SETUP: &str = "/etc/modsecurity/crs/crs-setup.conf";
-const DEBIAN_RULES: &str = "/usr/share/modsecurity-crs/rules";
+pub const DEBIAN_SETUP: &str = "/etc/modsecurity/crs/crs-setup.conf";
+pub const DEBIAN_RULES: &str = "/usr/share/modsecurity-crs/rules";
 
-fn data(name: &str) -> String {
+pub fn data(name: &str) -> String {
     format!("{}/tests/data/crs/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
@@ -46,7 +46,7 @@ fn suite(setup: &str, rules: &str, tests: &Path, overrides: &str, last_line: &st
 }
 
 /// The tests of 3.3.4, unpacked.
-fn tests_of_334() -> (tempfile::TempDir, PathBuf) {
+pub fn tests_of_334() -> (tempfile::TempDir, PathBuf) {
     let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/crs-3.3.4/tests.tar.gz");
     let folder = tempfile::tempdir().unwrap();
     let status = std::process::Command::new("tar")

@@ -10,6 +10,7 @@ mod bodies;
 mod cli;
 mod conf;
 mod crs;
+mod crs_proxy;
 mod detection;
 mod gateway;
 mod listener;
