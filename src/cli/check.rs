@@ -25,14 +25,11 @@ impl Check {
     pub(super) fn execute(self) -> Result<(), Failure> {
         let start = control::start(&ConfSource::File(self.conf), &MemoryStore::default())?;
         let mut text = start.warnings.to_string();
+        let slow: Vec<&str> = start.rules.ir.patterns.backtracking().collect();
         for root in start.rules.ir.roots() {
-            let links = std::iter::once(root).chain(&root.chain);
-            let slow = links.filter_map(|link| link.operator.as_ref()).filter(|operator| {
-                operator.definition.name == "rx"
-                    && crate::pattern::Pattern::new(&operator.argument)
-                        .is_ok_and(|pattern| pattern.backtracks())
-            });
-            for operator in slow {
+            let operators =
+                std::iter::once(root).chain(&root.chain).filter_map(|link| link.operator.as_ref());
+            for operator in operators.filter(|operator| slow.contains(&operator.argument.as_str())) {
                 // INVARIANT: writing to a `String` cannot fail.
                 let _ = writeln!(
                     text,

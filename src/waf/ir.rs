@@ -14,6 +14,8 @@ pub struct RuleSetIr {
     /// `SecComponentSignature` texts: the rule sets this one is made of.
     pub components: Vec<String>,
     pub response_body: ResponseBodyIr,
+    /// The patterns of its operators.
+    pub patterns: operators::Patterns,
 }
 
 /// `SecResponseBodyAccess` and `SecResponseBodyMimeType`

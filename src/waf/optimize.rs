@@ -12,7 +12,7 @@ use super::matcher::{
     CollectionAction, Collections, Control, Expansion, Link, Meta, Program, Root, RuleSelector, Selector,
     SetVariable, Target, TxNames, View,
 };
-use super::operators::Argument;
+use super::operators::{Argument, Patterns};
 use super::transformations;
 use crate::pattern::Pattern;
 
@@ -22,7 +22,7 @@ const DEFAULT_STATUS: u16 = 403;
 /// Compiles rules that lowering found sound. What lowering refused is not in the IR, so nothing
 /// here can fail; an operator that does not compile matches nothing.
 pub fn optimize(ir: &RuleSetIr) -> Program {
-    let mut builder = Builder::default();
+    let mut builder = Builder::new(&ir.patterns);
     let mut roots = Vec::new();
     let mut markers: HashMap<&str, Vec<usize>> = HashMap::new();
     for item in &ir.items {
@@ -86,25 +86,25 @@ fn skipped(roots: &[&RuleIr], index: usize) -> Option<usize> {
     (count > 0).then(|| later.nth(count).map_or(roots.len(), |(at, _)| at))
 }
 
-struct Builder {
+struct Builder<'p> {
+    patterns: &'p Patterns,
     names: TxNames,
     targets: Vec<Target>,
     target_keys: HashMap<String, usize>,
     views: Vec<View>,
 }
 
-impl Default for Builder {
-    fn default() -> Self {
+impl<'p> Builder<'p> {
+    fn new(patterns: &'p Patterns) -> Self {
         Self {
+            patterns,
             names: TxNames::default(),
             targets: Vec::new(),
             target_keys: HashMap::new(),
             views: vec![View { parent: 0, step: None }],
         }
     }
-}
 
-impl Builder {
     fn root(&mut self, rule: &RuleIr, skip_to: Option<usize>) -> Root {
         let actions = &rule.actions;
         let meta = Meta {
@@ -131,8 +131,12 @@ impl Builder {
 
     fn link(&mut self, rule: &RuleIr) -> Link {
         let test = rule.operator.as_ref().and_then(|operator| {
-            let mut argument =
-                Argument { text: &operator.argument, lines: &operator.lines, names: &mut self.names };
+            let mut argument = Argument {
+                text: &operator.argument,
+                lines: &operator.lines,
+                names: &mut self.names,
+                patterns: self.patterns,
+            };
             (operator.definition.compile)(&mut argument).ok()
         });
         Link {

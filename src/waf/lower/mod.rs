@@ -16,8 +16,9 @@ pub(in crate::waf) use directive::engine_mode;
 
 /// Lowers the items of a rule set.
 pub fn lower(items: Vec<ItemAst>, loader: &dyn Loader, diagnostics: &mut Diagnostics) -> RuleSetIr {
-    let mut lowering =
-        Lowering { loader, diagnostics, set: RuleSetIr::default(), defaults: HashMap::new(), open: None };
+    let patterns = operators::Patterns::compile(items.iter().filter_map(pattern_of));
+    let set = RuleSetIr { patterns, ..RuleSetIr::default() };
+    let mut lowering = Lowering { loader, diagnostics, set, defaults: HashMap::new(), open: None };
     for item in items {
         lowering.item(item);
     }
@@ -25,6 +26,16 @@ pub fn lower(items: Vec<ItemAst>, loader: &dyn Loader, diagnostics: &mut Diagnos
     lowering.check_ids();
     lowering.check_markers();
     lowering.set
+}
+
+/// The pattern of a rule whose operator is one.
+fn pattern_of(item: &ItemAst) -> Option<&str> {
+    match item {
+        ItemAst::Rule { operator, .. } if operator.name.to_ascii_lowercase().starts_with("rx") => {
+            Some(&operator.argument)
+        }
+        _ => None,
+    }
 }
 
 struct Lowering<'a> {

@@ -178,6 +178,7 @@ impl Lowering<'_> {
             text: &operator.argument,
             lines: &operator.lines,
             names: &mut TxNames::default(),
+            patterns: &self.set.patterns,
         }) {
             let code =
                 if definition.name == "rx" { Code::SecLangBadPattern } else { Code::SecLangBadArgument };

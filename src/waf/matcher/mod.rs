@@ -5,6 +5,8 @@ mod evaluate;
 mod expansion;
 mod facts;
 mod moment;
+#[cfg(test)]
+mod oracle;
 mod plan;
 mod prefilter;
 mod program;

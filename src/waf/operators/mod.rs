@@ -20,6 +20,7 @@ mod lt;
 mod networks;
 mod no_match;
 mod numbers;
+mod patterns;
 mod phrases;
 mod pm;
 mod pm_from_file;
@@ -40,6 +41,8 @@ mod verify_cc;
 mod verify_cpf;
 mod verify_ssn;
 mod within;
+
+pub use patterns::Patterns;
 
 use super::matcher::{Expansion, Prefilter, Transaction, TxNames};
 use crate::pattern::{Pattern, Span};
@@ -70,6 +73,7 @@ pub struct Argument<'a> {
     pub text: &'a str,
     pub lines: &'a [String],
     pub names: &'a mut TxNames,
+    pub patterns: &'a Patterns,
 }
 
 impl Argument<'_> {
@@ -228,9 +232,9 @@ mod tests {
         assert_eq!(names, sorted);
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/waf/operators");
         assert_eq!(
-            std::fs::read_dir(folder).unwrap().count() - 4,
+            std::fs::read_dir(folder).unwrap().count() - 5,
             ALL.len(),
-            "all but mod.rs, phrases.rs, networks.rs, numbers.rs"
+            "all but mod.rs and what operators share: networks, numbers, patterns, phrases"
         );
     }
 
@@ -245,7 +249,9 @@ mod tests {
             );
             for example in definition.examples {
                 let mut names = TxNames::default();
-                let mut argument = Argument { text: example.argument, lines: &[], names: &mut names };
+                let patterns = Patterns::default();
+                let mut argument =
+                    Argument { text: example.argument, lines: &[], names: &mut names, patterns: &patterns };
                 let test =
                     (definition.compile)(&mut argument).unwrap_or_else(|e| panic!("{definition:?}: {e}"));
                 assert_eq!(

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::patterns::Searcher;
 use super::{Argument, Compiled, Definition, Example, Expansion, Found, Pattern, Prefilter, Test};
 use crate::waf::matcher::Transaction;
 
@@ -19,10 +20,7 @@ pub(super) const DEFINITION: Definition = Definition {
     ],
 };
 
-struct Rx {
-    pattern: Pattern,
-    prefilter: Prefilter,
-}
+struct Rx(Arc<Searcher>);
 
 /// A pattern with macros: compiled for the values it meets, the last of them kept.
 struct Expanded {
@@ -36,9 +34,7 @@ pub(super) fn compile(argument: &mut Argument<'_>) -> Compiled {
     {
         return Ok(Box::new(Expanded { text, last: Mutex::new(None) }));
     }
-    let pattern = Pattern::new(argument.text)?;
-    let prefilter = Prefilter::of_pattern(&pattern);
-    Ok(Box::new(Rx { pattern, prefilter }))
+    Ok(Box::new(Rx(argument.patterns.get(argument.text)?)))
 }
 
 impl Expanded {
@@ -70,14 +66,14 @@ impl Test for Expanded {
 
 impl Test for Rx {
     fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
-        self.pattern.is_match(input)
+        self.0.pattern.is_match(input)
     }
 
     fn prefilter(&self) -> Option<&Prefilter> {
-        Some(&self.prefilter)
+        Some(&self.0.prefilter)
     }
 
     fn locate(&self, input: &[u8], _: &Transaction) -> Found {
-        self.pattern.groups(input).map_or_else(|| Found::whole(input), Found::groups)
+        self.0.pattern.groups(input).map_or_else(|| Found::whole(input), Found::groups)
     }
 }

@@ -1,0 +1,484 @@
+//! A plain interpreter of the IR: rules in order, every value looked up, transformed and tested anew,
+//! no plan, no prefilter, nothing shared or kept. Slow, and short enough to be seen to be right; the
+//! matcher must agree with it.
+//!
+//! It shares the readers of requests and the definitions of transformations and operators with the
+//! matcher, for those have tests of their own. Persistent collections are left out.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{BodyLimits, Match, Plan, PlanSettings, RequestHead, ResponseHead, Transaction, TxNames};
+use crate::pattern::Pattern;
+use crate::waf::ir::{
+    Change, CollectionKind, ControlIr, Disruptive, EngineMode, ItemIr, OperatorIr, RuleIr, RuleSetIr,
+    RulesIr, SelectorIr, TargetIr,
+};
+use crate::waf::macros::{Macro, Part};
+use crate::waf::operators::{Argument, Patterns, Test};
+use crate::waf::{Phase, variables};
+
+/// What both sides say of a match.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    rule: u64,
+    message: String,
+    data: String,
+    variable: String,
+    value: Vec<u8>,
+    score: i64,
+}
+
+impl From<&Match> for Seen {
+    fn from(m: &Match) -> Self {
+        Self {
+            rule: m.rule,
+            message: m.message.clone(),
+            data: m.data.clone(),
+            variable: m.variable.clone(),
+            value: m.value.clone(),
+            score: m.score,
+        }
+    }
+}
+
+/// A request with its response, owned.
+#[derive(Clone, Debug, Default)]
+struct Exchange {
+    method: Vec<u8>,
+    target: Vec<u8>,
+    headers: Vec<(Vec<u8>, Vec<u8>)>,
+    body: Vec<u8>,
+    response: Vec<u8>,
+}
+
+impl Exchange {
+    fn drive(&self, mut step: impl FnMut(Step<'_>)) {
+        let headers: Vec<(&[u8], &[u8])> =
+            self.headers.iter().map(|(n, v)| (n.as_slice(), v.as_slice())).collect();
+        let head = RequestHead {
+            method: &self.method,
+            target: &self.target,
+            protocol: "HTTP/1.1",
+            headers: &headers,
+            client: std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+            request_id: "oracle",
+            received: std::time::Duration::from_secs(1_750_000_000),
+        };
+        step(Step::Head(&head));
+        step(Step::Run(Phase::RequestHeaders));
+        step(Step::Body(&self.body));
+        step(Step::Run(Phase::RequestBody));
+        let fields: [(&[u8], &[u8]); 1] = [(b"Content-Type", b"text/html")];
+        step(Step::ResponseHead(&ResponseHead { status: 200, protocol: "HTTP/1.1", headers: &fields }));
+        step(Step::Run(Phase::ResponseHeaders));
+        step(Step::ResponseBody(&self.response));
+        step(Step::Run(Phase::ResponseBody));
+        step(Step::Run(Phase::Logging));
+    }
+}
+
+enum Step<'s> {
+    Head(&'s RequestHead<'s>),
+    Body(&'s [u8]),
+    ResponseHead(&'s ResponseHead<'s>),
+    ResponseBody(&'s [u8]),
+    Run(Phase),
+}
+
+/// What the matcher says.
+fn by_matcher(plan: &Arc<Plan>, exchange: &Exchange) -> (Vec<Seen>, [i64; 4]) {
+    let mut transaction = Transaction::new(Arc::clone(plan), BodyLimits::default());
+    exchange.drive(|step| match step {
+        Step::Run(phase) => {
+            transaction.run(phase);
+        }
+        step => feed(&mut transaction, &step),
+    });
+    (transaction.matches().iter().map(Seen::from).collect(), transaction.scores())
+}
+
+fn feed(transaction: &mut Transaction, step: &Step<'_>) {
+    match step {
+        Step::Head(head) => transaction.request_head(head),
+        Step::Body(body) => transaction.request_body(Bytes::copy_from_slice(body), false),
+        Step::ResponseHead(head) => transaction.response_head(head),
+        Step::ResponseBody(body) => transaction.response_body(Bytes::copy_from_slice(body), false),
+        Step::Run(_) => {}
+    }
+}
+
+type Tests = HashMap<(&'static str, String), Option<Box<dyn Test>>>;
+type Targets = Vec<(RulesIr, &'static variables::Definition, Option<SelectorIr>)>;
+
+struct Oracle<'i> {
+    ir: &'i RuleSetIr,
+    tests: &'i mut Tests,
+    facts: Transaction,
+    engine: EngineMode,
+    tx: Vec<(String, Vec<u8>)>,
+    matched: Vec<(Vec<u8>, Vec<u8>)>,
+    removed: Vec<RulesIr>,
+    removed_targets: Targets,
+    allowed: Option<Phase>,
+    seen: Vec<Seen>,
+    scores: [i64; 4],
+    severity: Vec<u8>,
+}
+
+/// What the plain interpreter says.
+fn by_oracle(ir: &RuleSetIr, tests: &mut Tests, exchange: &Exchange) -> (Vec<Seen>, [i64; 4]) {
+    let mut oracle = Oracle {
+        ir,
+        tests,
+        facts: Transaction::detached(),
+        engine: ir.engine,
+        tx: Vec::new(),
+        matched: Vec::new(),
+        removed: Vec::new(),
+        removed_targets: Vec::new(),
+        allowed: None,
+        seen: Vec::new(),
+        scores: [0; 4],
+        severity: b"255".to_vec(),
+    };
+    exchange.drive(|step| match step {
+        Step::Run(phase) => oracle.phase(phase),
+        step => feed(&mut oracle.facts, &step),
+    });
+    (oracle.seen, oracle.scores)
+}
+
+impl Oracle<'_> {
+    fn phase(&mut self, phase: Phase) {
+        if self.engine == EngineMode::Off || self.allowed.is_some_and(|last| phase <= last) {
+            return;
+        }
+        let (mut until, mut skip): (Option<&str>, usize) = (None, 0);
+        let ir = self.ir;
+        for item in &ir.items {
+            let rule = match item {
+                ItemIr::Marker(name) => {
+                    if until == Some(name) {
+                        until = None;
+                    }
+                    continue;
+                }
+                ItemIr::Rule(rule) if rule.phase == phase && until.is_none() => rule,
+                ItemIr::Rule(_) => continue,
+            };
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            let removed = self.removed.clone();
+            if removed.iter().any(|rules| means(rules, rule)) || !self.rule(rule) {
+                continue;
+            }
+            until = rule.actions.skip_after.as_deref();
+            skip = rule.actions.skip;
+            match rule.actions.disruptive {
+                Some(Disruptive::Allow(scope)) if self.engine == EngineMode::On => {
+                    use crate::waf::ir::AllowScope;
+                    self.allowed = Some(match scope {
+                        AllowScope::Transaction => Phase::ResponseBody,
+                        AllowScope::Phase => phase,
+                        AllowScope::Request => Phase::RequestBody,
+                    });
+                    return;
+                }
+                Some(Disruptive::Deny | Disruptive::Drop) if self.engine == EngineMode::On => return,
+                _ => {}
+            }
+        }
+    }
+
+    fn rule(&mut self, root: &RuleIr) -> bool {
+        self.matched.clear();
+        let mut hit = Seen {
+            rule: root.id,
+            message: String::new(),
+            data: String::new(),
+            variable: String::new(),
+            value: Vec::new(),
+            score: 0,
+        };
+        for link in std::iter::once(root).chain(&root.chain) {
+            if !self.link(root, link, &mut hit) {
+                return false;
+            }
+        }
+        if let Some(severity) = root.actions.severity
+            && i64::from(severity) < number(&self.severity)
+        {
+            self.severity = severity.to_string().into_bytes();
+        }
+        if root.actions.log.unwrap_or(true) {
+            let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+            hit.message = text(self.expand(&root.actions.msg));
+            let data = root
+                .chain
+                .iter()
+                .rev()
+                .map(|link| &link.actions.logdata)
+                .find(|data| data.literal() != Some(""));
+            hit.data = text(self.expand(data.unwrap_or(&root.actions.logdata)));
+            self.seen.push(hit);
+        }
+        true
+    }
+
+    fn link(&mut self, root: &RuleIr, link: &RuleIr, hit: &mut Seen) -> bool {
+        let Some(operator) = &link.operator else {
+            self.act(link, hit);
+            return true;
+        };
+        let mut any = false;
+        for target in &link.targets {
+            for (key, value) in self.values(target) {
+                if self.is_excluded(root, target, &key) {
+                    continue;
+                }
+                let mut steps = vec![value];
+                for transformation in link.transformations.iter().filter(|t| t.name != "none") {
+                    let before = steps.last().unwrap();
+                    let mut after = Vec::new();
+                    let changed = (transformation.apply)(before, &mut after);
+                    steps.push(if changed { after } else { before.clone() });
+                }
+                if !link.actions.multi_match {
+                    steps = vec![steps.pop().unwrap()];
+                }
+                steps.dedup();
+                for step in steps {
+                    if self.holds(operator, &step, link.actions.capture) != operator.negated {
+                        any = true;
+                        let mut name = target.variable.name.as_bytes().to_vec();
+                        if target.variable.collection {
+                            name.push(b':');
+                            name.extend_from_slice(&key);
+                        }
+                        hit.variable = String::from_utf8_lossy(&name).into_owned();
+                        hit.value = step.clone();
+                        self.matched.push((name, step));
+                        self.act(link, hit);
+                    }
+                }
+            }
+        }
+        any
+    }
+
+    /// Whether the operator holds, and the groups of a capture.
+    fn holds(&mut self, operator: &OperatorIr, input: &[u8], capture: bool) -> bool {
+        let text = Macro::parse(&operator.argument)
+            .map_or_else(|_| operator.argument.clone().into_bytes(), |m| self.expand(&m));
+        let contains = |input: &[u8], wanted: &[u8]| {
+            wanted.is_empty() || input.windows(wanted.len()).any(|w| w == wanted)
+        };
+        let plain = match operator.definition.name {
+            "streq" => Some(input == text),
+            "contains" | "strmatch" => Some(contains(input, &text)),
+            "within" => Some(contains(&text, input)),
+            "beginsWith" => Some(input.starts_with(&text)),
+            "endsWith" => Some(input.ends_with(&text)),
+            "eq" => Some(atoi(input) == atoi(&text)),
+            "ge" => Some(atoi(input) >= atoi(&text)),
+            "gt" => Some(atoi(input) > atoi(&text)),
+            "le" => Some(atoi(input) <= atoi(&text)),
+            "lt" => Some(atoi(input) < atoi(&text)),
+            _ => None,
+        };
+        let (holds, found) = match plain {
+            Some(holds) => (holds, vec![Some((0, input.len()))]),
+            None => {
+                let text = String::from_utf8_lossy(&text).into_owned();
+                let key = (operator.definition.name, format!("{text}\0{}", operator.lines.join("\n")));
+                let test = self.tests.entry(key).or_insert_with(|| {
+                    let mut argument = Argument {
+                        text: &text,
+                        lines: &operator.lines,
+                        names: &mut TxNames::default(),
+                        patterns: &Patterns::default(),
+                    };
+                    (operator.definition.compile)(&mut argument).ok()
+                });
+                let Some(test) = test else { return false };
+                let holds = test.is_match(input, &self.facts);
+                (holds, if holds { test.locate(input, &self.facts).0 } else { Vec::new() })
+            }
+        };
+        if holds && capture && !operator.negated {
+            for group in 0..crate::pattern::MAX_GROUPS {
+                let part = found.get(group).copied().flatten().map(|(start, end)| input[start..end].to_vec());
+                self.set(&group.to_string(), part);
+            }
+        }
+        holds
+    }
+
+    /// Names are compared without case, and keep that of the one who set them first.
+    fn set(&mut self, name: &str, value: Option<Vec<u8>>) {
+        let at = self.tx.iter().position(|(known, _)| known.eq_ignore_ascii_case(name));
+        match (at, value) {
+            (Some(at), Some(value)) => self.tx[at].1 = value,
+            (Some(at), None) => {
+                self.tx.remove(at);
+            }
+            (None, Some(value)) => self.tx.push((name.to_owned(), value)),
+            (None, None) => {}
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&[u8]> {
+        self.tx.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_slice())
+    }
+
+    /// Names and values of a variable, now.
+    fn entries(&self, variable: &variables::Definition) -> Vec<(Vec<u8>, Vec<u8>)> {
+        match variable.name {
+            "TX" => self.tx.iter().map(|(name, value)| (name.clone().into_bytes(), value.clone())).collect(),
+            "MATCHED_VAR" => {
+                self.matched.last().map(|(_, value)| (Vec::new(), value.clone())).into_iter().collect()
+            }
+            "MATCHED_VAR_NAME" => {
+                self.matched.last().map(|(name, _)| (Vec::new(), name.clone())).into_iter().collect()
+            }
+            "MATCHED_VARS" => self.matched.clone(),
+            "MATCHED_VARS_NAMES" => {
+                self.matched.iter().map(|(name, _)| (name.clone(), name.clone())).collect()
+            }
+            "HIGHEST_SEVERITY" => vec![(Vec::new(), self.severity.clone())],
+            _ => {
+                let mut found = Vec::new();
+                (variable.values)(&self.facts, &mut |key, value| {
+                    found.push((self.facts.bytes(key).to_vec(), self.facts.bytes(value).to_vec()));
+                });
+                found
+            }
+        }
+    }
+
+    fn values(&self, target: &TargetIr) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut found = self.entries(target.variable);
+        found.retain(|(key, _)| target.selector.as_ref().is_none_or(|selector| takes(selector, key)));
+        if target.count {
+            found.retain(|(key, _)| !target.exclusions.iter().any(|selector| takes(selector, key)));
+            return vec![(Vec::new(), found.len().to_string().into_bytes())];
+        }
+        found
+    }
+
+    fn is_excluded(&self, root: &RuleIr, target: &TargetIr, key: &[u8]) -> bool {
+        let by_rule = !target.count && target.exclusions.iter().any(|selector| takes(selector, key));
+        by_rule
+            || self.removed_targets.iter().any(|(rules, variable, selector)| {
+                means(rules, root)
+                    && *variable == target.variable
+                    && selector.as_ref().is_none_or(|selector| takes(selector, key))
+            })
+    }
+
+    fn expand(&self, text: &Macro) -> Vec<u8> {
+        let mut out = Vec::new();
+        for part in &text.0 {
+            match part {
+                Part::Literal(text) => out.extend_from_slice(text.as_bytes()),
+                Part::Variable { variable, selector: Some(name) } if variable.name == "TX" => {
+                    out.extend_from_slice(self.get(name).unwrap_or(&[]));
+                }
+                Part::Variable { variable, selector } => {
+                    let entries = self.entries(variable);
+                    let first = entries.iter().find(|(key, _)| {
+                        selector.as_ref().is_none_or(|name| key.eq_ignore_ascii_case(name.as_bytes()))
+                    });
+                    out.extend_from_slice(first.map_or(&[][..], |(_, value)| value));
+                }
+            }
+        }
+        out
+    }
+
+    fn act(&mut self, link: &RuleIr, hit: &mut Seen) {
+        for set in link.actions.set_variables.iter().filter(|set| set.collection == CollectionKind::Tx) {
+            let name = String::from_utf8_lossy(&self.expand(&set.name)).into_owned();
+            // Names without macros are the matcher's array indexes, in lower case.
+            let name = if set.name.literal().is_some() { name.to_ascii_lowercase() } else { name };
+            let operand = self.expand(&set.value);
+            let before = number(self.get(&name).unwrap_or(&[]));
+            let level = name
+                .to_ascii_lowercase()
+                .strip_prefix("inbound_")
+                .map_or_else(|| name.to_ascii_lowercase(), str::to_owned)
+                .strip_prefix("anomaly_score_pl")
+                .and_then(|level| level.parse::<usize>().ok())
+                .filter(|level| (1..=4).contains(level));
+            if let (Change::Add, Some(level), Some(_)) = (set.change, level, set.name.literal()) {
+                self.scores[level - 1] += number(&operand);
+                hit.score += number(&operand);
+            }
+            let value = match set.change {
+                Change::Set => Some(operand),
+                Change::Unset => None,
+                Change::Add => Some((before + number(&operand)).to_string().into_bytes()),
+                Change::Subtract => Some((before - number(&operand)).to_string().into_bytes()),
+            };
+            self.set(&name, value);
+        }
+        for control in &link.actions.controls {
+            match control {
+                ControlIr::RuleEngine(mode) => self.engine = *mode,
+                ControlIr::RemoveRules(rules) => self.removed.push(rules.clone()),
+                ControlIr::RemoveTargets { rules, variable, selector } => {
+                    self.removed_targets.push((rules.clone(), variable, selector.clone()));
+                }
+                ControlIr::BodyProcessor(name) => {
+                    self.facts.controls.body_processor = Some(name.clone());
+                    self.facts.facts.processor = self.facts.buffers.add(name.as_bytes());
+                }
+                ControlIr::ForceBodyVariable(on) => self.facts.controls.force_body_variable = *on,
+                ControlIr::ResponseBodyAccess(_) => {}
+            }
+        }
+    }
+}
+
+fn takes(selector: &SelectorIr, key: &[u8]) -> bool {
+    match selector {
+        SelectorIr::Name(name) => key.eq_ignore_ascii_case(name.as_bytes()),
+        SelectorIr::Pattern(pattern) => Pattern::new(&format!("(?i){pattern}")).unwrap().is_match(key),
+    }
+}
+
+fn means(rules: &RulesIr, rule: &RuleIr) -> bool {
+    match rules {
+        RulesIr::Ids { first, last } => (*first..=*last).contains(&rule.id),
+        RulesIr::Tag(pattern) => {
+            let pattern = Pattern::new(pattern).unwrap();
+            rule.actions.tags.iter().any(|tag| pattern.is_match(tag.as_bytes()))
+        }
+        RulesIr::Msg(pattern) => {
+            Pattern::new(pattern).unwrap().is_match(rule.actions.msg.to_string().as_bytes())
+        }
+    }
+}
+
+fn number(text: &[u8]) -> i64 {
+    std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
+/// The number a text begins with.
+fn atoi(text: &[u8]) -> i64 {
+    let text = String::from_utf8_lossy(text).trim().to_owned();
+    let end = text
+        .char_indices()
+        .take_while(|(at, c)| c.is_ascii_digit() || (*at == 0 && matches!(c, '-' | '+')))
+        .map(|(at, c)| at + c.len_utf8())
+        .last()
+        .unwrap_or(0);
+    text[..end].trim_start_matches('+').parse().unwrap_or(0)
+}
+
+mod differential;

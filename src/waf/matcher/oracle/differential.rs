@@ -1,0 +1,198 @@
+//! Matcher against oracle, on requests that are mutated and recombined from seeds.
+//!
+//! `PORTCULLIS_DIFFERENTIAL=n` sets how many; `CRS_DIR` adds the Core Rule Set's own tests as seeds.
+
+use super::*;
+use crate::regression::Suite;
+use crate::waf;
+
+const SEEDS: &[(&str, &str, &str)] = &[
+    ("/shop/list?page=2&sort=price", "", ""),
+    ("/items?id=1%27%20UNION%20SELECT%20a,b%20FROM%20users--", "", ""),
+    ("/view?file=..%2f..%2fetc/passwd", "", ""),
+    ("/q?x=<script>alert(1)</script>&y=javascript:alert(1)", "", ""),
+    ("/api", "application/json", r#"{"a":[1,{"b":"$(cat /etc/passwd)"}],"c.d":"__proto__"}"#),
+    ("/form", "application/x-www-form-urlencoded", "a=1&b=%3Cimg+src%3Dx+onerror%3Dalert(1)%3E&c=%ff%fe"),
+    ("/xml", "application/xml", "<a b='x&lt;y'>1 or 1=1<c/></a>"),
+    (
+        "/upload",
+        "multipart/form-data; boundary=B",
+        "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.php\"\r\n\r\n<?php eval($_GET[0]);\r\n--B--\r\n",
+    ),
+    ("/text", "text/plain", "{{7*7}} ${jndi:ldap://x} `id`"),
+];
+
+/// A small generator (xorshift): the same numbers every time.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound.max(1) as u64) as usize
+    }
+}
+
+fn seeds() -> Vec<Exchange> {
+    let field = |name: &str, value: &str| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
+    let mut seeds: Vec<Exchange> = SEEDS
+        .iter()
+        .map(|(target, content_type, body)| {
+            let mut headers = vec![
+                field("Host", "a.example"),
+                field("User-Agent", "Mozilla/5.0"),
+                field("Cookie", "s=1; t=x' or 1"),
+            ];
+            if !content_type.is_empty() {
+                headers.push(field("Content-Type", content_type));
+                headers.push(field("Content-Length", &body.len().to_string()));
+            }
+            let method = if body.is_empty() { "GET" } else { "POST" };
+            Exchange {
+                method: method.into(),
+                target: (*target).into(),
+                headers,
+                body: (*body).into(),
+                response: b"<title>Index of /</title> ORA-00933: SQL command not properly ended".to_vec(),
+            }
+        })
+        .collect();
+    if let Ok(folder) = std::env::var("CRS_DIR") {
+        let mut folders = vec![std::path::PathBuf::from(folder).join("tests/regression/tests")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if let Ok(suite) = Suite::parse(&std::fs::read_to_string(&path).unwrap_or_default()) {
+                    seeds.extend(
+                        suite
+                            .tests
+                            .iter()
+                            .filter_map(|test| test.requests().ok())
+                            .flatten()
+                            .filter_map(|raw| parse(&raw)),
+                    );
+                }
+            }
+        }
+    }
+    seeds
+}
+
+fn parse(raw: &[u8]) -> Option<Exchange> {
+    let end = memchr::memmem::find(raw, b"\r\n\r\n")?;
+    let (head, body) = (&raw[..end], &raw[end + 4..]);
+    let mut lines = head.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let mut words = lines.next()?.splitn(2, |b| *b == b' ');
+    let (method, rest) = (words.next()?, words.next()?);
+    let target = rest.get(..memchr::memrchr(b' ', rest)?)?;
+    let headers = lines
+        .filter_map(|line| line.split_at_checked(memchr::memchr(b':', line)?))
+        .map(|(name, value)| (name.to_vec(), value[1..].trim_ascii().to_vec()))
+        .collect();
+    Some(Exchange {
+        method: method.to_vec(),
+        target: target.to_vec(),
+        headers,
+        body: body.to_vec(),
+        response: body.to_vec(),
+    })
+}
+
+/// A seed with parts of another in it, and bytes changed.
+fn mutate(seeds: &[Exchange], random: &mut Random) -> Exchange {
+    let mut exchange = seeds[random.below(seeds.len())].clone();
+    let other = &seeds[random.below(seeds.len())];
+    match random.below(6) {
+        0 => exchange.target = other.target.clone(),
+        1 => exchange.headers.extend(other.headers.iter().take(3).cloned()),
+        2 => exchange.body = other.body.clone(),
+        3 => {
+            let from = random.below(other.body.len() + 1);
+            exchange.body.extend_from_slice(&other.body[from..]);
+        }
+        4 => {
+            exchange.target.push(b'&');
+            let from = random.below(other.target.len() + 1);
+            exchange.target.extend_from_slice(&other.target[from..]);
+        }
+        _ => {}
+    }
+    for _ in 0..random.below(4) {
+        let bytes = match random.below(4) {
+            0 => &mut exchange.target,
+            1 => &mut exchange.body,
+            2 => &mut exchange.response,
+            _ => match exchange.headers.len() {
+                0 => &mut exchange.target,
+                count => &mut exchange.headers[random.below(count)].1,
+            },
+        };
+        let at = random.below(bytes.len() + 1);
+        match random.below(3) {
+            0 => bytes.insert(at, random.next() as u8),
+            1 if at < bytes.len() => bytes[at] = b"%+\\'\"<>&;/.{}$ \n\0"[random.below(17)],
+            _ => bytes.truncate(at),
+        }
+    }
+    exchange
+}
+
+/// Runs seeds and mutations; the number of requests and of matches.
+fn agree(ir: &RuleSetIr, count: usize) -> (usize, usize) {
+    let program = Arc::new(waf::optimize::optimize(ir));
+    let plan = Arc::new(Plan::new(Arc::clone(&program), &PlanSettings::default()));
+    let seeds = seeds();
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut tests = Tests::new();
+    let mut matches = 0;
+    let total = seeds.len() + count;
+    for nth in 0..total {
+        let exchange = seeds.get(nth).cloned().unwrap_or_else(|| mutate(&seeds, &mut random));
+        program.forget_collections();
+        let (matcher, oracle) = (by_matcher(&plan, &exchange), by_oracle(ir, &mut tests, &exchange));
+        assert_eq!(matcher, oracle, "request {nth}: {exchange:?}");
+        matches += matcher.0.len();
+        // What macros make of attacks would fill the memory.
+        if tests.len() > 20_000 {
+            tests.clear();
+        }
+    }
+    (total, matches)
+}
+
+fn count(default: usize) -> usize {
+    std::env::var("PORTCULLIS_DIFFERENTIAL").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn the_rules_in_the_binary() {
+    let (ir, _) = crate::rules::seclang(None);
+    let (requests, matches) = agree(&ir, count(300));
+    println!("{requests} requests, {matches} matches");
+    assert!(matches > SEEDS.len());
+}
+
+#[test]
+fn the_core_rule_set() {
+    let setup = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/crs/setup.conf").to_owned();
+    let paths = match std::env::var("CRS_DIR") {
+        Ok(folder) => vec![setup, format!("{folder}/crs-setup.conf.example"), format!("{folder}/rules")],
+        Err(_) => vec![
+            setup,
+            "/etc/modsecurity/crs/crs-setup.conf".into(),
+            "/usr/share/modsecurity-crs/rules".into(),
+        ],
+    };
+    let (ir, diagnostics) = crate::rules::seclang(Some(&paths));
+    assert!(!diagnostics.has_errors(), "{diagnostics}");
+    let (requests, matches) = agree(&ir, count(100));
+    println!("{requests} requests, {matches} matches");
+    assert!(matches > requests / 2);
+}
