@@ -14,6 +14,8 @@
 //! 7. [`detection`] scans a copy of the response on threads of its own.
 //! 8. [`events`] records what happened, once.
 //!
+//! Beside the way of a request: [`regression`] runs tests of rule sets on [`waf`].
+//!
 //! Pure, without sockets, clock, files, Pingora or tokio: [`admission`], [`routing`], [`ruleset`],
 //! [`waf`], [`body`], [`ai`] and [`detection`] (all but its queue). `tests/architecture.rs` keeps it
 //! so.

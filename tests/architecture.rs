@@ -29,12 +29,11 @@ fn sources() -> Vec<File> {
     files.sort();
     let read = |path: &PathBuf| {
         let text = std::fs::read_to_string(path).unwrap();
-        let code = text.split("#[cfg(test)]").next().unwrap_or("").to_owned();
-        File {
-            path: path.strip_prefix(&root).unwrap().display().to_string(),
-            code,
-            lines: text.lines().count(),
-        }
+        let name = path.strip_prefix(&root).unwrap().display().to_string();
+        // Test code in files of its own.
+        let is_test = name.starts_with("waf/matcher/oracle");
+        let code = text.split("#[cfg(test)]").next().filter(|_| !is_test).unwrap_or("").to_owned();
+        File { path: name, code, lines: text.lines().count() }
     };
     files.iter().map(read).collect()
 }
@@ -83,8 +82,8 @@ fn engines_are_pure() {
     let files: Vec<File> = sources()
         .into_iter()
         .filter(|file| PURE.iter().any(|room| file.path.starts_with(room)))
-        // The one file of detection that has threads.
-        .filter(|file| file.path != "detection/tee.rs")
+        // The one file of detection that has threads, and the one that compiles patterns on all cores.
+        .filter(|file| !["detection/tee.rs", "waf/operators/patterns.rs"].contains(&file.path.as_str()))
         .collect();
     assert!(files.len() > 100);
     let words = [

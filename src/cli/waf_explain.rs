@@ -1,5 +1,7 @@
 //! `portcullis waf explain`: why a request is judged as it is.
 
+mod suggestion;
+
 use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -15,7 +17,7 @@ use crate::rules;
 use crate::ruleset::execute::Execution;
 use crate::ruleset::{EntryPoint, ManagedRuleset, Outcome, Verdict, overrides, score};
 use crate::waf::matcher::BodyLimits;
-use crate::waf::{self, Match, Plan, RequestHead, SEVERITIES};
+use crate::waf::{self, Match, Plan, Program, RequestHead, SEVERITIES};
 
 /// Show every rule that a raw HTTP request matches, where, its score, and the verdict.
 #[derive(Debug, Args)]
@@ -43,19 +45,9 @@ impl Explain {
         let (ir, diagnostics) = rules::seclang(paths);
         let ir = diagnostics.into_result(ir)?;
         let program = Arc::new(waf::optimize::optimize(&ir));
-        let managed = ManagedRuleset::owasp(&program);
-        let entry_point = |level: u8| {
-            let effective = overrides::apply(
-                &managed,
-                &settings(&managed, level, self.score_threshold),
-                &mut Diagnostics::default(),
-            );
-            let plan = Arc::new(Plan::new(Arc::clone(&program), &score::plan_settings(&managed, &effective)));
-            let threshold_rule =
-                managed.threshold_rule().and_then(|rule| rule.reference.parse().ok()).unwrap_or(0);
-            EntryPoint { executions: vec![Execution { plan, threshold_rule }] }
-        };
-        let verdict = judge(&entry_point(self.paranoia_level), &request);
+        let deployment = |level| Deployment { paranoia_level: level, score_threshold: self.score_threshold };
+        let own = deployment(self.paranoia_level);
+        let verdict = judge(&own.entry_point(&program), &request);
         let mut text = String::new();
         verdict.matches.iter().for_each(|m| describe(&mut text, m));
         // INVARIANT: writing to a `String` cannot fail.
@@ -68,9 +60,10 @@ impl Explain {
             word(&verdict)
         );
         for level in 1..=4 {
-            let verdict = judge(&entry_point(level), &request);
+            let verdict = judge(&deployment(level).entry_point(&program), &request);
             let _ = writeln!(text, "  at level {level}: score {}, {}", verdict.score, word(&verdict));
         }
+        text.extend(suggestion::suggest(&ir, own, &request));
         print(&text)
     }
 
@@ -87,19 +80,37 @@ impl Explain {
     }
 }
 
-fn settings(managed: &ManagedRuleset, level: u8, threshold: i64) -> Overrides {
-    let above = (level + 1..=4).map(|level| format!("paranoia-level-{level}"));
-    let last = managed.threshold_rule().map(|rule| RuleOverride {
-        id: rule.id.to_string(),
-        score_threshold: Some(threshold),
-        ..RuleOverride::default()
-    });
-    Overrides {
-        categories: above
-            .map(|category| CategoryOverride { category, enabled: Some(false), action: None })
-            .collect(),
-        rules: last.into_iter().collect(),
-        ..Overrides::default()
+/// The rules as a zone would run them.
+#[derive(Clone, Copy, Debug)]
+struct Deployment {
+    paranoia_level: u8,
+    score_threshold: i64,
+}
+
+impl Deployment {
+    fn entry_point(self, program: &Arc<Program>) -> EntryPoint {
+        let managed = ManagedRuleset::owasp(program);
+        let effective = overrides::apply(&managed, &self.settings(&managed), &mut Diagnostics::default());
+        let plan = Arc::new(Plan::new(Arc::clone(program), &score::plan_settings(&managed, &effective)));
+        let threshold_rule =
+            managed.threshold_rule().and_then(|rule| rule.reference.parse().ok()).unwrap_or(0);
+        EntryPoint { executions: vec![Execution { plan, threshold_rule }] }
+    }
+
+    fn settings(self, managed: &ManagedRuleset) -> Overrides {
+        let above = (self.paranoia_level + 1..=4).map(|level| format!("paranoia-level-{level}"));
+        let last = managed.threshold_rule().map(|rule| RuleOverride {
+            id: rule.id.to_string(),
+            score_threshold: Some(self.score_threshold),
+            ..RuleOverride::default()
+        });
+        Overrides {
+            categories: above
+                .map(|category| CategoryOverride { category, enabled: Some(false), action: None })
+                .collect(),
+            rules: last.into_iter().collect(),
+            ..Overrides::default()
+        }
     }
 }
 

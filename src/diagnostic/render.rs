@@ -7,16 +7,26 @@ use super::{Diagnostic, Diagnostics, Place, Severity};
 /// Longest part of a source line that is shown, in characters.
 const MAX_SHOWN_CHARS: usize = 120;
 
-/// All diagnostics, each with its place marked, then a line that counts them.
+/// All diagnostics, each with its place marked. Of warnings that say the same the first is shown, with
+/// the number of the others: a rule set may have hundreds.
 pub fn terminal(diagnostics: &Diagnostics) -> String {
     let mut out = String::new();
+    let mut shown: Vec<&str> = Vec::new();
     for diagnostic in diagnostics.iter() {
-        one(&mut out, diagnostic);
+        if diagnostic.severity == Severity::Error {
+            one(&mut out, diagnostic, 0);
+        } else if !shown.contains(&diagnostic.message.as_str()) {
+            shown.push(&diagnostic.message);
+            let same = |other: &&Diagnostic| {
+                other.severity == Severity::Warning && other.message == diagnostic.message
+            };
+            one(&mut out, diagnostic, diagnostics.iter().filter(same).count() - 1);
+        }
     }
     out
 }
 
-fn one(out: &mut String, diagnostic: &Diagnostic) {
+fn one(out: &mut String, diagnostic: &Diagnostic, repeats: usize) {
     let severity = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -26,6 +36,10 @@ fn one(out: &mut String, diagnostic: &Diagnostic) {
     let gutter = diagnostic.place.as_ref().map_or(1, |place| excerpt(out, place));
     if let Some(help) = &diagnostic.help {
         let _ = writeln!(out, "{:gutter$} = help: {help}", "");
+    }
+    if repeats > 0 {
+        let noun = if repeats == 1 { "place" } else { "places" };
+        let _ = writeln!(out, "{:gutter$} = the same in {repeats} more {noun}", "");
     }
     out.push('\n');
 }

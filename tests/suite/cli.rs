@@ -138,3 +138,33 @@ fn tokens_are_only_made_for_gateways_that_exist() {
     assert!(first.status.success() && text(&first.stdout).starts_with("svcgw_"));
     assert_ne!(first.stdout, second.stdout);
 }
+
+#[test]
+fn explain_suggests_the_exclusion_that_lets_the_request_pass() {
+    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/owasp");
+    let request = b"GET /notes?text=1'+UNION+SELECT+a,b+FROM+users--&q=boots HTTP/1.1\r\nHost: a.example\r\nUser-Agent: x\r\nAccept: */*\r\n\r\n";
+    let explain = |files: &[&str], request: &[u8]| {
+        let mut arguments = vec!["waf", "explain", "--request", "-", "--rules"];
+        arguments.extend(files);
+        String::from_utf8(run_cli(&arguments, request).stdout).unwrap()
+    };
+    let before = explain(&[rules], request);
+    assert!(before.contains("blocked by rule"), "{before}");
+    let start = before.find("  SecRule REQUEST_FILENAME").unwrap_or_else(|| panic!("{before}"));
+    let end = before[start..].find("\n\n").unwrap() + start;
+    assert!(before[start..end].contains(";ARGS:text"), "{before}");
+    let folder = tempfile::tempdir().unwrap();
+    let exclusion = folder.path().join("exclusion.conf");
+    std::fs::write(&exclusion, &before[start..end]).unwrap();
+    let exclusion = exclusion.to_str().unwrap();
+    let after = explain(&[exclusion, rules], request);
+    assert!(after.contains("threshold 5: passes"), "{after}");
+    // Another argument and another path are as before.
+    for other in [
+        "GET /notes?q=1'+UNION+SELECT+a,b+FROM+users-- HTTP/1.1",
+        "GET /other?text=1'+UNION+SELECT+a,b+FROM+users-- HTTP/1.1",
+    ] {
+        let request = format!("{other}\r\nHost: a.example\r\nUser-Agent: x\r\nAccept: */*\r\n\r\n");
+        assert!(explain(&[exclusion, rules], request.as_bytes()).contains("blocked by rule"), "{other}");
+    }
+}

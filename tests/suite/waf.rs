@@ -250,3 +250,58 @@ SecRule ARGS "@rx a" "id:12,phase:2,chain"
 "#;
     insta::assert_snapshot!(load(text).1);
 }
+
+/// One case for each public advisory about engines of this language that is named in its comment.
+#[test]
+fn what_broke_other_engines() {
+    const RULES: &str = r#"
+SecRule ARGS|ARGS_NAMES "@contains evil" "id:1,phase:2,pass,log,msg:'argument'"
+SecRule REQUEST_COOKIES|REQUEST_COOKIES_NAMES "@contains evil" "id:2,phase:2,pass,log,msg:'cookie'"
+SecRule FILES|FILES_NAMES "@contains evil" "id:3,phase:2,pass,log,msg:'file'"
+SecRule REQBODY_ERROR "@eq 1" "id:4,phase:2,pass,log,msg:'body'"
+SecRule ARGUMENTS_LIMIT_REACHED "@eq 1" "id:5,phase:2,pass,log,msg:'arguments'"
+"#;
+    let many = format!("{}&q=evil", (0..1000).map(|n| format!("a{n}=1")).collect::<Vec<_>>().join("&"));
+    let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+    let form = "application/x-www-form-urlencoded";
+    let multipart = "multipart/form-data; boundary=B";
+    let file =
+        "--B\r\nContent-Disposition: form-data; name=\"f\"; filename*=UTF-8''evil.php\r\n\r\nx\r\n--B--\r\n";
+    let truncated = "--B\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\nevil\r\n--B\r\nContent-Disp";
+    let post = |content_type: &str, body: &str| matched(RULES, "/", &[("content-type", content_type)], body);
+    let get = |target: &str| matched(RULES, target, &[], "");
+    let cookie = |value: &str| matched(RULES, "/", &[("cookie", value)], "");
+    let cases: &[(&str, Vec<u64>, &[u64])] = &[
+        // GHSA-6r3q-mjv7-xr8m: past the limit of arguments nothing was looked at.
+        ("arguments limit", post(form, &many), &[5]),
+        // GHSA-6gcq-wc29-5xf2, GHSA-3c6w-j9xm-8h2h: nested JSON took memory and stack.
+        ("json depth", post("application/json", &deep), &[4]),
+        // GHSA-5gj4-9gm7-2fx2: one of two JSON values of one path replaced the other.
+        ("json keys", post("application/json", r#"{"a.b":"evil","a":{"b":"x"}}"#), &[1]),
+        ("json keys, the other way", post("application/json", r#"{"a":{"b":"x"},"a.b":"evil"}"#), &[1]),
+        // GHSA-w253-m66g-rx24: a parameter of the media type lost the processor.
+        ("charset", post("Application/X-WWW-Form-Urlencoded ; charset=utf-8", "q=evil"), &[1]),
+        (
+            "two content types",
+            matched(RULES, "/", &[("content-type", "text/plain"), ("content-type", form)], "q=evil"),
+            &[4],
+        ),
+        // GHSA-3wr7-993q-jrff: `filename*` was no file name.
+        ("filename*", post(multipart, file), &[3]),
+        // GHSA-r3rm-qphw-hh76: a multipart body that ends early was not seen.
+        ("truncated multipart", post(multipart, truncated), &[1, 4]),
+        // GHSA-g4qm-m288-5cp9: cookies without a name, or with control bytes, were not seen.
+        ("cookie without a name", cookie("=evil"), &[2]),
+        ("bare cookie", cookie("evil"), &[2]),
+        ("cookie with a control byte", cookie("a=1;\u{1}b=evil"), &[2]),
+        // GHSA-x26q-wvhg-fh4m: a target that is no URI had no arguments.
+        ("target of two slashes", get("//?q=evil"), &[1]),
+        ("target with a bad authority", get("http://[::1/?q=evil"), &[1]),
+        ("target with bad escapes", get("/%zz%?q=evil%"), &[1]),
+        ("keyless argument", get("/?evil"), &[1]),
+        ("encoded plus", get("/?q=%65vil+x"), &[1]),
+    ];
+    for (name, found, expected) in cases {
+        assert_eq!(found, expected, "{name}");
+    }
+}

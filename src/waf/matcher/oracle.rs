@@ -292,7 +292,11 @@ impl Oracle<'_> {
             _ => None,
         };
         let (holds, found) = match plain {
-            Some(holds) => (holds, vec![Some((0, input.len()))]),
+            Some(holds) => {
+                let at = input.windows(text.len().max(1)).position(|window| window == text);
+                let part = at.filter(|_| matches!(operator.definition.name, "contains" | "strmatch"));
+                (holds, vec![Some(part.map_or((0, input.len()), |at| (at, at + text.len())))])
+            }
             None => {
                 let text = String::from_utf8_lossy(&text).into_owned();
                 let key = (operator.definition.name, format!("{text}\0{}", operator.lines.join("\n")));

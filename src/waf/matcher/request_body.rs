@@ -43,6 +43,10 @@ impl Facts {
             self.body = whole;
         }
         let content_type = self.header(b"content-type", buffers).to_vec();
+        let content_types =
+            self.headers.iter().filter(|pair| buffers.get(pair.key).eq_ignore_ascii_case(b"content-type"));
+        // Whoever reads the body next may go by another of them.
+        let ambiguous = forced.is_none() && content_types.count() > 1;
         let outcome = match buffers.get(processor) {
             b"URLENCODED" => {
                 self.body = whole;
@@ -62,6 +66,9 @@ impl Facts {
             b"XML" => self.read_xml(limits, buffers),
             _ => Ok(()),
         };
+        if ambiguous {
+            self.set_body_error("there is more than one Content-Type", buffers);
+        }
         if let Err(error) = outcome {
             self.set_body_error(&error.to_string(), buffers);
         }
