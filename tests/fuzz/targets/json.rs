@@ -1,7 +1,5 @@
 #![no_main]
-//! What is read is JSON, and no two members have one path.
-
-use std::collections::HashSet;
+//! What is read is JSON, and paths are made of its members only.
 
 use libfuzzer_sys::fuzz_target;
 use portcullis::body::json;
@@ -13,9 +11,8 @@ fuzz_target!(|bytes: &[u8]| {
         values += 1;
     });
     assert!(values <= bytes.len());
-    // Arrays have no repeated names, so their paths must all differ.
+    // Without members there is one path.
     if !bytes.contains(&b'{') {
-        let mut paths = HashSet::new();
-        let _ = json::read(bytes, json::Limits { depth: 64 }, &mut |path, _| assert!(paths.insert(path.to_vec())));
+        let _ = json::read(bytes, json::Limits { depth: 64 }, &mut |path, _| assert_eq!(path, b"json"));
     }
 });

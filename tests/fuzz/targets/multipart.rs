@@ -10,5 +10,5 @@ fuzz_target!(|bytes: &[u8]| {
     let mut total = 0;
     let read = multipart::read(body, boundary, 16, &mut |part| total += part.content.len());
     assert!(total <= body.len());
-    assert!(read.is_err() || read.is_ok_and(|read| read.parts <= 16));
+    assert!(read.parts <= 16);
 });
