@@ -7,8 +7,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use criterion::{Criterion, criterion_group, criterion_main};
+use portcullis::diagnostic::Diagnostics;
+use portcullis::model::ruleset::{CategoryOverride, Overrides};
+use portcullis::rules::Rules;
+use portcullis::ruleset::{overrides, score};
 use portcullis::waf::matcher::BodyLimits;
-use portcullis::waf::{Phase, Plan, PlanSettings, RequestHead, Transaction, optimize};
+use portcullis::waf::{Phase, Plan, RequestHead, Transaction, optimize};
 
 struct Case {
     name: &'static str,
@@ -50,47 +54,59 @@ fn cases() -> Vec<Case> {
     ]
 }
 
+/// The rules as a zone of this level runs them.
+fn plan(rules: &Rules, level: u8) -> Arc<Plan> {
+    let above = (level + 1..=4).map(|level| CategoryOverride {
+        category: format!("paranoia-level-{level}"),
+        enabled: Some(false),
+        action: None,
+    });
+    let settings = Overrides { categories: above.collect(), ..Overrides::default() };
+    let effective = overrides::apply(&rules.owasp, &settings, &mut Diagnostics::default());
+    Arc::new(Plan::new(Arc::clone(&rules.program), &score::plan_settings(&rules.owasp, &effective)))
+}
+
 fn requests(c: &mut Criterion) {
-    let (rules, _) = portcullis::rules::load(None, None).expect("the rules in the binary compile");
-    for (level, disabled) in
-        [("pl1", vec!["paranoia-level-2", "paranoia-level-3", "paranoia-level-4"]), ("pl4", Vec::new())]
-    {
-        let disabled = rules
-            .program
-            .roots()
-            .iter()
-            .filter(|root| root.meta.tags.iter().any(|tag| disabled.contains(&tag.as_str())))
-            .map(|root| root.id)
-            .collect();
-        let plan = Arc::new(Plan::new(
-            Arc::clone(&rules.program),
-            &PlanSettings { disabled, ..PlanSettings::default() },
-        ));
-        for case in cases() {
-            let headers: Vec<(&[u8], &[u8])> =
-                case.headers.iter().map(|(n, v)| (n.as_bytes(), v.as_bytes())).collect();
-            let head = RequestHead {
-                method: case.method,
-                target: case.target.as_bytes(),
-                protocol: "HTTP/1.1",
-                headers: &headers,
-                client: IpAddr::V4(Ipv4Addr::LOCALHOST),
-                request_id: "0123456789abcdef-1",
-                received: std::time::Duration::ZERO,
-            };
-            let body = Bytes::from(case.body.clone());
-            c.bench_function(&format!("waf_match/{level}/{}", case.name), |b| {
-                b.iter(|| {
-                    let mut transaction = Transaction::new(Arc::clone(&plan), BodyLimits::default());
-                    transaction.request_head(&head);
-                    let early = transaction.run(Phase::RequestHeaders);
-                    transaction.request_body(body.clone(), false);
-                    early.or_else(|| transaction.run(Phase::RequestBody))
-                });
-            });
-        }
+    let mut sets = vec![("own", None)];
+    if let Ok(folder) = std::env::var("CRS_DIR") {
+        sets.push(("crs", Some(vec![format!("{folder}/crs-setup.conf.example"), format!("{folder}/rules")])));
     }
-    c.bench_function("waf_compile/built_in", |b| b.iter(|| optimize::optimize(&rules.ir)));
+    for (set, paths) in sets {
+        let (rules, _) = portcullis::rules::load(paths.as_deref(), None).expect("the rules compile");
+        for level in [1, 4] {
+            let plan = plan(&rules, level);
+            for case in cases() {
+                case.bench(&format!("waf_match/{set}/pl{level}/{}", case.name), &plan, c);
+            }
+        }
+        c.bench_function(&format!("waf_compile/{set}"), |b| b.iter(|| optimize::optimize(&rules.ir)));
+    }
+}
+
+impl Case {
+    fn bench(&self, name: &str, plan: &Arc<Plan>, c: &mut Criterion) {
+        let headers: Vec<(&[u8], &[u8])> =
+            self.headers.iter().map(|(n, v)| (n.as_bytes(), v.as_bytes())).collect();
+        let head = RequestHead {
+            method: self.method,
+            target: self.target.as_bytes(),
+            protocol: "HTTP/1.1",
+            headers: &headers,
+            client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            request_id: "0123456789abcdef-1",
+            received: std::time::Duration::ZERO,
+        };
+        let body = Bytes::from(self.body.clone());
+        c.bench_function(name, |b| {
+            b.iter(|| {
+                let mut transaction = Transaction::new(Arc::clone(plan), BodyLimits::default());
+                transaction.request_head(&head);
+                let early = transaction.run(Phase::RequestHeaders);
+                transaction.request_body(body.clone(), false);
+                early.or_else(|| transaction.run(Phase::RequestBody))
+            });
+        });
+    }
 }
 
 criterion_group!(benches, requests);

@@ -64,6 +64,21 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
     }
 }
 
+/// Whether a rule or a link of it looks at what it matched, in a target or a macro.
+fn asks_for_matches(root: &RuleIr) -> bool {
+    let named = |text: &Macro| {
+        let matches = |part: &Part| matches!(part, Part::Variable { variable, .. } if variable.name.starts_with("MATCHED_VAR"));
+        text.0.iter().any(matches)
+    };
+    std::iter::once(root).chain(&root.chain).any(|rule| {
+        let operator = rule.operator.as_ref().map_or("", |operator| operator.argument.as_str());
+        rule.targets.iter().any(|target| target.variable.name.starts_with("MATCHED_VAR"))
+            || rule.actions.set_variables.iter().any(|set| named(&set.value) || named(&set.name))
+            || !rule.actions.collections.is_empty()
+            || operator.to_ascii_uppercase().contains("%{MATCHED_VAR")
+    })
+}
+
 /// Whether a target or a macro names `RULE`.
 fn asks_for_own_rule(ir: &RuleSetIr) -> bool {
     let named = |text: &Macro| {
@@ -124,6 +139,7 @@ impl<'p> Builder<'p> {
             disruptive: actions.disruptive.filter(|d| *d != Disruptive::Block),
             status: actions.status.unwrap_or(DEFAULT_STATUS),
             log: actions.log.unwrap_or(true),
+            told: actions.log.unwrap_or(true) || asks_for_matches(rule),
             skip_to,
             links,
         }
@@ -159,11 +175,13 @@ impl<'p> Builder<'p> {
         if let Some(index) = self.target_keys.get(&key) {
             return *index;
         }
-        if let (true, Some(SelectorIr::Name(name))) = (ir.variable.name == "TX", &ir.selector) {
-            self.names.intern(name);
-        }
+        let tx = match &ir.selector {
+            Some(SelectorIr::Name(name)) if ir.variable.name == "TX" => Some(self.names.intern(name)),
+            _ => None,
+        };
         let target = Target {
             variable: ir.variable,
+            tx: tx.filter(|_| !ir.count),
             selector: ir.selector.as_ref().and_then(selector),
             count: ir.count,
             exclusions: ir.exclusions.iter().filter_map(selector).collect(),

@@ -127,28 +127,56 @@ impl Transaction {
         for &target_index in &link.targets {
             let Some(target) = program.targets.get(target_index) else { continue };
             let (start, end) = self.find(program, target_index, target);
+            let seen_before = self.seen.len();
             for value_index in start..end {
                 let Some(value) = self.values.get(value_index).copied() else { continue };
                 if self.is_excluded(program, root, target, &value) {
                     continue;
                 }
-                let mut last = None;
-                let views = if link.multi_match { chain_of(program, link.view) } else { vec![link.view] };
-                for view in views {
-                    let seen = self.view(program, value_index, view);
-                    if last == Some(seen) {
-                        continue;
+                if link.multi_match {
+                    let mut last = None;
+                    for view in chain_of(program, link.view) {
+                        let seen = self.view(program, value_index, view);
+                        if last.replace(seen) != Some(seen) {
+                            any |= self.test(program, at, root, link, test.as_ref(), &value, seen, hit);
+                        }
                     }
-                    last = Some(seen);
-                    if self.holds(test.as_ref(), seen) != link.negated {
-                        any = true;
-                        self.note_match(link, test.as_ref(), &value, seen, hit);
-                        self.act(program, at, link, hit);
-                    }
+                } else {
+                    let seen = self.view(program, value_index, link.view);
+                    any |= self.test(program, at, root, link, test.as_ref(), &value, seen, hit);
                 }
+            }
+            if target.variable.volatile {
+                // These are looked up anew the next time.
+                self.values.truncate(start);
+                self.rows.truncate(start * program.views.len());
+                self.seen.truncate(seen_before);
             }
         }
         any
+    }
+
+    /// One value under one view: whether it matches; then the link acts.
+    #[expect(clippy::too_many_arguments, reason = "the state of the walk, spelled out where it is hottest")]
+    fn test(
+        &mut self,
+        program: &Program,
+        at: (usize, usize),
+        root: &Root,
+        link: &Link,
+        test: &dyn crate::waf::operators::Test,
+        value: &Value,
+        seen: usize,
+        hit: &mut Hit,
+    ) -> bool {
+        if self.holds(test, seen) == link.negated {
+            return false;
+        }
+        if root.told || link.capture {
+            self.note_match(link, test, value, seen, hit);
+        }
+        self.act(program, at, link, hit);
+        true
     }
 
     fn holds(&mut self, test: &dyn crate::waf::operators::Test, seen: usize) -> bool {
@@ -201,6 +229,14 @@ impl Transaction {
             return found;
         }
         let start = self.values.len();
+        if let Some(tx) = target.tx {
+            if let Some(text) = self.tx.get(tx).copied().flatten() {
+                let key = self.tx_names.get(tx).copied().unwrap_or(Text::EMPTY);
+                self.values.push(Value { variable: target.variable, key, text });
+                self.rows.resize(self.values.len() * program.views.len(), 0);
+            }
+            return (start, self.values.len());
+        }
         let mut values = std::mem::take(&mut self.values);
         let mut count = 0;
         (target.variable.values)(self, &mut |key, text| {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::program::Program;
+use super::text::{Buffers, Text};
 use crate::waf::ir::EngineMode;
 
 /// What a zone changes about a program.
@@ -33,6 +34,9 @@ pub struct Plan {
     pub(super) refuses: Vec<(usize, bool)>,
     pub(super) engine: EngineMode,
     pub(super) rules: usize,
+    /// What every transaction's arena begins with: the names of `TX`.
+    pub(super) names: Vec<u8>,
+    pub(super) name_texts: Vec<Text>,
 }
 
 impl Plan {
@@ -62,7 +66,11 @@ impl Plan {
             })
             .collect();
         let rules = phases.iter().map(Vec::len).sum();
-        Self { phases, variables, refuses, engine: program.engine, rules, program }
+        let mut names = Buffers::default();
+        let name_texts =
+            (0..program.names.len()).map(|index| names.add(program.names.name(index).as_bytes())).collect();
+        let names = names.into_arena();
+        Self { phases, variables, refuses, engine: program.engine, rules, names, name_texts, program }
     }
 
     /// How many rules run.

@@ -32,6 +32,8 @@ pub struct Root {
     pub(in crate::waf) disruptive: Option<Disruptive>,
     pub(in crate::waf) status: u16,
     pub(in crate::waf) log: bool,
+    /// Whether anyone will ask for the name and place of what matched.
+    pub(in crate::waf) told: bool,
     /// The first root of the phase, by position in the program, that runs after this one matched.
     pub(in crate::waf) skip_to: Option<usize>,
     /// The rule's own test first, then those of its chain.
@@ -72,6 +74,8 @@ pub struct Link {
 #[derive(Debug)]
 pub struct Target {
     pub(in crate::waf) variable: &'static variables::Definition,
+    /// The index of the one `TX` entry that it is, where it is that.
+    pub(in crate::waf) tx: Option<usize>,
     pub(in crate::waf) selector: Option<Selector>,
     pub(in crate::waf) count: bool,
     pub(in crate::waf) exclusions: Vec<Selector>,

@@ -41,6 +41,9 @@ pub(super) struct Buffers {
     scratch: Vec<u8>,
 }
 
+/// Room for a small request and what becomes of it.
+const ARENA_ROOM_BYTES: usize = 16 << 10;
+
 /// Most bytes the arena may hold; what no longer fits is cut, which the caller reports.
 const MAX_ARENA_BYTES: usize = u32::MAX as usize;
 
@@ -53,6 +56,18 @@ impl Buffers {
         };
         let start = text.start as usize;
         buffer.get(start..start + text.len()).unwrap_or(&[])
+    }
+
+    /// Buffers whose arena begins with these bytes: handles into them are those of the buffers that
+    /// they were taken from.
+    pub(super) fn with_arena(bytes: &[u8]) -> Self {
+        let mut arena = Vec::with_capacity(bytes.len() + ARENA_ROOM_BYTES);
+        arena.extend_from_slice(bytes);
+        Self { arena, ..Self::default() }
+    }
+
+    pub(super) fn into_arena(self) -> Vec<u8> {
+        self.arena
     }
 
     pub(super) fn add(&mut self, bytes: &[u8]) -> Text {

@@ -87,7 +87,7 @@ impl Transaction {
         let program = Arc::clone(plan.program());
         let mut transaction = Self {
             limits,
-            buffers: Buffers::default(),
+            buffers: Buffers::with_arena(&plan.names),
             facts: Facts::default(),
             matched: Vec::new(),
             tx: vec![None; program.names.len()],
@@ -126,9 +126,7 @@ impl Transaction {
 
     fn set_initial_variables(&mut self) {
         let plan = Arc::clone(&self.plan);
-        let names = &plan.program.names;
-        self.tx_names =
-            (0..names.len()).map(|index| self.buffers.add(names.name(index).as_bytes())).collect();
+        self.tx_names.clone_from(&plan.name_texts);
         for (index, value) in &plan.variables {
             let text = self.buffers.add(value);
             self.set_tx(*index, Some(text));

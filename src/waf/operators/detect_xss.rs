@@ -23,6 +23,38 @@ fn compile(_: &mut Argument<'_>) -> Compiled {
 
 impl Test for DetectXss {
     fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
-        matches!(libinjectionrs::detect_xss(input), libinjectionrs::XssResult::Xss)
+        !is_plain(input) && matches!(libinjectionrs::detect_xss(input), libinjectionrs::XssResult::Xss)
+    }
+}
+
+/// Letters, digits, `_`, `-` and `.` neither open a tag nor end a value: no markup without others.
+fn is_plain(input: &[u8]) -> bool {
+    input.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_plain_is_markup() {
+        let words =
+            ["script", "onerror", "javascript", "svg", "img", "style", "xlink", "data", "alert", "a", "1"];
+        for first in words {
+            for second in words {
+                for join in ["", "-", ".", "_", "--", ".."] {
+                    let text = format!("{first}{join}{second}");
+                    assert!(is_plain(text.as_bytes()));
+                    assert!(
+                        !matches!(
+                            libinjectionrs::detect_xss(text.as_bytes()),
+                            libinjectionrs::XssResult::Xss
+                        ),
+                        "{text}"
+                    );
+                }
+            }
+        }
+        assert!(!is_plain(b"<") && !is_plain(b"a=b") && !is_plain(b"a b"));
     }
 }
