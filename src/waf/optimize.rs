@@ -9,8 +9,8 @@ use super::ir::{
 };
 use super::macros::{Macro, Part};
 use super::matcher::{
-    CollectionAction, Collections, Control, Expansion, Link, Meta, Program, Root, RuleSelector, Selector,
-    SetVariable, Target, TxNames, View,
+    ChosenRules, CollectionAction, Collections, Control, Expansion, Link, Meta, Program, Root, RuleSelector,
+    Selector, SetVariable, Target, TxNames, View,
 };
 use super::operators::{Argument, Patterns};
 use super::transformations;
@@ -31,7 +31,7 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
             ItemIr::Marker(name) => markers.entry(name).or_default().push(roots.len()),
         }
     }
-    let roots: Vec<Root> = roots
+    let mut roots: Vec<Root> = roots
         .iter()
         .enumerate()
         .map(|(index, rule)| {
@@ -42,6 +42,7 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
             builder.root(rule, skip_to)
         })
         .collect();
+    choose_rules(&mut roots);
     let phases = std::array::from_fn(|phase| {
         roots
             .iter()
@@ -256,9 +257,9 @@ fn selector(ir: &SelectorIr) -> Option<Selector> {
 fn control(ir: &ControlIr) -> Option<Control> {
     Some(match ir {
         ControlIr::RuleEngine(mode) => Control::RuleEngine(*mode),
-        ControlIr::RemoveRules(which) => Control::RemoveRules(rules(which)?),
+        ControlIr::RemoveRules(which) => Control::RemoveRules(chosen_rules(which)?),
         ControlIr::RemoveTargets { rules: which, variable, selector: chosen } => Control::RemoveTargets {
-            rules: rules(which)?,
+            rules: chosen_rules(which)?,
             variable,
             selector: match chosen {
                 Some(ir) => Some(selector(ir)?),
@@ -271,10 +272,32 @@ fn control(ir: &ControlIr) -> Option<Control> {
     })
 }
 
-fn rules(ir: &RulesIr) -> Option<RuleSelector> {
-    Some(match ir {
+fn chosen_rules(ir: &RulesIr) -> Option<ChosenRules> {
+    let by = match ir {
         RulesIr::Ids { first, last } => RuleSelector::Ids { first: *first, last: *last },
         RulesIr::Tag(pattern) => RuleSelector::Tag(Pattern::new(pattern).ok()?),
         RulesIr::Msg(pattern) => RuleSelector::Msg(Pattern::new(pattern).ok()?),
-    })
+    };
+    Some(ChosenRules { by, roots: Vec::new() })
+}
+
+/// Finds the rules of each `ctl`, now that all are there.
+fn choose_rules(roots: &mut [Root]) {
+    let chosen: Vec<Vec<bool>> = controls(roots)
+        .filter_map(|control| match control {
+            Control::RemoveRules(rules) | Control::RemoveTargets { rules, .. } => Some(&rules.by),
+            _ => None,
+        })
+        .map(|by| roots.iter().map(|root| by.takes(root)).collect())
+        .collect();
+    let mut chosen = chosen.into_iter();
+    for control in roots.iter_mut().flat_map(|root| &mut root.links).flat_map(|link| &mut link.controls) {
+        if let Control::RemoveRules(rules) | Control::RemoveTargets { rules, .. } = control {
+            rules.roots = chosen.next().unwrap_or_default();
+        }
+    }
+}
+
+fn controls(roots: &[Root]) -> impl Iterator<Item = &Control> {
+    roots.iter().flat_map(|root| &root.links).flat_map(|link| &link.controls)
 }

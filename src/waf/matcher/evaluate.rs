@@ -34,7 +34,7 @@ impl Transaction {
         let mut resume = 0;
         for &index in plan.phases.get(phase.index()).map_or(&[][..], Vec::as_slice) {
             let Some(root) = program.roots.get(index).filter(|_| index >= resume) else { continue };
-            if self.is_removed(program, root) || !self.root(program, index, root) {
+            if self.is_removed(program, index) || !self.root(program, index, root) {
                 continue;
             }
             resume = root.skip_to.unwrap_or(resume);
@@ -59,9 +59,9 @@ impl Transaction {
         None
     }
 
-    fn is_removed(&self, program: &Program, root: &Root) -> bool {
+    fn is_removed(&self, program: &Program, root: usize) -> bool {
         self.controls.removed.iter().any(|at| match control(program, *at) {
-            Some(Control::RemoveRules(rules)) => rules.takes(root),
+            Some(Control::RemoveRules(rules)) => rules.has(root),
             _ => false,
         })
     }
@@ -130,7 +130,7 @@ impl Transaction {
             let seen_before = self.seen.len();
             for value_index in start..end {
                 let Some(value) = self.values.get(value_index).copied() else { continue };
-                if self.is_excluded(program, root, target, &value) {
+                if self.is_excluded(program, at.0, target, &value) {
                     continue;
                 }
                 if link.multi_match {
@@ -262,14 +262,14 @@ impl Transaction {
         range
     }
 
-    fn is_excluded(&self, program: &Program, root: &Root, target: &Target, value: &Value) -> bool {
+    fn is_excluded(&self, program: &Program, root: usize, target: &Target, value: &Value) -> bool {
         let key = self.bytes(value.key);
         if !target.count && target.exclusions.iter().any(|selector| selector.takes(key)) {
             return true;
         }
         self.controls.removed_targets.iter().any(|at| match control(program, *at) {
             Some(Control::RemoveTargets { rules, variable, selector }) => {
-                rules.takes(root)
+                rules.has(root)
                     && *variable == value.variable
                     && selector.as_ref().is_none_or(|selector| selector.takes(key))
             }

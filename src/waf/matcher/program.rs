@@ -121,18 +121,27 @@ pub struct SetVariable {
 #[derive(Debug)]
 pub enum Control {
     RuleEngine(EngineMode),
-    RemoveRules(RuleSelector),
-    RemoveTargets {
-        rules: RuleSelector,
-        variable: &'static variables::Definition,
-        selector: Option<Selector>,
-    },
+    RemoveRules(ChosenRules),
+    RemoveTargets { rules: ChosenRules, variable: &'static variables::Definition, selector: Option<Selector> },
     BodyProcessor(String),
     ForceBodyVariable(bool),
     ResponseBodyAccess(bool),
 }
 
-/// Which rules a `ctl` is about.
+/// The rules that a `ctl` is about, found when the program is made: for each root whether it is one.
+#[derive(Debug)]
+pub struct ChosenRules {
+    pub(in crate::waf) by: RuleSelector,
+    pub(in crate::waf) roots: Vec<bool>,
+}
+
+impl ChosenRules {
+    pub(super) fn has(&self, root: usize) -> bool {
+        self.roots.get(root).copied().unwrap_or(false)
+    }
+}
+
+/// How a `ctl` names rules.
 #[derive(Debug)]
 pub enum RuleSelector {
     Ids { first: u64, last: u64 },
@@ -141,7 +150,7 @@ pub enum RuleSelector {
 }
 
 impl RuleSelector {
-    pub(super) fn takes(&self, root: &Root) -> bool {
+    pub(in crate::waf) fn takes(&self, root: &Root) -> bool {
         match self {
             Self::Ids { first, last } => (*first..=*last).contains(&root.id),
             Self::Tag(pattern) => root.meta.tags.iter().any(|tag| pattern.is_match(tag.as_bytes())),
