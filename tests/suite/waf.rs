@@ -305,3 +305,13 @@ SecRule ARGUMENTS_LIMIT_REACHED "@eq 1" "id:5,phase:2,pass,log,msg:'arguments'"
         assert_eq!(found, expected, "{name}");
     }
 }
+
+#[test]
+fn unknown_xpath_is_a_warning() {
+    let (_, diagnostics) = load("SecRule XML:/a/b \"@rx x\" \"id:1,phase:2,pass\"\n");
+    assert!(
+        diagnostics.starts_with("warning[seclang/unsupported]: `XML:/a/b` finds nothing"),
+        "{diagnostics}"
+    );
+    assert_eq!(load("SecRule XML:/*|XML://@* \"@rx x\" \"id:1,phase:2,pass\"\n").1, "");
+}

@@ -208,7 +208,10 @@ fn targets(list: &[VariableAst], diagnostics: &mut Diagnostics) -> Option<Vec<Ta
     for ast in list {
         match target(ast) {
             Ok(target) if ast.exclude => exclusions.push(target),
-            Ok(target) => found.push(target),
+            Ok(target) => {
+                warn_of_xpath(&target, &ast.place, diagnostics);
+                found.push(target);
+            }
             Err(diagnostic) => {
                 sound = false;
                 diagnostics.push(*diagnostic);
@@ -217,6 +220,18 @@ fn targets(list: &[VariableAst], diagnostics: &mut Diagnostics) -> Option<Vec<Ta
     }
     exclude(&mut found, &exclusions);
     sound.then_some(found)
+}
+
+/// Of XPath two forms are known: all text below the root, and all attributes.
+fn warn_of_xpath(target: &TargetIr, place: &Place, diagnostics: &mut Diagnostics) {
+    let known = match &target.selector {
+        Some(SelectorIr::Name(path)) => matches!(path.as_str(), "/*" | "//@*"),
+        Some(SelectorIr::Pattern(_)) | None => true,
+    };
+    if target.variable.name == "XML" && !known {
+        let message = format!("`{target}` finds nothing: of XPath only `/*` and `//@*` are known");
+        diagnostics.push(Diagnostic::warning(Code::SecLangUnsupported, message).at(place.clone()));
+    }
 }
 
 /// Takes `exclusions` out of the targets of the same variable.
