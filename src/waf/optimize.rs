@@ -9,8 +9,8 @@ use super::ir::{
 };
 use super::macros::{Macro, Part};
 use super::matcher::{
-    ChosenRules, CollectionAction, Collections, Control, Expansion, Link, Meta, Program, Root, RuleSelector,
-    Selector, SetVariable, Target, TxNames, View,
+    ChosenRules, CollectionAction, Collections, Control, Expansion, Link, Meta, Program, Root, Selector,
+    SetVariable, Target, TxNames, View,
 };
 use super::operators::{Argument, Patterns};
 use super::transformations;
@@ -22,7 +22,6 @@ const DEFAULT_STATUS: u16 = 403;
 /// Compiles rules that lowering found sound. What lowering refused is not in the IR, so nothing
 /// here can fail; an operator that does not compile matches nothing.
 pub fn optimize(ir: &RuleSetIr) -> Program {
-    let mut builder = Builder::new(&ir.patterns);
     let mut roots = Vec::new();
     let mut markers: HashMap<&str, Vec<usize>> = HashMap::new();
     for item in &ir.items {
@@ -31,7 +30,8 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
             ItemIr::Marker(name) => markers.entry(name).or_default().push(roots.len()),
         }
     }
-    let mut roots: Vec<Root> = roots
+    let mut builder = Builder::new(&ir.patterns, &roots);
+    let compiled: Vec<Root> = roots
         .iter()
         .enumerate()
         .map(|(index, rule)| {
@@ -42,19 +42,20 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
             builder.root(rule, skip_to)
         })
         .collect();
-    choose_rules(&mut roots);
     let phases = std::array::from_fn(|phase| {
-        roots
+        compiled
             .iter()
             .enumerate()
             .filter(|(_, root)| root.phase.index() == phase)
             .map(|(index, _)| index)
             .collect()
     });
+    let any = |names: fn(&str) -> bool| roots.iter().any(|root| mentions(root, names));
     Program {
-        own_rule: asks_for_own_rule(ir),
-        full_request: builder.targets.iter().any(|target| target.variable.name.starts_with("FULL_REQUEST")),
-        roots,
+        own_rule: any(|name| name == "RULE"),
+        full_request: any(|name| name.starts_with("FULL_REQUEST")),
+        moment: any(|name| name.starts_with("TIME")),
+        roots: compiled,
         phases,
         targets: builder.targets,
         views: builder.views,
@@ -65,30 +66,22 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
     }
 }
 
-/// Whether a rule or a link of it looks at what it matched, in a target or a macro.
-fn asks_for_matches(root: &RuleIr) -> bool {
+/// Whether a root or a link of it names such a variable, in a target or in a macro.
+fn mentions(root: &RuleIr, names: fn(&str) -> bool) -> bool {
     let named = |text: &Macro| {
-        let matches = |part: &Part| matches!(part, Part::Variable { variable, .. } if variable.name.starts_with("MATCHED_VAR"));
-        text.0.iter().any(matches)
+        text.0.iter().any(|part| matches!(part, Part::Variable { variable, .. } if names(variable.name)))
     };
     std::iter::once(root).chain(&root.chain).any(|rule| {
-        let operator = rule.operator.as_ref().map_or("", |operator| operator.argument.as_str());
-        rule.targets.iter().any(|target| target.variable.name.starts_with("MATCHED_VAR"))
-            || rule.actions.set_variables.iter().any(|set| named(&set.value) || named(&set.name))
-            || !rule.actions.collections.is_empty()
-            || operator.to_ascii_uppercase().contains("%{MATCHED_VAR")
-    })
-}
-
-/// Whether a target or a macro names `RULE`.
-fn asks_for_own_rule(ir: &RuleSetIr) -> bool {
-    let named = |text: &Macro| {
-        text.0.iter().any(|part| matches!(part, Part::Variable { variable, .. } if variable.name == "RULE"))
-    };
-    ir.roots().flat_map(|root| std::iter::once(root).chain(&root.chain)).any(|rule| {
         let actions = &rule.actions;
-        rule.targets.iter().any(|target| target.variable.name == "RULE")
+        let argument = rule.operator.as_ref().and_then(|operator| Macro::parse(&operator.argument).ok());
+        rule.targets.iter().any(|target| names(target.variable.name))
+            || argument.is_some_and(|argument| named(&argument))
             || actions.set_variables.iter().any(|set| named(&set.value) || named(&set.name))
+            || actions.collections.iter().any(|action| match action {
+                CollectionActionIr::Open { key, .. } => named(key),
+                CollectionActionIr::Expire { name, seconds, .. } => named(name) || named(seconds),
+                CollectionActionIr::SetEnvironment { name, value } => named(name) || named(value),
+            })
             || named(&actions.msg)
             || named(&actions.logdata)
     })
@@ -102,18 +95,20 @@ fn skipped(roots: &[&RuleIr], index: usize) -> Option<usize> {
     (count > 0).then(|| later.nth(count).map_or(roots.len(), |(at, _)| at))
 }
 
-struct Builder<'p> {
-    patterns: &'p Patterns,
+struct Builder<'i> {
+    patterns: &'i Patterns,
+    roots: &'i [&'i RuleIr],
     names: TxNames,
     targets: Vec<Target>,
     target_keys: HashMap<String, usize>,
     views: Vec<View>,
 }
 
-impl<'p> Builder<'p> {
-    fn new(patterns: &'p Patterns) -> Self {
+impl<'i> Builder<'i> {
+    fn new(patterns: &'i Patterns, roots: &'i [&'i RuleIr]) -> Self {
         Self {
             patterns,
+            roots,
             names: TxNames::default(),
             targets: Vec::new(),
             target_keys: HashMap::new(),
@@ -140,7 +135,7 @@ impl<'p> Builder<'p> {
             disruptive: actions.disruptive.filter(|d| *d != Disruptive::Block),
             status: actions.status.unwrap_or(DEFAULT_STATUS),
             log: actions.log.unwrap_or(true),
-            told: actions.log.unwrap_or(true) || asks_for_matches(rule),
+            told: actions.log.unwrap_or(true) || mentions(rule, |name| name.starts_with("MATCHED_VAR")),
             skip_to,
             links,
         }
@@ -164,7 +159,7 @@ impl<'p> Builder<'p> {
             multi_match: rule.actions.multi_match,
             capture: rule.actions.capture,
             set_variables: rule.actions.set_variables.iter().map(|set| self.set_variable(set)).collect(),
-            controls: rule.actions.controls.iter().filter_map(control).collect(),
+            controls: rule.actions.controls.iter().filter_map(|ir| control(ir, self.roots)).collect(),
             collections: rule.actions.collections.iter().map(|a| self.collection_action(a)).collect(),
             logdata: Expansion::of(&rule.actions.logdata, &mut self.names),
         }
@@ -254,14 +249,14 @@ fn selector(ir: &SelectorIr) -> Option<Selector> {
     }
 }
 
-fn control(ir: &ControlIr) -> Option<Control> {
+fn control(ir: &ControlIr, roots: &[&RuleIr]) -> Option<Control> {
     Some(match ir {
         ControlIr::RuleEngine(mode) => Control::RuleEngine(*mode),
-        ControlIr::RemoveRules(which) => Control::RemoveRules(chosen_rules(which)?),
-        ControlIr::RemoveTargets { rules: which, variable, selector: chosen } => Control::RemoveTargets {
-            rules: chosen_rules(which)?,
+        ControlIr::RemoveRules(rules) => Control::RemoveRules(chosen(rules, roots)?),
+        ControlIr::RemoveTargets { rules, variable, selector: chosen_values } => Control::RemoveTargets {
+            rules: chosen(rules, roots)?,
             variable,
-            selector: match chosen {
+            selector: match chosen_values {
                 Some(ir) => Some(selector(ir)?),
                 None => None,
             },
@@ -272,32 +267,22 @@ fn control(ir: &ControlIr) -> Option<Control> {
     })
 }
 
-fn chosen_rules(ir: &RulesIr) -> Option<ChosenRules> {
-    let by = match ir {
-        RulesIr::Ids { first, last } => RuleSelector::Ids { first: *first, last: *last },
-        RulesIr::Tag(pattern) => RuleSelector::Tag(Pattern::new(pattern).ok()?),
-        RulesIr::Msg(pattern) => RuleSelector::Msg(Pattern::new(pattern).ok()?),
-    };
-    Some(ChosenRules { by, roots: Vec::new() })
-}
-
-/// Finds the rules of each `ctl`, now that all are there.
-fn choose_rules(roots: &mut [Root]) {
-    let chosen: Vec<Vec<bool>> = controls(roots)
-        .filter_map(|control| match control {
-            Control::RemoveRules(rules) | Control::RemoveTargets { rules, .. } => Some(&rules.by),
-            _ => None,
-        })
-        .map(|by| roots.iter().map(|root| by.takes(root)).collect())
-        .collect();
-    let mut chosen = chosen.into_iter();
-    for control in roots.iter_mut().flat_map(|root| &mut root.links).flat_map(|link| &mut link.controls) {
-        if let Control::RemoveRules(rules) | Control::RemoveTargets { rules, .. } = control {
-            rules.roots = chosen.next().unwrap_or_default();
+/// For each root whether it is one of these rules.
+fn chosen(rules: &RulesIr, roots: &[&RuleIr]) -> Option<ChosenRules> {
+    let chosen = match rules {
+        RulesIr::Ids { first, last } => {
+            roots.iter().map(|root| (*first..=*last).contains(&root.id)).collect()
         }
-    }
-}
-
-fn controls(roots: &[Root]) -> impl Iterator<Item = &Control> {
-    roots.iter().flat_map(|root| &root.links).flat_map(|link| &link.controls)
+        RulesIr::Tag(pattern) => {
+            let pattern = Pattern::new(pattern).ok()?;
+            let tagged =
+                |root: &&RuleIr| root.actions.tags.iter().any(|tag| pattern.is_match(tag.as_bytes()));
+            roots.iter().map(tagged).collect()
+        }
+        RulesIr::Msg(pattern) => {
+            let pattern = Pattern::new(pattern).ok()?;
+            roots.iter().map(|root| pattern.is_match(root.actions.msg.to_string().as_bytes())).collect()
+        }
+    };
+    Some(ChosenRules(chosen))
 }

@@ -1,6 +1,6 @@
 //! Changes the engine for this transaction.
 
-use super::{Definition, Lowered, Refusal, bad, engine_mode, id_range, required, variables};
+use super::{Definition, Lowered, Refusal, bad, engine_mode, id_range, required, switch, variables};
 use crate::waf::ir::{ActionsIr, ControlIr, RulesIr, SelectorIr};
 
 pub(super) const DEFINITION: Definition =
@@ -30,8 +30,8 @@ fn lower(value: Option<&str>, actions: &mut ActionsIr) -> Lowered {
             name if PROCESSORS.contains(&name.as_str()) => ControlIr::BodyProcessor(name),
             name => return bad(format!("expected one of {}, found `{name}`", PROCESSORS.join(", "))),
         },
-        "forcerequestbodyvariable" => ControlIr::ForceBodyVariable(switch(argument)?),
-        "responsebodyaccess" => ControlIr::ResponseBodyAccess(switch(argument)?),
+        "forcerequestbodyvariable" => ControlIr::ForceBodyVariable(on_or_off(argument)?),
+        "responsebodyaccess" => ControlIr::ResponseBodyAccess(on_or_off(argument)?),
         "requestbodyaccess" => {
             return Err(Refusal::NoEffect(
                 "`ctl:requestBodyAccess` has no effect: bodies are always inspected".to_owned(),
@@ -82,10 +82,6 @@ fn pattern(text: &str) -> Result<String, Refusal> {
     Ok(text.to_owned())
 }
 
-fn switch(text: &str) -> Result<bool, Refusal> {
-    match text {
-        _ if text.eq_ignore_ascii_case("on") => Ok(true),
-        _ if text.eq_ignore_ascii_case("off") => Ok(false),
-        _ => Err(Refusal::Bad(format!("expected `On` or `Off`, found `{text}`"))),
-    }
+fn on_or_off(text: &str) -> Result<bool, Refusal> {
+    switch(text).ok_or_else(|| Refusal::Bad(format!("expected `On` or `Off`, found `{text}`")))
 }

@@ -51,7 +51,7 @@ mod xmlns;
 use std::ops::RangeInclusive;
 
 use super::ir::ActionsIr;
-use super::lower::{engine_mode, id_range, transformation};
+use super::lower::{engine_mode, id_range, switch, transformation};
 use super::macros::Macro;
 use super::{Phase, SEVERITIES, variables};
 

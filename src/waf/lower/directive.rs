@@ -68,10 +68,9 @@ impl Lowering<'_> {
             return;
         }
         if name.is("SecResponseBodyAccess") {
-            return match first.map(|word| word.text.to_ascii_lowercase()).as_deref() {
-                Some("on") => self.set.response_body.access = true,
-                Some("off") => self.set.response_body.access = false,
-                _ => {
+            return match first.and_then(|word| switch(&word.text)) {
+                Some(on) => self.set.response_body.access = on,
+                None => {
                     let place = first.unwrap_or(name).place();
                     self.error(Code::SecLangBadArgument, place, "expected `On` or `Off`");
                 }
@@ -133,13 +132,7 @@ impl Lowering<'_> {
         });
         match rule {
             Some(rule) => rule.update(update),
-            None => {
-                let message = format!(
-                    "`{}` names no rule that is loaded before this line, so nothing changes",
-                    key.text
-                );
-                self.diagnostics.push(Diagnostic::warning(Code::SecLangBadArgument, message).at(key.place()));
-            }
+            None => self.names_no_rule(key, "changes"),
         }
     }
 
@@ -161,6 +154,15 @@ pub(in crate::waf) fn engine_mode(word: &str) -> Option<EngineMode> {
         "on" => Some(EngineMode::On),
         "off" => Some(EngineMode::Off),
         "detectiononly" => Some(EngineMode::DetectionOnly),
+        _ => None,
+    }
+}
+
+/// `On` or `Off`, whatever its case.
+pub(in crate::waf) fn switch(word: &str) -> Option<bool> {
+    match word.to_ascii_lowercase().as_str() {
+        "on" => Some(true),
+        "off" => Some(false),
         _ => None,
     }
 }

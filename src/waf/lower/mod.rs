@@ -12,7 +12,7 @@ use super::syntax::ast::{ItemAst, SelectorAst, UpdateBy, VariableAst, Word};
 use super::{operators, transformations, variables};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, nearest};
 
-pub(in crate::waf) use directive::engine_mode;
+pub(in crate::waf) use directive::{engine_mode, switch};
 
 /// Lowers the items of a rule set.
 pub fn lower(items: Vec<ItemAst>, loader: &dyn Loader, diagnostics: &mut Diagnostics) -> RuleSetIr {
@@ -114,9 +114,7 @@ impl Lowering<'_> {
             }
         }
         if changed == 0 {
-            let message =
-                format!("`{}` names no rule that is loaded before this line, so nothing changes", key.text);
-            self.diagnostics.push(Diagnostic::warning(Code::SecLangBadArgument, message).at(key.place()));
+            self.names_no_rule(key, "changes");
         }
     }
 
@@ -131,12 +129,14 @@ impl Lowering<'_> {
         let before = self.set.items.len();
         self.set.items.retain(|item| !matches!(item, ItemIr::Rule(rule) if matches(rule)));
         if self.set.items.len() == before {
-            let message = format!(
-                "`{}` names no rule that is loaded before this line, so nothing is removed",
-                key.text
-            );
-            self.diagnostics.push(Diagnostic::warning(Code::SecLangBadArgument, message).at(key.place()));
+            self.names_no_rule(key, "is removed");
         }
+    }
+
+    fn names_no_rule(&mut self, key: &Word, what: &str) {
+        let message =
+            format!("`{}` names no rule that is loaded before this line, so nothing {what}", key.text);
+        self.diagnostics.push(Diagnostic::warning(Code::SecLangBadArgument, message).at(key.place()));
     }
 
     fn check_ids(&mut self) {

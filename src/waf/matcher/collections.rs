@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::evaluate::number;
 use crate::waf::ir::{Change, CollectionKind};
 
 /// Most records of all collections together.
@@ -135,10 +136,6 @@ impl Entry {
     fn is_live(&self, now: Duration) -> bool {
         self.expires.is_none_or(|expires| now < expires)
     }
-}
-
-fn number(text: &[u8]) -> i64 {
-    std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

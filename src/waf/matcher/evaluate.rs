@@ -460,6 +460,7 @@ fn control(program: &Program, (root, link, control): (usize, usize, usize)) -> O
     program.roots.get(root)?.links.get(link)?.controls.get(control)
 }
 
-fn number(text: &[u8]) -> i64 {
+/// The number that a text is; 0 where it is none.
+pub(super) fn number(text: &[u8]) -> i64 {
     std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }

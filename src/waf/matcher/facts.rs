@@ -80,14 +80,11 @@ pub(in crate::waf) struct Facts {
     pub(in crate::waf) processor: Text,
     pub(in crate::waf) body_error: Text,
     pub(in crate::waf) body_error_msg: Text,
-    pub(in crate::waf) multipart_strict_error: Text,
-    pub(in crate::waf) multipart_mixed_lines: Text,
     pub(in crate::waf) files_combined_size: Text,
     pub(in crate::waf) files_sizes: Vec<Pair>,
     pub(in crate::waf) files_content: Vec<Pair>,
     pub(in crate::waf) xml: Vec<Pair>,
     pub(in crate::waf) urlencoded_error: Text,
-    pub(in crate::waf) arguments_limit_reached: Text,
     pub(in crate::waf) inbound_data_error: Text,
     pub(in crate::waf) outbound_data_error: Text,
     pub(in crate::waf) full_request: Text,
@@ -107,7 +104,7 @@ pub(in crate::waf) struct Facts {
     pub(in crate::waf) response_length: Text,
     pub(in crate::waf) zero: Text,
     pub(super) one: Text,
-    pub(super) bends: Vec<Bend>,
+    pub(in crate::waf) bends: Vec<Bend>,
     /// Whether there were more arguments than the limit; those past it are not in the lists.
     pub(in crate::waf) too_many_arguments: bool,
 }
@@ -135,18 +132,14 @@ impl Facts {
         self.highest_severity = buffers.add(b"255");
         for flag in [
             &mut self.body_error,
-            &mut self.multipart_strict_error,
-            &mut self.multipart_mixed_lines,
             &mut self.body_length,
             &mut self.files_combined_size,
             &mut self.urlencoded_error,
-            &mut self.arguments_limit_reached,
             &mut self.inbound_data_error,
             &mut self.outbound_data_error,
         ] {
             *flag = self.zero;
         }
-        self.moment = Moment::of(head.received, buffers);
         self.split_target(head.target, buffers);
         for (name, value) in head.headers {
             let pair = Pair { key: buffers.add(name), value: buffers.add(value) };
@@ -158,9 +151,7 @@ impl Facts {
         self.read_authority(buffers);
         self.choose_processor(buffers);
         let mut args = std::mem::take(&mut self.args_get);
-        if !form(self.query, limits.arguments, &mut args, buffers) {
-            self.note_too_many_arguments();
-        }
+        self.too_many_arguments |= !form(self.query, limits.arguments, &mut args, buffers);
         self.args_get = args;
         self.measure_arguments(buffers);
     }
@@ -196,14 +187,14 @@ impl Facts {
         self.full_request_length = buffers.add_count(self.full_request.len());
     }
 
-    /// Whether a multipart body bends this rule, as a flag.
-    pub(in crate::waf) fn bend(&self, bend: Bend) -> Text {
-        if self.bends.contains(&bend) { self.one } else { self.zero }
+    /// 1 or 0.
+    pub(in crate::waf) fn flag(&self, on: bool) -> Text {
+        if on { self.one } else { self.zero }
     }
 
-    pub(super) fn note_too_many_arguments(&mut self) {
-        self.too_many_arguments = true;
-        self.arguments_limit_reached = self.one;
+    /// Whether a multipart body bends this rule.
+    pub(in crate::waf) fn bends(&self, bend: Bend) -> bool {
+        self.bends.contains(&bend)
     }
 
     /// Path and query of the request target, whatever its form (RFC 9112 section 3.2).

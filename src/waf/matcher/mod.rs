@@ -21,9 +21,7 @@ pub use expansion::{Expansion, TxNames};
 pub use facts::{BodyLimits, RequestHead, ResponseHead};
 pub use plan::{ActionOverride, Plan, PlanSettings};
 pub use prefilter::{ByteSet, Prefilter};
-pub use program::{
-    ChosenRules, CollectionAction, Control, Link, Program, Root, RuleSelector, SetVariable, Target, View,
-};
+pub use program::{ChosenRules, CollectionAction, Control, Link, Program, Root, SetVariable, Target, View};
 pub use report::Match;
 pub use text::Text;
 pub use transaction::{Interruption, Transaction};

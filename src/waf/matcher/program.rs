@@ -18,8 +18,9 @@ pub struct Program {
     pub(in crate::waf) response_body: ResponseBodyIr,
     /// Whether a rule looks at `FULL_REQUEST` or its length: to put it together costs a copy.
     pub(in crate::waf) full_request: bool,
-    /// Whether a rule looks at `RULE`.
+    /// Whether a rule looks at `RULE`, and at the `TIME` variables: each would cost every request.
     pub(in crate::waf) own_rule: bool,
+    pub(in crate::waf) moment: bool,
     /// What rules remember from one request to the next.
     pub(in crate::waf) collections: Collections,
 }
@@ -128,34 +129,13 @@ pub enum Control {
     ResponseBodyAccess(bool),
 }
 
-/// The rules that a `ctl` is about, found when the program is made: for each root whether it is one.
+/// The rules that a `ctl` is about: for each root of the program whether it is one.
 #[derive(Debug)]
-pub struct ChosenRules {
-    pub(in crate::waf) by: RuleSelector,
-    pub(in crate::waf) roots: Vec<bool>,
-}
+pub struct ChosenRules(pub(in crate::waf) Vec<bool>);
 
 impl ChosenRules {
     pub(super) fn has(&self, root: usize) -> bool {
-        self.roots.get(root).copied().unwrap_or(false)
-    }
-}
-
-/// How a `ctl` names rules.
-#[derive(Debug)]
-pub enum RuleSelector {
-    Ids { first: u64, last: u64 },
-    Tag(Pattern),
-    Msg(Pattern),
-}
-
-impl RuleSelector {
-    pub(in crate::waf) fn takes(&self, root: &Root) -> bool {
-        match self {
-            Self::Ids { first, last } => (*first..=*last).contains(&root.id),
-            Self::Tag(pattern) => root.meta.tags.iter().any(|tag| pattern.is_match(tag.as_bytes())),
-            Self::Msg(pattern) => pattern.is_match(root.meta.msg_text.as_bytes()),
-        }
+        self.0.get(root).copied().unwrap_or(false)
     }
 }
 

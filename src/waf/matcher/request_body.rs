@@ -52,9 +52,7 @@ impl Facts {
                 self.body = whole;
                 let mut args = std::mem::take(&mut self.args_post);
                 let left = limits.arguments.saturating_sub(self.args_get.len());
-                if !form(whole, left, &mut args, buffers) {
-                    self.note_too_many_arguments();
-                }
+                self.too_many_arguments |= !form(whole, left, &mut args, buffers);
                 self.args_post = args;
                 if urlencoded::is_malformed(buffers.get(whole)) {
                     self.urlencoded_error = self.one;
@@ -93,9 +91,7 @@ impl Facts {
                 too_many = true;
             }
         });
-        if too_many {
-            self.note_too_many_arguments();
-        }
+        self.too_many_arguments |= too_many;
         read
     }
 
@@ -144,16 +140,8 @@ impl Facts {
             }
         });
         self.files_combined_size = buffers.add_count(files_bytes);
-        if too_many {
-            self.note_too_many_arguments();
-        }
+        self.too_many_arguments |= too_many;
         self.bends = outcome.bends;
-        if !self.bends.is_empty() {
-            self.multipart_strict_error = self.one;
-        }
-        if self.bends.contains(&multipart::Bend::MixedLines) {
-            self.multipart_mixed_lines = self.one;
-        }
         outcome.end.map(|_| ())
     }
 }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::evaluate::Seen;
 use super::facts::{BodyLimits, Facts, RequestHead, ResponseHead};
+use super::moment::Moment;
 use super::plan::Plan;
 use super::report::{Hit, Match};
 use super::text::{Buffers, Text};
@@ -136,6 +137,9 @@ impl Transaction {
     /// Takes the request's head; then phase 1 can run.
     pub fn request_head(&mut self, head: &RequestHead<'_>) {
         self.now = head.received;
+        if self.plan.program.moment {
+            self.facts.moment = Moment::of(head.received, &mut self.buffers);
+        }
         self.facts.read_head(head, self.limits, &mut self.buffers);
         self.forget_values();
     }

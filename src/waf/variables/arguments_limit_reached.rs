@@ -12,5 +12,5 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    visit(Text::EMPTY, transaction.facts.arguments_limit_reached);
+    visit(Text::EMPTY, transaction.facts.flag(transaction.facts.too_many_arguments));
 }

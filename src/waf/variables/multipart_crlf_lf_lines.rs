@@ -1,6 +1,7 @@
 //! 1 where lines of a multipart body end in CRLF and others in LF.
 
 use super::{Definition, Text, Visit};
+use crate::body::multipart::Bend;
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -12,5 +13,5 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    visit(Text::EMPTY, transaction.facts.multipart_mixed_lines);
+    visit(Text::EMPTY, transaction.facts.flag(transaction.facts.bends(Bend::MixedLines)));
 }

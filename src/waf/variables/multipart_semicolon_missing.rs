@@ -13,5 +13,5 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    visit(Text::EMPTY, transaction.facts.bend(Bend::SemicolonMissing));
+    visit(Text::EMPTY, transaction.facts.flag(transaction.facts.bends(Bend::SemicolonMissing)));
 }

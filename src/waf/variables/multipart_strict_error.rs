@@ -12,5 +12,5 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    visit(Text::EMPTY, transaction.facts.multipart_strict_error);
+    visit(Text::EMPTY, transaction.facts.flag(!transaction.facts.bends.is_empty()));
 }
