@@ -358,7 +358,7 @@ impl Transaction {
                 let seconds = self.compose(|transaction, out| seconds.expand(transaction, out));
                 let seconds = u64::try_from(number(self.bytes(seconds))).unwrap_or(0);
                 if let Some((_, key)) = self.open.iter().find(|(open, _)| open == kind) {
-                    let update = Update::Expire(self.now + Duration::from_secs(seconds));
+                    let update = Update::Expire(self.now.saturating_add(Duration::from_secs(seconds)));
                     program.collections.update(*kind, self.bytes(*key), self.bytes(name), update, self.now);
                 }
             }
