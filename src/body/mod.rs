@@ -3,6 +3,7 @@
 //! Readers are pure and never allocate more than their input. What they cannot read is a
 //! [`BodyError`], never silence: a body that is not what it says it is must not pass unseen.
 
+pub mod base64;
 pub mod decompress;
 pub mod json;
 pub mod multipart;

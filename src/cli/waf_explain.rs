@@ -12,12 +12,12 @@ use clap::Args;
 
 use super::{Failure, print};
 use crate::diagnostic::Diagnostics;
-use crate::model::ruleset::{CategoryOverride, Overrides, RuleOverride};
+use crate::regression::RawRequest;
 use crate::rules;
 use crate::ruleset::execute::Execution;
 use crate::ruleset::{EntryPoint, ManagedRuleset, Outcome, Verdict, overrides, score};
 use crate::waf::matcher::BodyLimits;
-use crate::waf::{self, Match, Plan, Program, RequestHead, SEVERITIES};
+use crate::waf::{self, Match, Plan, Program, RequestHead};
 
 /// Show every rule that a raw HTTP request matches, where, its score, and the verdict.
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ pub(super) struct Explain {
 impl Explain {
     pub(super) fn execute(self) -> Result<(), Failure> {
         let raw = self.read_request()?;
-        let request = RawRequest::parse(&raw).map_err(Failure::Input)?;
+        let request = Request::parse(&raw).map_err(Failure::Input)?;
         let paths = (!self.rules.is_empty()).then_some(self.rules.as_slice());
         let (ir, diagnostics) = rules::seclang(paths);
         let ir = diagnostics.into_result(ir)?;
@@ -90,82 +90,44 @@ struct Deployment {
 impl Deployment {
     fn entry_point(self, program: &Arc<Program>) -> EntryPoint {
         let managed = ManagedRuleset::owasp(program);
-        let effective = overrides::apply(&managed, &self.settings(&managed), &mut Diagnostics::default());
+        let settings = overrides::short_form(&managed, self.paranoia_level, self.score_threshold);
+        let effective = overrides::apply(&managed, &settings, &mut Diagnostics::default());
         let plan = Arc::new(Plan::new(Arc::clone(program), &score::plan_settings(&managed, &effective)));
         let threshold_rule =
             managed.threshold_rule().and_then(|rule| rule.reference.parse().ok()).unwrap_or(0);
         EntryPoint { executions: vec![Execution { plan, threshold_rule }] }
     }
-
-    fn settings(self, managed: &ManagedRuleset) -> Overrides {
-        let above = (self.paranoia_level + 1..=4).map(|level| format!("paranoia-level-{level}"));
-        let last = managed.threshold_rule().map(|rule| RuleOverride {
-            id: rule.id.to_string(),
-            score_threshold: Some(self.score_threshold),
-            ..RuleOverride::default()
-        });
-        Overrides {
-            categories: above
-                .map(|category| CategoryOverride { category, enabled: Some(false), action: None })
-                .collect(),
-            rules: last.into_iter().collect(),
-            ..Overrides::default()
-        }
-    }
 }
 
-/// A request as it goes over the wire; bare LF is taken for a line end, since people write files.
+/// A request with its first line taken apart.
 #[derive(Debug)]
-struct RawRequest<'r> {
+struct Request<'r> {
     method: &'r [u8],
     target: &'r [u8],
     protocol: &'r str,
-    headers: Vec<(&'r [u8], &'r [u8])>,
-    body: &'r [u8],
+    raw: RawRequest<'r>,
 }
 
-impl<'r> RawRequest<'r> {
+impl<'r> Request<'r> {
     fn parse(raw: &'r [u8]) -> Result<Self, String> {
-        let mut rest = raw;
-        let mut line = || {
-            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-            let (line, after) = rest.split_at(end);
-            rest = after.get(1..).unwrap_or(&[]);
-            line.strip_suffix(b"\r").unwrap_or(line)
-        };
-        let first = line();
-        let mut words = first.splitn(2, |byte| *byte == b' ');
-        let (method, target) = (words.next().unwrap_or(&[]), words.next().unwrap_or(&[]));
-        let space = memchr::memrchr(b' ', target).ok_or("the first line is not `METHOD /target HTTP/1.1`")?;
-        let (target, protocol) = target.split_at(space);
-        let protocol = std::str::from_utf8(protocol.trim_ascii()).map_err(|_| "the protocol is not text")?;
-        let mut headers = Vec::new();
-        loop {
-            let field = line();
-            if field.is_empty() {
-                break;
-            }
-            let colon = memchr::memchr(b':', field)
-                .ok_or_else(|| format!("`{}` is not a header", String::from_utf8_lossy(field)))?;
-            let (name, value) = field.split_at(colon);
-            headers.push((name, value.get(1..).unwrap_or(&[]).trim_ascii()));
-        }
-        Ok(Self { method, target, protocol, headers, body: rest })
+        let raw = RawRequest::split(raw)?;
+        let (method, target, protocol) = raw.parts()?;
+        Ok(Self { method, target, protocol, raw })
     }
 }
 
-fn judge(entry_point: &EntryPoint, request: &RawRequest<'_>) -> Verdict {
+fn judge(entry_point: &EntryPoint, request: &Request<'_>) -> Verdict {
     let head = RequestHead {
         method: request.method,
         target: request.target,
         protocol: request.protocol,
-        headers: &request.headers,
+        headers: &request.raw.headers,
         client: IpAddr::V4(Ipv4Addr::LOCALHOST),
         request_id: "explain",
         received: crate::clock::Clock::real().unix(),
     };
     let mut run = entry_point.start(&head, BodyLimits::default());
-    run.body(&Bytes::copy_from_slice(request.body), false);
+    run.body(&Bytes::copy_from_slice(request.raw.body), false);
     run.verdict()
 }
 
@@ -178,7 +140,7 @@ fn word(verdict: &Verdict) -> String {
 }
 
 fn describe(text: &mut String, m: &Match) {
-    let severity = m.severity.and_then(|s| SEVERITIES.get(usize::from(s))).copied().unwrap_or("-");
+    let severity = m.severity_word().unwrap_or("-");
     let _ = writeln!(text, "rule {} (+{}, {severity}) {}", m.rule, m.score, m.message);
     if !m.variable.is_empty() {
         let _ = writeln!(text, "  {}: {}", m.variable, marked(&m.value, m.span));
@@ -206,14 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_taken_apart() {
-        let request = RawRequest::parse(b"POST /a b HTTP/1.1\r\nHost: x\nA:b\r\n\r\nbody\n").unwrap();
-        assert_eq!(
-            (request.method, request.target, request.protocol),
-            (&b"POST"[..], &b"/a b"[..], "HTTP/1.1")
-        );
-        assert_eq!((request.headers.len(), request.body), (2, &b"body\n"[..]));
-        assert!(RawRequest::parse(b"GET\r\n\r\n").is_err());
+    fn the_match_is_marked() {
         assert_eq!(marked(b"ab\ncd", Some((1, 3))), "a>>b\\n<<cd");
     }
 }

@@ -6,7 +6,7 @@ use super::Compiling;
 use crate::conf::Deployment;
 use crate::detection;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
-use crate::model::ruleset::{ActionParameters, CategoryOverride, Overrides, Rule, RuleOverride, Ruleset};
+use crate::model::ruleset::{ActionParameters, Overrides, Rule, Ruleset};
 use crate::model::{OriginProtocol, RuleId, RulesetId, Zone};
 use crate::ruleset::execute::Execution;
 use crate::ruleset::expression::Expression;
@@ -104,23 +104,10 @@ impl Compiling<'_> {
         let mut outcomes = Vec::new();
         if let Some(waf) = &deployment.waf {
             let owasp = &self.inputs.rules.owasp;
-            let above = (waf.paranoia_level.value + 1)..=4;
-            let categories = above
-                .map(|level| format!("paranoia-level-{level}"))
-                // A rule set without rules of a level needs no override for it.
-                .filter(|category| owasp.rules.iter().any(|rule| rule.categories.contains(category)))
-                .map(|category| CategoryOverride { category, enabled: Some(false), action: None });
-            let last = owasp.threshold_rule().map(|rule| RuleOverride {
-                id: rule.id.to_string(),
-                enabled: None,
-                action: Some(waf.action.value.clone()),
-                score_threshold: Some(waf.score_threshold.value),
-            });
-            let overrides = Overrides {
-                categories: categories.collect(),
-                rules: last.into_iter().collect(),
-                ..Overrides::default()
-            };
+            // INVARIANT: the configuration takes levels from 1 to 4 only.
+            let level = u8::try_from(waf.paranoia_level.value).unwrap_or(4);
+            let mut overrides = overrides::short_form(owasp, level, waf.score_threshold.value);
+            overrides.rules.iter_mut().for_each(|last| last.action = Some(waf.action.value.clone()));
             let known = crate::ruleset::Action::for_threshold(&waf.action.value);
             let outcome = known.and_then(|_| add(Phase::HttpRequestFirewallManaged, owasp, Some(overrides)));
             outcomes.push((outcome, Code::RulesetBadAction, waf.action.place.clone()));

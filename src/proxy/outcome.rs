@@ -17,7 +17,6 @@ use crate::events::kinds::{
 };
 use crate::ruleset::Outcome;
 use crate::upstream::Origin;
-use crate::waf::SEVERITIES;
 
 impl Edge {
     /// Answers a request that failed, where the client still listens.
@@ -187,7 +186,7 @@ fn rule_matches(edge: &Edge, ctx: &Context) {
             description: &m.message,
             place: &m.place,
             phase: m.phase.number(),
-            severity: m.severity.and_then(|s| SEVERITIES.get(usize::from(s))).copied().unwrap_or(""),
+            severity: m.severity_word().unwrap_or(""),
             score: m.score,
             variable: &m.variable,
             data: &m.data,

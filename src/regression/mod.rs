@@ -8,6 +8,7 @@
 
 mod case;
 mod overrides;
+mod raw;
 mod request;
 mod run;
 mod scalar;
@@ -16,5 +17,6 @@ mod verdict;
 
 pub use case::{Suite, Test};
 pub use overrides::Overrides;
+pub use raw::RawRequest;
 pub use run::Runner;
 pub use verdict::{Answer, LogLine, Outcome, Report};

@@ -1,6 +1,8 @@
 //! A test's request, built as go-ftw builds it.
 
 use super::case::Input;
+use super::raw::RawRequest;
+use crate::body::base64::decode_all;
 
 /// A request as the engine is given it.
 #[derive(Clone, Debug, Default)]
@@ -120,35 +122,19 @@ impl Request {
 
     /// A request as it goes over the wire. Bare LF is taken for a line end, as servers do.
     fn parse(raw: &[u8]) -> Option<Self> {
-        let mut rest = raw;
-        let mut line = || {
-            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-            let (line, after) = rest.split_at(end);
-            rest = after.get(1..).unwrap_or(&[]);
-            line.strip_suffix(b"\r").unwrap_or(line)
-        };
-        let mut words = line().split(|byte| *byte == b' ');
+        let RawRequest { line, headers, body } = RawRequest::split(raw).ok()?;
+        let mut words = line.split(|byte| *byte == b' ');
         let (method, target, protocol) = (words.next()?, words.next()?, words.next().unwrap_or(&[]));
+        let head = raw.get(..raw.len() - body.len()).unwrap_or(&[]);
         let mut request = Self {
             method: method.to_vec(),
             target: target.to_vec(),
             protocol: String::from_utf8_lossy(protocol).into_owned(),
+            headers: headers.into_iter().map(|(name, value)| (name.to_vec(), value.to_vec())).collect(),
+            body: body.to_vec(),
+            bare_lf: memchr::memchr_iter(b'\n', head).any(|at| at == 0 || head.get(at - 1) != Some(&b'\r')),
             wire: raw.to_vec(),
-            ..Self::default()
         };
-        loop {
-            let field = line();
-            if field.is_empty() {
-                break;
-            }
-            let colon = memchr::memchr(b':', field)?;
-            let (name, value) = field.split_at(colon);
-            request.headers.push((name.to_vec(), value.get(1..).unwrap_or(&[]).trim_ascii().to_vec()));
-        }
-        request.body = rest.to_vec();
-        let head = raw.get(..raw.len() - rest.len()).unwrap_or(&[]);
-        request.bare_lf =
-            memchr::memchr_iter(b'\n', head).any(|at| at == 0 || head.get(at - 1) != Some(&b'\r'));
         request.frame();
         Some(request)
     }
@@ -251,24 +237,7 @@ fn repeated(call: &str) -> Option<String> {
 }
 
 pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
-    let (mut out, mut bits, mut held) = (Vec::new(), 0u32, 0u32);
-    for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=') {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(value);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            out.push((bits >> held).to_le_bytes()[0]);
-        }
-    }
-    Some(out)
+    decode_all(text.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'='))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::case::{LogExpectation, Output};
 use crate::pattern::Pattern;
-use crate::waf::{Match, SEVERITIES};
+use crate::waf::Match;
 
 /// What a request led to.
 #[derive(Clone, Debug, Default)]
@@ -112,8 +112,7 @@ impl LogLine {
 
 impl From<&Match> for LogLine {
     fn from(m: &Match) -> Self {
-        let severity = m.severity.and_then(|severity| SEVERITIES.get(usize::from(severity))).copied();
-        Self::new(m.rule, &m.variable, &m.message, &m.data, severity.unwrap_or(""), &m.tags)
+        Self::new(m.rule, &m.variable, &m.message, &m.data, m.severity_word().unwrap_or(""), &m.tags)
     }
 }
 

@@ -7,7 +7,7 @@ use super::action::Action;
 use super::managed::{DEFAULT_SCORE_THRESHOLD, ManagedRule, ManagedRuleset};
 use super::phase::Phase;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, nearest};
-use crate::model::ruleset::Overrides;
+use crate::model::ruleset::{CategoryOverride, Overrides, RuleOverride};
 
 /// The outcome for one deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +19,21 @@ pub struct Effective {
     pub score_threshold: i64,
     /// What happens when the threshold is reached; `None` where the threshold rule is disabled.
     pub action: Option<Action>,
+}
+
+/// The overrides of a paranoia level and a threshold: levels above are off. A rule set without rules
+/// of a level needs no override for it.
+pub fn short_form(managed: &ManagedRuleset, paranoia_level: u8, score_threshold: i64) -> Overrides {
+    let above = (paranoia_level + 1..=4).map(|level| format!("paranoia-level-{level}"));
+    let categories = above
+        .filter(|category| managed.rules.iter().any(|rule| rule.categories.contains(category)))
+        .map(|category| CategoryOverride { category, enabled: Some(false), action: None });
+    let last = managed.threshold_rule().map(|rule| RuleOverride {
+        id: rule.id.to_string(),
+        score_threshold: Some(score_threshold),
+        ..RuleOverride::default()
+    });
+    Overrides { categories: categories.collect(), rules: last.into_iter().collect(), ..Overrides::default() }
 }
 
 /// Applies overrides. Every mistake is reported; what is mistaken changes nothing.

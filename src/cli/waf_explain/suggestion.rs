@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use super::{Deployment, RawRequest, judge};
+use super::{Deployment, Request, judge};
 use crate::model::RuleId;
 use crate::ruleset::{Outcome, Verdict};
 use crate::waf::ir::{ItemIr, RuleSetIr, SelectorIr};
@@ -24,7 +24,7 @@ struct Exclusion {
 }
 
 /// The text of a suggestion; `None` where the request passes as it is, or no exclusion helps.
-pub(super) fn suggest(ir: &RuleSetIr, deployment: Deployment, request: &RawRequest<'_>) -> Option<String> {
+pub(super) fn suggest(ir: &RuleSetIr, deployment: Deployment, request: &Request<'_>) -> Option<String> {
     let verdict = |exclusions: &[Exclusion]| {
         let program = Arc::new(optimize::optimize(&without(ir, exclusions)));
         judge(&deployment.entry_point(&program), request)
@@ -96,7 +96,7 @@ fn without(ir: &RuleSetIr, exclusions: &[Exclusion]) -> RuleSetIr {
     changed
 }
 
-fn describe(ir: &RuleSetIr, exclusions: &[Exclusion], request: &RawRequest<'_>) -> String {
+fn describe(ir: &RuleSetIr, exclusions: &[Exclusion], request: &Request<'_>) -> String {
     let id = (FIRST_ID..).find(|id| ir.roots().all(|root| root.id != *id)).unwrap_or(FIRST_ID);
     let path = request.target.split(|byte| *byte == b'?').next().unwrap_or(&[]);
     let path = String::from_utf8_lossy(path).replace('\\', "\\\\").replace('"', "\\\"");

@@ -3,7 +3,7 @@
 use super::text::Text;
 use super::transaction::Transaction;
 use crate::pattern::Span;
-use crate::waf::Phase;
+use crate::waf::{Phase, SEVERITIES};
 
 /// A full match of a rule, as handles.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,6 +40,13 @@ pub struct Match {
     pub refused: bool,
     /// Where the rule is written.
     pub place: String,
+}
+
+impl Match {
+    /// The severity's name, where the rule has one.
+    pub fn severity_word(&self) -> Option<&'static str> {
+        SEVERITIES.get(usize::from(self.severity?)).copied()
+    }
 }
 
 impl Hit {

@@ -1,9 +1,7 @@
 //! As `base64Decode`, but bytes that are not Base64 are passed over.
 
-use super::{
-    Definition,
-    base64_decode::{decode, sextet},
-};
+use super::Definition;
+use crate::body::base64::{decode, sextet};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "base64DecodeExt",

@@ -1,6 +1,6 @@
 //! C escapes become bytes: `\\n` and its kin, `\\xhh`, octal; of others the backslash goes.
 
-use super::{Definition, hex_pair, low_byte};
+use super::{Definition, escaped_letter, hex_pair, low_byte};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "escapeSeqDecode",
@@ -24,19 +24,7 @@ fn apply(input: &[u8], out: &mut Vec<u8>) -> bool {
                 let (number, tail) = after.split_at(digits);
                 (low_byte(number.iter().fold(0, |n, d| n << 3 | u32::from(d - b'0'))), tail)
             }
-            (b'\\', [letter, tail @ ..]) => {
-                let value = match letter {
-                    b'a' => 7,
-                    b'b' => 8,
-                    b'f' => 12,
-                    b'n' => b'\n',
-                    b'r' => b'\r',
-                    b't' => b'\t',
-                    b'v' => 11,
-                    other => *other,
-                };
-                (value, tail)
-            }
+            (b'\\', [letter, tail @ ..]) => (escaped_letter(*letter), tail),
             _ => (byte, after),
         };
         out.push(decoded);

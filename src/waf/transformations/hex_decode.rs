@@ -1,6 +1,6 @@
 //! Pairs of hex digits become bytes; anything else ends the text.
 
-use super::{Definition, hex_pair};
+use super::{Definition, hex_bytes};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "hexDecode",
@@ -10,9 +10,6 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn apply(input: &[u8], out: &mut Vec<u8>) -> bool {
-    out.extend(input.chunks_exact(2).map_while(|pair| match pair {
-        [high, low] => hex_pair(*high, *low),
-        _ => None,
-    }));
+    out.extend(hex_bytes(input));
     out.as_slice() != input
 }

@@ -1,6 +1,6 @@
 //! JavaScript escapes become bytes: `\\uhhhh`, `\\u{h}`, `\\xhh`, octal, `\\n` and its kin.
 
-use super::{Definition, best_fit, hex_pair, low_byte};
+use super::{Definition, best_fit, escaped_letter, hex_pair, low_byte};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "jsDecode",
@@ -38,19 +38,7 @@ fn escape(text: &[u8]) -> (u8, &[u8]) {
         }
         [b'x', high, low, tail @ ..] if let Some(value) = hex_pair(*high, *low) => (value, tail),
         [b'0'..=b'7', ..] => octal(text),
-        [letter, tail @ ..] => {
-            let value = match letter {
-                b'a' => 7,
-                b'b' => 8,
-                b'f' => 12,
-                b'n' => b'\n',
-                b'r' => b'\r',
-                b't' => b'\t',
-                b'v' => 11,
-                other => *other,
-            };
-            (value, tail)
-        }
+        [letter, tail @ ..] => (escaped_letter(*letter), tail),
         [] => (b'\\', &[]),
     }
 }

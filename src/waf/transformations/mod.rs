@@ -117,6 +117,28 @@ fn hex_pair(high: u8, low: u8) -> Option<u8> {
     Some(digit(high)? << 4 | digit(low)?)
 }
 
+/// The bytes of hex digits, two each, up to what is none.
+fn hex_bytes(digits: &[u8]) -> impl Iterator<Item = u8> {
+    digits.chunks_exact(2).map_while(|pair| match pair {
+        [high, low] => hex_pair(*high, *low),
+        _ => None,
+    })
+}
+
+/// What a letter after a backslash stands for in C and JavaScript; others stand for themselves.
+fn escaped_letter(letter: u8) -> u8 {
+    match letter {
+        b'a' => 7,
+        b'b' => 8,
+        b'f' => 12,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'v' => 11,
+        other => other,
+    }
+}
+
 fn low_byte(value: u32) -> u8 {
     value.to_le_bytes()[0]
 }

@@ -1,6 +1,6 @@
 //! SQL hex literals become their bytes: `0x414243` is `ABC`.
 
-use super::{Definition, hex_pair};
+use super::{Definition, hex_bytes};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "sqlHexDecode",
@@ -24,10 +24,7 @@ fn apply(input: &[u8], out: &mut Vec<u8>) -> bool {
             continue;
         }
         let (digits, tail) = after.split_at(1 + literal);
-        out.extend(digits.get(1..).unwrap_or(&[]).chunks_exact(2).filter_map(|pair| match pair {
-            [high, low] => hex_pair(*high, *low),
-            _ => None,
-        }));
+        out.extend(hex_bytes(digits.get(1..).unwrap_or(&[])));
         rest = tail;
     }
     out.as_slice() != input
