@@ -6,6 +6,8 @@ mod iban;
 mod jwt;
 mod private_key;
 
+use crate::body::base64::decode_all;
+
 /// One validator.
 pub struct Definition {
     pub name: &'static str,
@@ -35,27 +37,13 @@ pub fn find(name: &str) -> Option<&'static Definition> {
     ALL.iter().copied().find(|definition| definition.name == name)
 }
 
-/// Base64 of either alphabet (RFC 4648), without padding; `None` for other characters.
+/// Base64 of either alphabet (RFC 4648 sections 4 and 5), without padding; `None` for other characters.
 fn base64(text: &[u8]) -> Option<Vec<u8>> {
-    let (mut bits, mut held) = (0u32, 0u32);
-    let mut out = Vec::with_capacity(text.len() * 3 / 4);
-    for byte in text {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(value);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            out.push((bits >> held).to_le_bytes()[0]);
-        }
-    }
-    Some(out)
+    decode_all(text.iter().map(|byte| match byte {
+        b'-' => b'+',
+        b'_' => b'/',
+        other => *other,
+    }))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! A plain interpreter of the IR: rules in order, every value looked up, transformed and tested anew,
-//! no plan, no prefilter, nothing shared or kept. Slow, and short enough to be seen to be right; the
-//! matcher must agree with it.
+//! no plan, no prefilter. Short enough to be seen to be right; the matcher must agree with it.
+//!
+//! What is kept from one request to the next ([`Memo`]) has only its own key as input: a pattern's
+//! text, or a link of the rules with the bytes of a value.
 //!
 //! It shares the readers of requests and the definitions of transformations and operators with the
 //! matcher, for those have tests of their own. Persistent collections are left out.
@@ -11,7 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{BodyLimits, Match, Plan, PlanSettings, RequestHead, ResponseHead, Transaction, TxNames};
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, Span};
 use crate::waf::ir::{
     Change, CollectionKind, ControlIr, Disruptive, EngineMode, ItemIr, OperatorIr, RuleIr, RuleSetIr,
     RulesIr, SelectorIr, TargetIr,
@@ -110,12 +112,74 @@ fn feed(transaction: &mut Transaction, step: &Step<'_>) {
     }
 }
 
-type Tests = HashMap<(&'static str, String), Option<Box<dyn Test>>>;
+/// A value after its transformations, whether the operator holds, and where.
+type Tested = (Vec<u8>, bool, Vec<Option<Span>>);
 type Targets = Vec<(RulesIr, &'static variables::Definition, Option<SelectorIr>)>;
+
+/// Answers that depend on nothing but the question.
+#[derive(Default)]
+struct Memo {
+    patterns: HashMap<String, Pattern>,
+    /// By operator and expanded argument; operators are known by their address in the rules.
+    tests: HashMap<(usize, String), Option<Box<dyn Test>>>,
+    arguments: HashMap<usize, Arc<Macro>>,
+    /// By link, then by value, for operators whose argument has no macros.
+    tested: HashMap<usize, HashMap<Vec<u8>, Arc<[Tested]>>>,
+    tested_bytes: usize,
+}
+
+impl Memo {
+    fn pattern(&mut self, text: &str) -> &Pattern {
+        if !self.patterns.contains_key(text) {
+            self.patterns.insert(text.to_owned(), Pattern::new(text).unwrap());
+        }
+        &self.patterns[text]
+    }
+
+    fn takes(&mut self, selector: &SelectorIr, key: &[u8]) -> bool {
+        match selector {
+            SelectorIr::Name(name) => key.eq_ignore_ascii_case(name.as_bytes()),
+            SelectorIr::Pattern(pattern) => self.pattern(&format!("(?i){pattern}")).is_match(key),
+        }
+    }
+
+    fn means(&mut self, rules: &RulesIr, rule: &RuleIr) -> bool {
+        match rules {
+            RulesIr::Ids { first, last } => (*first..=*last).contains(&rule.id),
+            RulesIr::Tag(pattern) => {
+                let pattern = self.pattern(pattern);
+                rule.actions.tags.iter().any(|tag| pattern.is_match(tag.as_bytes()))
+            }
+            RulesIr::Msg(pattern) => self.pattern(pattern).is_match(rule.actions.msg.to_string().as_bytes()),
+        }
+    }
+
+    fn argument(&mut self, operator: &OperatorIr) -> Arc<Macro> {
+        let parse = || {
+            let literal = |_| Macro(vec![Part::Literal(operator.argument.clone())]);
+            Arc::new(Macro::parse(&operator.argument).unwrap_or_else(literal))
+        };
+        Arc::clone(self.arguments.entry(address(operator)).or_insert_with(parse))
+    }
+
+    /// Keeps memory within bounds: requests that are mutated never repeat in full.
+    fn trim(&mut self) {
+        if self.tested_bytes > 256 << 20 {
+            (self.tested, self.tested_bytes) = (HashMap::new(), 0);
+        }
+        if self.tests.len() > 20_000 {
+            self.tests.clear();
+        }
+    }
+}
+
+fn address<T>(value: &T) -> usize {
+    std::ptr::from_ref(value).addr()
+}
 
 struct Oracle<'i> {
     ir: &'i RuleSetIr,
-    tests: &'i mut Tests,
+    memo: &'i mut Memo,
     facts: Transaction,
     engine: EngineMode,
     tx: Vec<(String, Vec<u8>)>,
@@ -129,10 +193,10 @@ struct Oracle<'i> {
 }
 
 /// What the plain interpreter says.
-fn by_oracle(ir: &RuleSetIr, tests: &mut Tests, exchange: &Exchange) -> (Vec<Seen>, [i64; 4]) {
+fn by_oracle(ir: &RuleSetIr, memo: &mut Memo, exchange: &Exchange) -> (Vec<Seen>, [i64; 4]) {
     let mut oracle = Oracle {
         ir,
-        tests,
+        memo,
         facts: Transaction::detached(),
         engine: ir.engine,
         tx: Vec::new(),
@@ -173,8 +237,8 @@ impl Oracle<'_> {
                 skip -= 1;
                 continue;
             }
-            let removed = self.removed.clone();
-            if removed.iter().any(|rules| means(rules, rule)) || !self.rule(rule) {
+            let (removed, memo) = (&self.removed, &mut self.memo);
+            if removed.iter().any(|rules| memo.means(rules, rule)) || !self.rule(rule) {
                 continue;
             }
             until = rule.actions.skip_after.as_deref();
@@ -241,19 +305,15 @@ impl Oracle<'_> {
                 if self.is_excluded(root, target, &key) {
                     continue;
                 }
-                let mut steps = vec![value];
-                for transformation in link.transformations.iter().filter(|t| t.name != "none") {
-                    let before = steps.last().unwrap();
-                    let mut after = Vec::new();
-                    let changed = (transformation.apply)(before, &mut after);
-                    steps.push(if changed { after } else { before.clone() });
-                }
-                if !link.actions.multi_match {
-                    steps = vec![steps.pop().unwrap()];
-                }
-                steps.dedup();
-                for step in steps {
-                    if self.holds(operator, &step, link.actions.capture) != operator.negated {
+                for (step, holds, found) in self.tested(link, operator, value).iter() {
+                    // What is captured stays, also where the rule does not match in the end.
+                    if *holds && link.actions.capture && !operator.negated {
+                        for group in 0..crate::pattern::MAX_GROUPS {
+                            let span = found.get(group).copied().flatten();
+                            self.set(&group.to_string(), span.map(|(start, end)| step[start..end].to_vec()));
+                        }
+                    }
+                    if *holds != operator.negated {
                         any = true;
                         let mut name = target.variable.name.as_bytes().to_vec();
                         if target.variable.collection {
@@ -262,7 +322,7 @@ impl Oracle<'_> {
                         }
                         hit.variable = String::from_utf8_lossy(&name).into_owned();
                         hit.value = step.clone();
-                        self.matched.push((name, step));
+                        self.matched.push((name, step.clone()));
                         self.act(link, hit);
                     }
                 }
@@ -271,56 +331,75 @@ impl Oracle<'_> {
         any
     }
 
-    /// Whether the operator holds, and the groups of a capture.
-    fn holds(&mut self, operator: &OperatorIr, input: &[u8], capture: bool) -> bool {
-        let text = Macro::parse(&operator.argument)
-            .map_or_else(|_| operator.argument.clone().into_bytes(), |m| self.expand(&m));
+    /// A value after each transformation that counts, tested.
+    fn tested(&mut self, link: &RuleIr, operator: &OperatorIr, value: Vec<u8>) -> Arc<[Tested]> {
+        let argument = self.memo.argument(operator);
+        let known = self.memo.tested.get(&address(link)).and_then(|values| values.get(&value));
+        if let Some(known) = known {
+            return Arc::clone(known);
+        }
+        let text = self.expand(&argument);
+        let mut steps = vec![value.clone()];
+        for transformation in link.transformations.iter().filter(|t| t.name != "none") {
+            let before = steps.last().unwrap();
+            let mut after = Vec::new();
+            let changed = (transformation.apply)(before, &mut after);
+            steps.push(if changed { after } else { before.clone() });
+        }
+        if !link.actions.multi_match {
+            steps = vec![steps.pop().unwrap()];
+        }
+        steps.dedup();
+        let test = |step: Vec<u8>| {
+            let (holds, found) = self.holds(operator, &text, &step);
+            (step, holds, found)
+        };
+        let tested: Arc<[Tested]> = steps.into_iter().map(test).collect();
+        // Macros make the answer one of the moment.
+        if argument.literal().is_some() {
+            let entry = size_of::<Tested>() + 64;
+            self.memo.tested_bytes += value.len() + tested.iter().map(|t| t.0.len() + entry).sum::<usize>();
+            self.memo.tested.entry(address(link)).or_default().insert(value, Arc::clone(&tested));
+        }
+        tested
+    }
+
+    /// Whether the operator holds, and the place and groups of the match.
+    fn holds(&mut self, operator: &OperatorIr, text: &[u8], input: &[u8]) -> (bool, Vec<Option<Span>>) {
         let contains = |input: &[u8], wanted: &[u8]| {
             wanted.is_empty() || input.windows(wanted.len()).any(|w| w == wanted)
         };
         let plain = match operator.definition.name {
             "streq" => Some(input == text),
-            "contains" | "strmatch" => Some(contains(input, &text)),
-            "within" => Some(contains(&text, input)),
-            "beginsWith" => Some(input.starts_with(&text)),
-            "endsWith" => Some(input.ends_with(&text)),
-            "eq" => Some(atoi(input) == atoi(&text)),
-            "ge" => Some(atoi(input) >= atoi(&text)),
-            "gt" => Some(atoi(input) > atoi(&text)),
-            "le" => Some(atoi(input) <= atoi(&text)),
-            "lt" => Some(atoi(input) < atoi(&text)),
+            "contains" | "strmatch" => Some(contains(input, text)),
+            "within" => Some(contains(text, input)),
+            "beginsWith" => Some(input.starts_with(text)),
+            "endsWith" => Some(input.ends_with(text)),
+            "eq" => Some(atoi(input) == atoi(text)),
+            "ge" => Some(atoi(input) >= atoi(text)),
+            "gt" => Some(atoi(input) > atoi(text)),
+            "le" => Some(atoi(input) <= atoi(text)),
+            "lt" => Some(atoi(input) < atoi(text)),
             _ => None,
         };
-        let (holds, found) = match plain {
-            Some(holds) => {
-                let at = input.windows(text.len().max(1)).position(|window| window == text);
-                let part = at.filter(|_| matches!(operator.definition.name, "contains" | "strmatch"));
-                (holds, vec![Some(part.map_or((0, input.len()), |at| (at, at + text.len())))])
-            }
-            None => {
-                let text = String::from_utf8_lossy(&text).into_owned();
-                let key = (operator.definition.name, format!("{text}\0{}", operator.lines.join("\n")));
-                let test = self.tests.entry(key).or_insert_with(|| {
-                    let mut argument = Argument {
-                        text: &text,
-                        lines: &operator.lines,
-                        names: &mut TxNames::default(),
-                        patterns: &Patterns::default(),
-                    };
-                    (operator.definition.compile)(&mut argument).ok()
-                });
-                let Some(test) = test else { return false };
-                let holds = test.is_match(input, &self.facts);
-                (holds, if holds { test.locate(input, &self.facts).0 } else { Vec::new() })
-            }
-        };
-        if holds && capture && !operator.negated {
-            for group in 0..crate::pattern::MAX_GROUPS {
-                let part = found.get(group).copied().flatten().map(|(start, end)| input[start..end].to_vec());
-                self.set(&group.to_string(), part);
-            }
+        if let Some(holds) = plain {
+            let at = input.windows(text.len().max(1)).position(|window| window == text);
+            let part = at.filter(|_| matches!(operator.definition.name, "contains" | "strmatch"));
+            return (holds, vec![Some(part.map_or((0, input.len()), |at| (at, at + text.len())))]);
         }
-        holds
+        let text = String::from_utf8_lossy(text).into_owned();
+        let test = self.memo.tests.entry((address(operator), text)).or_insert_with_key(|(_, text)| {
+            let mut argument = Argument {
+                text,
+                lines: &operator.lines,
+                names: &mut TxNames::default(),
+                patterns: &Patterns::default(),
+            };
+            (operator.definition.compile)(&mut argument).ok()
+        });
+        let Some(test) = test else { return (false, Vec::new()) };
+        let holds = test.is_match(input, &self.facts);
+        (holds, if holds { test.locate(input, &self.facts).0 } else { Vec::new() })
     }
 
     /// Names are compared without case, and keep that of the one who set them first.
@@ -365,23 +444,24 @@ impl Oracle<'_> {
         }
     }
 
-    fn values(&self, target: &TargetIr) -> Vec<(Vec<u8>, Vec<u8>)> {
+    fn values(&mut self, target: &TargetIr) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut found = self.entries(target.variable);
-        found.retain(|(key, _)| target.selector.as_ref().is_none_or(|selector| takes(selector, key)));
+        let memo = &mut self.memo;
+        found.retain(|(key, _)| target.selector.as_ref().is_none_or(|selector| memo.takes(selector, key)));
         if target.count {
-            found.retain(|(key, _)| !target.exclusions.iter().any(|selector| takes(selector, key)));
+            found.retain(|(key, _)| !target.exclusions.iter().any(|selector| memo.takes(selector, key)));
             return vec![(Vec::new(), found.len().to_string().into_bytes())];
         }
         found
     }
 
-    fn is_excluded(&self, root: &RuleIr, target: &TargetIr, key: &[u8]) -> bool {
-        let by_rule = !target.count && target.exclusions.iter().any(|selector| takes(selector, key));
-        by_rule
+    fn is_excluded(&mut self, root: &RuleIr, target: &TargetIr, key: &[u8]) -> bool {
+        let memo = &mut self.memo;
+        (!target.count && target.exclusions.iter().any(|selector| memo.takes(selector, key)))
             || self.removed_targets.iter().any(|(rules, variable, selector)| {
-                means(rules, root)
-                    && *variable == target.variable
-                    && selector.as_ref().is_none_or(|selector| takes(selector, key))
+                *variable == target.variable
+                    && memo.means(rules, root)
+                    && selector.as_ref().is_none_or(|selector| memo.takes(selector, key))
             })
     }
 
@@ -445,26 +525,6 @@ impl Oracle<'_> {
                 ControlIr::ForceBodyVariable(on) => self.facts.controls.force_body_variable = *on,
                 ControlIr::ResponseBodyAccess(_) => {}
             }
-        }
-    }
-}
-
-fn takes(selector: &SelectorIr, key: &[u8]) -> bool {
-    match selector {
-        SelectorIr::Name(name) => key.eq_ignore_ascii_case(name.as_bytes()),
-        SelectorIr::Pattern(pattern) => Pattern::new(&format!("(?i){pattern}")).unwrap().is_match(key),
-    }
-}
-
-fn means(rules: &RulesIr, rule: &RuleIr) -> bool {
-    match rules {
-        RulesIr::Ids { first, last } => (*first..=*last).contains(&rule.id),
-        RulesIr::Tag(pattern) => {
-            let pattern = Pattern::new(pattern).unwrap();
-            rule.actions.tags.iter().any(|tag| pattern.is_match(tag.as_bytes()))
-        }
-        RulesIr::Msg(pattern) => {
-            Pattern::new(pattern).unwrap().is_match(rule.actions.msg.to_string().as_bytes())
         }
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! `PORTCULLIS_DIFFERENTIAL=n` sets how many; `CRS_DIR` adds the Core Rule Set's own tests as seeds.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::*;
-use crate::regression::Suite;
+use crate::regression::{RawRequest, Suite};
 use crate::waf;
 
 const SEEDS: &[(&str, &str, &str)] = &[
@@ -26,6 +28,11 @@ const SEEDS: &[(&str, &str, &str)] = &[
 struct Random(u64);
 
 impl Random {
+    /// Its own numbers for each request, whoever runs it: a failure can be run again.
+    fn nth(nth: usize) -> Self {
+        Self(0x2545_f491_4f6c_dd1d ^ (nth as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -89,22 +96,14 @@ fn seeds() -> Vec<Exchange> {
 }
 
 fn parse(raw: &[u8]) -> Option<Exchange> {
-    let end = memchr::memmem::find(raw, b"\r\n\r\n")?;
-    let (head, body) = (&raw[..end], &raw[end + 4..]);
-    let mut lines = head.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    let mut words = lines.next()?.splitn(2, |b| *b == b' ');
-    let (method, rest) = (words.next()?, words.next()?);
-    let target = rest.get(..memchr::memrchr(b' ', rest)?)?;
-    let headers = lines
-        .filter_map(|line| line.split_at_checked(memchr::memchr(b':', line)?))
-        .map(|(name, value)| (name.to_vec(), value[1..].trim_ascii().to_vec()))
-        .collect();
+    let request = RawRequest::split(raw).ok()?;
+    let (method, target, _) = request.parts().ok()?;
     Some(Exchange {
         method: method.to_vec(),
         target: target.to_vec(),
-        headers,
-        body: body.to_vec(),
-        response: body.to_vec(),
+        headers: request.headers.iter().map(|(name, value)| (name.to_vec(), value.to_vec())).collect(),
+        body: request.body.to_vec(),
+        response: request.body.to_vec(),
     })
 }
 
@@ -147,30 +146,39 @@ fn mutate(seeds: &[Exchange], random: &mut Random) -> Exchange {
     exchange
 }
 
-/// Runs seeds and mutations; the number of requests and of matches.
+/// Runs seeds and mutations, on every core; the number of requests and of matches.
 fn agree(ir: &RuleSetIr, count: usize) -> (usize, usize) {
-    let program = Arc::new(waf::optimize::optimize(ir));
-    let plan = Arc::new(Plan::new(Arc::clone(&program), &PlanSettings::default()));
     let seeds = seeds();
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
-    let mut tests = Tests::new();
-    let mut matches = 0;
     let total = seeds.len() + count;
-    for nth in 0..total {
-        let exchange = seeds.get(nth).cloned().unwrap_or_else(|| mutate(&seeds, &mut random));
-        program.forget_collections();
-        let (matcher, oracle) = (by_matcher(&plan, &exchange), by_oracle(ir, &mut tests, &exchange));
-        assert_eq!(matcher, oracle, "request {nth}: {exchange:?}");
-        matches += matcher.0.len();
-        if nth % 5000 == 4999 {
-            println!("{} requests agree", nth + 1);
+    let (next, matches) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let worker = || {
+        // A program of its own, for persistent collections are the program's.
+        let program = Arc::new(waf::optimize::optimize(ir));
+        let plan = Arc::new(Plan::new(Arc::clone(&program), &PlanSettings::default()));
+        let mut memo = Memo::default();
+        loop {
+            let nth = next.fetch_add(1, Ordering::Relaxed);
+            if nth >= total {
+                return;
+            }
+            let mutated = || mutate(&seeds, &mut Random::nth(nth));
+            let exchange = seeds.get(nth).cloned().unwrap_or_else(mutated);
+            program.forget_collections();
+            let (matcher, oracle) = (by_matcher(&plan, &exchange), by_oracle(ir, &mut memo, &exchange));
+            assert_eq!(matcher, oracle, "request {nth}: {exchange:?}");
+            matches.fetch_add(matcher.0.len(), Ordering::Relaxed);
+            if nth % 10_000 == 9_999 {
+                println!("{} requests agree", nth + 1);
+            }
+            memo.trim();
         }
-        // What macros make of attacks would fill the memory.
-        if tests.len() > 20_000 {
-            tests.clear();
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(worker);
         }
-    }
-    (total, matches)
+    });
+    (total, matches.into_inner())
 }
 
 fn count(default: usize) -> usize {
