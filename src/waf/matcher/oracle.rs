@@ -7,7 +7,9 @@
 //! It shares the readers of requests and the definitions of transformations and operators with the
 //! matcher, for those have tests of their own. Persistent collections are left out.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -114,12 +116,13 @@ fn feed(transaction: &mut Transaction, step: &Step<'_>) {
 
 /// A value after its transformations, whether the operator holds, and where.
 type Tested = (Vec<u8>, bool, Vec<Option<Span>>);
+type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 type Targets = Vec<(RulesIr, &'static variables::Definition, Option<SelectorIr>)>;
 
 /// Answers that depend on nothing but the question.
 #[derive(Default)]
 struct Memo {
-    patterns: HashMap<String, Pattern>,
+    patterns: RefCell<HashMap<String, Rc<Pattern>>>,
     /// By operator and expanded argument; operators are known by their address in the rules.
     tests: HashMap<(usize, String), Option<Box<dyn Test>>>,
     arguments: HashMap<usize, Arc<Macro>>,
@@ -129,21 +132,23 @@ struct Memo {
 }
 
 impl Memo {
-    fn pattern(&mut self, text: &str) -> &Pattern {
-        if !self.patterns.contains_key(text) {
-            self.patterns.insert(text.to_owned(), Pattern::new(text).unwrap());
+    fn pattern(&self, text: &str) -> Rc<Pattern> {
+        if let Some(known) = self.patterns.borrow().get(text) {
+            return Rc::clone(known);
         }
-        &self.patterns[text]
+        let pattern = Rc::new(Pattern::new(text).unwrap());
+        self.patterns.borrow_mut().insert(text.to_owned(), Rc::clone(&pattern));
+        pattern
     }
 
-    fn takes(&mut self, selector: &SelectorIr, key: &[u8]) -> bool {
+    fn takes(&self, selector: &SelectorIr, key: &[u8]) -> bool {
         match selector {
             SelectorIr::Name(name) => key.eq_ignore_ascii_case(name.as_bytes()),
             SelectorIr::Pattern(pattern) => self.pattern(&format!("(?i){pattern}")).is_match(key),
         }
     }
 
-    fn means(&mut self, rules: &RulesIr, rule: &RuleIr) -> bool {
+    fn means(&self, rules: &RulesIr, rule: &RuleIr) -> bool {
         match rules {
             RulesIr::Ids { first, last } => (*first..=*last).contains(&rule.id),
             RulesIr::Tag(pattern) => {
@@ -177,8 +182,22 @@ fn address<T>(value: &T) -> usize {
     std::ptr::from_ref(value).addr()
 }
 
+/// The rules of each phase, in order, with every marker.
+struct Phases<'i>(EngineMode, HashMap<Phase, Vec<&'i ItemIr>>);
+
+impl<'i> Phases<'i> {
+    fn of(ir: &'i RuleSetIr) -> Self {
+        let is_of = |item: &ItemIr, phase| match item {
+            ItemIr::Marker(_) => true,
+            ItemIr::Rule(rule) => rule.phase == phase,
+        };
+        let items = |phase| (phase, ir.items.iter().filter(|item| is_of(item, phase)).collect());
+        Self(ir.engine, Phase::ALL.into_iter().map(items).collect())
+    }
+}
+
 struct Oracle<'i> {
-    ir: &'i RuleSetIr,
+    phases: &'i Phases<'i>,
     memo: &'i mut Memo,
     facts: Transaction,
     engine: EngineMode,
@@ -193,12 +212,12 @@ struct Oracle<'i> {
 }
 
 /// What the plain interpreter says.
-fn by_oracle(ir: &RuleSetIr, memo: &mut Memo, exchange: &Exchange) -> (Vec<Seen>, [i64; 4]) {
+fn by_oracle(phases: &Phases<'_>, memo: &mut Memo, exchange: &Exchange) -> (Vec<Seen>, [i64; 4]) {
     let mut oracle = Oracle {
-        ir,
+        phases,
         memo,
         facts: Transaction::detached(),
-        engine: ir.engine,
+        engine: phases.0,
         tx: Vec::new(),
         matched: Vec::new(),
         removed: Vec::new(),
@@ -221,8 +240,8 @@ impl Oracle<'_> {
             return;
         }
         let (mut until, mut skip): (Option<&str>, usize) = (None, 0);
-        let ir = self.ir;
-        for item in &ir.items {
+        let phases = self.phases;
+        for item in &phases.1[&phase] {
             let rule = match item {
                 ItemIr::Marker(name) => {
                     if until == Some(name) {
@@ -230,15 +249,14 @@ impl Oracle<'_> {
                     }
                     continue;
                 }
-                ItemIr::Rule(rule) if rule.phase == phase && until.is_none() => rule,
+                ItemIr::Rule(rule) if until.is_none() => rule,
                 ItemIr::Rule(_) => continue,
             };
             if skip > 0 {
                 skip -= 1;
                 continue;
             }
-            let (removed, memo) = (&self.removed, &mut self.memo);
-            if removed.iter().any(|rules| memo.means(rules, rule)) || !self.rule(rule) {
+            if self.removed.iter().any(|rules| self.memo.means(rules, rule)) || !self.rule(rule) {
                 continue;
             }
             until = rule.actions.skip_after.as_deref();
@@ -302,7 +320,7 @@ impl Oracle<'_> {
         let mut any = false;
         for target in &link.targets {
             for (key, value) in self.values(target) {
-                if self.is_excluded(root, target, &key) {
+                if self.is_removed(root, target, &key) {
                     continue;
                 }
                 for (step, holds, found) in self.tested(link, operator, value).iter() {
@@ -419,50 +437,47 @@ impl Oracle<'_> {
         self.tx.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_slice())
     }
 
-    /// Names and values of a variable, now.
-    fn entries(&self, variable: &variables::Definition) -> Vec<(Vec<u8>, Vec<u8>)> {
+    /// Names and values of a variable, now; of the names that are wanted.
+    fn entries(&self, variable: &variables::Definition, wanted: impl Fn(&[u8]) -> bool) -> Entries {
+        let mut found = Entries::new();
+        let mut add = |key: &[u8], value: &[u8]| {
+            if wanted(key) {
+                found.push((key.to_vec(), value.to_vec()));
+            }
+        };
         match variable.name {
-            "TX" => self.tx.iter().map(|(name, value)| (name.clone().into_bytes(), value.clone())).collect(),
-            "MATCHED_VAR" => {
-                self.matched.last().map(|(_, value)| (Vec::new(), value.clone())).into_iter().collect()
-            }
-            "MATCHED_VAR_NAME" => {
-                self.matched.last().map(|(name, _)| (Vec::new(), name.clone())).into_iter().collect()
-            }
-            "MATCHED_VARS" => self.matched.clone(),
-            "MATCHED_VARS_NAMES" => {
-                self.matched.iter().map(|(name, _)| (name.clone(), name.clone())).collect()
-            }
-            "HIGHEST_SEVERITY" => vec![(Vec::new(), self.severity.clone())],
-            _ => {
-                let mut found = Vec::new();
-                (variable.values)(&self.facts, &mut |key, value| {
-                    found.push((self.facts.bytes(key).to_vec(), self.facts.bytes(value).to_vec()));
-                });
-                found
-            }
-        }
-    }
-
-    fn values(&mut self, target: &TargetIr) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let mut found = self.entries(target.variable);
-        let memo = &mut self.memo;
-        found.retain(|(key, _)| target.selector.as_ref().is_none_or(|selector| memo.takes(selector, key)));
-        if target.count {
-            found.retain(|(key, _)| !target.exclusions.iter().any(|selector| memo.takes(selector, key)));
-            return vec![(Vec::new(), found.len().to_string().into_bytes())];
+            "TX" => self.tx.iter().for_each(|(name, value)| add(name.as_bytes(), value)),
+            "MATCHED_VAR" => self.matched.last().into_iter().for_each(|(_, value)| add(b"", value)),
+            "MATCHED_VAR_NAME" => self.matched.last().into_iter().for_each(|(name, _)| add(b"", name)),
+            "MATCHED_VARS" => self.matched.iter().for_each(|(name, value)| add(name, value)),
+            "MATCHED_VARS_NAMES" => self.matched.iter().for_each(|(name, _)| add(name, name)),
+            "HIGHEST_SEVERITY" => add(b"", &self.severity),
+            _ => (variable.values)(&self.facts, &mut |key, value| {
+                add(self.facts.bytes(key), self.facts.bytes(value));
+            }),
         }
         found
     }
 
-    fn is_excluded(&mut self, root: &RuleIr, target: &TargetIr, key: &[u8]) -> bool {
-        let memo = &mut self.memo;
-        (!target.count && target.exclusions.iter().any(|selector| memo.takes(selector, key)))
-            || self.removed_targets.iter().any(|(rules, variable, selector)| {
-                *variable == target.variable
-                    && memo.means(rules, root)
-                    && selector.as_ref().is_none_or(|selector| memo.takes(selector, key))
-            })
+    fn values(&self, target: &TargetIr) -> Entries {
+        let takes =
+            |key: &[u8]| target.selector.as_ref().is_none_or(|selector| self.memo.takes(selector, key));
+        let is_excluded =
+            |key: &[u8]| target.exclusions.iter().any(|selector| self.memo.takes(selector, key));
+        if target.count {
+            let found = self.entries(target.variable, |key| takes(key) && !is_excluded(key));
+            return vec![(Vec::new(), found.len().to_string().into_bytes())];
+        }
+        self.entries(target.variable, |key| takes(key) && !is_excluded(key))
+    }
+
+    /// Whether a `ctl` of this transaction took the value away.
+    fn is_removed(&self, root: &RuleIr, target: &TargetIr, key: &[u8]) -> bool {
+        self.removed_targets.iter().any(|(rules, variable, selector)| {
+            *variable == target.variable
+                && self.memo.means(rules, root)
+                && selector.as_ref().is_none_or(|selector| self.memo.takes(selector, key))
+        })
     }
 
     fn expand(&self, text: &Macro) -> Vec<u8> {
@@ -474,11 +489,10 @@ impl Oracle<'_> {
                     out.extend_from_slice(self.get(name).unwrap_or(&[]));
                 }
                 Part::Variable { variable, selector } => {
-                    let entries = self.entries(variable);
-                    let first = entries.iter().find(|(key, _)| {
+                    let entries = self.entries(variable, |key| {
                         selector.as_ref().is_none_or(|name| key.eq_ignore_ascii_case(name.as_bytes()))
                     });
-                    out.extend_from_slice(first.map_or(&[][..], |(_, value)| value));
+                    out.extend_from_slice(entries.first().map_or(&[][..], |(_, value)| value));
                 }
             }
         }

@@ -155,7 +155,7 @@ fn agree(ir: &RuleSetIr, count: usize) -> (usize, usize) {
         // A program of its own, for persistent collections are the program's.
         let program = Arc::new(waf::optimize::optimize(ir));
         let plan = Arc::new(Plan::new(Arc::clone(&program), &PlanSettings::default()));
-        let mut memo = Memo::default();
+        let (phases, mut memo) = (Phases::of(ir), Memo::default());
         loop {
             let nth = next.fetch_add(1, Ordering::Relaxed);
             if nth >= total {
@@ -164,7 +164,7 @@ fn agree(ir: &RuleSetIr, count: usize) -> (usize, usize) {
             let mutated = || mutate(&seeds, &mut Random::nth(nth));
             let exchange = seeds.get(nth).cloned().unwrap_or_else(mutated);
             program.forget_collections();
-            let (matcher, oracle) = (by_matcher(&plan, &exchange), by_oracle(ir, &mut memo, &exchange));
+            let (matcher, oracle) = (by_matcher(&plan, &exchange), by_oracle(&phases, &mut memo, &exchange));
             assert_eq!(matcher, oracle, "request {nth}: {exchange:?}");
             matches.fetch_add(matcher.0.len(), Ordering::Relaxed);
             if nth % 10_000 == 9_999 {
