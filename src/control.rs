@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::certificates::{self, Certificates};
 use crate::clock::Clock;
@@ -18,6 +19,7 @@ use crate::model::Resources;
 use crate::rules::{self, Rules};
 use crate::snapshot::{Snapshot, SnapshotHandle};
 use crate::store::{Revision, Store};
+use crate::waf::matcher::Collections;
 
 /// Where the configuration comes from.
 #[derive(Clone, Debug)]
@@ -36,6 +38,8 @@ pub struct Control {
     events: Events,
     clock: Clock,
     handle: SnapshotHandle,
+    /// What rules remember of clients and sessions outlives the rules.
+    collections: Arc<Collections>,
 }
 
 /// Everything the first snapshot needs, with the snapshot.
@@ -54,7 +58,7 @@ pub struct Start {
 pub fn start(source: &ConfSource, store: &dyn Store) -> Result<Start, Diagnostics> {
     let (conf, warnings) = read(source)?;
     let (revision, stored) = load(store)?;
-    let (snapshot, rules, found) = build(&conf, &stored, None, 1)?;
+    let (snapshot, rules, found) = build(&conf, &stored, None, Arc::default(), 1)?;
     let mut all = warnings;
     all.append(found);
     Ok(Start { conf, snapshot, warnings: all, rules, revision })
@@ -75,9 +79,10 @@ fn build(
     conf: &Conf,
     stored: &Resources,
     previous: Option<&Snapshot>,
+    collections: Arc<Collections>,
     revision: u64,
 ) -> Result<(Snapshot, Rules, Diagnostics), Diagnostics> {
-    let rules = rules::load(conf.owasp.as_deref(), conf.sensitive_data.as_deref());
+    let rules = rules::reload(conf.owasp.as_deref(), conf.sensitive_data.as_deref(), collections);
     let certificates = load_certificates(conf);
     let (rules, certificates, warnings) = match (rules, certificates) {
         (Ok((rules, warnings)), Ok(certificates)) => (rules, certificates, warnings),
@@ -116,9 +121,16 @@ impl Control {
         events: Events,
         clock: Clock,
     ) -> Self {
-        let handle = SnapshotHandle::new(start.snapshot);
-        let control =
-            Self { source, store, seen_revision: start.revision, conf: start.conf, events, clock, handle };
+        let control = Self {
+            source,
+            store,
+            seen_revision: start.revision,
+            conf: start.conf,
+            events,
+            clock,
+            handle: SnapshotHandle::new(start.snapshot),
+            collections: Arc::clone(start.rules.program.collections()),
+        };
         control.announce(0.0, Vec::new());
         control
     }
@@ -153,7 +165,8 @@ impl Control {
         let (conf, _) = read(&self.source)?;
         let (store_revision, stored) = load(self.store.as_ref())?;
         let current = self.handle.load();
-        let (snapshot, _, _) = build(&conf, &stored, Some(&current), current.revision + 1)?;
+        let collections = Arc::clone(&self.collections);
+        let (snapshot, _, _) = build(&conf, &stored, Some(&current), collections, current.revision + 1)?;
         let needs_restart = resolve::needs_restart(&self.conf, &conf);
         self.handle.publish(snapshot);
         self.seen_revision = store_revision;

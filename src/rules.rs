@@ -8,6 +8,7 @@ use crate::detection::{self, Detector};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Source};
 use crate::model::{RuleId, RulesetId};
 use crate::ruleset::{ManagedRule, ManagedRuleset, Phase};
+use crate::waf::matcher::Collections;
 use crate::waf::syntax::{Loader, MemoryLoader};
 use crate::waf::{self, Program, RuleSetIr};
 
@@ -48,13 +49,25 @@ pub fn load(
     owasp: Option<&[String]>,
     sensitive_data: Option<&[String]>,
 ) -> Result<(Rules, Diagnostics), Diagnostics> {
+    reload(owasp, sensitive_data, Arc::default())
+}
+
+/// As [`load`], for rules that go on with what others remember of clients and sessions.
+///
+/// # Errors
+/// Every mistake in them, each with its place.
+pub fn reload(
+    owasp: Option<&[String]>,
+    sensitive_data: Option<&[String]>,
+    collections: Arc<Collections>,
+) -> Result<(Rules, Diagnostics), Diagnostics> {
     let (ir, mut diagnostics) = seclang(owasp);
     let (detector, found) = sensitive(sensitive_data);
     diagnostics.append(found);
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
-    let program = Arc::new(waf::optimize::optimize(&ir));
+    let program = Arc::new(waf::optimize::optimize(&ir).with_collections(collections));
     let rules = Rules {
         owasp: Arc::new(ManagedRuleset::owasp(&program)),
         sensitive_data: Arc::new(managed_detection(&detector)),

@@ -1,19 +1,23 @@
 //! The rules as data: every name resolved, every default applied, printable.
 
 use std::fmt;
+use std::time::Duration;
 
 use super::macros::Macro;
 use super::{Phase, operators, transformations, variables};
 use crate::diagnostic::Place;
+use crate::pattern::Pattern;
 
 /// All rules of a rule set, in order, with what its directives set.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct RuleSetIr {
     pub items: Vec<ItemIr>,
     pub engine: EngineMode,
     /// `SecComponentSignature` texts: the rule sets this one is made of.
     pub components: Vec<String>,
     pub response_body: ResponseBodyIr,
+    /// `SecCollectionTimeout`: how long a record lives after its last change.
+    pub record_lifetime: Duration,
     /// The patterns of its operators.
     pub patterns: operators::Patterns,
 }
@@ -125,9 +129,9 @@ pub struct ActionsIr {
     pub skip: usize,
     /// `None` clears what was inherited: `t:none`.
     pub transformations: Vec<Option<&'static transformations::Definition>>,
-    pub set_variables: Vec<SetVariableIr>,
-    pub controls: Vec<ControlIr>,
+    /// In the order they are written: `initcol` before the `setvar` that needs it.
     pub collections: Vec<CollectionActionIr>,
+    pub controls: Vec<ControlIr>,
 }
 
 /// What happens to the request when a rule matches.
@@ -199,9 +203,11 @@ impl CollectionKind {
     }
 }
 
-/// What rules do to persistent collections, beside `setvar`.
+/// What rules do to `TX`, persistent collections and `ENV`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CollectionActionIr {
+    /// `setvar`
+    Set(SetVariableIr),
     /// `initcol:ip=key`, and `setsid` and `setuid`
     Open { kind: CollectionKind, key: Macro },
     /// `expirevar:ip.name=seconds`
@@ -209,6 +215,22 @@ pub enum CollectionActionIr {
     /// `setenv:name=value`
     SetEnvironment { name: Macro, value: Macro },
 }
+
+impl Default for RuleSetIr {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            engine: EngineMode::default(),
+            components: Vec::new(),
+            response_body: ResponseBodyIr::default(),
+            record_lifetime: Duration::from_secs(3600),
+            patterns: operators::Patterns::default(),
+        }
+    }
+}
+
+/// Says of a root whether it is meant.
+pub type RootTest = Box<dyn Fn(&RuleIr) -> bool>;
 
 /// Rules that a `ctl` or an update is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -221,6 +243,27 @@ pub enum RulesIr {
     Tag(String),
     /// A pattern that the message must match somewhere.
     Msg(String),
+}
+
+impl RulesIr {
+    /// # Errors
+    /// Where a pattern cannot be compiled, why.
+    pub fn test(&self) -> Result<RootTest, String> {
+        Ok(match self {
+            Self::Ids { first, last } => {
+                let ids = *first..=*last;
+                Box::new(move |root| ids.contains(&root.id))
+            }
+            Self::Tag(pattern) => {
+                let pattern = Pattern::new(pattern)?;
+                Box::new(move |root| root.actions.tags.iter().any(|tag| pattern.is_match(tag.as_bytes())))
+            }
+            Self::Msg(pattern) => {
+                let pattern = Pattern::new(pattern)?;
+                Box::new(move |root| pattern.is_match(root.actions.msg.to_string().as_bytes()))
+            }
+        })
+    }
 }
 
 /// `ctl`
@@ -277,7 +320,6 @@ impl RuleIr {
         actions.multi_match |= update.multi_match;
         actions.skip_after = update.skip_after.or(actions.skip_after.take());
         actions.tags.extend(update.tags);
-        actions.set_variables.extend(update.set_variables);
         actions.controls.extend(update.controls);
         actions.collections.extend(update.collections);
     }
@@ -316,14 +358,16 @@ impl ActionsIr {
             let status = self.status.map_or_else(String::new, |status| format!(" with {status}"));
             writeln!(f, "{indent}  do {disruptive:?}{status}")?;
         }
-        for set in &self.set_variables {
-            writeln!(f, "{indent}  {:?} {}.{} {}", set.change, set.collection.word(), set.name, set.value)?;
+        for action in &self.collections {
+            match action {
+                CollectionActionIr::Set(SetVariableIr { collection, name, change, value }) => {
+                    writeln!(f, "{indent}  {change:?} {}.{name} {value}", collection.word())?;
+                }
+                other => writeln!(f, "{indent}  {other:?}")?,
+            }
         }
         for control in &self.controls {
             writeln!(f, "{indent}  ctl {control:?}")?;
-        }
-        for action in &self.collections {
-            writeln!(f, "{indent}  {action:?}")?;
         }
         if self.skip > 0 {
             writeln!(f, "{indent}  skip {} rules", self.skip)?;

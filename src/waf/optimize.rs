@@ -2,6 +2,7 @@
 //! prefilters built.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::ir::{
     Change, CollectionActionIr, CollectionKind, ControlIr, Disruptive, ItemIr, RuleIr, RuleSetIr, RulesIr,
@@ -9,8 +10,8 @@ use super::ir::{
 };
 use super::macros::{Macro, Part};
 use super::matcher::{
-    ChosenRules, CollectionAction, Collections, Control, Expansion, Link, Meta, Program, Root, Selector,
-    SetVariable, Target, TxNames, View,
+    ChosenRules, CollectionAction, Control, Expansion, Link, Meta, Program, Root, Selector, SetVariable,
+    Target, TxNames, View,
 };
 use super::operators::{Argument, Patterns};
 use super::transformations;
@@ -62,7 +63,8 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
         names: builder.names,
         engine: ir.engine,
         response_body: ir.response_body.clone(),
-        collections: Collections::default(),
+        collections: Arc::default(),
+        record_lifetime: ir.record_lifetime,
     }
 }
 
@@ -76,8 +78,8 @@ fn mentions(root: &RuleIr, names: fn(&str) -> bool) -> bool {
         let argument = rule.operator.as_ref().and_then(|operator| Macro::parse(&operator.argument).ok());
         rule.targets.iter().any(|target| names(target.variable.name))
             || argument.is_some_and(|argument| named(&argument))
-            || actions.set_variables.iter().any(|set| named(&set.value) || named(&set.name))
             || actions.collections.iter().any(|action| match action {
+                CollectionActionIr::Set(set) => named(&set.value) || named(&set.name),
                 CollectionActionIr::Open { key, .. } => named(key),
                 CollectionActionIr::Expire { name, seconds, .. } => named(name) || named(seconds),
                 CollectionActionIr::SetEnvironment { name, value } => named(name) || named(value),
@@ -158,9 +160,8 @@ impl<'i> Builder<'i> {
             view: self.view(&rule.transformations),
             multi_match: rule.actions.multi_match,
             capture: rule.actions.capture,
-            set_variables: rule.actions.set_variables.iter().map(|set| self.set_variable(set)).collect(),
-            controls: rule.actions.controls.iter().filter_map(|ir| control(ir, self.roots)).collect(),
             collections: rule.actions.collections.iter().map(|a| self.collection_action(a)).collect(),
+            controls: rule.actions.controls.iter().filter_map(|ir| control(ir, self.roots)).collect(),
             logdata: Expansion::of(&rule.actions.logdata, &mut self.names),
         }
     }
@@ -222,6 +223,7 @@ impl<'i> Builder<'i> {
     fn collection_action(&mut self, ir: &CollectionActionIr) -> CollectionAction {
         let mut of = |text| Expansion::of(text, &mut self.names);
         match ir {
+            CollectionActionIr::Set(set) => CollectionAction::Set(self.set_variable(set)),
             CollectionActionIr::Open { kind, key } => CollectionAction::Open { kind: *kind, key: of(key) },
             CollectionActionIr::Expire { kind, name, seconds } => {
                 CollectionAction::Expire { kind: *kind, name: of(name), seconds: of(seconds) }
@@ -269,20 +271,6 @@ fn control(ir: &ControlIr, roots: &[&RuleIr]) -> Option<Control> {
 
 /// For each root whether it is one of these rules.
 fn chosen(rules: &RulesIr, roots: &[&RuleIr]) -> Option<ChosenRules> {
-    let chosen = match rules {
-        RulesIr::Ids { first, last } => {
-            roots.iter().map(|root| (*first..=*last).contains(&root.id)).collect()
-        }
-        RulesIr::Tag(pattern) => {
-            let pattern = Pattern::new(pattern).ok()?;
-            let tagged =
-                |root: &&RuleIr| root.actions.tags.iter().any(|tag| pattern.is_match(tag.as_bytes()));
-            roots.iter().map(tagged).collect()
-        }
-        RulesIr::Msg(pattern) => {
-            let pattern = Pattern::new(pattern).ok()?;
-            roots.iter().map(|root| pattern.is_match(root.actions.msg.to_string().as_bytes())).collect()
-        }
-    };
-    Some(ChosenRules(chosen))
+    let is_meant = rules.test().ok()?;
+    Some(ChosenRules(roots.iter().map(|root| is_meant(root)).collect()))
 }

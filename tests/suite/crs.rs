@@ -4,10 +4,10 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
 use portcullis::diagnostic::Diagnostics;
-use portcullis::model::ruleset::{CategoryOverride, Overrides, RuleOverride};
 use portcullis::rules::{self, Rules};
 use portcullis::ruleset::execute::Execution;
 use portcullis::ruleset::{EntryPoint, Outcome, Verdict, overrides, score};
@@ -91,27 +91,38 @@ fn the_suite_of_4_28_0_passes() {
 /// The stock rules with the stock setup file, as a zone would deploy them.
 fn deployed(rules: &Rules, level: u8, threshold: i64) -> EntryPoint {
     let managed = &rules.owasp;
-    let above = (level + 1..=4).map(|level| CategoryOverride {
-        category: format!("paranoia-level-{level}"),
-        enabled: Some(false),
-        action: None,
-    });
-    let last = managed.threshold_rule().unwrap();
-    let settings = Overrides {
-        categories: above.collect(),
-        rules: vec![RuleOverride {
-            id: last.id.to_string(),
-            score_threshold: Some(threshold),
-            ..RuleOverride::default()
-        }],
-        ..Overrides::default()
-    };
     let mut diagnostics = Diagnostics::default();
+    let settings = overrides::short_form(managed, level, threshold);
     let effective = overrides::apply(managed, &settings, &mut diagnostics);
     assert!(diagnostics.is_empty(), "{diagnostics}");
     let plan = Plan::new(Arc::clone(&rules.program), &score::plan_settings(managed, &effective));
-    let threshold_rule = last.reference.parse().unwrap();
+    let threshold_rule = managed.threshold_rule().unwrap().reference.parse().unwrap();
     EntryPoint { executions: vec![Execution { plan: Arc::new(plan), threshold_rule }] }
+}
+
+/// The rules of Debian's package, after settings of the user's own.
+fn debian(settings: &str) -> Rules {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), settings).unwrap();
+    load(&[file.path().to_str().unwrap(), DEBIAN_SETUP, DEBIAN_RULES])
+}
+
+/// The rules of v4.28.0, the same way; `None`, with a word about it, where `CRS_DIR` is not set.
+#[allow(clippy::print_stdout, reason = "a skip says why")]
+fn newest(settings: &str) -> Option<Rules> {
+    let Ok(folder) = std::env::var("CRS_DIR") else {
+        println!("skipped: CRS_DIR does not name a checkout of coreruleset v4.28.0");
+        return None;
+    };
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), settings).unwrap();
+    let (setup, rules) = (format!("{folder}/crs-setup.conf.example"), format!("{folder}/rules"));
+    Some(load(&[file.path().to_str().unwrap(), &setup, &rules]))
+}
+
+fn load(paths: &[&str]) -> Rules {
+    let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+    rules::load(Some(&paths), None).unwrap().0
 }
 
 fn judge(entry_point: &EntryPoint, target: &str, headers: &[(&str, &str)], body: &str) -> Verdict {
@@ -126,13 +137,16 @@ fn judge(entry_point: &EntryPoint, target: &str, headers: &[(&str, &str)], body:
     if body.is_empty() {
         fields.retain(|(name, _)| *name != b"Content-Length");
     }
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    // Sampling draws from it.
+    let request_id = format!("test-{}", COUNT.fetch_add(1, Ordering::Relaxed));
     let head = RequestHead {
         method: if body.is_empty() { b"GET" } else { b"POST" },
         target: target.as_bytes(),
         protocol: "HTTP/1.1",
         headers: &fields,
         client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
-        request_id: "test",
+        request_id: &request_id,
         received: std::time::Duration::from_secs(1_750_000_000),
     };
     let mut run = entry_point.start(&head, BodyLimits::default());
@@ -159,14 +173,12 @@ const REQUESTS: &[Request] = &[
     ("scanner", "/", &[("User-Agent", "sqlmap/1.7")], ""),
 ];
 
-#[test]
-fn verdicts_in_blocking_mode_by_level_and_threshold() {
-    let paths = [DEBIAN_SETUP.to_owned(), DEBIAN_RULES.to_owned()];
-    let (rules, _) = rules::load(Some(&paths), None).unwrap();
+/// For each request and paranoia level the verdict, the score and what matched.
+fn verdicts(rules: &Rules) -> String {
     let mut table = String::new();
     for (name, target, headers, body) in REQUESTS {
         for level in 1..=4 {
-            let verdict = judge(&deployed(&rules, level, 5), target, headers, body);
+            let verdict = judge(&deployed(rules, level, 5), target, headers, body);
             let ids: Vec<String> =
                 verdict.matches.iter().filter(|m| m.score > 0).map(|m| m.rule.to_string()).collect();
             let word = match verdict.outcome {
@@ -177,25 +189,75 @@ fn verdicts_in_blocking_mode_by_level_and_threshold() {
             table.push_str(&format!("{name} {level}: {word}, score {} [{}]\n", verdict.score, ids.join(" ")));
         }
     }
-    insta::assert_snapshot!(table);
+    table
+}
+
+#[test]
+fn verdicts_in_blocking_mode_by_level_and_threshold() {
+    insta::assert_snapshot!(verdicts(&debian("")));
+    if let Some(rules) = newest("") {
+        insta::assert_snapshot!("verdicts_of_4_28_0", verdicts(&rules));
+    }
+}
+
+#[test]
+fn early_blocking_refuses_before_the_body() {
+    let Some(rules) = newest(r#"SecAction "id:1,phase:1,pass,nolog,setvar:tx.early_blocking=1""#) else {
+        return;
+    };
+    let entry_point = deployed(&rules, 1, 5);
+    // The scanner shows in the headers, the injection only in the body.
+    let (_, target, headers, body) = REQUESTS[9];
+    assert_eq!(
+        judge(&entry_point, target, headers, body).outcome,
+        Outcome::Blocked { rule: 949_111, status: 403 }
+    );
+    let (_, target, headers, body) = REQUESTS[5];
+    assert_eq!(
+        judge(&entry_point, target, headers, body).outcome,
+        Outcome::Blocked { rule: 949_110, status: 403 }
+    );
+    let (_, target, headers, body) = REQUESTS[0];
+    assert_eq!(judge(&entry_point, target, headers, body).outcome, Outcome::Pass);
+}
+
+#[test]
+fn sampling_takes_the_share_that_is_set() {
+    let blocked = |rules: &Rules| {
+        let entry_point = deployed(rules, 1, 5);
+        let (_, target, headers, body) = REQUESTS[4];
+        (0..200).filter(|_| judge(&entry_point, target, headers, body).outcome != Outcome::Pass).count()
+    };
+    let setting = |percent: u32| {
+        format!(r#"SecAction "id:1,phase:1,pass,nolog,setvar:tx.sampling_percentage={percent}""#)
+    };
+    for percent in [0, 50, 100] {
+        for rules in [Some(debian(&setting(percent))), newest(&setting(percent))].into_iter().flatten() {
+            let count = blocked(&rules);
+            match percent {
+                0 => assert_eq!(count, 0),
+                100 => assert_eq!(count, 200),
+                _ => assert!((50..150).contains(&count), "{count} of 200 at {percent} %"),
+            }
+        }
+    }
 }
 
 #[test]
 fn thresholds_and_actions_are_those_of_the_ruleset() {
-    let paths = [DEBIAN_SETUP.to_owned(), DEBIAN_RULES.to_owned()];
-    let (rules, _) = rules::load(Some(&paths), None).unwrap();
-    let (_, target, headers, body) = REQUESTS[4];
-    let score = judge(&deployed(&rules, 1, 5), target, headers, body).score;
-    assert!(score > 5);
-    let at = |threshold| judge(&deployed(&rules, 1, threshold), target, headers, body).outcome;
-    assert_eq!(at(score), Outcome::Blocked { rule: 949_110, status: 403 });
-    assert_eq!(at(score + 1), Outcome::Pass);
+    for rules in [Some(debian("")), newest("")].into_iter().flatten() {
+        let (_, target, headers, body) = REQUESTS[4];
+        let score = judge(&deployed(&rules, 1, 5), target, headers, body).score;
+        assert!(score > 5);
+        let at = |threshold| judge(&deployed(&rules, 1, threshold), target, headers, body).outcome;
+        assert_eq!(at(score), Outcome::Blocked { rule: 949_110, status: 403 });
+        assert_eq!(at(score + 1), Outcome::Pass);
+    }
 }
 
 #[test]
 fn the_managed_ruleset_is_made_of_the_roots() {
-    let paths = [DEBIAN_SETUP.to_owned(), DEBIAN_RULES.to_owned()];
-    let (rules, _) = rules::load(Some(&paths), None).unwrap();
+    let rules = debian("");
     let managed = &rules.owasp;
     let sqli = managed.rules.iter().find(|rule| rule.reference == "942100").unwrap();
     assert_eq!(sqli.description, "SQL Injection Attack Detected via libinjection");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use portcullis::waf::matcher::{ActionOverride, BodyLimits};
 use portcullis::waf::syntax::MemoryLoader;
-use portcullis::waf::{self, Phase, Plan, PlanSettings, RequestHead, Transaction};
+use portcullis::waf::{self, Phase, Plan, PlanSettings, Program, RequestHead, Transaction};
 
 fn load(text: &str) -> (waf::RuleSetIr, String) {
     let loader = MemoryLoader(vec![
@@ -28,7 +28,16 @@ fn run_with(
     let (ir, diagnostics) = load(text);
     assert_eq!(diagnostics, "");
     let plan = Arc::new(Plan::new(Arc::new(waf::optimize::optimize(&ir)), settings));
-    let mut transaction = Transaction::new(plan, BodyLimits::default());
+    run_plan(&plan, target, headers, body)
+}
+
+fn run_plan(
+    plan: &Arc<Plan>,
+    target: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> (Transaction, Option<u64>) {
+    let mut transaction = Transaction::new(Arc::clone(plan), BodyLimits::default());
     let headers: Vec<(&[u8], &[u8])> = headers.iter().map(|(n, v)| (n.as_bytes(), v.as_bytes())).collect();
     transaction.request_head(&RequestHead {
         method: b"POST",
@@ -192,6 +201,42 @@ fn defaults_blocks_allows_and_updates() {
     assert_eq!(refused("/?q=ABC"), Some(1));
     assert_eq!(refused("/?safe=ABC"), None);
     assert_eq!(refused("/?q=ABC&free=1"), None);
+}
+
+#[test]
+fn tags_and_messages_are_named_by_patterns() {
+    let rules = r#"
+        SecRule ARGS "@streq x" "id:1,phase:2,pass,tag:'attack-sqli',msg:'SQL Injection Attack'"
+        SecRule ARGS "@streq x" "id:2,phase:2,pass,tag:'attack-xss',msg:'XSS Filter'"
+        SecRule ARGS "@streq x" "id:3,phase:2,pass,tag:'protocol',msg:'Protocol'"
+    "#;
+    for (directive, left) in [
+        ("SecRuleRemoveByTag attack-", vec![3]),
+        ("SecRuleRemoveByMsg Injection", vec![2, 3]),
+        ("SecRuleRemoveByMsg \"^(?:XSS|SQL)\"", vec![3]),
+        ("SecRuleUpdateTargetByTag ^attack-x \"!ARGS:q\"", vec![1, 3]),
+        ("SecRuleUpdateTargetByMsg Pro \"!ARGS\"", vec![1, 2]),
+    ] {
+        assert_eq!(matched(&format!("{rules}\n{directive}"), "/?q=x", &[], ""), left, "{directive}");
+    }
+    assert!(load(&format!("{rules}\nSecRuleRemoveByTag (")).1.contains("t.conf:6"));
+}
+
+#[test]
+fn what_is_remembered_outlives_the_rules_that_set_it() {
+    let program = |text: &str| waf::optimize::optimize(&load(text).0);
+    let counts = r#"
+        SecCollectionTimeout 60
+        SecAction "id:1,phase:1,pass,nolog,initcol:ip=%{REMOTE_ADDR},setvar:ip.n=+1"
+        SecRule IP:n "@ge 2" "id:2,phase:1,deny"
+    "#;
+    let first = program(counts);
+    let second = program(counts).with_collections(Arc::clone(first.collections()));
+    let refused = |program: Program| {
+        let plan = Arc::new(Plan::new(Arc::new(program), &PlanSettings::default()));
+        run_plan(&plan, "/", &[], "").1
+    };
+    assert_eq!((refused(first), refused(second)), (None, Some(2)));
 }
 
 #[test]

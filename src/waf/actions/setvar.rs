@@ -1,7 +1,7 @@
 //! Sets `tx.name=value`, adds `=+1`, subtracts `=-1` or removes `!tx.name`; macros are expanded.
 
 use super::{Definition, Lowered, Macro, Refusal, bad, required};
-use crate::waf::ir::{ActionsIr, Change, CollectionKind, SetVariableIr};
+use crate::waf::ir::{ActionsIr, Change, CollectionActionIr, CollectionKind, SetVariableIr};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "setvar",
@@ -34,6 +34,6 @@ fn lower(value: Option<&str>, actions: &mut ActionsIr) -> Lowered {
     };
     let name = Macro::parse(name.trim()).map_err(Refusal::Bad)?;
     let value = Macro::parse(value).map_err(Refusal::Bad)?;
-    actions.set_variables.push(SetVariableIr { collection, name, change, value });
+    actions.collections.push(CollectionActionIr::Set(SetVariableIr { collection, name, change, value }));
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Directives other than rules: what they set, or a warning that says what they do not do here.
 
+use std::time::Duration;
+
 use super::Lowering;
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::waf::ir::EngineMode;
@@ -16,6 +18,7 @@ const KNOWN: &[&str] = &[
     "SecComponentSignature",
     "SecResponseBodyAccess",
     "SecResponseBodyMimeType",
+    "SecCollectionTimeout",
     "SecRuleUpdateActionById",
     "SecRuleRemoveById",
     "SecRuleRemoveByTag",
@@ -41,7 +44,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ),
     ("SecPcreMatchLimit", "patterns run in linear time or under a fixed step limit"),
     ("SecPcreMatchLimitRecursion", "patterns run in linear time or under a fixed step limit"),
-    ("SecCollectionTimeout", "records of persistent collections live an hour after their last change"),
     ("SecUnicodeMapFile", "the best-fit map is built in"),
     ("SecTmpDir", "nothing is written to disk while a request is inspected"),
     ("SecDataDir", "persistent collections are kept in memory"),
@@ -80,6 +82,19 @@ impl Lowering<'_> {
             self.set.response_body.media_types =
                 arguments.iter().map(|word| word.text.to_ascii_lowercase()).collect();
             return;
+        }
+        if name.is("SecCollectionTimeout") {
+            return match first.and_then(|word| word.text.parse().ok()) {
+                Some(seconds) => self.set.record_lifetime = Duration::from_secs(seconds),
+                None => {
+                    let place = first.unwrap_or(name).place();
+                    self.error(
+                        Code::SecLangBadArgument,
+                        place,
+                        "expected a number of seconds, such as `3600`",
+                    );
+                }
+            };
         }
         if name.is("SecRuleUpdateActionById") {
             return self.update_action(name, arguments);

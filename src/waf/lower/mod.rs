@@ -6,7 +6,7 @@ mod rule;
 use std::collections::HashMap;
 
 use super::Phase;
-use super::ir::{ActionsIr, ItemIr, RuleIr, RuleSetIr, SelectorIr, TargetIr};
+use super::ir::{ActionsIr, ItemIr, RuleIr, RuleSetIr, RulesIr, SelectorIr, TargetIr};
 use super::syntax::Loader;
 use super::syntax::ast::{ItemAst, SelectorAst, UpdateBy, VariableAst, Word};
 use super::{operators, transformations, variables};
@@ -88,13 +88,7 @@ impl Lowering<'_> {
     }
 
     fn update_target(&mut self, by: UpdateBy, key: &Word, variables: &[VariableAst]) {
-        let Some(matches) = matcher(by, &key.text) else {
-            return self.error(
-                Code::SecLangBadArgument,
-                key.place(),
-                format!("expected rule ids such as `942100` or `942000-942999`, found `{}`", key.text),
-            );
-        };
+        let Some(is_meant) = self.test_of(by, key) else { return };
         let mut additions = Vec::new();
         let mut exclusions = Vec::new();
         for ast in variables {
@@ -105,7 +99,7 @@ impl Lowering<'_> {
             }
         }
         let mut changed = 0;
-        for root in self.roots_mut().filter(|rule| matches(rule)) {
+        for root in self.roots_mut().filter(|rule| is_meant(rule)) {
             changed += 1;
             root.targets.extend(additions.iter().cloned());
             exclude(&mut root.targets, &exclusions);
@@ -119,17 +113,26 @@ impl Lowering<'_> {
     }
 
     fn remove_rules(&mut self, by: UpdateBy, key: &Word) {
-        let Some(matches) = matcher(by, &key.text) else {
-            return self.error(
-                Code::SecLangBadArgument,
-                key.place(),
-                format!("expected rule ids such as `942100` or `942000-942999`, found `{}`", key.text),
-            );
-        };
+        let Some(is_meant) = self.test_of(by, key) else { return };
         let before = self.set.items.len();
-        self.set.items.retain(|item| !matches!(item, ItemIr::Rule(rule) if matches(rule)));
+        self.set.items.retain(|item| !matches!(item, ItemIr::Rule(rule) if is_meant(rule)));
         if self.set.items.len() == before {
             self.names_no_rule(key, "is removed");
+        }
+    }
+
+    /// Says of a root whether a directive is about it; `None` after an error.
+    fn test_of(&mut self, by: UpdateBy, key: &Word) -> Option<impl Fn(&RuleIr) -> bool + use<>> {
+        let tests = rules(by, &key.text).and_then(|all| all.iter().map(RulesIr::test).collect());
+        match tests {
+            Ok(tests) => {
+                let tests: Vec<_> = tests;
+                Some(move |root: &RuleIr| tests.iter().any(|test| test(root)))
+            }
+            Err(message) => {
+                self.error(Code::SecLangBadArgument, key.place(), message);
+                None
+            }
         }
     }
 
@@ -178,18 +181,16 @@ impl Lowering<'_> {
     }
 }
 
-type IsMeant<'k> = Box<dyn Fn(&RuleIr) -> bool + 'k>;
-
-/// Whether a root rule is meant by an id list, a tag or a message.
-fn matcher(by: UpdateBy, key: &str) -> Option<IsMeant<'_>> {
+/// The rules that an id list, a tag's pattern or a message's pattern means.
+fn rules(by: UpdateBy, key: &str) -> Result<Vec<RulesIr>, String> {
+    let ids = |text: &str| {
+        let range = id_range(text).map(|(first, last)| RulesIr::Ids { first, last });
+        range.ok_or_else(|| format!("expected rule ids such as `942100` or `942000-942999`, found `{key}`"))
+    };
     match by {
-        UpdateBy::Id => {
-            let ranges =
-                key.split([' ', ',']).filter(|k| !k.is_empty()).map(id_range).collect::<Option<Vec<_>>>()?;
-            Some(Box::new(move |rule| ranges.iter().any(|(first, last)| (*first..=*last).contains(&rule.id))))
-        }
-        UpdateBy::Tag => Some(Box::new(move |rule| rule.actions.tags.iter().any(|tag| tag == key))),
-        UpdateBy::Msg => Some(Box::new(move |rule| rule.actions.msg.to_string() == key)),
+        UpdateBy::Id => key.split([' ', ',']).filter(|text| !text.is_empty()).map(ids).collect(),
+        UpdateBy::Tag => Ok(vec![RulesIr::Tag(key.to_owned())]),
+        UpdateBy::Msg => Ok(vec![RulesIr::Msg(key.to_owned())]),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Persistent collections: what rules remember of a client, a session or all requests, in memory.
 //!
-//! Bounded: past [`MAX_RECORDS`] the record that was written longest ago makes room. Moments are
-//! given, as time since the Unix epoch.
+//! Bounded: past [`MAX_RECORDS`] those that end first make room. Moments are given, as time since the
+//! Unix epoch.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,19 +15,25 @@ use crate::waf::ir::{Change, CollectionKind};
 pub const MAX_RECORDS: usize = 65_536;
 /// Most entries of one record; more are not kept.
 pub const MAX_ENTRIES: usize = 256;
-/// How long a record lives after its last change.
-pub const RECORD_LIFETIME: Duration = Duration::from_secs(3600);
 
-/// The records of every collection, shared by all requests.
+/// The records of every collection, shared by all requests, and by a program and the one that takes
+/// its place.
 #[derive(Debug, Default)]
 pub struct Collections {
     records: Mutex<HashMap<(CollectionKind, Vec<u8>), Record>>,
 }
 
+/// Now, and when a record that is changed now ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lifetime {
+    pub(super) now: Duration,
+    pub(super) ends: Duration,
+}
+
 #[derive(Debug, Default)]
 struct Record {
     entries: Vec<Entry>,
-    changed: Duration,
+    ends: Duration,
 }
 
 #[derive(Clone, Debug)]
@@ -73,30 +79,44 @@ impl Collections {
         key: &[u8],
         name: &[u8],
         update: Update<'_>,
-        now: Duration,
+        Lifetime { now, ends }: Lifetime,
     ) -> Option<Vec<u8>> {
         let mut records = self.records.lock();
         let full_key = (kind, key.to_vec());
         if records.len() >= MAX_RECORDS && !records.contains_key(&full_key) {
-            records.retain(|_, record| record.is_live(now));
-            let oldest = records.iter().min_by_key(|(_, record)| record.changed).map(|(key, _)| key.clone());
-            if let Some(oldest) = oldest.filter(|_| records.len() >= MAX_RECORDS) {
-                records.remove(&oldest);
-            }
+            make_room(&mut records, now);
         }
         let record = records.entry(full_key).or_default();
         if !record.is_live(now) {
             record.entries.clear();
         }
-        record.changed = now;
+        record.ends = ends;
         record.entries.retain(|entry| entry.is_live(now));
         record.update(name, update)
     }
 }
 
+/// Drops what has ended, and a sixteenth where that is too little: a flood of new keys pays for a
+/// search of all records once in thousands of requests.
+fn make_room(records: &mut HashMap<(CollectionKind, Vec<u8>), Record>, now: Duration) {
+    let room = MAX_RECORDS / 16;
+    records.retain(|_, record| record.is_live(now));
+    if records.len() <= MAX_RECORDS - room {
+        return;
+    }
+    let mut ends: Vec<Duration> = records.values().map(|record| record.ends).collect();
+    let (_, last, _) = ends.select_nth_unstable(room - 1);
+    let (last, mut left) = (*last, room);
+    records.retain(|_, record| {
+        let goes = left > 0 && record.ends <= last;
+        left -= usize::from(goes);
+        !goes
+    });
+}
+
 impl Record {
     fn is_live(&self, now: Duration) -> bool {
-        now.saturating_sub(self.changed) <= RECORD_LIFETIME
+        now <= self.ends
     }
 
     fn update(&mut self, name: &[u8], update: Update<'_>) -> Option<Vec<u8>> {
@@ -143,6 +163,7 @@ mod tests {
     use super::*;
 
     const NOW: Duration = Duration::from_secs(1000);
+    const HOUR: Duration = Duration::from_secs(3600);
 
     fn read(collections: &Collections, now: Duration) -> String {
         let mut seen = String::new();
@@ -155,34 +176,38 @@ mod tests {
     #[test]
     fn entries_add_up_expire_and_are_forgotten() {
         let collections = Collections::default();
-        let update =
-            |name: &[u8], update, now| collections.update(CollectionKind::Ip, b"a", name, update, now);
+        let update = |name: &[u8], update, now: Duration| {
+            let lifetime = Lifetime { now, ends: now + HOUR };
+            collections.update(CollectionKind::Ip, b"a", name, update, lifetime)
+        };
         assert_eq!(update(b"n", Update::Change(Change::Add, b"2"), NOW).unwrap(), b"2");
         assert_eq!(update(b"N", Update::Change(Change::Add, b"3"), NOW).unwrap(), b"5");
         update(b"m", Update::Change(Change::Set, b"x"), NOW);
         update(b"m", Update::Expire(NOW + Duration::from_secs(5)), NOW);
         assert_eq!(read(&collections, NOW), "n=5;m=x;");
         assert_eq!(read(&collections, NOW + Duration::from_secs(5)), "n=5;");
-        assert_eq!(read(&collections, NOW + RECORD_LIFETIME + Duration::from_secs(1)), "");
+        assert_eq!(read(&collections, NOW + HOUR + Duration::from_secs(1)), "");
         assert_eq!(update(b"n", Update::Change(Change::Unset, b""), NOW), None);
         assert_eq!(read(&collections, NOW), "m=x;");
     }
 
     #[test]
-    fn records_are_bounded_and_the_oldest_makes_room() {
+    fn records_are_bounded_and_those_that_end_first_make_room() {
         let collections = Collections::default();
         for n in 0..=MAX_RECORDS {
             let key = n.to_string();
-            let moment = NOW + Duration::from_micros(n as u64);
+            let ends = NOW + Duration::from_micros(n as u64);
             collections.update(
                 CollectionKind::Global,
                 key.as_bytes(),
                 b"x",
                 Update::Change(Change::Set, b"1"),
-                moment,
+                Lifetime { now: NOW, ends },
             );
         }
-        assert_eq!(collections.records.lock().len(), MAX_RECORDS);
-        assert!(!collections.records.lock().contains_key(&(CollectionKind::Global, b"0".to_vec())));
+        let records = collections.records.lock();
+        let has = |n: usize| records.contains_key(&(CollectionKind::Global, n.to_string().into_bytes()));
+        assert_eq!(records.len(), MAX_RECORDS - MAX_RECORDS / 16 + 1);
+        assert!(!has(0) && !has(MAX_RECORDS / 16 - 1) && has(MAX_RECORDS / 16) && has(MAX_RECORDS));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::collections::Update;
+use super::collections::{Lifetime, Update};
 use super::prefilter::ByteSet;
 use super::program::{CollectionAction, Control, Link, Program, Root, Selector, SetVariable, Target};
 use super::report::Hit;
@@ -309,11 +309,8 @@ impl Transaction {
 
     /// The non-disruptive actions of a link that matched.
     fn act(&mut self, program: &Program, at: (usize, usize), link: &Link, hit: &mut Hit) {
-        for set in &link.set_variables {
-            self.set_variable(program, set, hit);
-        }
         for action in &link.collections {
-            self.collection_action(program, action);
+            self.collection_action(program, action, hit);
         }
         for (index, control) in link.controls.iter().enumerate() {
             match control {
@@ -331,8 +328,9 @@ impl Transaction {
         }
     }
 
-    fn collection_action(&mut self, program: &Program, action: &CollectionAction) {
+    fn collection_action(&mut self, program: &Program, action: &CollectionAction, hit: &mut Hit) {
         match action {
+            CollectionAction::Set(set) => self.set_variable(program, set, hit),
             CollectionAction::Open { kind, key } => {
                 let key = self.compose(|transaction, out| key.expand(transaction, out));
                 match kind {
@@ -359,7 +357,8 @@ impl Transaction {
                 let seconds = u64::try_from(number(self.bytes(seconds))).unwrap_or(0);
                 if let Some((_, key)) = self.open.iter().find(|(open, _)| open == kind) {
                     let update = Update::Expire(self.now.saturating_add(Duration::from_secs(seconds)));
-                    program.collections.update(*kind, self.bytes(*key), self.bytes(name), update, self.now);
+                    let (key, name) = (self.bytes(*key), self.bytes(name));
+                    program.collections.update(*kind, key, name, update, self.lifetime(program));
                 }
             }
             CollectionAction::SetEnvironment { name, value } => {
@@ -370,14 +369,18 @@ impl Transaction {
         }
     }
 
+    fn lifetime(&self, program: &Program) -> Lifetime {
+        Lifetime { now: self.now, ends: self.now.saturating_add(program.record_lifetime) }
+    }
+
     /// `setvar` of a persistent collection; nothing where it was not opened.
     fn set_persistent(&mut self, program: &Program, set: &SetVariable, operand: Text, name: Text) {
         let Some((_, key)) = self.open.iter().find(|(open, _)| *open == set.collection).copied() else {
             return;
         };
         let update = Update::Change(set.change, self.bytes(operand));
-        let after =
-            program.collections.update(set.collection, self.bytes(key), self.bytes(name), update, self.now);
+        let (key, entry) = (self.bytes(key), self.bytes(name));
+        let after = program.collections.update(set.collection, key, entry, update, self.lifetime(program));
         let entries = std::mem::take(&mut self.entries);
         self.entries = entries
             .into_iter()

@@ -17,8 +17,8 @@ use bytes::Bytes;
 use super::{BodyLimits, Match, Plan, PlanSettings, RequestHead, ResponseHead, Transaction, TxNames};
 use crate::pattern::{Pattern, Span};
 use crate::waf::ir::{
-    Change, CollectionKind, ControlIr, Disruptive, EngineMode, ItemIr, OperatorIr, RuleIr, RuleSetIr,
-    RulesIr, SelectorIr, TargetIr,
+    Change, CollectionActionIr, CollectionKind, ControlIr, Disruptive, EngineMode, ItemIr, OperatorIr,
+    RuleIr, RuleSetIr, RulesIr, SelectorIr, TargetIr,
 };
 use crate::waf::macros::{Macro, Part};
 use crate::waf::operators::{Argument, Patterns, Test};
@@ -500,7 +500,11 @@ impl Oracle<'_> {
     }
 
     fn act(&mut self, link: &RuleIr, hit: &mut Seen) {
-        for set in link.actions.set_variables.iter().filter(|set| set.collection == CollectionKind::Tx) {
+        let sets = link.actions.collections.iter().filter_map(|action| match action {
+            CollectionActionIr::Set(set) => Some(set),
+            _ => None,
+        });
+        for set in sets.filter(|set| set.collection == CollectionKind::Tx) {
             let name = String::from_utf8_lossy(&self.expand(&set.name)).into_owned();
             // Names without macros are the matcher's array indexes, in lower case.
             let name = if set.name.literal().is_some() { name.to_ascii_lowercase() } else { name };

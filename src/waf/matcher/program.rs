@@ -1,5 +1,8 @@
 //! The compiled rules: arrays and indexes only.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use super::collections::Collections;
 use super::expansion::{Expansion, TxNames};
 use crate::pattern::Pattern;
@@ -22,7 +25,9 @@ pub struct Program {
     pub(in crate::waf) own_rule: bool,
     pub(in crate::waf) moment: bool,
     /// What rules remember from one request to the next.
-    pub(in crate::waf) collections: Collections,
+    pub(in crate::waf) collections: Arc<Collections>,
+    /// How long a record of them lives after its last change.
+    pub(in crate::waf) record_lifetime: Duration,
 }
 
 /// A rule that starts a chain or stands alone.
@@ -65,9 +70,8 @@ pub struct Link {
     pub(in crate::waf) view: usize,
     pub(in crate::waf) multi_match: bool,
     pub(in crate::waf) capture: bool,
-    pub(in crate::waf) set_variables: Vec<SetVariable>,
-    pub(in crate::waf) controls: Vec<Control>,
     pub(in crate::waf) collections: Vec<CollectionAction>,
+    pub(in crate::waf) controls: Vec<Control>,
     pub(in crate::waf) logdata: Expansion,
 }
 
@@ -139,9 +143,10 @@ impl ChosenRules {
     }
 }
 
-/// What a rule does to persistent collections and to `ENV`, compiled.
+/// What a rule does to `TX`, persistent collections and `ENV`, compiled.
 #[derive(Debug)]
 pub enum CollectionAction {
+    Set(SetVariable),
     Open { kind: CollectionKind, key: Expansion },
     Expire { kind: CollectionKind, name: Expansion, seconds: Expansion },
     SetEnvironment { name: Expansion, value: Expansion },
@@ -151,6 +156,17 @@ impl Program {
     /// The rules in order.
     pub fn roots(&self) -> &[Root] {
         &self.roots
+    }
+
+    /// The persistent collections, to be shared with a program that takes this one's place.
+    pub fn collections(&self) -> &Arc<Collections> {
+        &self.collections
+    }
+
+    /// Remembers what was remembered elsewhere.
+    #[must_use]
+    pub fn with_collections(self, collections: Arc<Collections>) -> Self {
+        Self { collections, ..self }
     }
 
     /// Empties the persistent collections.
