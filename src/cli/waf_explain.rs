@@ -142,8 +142,8 @@ fn word(verdict: &Verdict) -> String {
 fn describe(text: &mut String, m: &Match) {
     let severity = m.severity_word().unwrap_or("-");
     let _ = writeln!(text, "rule {} (+{}, {severity}) {}", m.rule, m.score, m.message);
-    if !m.variable.is_empty() {
-        let _ = writeln!(text, "  {}: {}", m.variable, marked(&m.value, m.span));
+    for value in &m.values {
+        let _ = writeln!(text, "  {}: {}", value.variable, marked(&value.value, value.span));
     }
     if !m.data.is_empty() {
         let _ = writeln!(text, "  {}", m.data);

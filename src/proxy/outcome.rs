@@ -188,7 +188,7 @@ fn rule_matches(edge: &Edge, ctx: &Context) {
             phase: m.phase.number(),
             severity: m.severity_word().unwrap_or(""),
             score: m.score,
-            variable: &m.variable,
+            variable: m.variable(),
             data: &m.data,
             tags: &m.tags,
         });
@@ -206,7 +206,7 @@ fn security_event(edge: &Edge, session: &Session, client: &str, status: u16, ctx
         reference: m.rule.to_string(),
         description: m.message.clone(),
         score: m.score,
-        variable: m.variable.clone(),
+        variable: m.variable().to_owned(),
     });
     edge.events.emit(&SecurityEvent {
         ray: &ctx.ray,

@@ -112,7 +112,7 @@ impl LogLine {
 
 impl From<&Match> for LogLine {
     fn from(m: &Match) -> Self {
-        Self::new(m.rule, &m.variable, &m.message, &m.data, m.severity_word().unwrap_or(""), &m.tags)
+        Self::new(m.rule, m.variable(), &m.message, &m.data, m.severity_word().unwrap_or(""), &m.tags)
     }
 }
 

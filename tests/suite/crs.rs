@@ -108,7 +108,7 @@ fn debian(settings: &str) -> Rules {
 }
 
 /// The rules of v4.28.0, the same way; `None`, with a word about it, where `CRS_DIR` is not set.
-#[allow(clippy::print_stdout, reason = "a skip says why")]
+#[expect(clippy::print_stdout, reason = "a skip says why")]
 fn newest(settings: &str) -> Option<Rules> {
     let Ok(folder) = std::env::var("CRS_DIR") else {
         println!("skipped: CRS_DIR does not name a checkout of coreruleset v4.28.0");

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use crate::support::{Client, Edge, Origin};
+use crate::listener::{certificate, tls_listener};
+use crate::support::{Client, Edge, Origin, curl_output};
 
 const RULES: &str = r#"
 SecResponseBodyMimeType text/plain text/html
@@ -64,6 +65,40 @@ fn rules_see_responses_only_where_a_zone_asks_for_it() {
     on.wait_for_event("security_event", |event| event["Ref"] == "1");
     let fine = Client::get(on.proxy[0], "a.example", "/");
     assert_eq!((fine.status, fine.body.as_slice()), (200, &b"fine"[..]));
+}
+
+#[test]
+fn a_refused_body_never_ends_well() {
+    let origin = origin();
+    let folder = tempfile::tempdir().unwrap();
+    certificate(folder.path(), "a", &["a.example"]);
+    let rules = folder.path().join("rules.conf");
+    std::fs::write(&rules, RULES).unwrap();
+    let conf = format!(
+        "{}[rules]\nowasp = [\"{}\"]\n[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n[zones.waf]\nresponse_rules = true\n",
+        tls_listener(&["a"]),
+        rules.display(),
+        origin.url()
+    );
+    let edge = Edge::start_in(folder, &conf, &[]);
+    let port = edge.proxy[0].port();
+    let resolve = format!("a.example:{port}:127.0.0.1");
+    let mut ran = 0;
+    for version in ["--http2", "--http1.1"] {
+        for (path, is_refused) in
+            [("text_html/a-stack-trace", true), ("chunked/5", true), ("text_html/fine", false)]
+        {
+            let url = format!("https://a.example:{port}/{path}");
+            let output = curl_output(&[version, "-w", "%{http_code}", "--resolve", &resolve, &url]);
+            // A client must be able to tell: by the status where the head was not out yet, or else by
+            // a stream that is reset or ends before its length.
+            let is_whole = output.status.success() && output.stdout.ends_with(b"200");
+            assert_eq!(is_whole, !is_refused, "{version} {path}: {output:?}");
+            assert!(memchr::memmem::find(&output.stdout, b"stack").is_none(), "{version} {path}");
+            ran += 1;
+        }
+    }
+    assert_eq!(ran, 6);
 }
 
 #[test]

@@ -144,13 +144,14 @@ pub fn http_get(address: SocketAddr, target: &str) -> Response {
     Client::get(address, "localhost", target)
 }
 
+/// Runs curl: its output is the body, its exit status whether it was whole.
+pub fn curl_output(arguments: &[&str]) -> Output {
+    Command::new("curl").args(["-sS", "-k", "--max-time", "60"]).args(arguments).output().unwrap()
+}
+
 /// Runs curl; the last line of its output is the status.
 pub fn curl(arguments: &[&str]) -> (u16, String) {
-    let output: Output = Command::new("curl")
-        .args(["-sS", "-k", "--max-time", "60", "-w", "\n%{http_code}"])
-        .args(arguments)
-        .output()
-        .unwrap();
+    let output = curl_output(&[&["-w", "\n%{http_code}"], arguments].concat());
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let (body, status) = text.rsplit_once('\n').unwrap_or(("", &text));
     let status =

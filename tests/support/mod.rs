@@ -4,7 +4,7 @@ mod client;
 mod edge;
 mod origin;
 
-pub use client::{Client, Response, curl, http_get};
+pub use client::{Client, Response, curl, curl_output, http_get};
 pub use edge::{BINARY, Edge, run_cli};
 pub use origin::Origin;
 

@@ -60,7 +60,7 @@ fn worst(verdict: &Verdict, exclusions: &[Exclusion]) -> Option<Exclusion> {
         Outcome::Blocked { rule, .. } | Outcome::Logged { rule } => Some(rule),
         Outcome::Pass => None,
     };
-    let candidate = |m: &Match| Exclusion { rule: m.rule, variable: m.variable.clone() };
+    let candidate = |m: &Match| Exclusion { rule: m.rule, variable: m.variable().to_owned() };
     let scoring = verdict.matches.iter().filter(|m| m.score > 0).max_by_key(|m| m.score);
     // A rule that refuses by itself, without a score.
     let own = verdict.matches.iter().find(|m| Some(m.rule) == refusing);

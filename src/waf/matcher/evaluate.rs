@@ -88,6 +88,9 @@ impl Transaction {
             if let Some(logdata) = logdata {
                 hit.data = self.compose(|transaction, out| logdata.expand(transaction, out));
             }
+            let from = self.evidence.len();
+            self.evidence.extend_from_slice(&self.matched);
+            hit.evidence = from..self.evidence.len();
             self.hits.push(hit);
         }
         true
@@ -173,7 +176,7 @@ impl Transaction {
             return false;
         }
         if root.told || link.capture {
-            self.note_match(link, test, value, seen, hit);
+            self.note_match(link, test, value, seen);
         }
         self.act(program, at, link, hit);
         true
@@ -198,7 +201,6 @@ impl Transaction {
         test: &dyn crate::waf::operators::Test,
         value: &Value,
         seen: usize,
-        hit: &mut Hit,
     ) {
         let text = self.seen.get(seen).map_or(Text::EMPTY, |entry| entry.text);
         let name = self.compose(|transaction, out| {
@@ -208,12 +210,9 @@ impl Transaction {
                 out.extend_from_slice(transaction.bytes(value.key));
             }
         });
-        self.matched.push(Matched { name, value: text });
         // What a negated operator did not find has no place.
         let found = if link.negated { Vec::new() } else { test.locate(self.bytes(text), self).0 };
-        hit.name = name;
-        hit.value = text;
-        hit.span = found.first().copied().flatten();
+        self.matched.push(Matched { name, value: text, span: found.first().copied().flatten() });
         if link.capture && !found.is_empty() {
             for group in 0..MAX_GROUPS {
                 let part =

@@ -22,7 +22,7 @@ pub use facts::{BodyLimits, RequestHead, ResponseHead};
 pub use plan::{ActionOverride, Plan, PlanSettings};
 pub use prefilter::{ByteSet, Prefilter};
 pub use program::{ChosenRules, CollectionAction, Control, Link, Program, Root, SetVariable, Target, View};
-pub use report::Match;
+pub use report::{MAX_VALUES, Match, MatchedValue};
 pub use text::Text;
 pub use transaction::{Interruption, Transaction};
 

@@ -14,7 +14,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{BodyLimits, Match, Plan, PlanSettings, RequestHead, ResponseHead, Transaction, TxNames};
+use super::{
+    BodyLimits, MAX_VALUES, Match, Plan, PlanSettings, RequestHead, ResponseHead, Transaction, TxNames,
+};
 use crate::pattern::{Pattern, Span};
 use crate::waf::ir::{
     Change, CollectionActionIr, CollectionKind, ControlIr, Disruptive, EngineMode, ItemIr, OperatorIr,
@@ -30,8 +32,8 @@ struct Seen {
     rule: u64,
     message: String,
     data: String,
-    variable: String,
-    value: Vec<u8>,
+    /// Names and values that it matched, the last of them.
+    values: Vec<(String, Vec<u8>)>,
     score: i64,
 }
 
@@ -41,8 +43,7 @@ impl From<&Match> for Seen {
             rule: m.rule,
             message: m.message.clone(),
             data: m.data.clone(),
-            variable: m.variable.clone(),
-            value: m.value.clone(),
+            values: m.values.iter().map(|v| (v.variable.clone(), v.value.clone())).collect(),
             score: m.score,
         }
     }
@@ -279,14 +280,8 @@ impl Oracle<'_> {
 
     fn rule(&mut self, root: &RuleIr) -> bool {
         self.matched.clear();
-        let mut hit = Seen {
-            rule: root.id,
-            message: String::new(),
-            data: String::new(),
-            variable: String::new(),
-            value: Vec::new(),
-            score: 0,
-        };
+        let mut hit =
+            Seen { rule: root.id, message: String::new(), data: String::new(), values: Vec::new(), score: 0 };
         for link in std::iter::once(root).chain(&root.chain) {
             if !self.link(root, link, &mut hit) {
                 return false;
@@ -307,6 +302,9 @@ impl Oracle<'_> {
                 .map(|link| &link.actions.logdata)
                 .find(|data| data.literal() != Some(""));
             hit.data = text(self.expand(data.unwrap_or(&root.actions.logdata)));
+            let told = &self.matched[self.matched.len().saturating_sub(MAX_VALUES)..];
+            let values = told.iter().map(|(name, value)| (text(name.clone()), value.clone()));
+            hit.values = values.collect();
             self.seen.push(hit);
         }
         true
@@ -338,8 +336,6 @@ impl Oracle<'_> {
                             name.push(b':');
                             name.extend_from_slice(&key);
                         }
-                        hit.variable = String::from_utf8_lossy(&name).into_owned();
-                        hit.value = step.clone();
                         self.matched.push((name, step.clone()));
                         self.act(link, hit);
                     }

@@ -1,17 +1,21 @@
 //! What matched, as events and `explain` show it.
 
+use std::ops::Range;
+
 use super::text::Text;
-use super::transaction::Transaction;
+use super::transaction::{Matched, Transaction};
 use crate::pattern::Span;
 use crate::waf::{Phase, SEVERITIES};
 
+/// Most values that are told of one match.
+pub const MAX_VALUES: usize = 32;
+
 /// A full match of a rule, as handles.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Hit {
     pub(super) root: usize,
-    pub(super) name: Text,
-    pub(super) value: Text,
-    pub(super) span: Option<Span>,
+    /// What matched, as a range of the transaction's `evidence`.
+    pub(super) evidence: Range<usize>,
     pub(super) message: Text,
     pub(super) data: Text,
     pub(super) score: i64,
@@ -30,19 +34,32 @@ pub struct Match {
     pub severity: Option<u8>,
     /// What the rule added to the anomaly score.
     pub score: i64,
-    /// The variable that matched last, as `ARGS:q`; empty for a rule that looks at nothing.
-    pub variable: String,
-    /// Its value after the rule's transformations.
-    pub value: Vec<u8>,
-    /// Where in the value the operator matched.
-    pub span: Option<Span>,
+    /// The last [`MAX_VALUES`] values that it and its chain matched, in order; none for a rule that
+    /// looks at nothing.
+    pub values: Vec<MatchedValue>,
     /// Whether this match refused the request.
     pub refused: bool,
     /// Where the rule is written.
     pub place: String,
 }
 
+/// A value that a rule matched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatchedValue {
+    /// As `ARGS:q`.
+    pub variable: String,
+    /// After the rule's transformations.
+    pub value: Vec<u8>,
+    /// Where in the value the operator matched.
+    pub span: Option<Span>,
+}
+
 impl Match {
+    /// The variable that matched last, as `ARGS:q`; empty for a rule that looks at nothing.
+    pub fn variable(&self) -> &str {
+        self.values.last().map_or("", |last| &last.variable)
+    }
+
     /// The severity's name, where the rule has one.
     pub fn severity_word(&self) -> Option<&'static str> {
         SEVERITIES.get(usize::from(self.severity?)).copied()
@@ -57,6 +74,13 @@ impl Hit {
     pub(super) fn report(&self, transaction: &Transaction) -> Option<Match> {
         let root = transaction.plan.program.roots.get(self.root)?;
         let text = |handle: Text| String::from_utf8_lossy(transaction.bytes(handle)).into_owned();
+        let evidence = transaction.evidence.get(self.evidence.clone()).unwrap_or(&[]);
+        let told = evidence.get(evidence.len().saturating_sub(MAX_VALUES)..).unwrap_or(&[]);
+        let value = |matched: &Matched| MatchedValue {
+            variable: text(matched.name),
+            value: transaction.bytes(matched.value).to_vec(),
+            span: matched.span,
+        };
         Some(Match {
             rule: root.id,
             phase: root.phase,
@@ -65,9 +89,7 @@ impl Hit {
             tags: root.meta.tags.clone(),
             severity: root.meta.severity,
             score: self.score,
-            variable: text(self.name),
-            value: transaction.bytes(self.value).to_vec(),
-            span: self.span,
+            values: told.iter().map(value).collect(),
             refused: self.refused,
             place: root.meta.place.clone(),
         })

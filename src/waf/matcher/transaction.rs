@@ -11,6 +11,7 @@ use super::moment::Moment;
 use super::plan::Plan;
 use super::report::{Hit, Match};
 use super::text::{Buffers, Text};
+use crate::pattern::Span;
 use crate::waf::Phase;
 use crate::waf::ir::{CollectionKind, EngineMode};
 use crate::waf::variables;
@@ -31,6 +32,8 @@ pub struct Transaction {
     pub(in crate::waf) facts: Facts,
     /// What the rule that runs has matched so far.
     pub(in crate::waf) matched: Vec<Matched>,
+    /// What the rules that matched in full had matched.
+    pub(super) evidence: Vec<Matched>,
     pub(super) tx: Vec<Option<Text>>,
     /// The names of `tx`, for rules that look at all of TX or at a pattern of names.
     pub(super) tx_names: Vec<Text>,
@@ -74,6 +77,8 @@ pub(super) struct Controls {
 pub(in crate::waf) struct Matched {
     pub(in crate::waf) name: Text,
     pub(in crate::waf) value: Text,
+    /// Where in the value; `None` for what a negated operator did not find.
+    pub(super) span: Option<Span>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +96,7 @@ impl Transaction {
             buffers: Buffers::with_arena(&plan.names),
             facts: Facts::default(),
             matched: Vec::new(),
+            evidence: Vec::new(),
             tx: vec![None; program.names.len()],
             tx_names: Vec::new(),
             tx_dynamic: Vec::new(),
