@@ -8,6 +8,9 @@
 
 use std::fmt;
 
+use regex_automata::{Input, meta};
+use regex_syntax::hir::Hir;
+
 /// Largest compiled form of one pattern, in bytes.
 pub const MAX_COMPILED_BYTES: usize = 10 << 20;
 /// Backtracking steps a pattern with look-around may take on one text.
@@ -20,7 +23,7 @@ pub struct Pattern {
 }
 
 enum Engine {
-    Linear(regex::bytes::Regex),
+    Linear(meta::Regex),
     Backtracking(fancy_regex::Regex),
 }
 
@@ -36,23 +39,33 @@ impl Pattern {
     /// # Errors
     /// One sentence: why the pattern cannot be compiled, or that it is too big.
     pub fn new(source: &str) -> Result<Self, String> {
+        Self::with_syntax(source).map(|(pattern, _)| pattern)
+    }
+
+    /// As [`Self::new`], with the syntax tree it was compiled from; a pattern that runs on the
+    /// backtracker has none.
+    ///
+    /// # Errors
+    /// One sentence: why the pattern cannot be compiled, or that it is too big.
+    pub fn with_syntax(source: &str) -> Result<(Self, Option<Hir>), String> {
         let rewritten = rewrite(source);
-        let linear = regex::bytes::RegexBuilder::new(&rewritten)
+        let parsed = regex_syntax::ParserBuilder::new()
             .unicode(false)
+            .utf8(false)
             .dot_matches_new_line(true)
-            .size_limit(MAX_COMPILED_BYTES)
-            .build();
-        let engine = match linear {
-            Ok(regex) => Engine::Linear(regex),
-            Err(regex::Error::CompiledTooBig(_)) => {
-                return Err(format!("the compiled pattern is over {MAX_COMPILED_BYTES} bytes"));
+            .build()
+            .parse(&rewritten);
+        let of = |engine| Self { source: source.to_owned(), engine };
+        match parsed {
+            Ok(hir) => {
+                let regex = linear(&hir)?;
+                Ok((of(Engine::Linear(regex)), Some(hir)))
             }
             Err(error) => match backtracking(&rewritten) {
-                Some(regex) => Engine::Backtracking(regex),
-                None => return Err(reason(&error.to_string())),
+                Some(regex) => Ok((of(Engine::Backtracking(regex)), None)),
+                None => Err(reason(&error.to_string())),
             },
-        };
-        Ok(Self { source: source.to_owned(), engine })
+        }
     }
 
     /// The text it was made from.
@@ -84,7 +97,7 @@ impl Pattern {
             return None;
         }
         match &self.engine {
-            Engine::Linear(regex) => regex.find_at(text, from).map(|m| (m.start(), m.end())),
+            Engine::Linear(regex) => regex.find(Input::new(text).range(from..)).map(|m| (m.start(), m.end())),
             Engine::Backtracking(_) => self.groups_at(text, from).and_then(|g| g.first().copied().flatten()),
         }
     }
@@ -96,9 +109,14 @@ impl Pattern {
 
     fn groups_at(&self, text: &[u8], from: usize) -> Option<Vec<Option<Span>>> {
         match &self.engine {
-            Engine::Linear(regex) => regex
-                .captures_at(text, from)
-                .map(|c| c.iter().take(MAX_GROUPS).map(|g| g.map(|m| (m.start(), m.end()))).collect()),
+            Engine::Linear(regex) => {
+                let mut groups = regex.create_captures();
+                regex.captures(Input::new(text).range(from..), &mut groups);
+                groups.is_match().then(|| {
+                    let spans = groups.iter().take(MAX_GROUPS);
+                    spans.map(|group| group.map(|span| (span.start, span.end))).collect()
+                })
+            }
             Engine::Backtracking(regex) => {
                 let wide = latin1(text);
                 let byte = |at: usize| wide.get(..at).map_or(0, |before| before.chars().count());
@@ -121,6 +139,17 @@ impl fmt::Debug for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Pattern({:?})", self.source)
     }
+}
+
+fn linear(hir: &Hir) -> Result<meta::Regex, String> {
+    let config = meta::Config::new()
+        // Matches are spans of bytes, wherever they fall in a character.
+        .utf8_empty(false)
+        .nfa_size_limit(Some(MAX_COMPILED_BYTES));
+    meta::Builder::new().configure(config).build_from_hir(hir).map_err(|error| match error.size_limit() {
+        Some(_) => format!("the compiled pattern is over {MAX_COMPILED_BYTES} bytes"),
+        None => reason(&error.to_string()),
+    })
 }
 
 fn backtracking(source: &str) -> Option<fancy_regex::Regex> {

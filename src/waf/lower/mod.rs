@@ -16,7 +16,7 @@ pub(in crate::waf) use directive::{engine_mode, switch};
 
 /// Lowers the items of a rule set.
 pub fn lower(items: Vec<ItemAst>, loader: &dyn Loader, diagnostics: &mut Diagnostics) -> RuleSetIr {
-    let patterns = operators::Patterns::compile(items.iter().filter_map(pattern_of));
+    let patterns = operators::Patterns::compile(items.iter().filter_map(|item| needle_of(item, loader)));
     let set = RuleSetIr { patterns, ..RuleSetIr::default() };
     let mut lowering = Lowering { loader, diagnostics, set, defaults: HashMap::new(), open: None };
     for item in items {
@@ -28,14 +28,11 @@ pub fn lower(items: Vec<ItemAst>, loader: &dyn Loader, diagnostics: &mut Diagnos
     lowering.set
 }
 
-/// The pattern of a rule whose operator is one.
-fn pattern_of(item: &ItemAst) -> Option<&str> {
-    match item {
-        ItemAst::Rule { operator, .. } if operator.name.to_ascii_lowercase().starts_with("rx") => {
-            Some(&operator.argument)
-        }
-        _ => None,
-    }
+/// What a rule searches with. What cannot be read is reported where the rule is lowered.
+fn needle_of(item: &ItemAst, loader: &dyn Loader) -> Option<operators::Needle> {
+    let ItemAst::Rule { operator, .. } = item else { return None };
+    let lines = || rule::lines(loader, operator).unwrap_or_default();
+    operators::find(&operator.name)?.needle(&operator.argument, lines)
 }
 
 struct Lowering<'a> {

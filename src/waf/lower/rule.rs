@@ -4,6 +4,7 @@ use super::{Lowering, operator_names, unknown};
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::waf::ir::{ActionsIr, ItemIr, OperatorIr, RuleIr, TargetIr};
 use crate::waf::matcher::TxNames;
+use crate::waf::syntax::Loader;
 use crate::waf::syntax::ast::{ActionAst, OperatorAst};
 use crate::waf::{Phase, actions, operators, transformations};
 
@@ -166,7 +167,13 @@ impl Lowering<'_> {
             self.diagnostics
                 .push(Diagnostic::warning(Code::SecLangUnsupported, message).at(ast.place.clone()));
         }
-        let lines = if definition.reads_file { self.lines(&ast)? } else { Vec::new() };
+        let lines = match definition.reads_file.then(|| lines(self.loader, &ast)).transpose() {
+            Ok(lines) => lines.unwrap_or_default(),
+            Err(diagnostic) => {
+                self.diagnostics.push(diagnostic);
+                return None;
+            }
+        };
         let operator = OperatorIr {
             definition,
             negated: ast.negated,
@@ -187,33 +194,21 @@ impl Lowering<'_> {
         }
         Some(Some(operator))
     }
+}
 
-    /// The lines of the files an operator names, without comments and blank lines.
-    fn lines(&mut self, ast: &OperatorAst) -> Option<Vec<String>> {
-        let mut lines = Vec::new();
-        for name in ast.argument.split_whitespace() {
-            let text = self.loader.resolve(&ast.place.source.name, name).and_then(|names| {
-                names.iter().map(|name| self.loader.read(name)).collect::<Result<Vec<_>, _>>()
-            });
-            match text {
-                Ok(texts) => lines.extend(
-                    texts
-                        .iter()
-                        .flat_map(|text| text.lines())
-                        .map(str::trim)
-                        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-                        .map(str::to_owned),
-                ),
-                Err(reason) => {
-                    self.error(
-                        Code::RulesUnreadable,
-                        ast.argument_place.clone(),
-                        format!("cannot read `{name}`: {reason}"),
-                    );
-                    return None;
-                }
-            }
-        }
-        Some(lines)
+/// The lines of the files an operator names, without comments and blank lines.
+pub(super) fn lines(loader: &dyn Loader, ast: &OperatorAst) -> Result<Vec<String>, Diagnostic> {
+    let mut lines = Vec::new();
+    for name in ast.argument.split_whitespace() {
+        let texts = loader
+            .resolve(&ast.place.source.name, name)
+            .and_then(|names| names.iter().map(|name| loader.read(name)).collect::<Result<Vec<_>, _>>());
+        let texts = texts.map_err(|reason| {
+            Diagnostic::error(Code::RulesUnreadable, format!("cannot read `{name}`: {reason}"))
+                .at(ast.argument_place.clone())
+        })?;
+        let all = texts.iter().flat_map(|text| text.lines()).map(str::trim);
+        lines.extend(all.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned));
     }
+    Ok(lines)
 }

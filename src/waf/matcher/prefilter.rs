@@ -6,8 +6,6 @@
 
 use regex_syntax::hir::{Hir, HirKind};
 
-use crate::pattern::Pattern;
-
 /// Most byte sets one pattern keeps: the most selective ones.
 const MAX_SETS: usize = 4;
 
@@ -56,19 +54,9 @@ pub struct Prefilter {
 }
 
 impl Prefilter {
-    /// The condition of a pattern; one that everything passes where it has look-around.
-    pub fn of_pattern(pattern: &Pattern) -> Self {
-        if pattern.backtracks() {
-            return Self::default();
-        }
-        let parsed = regex_syntax::ParserBuilder::new()
-            .unicode(false)
-            .utf8(false)
-            .dot_matches_new_line(true)
-            .build()
-            .parse(pattern.source());
-        let Ok(hir) = parsed else { return Self::default() };
-        let mut sets = required(&hir);
+    /// The condition of a pattern's syntax tree.
+    pub fn of(hir: &Hir) -> Self {
+        let mut sets = required(hir);
         sets.sort_by_key(ByteSet::count);
         sets.dedup();
         sets.retain(|set| set.count() < 200);
@@ -118,6 +106,7 @@ fn class_bytes(class: &regex_syntax::hir::Class) -> Option<ByteSet> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pattern::Pattern;
 
     #[test]
     fn never_refuses_what_matches() {
@@ -130,6 +119,8 @@ mod tests {
             r"[^a]",
             r"(?i:s)",
             r"\x00",
+            // Read as PCRE reads it: no intersection of classes.
+            r"[a&&b]x",
         ];
         let texts: &[&[u8]] = &[
             b"1 UNION ALL SELECT",
@@ -143,11 +134,13 @@ mod tests {
             b"S",
             b"\0",
             b"\xc5\xbf",
+            b"ax",
+            b"&x",
         ];
         let mut matched = 0;
         for source in patterns {
-            let pattern = Pattern::new(source).unwrap();
-            let prefilter = Prefilter::of_pattern(&pattern);
+            let (pattern, syntax) = Pattern::with_syntax(source).unwrap();
+            let prefilter = Prefilter::of(&syntax.unwrap());
             for text in texts.iter().filter(|text| pattern.is_match(text)) {
                 matched += 1;
                 assert!(prefilter.passes(text.len(), &ByteSet::of(text)), "{source} on {text:?}");
@@ -158,7 +151,7 @@ mod tests {
 
     #[test]
     fn refuses_what_lacks_a_byte_or_is_too_short() {
-        let prefilter = Prefilter::of_pattern(&Pattern::new(r"(?i)<script[^>]*>").unwrap());
+        let prefilter = Prefilter::of(&Pattern::with_syntax(r"(?i)<script[^>]*>").unwrap().1.unwrap());
         assert!(!prefilter.passes(40, &ByteSet::of(b"scription > list")));
         assert!(!prefilter.passes(3, &ByteSet::of(b"<script>")));
         assert!(prefilter.passes(8, &ByteSet::of(b"<SCRIPT>")));

@@ -42,7 +42,7 @@ mod verify_cpf;
 mod verify_ssn;
 mod within;
 
-pub use patterns::Patterns;
+pub use patterns::{Needle, Patterns};
 
 use super::matcher::{Expansion, Prefilter, Transaction, TxNames};
 use crate::pattern::{Pattern, Span};
@@ -202,6 +202,18 @@ pub fn find(name: &str) -> Option<&'static Definition> {
     let name =
         SPELLINGS.iter().find(|(short, _)| short.eq_ignore_ascii_case(name)).map_or(name, |(_, name)| name);
     ALL.iter().copied().find(|definition| definition.name.eq_ignore_ascii_case(name))
+}
+
+impl Definition {
+    /// What the operator will search with, where that takes long to compile.
+    pub fn needle(&self, text: &str, lines: impl FnOnce() -> Vec<String>) -> Option<Needle> {
+        match self.name {
+            "rx" | "rxGlobal" => Some(Needle::Pattern(text.to_owned())),
+            "pm" => Some(Needle::Phrases(phrases::words(text))),
+            "pmFromFile" => Some(Needle::Phrases(lines())),
+            _ => None,
+        }
+    }
 }
 
 /// The integer a text begins with; 0 where it begins with none.

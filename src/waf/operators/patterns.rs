@@ -1,8 +1,11 @@
-//! The patterns of a rule set, each compiled once, before anyone asks for it and on every core:
-//! most of the time that loading takes goes here.
+//! The patterns and phrase lists of a rule set, each compiled once, before anyone asks for it and on
+//! every core: most of the time that loading takes goes here.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use aho_corasick::AhoCorasick;
 
 use super::{Pattern, Prefilter};
 
@@ -13,51 +16,107 @@ pub struct Searcher {
     pub(super) prefilter: Prefilter,
 }
 
-/// Compiled patterns by their text.
+/// What operators search with.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Needle {
+    Pattern(String),
+    /// Any of these, without regard to ASCII case.
+    Phrases(Vec<String>),
+}
+
+#[derive(Clone, Debug)]
+enum Compiled {
+    Pattern(Arc<Searcher>),
+    Phrases(Arc<AhoCorasick>),
+}
+
+/// Compiled needles, or why they cannot be compiled.
 #[derive(Clone, Debug, Default)]
-pub struct Patterns(HashMap<String, Result<Arc<Searcher>, String>>);
+pub struct Patterns(HashMap<Needle, Result<Compiled, String>>);
 
 impl Patterns {
-    /// Compiles each text once.
-    pub fn compile<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
-        let texts: Vec<&str> = texts.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+    /// Compiles each needle once.
+    pub fn compile(needles: impl IntoIterator<Item = Needle>) -> Self {
+        let mut needles: Vec<Needle> = needles.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+        // The long ones first, so that no core is left with one at the end.
+        needles.sort_by_key(|needle| std::cmp::Reverse(needle.len()));
         let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        // Interleaved, since long patterns stand together.
-        let share = |worker: usize| texts.iter().skip(worker).step_by(workers).copied();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mine = std::iter::from_fn(|| needles.get(next.fetch_add(1, Ordering::Relaxed)));
+            mine.map(|needle| (needle.clone(), needle.compile())).collect::<Vec<_>>()
+        };
         let compiled = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..workers)
-                .map(|worker| scope.spawn(move || share(worker).map(one).collect::<Vec<_>>()))
-                .collect();
-            let mut compiled: Vec<_> = share(0).map(one).collect();
-            // A worker that panicked is missed below: its patterns are compiled when they are asked for.
+            let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+            let mut compiled = work();
+            // A worker that panicked is missed below: its needles are compiled when they are asked for.
             compiled.extend(others.into_iter().filter_map(|worker| worker.join().ok()).flatten());
             compiled
         });
         Self(compiled.into_iter().collect())
     }
 
+    fn get(&self, needle: &Needle) -> Result<Compiled, String> {
+        self.0.get(needle).cloned().unwrap_or_else(|| needle.compile())
+    }
+
     /// The pattern of a text.
     ///
     /// # Errors
     /// One sentence: why it cannot be compiled.
-    pub(super) fn get(&self, text: &str) -> Result<Arc<Searcher>, String> {
-        self.0.get(text).cloned().unwrap_or_else(|| one(text).1)
+    pub(super) fn pattern(&self, text: &str) -> Result<Arc<Searcher>, String> {
+        match self.get(&Needle::Pattern(text.to_owned()))? {
+            Compiled::Pattern(searcher) => Ok(searcher),
+            Compiled::Phrases(_) => Err("a list of phrases is no pattern".to_owned()),
+        }
+    }
+
+    /// The search for a list of phrases.
+    ///
+    /// # Errors
+    /// One sentence: why it cannot be compiled.
+    pub(super) fn phrases(&self, phrases: Vec<String>) -> Result<Arc<AhoCorasick>, String> {
+        match self.get(&Needle::Phrases(phrases))? {
+            Compiled::Phrases(automaton) => Ok(automaton),
+            Compiled::Pattern(_) => Err("a pattern is no list of phrases".to_owned()),
+        }
     }
 
     /// The texts that run on the step-limited backtracker.
     pub fn backtracking(&self) -> impl Iterator<Item = &str> {
-        let slow =
-            self.0.iter().filter(|(_, searcher)| searcher.as_ref().is_ok_and(|s| s.pattern.backtracks()));
-        slow.map(|(text, _)| text.as_str())
+        self.0.iter().filter_map(|(needle, compiled)| match (needle, compiled) {
+            (Needle::Pattern(text), Ok(Compiled::Pattern(searcher))) if searcher.pattern.backtracks() => {
+                Some(text.as_str())
+            }
+            _ => None,
+        })
     }
 }
 
-fn one(text: &str) -> (String, Result<Arc<Searcher>, String>) {
-    let searcher = Pattern::new(text).map(|pattern| {
-        let prefilter = Prefilter::of_pattern(&pattern);
-        Arc::new(Searcher { pattern, prefilter })
-    });
-    (text.to_owned(), searcher)
+impl Needle {
+    fn len(&self) -> usize {
+        match self {
+            Self::Pattern(text) => text.len(),
+            Self::Phrases(phrases) => phrases.iter().map(String::len).sum(),
+        }
+    }
+
+    fn compile(&self) -> Result<Compiled, String> {
+        match self {
+            Self::Pattern(text) => Pattern::with_syntax(text).map(|(pattern, syntax)| {
+                let prefilter = syntax.as_ref().map(Prefilter::of).unwrap_or_default();
+                Compiled::Pattern(Arc::new(Searcher { pattern, prefilter }))
+            }),
+            Self::Phrases(phrases) if phrases.is_empty() => {
+                Err("expected at least one phrase to look for".to_owned())
+            }
+            Self::Phrases(phrases) => AhoCorasick::builder()
+                .ascii_case_insensitive(true)
+                .build(phrases)
+                .map(|automaton| Compiled::Phrases(Arc::new(automaton)))
+                .map_err(|error| format!("the phrases cannot be compiled: {error}")),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -68,11 +127,14 @@ mod tests {
     fn each_text_is_there_with_its_mistake_or_its_pattern() {
         let texts: Vec<String> =
             (0..50).map(|n| format!("a{n}")).chain(["(".to_owned(), "a(?!b)".to_owned()]).collect();
-        let patterns = Patterns::compile(texts.iter().map(String::as_str));
-        assert_eq!(patterns.0.len(), 52);
-        assert!(patterns.get("a7").unwrap().pattern.is_match(b"xa7"));
-        assert_eq!(patterns.get("(").unwrap_err(), "unclosed group");
+        let phrases = Needle::Phrases(vec!["Hay".to_owned()]);
+        let patterns = Patterns::compile(texts.into_iter().map(Needle::Pattern).chain([phrases]));
+        assert_eq!(patterns.0.len(), 53);
+        assert!(patterns.pattern("a7").unwrap().pattern.is_match(b"xa7"));
+        assert_eq!(patterns.pattern("(").unwrap_err(), "unclosed group");
         assert_eq!(patterns.backtracking().collect::<Vec<_>>(), ["a(?!b)"]);
-        assert!(patterns.get("never seen").is_ok());
+        assert!(patterns.pattern("never seen").is_ok());
+        assert!(patterns.phrases(vec!["Hay".to_owned()]).unwrap().is_match("hay"));
+        assert!(patterns.phrases(Vec::new()).is_err());
     }
 }

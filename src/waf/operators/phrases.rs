@@ -1,22 +1,22 @@
 //! The multi-phrase search behind `@pm` and `@pmFromFile`.
 
+use std::sync::Arc;
+
 use aho_corasick::AhoCorasick;
 
-use super::{Compiled, Found, Test};
+use super::{Argument, Compiled, Found, Test};
 use crate::waf::matcher::Transaction;
 
-struct Phrases(AhoCorasick);
+struct Phrases(Arc<AhoCorasick>);
 
 /// One pass for all phrases, without regard to ASCII case.
-pub(super) fn compile(phrases: &[&str]) -> Compiled {
-    if phrases.is_empty() {
-        return Err("expected at least one phrase to look for".to_owned());
-    }
-    AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .build(phrases)
-        .map(|automaton| Box::new(Phrases(automaton)) as Box<dyn Test>)
-        .map_err(|error| format!("the phrases cannot be compiled: {error}"))
+pub(super) fn compile(argument: &Argument<'_>, phrases: Vec<String>) -> Compiled {
+    Ok(Box::new(Phrases(argument.patterns.phrases(phrases)?)))
+}
+
+/// The words of `@pm`.
+pub(super) fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
 }
 
 impl Test for Phrases {

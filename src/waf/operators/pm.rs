@@ -14,6 +14,5 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn compile(argument: &mut Argument<'_>) -> Compiled {
-    let words: Vec<&str> = argument.text.split_whitespace().collect();
-    phrases::compile(&words)
+    phrases::compile(argument, phrases::words(argument.text))
 }

@@ -11,6 +11,5 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn compile(argument: &mut Argument<'_>) -> Compiled {
-    let lines: Vec<&str> = argument.lines.iter().map(String::as_str).collect();
-    phrases::compile(&lines)
+    phrases::compile(argument, argument.lines.to_vec())
 }

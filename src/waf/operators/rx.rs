@@ -34,7 +34,7 @@ pub(super) fn compile(argument: &mut Argument<'_>) -> Compiled {
     {
         return Ok(Box::new(Expanded { text, last: Mutex::new(None) }));
     }
-    Ok(Box::new(Rx(argument.patterns.get(argument.text)?)))
+    Ok(Box::new(Rx(argument.patterns.pattern(argument.text)?)))
 }
 
 impl Expanded {
