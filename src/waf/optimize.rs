@@ -9,9 +9,10 @@ use super::ir::{
     SelectorIr, SetVariableIr, TargetIr,
 };
 use super::macros::{Macro, Part};
+use super::matcher::literals::LiteralIndex;
 use super::matcher::{
-    ChosenRules, CollectionAction, Control, Expansion, Link, Meta, Program, Root, Selector, SetVariable,
-    Target, TxNames, View,
+    Cell, ChosenRules, CollectionAction, Control, Expansion, Link, Meta, Program, Root, Selector,
+    SetVariable, Step, Target, TxNames, View,
 };
 use super::operators::{Argument, Patterns};
 use super::transformations;
@@ -52,6 +53,14 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
             .collect()
     });
     let any = |names: fn(&str) -> bool| roots.iter().any(|root| mentions(root, names));
+    // Now that every name is known.
+    for target in &mut builder.targets {
+        if target.variable.name == "TX" && target.tx.is_none() && target.selector.is_some() {
+            let names = &builder.names;
+            let is_taken = |index: &usize| target.takes(names.name(*index).as_bytes());
+            target.tx_taken = Some((0..names.len()).filter(is_taken).collect());
+        }
+    }
     Program {
         own_rule: any(|name| name == "RULE"),
         full_request: any(|name| name.starts_with("FULL_REQUEST")),
@@ -60,6 +69,9 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
         phases,
         targets: builder.targets,
         views: builder.views,
+        steps: builder.steps.len(),
+        cells: builder.cells,
+        literals: LiteralIndex::of(&builder.literal_sets),
         names: builder.names,
         engine: ir.engine,
         response_body: ir.response_body.clone(),
@@ -104,6 +116,11 @@ struct Builder<'i> {
     targets: Vec<Target>,
     target_keys: HashMap<String, usize>,
     views: Vec<View>,
+    steps: Vec<&'static transformations::Definition>,
+    cells: Vec<Cell>,
+    cell_keys: HashMap<Cell, usize>,
+    literal_sets: Vec<Vec<Vec<u8>>>,
+    literal_keys: HashMap<Vec<Vec<u8>>, u32>,
 }
 
 impl<'i> Builder<'i> {
@@ -114,7 +131,12 @@ impl<'i> Builder<'i> {
             names: TxNames::default(),
             targets: Vec::new(),
             target_keys: HashMap::new(),
-            views: vec![View { parent: 0, step: None }],
+            views: vec![View { parent: 0, step: None, chain: vec![0] }],
+            steps: Vec::new(),
+            cells: Vec::new(),
+            cell_keys: HashMap::new(),
+            literal_sets: Vec::new(),
+            literal_keys: HashMap::new(),
         }
     }
 
@@ -153,17 +175,49 @@ impl<'i> Builder<'i> {
             };
             (operator.definition.compile)(&mut argument).ok()
         });
+        let targets: Vec<usize> = rule.targets.iter().map(|target| self.target(target)).collect();
+        let view = self.view(&rule.transformations);
+        let negated = rule.operator.as_ref().is_some_and(|operator| operator.negated);
+        // What a negated operator does not find is what it matches.
+        let is_asked =
+            !negated && test.as_ref().is_some_and(|t| t.literals().is_some() || t.prefilter().is_some());
+        let each = rule.actions.multi_match;
+        let cell = |target: &usize| self.cell(Cell { target: *target, view, each }).filter(|_| is_asked);
+        let cells = targets.iter().map(cell).collect();
+        let literals = test.as_ref().and_then(|test| test.literals()).map(|set| self.literals(set));
         Link {
-            targets: rule.targets.iter().map(|target| self.target(target)).collect(),
+            literals,
+            cells,
+            targets,
             test,
-            negated: rule.operator.as_ref().is_some_and(|operator| operator.negated),
-            view: self.view(&rule.transformations),
+            negated,
+            view,
             multi_match: rule.actions.multi_match,
             capture: rule.actions.capture,
             collections: rule.actions.collections.iter().map(|a| self.collection_action(a)).collect(),
             controls: rule.actions.controls.iter().filter_map(|ir| control(ir, self.roots)).collect(),
             logdata: Expansion::of(&rule.actions.logdata, &mut self.names),
         }
+    }
+
+    /// The number of an equal set of literals, or of a new one.
+    fn literals(&mut self, set: &[Vec<u8>]) -> u32 {
+        if let Some(known) = self.literal_keys.get(set) {
+            return *known;
+        }
+        let number = u32::try_from(self.literal_sets.len()).unwrap_or(u32::MAX);
+        self.literal_sets.push(set.to_vec());
+        self.literal_keys.insert(set.to_vec(), number);
+        number
+    }
+
+    /// The index of a cell, if its values stay as they are.
+    fn cell(&mut self, cell: Cell) -> Option<usize> {
+        self.targets.get(cell.target).filter(|target| !target.variable.volatile)?;
+        Some(*self.cell_keys.entry(cell).or_insert_with(|| {
+            self.cells.push(cell);
+            self.cells.len() - 1
+        }))
     }
 
     /// The index of an equal target, or of a new one.
@@ -178,7 +232,8 @@ impl<'i> Builder<'i> {
         };
         let target = Target {
             variable: ir.variable,
-            tx: tx.filter(|_| !ir.count),
+            tx: tx.filter(|_| ir.exclusions.is_empty()),
+            tx_taken: None,
             selector: ir.selector.as_ref().and_then(selector),
             count: ir.count,
             exclusions: ir.exclusions.iter().filter_map(selector).collect(),
@@ -190,17 +245,26 @@ impl<'i> Builder<'i> {
 
     /// The node of a chain of transformations; chains share what they have in common.
     fn view(&mut self, chain: &[&'static transformations::Definition]) -> usize {
-        chain.iter().filter(|step| step.name != "none").fold(0, |parent, step| {
-            let known =
-                self.views.iter().skip(1).position(|view| view.parent == parent && view.step == Some(*step));
-            known.map_or_else(
-                || {
-                    self.views.push(View { parent, step: Some(*step) });
-                    self.views.len() - 1
-                },
-                |position| position + 1,
-            )
-        })
+        let mut view = 0;
+        for transformation in chain.iter().filter(|step| step.name != "none") {
+            let known = self.steps.iter().position(|step| step == transformation);
+            let number = known.unwrap_or_else(|| {
+                self.steps.push(transformation);
+                self.steps.len() - 1
+            });
+            let known = self
+                .views
+                .iter()
+                .position(|other| other.parent == view && other.step.is_some_and(|s| s.number == number));
+            view = known.unwrap_or_else(|| {
+                let step = Some(Step { number, apply: transformation.apply });
+                let mut chain = self.views.get(view).map_or_else(Vec::new, |parent| parent.chain.clone());
+                chain.push(self.views.len());
+                self.views.push(View { parent: view, step, chain });
+                self.views.len() - 1
+            });
+        }
+        view
     }
 
     fn set_variable(&mut self, ir: &SetVariableIr) -> SetVariable {

@@ -29,11 +29,11 @@ impl TxNames {
         self.0.iter().position(|known| known.as_bytes().eq_ignore_ascii_case(name))
     }
 
-    pub(super) fn name(&self, index: usize) -> &str {
+    pub(in crate::waf) fn name(&self, index: usize) -> &str {
         self.0.get(index).map_or("", String::as_str)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::waf) fn len(&self) -> usize {
         self.0.len()
     }
 }

@@ -4,6 +4,7 @@ mod collections;
 mod evaluate;
 mod expansion;
 mod facts;
+pub mod literals;
 mod moment;
 #[cfg(test)]
 mod oracle;
@@ -21,7 +22,9 @@ pub use expansion::{Expansion, TxNames};
 pub use facts::{BodyLimits, RequestHead, ResponseHead};
 pub use plan::{ActionOverride, Plan, PlanSettings};
 pub use prefilter::{ByteSet, Prefilter};
-pub use program::{ChosenRules, CollectionAction, Control, Link, Program, Root, SetVariable, Target, View};
+pub use program::{
+    Cell, ChosenRules, CollectionAction, Control, Link, Program, Root, SetVariable, Step, Target, View,
+};
 pub use report::{MAX_VALUES, Match, MatchedValue};
 pub use text::Text;
 pub use transaction::{Interruption, Transaction};

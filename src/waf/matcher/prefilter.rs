@@ -32,13 +32,13 @@ impl ByteSet {
     }
 
     fn intersects(&self, other: &Self) -> bool {
-        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        (a & e) | (b & f) | (c & g) | (d & h) != 0
     }
 
-    fn union(&self, other: &Self) -> Self {
-        let mut union = *self;
-        union.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
-        union
+    pub fn union(&self, other: &Self) -> Self {
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        Self([a | e, b | f, c | g, d | h])
     }
 
     fn count(&self) -> u32 {

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::collections::Collections;
 use super::expansion::{Expansion, TxNames};
+use super::literals::LiteralIndex;
 use crate::pattern::Pattern;
 use crate::waf::ir::{Change, CollectionKind, Disruptive, EngineMode, ResponseBodyIr};
-use crate::waf::{Phase, operators, transformations, variables};
+use crate::waf::{Phase, operators, variables};
 
 /// A rule set, compiled. Shared by every zone that runs it.
 pub struct Program {
@@ -16,6 +17,10 @@ pub struct Program {
     pub(in crate::waf) phases: [Vec<usize>; 5],
     pub(in crate::waf) targets: Vec<Target>,
     pub(in crate::waf) views: Vec<View>,
+    /// How many transformations its views are made of.
+    pub(in crate::waf) steps: usize,
+    pub(in crate::waf) cells: Vec<Cell>,
+    pub(in crate::waf) literals: LiteralIndex,
     pub(in crate::waf) names: TxNames,
     pub(in crate::waf) engine: EngineMode,
     pub(in crate::waf) response_body: ResponseBodyIr,
@@ -68,6 +73,11 @@ pub struct Link {
     pub(in crate::waf) negated: bool,
     /// Index in the program's views.
     pub(in crate::waf) view: usize,
+    /// The set of literals a value must hold one of, where there is such a set.
+    pub(in crate::waf) literals: Option<u32>,
+    /// For each of the targets its cell in the program; none where a target's values change as rules
+    /// run, or where the operator has no condition that could be asked of a cell.
+    pub(in crate::waf) cells: Vec<Option<usize>>,
     pub(in crate::waf) multi_match: bool,
     pub(in crate::waf) capture: bool,
     pub(in crate::waf) collections: Vec<CollectionAction>,
@@ -75,11 +85,24 @@ pub struct Link {
     pub(in crate::waf) logdata: Expansion,
 }
 
+/// The values of a target under a view. Many links look at the same cell; most of them are answered
+/// by what is known of all its values together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Cell {
+    pub(in crate::waf) target: usize,
+    pub(in crate::waf) view: usize,
+    /// `multiMatch`: the values under every view on the way to this one, too.
+    pub(in crate::waf) each: bool,
+}
+
 /// A variable with its selector; equal ones are shared, so that their values are found once.
 #[derive(Debug)]
 pub struct Target {
     pub(in crate::waf) variable: &'static variables::Definition,
-    /// The index of the one `TX` entry that it is, where it is that.
+    /// For `TX` with a selector, the indexes of the entries that it takes, of those with a name known
+    /// beforehand.
+    pub(in crate::waf) tx_taken: Option<Vec<usize>>,
+    /// The index of the one `TX` entry that it is, or counts, where it is that.
     pub(in crate::waf) tx: Option<usize>,
     pub(in crate::waf) selector: Option<Selector>,
     pub(in crate::waf) count: bool,
@@ -101,12 +124,30 @@ impl Selector {
     }
 }
 
+impl Target {
+    /// Whether the entry of this name is one of its values, or counts as one.
+    pub(in crate::waf) fn takes(&self, key: &[u8]) -> bool {
+        let chosen = self.selector.as_ref().is_none_or(|selector| selector.takes(key));
+        // A count has no single value to leave out later.
+        chosen && !(self.count && self.exclusions.iter().any(|selector| selector.takes(key)))
+    }
+}
+
 /// A node of the tree of transformation chains: its parent's result, transformed once more.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct View {
     pub(in crate::waf) parent: usize,
     /// `None` for the root: the value itself.
-    pub(in crate::waf) step: Option<&'static transformations::Definition>,
+    pub(in crate::waf) step: Option<Step>,
+    /// The views from the root to this one.
+    pub(in crate::waf) chain: Vec<usize>,
+}
+
+/// A transformation, with its number among those of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    pub(in crate::waf) number: usize,
+    pub(in crate::waf) apply: fn(&[u8], &mut Vec<u8>) -> bool,
 }
 
 /// `setvar`, compiled.

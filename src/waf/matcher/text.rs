@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 /// A piece of one of a transaction's buffers. Copying it copies nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Text {
     start: u32,
     length: u32,
@@ -11,7 +11,7 @@ pub struct Text {
 }
 
 /// Which of a transaction's buffers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Buffer {
     #[default]
     Arena,
@@ -80,6 +80,9 @@ impl Buffers {
     pub(super) fn add_number(&mut self, number: i64) -> Text {
         use std::io::Write;
         let start = self.arena.len();
+        if let Ok(digit @ 0..=9) = u8::try_from(number) {
+            return self.add(&[b'0' + digit]);
+        }
         // INVARIANT: writing to a vector cannot fail.
         let _ = write!(self.arena, "{number}");
         Text { start: narrow(start), length: narrow(self.arena.len() - start), buffer: Buffer::Arena }
@@ -87,6 +90,11 @@ impl Buffers {
 
     pub(super) fn add_count(&mut self, count: usize) -> Text {
         self.add_number(i64::try_from(count).unwrap_or(i64::MAX))
+    }
+
+    /// Whether a body was taken: handles into it exist.
+    pub(super) fn has_bodies(&self) -> bool {
+        !self.body.is_empty() || !self.response.is_empty()
     }
 
     /// Takes the body; earlier handles into a body become empty.

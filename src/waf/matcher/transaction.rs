@@ -1,12 +1,14 @@
 //! One request under one plan: what the proxy, `explain` and the tests drive.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::evaluate::Seen;
+use super::evaluate::{Seen, Summary};
 use super::facts::{BodyLimits, Facts, RequestHead, ResponseHead};
+use super::literals;
 use super::moment::Moment;
 use super::plan::Plan;
 use super::report::{Hit, Match};
@@ -42,9 +44,17 @@ pub struct Transaction {
     /// For each target of the program: its values, as a range of `values`.
     pub(super) found: Vec<Option<(usize, usize)>>,
     pub(super) values: Vec<Value>,
-    /// For each value and view: 1 + the index in `seen`, or 0.
+    /// The row of each text that is a value, however many targets it is a value of.
+    pub(super) texts: HashMap<Text, u32, foldhash::fast::FixedState>,
+    /// For each such text and view: 1 + the index in `seen`, or 0.
     pub(super) rows: Vec<u32>,
     pub(super) seen: Vec<Seen>,
+    /// For each entry of `seen` and transformation: 1 + the index in `seen`, or 0.
+    pub(super) steps: Vec<u32>,
+    /// For each cell of the program what is known of its values.
+    pub(super) cells: Vec<Option<Summary>>,
+    /// The literals that values and cells hold: pieces of as many words as the program needs.
+    pub(super) literals: Vec<literals::Words>,
     pub(super) hits: Vec<Hit>,
     pub(super) engine: EngineMode,
     pub(super) controls: Controls,
@@ -86,6 +96,8 @@ pub(super) struct Value {
     pub(super) variable: &'static variables::Definition,
     pub(super) key: Text,
     pub(super) text: Text,
+    /// Its text's row; `None` where the value is one of the moment.
+    pub(super) row: Option<u32>,
 }
 
 impl Transaction {
@@ -102,8 +114,12 @@ impl Transaction {
             tx_dynamic: Vec::new(),
             found: vec![None; program.targets.len()],
             values: Vec::new(),
+            texts: HashMap::default(),
             rows: Vec::new(),
             seen: Vec::new(),
+            steps: Vec::new(),
+            cells: vec![None; program.cells.len()],
+            literals: Vec::new(),
             hits: Vec::new(),
             engine: plan.engine,
             controls: Controls::default(),
@@ -154,6 +170,7 @@ impl Transaction {
     pub fn request_body(&mut self, body: Bytes, cut: bool) {
         let forced = self.controls.body_processor.take();
         let force_variable = self.controls.force_body_variable;
+        self.forget_bodies();
         self.facts.read_body(body, forced.as_deref(), force_variable, self.limits, &mut self.buffers);
         if self.plan.program.full_request {
             self.facts.compose_request(&mut self.buffers);
@@ -182,6 +199,7 @@ impl Transaction {
 
     /// Takes the response body; then phase 4 can run. `cut` says that more followed.
     pub fn response_body(&mut self, body: Bytes, cut: bool) {
+        self.forget_bodies();
         self.facts.read_response_body(body, cut, &mut self.buffers);
         self.forget_values();
     }
@@ -196,8 +214,20 @@ impl Transaction {
         entries.for_each(|(_, name, value)| visit(*name, *value));
     }
 
+    /// Forgets what is known of texts before a body takes the place of another: handles into the one
+    /// would be handles into the other.
+    fn forget_bodies(&mut self) {
+        if self.buffers.has_bodies() {
+            self.texts.clear();
+            self.rows.clear();
+            self.values.clear();
+            self.forget_values();
+        }
+    }
+
     pub(super) fn forget_values(&mut self) {
         self.found.iter_mut().for_each(|found| *found = None);
+        self.cells.iter_mut().for_each(|cell| *cell = None);
     }
 
     /// Whether there were more arguments than the limit; such a request was not wholly seen.
@@ -248,6 +278,21 @@ impl Transaction {
             }
         }
         self.tx_dynamic.iter().for_each(|(name, value)| visit(*name, *value));
+    }
+
+    /// The same with the entries of these indexes, and those of names made at run time that are taken.
+    pub(super) fn visit_tx_of(
+        &self,
+        indexes: &[usize],
+        is_taken: impl Fn(Text) -> bool,
+        visit: &mut dyn FnMut(Text, Text),
+    ) {
+        for index in indexes {
+            let entry = self.tx_names.get(*index).zip(self.tx.get(*index).copied().flatten());
+            entry.into_iter().for_each(|(name, value)| visit(*name, value));
+        }
+        let dynamic = self.tx_dynamic.iter().filter(|(name, _)| is_taken(*name));
+        dynamic.for_each(|(name, value)| visit(*name, *value));
     }
 
     /// Runs `fill` on an empty buffer and keeps what it wrote.

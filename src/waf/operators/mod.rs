@@ -104,6 +104,11 @@ pub trait Test: Send + Sync {
         Found::whole(input)
     }
 
+    /// Lower-case literals of which a value that matches holds one, where there are some.
+    fn literals(&self) -> Option<&[Vec<u8>]> {
+        None
+    }
+
     /// A cheap necessary condition, where there is one.
     fn prefilter(&self) -> Option<&Prefilter> {
         None

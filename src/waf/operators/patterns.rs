@@ -8,12 +8,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use aho_corasick::AhoCorasick;
 
 use super::{Pattern, Prefilter};
+use crate::waf::matcher::literals;
 
 /// A pattern with what must be in a value for it to match.
 #[derive(Debug)]
 pub struct Searcher {
     pub(super) pattern: Pattern,
     pub(super) prefilter: Prefilter,
+    pub(super) literals: Option<Vec<Vec<u8>>>,
+}
+
+/// A search for any of many phrases.
+#[derive(Debug)]
+pub struct PhraseSearcher {
+    pub(super) automaton: AhoCorasick,
+    pub(super) literals: Option<Vec<Vec<u8>>>,
 }
 
 /// What operators search with.
@@ -27,7 +36,7 @@ pub enum Needle {
 #[derive(Clone, Debug)]
 enum Compiled {
     Pattern(Arc<Searcher>),
-    Phrases(Arc<AhoCorasick>),
+    Phrases(Arc<PhraseSearcher>),
 }
 
 /// Compiled needles, or why they cannot be compiled.
@@ -75,9 +84,9 @@ impl Patterns {
     ///
     /// # Errors
     /// One sentence: why it cannot be compiled.
-    pub(super) fn phrases(&self, phrases: Vec<String>) -> Result<Arc<AhoCorasick>, String> {
+    pub(super) fn phrases(&self, phrases: Vec<String>) -> Result<Arc<PhraseSearcher>, String> {
         match self.get(&Needle::Phrases(phrases))? {
-            Compiled::Phrases(automaton) => Ok(automaton),
+            Compiled::Phrases(searcher) => Ok(searcher),
             Compiled::Pattern(_) => Err("a pattern is no list of phrases".to_owned()),
         }
     }
@@ -105,7 +114,8 @@ impl Needle {
         match self {
             Self::Pattern(text) => Pattern::with_syntax(text).map(|(pattern, syntax)| {
                 let prefilter = syntax.as_ref().map(Prefilter::of).unwrap_or_default();
-                Compiled::Pattern(Arc::new(Searcher { pattern, prefilter }))
+                let literals = syntax.as_ref().and_then(literals::of_pattern);
+                Compiled::Pattern(Arc::new(Searcher { pattern, prefilter, literals }))
             }),
             Self::Phrases(phrases) if phrases.is_empty() => {
                 Err("expected at least one phrase to look for".to_owned())
@@ -113,7 +123,10 @@ impl Needle {
             Self::Phrases(phrases) => AhoCorasick::builder()
                 .ascii_case_insensitive(true)
                 .build(phrases)
-                .map(|automaton| Compiled::Phrases(Arc::new(automaton)))
+                .map(|automaton| {
+                    let literals = literals::of_phrases(phrases);
+                    Compiled::Phrases(Arc::new(PhraseSearcher { automaton, literals }))
+                })
                 .map_err(|error| format!("the phrases cannot be compiled: {error}")),
         }
     }
@@ -134,7 +147,7 @@ mod tests {
         assert_eq!(patterns.pattern("(").unwrap_err(), "unclosed group");
         assert_eq!(patterns.backtracking().collect::<Vec<_>>(), ["a(?!b)"]);
         assert!(patterns.pattern("never seen").is_ok());
-        assert!(patterns.phrases(vec!["Hay".to_owned()]).unwrap().is_match("hay"));
+        assert!(patterns.phrases(vec!["Hay".to_owned()]).unwrap().automaton.is_match("hay"));
         assert!(patterns.phrases(Vec::new()).is_err());
     }
 }

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use aho_corasick::AhoCorasick;
-
+use super::patterns::PhraseSearcher;
 use super::{Argument, Compiled, Found, Test};
 use crate::waf::matcher::Transaction;
 
-struct Phrases(Arc<AhoCorasick>);
+struct Phrases(Arc<PhraseSearcher>);
 
 /// One pass for all phrases, without regard to ASCII case.
 pub(super) fn compile(argument: &Argument<'_>, phrases: Vec<String>) -> Compiled {
@@ -21,10 +20,17 @@ pub(super) fn words(text: &str) -> Vec<String> {
 
 impl Test for Phrases {
     fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
-        self.0.is_match(input)
+        self.0.automaton.is_match(input)
+    }
+
+    fn literals(&self) -> Option<&[Vec<u8>]> {
+        self.0.literals.as_deref()
     }
 
     fn locate(&self, input: &[u8], _: &Transaction) -> Found {
-        self.0.find(input).map_or_else(|| Found::whole(input), |m| Found::span((m.start(), m.end())))
+        self.0
+            .automaton
+            .find(input)
+            .map_or_else(|| Found::whole(input), |m| Found::span((m.start(), m.end())))
     }
 }

@@ -69,6 +69,10 @@ impl Test for Rx {
         self.0.pattern.is_match(input)
     }
 
+    fn literals(&self) -> Option<&[Vec<u8>]> {
+        self.0.literals.as_deref()
+    }
+
     fn prefilter(&self) -> Option<&Prefilter> {
         Some(&self.0.prefilter)
     }
