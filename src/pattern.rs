@@ -8,8 +8,10 @@
 
 use std::fmt;
 
+use regex_automata::util::primitives::NonMaxUsize;
 use regex_automata::{Input, meta};
 use regex_syntax::hir::Hir;
+use smallvec::{SmallVec, smallvec};
 
 /// Largest compiled form of one pattern, in bytes.
 pub const MAX_COMPILED_BYTES: usize = 10 << 20;
@@ -29,6 +31,9 @@ enum Engine {
 
 /// Start and end of a match or a group, in bytes.
 pub type Span = (usize, usize);
+
+/// A match and its groups; a group that took no part is `None`.
+pub type Groups = SmallVec<[Option<Span>; MAX_GROUPS]>;
 
 /// Most groups that are reported: the whole match and nine groups, as `TX:0` … `TX:9`.
 pub const MAX_GROUPS: usize = 10;
@@ -103,19 +108,24 @@ impl Pattern {
     }
 
     /// The first match and its groups, at most [`MAX_GROUPS`]; a group that took no part is `None`.
-    pub fn groups(&self, text: &[u8]) -> Option<Vec<Option<Span>>> {
+    pub fn groups(&self, text: &[u8]) -> Option<Groups> {
         self.groups_at(text, 0)
     }
 
-    fn groups_at(&self, text: &[u8], from: usize) -> Option<Vec<Option<Span>>> {
+    fn groups_at(&self, text: &[u8], from: usize) -> Option<Groups> {
         match &self.engine {
             Engine::Linear(regex) => {
-                let mut groups = regex.create_captures();
-                regex.captures(Input::new(text).range(from..), &mut groups);
-                groups.is_match().then(|| {
-                    let spans = groups.iter().take(MAX_GROUPS);
-                    spans.map(|group| group.map(|span| (span.start, span.end))).collect()
-                })
+                // Two slots for each group: where it starts and where it ends. There may not be more
+                // than the pattern has.
+                let mut slots = [None; 2 * MAX_GROUPS];
+                let slots = slots.get_mut(..2 * regex.captures_len().min(MAX_GROUPS))?;
+                regex.search_slots(&Input::new(text).range(from..), slots)?;
+                let pairs = slots.chunks_exact(2);
+                let span = |pair: &[Option<NonMaxUsize>]| match pair {
+                    [Some(start), Some(end)] => Some((start.get(), end.get())),
+                    _ => None,
+                };
+                Some(pairs.map(span).collect())
             }
             Engine::Backtracking(regex) => {
                 let wide = latin1(text);
@@ -128,7 +138,7 @@ impl Pattern {
                             .map(|g| g.map(|m| (byte(m.start()), byte(m.end()))))
                             .collect()
                     }),
-                    Err(_) => Some(vec![Some((from, text.len()))]),
+                    Err(_) => Some(smallvec![Some((from, text.len()))]),
                 }
             }
         }
@@ -241,11 +251,13 @@ mod tests {
             (r"^[]a&&b]+$", b"]a&b", true),
             (r"^[^][:alpha:]]$", b"1", true),
             (r"^[^][:alpha:]]$", b"]", false),
+            (r"(?:a|(b)|(c))+$", b"abc", true),
         ];
         for (source, text, expected) in cases {
             let pattern = Pattern::new(source).unwrap();
             assert_eq!(pattern.is_match(text), *expected, "{source} on {text:?}");
             assert_eq!(pattern.find(text).is_some(), *expected, "{source} on {text:?}");
+            assert_eq!(pattern.groups(text).is_some(), *expected, "{source} on {text:?}");
         }
     }
 
@@ -254,7 +266,8 @@ mod tests {
         for source in [r"\xff(b)(c)?", r"(?<!z)\xff(b)(c)?"] {
             let pattern = Pattern::new(source).unwrap();
             assert_eq!(pattern.backtracks(), source.contains("(?<!"));
-            assert_eq!(pattern.groups(b"a\xffb"), Some(vec![Some((1, 3)), Some((2, 3)), None]));
+            let expected: &[_] = &[Some((1, 3)), Some((2, 3)), None];
+            assert_eq!(pattern.groups(b"a\xffb").as_deref(), Some(expected));
         }
     }
 

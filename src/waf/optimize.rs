@@ -62,7 +62,6 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
         }
     }
     Program {
-        own_rule: any(|name| name == "RULE"),
         full_request: any(|name| name.starts_with("FULL_REQUEST")),
         moment: any(|name| name.starts_with("TIME")),
         roots: compiled,
@@ -160,6 +159,7 @@ impl<'i> Builder<'i> {
             status: actions.status.unwrap_or(DEFAULT_STATUS),
             log: actions.log.unwrap_or(true),
             told: actions.log.unwrap_or(true) || mentions(rule, |name| name.starts_with("MATCHED_VAR")),
+            own_rule: mentions(rule, |name| name == "RULE"),
             skip_to,
             links,
         }

@@ -10,7 +10,7 @@ use super::program::{CollectionAction, Control, Link, Program, Root, SetVariable
 use super::report::Hit;
 use super::text::{Buffers, Text};
 use super::transaction::{Interruption, Matched, Transaction, Value};
-use crate::pattern::MAX_GROUPS;
+use crate::pattern::{Groups, MAX_GROUPS};
 use crate::waf::Phase;
 use crate::waf::ir::{AllowScope, Change, CollectionKind, Disruptive, EngineMode};
 use crate::waf::operators::Test;
@@ -83,7 +83,7 @@ impl Transaction {
     fn root(&mut self, program: &Program, index: usize, root: &Root) -> bool {
         self.matched.clear();
         let mut hit = Hit::of(index);
-        if program.own_rule {
+        if root.own_rule {
             self.name_rule(root);
         }
         for (position, link) in root.links.iter().enumerate() {
@@ -292,7 +292,7 @@ impl Transaction {
             }
         });
         // What a negated operator did not find has no place.
-        let found = if link.negated { Vec::new() } else { test.locate(self.bytes(text), self).0 };
+        let found = if link.negated { Groups::new() } else { test.locate(self.bytes(text), self).0 };
         self.matched.push(Matched { name, value: text, span: found.first().copied().flatten() });
         if link.capture && !found.is_empty() {
             for group in 0..MAX_GROUPS {

@@ -110,6 +110,25 @@ pub(in crate::waf) struct Facts {
 }
 
 impl Facts {
+    /// Forgets everything but the memory of its lists.
+    pub(super) fn clear(&mut self) {
+        let old = std::mem::take(self);
+        *self = Self {
+            headers: emptied(old.headers),
+            cookies: emptied(old.cookies),
+            args_get: emptied(old.args_get),
+            args_post: emptied(old.args_post),
+            files: emptied(old.files),
+            part_headers: emptied(old.part_headers),
+            files_sizes: emptied(old.files_sizes),
+            files_content: emptied(old.files_content),
+            xml: emptied(old.xml),
+            response_headers: emptied(old.response_headers),
+            bends: emptied(old.bends),
+            ..Self::default()
+        };
+    }
+
     pub(super) fn read_head(&mut self, head: &RequestHead<'_>, limits: BodyLimits, buffers: &mut Buffers) {
         self.method = buffers.add(head.method);
         self.protocol = buffers.add(head.protocol.as_bytes());
@@ -158,15 +177,18 @@ impl Facts {
 
     /// Host, port and authentication scheme, from the header fields.
     fn read_authority(&mut self, buffers: &mut Buffers) {
-        let host = self.header(b"host", buffers).to_vec();
-        let colon = memchr::memrchr(b':', &host)
-            .filter(|at| memchr::memchr(b']', host.get(*at..).unwrap_or(&[])).is_none());
-        let (name, port) = colon.and_then(|at| host.split_at_checked(at)).unwrap_or((&host, b":80"));
-        self.server_name = buffers.add(name);
-        self.server_port = buffers.add(port.get(1..).unwrap_or(&[]));
-        let authorization = self.header(b"authorization", buffers);
-        let scheme = authorization.split(|byte| *byte == b' ').next().unwrap_or(&[]).to_vec();
-        self.auth_type = buffers.add(&scheme);
+        let host = self.header_text(b"host", buffers);
+        let bytes = buffers.get(host);
+        let colon = memchr::memrchr(b':', bytes)
+            .filter(|at| memchr::memchr(b']', bytes.get(*at..).unwrap_or(&[])).is_none());
+        self.server_name = Buffers::part(host, 0, colon.unwrap_or(host.len()));
+        self.server_port = match colon {
+            Some(at) => Buffers::part(host, at + 1, host.len()),
+            None => buffers.add(b"80"),
+        };
+        let authorization = self.header_text(b"authorization", buffers);
+        let end = memchr::memchr(b' ', buffers.get(authorization)).unwrap_or(authorization.len());
+        self.auth_type = Buffers::part(authorization, 0, end);
     }
 
     /// The whole request as one text, where rules ask for it.
@@ -220,8 +242,12 @@ impl Facts {
     }
 
     pub(super) fn header<'b>(&self, name: &[u8], buffers: &'b Buffers) -> &'b [u8] {
+        buffers.get(self.header_text(name, buffers))
+    }
+
+    fn header_text(&self, name: &[u8], buffers: &Buffers) -> Text {
         let pair = self.headers.iter().find(|pair| buffers.get(pair.key).eq_ignore_ascii_case(name));
-        pair.map_or(&[], |pair| buffers.get(pair.value))
+        pair.map_or(Text::EMPTY, |pair| pair.value)
     }
 
     pub(super) fn measure_arguments(&mut self, buffers: &mut Buffers) {
@@ -229,6 +255,11 @@ impl Facts {
             self.args_get.iter().chain(&self.args_post).map(|pair| pair.key.len() + pair.value.len()).sum();
         self.args_combined_size = buffers.add_count(size);
     }
+}
+
+fn emptied<T>(mut list: Vec<T>) -> Vec<T> {
+    list.clear();
+    list
 }
 
 /// Splits a `Cookie` value; a cookie without `=` has an empty name, as browsers treat it.

@@ -14,6 +14,7 @@ mod program;
 mod report;
 mod request_body;
 mod response;
+mod spare;
 mod text;
 mod transaction;
 

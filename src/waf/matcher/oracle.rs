@@ -17,7 +17,9 @@ use bytes::Bytes;
 use super::{
     BodyLimits, MAX_VALUES, Match, Plan, PlanSettings, RequestHead, ResponseHead, Transaction, TxNames,
 };
-use crate::pattern::{Pattern, Span};
+use smallvec::smallvec;
+
+use crate::pattern::{Groups, Pattern};
 use crate::waf::ir::{
     Change, CollectionActionIr, CollectionKind, ControlIr, Disruptive, EngineMode, ItemIr, OperatorIr,
     RuleIr, RuleSetIr, RulesIr, SelectorIr, TargetIr,
@@ -116,7 +118,7 @@ fn feed(transaction: &mut Transaction, step: &Step<'_>) {
 }
 
 /// A value after its transformations, whether the operator holds, and where.
-type Tested = (Vec<u8>, bool, Vec<Option<Span>>);
+type Tested = (Vec<u8>, bool, Groups);
 type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 type Targets = Vec<(RulesIr, &'static variables::Definition, Option<SelectorIr>)>;
 
@@ -379,7 +381,7 @@ impl Oracle<'_> {
     }
 
     /// Whether the operator holds, and the place and groups of the match.
-    fn holds(&mut self, operator: &OperatorIr, text: &[u8], input: &[u8]) -> (bool, Vec<Option<Span>>) {
+    fn holds(&mut self, operator: &OperatorIr, text: &[u8], input: &[u8]) -> (bool, Groups) {
         let contains = |input: &[u8], wanted: &[u8]| {
             wanted.is_empty() || input.windows(wanted.len()).any(|w| w == wanted)
         };
@@ -399,7 +401,7 @@ impl Oracle<'_> {
         if let Some(holds) = plain {
             let at = input.windows(text.len().max(1)).position(|window| window == text);
             let part = at.filter(|_| matches!(operator.definition.name, "contains" | "strmatch"));
-            return (holds, vec![Some(part.map_or((0, input.len()), |at| (at, at + text.len())))]);
+            return (holds, smallvec![Some(part.map_or((0, input.len()), |at| (at, at + text.len())))]);
         }
         let text = String::from_utf8_lossy(text).into_owned();
         let test = self.memo.tests.entry((address(operator), text)).or_insert_with_key(|(_, text)| {
@@ -411,9 +413,9 @@ impl Oracle<'_> {
             };
             (operator.definition.compile)(&mut argument).ok()
         });
-        let Some(test) = test else { return (false, Vec::new()) };
+        let Some(test) = test else { return (false, Groups::new()) };
         let holds = test.is_match(input, &self.facts);
-        (holds, if holds { test.locate(input, &self.facts).0 } else { Vec::new() })
+        (holds, if holds { test.locate(input, &self.facts).0 } else { Groups::new() })
     }
 
     /// Names are compared without case, and keep that of the one who set them first.

@@ -26,8 +26,7 @@ pub struct Program {
     pub(in crate::waf) response_body: ResponseBodyIr,
     /// Whether a rule looks at `FULL_REQUEST` or its length: to put it together costs a copy.
     pub(in crate::waf) full_request: bool,
-    /// Whether a rule looks at `RULE`, and at the `TIME` variables: each would cost every request.
-    pub(in crate::waf) own_rule: bool,
+    /// Whether a rule looks at the `TIME` variables, which would cost every request.
     pub(in crate::waf) moment: bool,
     /// What rules remember from one request to the next.
     pub(in crate::waf) collections: Arc<Collections>,
@@ -45,6 +44,8 @@ pub struct Root {
     pub(in crate::waf) log: bool,
     /// Whether anyone will ask for the name and place of what matched.
     pub(in crate::waf) told: bool,
+    /// Whether it looks at `RULE`, which would cost every rule.
+    pub(in crate::waf) own_rule: bool,
     /// The first root of the phase, by position in the program, that runs after this one matched.
     pub(in crate::waf) skip_to: Option<usize>,
     /// The rule's own test first, then those of its chain.

@@ -42,7 +42,6 @@ impl Facts {
         if force_variable {
             self.body = whole;
         }
-        let content_type = self.header(b"content-type", buffers).to_vec();
         let content_types =
             self.headers.iter().filter(|pair| buffers.get(pair.key).eq_ignore_ascii_case(b"content-type"));
         // Whoever reads the body next may go by another of them.
@@ -60,7 +59,10 @@ impl Facts {
                 Ok(())
             }
             b"JSON" => self.read_json(limits, buffers),
-            b"MULTIPART" => self.read_multipart(&content_type, limits, buffers),
+            b"MULTIPART" => {
+                let content_type = self.header(b"content-type", buffers).to_vec();
+                self.read_multipart(&content_type, limits, buffers)
+            }
             b"XML" => self.read_xml(limits, buffers),
             _ => Ok(()),
         };
@@ -150,22 +152,24 @@ impl Facts {
 pub(super) fn form(text: Text, left: usize, args: &mut Vec<Pair>, buffers: &mut Buffers) -> bool {
     let input = buffers.get(text);
     let base = input.as_ptr() as usize;
-    let mut spans = Vec::new();
+    let (from, mut count) = (args.len(), 0);
     urlencoded::read(input, |name, value| {
         // An empty value may point anywhere; its offset is of no interest.
-        let offset = |part: &[u8]| if part.is_empty() { 0 } else { part.as_ptr() as usize - base };
-        spans.push((offset(name), name.len(), offset(value), value.len()));
-    });
-    for (name, name_length, value, value_length) in spans.iter().copied().take(left) {
-        let mut part = |start: usize, length: usize| {
-            let raw = Buffers::part(text, start, start + length);
-            if urlencoded::needs_decoding(buffers.get(raw)) {
-                buffers.compose(|buffers, out| urlencoded::decode(buffers.get(raw), out))
-            } else {
-                raw
-            }
+        let part = |part: &[u8]| {
+            let start = if part.is_empty() { 0 } else { part.as_ptr() as usize - base };
+            Buffers::part(text, start, start + part.len())
         };
-        args.push(Pair { key: part(name, name_length), value: part(value, value_length) });
+        count += 1;
+        if count <= left {
+            args.push(Pair { key: part(name), value: part(value) });
+        }
+    });
+    for pair in args.iter_mut().skip(from) {
+        for part in [&mut pair.key, &mut pair.value] {
+            if urlencoded::needs_decoding(buffers.get(*part)) {
+                *part = buffers.compose(|buffers, out| urlencoded::decode(buffers.get(*part), out));
+            }
+        }
     }
-    spans.len() <= left
+    count <= left
 }

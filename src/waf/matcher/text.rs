@@ -58,12 +58,19 @@ impl Buffers {
         buffer.get(start..start + text.len()).unwrap_or(&[])
     }
 
-    /// Buffers whose arena begins with these bytes: handles into them are those of the buffers that
-    /// they were taken from.
-    pub(super) fn with_arena(bytes: &[u8]) -> Self {
-        let mut arena = Vec::with_capacity(bytes.len() + ARENA_ROOM_BYTES);
-        arena.extend_from_slice(bytes);
-        Self { arena, ..Self::default() }
+    /// Empties the buffers, but for these bytes at the arena's start: handles into them are those of
+    /// the buffers that they were taken from.
+    pub(super) fn begin(&mut self, bytes: &[u8]) {
+        self.arena.clear();
+        self.arena.reserve(bytes.len() + ARENA_ROOM_BYTES);
+        self.arena.extend_from_slice(bytes);
+        self.body = Bytes::new();
+        self.response = Bytes::new();
+    }
+
+    /// The memory that is kept for the next transaction.
+    pub(super) fn capacity_bytes(&self) -> usize {
+        self.arena.capacity() + self.scratch.capacity()
     }
 
     pub(super) fn into_arena(self) -> Vec<u8> {

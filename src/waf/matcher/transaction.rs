@@ -1,7 +1,7 @@
 //! One request under one plan: what the proxy, `explain` and the tests drive.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,6 +12,7 @@ use super::literals;
 use super::moment::Moment;
 use super::plan::Plan;
 use super::report::{Hit, Match};
+use super::spare;
 use super::text::{Buffers, Text};
 use crate::pattern::Span;
 use crate::waf::Phase;
@@ -83,6 +84,15 @@ pub(super) struct Controls {
     pub(super) force_body_variable: bool,
 }
 
+impl Controls {
+    fn clear(&mut self) {
+        self.removed.clear();
+        self.removed_targets.clear();
+        self.body_processor = None;
+        self.force_body_variable = false;
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(in crate::waf) struct Matched {
     pub(in crate::waf) name: Text,
@@ -100,28 +110,44 @@ pub(super) struct Value {
     pub(super) row: Option<u32>,
 }
 
-impl Transaction {
-    pub fn new(plan: Arc<Plan>, limits: BodyLimits) -> Self {
-        let program = Arc::clone(plan.program());
-        let mut transaction = Self {
-            limits,
-            buffers: Buffers::with_arena(&plan.names),
+/// The plan of no rules.
+fn no_rules() -> Arc<Plan> {
+    static PLAN: LazyLock<Arc<Plan>> = LazyLock::new(|| {
+        let program = crate::waf::optimize::optimize(&crate::waf::RuleSetIr::default());
+        Arc::new(Plan::new(Arc::new(program), &super::PlanSettings::default()))
+    });
+    Arc::clone(&PLAN)
+}
+
+/// So many times nothing, in the memory that is there.
+fn refill<T: Clone>(list: &mut Vec<Option<T>>, length: usize) {
+    list.clear();
+    list.resize(length, None);
+}
+
+impl Default for Transaction {
+    /// One without memory; it is of no use before it begins.
+    fn default() -> Self {
+        Self {
+            plan: no_rules(),
+            limits: BodyLimits::default(),
+            buffers: Buffers::default(),
             facts: Facts::default(),
             matched: Vec::new(),
             evidence: Vec::new(),
-            tx: vec![None; program.names.len()],
+            tx: Vec::new(),
             tx_names: Vec::new(),
             tx_dynamic: Vec::new(),
-            found: vec![None; program.targets.len()],
+            found: Vec::new(),
             values: Vec::new(),
             texts: HashMap::default(),
             rows: Vec::new(),
             seen: Vec::new(),
             steps: Vec::new(),
-            cells: vec![None; program.cells.len()],
+            cells: Vec::new(),
             literals: Vec::new(),
             hits: Vec::new(),
-            engine: plan.engine,
+            engine: EngineMode::default(),
             controls: Controls::default(),
             scores: [0; 4],
             allowed: None,
@@ -130,30 +156,64 @@ impl Transaction {
             env: Vec::new(),
             rule: Vec::new(),
             now: Duration::ZERO,
-            response_body_access: program.response_body.access,
+            response_body_access: false,
             scratch: Vec::new(),
-            plan,
-        };
-        transaction.set_initial_variables();
+        }
+    }
+}
+
+impl Transaction {
+    pub fn new(plan: Arc<Plan>, limits: BodyLimits) -> Self {
+        let mut transaction = spare::take();
+        transaction.begin(plan, limits);
         transaction
     }
 
-    /// A transaction of no rules, for definitions to be tried on.
-    pub fn detached() -> Self {
-        let program = crate::waf::optimize::optimize(&crate::waf::RuleSetIr::default());
-        Self::new(
-            Arc::new(Plan::new(Arc::new(program), &super::PlanSettings::default())),
-            BodyLimits::default(),
-        )
-    }
-
-    fn set_initial_variables(&mut self) {
-        let plan = Arc::clone(&self.plan);
+    /// Starts over, in the memory of what was before.
+    fn begin(&mut self, plan: Arc<Plan>, limits: BodyLimits) {
+        self.limits = limits;
+        self.buffers.begin(&plan.names);
+        self.facts.clear();
+        self.matched.clear();
+        self.evidence.clear();
+        refill(&mut self.tx, plan.program.names.len());
         self.tx_names.clone_from(&plan.name_texts);
+        self.tx_dynamic.clear();
+        refill(&mut self.found, plan.program.targets.len());
+        self.values.clear();
+        self.texts.clear();
+        self.rows.clear();
+        self.seen.clear();
+        self.steps.clear();
+        refill(&mut self.cells, plan.program.cells.len());
+        self.literals.clear();
+        self.hits.clear();
+        self.engine = plan.engine;
+        self.controls.clear();
+        self.scores = [0; 4];
+        self.allowed = None;
+        self.open.clear();
+        self.entries.clear();
+        self.env.clear();
+        self.rule.clear();
+        self.now = Duration::ZERO;
+        self.response_body_access = plan.program.response_body.access;
         for (index, value) in &plan.variables {
             let text = self.buffers.add(value);
             self.set_tx(*index, Some(text));
         }
+        self.plan = plan;
+    }
+
+    /// Lets go of everything that is not its own memory: rules and bodies.
+    pub(super) fn rest(&mut self) {
+        self.plan = no_rules();
+        self.buffers.begin(&[]);
+    }
+
+    /// A transaction of no rules, for definitions to be tried on.
+    pub fn detached() -> Self {
+        Self::new(no_rules(), BodyLimits::default())
     }
 
     /// Takes the request's head; then phase 1 can run.

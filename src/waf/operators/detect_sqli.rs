@@ -1,5 +1,6 @@
 //! The value is an SQL injection by its token fingerprint.
 
+use super::memo::Memo;
 use super::{Argument, Compiled, Definition, Example, Test};
 use crate::waf::matcher::Transaction;
 
@@ -15,6 +16,10 @@ pub(super) const DEFINITION: Definition = Definition {
     ],
 };
 
+thread_local! {
+    static VERDICTS: Memo = const { Memo::new() };
+}
+
 struct DetectSqli;
 
 fn compile(_: &mut Argument<'_>) -> Compiled {
@@ -23,7 +28,8 @@ fn compile(_: &mut Argument<'_>) -> Compiled {
 
 impl Test for DetectSqli {
     fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
-        !is_word(input) && libinjectionrs::detect_sqli(input).is_injection()
+        let judge = |input: &[u8]| libinjectionrs::detect_sqli(input).is_injection();
+        !is_word(input) && VERDICTS.with(|verdicts| verdicts.verdict(input, judge))
     }
 }
 

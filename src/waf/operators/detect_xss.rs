@@ -1,5 +1,6 @@
 //! The value is markup that runs script in one of the HTML contexts.
 
+use super::memo::Memo;
 use super::{Argument, Compiled, Definition, Example, Test};
 use crate::waf::matcher::Transaction;
 
@@ -15,6 +16,10 @@ pub(super) const DEFINITION: Definition = Definition {
     ],
 };
 
+thread_local! {
+    static VERDICTS: Memo = const { Memo::new() };
+}
+
 struct DetectXss;
 
 fn compile(_: &mut Argument<'_>) -> Compiled {
@@ -23,7 +28,9 @@ fn compile(_: &mut Argument<'_>) -> Compiled {
 
 impl Test for DetectXss {
     fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
-        !is_plain(input) && matches!(libinjectionrs::detect_xss(input), libinjectionrs::XssResult::Xss)
+        let judge =
+            |input: &[u8]| matches!(libinjectionrs::detect_xss(input), libinjectionrs::XssResult::Xss);
+        !is_plain(input) && VERDICTS.with(|verdicts| verdicts.verdict(input, judge))
     }
 }
 

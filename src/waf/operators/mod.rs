@@ -17,6 +17,7 @@ mod ip_match;
 mod ip_match_from_file;
 mod le;
 mod lt;
+mod memo;
 mod networks;
 mod no_match;
 mod numbers;
@@ -45,7 +46,9 @@ mod within;
 pub use patterns::{Needle, Patterns};
 
 use super::matcher::{Expansion, Prefilter, Transaction, TxNames};
-use crate::pattern::{Pattern, Span};
+use smallvec::smallvec;
+
+use crate::pattern::{Groups, Pattern, Span};
 
 /// One operator.
 pub struct Definition {
@@ -117,7 +120,7 @@ pub trait Test: Send + Sync {
 
 /// The place of a match in a value: the whole first, then its groups.
 #[derive(Debug)]
-pub struct Found(pub Vec<Option<Span>>);
+pub struct Found(pub Groups);
 
 impl Found {
     fn whole(input: &[u8]) -> Self {
@@ -125,10 +128,10 @@ impl Found {
     }
 
     fn span(span: Span) -> Self {
-        Self(vec![Some(span)])
+        Self(smallvec![Some(span)])
     }
 
-    fn groups(groups: Vec<Option<Span>>) -> Self {
+    fn groups(groups: Groups) -> Self {
         Self(groups)
     }
 }
@@ -249,9 +252,9 @@ mod tests {
         assert_eq!(names, sorted);
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/waf/operators");
         assert_eq!(
-            std::fs::read_dir(folder).unwrap().count() - 5,
+            std::fs::read_dir(folder).unwrap().count() - 6,
             ALL.len(),
-            "all but mod.rs and what operators share: networks, numbers, patterns, phrases"
+            "all but mod.rs and what operators share: memo, networks, numbers, patterns, phrases"
         );
     }
 

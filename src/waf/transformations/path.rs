@@ -5,34 +5,67 @@
 pub(super) fn normalize(path: &[u8], separators: &[u8], out: &mut Vec<u8>) {
     let separates = |byte: &u8| separators.contains(byte);
     let absolute = path.first().is_some_and(separates);
-    let mut kept: Vec<&[u8]> = Vec::new();
-    let mut directory = false;
-    for segment in path.split(separates) {
-        directory = matches!(segment, b"" | b"." | b"..");
-        match segment {
-            b"" | b"." => {}
-            b".." => match kept.last() {
-                Some(&last) if last != b".." => {
-                    kept.pop();
-                }
-                _ if absolute => {}
-                _ => kept.push(segment),
-            },
-            _ => kept.push(segment),
-        }
-    }
     if absolute {
         out.push(b'/');
     }
-    for (index, segment) in kept.iter().enumerate() {
-        if index > 0 {
+    let root = out.len();
+    let mut directory = false;
+    for segment in path.split(separates) {
+        directory = matches!(segment, b"" | b"." | b"..");
+        if matches!(segment, b"" | b".") {
+            continue;
+        }
+        if segment == b".." {
+            let kept = out.get(root..).unwrap_or(&[]);
+            let slash = memchr::memrchr(b'/', kept);
+            let last = kept.get(slash.map_or(0, |at| at + 1)..).unwrap_or(&[]);
+            if !last.is_empty() && last != b".." {
+                out.truncate(root + slash.unwrap_or(0));
+                continue;
+            }
+            if absolute {
+                continue;
+            }
+        }
+        if out.len() > root {
             out.push(b'/');
         }
         out.extend_from_slice(segment);
     }
     // A path to a folder keeps its last slash.
     let ends = directory && path.last().is_some_and(separates);
-    if ends && !kept.is_empty() {
+    if ends && out.len() > root {
         out.push(b'/');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_are_resolved() {
+        let mut checked = 0;
+        for (path, expected) in [
+            ("", ""),
+            ("/", "/"),
+            ("a", "a"),
+            ("/a/./b//c", "/a/b/c"),
+            ("/a/../../b", "/b"),
+            ("a/../b", "b"),
+            ("a/../../b", "../b"),
+            ("../../a/..", "../.."),
+            ("a/b/..", "a"),
+            ("a/b/../", "a/"),
+            ("/..", "/"),
+            ("a/..", ""),
+            ("...", "..."),
+        ] {
+            let mut out = Vec::new();
+            normalize(path.as_bytes(), b"/", &mut out);
+            assert_eq!(String::from_utf8_lossy(&out), expected, "{path}");
+            checked += 1;
+        }
+        assert_eq!(checked, 13);
     }
 }
