@@ -12,7 +12,7 @@ const MIN_LITERAL_BYTES: usize = 3;
 /// Longer literals are cut: what follows is seen to by the search of the needle itself.
 const MAX_LITERAL_BYTES: usize = 12;
 /// Most literals one needle is known by: every one makes the automaton larger for all.
-const MAX_LITERALS: usize = 200;
+const MAX_LITERALS: usize = 64;
 /// Most strings that a part of a pattern is spelled out as.
 const MAX_SPELLINGS: usize = 64;
 

@@ -121,6 +121,7 @@ mod tests {
             r"\x00",
             // Read as PCRE reads it: no intersection of classes.
             r"[a&&b]x",
+            r"\x{e2}\x80[\x98\x99]",
         ];
         let texts: &[&[u8]] = &[
             b"1 UNION ALL SELECT",
@@ -136,6 +137,7 @@ mod tests {
             b"\xc5\xbf",
             b"ax",
             b"&x",
+            b"you\xe2\x80\x99re",
         ];
         let mut matched = 0;
         for source in patterns {
