@@ -64,7 +64,7 @@ fn count() -> BTreeMap<String, u64> {
     let profile = folder.path().join("profile");
     let this = std::env::current_exe().expect("this program has a path");
     let mut counts = BTreeMap::new();
-    for set in support::RULE_SETS.iter().filter(|set| support::rule_set(set).is_some()) {
+    for set in support::RULE_SETS.iter().filter(|set| support::paths(set).is_some()) {
         for level in LEVELS {
             let mut callgrind = Command::new("valgrind");
             callgrind.args(["--tool=callgrind", "--collect-atstart=no", "--toggle-collect=*::measured::*"]);

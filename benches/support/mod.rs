@@ -112,6 +112,14 @@ pub const RULE_SETS: [&str; 3] = ["own", "crs-3.3.4", "crs-4.28.0"];
 
 /// A rule set; `None` where it is not on this machine.
 pub fn rule_set(name: &str) -> Option<Rules> {
+    let paths = paths(name)?;
+    let paths = paths.as_ref().map(|paths| paths.as_slice());
+    Some(portcullis::rules::load(paths, None).expect("the rules compile").0)
+}
+
+/// Where a rule set stands, `None` inside for the one in the binary; `None` where it is not on this
+/// machine.
+pub fn paths(name: &str) -> Option<Option<[String; 2]>> {
     let paths = match name {
         "own" => None,
         "crs-3.3.4" => Some(
@@ -123,11 +131,8 @@ pub fn rule_set(name: &str) -> Option<Rules> {
         }
         _ => return None,
     };
-    if paths.iter().flatten().any(|path| !Path::new(path).exists()) {
-        return None;
-    }
-    let paths = paths.as_ref().map(|paths| paths.as_slice());
-    Some(portcullis::rules::load(paths, None).expect("the rules compile").0)
+    let is_here = paths.iter().flatten().all(|path| Path::new(path).exists());
+    is_here.then_some(paths)
 }
 
 /// The rules as a zone of this paranoia level runs them.

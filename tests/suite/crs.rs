@@ -102,9 +102,7 @@ fn deployed(rules: &Rules, level: u8, threshold: i64) -> EntryPoint {
 
 /// The rules of Debian's package, after settings of the user's own.
 fn debian(settings: &str) -> Rules {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), settings).unwrap();
-    load(&[file.path().to_str().unwrap(), DEBIAN_SETUP, DEBIAN_RULES])
+    load(settings, DEBIAN_SETUP, DEBIAN_RULES)
 }
 
 /// The rules of v4.28.0, the same way; `None`, with a word about it, where `CRS_DIR` is not set.
@@ -114,14 +112,13 @@ fn newest(settings: &str) -> Option<Rules> {
         println!("skipped: CRS_DIR does not name a checkout of coreruleset v4.28.0");
         return None;
     };
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), settings).unwrap();
-    let (setup, rules) = (format!("{folder}/crs-setup.conf.example"), format!("{folder}/rules"));
-    Some(load(&[file.path().to_str().unwrap(), &setup, &rules]))
+    Some(load(settings, &format!("{folder}/crs-setup.conf.example"), &format!("{folder}/rules")))
 }
 
-fn load(paths: &[&str]) -> Rules {
-    let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+fn load(settings: &str, setup: &str, rules: &str) -> Rules {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), settings).unwrap();
+    let paths = [file.path().to_str().unwrap(), setup, rules].map(str::to_owned);
     rules::load(Some(&paths), None).unwrap().0
 }
 

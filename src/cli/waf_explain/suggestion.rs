@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::{Deployment, Request, judge};
 use crate::model::RuleId;
 use crate::ruleset::{Outcome, Verdict};
-use crate::waf::ir::{ItemIr, RuleSetIr, SelectorIr};
+use crate::waf::ir::{ItemIr, RuleSetIr, SelectorIr, TargetIr};
+use crate::waf::lower::exclude;
 use crate::waf::{Match, optimize, variables};
 
 /// Most exclusions that are tried one after the other.
@@ -43,11 +44,10 @@ pub(super) fn suggest(ir: &RuleSetIr, deployment: Deployment, request: &Request<
     let mut at = 0;
     while at < exclusions.len() {
         let mut fewer = exclusions.clone();
-        let dropped = fewer.remove(at);
+        fewer.remove(at);
         if verdict(&fewer).outcome == Outcome::Pass {
             exclusions = fewer;
         } else {
-            debug_assert_eq!(exclusions.get(at), Some(&dropped));
             at += 1;
         }
     }
@@ -78,18 +78,13 @@ fn without(ir: &RuleSetIr, exclusions: &[Exclusion]) -> RuleSetIr {
             ItemIr::Rule(root) if root.id == *rule => Some(root),
             _ => None,
         });
+        let selector = selector.map(|key| SelectorIr::Name(key.to_ascii_lowercase()));
+        let excluded = TargetIr { variable: definition, selector, count: false, exclusions: Vec::new() };
         for root in roots {
-            let links =
-                std::iter::once(&mut root.targets).chain(root.chain.iter_mut().map(|link| &mut link.targets));
-            for targets in links {
-                match selector {
-                    Some(key) => {
-                        targets.iter_mut().filter(|target| target.variable == definition).for_each(|target| {
-                            target.exclusions.push(SelectorIr::Name(key.to_ascii_lowercase()))
-                        })
-                    }
-                    None => targets.retain(|target| target.variable != definition),
-                }
+            for link in
+                std::iter::once(&mut root.targets).chain(root.chain.iter_mut().map(|l| &mut l.targets))
+            {
+                exclude(link, std::slice::from_ref(&excluded));
             }
         }
     }

@@ -233,7 +233,7 @@ fn warn_of_xpath(target: &TargetIr, place: &Place, diagnostics: &mut Diagnostics
 }
 
 /// Takes `exclusions` out of the targets of the same variable.
-fn exclude(targets: &mut Vec<TargetIr>, exclusions: &[TargetIr]) {
+pub fn exclude(targets: &mut Vec<TargetIr>, exclusions: &[TargetIr]) {
     for exclusion in exclusions {
         match &exclusion.selector {
             Some(selector) => targets
