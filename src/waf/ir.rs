@@ -87,6 +87,19 @@ pub struct TargetIr {
     pub exclusions: Vec<SelectorIr>,
 }
 
+/// Takes `exclusions` out of the targets of the same variable.
+pub fn exclude(targets: &mut Vec<TargetIr>, exclusions: &[TargetIr]) {
+    for exclusion in exclusions {
+        match &exclusion.selector {
+            Some(selector) => targets
+                .iter_mut()
+                .filter(|t| t.variable == exclusion.variable)
+                .for_each(|t| t.exclusions.push(selector.clone())),
+            None => targets.retain(|t| t.variable != exclusion.variable),
+        }
+    }
+}
+
 /// Which entries of a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectorIr {

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use super::{Deployment, Request, judge};
 use crate::model::RuleId;
 use crate::ruleset::{Outcome, Verdict};
-use crate::waf::ir::{ItemIr, RuleSetIr, SelectorIr, TargetIr};
-use crate::waf::lower::exclude;
+use crate::waf::ir::{ItemIr, RuleSetIr, SelectorIr, TargetIr, exclude};
 use crate::waf::{Match, optimize, variables};
 
 /// Most exclusions that are tried one after the other.

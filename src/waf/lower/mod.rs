@@ -6,7 +6,7 @@ mod rule;
 use std::collections::HashMap;
 
 use super::Phase;
-use super::ir::{ActionsIr, ItemIr, RuleIr, RuleSetIr, RulesIr, SelectorIr, TargetIr};
+use super::ir::{ActionsIr, ItemIr, RuleIr, RuleSetIr, RulesIr, SelectorIr, TargetIr, exclude};
 use super::syntax::Loader;
 use super::syntax::ast::{ItemAst, SelectorAst, UpdateBy, VariableAst, Word};
 use super::{operators, transformations, variables};
@@ -229,19 +229,6 @@ fn warn_of_xpath(target: &TargetIr, place: &Place, diagnostics: &mut Diagnostics
     if target.variable.name == "XML" && !known {
         let message = format!("`{target}` finds nothing: of XPath only `/*` and `//@*` are known");
         diagnostics.push(Diagnostic::warning(Code::SecLangUnsupported, message).at(place.clone()));
-    }
-}
-
-/// Takes `exclusions` out of the targets of the same variable.
-pub fn exclude(targets: &mut Vec<TargetIr>, exclusions: &[TargetIr]) {
-    for exclusion in exclusions {
-        match &exclusion.selector {
-            Some(selector) => targets
-                .iter_mut()
-                .filter(|t| t.variable == exclusion.variable)
-                .for_each(|t| t.exclusions.push(selector.clone())),
-            None => targets.retain(|t| t.variable != exclusion.variable),
-        }
     }
 }
 
