@@ -1,5 +1,6 @@
 //! The compiled rules and their run over one request.
 
+mod act;
 mod collections;
 mod evaluate;
 mod expansion;
