@@ -2,15 +2,25 @@
 
 /// The value of a byte of the standard alphabet; `=` has none.
 pub fn sextet(byte: u8) -> Option<u8> {
-    match byte {
-        b'A'..=b'Z' => Some(byte - b'A'),
-        b'a'..=b'z' => Some(byte - b'a' + 26),
-        b'0'..=b'9' => Some(byte - b'0' + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        _ => None,
-    }
+    SEXTETS.get(usize::from(byte)).copied().filter(|value| *value != NONE)
 }
+
+/// Stands for no value.
+const NONE: u8 = 255;
+
+/// The value of each byte.
+static SEXTETS: [u8; 256] = {
+    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut sextets = [NONE; 256];
+    let mut rest = alphabet.as_slice();
+    let mut value = 0;
+    while let [byte, tail @ ..] = rest {
+        sextets[*byte as usize] = value;
+        value += 1;
+        rest = tail;
+    }
+    sextets
+};
 
 /// Appends the bytes of sextets; bits that do not fill a byte are dropped.
 pub fn decode(sextets: impl IntoIterator<Item = u8>, out: &mut Vec<u8>) {
@@ -23,6 +33,18 @@ pub fn decode(sextets: impl IntoIterator<Item = u8>, out: &mut Vec<u8>) {
             out.push((bits >> held).to_le_bytes()[0]);
         }
     }
+}
+
+/// Appends the bytes of what is Base64 from the first byte on, up to one that is none.
+pub fn decode_prefix(text: &[u8], out: &mut Vec<u8>) {
+    let mut rest = text;
+    while let [a, b, c, d, tail @ ..] = rest
+        && let (Some(a), Some(b), Some(c), Some(d)) = (sextet(*a), sextet(*b), sextet(*c), sextet(*d))
+    {
+        out.extend_from_slice(&[a << 2 | b >> 4, b << 4 | c >> 2, c << 6 | d]);
+        rest = tail;
+    }
+    decode(rest.iter().map_while(|byte| sextet(*byte)), out);
 }
 
 /// The bytes of a text whose every byte is of the alphabet.
@@ -48,6 +70,14 @@ mod tests {
             ("Zm9vYmFy", "foobar"),
         ] {
             assert_eq!(decode_all(text.bytes()).as_deref(), Some(bytes.as_bytes()));
+        }
+        for end in 0..=12 {
+            let text = b"Zm9vYmFyZm9v".get(..end).unwrap();
+            for tail in ["", "=", "=Zm9v", " Zm9vYmFy"] {
+                let mut out = Vec::new();
+                decode_prefix(&[text, tail.as_bytes()].concat(), &mut out);
+                assert_eq!(out, b"foobarfoo".get(..end * 6 / 8).unwrap());
+            }
         }
         assert_eq!(decode_all(*b"Zg=="), None);
         assert_eq!(decode_all(*b"+/8"), Some(vec![0xfb, 0xff]));

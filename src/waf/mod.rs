@@ -9,6 +9,7 @@
 //! are read through [`syntax::Loader`].
 
 pub mod actions;
+mod byte_set;
 pub mod ir;
 pub mod lower;
 pub mod macros;

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::byte_set::ByteSet;
 use super::ir::{
     Change, CollectionActionIr, CollectionKind, ControlIr, Disruptive, ItemIr, RuleIr, RuleSetIr, RulesIr,
     SelectorIr, SetVariableIr, TargetIr,
@@ -11,11 +12,12 @@ use super::ir::{
 use super::macros::{Macro, Part};
 use super::matcher::literals::LiteralIndex;
 use super::matcher::{
-    Cell, ChosenRules, CollectionAction, Control, Expansion, Link, Meta, Program, Root, Selector,
-    SetVariable, Step, Target, TxNames, View,
+    Cell, ChosenRules, CollectionAction, Control, Expansion, First, Gate, Group, Link, Meta, Program, Reads,
+    Root, Selector, SetVariable, Step, Target, TxNames, View,
 };
 use super::operators::{Argument, Patterns};
 use super::transformations;
+use super::variables::Changes;
 use crate::pattern::Pattern;
 
 /// What `deny` answers with where the rule has no `status`.
@@ -64,19 +66,30 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
     Program {
         full_request: any(|name| name.starts_with("FULL_REQUEST")),
         moment: any(|name| name.starts_with("TIME")),
-        roots: compiled,
         phases,
         targets: builder.targets,
         views: builder.views,
         steps: builder.steps.len(),
         cells: builder.cells,
+        groups: builder.groups,
+        first: compiled.iter().map(first).collect(),
         literals: LiteralIndex::of(&builder.literal_sets),
         names: builder.names,
+        roots: compiled,
         engine: ir.engine,
         response_body: ir.response_body.clone(),
         collections: Arc::default(),
         record_lifetime: ir.record_lifetime,
     }
+}
+
+/// What the first link of a rule asks, for the list that is asked first.
+fn first(root: &Root) -> First {
+    root.links.first().map_or_else(First::default, |link| First {
+        group: link.group,
+        negated: link.negated,
+        gate: link.gate,
+    })
 }
 
 /// Whether a root or a link of it names such a variable, in a target or in a macro.
@@ -89,15 +102,21 @@ fn mentions(root: &RuleIr, names: fn(&str) -> bool) -> bool {
         let argument = rule.operator.as_ref().and_then(|operator| Macro::parse(&operator.argument).ok());
         rule.targets.iter().any(|target| names(target.variable.name))
             || argument.is_some_and(|argument| named(&argument))
-            || actions.collections.iter().any(|action| match action {
-                CollectionActionIr::Set(set) => named(&set.value) || named(&set.name),
-                CollectionActionIr::Open { key, .. } => named(key),
-                CollectionActionIr::Expire { name, seconds, .. } => named(name) || named(seconds),
-                CollectionActionIr::SetEnvironment { name, value } => named(name) || named(value),
-            })
+            || actions.collections.iter().flat_map(texts).any(named)
             || named(&actions.msg)
             || named(&actions.logdata)
     })
+}
+
+/// The texts of an action.
+fn texts(action: &CollectionActionIr) -> impl Iterator<Item = &Macro> {
+    let (first, second) = match action {
+        CollectionActionIr::Set(set) => (&set.name, Some(&set.value)),
+        CollectionActionIr::Open { key, .. } => (key, None),
+        CollectionActionIr::Expire { name, seconds, .. } => (name, Some(seconds)),
+        CollectionActionIr::SetEnvironment { name, value } => (name, Some(value)),
+    };
+    std::iter::once(first).chain(second)
 }
 
 /// The rule after those that `skip` leaves out.
@@ -117,7 +136,9 @@ struct Builder<'i> {
     views: Vec<View>,
     steps: Vec<&'static transformations::Definition>,
     cells: Vec<Cell>,
-    cell_keys: HashMap<Cell, usize>,
+    cell_keys: HashMap<(usize, usize, bool), usize>,
+    groups: Vec<Group>,
+    group_keys: HashMap<Vec<usize>, usize>,
     literal_sets: Vec<Vec<Vec<u8>>>,
     literal_keys: HashMap<Vec<Vec<u8>>, u32>,
 }
@@ -130,10 +151,13 @@ impl<'i> Builder<'i> {
             names: TxNames::default(),
             targets: Vec::new(),
             target_keys: HashMap::new(),
-            views: vec![View { parent: 0, step: None, chain: vec![0] }],
+            // The first is that of values as they came.
+            views: vec![View { steps: Vec::new(), touches: Some(ByteSet::EMPTY) }],
             steps: Vec::new(),
             cells: Vec::new(),
             cell_keys: HashMap::new(),
+            groups: Vec::new(),
+            group_keys: HashMap::new(),
             literal_sets: Vec::new(),
             literal_keys: HashMap::new(),
         }
@@ -161,6 +185,7 @@ impl<'i> Builder<'i> {
             told: actions.log.unwrap_or(true) || mentions(rule, |name| name.starts_with("MATCHED_VAR")),
             own_rule: mentions(rule, |name| name == "RULE"),
             skip_to,
+            told_reads: self.reads_of_texts([&actions.msg, &actions.logdata]),
             links,
         }
     }
@@ -175,29 +200,75 @@ impl<'i> Builder<'i> {
             };
             (operator.definition.compile)(&mut argument).ok()
         });
-        let targets: Vec<usize> = rule.targets.iter().map(|target| self.target(target)).collect();
         let view = self.view(&rule.transformations);
-        let negated = rule.operator.as_ref().is_some_and(|operator| operator.negated);
-        // What a negated operator does not find is what it matches.
-        let is_asked =
-            !negated && test.as_ref().is_some_and(|t| t.literals().is_some() || t.prefilter().is_some());
         let each = rule.actions.multi_match;
-        let cell = |target: &usize| self.cell(Cell { target: *target, view, each }).filter(|_| is_asked);
-        let cells = targets.iter().map(cell).collect();
-        let literals = test.as_ref().and_then(|test| test.literals()).map(|set| self.literals(set));
+        let targets: Vec<usize> = rule.targets.iter().map(|target| self.target(target)).collect();
+        let cells: Vec<usize> = targets.into_iter().map(|target| self.cell(target, view, each)).collect();
+        let gate = Gate {
+            literals: test.as_ref().and_then(|test| test.literals()).map(|set| self.literals(set)),
+            prefilter: test.as_ref().and_then(|test| test.prefilter()).copied().unwrap_or_default(),
+        };
         Link {
-            literals,
+            group: self.group(&cells).filter(|_| test.is_some()),
             cells,
-            targets,
             test,
-            negated,
+            negated: rule.operator.as_ref().is_some_and(|operator| operator.negated),
+            gate,
             view,
             multi_match: rule.actions.multi_match,
             capture: rule.actions.capture,
             collections: rule.actions.collections.iter().map(|a| self.collection_action(a)).collect(),
             controls: rule.actions.controls.iter().filter_map(|ir| control(ir, self.roots)).collect(),
             logdata: Expansion::of(&rule.actions.logdata, &mut self.names),
+            asks: self.asks(rule),
+            sets: self.sets(&rule.actions.collections),
         }
+    }
+
+    /// What the targets of a link read, and its operator.
+    fn asks(&mut self, rule: &RuleIr) -> Reads {
+        let argument = rule.operator.as_ref().and_then(|operator| Macro::parse(&operator.argument).ok());
+        let mut reads = self.reads_of_texts(&argument);
+        for target in &rule.targets {
+            match &target.selector {
+                _ if target.variable.name != "TX" => reads.others = true,
+                Some(SelectorIr::Name(name)) if target.exclusions.is_empty() => {
+                    reads.entries.push(self.names.intern(name));
+                }
+                _ => reads.all = true,
+            }
+        }
+        reads
+    }
+
+    /// What goes into the variables that a link sets.
+    fn sets(&mut self, actions: &[CollectionActionIr]) -> Reads {
+        let mut reads = self.reads_of_texts(actions.iter().flat_map(texts));
+        for action in actions {
+            match action {
+                CollectionActionIr::Set(set) if set.collection == CollectionKind::Tx => {
+                    // What is added to is read.
+                    let changed =
+                        set.name.literal().filter(|_| matches!(set.change, Change::Add | Change::Subtract));
+                    reads.entries.extend(changed.map(|name| self.names.intern(name)));
+                }
+                _ => reads.others = true,
+            }
+        }
+        reads
+    }
+
+    fn reads_of_texts<'t>(&mut self, texts: impl IntoIterator<Item = &'t Macro>) -> Reads {
+        let mut reads = Reads::default();
+        for part in texts.into_iter().flat_map(|text| &text.0) {
+            match part {
+                Part::Literal(_) => {}
+                Part::Variable { variable, .. } if variable.name != "TX" => reads.others = true,
+                Part::Variable { selector: Some(name), .. } => reads.entries.push(self.names.intern(name)),
+                Part::Variable { selector: None, .. } => reads.all = true,
+            }
+        }
+        reads
     }
 
     /// The number of an equal set of literals, or of a new one.
@@ -211,13 +282,36 @@ impl<'i> Builder<'i> {
         number
     }
 
-    /// The index of a cell, if its values stay as they are.
-    fn cell(&mut self, cell: Cell) -> Option<usize> {
-        self.targets.get(cell.target).filter(|target| !target.variable.volatile)?;
-        Some(*self.cell_keys.entry(cell).or_insert_with(|| {
-            self.cells.push(cell);
-            self.cells.len() - 1
-        }))
+    /// The index of an equal cell, or of a new one.
+    fn cell(&mut self, target: usize, view: usize, each: bool) -> usize {
+        // `multiMatch` without transformations is no different.
+        let each = each && view > 0;
+        if let Some(known) = self.cell_keys.get(&(target, view, each)) {
+            return *known;
+        }
+        let plain = (view > 0).then(|| self.cell(target, 0, false));
+        let index = self.cells.len();
+        let changes = self.targets.get(target).map_or(Changes::WithRules, |target| target.variable.changes);
+        self.cells.push(Cell { target, view, each, plain: plain.unwrap_or(index), changes });
+        self.cell_keys.insert((target, view, each), index);
+        index
+    }
+
+    /// The index of the group of these cells; `None` where values change as rules run.
+    fn group(&mut self, cells: &[usize]) -> Option<usize> {
+        if let Some(known) = self.group_keys.get(cells) {
+            return Some(*known);
+        }
+        let of: Vec<Cell> = cells.iter().filter_map(|cell| self.cells.get(*cell).copied()).collect();
+        let changes = of.iter().map(|cell| cell.changes).max().filter(|most| *most < Changes::WithRules)?;
+        let plain: Vec<usize> = of.iter().map(|cell| cell.plain).collect();
+        let plain = if plain == cells { None } else { self.group(&plain) };
+        let view = of.first().and_then(|cell| self.views.get(cell.view));
+        let touches = view.map_or(Some(ByteSet::EMPTY), |view| view.touches);
+        let index = self.groups.len();
+        self.groups.push(Group { cells: cells.to_vec(), plain: plain.unwrap_or(index), touches, changes });
+        self.group_keys.insert(cells.to_vec(), index);
+        Some(index)
     }
 
     /// The index of an equal target, or of a new one.
@@ -243,28 +337,31 @@ impl<'i> Builder<'i> {
         self.targets.len() - 1
     }
 
-    /// The node of a chain of transformations; chains share what they have in common.
+    /// The index of an equal chain of transformations, or of a new one.
     fn view(&mut self, chain: &[&'static transformations::Definition]) -> usize {
-        let mut view = 0;
-        for transformation in chain.iter().filter(|step| step.name != "none") {
-            let known = self.steps.iter().position(|step| step == transformation);
-            let number = known.unwrap_or_else(|| {
-                self.steps.push(transformation);
-                self.steps.len() - 1
-            });
-            let known = self
-                .views
+        let chain = chain.iter().filter(|transformation| transformation.name != "none");
+        let steps: Vec<Step> = chain.map(|transformation| self.step(transformation)).collect();
+        let numbers = |steps: &[Step]| steps.iter().map(|step| step.number).collect::<Vec<_>>();
+        let wanted = numbers(&steps);
+        let known = self.views.iter().position(|view| numbers(&view.steps) == wanted);
+        known.unwrap_or_else(|| {
+            let touches = steps
                 .iter()
-                .position(|other| other.parent == view && other.step.is_some_and(|s| s.number == number));
-            view = known.unwrap_or_else(|| {
-                let step = Some(Step { number, apply: transformation.apply });
-                let mut chain = self.views.get(view).map_or_else(Vec::new, |parent| parent.chain.clone());
-                chain.push(self.views.len());
-                self.views.push(View { parent: view, step, chain });
-                self.views.len() - 1
-            });
-        }
-        view
+                .map(|step| step.touches)
+                .reduce(|one, other| Some(one?.union(&other?)))
+                .unwrap_or(Some(ByteSet::EMPTY));
+            self.views.push(View { steps, touches });
+            self.views.len() - 1
+        })
+    }
+
+    fn step(&mut self, transformation: &'static transformations::Definition) -> Step {
+        let known = self.steps.iter().position(|step| *step == transformation);
+        let number = known.unwrap_or_else(|| {
+            self.steps.push(transformation);
+            self.steps.len() - 1
+        });
+        Step { number, apply: transformation.apply, touches: transformation.touches }
     }
 
     fn set_variable(&mut self, ir: &SetVariableIr) -> SetVariable {

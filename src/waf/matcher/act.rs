@@ -24,7 +24,7 @@ impl Transaction {
                 Control::BodyProcessor(name) => {
                     self.controls.body_processor = Some(name.clone());
                     self.facts.processor = self.buffers.add(name.as_bytes());
-                    self.forget_values();
+                    self.forget_message();
                 }
                 Control::ForceBodyVariable(on) => self.controls.force_body_variable = *on,
                 Control::ResponseBodyAccess(on) => self.response_body_access = *on,

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use super::literals;
-use super::prefilter::ByteSet;
-use super::program::{Control, Link, Program, Root, Step, Target};
+use super::program::{Control, Link, Program, Root, Target};
 use super::report::Hit;
 use super::text::{Buffers, Text};
 use super::transaction::{Interruption, Matched, Transaction, Value};
@@ -12,24 +10,7 @@ use crate::pattern::{Groups, MAX_GROUPS};
 use crate::waf::Phase;
 use crate::waf::ir::{AllowScope, Disruptive, EngineMode};
 use crate::waf::operators::Test;
-
-/// A value under a view, with what is known of it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
-    text: Text,
-    summary: Option<Summary>,
-}
-
-/// What is known of a value, or of all values of a cell together.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Summary {
-    longest: usize,
-    bytes: ByteSet,
-    /// Whether any literal was found.
-    any_literal: bool,
-    /// Where in the transaction's `literals` its answer begins.
-    literals: usize,
-}
+use crate::waf::variables::Changes;
 
 impl Transaction {
     /// Runs the rules of a phase.
@@ -45,7 +26,10 @@ impl Transaction {
         let mut resume = 0;
         for &index in plan.phases.get(phase.index()).map_or(&[][..], Vec::as_slice) {
             let Some(root) = program.roots.get(index).filter(|_| index >= resume) else { continue };
-            if self.is_removed(program, index) || !self.root(program, index, root) {
+            if !self.may_match(program, index)
+                || self.is_removed(program, index)
+                || !self.root(program, index, root)
+            {
                 continue;
             }
             resume = root.skip_to.unwrap_or(resume);
@@ -68,6 +52,16 @@ impl Transaction {
             }
         }
         None
+    }
+
+    /// Whether the first link of a rule can match any value. Answered from a list without gaps: this
+    /// is all that most rules are asked.
+    fn may_match(&mut self, program: &Program, root: usize) -> bool {
+        let Some(first) = program.first.get(root) else { return false };
+        first.group.is_none_or(|group| {
+            let summary = self.group(program, group);
+            self.admits(summary, &first.gate, first.negated)
+        })
     }
 
     fn is_removed(&self, program: &Program, root: usize) -> bool {
@@ -125,7 +119,7 @@ impl Transaction {
         }
     }
 
-    fn link(
+    pub(super) fn link(
         &mut self,
         program: &Program,
         at: (usize, usize),
@@ -137,113 +131,55 @@ impl Transaction {
             self.act(program, at, link, hit);
             return true;
         };
+        if let Some(group) = link.group {
+            let summary = self.group(program, group);
+            if !self.admits(summary, &link.gate, link.negated) {
+                return false;
+            }
+        }
+        let Some(view) = program.views.get(link.view) else { return false };
         let mut any = false;
-        for (&target_index, cell) in link.targets.iter().zip(&link.cells) {
-            if let Some(cell) = *cell {
-                let summary = self.cell(program, cell);
-                if !self.may_match(program, link, test.as_ref(), &summary) {
+        for &index in &link.cells {
+            let Some(cell) = program.cells.get(index) else { continue };
+            let is_volatile = cell.changes == Changes::WithRules;
+            if !is_volatile {
+                let summary = self.cell(program, index);
+                if !self.admits(summary, &link.gate, link.negated) {
                     continue;
                 }
             }
-            let Some(target) = program.targets.get(target_index) else { continue };
-            let (start, end) = self.find(program, target_index, target);
+            let Some(target) = program.targets.get(cell.target) else { continue };
             let seen_before = self.seen.len();
-            for value_index in start..end {
-                let Some(value) = self.values.get(value_index).copied() else { continue };
+            let values = self.find(program, cell.target);
+            let first = values.start;
+            for index in values {
+                let Some(value) = self.values.get(index).copied() else { continue };
                 if self.is_excluded(program, at.0, target, &value) {
                     continue;
                 }
+                let mut test = |transaction: &mut Self, seen| {
+                    transaction.test(program, at, root, link, test.as_ref(), &value, seen, hit)
+                };
                 if link.multi_match {
-                    let mut last = None;
-                    let chain = program.views.get(link.view).map_or(&[][..], |view| &view.chain);
-                    for &view in chain {
-                        let seen = self.view(program, value_index, view);
-                        if last.replace(seen) != Some(seen) {
-                            any |= self.test(program, at, root, link, test.as_ref(), &value, seen, hit);
+                    let mut seen = value.seen;
+                    any |= test(self, seen);
+                    for step in &view.steps {
+                        let next = self.step(program, seen, step);
+                        if next != seen {
+                            seen = next;
+                            any |= test(self, seen);
                         }
                     }
                 } else {
-                    let seen = self.view(program, value_index, link.view);
-                    any |= self.test(program, at, root, link, test.as_ref(), &value, seen, hit);
+                    let seen = self.under(program, value.seen, view);
+                    any |= test(self, seen);
                 }
             }
-            if target.variable.volatile {
-                // These are looked up anew the next time.
-                self.values.truncate(start);
-                self.seen.truncate(seen_before);
-                self.steps.truncate(seen_before * program.steps);
+            if is_volatile {
+                self.forget_moment(program, first, seen_before);
             }
         }
         any
-    }
-
-    /// What is known of the values of a cell, also of those that are excluded from one rule.
-    fn cell(&mut self, program: &Program, index: usize) -> Summary {
-        if let Some(known) = self.cells.get(index).copied().flatten() {
-            return known;
-        }
-        let mut summary = Summary { literals: self.literals.len(), ..Summary::default() };
-        let words = program.literals.words();
-        self.literals.resize(summary.literals + words, 0);
-        let cell = program.cells.get(index).copied();
-        let target = cell.and_then(|cell| Some((cell, program.targets.get(cell.target)?)));
-        if let Some((cell, target)) = target {
-            let chain = program.views.get(cell.view).map_or(&[][..], |view| &view.chain);
-            let views = chain.get(if cell.each { 0 } else { chain.len().saturating_sub(1) }..).unwrap_or(&[]);
-            let (start, end) = self.find(program, cell.target, target);
-            for value in start..end {
-                for &view in views {
-                    let seen = self.view(program, value, view);
-                    let one = self.measure(program, seen);
-                    summary.longest = summary.longest.max(one.longest);
-                    summary.bytes = summary.bytes.union(&one.bytes);
-                    if one.any_literal {
-                        summary.any_literal = true;
-                        for word in 0..words {
-                            let more = self.literals.get(one.literals + word).copied().unwrap_or(0);
-                            let all = self.literals.get_mut(summary.literals + word);
-                            all.into_iter().for_each(|all| *all |= more);
-                        }
-                    }
-                }
-            }
-        }
-        if let Some(slot) = self.cells.get_mut(index) {
-            *slot = Some(summary);
-        }
-        summary
-    }
-
-    /// What is known of a value.
-    fn measure(&mut self, program: &Program, seen: usize) -> Summary {
-        let Some(entry) = self.seen.get(seen) else { return Summary::default() };
-        if let Some(known) = entry.summary {
-            return known;
-        }
-        let text = self.buffers.get(entry.text);
-        let at = self.literals.len();
-        self.literals.resize(at + program.literals.words(), 0);
-        let found = self.literals.get_mut(at..).unwrap_or(&mut []);
-        let any_literal = program.literals.search(text, found);
-        if !any_literal {
-            // Nobody will ask for what is not there.
-            self.literals.truncate(at);
-        }
-        let summary = Summary { longest: text.len(), bytes: ByteSet::of(text), any_literal, literals: at };
-        if let Some(entry) = self.seen.get_mut(seen) {
-            entry.summary = Some(summary);
-        }
-        summary
-    }
-
-    /// Whether a value of which this is known can match at all.
-    fn may_match(&self, program: &Program, link: &Link, test: &dyn Test, summary: &Summary) -> bool {
-        let holds = |set| {
-            let end = summary.literals + program.literals.words();
-            self.literals.get(summary.literals..end).is_none_or(|found| literals::has(found, set))
-        };
-        link.literals.is_none_or(|set| summary.any_literal && holds(set))
-            && test.prefilter().is_none_or(|filter| filter.passes(summary.longest, &summary.bytes))
     }
 
     /// One value under one view: whether it matches; then the link acts.
@@ -259,7 +195,11 @@ impl Transaction {
         seen: usize,
         hit: &mut Hit,
     ) -> bool {
-        if self.holds(program, link, test, seen) == link.negated {
+        let holds = self.value_passes(program, &link.gate, seen) && {
+            let text = self.seen.get(seen).map_or(Text::EMPTY, |entry| entry.text);
+            test.is_match(self.bytes(text), self)
+        };
+        if holds == link.negated {
             return false;
         }
         if root.told || link.capture {
@@ -267,17 +207,6 @@ impl Transaction {
         }
         self.act(program, at, link, hit);
         true
-    }
-
-    fn holds(&mut self, program: &Program, link: &Link, test: &dyn Test, seen: usize) -> bool {
-        if link.literals.is_some() || test.prefilter().is_some() {
-            let summary = self.measure(program, seen);
-            if !self.may_match(program, link, test, &summary) {
-                return false;
-            }
-        }
-        let text = self.seen.get(seen).map_or(Text::EMPTY, |entry| entry.text);
-        test.is_match(self.bytes(text), self)
     }
 
     fn note_match(&mut self, link: &Link, test: &dyn Test, value: &Value, seen: usize) {
@@ -301,61 +230,6 @@ impl Transaction {
         }
     }
 
-    /// The values of a target, as a range of `values`.
-    fn find(&mut self, program: &Program, index: usize, target: &Target) -> (usize, usize) {
-        if let Some(found) = self.found.get(index).copied().flatten() {
-            return found;
-        }
-        let start = self.values.len();
-        if let Some(tx) = target.tx {
-            let text = self.tx.get(tx).copied().flatten();
-            let value = if target.count {
-                Some((Text::EMPTY, self.buffers.add_count(usize::from(text.is_some()))))
-            } else {
-                text.map(|text| (self.tx_names.get(tx).copied().unwrap_or(Text::EMPTY), text))
-            };
-            if let Some((key, text)) = value {
-                self.values.push(Value { variable: target.variable, key, text, row: None });
-            }
-            return (start, self.values.len());
-        }
-        let mut values = std::mem::take(&mut self.values);
-        let mut count = 0;
-        let mut take = |key, text| {
-            count += 1;
-            if !target.count {
-                values.push(Value { variable: target.variable, key, text, row: None });
-            }
-        };
-        if let Some(taken) = &target.tx_taken {
-            self.visit_tx_of(taken, |key| target.takes(self.bytes(key)), &mut take);
-        } else {
-            (target.variable.values)(self, &mut |key, text| {
-                if target.takes(self.bytes(key)) {
-                    take(key, text);
-                }
-            });
-        }
-        self.values = values;
-        if target.count {
-            let text = self.buffers.add_count(count);
-            self.values.push(Value { variable: target.variable, key: Text::EMPTY, text, row: None });
-        }
-        let range = (start, self.values.len());
-        if target.variable.volatile {
-            return range;
-        }
-        for value in self.values.iter_mut().skip(start) {
-            let next = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
-            value.row = Some(*self.texts.entry(value.text).or_insert(next));
-        }
-        self.rows.resize(self.texts.len() * program.views.len(), 0);
-        if let Some(slot) = self.found.get_mut(index) {
-            *slot = Some(range);
-        }
-        range
-    }
-
     fn is_excluded(&self, program: &Program, root: usize, target: &Target, value: &Value) -> bool {
         let key = self.bytes(value.key);
         if !target.count && target.exclusions.iter().any(|selector| selector.takes(key)) {
@@ -370,63 +244,6 @@ impl Transaction {
             _ => false,
         })
     }
-
-    /// Index in `seen` of a value under a view.
-    fn view(&mut self, program: &Program, value: usize, view: usize) -> usize {
-        let Some(Value { text, row, .. }) = self.values.get(value).copied() else { return 0 };
-        let slot = row.map(|row| row as usize * program.views.len());
-        self.view_of(program, text, slot, view)
-    }
-
-    /// The same of a text, whose views begin at `slot` in `rows` where it has a row. Each step runs
-    /// once for each text that is no value of the moment.
-    fn view_of(&mut self, program: &Program, text: Text, slot: Option<usize>, view: usize) -> usize {
-        let known = slot.and_then(|slot| self.rows.get(slot + view)).copied().unwrap_or(0);
-        if known > 0 {
-            return known as usize - 1;
-        }
-        let node = program.views.get(view);
-        let index = match node.and_then(|node| node.step.map(|step| (node.parent, step))) {
-            None => self.push_seen(text),
-            Some((parent, step)) => {
-                let before = self.view_of(program, text, slot, parent);
-                self.step(program, before, step)
-            }
-        };
-        if let Some(row) = slot.and_then(|slot| self.rows.get_mut(slot + view)) {
-            *row = known_as(index);
-        }
-        index
-    }
-
-    /// Index in `seen` of an entry after a transformation.
-    fn step(&mut self, program: &Program, before: usize, step: Step) -> usize {
-        let slot = before * program.steps + step.number;
-        let known = self.steps.get(slot).copied().unwrap_or(0);
-        if known > 0 {
-            return known as usize - 1;
-        }
-        let text = self.seen.get(before).map_or(Text::EMPTY, |entry| entry.text);
-        let after = self.buffers.transform(text, step.apply);
-        let index = if after == text { before } else { self.push_seen(after) };
-        if self.steps.len() <= slot {
-            self.steps.resize(self.seen.len() * program.steps, 0);
-        }
-        if let Some(known) = self.steps.get_mut(slot) {
-            *known = known_as(index);
-        }
-        index
-    }
-
-    fn push_seen(&mut self, text: Text) -> usize {
-        self.seen.push(Seen { text, summary: None });
-        self.seen.len() - 1
-    }
-}
-
-/// An index as `rows` and `steps` keep it: 0 stands for none.
-fn known_as(index: usize) -> u32 {
-    u32::try_from(index + 1).unwrap_or(0)
 }
 
 /// The `ctl` at a place.

@@ -72,6 +72,14 @@ impl Expansion {
         }
     }
 
+    /// What every expansion begins with.
+    pub(super) fn prefix(&self) -> &[u8] {
+        match self.0.first() {
+            Some(Piece::Literal(text)) => text,
+            _ => &[],
+        }
+    }
+
     /// The index of the one TX variable this is, if it is just that.
     pub(super) fn as_tx(&self) -> Option<usize> {
         match self.0.as_slice() {

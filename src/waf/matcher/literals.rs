@@ -4,15 +4,22 @@
 //! itself. One pass over a value finds which sets it holds a literal of; needles whose set it holds
 //! none of need not be searched. Case is not looked at: what passes may still not match.
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex_syntax::hir::{Class, Hir, HirKind};
+
+use super::automaton::Automaton;
 
 /// Shorter literals stand in too many benign values to be worth a search.
 const MIN_LITERAL_BYTES: usize = 3;
 /// Longer literals are cut: what follows is seen to by the search of the needle itself.
-const MAX_LITERAL_BYTES: usize = 12;
+const MAX_LITERAL_BYTES: usize = 8;
+/// Most states of the search: memory, for every one is a row of a few hundred bytes.
+const MAX_STATES: usize = 1 << 17;
 /// Most literals one needle is known by: every one makes the automaton larger for all.
 const MAX_LITERALS: usize = 64;
+/// Most literals a list of phrases is known by.
+const MAX_PHRASE_LITERALS: usize = 1 << 14;
+/// Of each phrase of a long list, the bytes that are rarest.
+const PHRASE_LITERAL_BYTES: usize = 4;
 /// Most strings that a part of a pattern is spelled out as.
 const MAX_SPELLINGS: usize = 64;
 
@@ -24,63 +31,48 @@ pub type Words = u64;
 
 /// All sets of literals, searched in one pass.
 pub struct LiteralIndex {
-    search: Option<AhoCorasick>,
-    /// For each literal the sets it stands in.
-    sets: Vec<Vec<u32>>,
-    count: usize,
+    automaton: Option<Automaton>,
+    /// How many words the answer takes.
+    pub(super) words: usize,
 }
 
 impl LiteralIndex {
     /// An index of these sets, known by their position.
     pub fn of(sets: &[Vec<Vec<u8>>]) -> Self {
-        let mut positions = std::collections::BTreeMap::<&[u8], Vec<u32>>::new();
-        for (set, literals) in (0u32..).zip(sets) {
-            for literal in literals {
-                positions.entry(literal).or_default().push(set);
-            }
+        let numbered = (0u32..).zip(sets);
+        let literals = numbered.flat_map(|(set, literals)| literals.iter().map(move |l| (l.as_slice(), set)));
+        Self {
+            automaton: Automaton::new(literals, MAX_STATES),
+            words: sets.len().div_ceil(Words::BITS as usize),
         }
-        let (literals, sets_of): (Vec<&[u8]>, Vec<Vec<u32>>) = positions.into_iter().unzip();
-        let search = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(literals)
-            .ok();
-        Self { search, sets: sets_of, count: sets.len() }
-    }
-
-    /// How many words the answer takes.
-    pub fn words(&self) -> usize {
-        self.count.div_ceil(Words::BITS as usize)
     }
 
     /// Sets the bit of each set that `text` holds a literal of; whether there was any.
     pub fn search(&self, text: &[u8], found: &mut [Words]) -> bool {
-        let Some(search) = &self.search else {
+        let Some(automaton) = &self.automaton else {
             // Without a search everything may be there.
             found.fill(Words::MAX);
             return true;
         };
         let mut any = false;
-        for hit in search.find_overlapping_iter(text) {
+        automaton.search(text, |set| {
             any = true;
-            for set in self.sets.get(hit.pattern().as_usize()).into_iter().flatten() {
-                if let Some(word) = found.get_mut(*set as usize / Words::BITS as usize) {
-                    *word |= 1 << (set % Words::BITS);
-                }
+            if let Some(word) = found.get_mut((set / Words::BITS) as usize) {
+                *word |= 1 << (set % Words::BITS);
             }
-        }
+        });
         any
     }
 }
 
 impl std::fmt::Debug for LiteralIndex {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "LiteralIndex({} literals of {} sets)", self.sets.len(), self.count)
+        write!(f, "LiteralIndex({} states)", self.automaton.as_ref().map_or(0, Automaton::states))
     }
 }
 
 /// Whether the bit of a set is there.
+#[inline]
 pub fn has(found: &[Words], set: u32) -> bool {
     found.get(set as usize / Words::BITS as usize).is_some_and(|word| word & (1 << (set % Words::BITS)) != 0)
 }
@@ -92,10 +84,29 @@ pub fn of_pattern(hir: &Hir) -> Option<Literals> {
     (shortest(&best) >= MIN_LITERAL_BYTES && best.len() <= MAX_LITERALS).then(|| cut(best))
 }
 
-/// The literals of a list of phrases.
+/// The literals of a list of phrases: the phrases themselves, or of each a part where they are many.
 pub fn of_phrases(phrases: &[String]) -> Option<Literals> {
     let literals: Literals = phrases.iter().map(|phrase| phrase.to_ascii_lowercase().into_bytes()).collect();
-    (shortest(&literals) > 0 && literals.len() <= MAX_LITERALS).then(|| cut(literals))
+    if shortest(&literals) == 0 {
+        return None;
+    }
+    if literals.len() <= MAX_LITERALS {
+        return Some(cut(literals));
+    }
+    let parts = cut(literals.iter().map(|literal| rarest(literal).to_vec()).collect());
+    (parts.len() <= MAX_PHRASE_LITERALS).then_some(parts)
+}
+
+/// The part of a phrase that is least likely to stand in any other text.
+fn rarest(phrase: &[u8]) -> &[u8] {
+    let rarity = |byte: &u8| match byte {
+        b'e' | b't' | b'a' | b'o' | b'i' | b'n' | b's' | b'r' => 1,
+        b'a'..=b'z' | b' ' => 2,
+        b'0'..=b'9' | b'/' | b'-' => 3,
+        _ => 5,
+    };
+    let parts = phrase.windows(PHRASE_LITERAL_BYTES);
+    parts.max_by_key(|part| part.iter().map(rarity).sum::<u32>()).unwrap_or(phrase)
 }
 
 fn cut(mut literals: Literals) -> Literals {
@@ -251,17 +262,27 @@ mod tests {
             ("(?:abc)+x", Some("abc")),
             ("(?:ab){2}", Some("abab")),
             ("^<script", Some("<script")),
-            ("a_very_long_literal", Some("a_very_long_")),
+            ("a_very_long_literal", Some("a_very_l")),
         ] {
             assert_eq!(of(pattern).as_deref(), expected, "{pattern}");
         }
     }
 
     #[test]
+    fn of_long_lists_a_part_of_each_phrase() {
+        let words: Vec<String> = (0..100).map(|n| format!("prefix{n:02}~eta")).collect();
+        let parts = of_phrases(&words).unwrap();
+        assert!(parts.contains(&b"x07~".to_vec()) && parts.len() == 100);
+        let short: Vec<String> = words.iter().cloned().chain(["AB".to_owned()]).collect();
+        assert!(of_phrases(&short).unwrap().contains(&b"ab".to_vec()));
+        assert_eq!(of_phrases(&["a".to_owned(), String::new()]), None);
+    }
+
+    #[test]
     fn one_pass_finds_every_set() {
         let sets = [vec![b"abc".to_vec(), b"bcd".to_vec()], vec![b"cde".to_vec()], vec![b"xyz".to_vec()]];
         let index = LiteralIndex::of(&sets);
-        let mut found = vec![0; index.words()];
+        let mut found = vec![0; index.words];
         assert!(index.search(b"..ABCDE..", &mut found) && !index.search(b"..ABD", &mut [0]));
         assert_eq!((has(&found, 0), has(&found, 1), has(&found, 2)), (true, true, false));
     }

@@ -1,10 +1,12 @@
 //! The compiled rules and their run over one request.
 
 mod act;
+mod automaton;
 mod collections;
 mod evaluate;
 mod expansion;
 mod facts;
+mod fold;
 pub mod literals;
 mod moment;
 #[cfg(test)]
@@ -16,16 +18,19 @@ mod report;
 mod request_body;
 mod response;
 mod spare;
+mod summary;
 mod text;
 mod transaction;
+mod values;
 
 pub use collections::Collections;
 pub use expansion::{Expansion, TxNames};
 pub use facts::{BodyLimits, RequestHead, ResponseHead};
 pub use plan::{ActionOverride, Plan, PlanSettings};
-pub use prefilter::{ByteSet, Prefilter};
+pub use prefilter::Prefilter;
 pub use program::{
-    Cell, ChosenRules, CollectionAction, Control, Link, Program, Root, SetVariable, Step, Target, View,
+    Cell, ChosenRules, CollectionAction, Control, First, Gate, Group, Link, Program, Reads, Root,
+    SetVariable, Step, Target, View,
 };
 pub use report::{MAX_VALUES, Match, MatchedValue};
 pub use text::Text;

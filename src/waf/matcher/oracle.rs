@@ -215,13 +215,19 @@ struct Oracle<'i> {
 }
 
 /// What the plain interpreter says.
-fn by_oracle(phases: &Phases<'_>, memo: &mut Memo, exchange: &Exchange) -> (Vec<Seen>, [i64; 4]) {
+fn by_oracle(
+    phases: &Phases<'_>,
+    settings: &PlanSettings,
+    memo: &mut Memo,
+    exchange: &Exchange,
+) -> (Vec<Seen>, [i64; 4]) {
+    let entry = |(name, value): &(String, String)| (name.clone(), value.as_bytes().to_vec());
     let mut oracle = Oracle {
         phases,
         memo,
         facts: Transaction::detached(),
         engine: phases.0,
-        tx: Vec::new(),
+        tx: settings.variables.iter().map(entry).collect(),
         matched: Vec::new(),
         removed: Vec::new(),
         removed_targets: Vec::new(),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::fold::{Folded, fold};
 use super::program::Program;
 use super::text::{Buffers, Text};
 use crate::waf::ir::EngineMode;
@@ -24,23 +25,38 @@ pub struct ActionOverride {
     pub refuses: bool,
 }
 
-/// A program with its settings applied. Disabled rules are not in it, so they cost nothing.
-#[derive(Debug)]
+/// A program with its settings applied. Disabled rules are not in it, nor what comes out the same for
+/// every request, so they cost nothing.
+#[derive(Clone, Debug)]
 pub struct Plan {
     pub(super) program: Arc<Program>,
+    /// The roots that run, by phase.
     pub(super) phases: [Vec<usize>; 5],
+    /// The entries of `TX` that the settings set.
     pub(super) variables: Vec<(usize, Box<[u8]>)>,
     /// Root index to whether it refuses, sorted by index.
     pub(super) refuses: Vec<(usize, bool)>,
     pub(super) engine: EngineMode,
     pub(super) rules: usize,
-    /// What every transaction's arena begins with: the names of `TX`.
-    pub(super) names: Vec<u8>,
+    /// What every transaction's arena begins with: the names of `TX`, and the entries that it has.
+    pub(super) arena: Vec<u8>,
     pub(super) name_texts: Vec<Text>,
+    pub(super) entries: Vec<Option<Text>>,
 }
 
 impl Plan {
     pub fn new(program: Arc<Program>, settings: &PlanSettings) -> Self {
+        let plain = Arc::new(Self::plain(program, settings));
+        if plain.program.roots.is_empty() {
+            return Self::clone(&plain);
+        }
+        let Folded { phases, entries } = fold(&plain);
+        let plan = Self { phases, ..Self::clone(&plain) };
+        plan.beginning_with(&entries)
+    }
+
+    /// All that the settings leave of the rules.
+    fn plain(program: Arc<Program>, settings: &PlanSettings) -> Self {
         let enabled = |index: &usize| {
             program.roots.get(*index).is_some_and(|root| !settings.disabled.contains(&root.id))
         };
@@ -50,7 +66,7 @@ impl Plan {
                 .get(phase)
                 .map_or_else(Vec::new, |roots| roots.iter().copied().filter(enabled).collect())
         });
-        let variables = settings
+        let variables: Vec<(usize, Box<[u8]>)> = settings
             .variables
             .iter()
             // A name that no rule mentions would never be read.
@@ -65,12 +81,31 @@ impl Plan {
                 program.roots.iter().position(|root| root.id == action.rule).map(|at| (at, action.refuses))
             })
             .collect();
-        let rules = phases.iter().map(Vec::len).sum();
-        let mut names = Buffers::default();
-        let name_texts =
-            (0..program.names.len()).map(|index| names.add(program.names.name(index).as_bytes())).collect();
-        let names = names.into_arena();
-        Self { phases, variables, refuses, engine: program.engine, rules, names, name_texts, program }
+        let mut entries = vec![None; program.names.len()];
+        for (index, value) in &variables {
+            entries.get_mut(*index).into_iter().for_each(|entry| *entry = Some(value.clone()));
+        }
+        let plan = Self {
+            rules: phases.iter().map(Vec::len).sum(),
+            phases,
+            variables,
+            refuses,
+            engine: program.engine,
+            arena: Vec::new(),
+            name_texts: Vec::new(),
+            entries: Vec::new(),
+            program,
+        };
+        plan.beginning_with(&entries)
+    }
+
+    /// The plan whose transactions begin with these entries of `TX`.
+    fn beginning_with(self, entries: &[Option<Box<[u8]>>]) -> Self {
+        let names = &self.program.names;
+        let mut arena = Buffers::default();
+        let name_texts = (0..names.len()).map(|index| arena.add(names.name(index).as_bytes())).collect();
+        let entries = entries.iter().map(|entry| entry.as_ref().map(|value| arena.add(value))).collect();
+        Self { name_texts, entries, arena: arena.into_arena(), ..self }
     }
 
     /// How many rules run.

@@ -6,51 +6,17 @@
 
 use regex_syntax::hir::{Hir, HirKind};
 
+use crate::waf::byte_set::ByteSet;
+
 /// Most byte sets one pattern keeps: the most selective ones.
 const MAX_SETS: usize = 4;
 
-/// A set of byte values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ByteSet([u64; 4]);
-
-impl ByteSet {
-    /// The bytes that occur in a text.
-    pub fn of(text: &[u8]) -> Self {
-        let mut set = Self::default();
-        text.iter().for_each(|byte| set.insert(*byte));
-        set
-    }
-
-    fn insert(&mut self, byte: u8) {
-        if let Some(word) = self.0.get_mut(usize::from(byte >> 6)) {
-            *word |= 1 << (byte & 63);
-        }
-    }
-
-    fn insert_range(&mut self, first: u8, last: u8) {
-        (first..=last).for_each(|byte| self.insert(byte));
-    }
-
-    fn intersects(&self, other: &Self) -> bool {
-        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
-        (a & e) | (b & f) | (c & g) | (d & h) != 0
-    }
-
-    pub fn union(&self, other: &Self) -> Self {
-        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
-        Self([a | e, b | f, c | g, d | h])
-    }
-
-    fn count(&self) -> u32 {
-        self.0.iter().map(|word| word.count_ones()).sum()
-    }
-}
-
 /// A necessary condition of a pattern.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Prefilter {
     min_length: usize,
-    sets: Vec<ByteSet>,
+    sets: [ByteSet; MAX_SETS],
+    count: usize,
 }
 
 impl Prefilter {
@@ -60,13 +26,26 @@ impl Prefilter {
         sets.sort_by_key(ByteSet::count);
         sets.dedup();
         sets.retain(|set| set.count() < 200);
-        sets.truncate(MAX_SETS);
-        Self { min_length: hir.properties().minimum_len().unwrap_or(0), sets }
+        let mut prefilter =
+            Self { min_length: hir.properties().minimum_len().unwrap_or(0), ..Self::default() };
+        for (slot, set) in prefilter.sets.iter_mut().zip(sets) {
+            *slot = set;
+            prefilter.count += 1;
+        }
+        prefilter
+    }
+
+    /// The condition that a value holds one of these bytes.
+    pub const fn any_of(bytes: ByteSet) -> Self {
+        let mut sets = [ByteSet::EMPTY; MAX_SETS];
+        sets[0] = bytes;
+        Self { min_length: 1, sets, count: 1 }
     }
 
     /// Whether a value of this length and these bytes can match at all.
+    #[inline]
     pub fn passes(&self, length: usize, bytes: &ByteSet) -> bool {
-        length >= self.min_length && self.sets.iter().all(|set| set.intersects(bytes))
+        length >= self.min_length && self.sets.iter().take(self.count).all(|set| set.intersects(bytes))
     }
 }
 
@@ -99,7 +78,7 @@ fn alternation(branches: &[Hir]) -> Vec<ByteSet> {
 fn class_bytes(class: &regex_syntax::hir::Class) -> Option<ByteSet> {
     let regex_syntax::hir::Class::Bytes(class) = class else { return None };
     let mut set = ByteSet::default();
-    class.iter().for_each(|range| set.insert_range(range.start(), range.end()));
+    class.iter().for_each(|range| set = set.and(range.start(), range.end()));
     Some(set)
 }
 

@@ -6,8 +6,11 @@ use std::time::Duration;
 use super::collections::Collections;
 use super::expansion::{Expansion, TxNames};
 use super::literals::LiteralIndex;
+use super::prefilter::Prefilter;
 use crate::pattern::Pattern;
+use crate::waf::byte_set::ByteSet;
 use crate::waf::ir::{Change, CollectionKind, Disruptive, EngineMode, ResponseBodyIr};
+use crate::waf::variables::Changes;
 use crate::waf::{Phase, operators, variables};
 
 /// A rule set, compiled. Shared by every zone that runs it.
@@ -20,6 +23,9 @@ pub struct Program {
     /// How many transformations its views are made of.
     pub(in crate::waf) steps: usize,
     pub(in crate::waf) cells: Vec<Cell>,
+    pub(in crate::waf) groups: Vec<Group>,
+    /// For each root what its first link asks of values.
+    pub(in crate::waf) first: Vec<First>,
     pub(in crate::waf) literals: LiteralIndex,
     pub(in crate::waf) names: TxNames,
     pub(in crate::waf) engine: EngineMode,
@@ -48,6 +54,8 @@ pub struct Root {
     pub(in crate::waf) own_rule: bool,
     /// The first root of the phase, by position in the program, that runs after this one matched.
     pub(in crate::waf) skip_to: Option<usize>,
+    /// What its message and log data read.
+    pub(in crate::waf) told_reads: Reads,
     /// The rule's own test first, then those of its chain.
     pub(in crate::waf) links: Vec<Link>,
 }
@@ -68,32 +76,77 @@ pub struct Meta {
 
 /// One test of a rule.
 pub struct Link {
-    /// Indexes in the program's targets; none for a rule that matches without looking.
-    pub(in crate::waf) targets: Vec<usize>,
+    /// Indexes in the program's cells, one for each target; none for a rule that matches without
+    /// looking.
+    pub(in crate::waf) cells: Vec<usize>,
+    /// The same as one, index in the program's groups; `None` where values change as rules run.
+    pub(in crate::waf) group: Option<usize>,
     pub(in crate::waf) test: Option<Box<dyn operators::Test>>,
     pub(in crate::waf) negated: bool,
+    pub(in crate::waf) gate: Gate,
     /// Index in the program's views.
     pub(in crate::waf) view: usize,
-    /// The set of literals a value must hold one of, where there is such a set.
-    pub(in crate::waf) literals: Option<u32>,
-    /// For each of the targets its cell in the program; none where a target's values change as rules
-    /// run, or where the operator has no condition that could be asked of a cell.
-    pub(in crate::waf) cells: Vec<Option<usize>>,
     pub(in crate::waf) multi_match: bool,
     pub(in crate::waf) capture: bool,
     pub(in crate::waf) collections: Vec<CollectionAction>,
     pub(in crate::waf) controls: Vec<Control>,
     pub(in crate::waf) logdata: Expansion,
+    /// What its targets and its operator read.
+    pub(in crate::waf) asks: Reads,
+    /// What goes into the variables that it sets.
+    pub(in crate::waf) sets: Reads,
+}
+
+/// What a part of a rule reads.
+#[derive(Clone, Debug, Default)]
+pub struct Reads {
+    /// Indexes of entries of `TX`.
+    pub(in crate::waf) entries: Vec<usize>,
+    /// Entries of `TX` that are not named.
+    pub(in crate::waf) all: bool,
+    /// Anything but `TX`.
+    pub(in crate::waf) others: bool,
+}
+
+/// What must be so of a value for an operator to hold of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Gate {
+    /// The set of literals it must hold one of, where there is such a set.
+    pub(in crate::waf) literals: Option<u32>,
+    pub(in crate::waf) prefilter: Prefilter,
+}
+
+/// What the first link of a root asks of values, apart from all that it takes to test one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct First {
+    /// As in the link; `None` too where it looks at nothing.
+    pub(in crate::waf) group: Option<usize>,
+    pub(in crate::waf) negated: bool,
+    pub(in crate::waf) gate: Gate,
 }
 
 /// The values of a target under a view. Many links look at the same cell; most of them are answered
 /// by what is known of all its values together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 pub struct Cell {
     pub(in crate::waf) target: usize,
     pub(in crate::waf) view: usize,
-    /// `multiMatch`: the values under every view on the way to this one, too.
+    /// `multiMatch`: the values under every step on the way to this view, too.
     pub(in crate::waf) each: bool,
+    /// The cell of the same values as they came.
+    pub(in crate::waf) plain: usize,
+    pub(in crate::waf) changes: Changes,
+}
+
+/// The cells that a link looks at, as one.
+#[derive(Clone, Debug)]
+pub struct Group {
+    pub(in crate::waf) cells: Vec<usize>,
+    /// The group of the same values as they came.
+    pub(in crate::waf) plain: usize,
+    /// As in the view.
+    pub(in crate::waf) touches: Option<ByteSet>,
+    pub(in crate::waf) changes: Changes,
 }
 
 /// A variable with its selector; equal ones are shared, so that their values are found once.
@@ -134,14 +187,12 @@ impl Target {
     }
 }
 
-/// A node of the tree of transformation chains: its parent's result, transformed once more.
+/// A chain of transformations.
 #[derive(Clone, Debug)]
 pub struct View {
-    pub(in crate::waf) parent: usize,
-    /// `None` for the root: the value itself.
-    pub(in crate::waf) step: Option<Step>,
-    /// The views from the root to this one.
-    pub(in crate::waf) chain: Vec<usize>,
+    pub(in crate::waf) steps: Vec<Step>,
+    /// Bytes of which a value that changes holds one; `None` where any value may change.
+    pub(in crate::waf) touches: Option<ByteSet>,
 }
 
 /// A transformation, with its number among those of the program.
@@ -149,6 +200,7 @@ pub struct View {
 pub struct Step {
     pub(in crate::waf) number: usize,
     pub(in crate::waf) apply: fn(&[u8], &mut Vec<u8>) -> bool,
+    pub(in crate::waf) touches: Option<ByteSet>,
 }
 
 /// `setvar`, compiled.

@@ -48,6 +48,7 @@ const ARENA_ROOM_BYTES: usize = 16 << 10;
 const MAX_ARENA_BYTES: usize = u32::MAX as usize;
 
 impl Buffers {
+    #[inline]
     pub(super) fn get(&self, text: Text) -> &[u8] {
         let buffer: &[u8] = match text.buffer {
             Buffer::Arena => &self.arena,
@@ -100,8 +101,13 @@ impl Buffers {
     }
 
     /// Whether a body was taken: handles into it exist.
-    pub(super) fn has_bodies(&self) -> bool {
-        !self.body.is_empty() || !self.response.is_empty()
+    pub(super) fn has_body(&self) -> bool {
+        !self.body.is_empty()
+    }
+
+    /// The same of a response body.
+    pub(super) fn has_response(&self) -> bool {
+        !self.response.is_empty()
     }
 
     /// Takes the body; earlier handles into a body become empty.

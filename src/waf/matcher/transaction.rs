@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::evaluate::{Seen, Summary};
 use super::facts::{BodyLimits, Facts, RequestHead, ResponseHead};
 use super::literals;
 use super::moment::Moment;
 use super::plan::Plan;
 use super::report::{Hit, Match};
 use super::spare;
+use super::summary::{Seen, Summary, SummaryId};
 use super::text::{Buffers, Text};
 use crate::pattern::Span;
 use crate::waf::Phase;
@@ -43,18 +43,20 @@ pub struct Transaction {
     /// TX entries whose names were made at run time.
     pub(super) tx_dynamic: Vec<(Text, Text)>,
     /// For each target of the program: its values, as a range of `values`.
-    pub(super) found: Vec<Option<(usize, usize)>>,
+    pub(super) found: Vec<Option<(u32, u32)>>,
     pub(super) values: Vec<Value>,
-    /// The row of each text that is a value, however many targets it is a value of.
+    /// The index in `seen` of each text that is a value, however many targets it is a value of.
     pub(super) texts: HashMap<Text, u32, foldhash::fast::FixedState>,
-    /// For each such text and view: 1 + the index in `seen`, or 0.
-    pub(super) rows: Vec<u32>,
     pub(super) seen: Vec<Seen>,
     /// For each entry of `seen` and transformation: 1 + the index in `seen`, or 0.
     pub(super) steps: Vec<u32>,
+    /// What is known of values together.
+    pub(super) summaries: Vec<Summary>,
     /// For each cell of the program what is known of its values.
-    pub(super) cells: Vec<Option<Summary>>,
-    /// The literals that values and cells hold: pieces of as many words as the program needs.
+    pub(super) cells: Vec<Option<SummaryId>>,
+    /// The same for each group.
+    pub(super) groups: Vec<Option<SummaryId>>,
+    /// The literals that values and summaries hold: pieces of as many words as the program needs.
     pub(super) literals: Vec<literals::Words>,
     pub(super) hits: Vec<Hit>,
     pub(super) engine: EngineMode,
@@ -71,6 +73,8 @@ pub struct Transaction {
     pub(super) now: Duration,
     pub(super) response_body_access: bool,
     pub(super) scratch: Vec<u8>,
+    /// Names and values on their way into `values`; empty between uses.
+    pub(super) entries_found: Vec<(Text, Text)>,
 }
 
 /// What `ctl` changed.
@@ -105,9 +109,8 @@ pub(in crate::waf) struct Matched {
 pub(super) struct Value {
     pub(super) variable: &'static variables::Definition,
     pub(super) key: Text,
-    pub(super) text: Text,
-    /// Its text's row; `None` where the value is one of the moment.
-    pub(super) row: Option<u32>,
+    /// Index in `seen` of what it is.
+    pub(super) seen: usize,
 }
 
 /// The plan of no rules.
@@ -141,10 +144,11 @@ impl Default for Transaction {
             found: Vec::new(),
             values: Vec::new(),
             texts: HashMap::default(),
-            rows: Vec::new(),
             seen: Vec::new(),
             steps: Vec::new(),
+            summaries: Vec::new(),
             cells: Vec::new(),
+            groups: Vec::new(),
             literals: Vec::new(),
             hits: Vec::new(),
             engine: EngineMode::default(),
@@ -158,6 +162,7 @@ impl Default for Transaction {
             now: Duration::ZERO,
             response_body_access: false,
             scratch: Vec::new(),
+            entries_found: Vec::new(),
         }
     }
 }
@@ -172,21 +177,19 @@ impl Transaction {
     /// Starts over, in the memory of what was before.
     fn begin(&mut self, plan: Arc<Plan>, limits: BodyLimits) {
         self.limits = limits;
-        self.buffers.begin(&plan.names);
+        self.buffers.begin(&plan.arena);
         self.facts.clear();
         self.matched.clear();
         self.evidence.clear();
-        refill(&mut self.tx, plan.program.names.len());
+        self.tx.clone_from(&plan.entries);
         self.tx_names.clone_from(&plan.name_texts);
         self.tx_dynamic.clear();
         refill(&mut self.found, plan.program.targets.len());
         self.values.clear();
         self.texts.clear();
-        self.rows.clear();
         self.seen.clear();
         self.steps.clear();
-        refill(&mut self.cells, plan.program.cells.len());
-        self.literals.clear();
+        self.begin_summaries(plan.program.cells.len(), plan.program.groups.len());
         self.hits.clear();
         self.engine = plan.engine;
         self.controls.clear();
@@ -198,10 +201,6 @@ impl Transaction {
         self.rule.clear();
         self.now = Duration::ZERO;
         self.response_body_access = plan.program.response_body.access;
-        for (index, value) in &plan.variables {
-            let text = self.buffers.add(value);
-            self.set_tx(*index, Some(text));
-        }
         self.plan = plan;
     }
 
@@ -230,7 +229,13 @@ impl Transaction {
     pub fn request_body(&mut self, body: Bytes, cut: bool) {
         let forced = self.controls.body_processor.take();
         let force_variable = self.controls.force_body_variable;
-        self.forget_bodies();
+        if body.is_empty() && !cut && !self.plan.program.full_request {
+            // Nothing follows that was not so before.
+            return;
+        }
+        if self.buffers.has_body() {
+            self.forget_texts();
+        }
         self.facts.read_body(body, forced.as_deref(), force_variable, self.limits, &mut self.buffers);
         if self.plan.program.full_request {
             self.facts.compose_request(&mut self.buffers);
@@ -239,13 +244,13 @@ impl Transaction {
             self.facts.inbound_data_error = self.facts.one;
             self.facts.set_body_error("the body is longer than what is inspected", &mut self.buffers);
         }
-        self.forget_values();
+        self.forget_message();
     }
 
     /// Takes the response's head; then phase 3 can run.
     pub fn response_head(&mut self, head: &ResponseHead<'_>) {
         self.facts.read_response_head(head, &mut self.buffers);
-        self.forget_values();
+        self.forget_message();
     }
 
     /// Whether rules want to see the response body: its media type is one of those inspected.
@@ -259,9 +264,11 @@ impl Transaction {
 
     /// Takes the response body; then phase 4 can run. `cut` says that more followed.
     pub fn response_body(&mut self, body: Bytes, cut: bool) {
-        self.forget_bodies();
+        if self.buffers.has_response() {
+            self.forget_texts();
+        }
         self.facts.read_response_body(body, cut, &mut self.buffers);
-        self.forget_values();
+        self.forget_message();
     }
 
     pub(in crate::waf) fn response_content_type(&self) -> Text {
@@ -276,18 +283,15 @@ impl Transaction {
 
     /// Forgets what is known of texts before a body takes the place of another: handles into the one
     /// would be handles into the other.
-    fn forget_bodies(&mut self) {
-        if self.buffers.has_bodies() {
-            self.texts.clear();
-            self.rows.clear();
-            self.values.clear();
-            self.forget_values();
-        }
+    fn forget_texts(&mut self) {
+        self.texts.clear();
+        self.values.clear();
+        self.forget_values();
     }
 
-    pub(super) fn forget_values(&mut self) {
+    fn forget_values(&mut self) {
         self.found.iter_mut().for_each(|found| *found = None);
-        self.cells.iter_mut().for_each(|cell| *cell = None);
+        self.cells.iter_mut().chain(&mut self.groups).for_each(|known| *known = None);
     }
 
     /// Whether there were more arguments than the limit; such a request was not wholly seen.
@@ -321,7 +325,11 @@ impl Transaction {
     }
 
     pub(super) fn tx_value(&self, index: usize) -> &[u8] {
-        self.tx.get(index).copied().flatten().map_or(&[], |text| self.buffers.get(text))
+        self.tx_entry(index).unwrap_or(&[])
+    }
+
+    pub(super) fn tx_entry(&self, index: usize) -> Option<&[u8]> {
+        Some(self.buffers.get(self.tx.get(index).copied().flatten()?))
     }
 
     pub(super) fn set_tx(&mut self, index: usize, value: Option<Text>) {

@@ -1,7 +1,8 @@
 //! The value is an SQL injection by its token fingerprint.
 
 use super::memo::Memo;
-use super::{Argument, Compiled, Definition, Example, Test};
+use super::{Argument, Compiled, Definition, Example, Prefilter, Test};
+use crate::waf::byte_set::ByteSet;
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -31,7 +32,14 @@ impl Test for DetectSqli {
         let judge = |input: &[u8]| libinjectionrs::detect_sqli(input).is_injection();
         !is_word(input) && VERDICTS.with(|verdicts| verdicts.verdict(input, judge))
     }
+
+    fn prefilter(&self) -> Option<&Prefilter> {
+        Some(&MARKS)
+    }
 }
+
+/// Bytes that are part of no name wherever it begins: without any of them a value is one name.
+static MARKS: Prefilter = Prefilter::any_of(ByteSet::of(b"_").and(b'a', b'z').and(b'A', b'Z').others());
 
 /// A single name is one token, and no fingerprint of one token is an injection. Nothing is asked of
 /// such values, which are most of them.

@@ -1,6 +1,7 @@
 //! The value has a byte outside the ranges: `32-126,9,10,13`.
 
-use super::{Argument, Compiled, Definition, Example, Found, Test};
+use super::{Argument, Compiled, Definition, Example, Found, Prefilter, Test};
+use crate::waf::byte_set::ByteSet;
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -15,40 +16,34 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 struct ValidateByteRange {
-    allowed: [bool; 256],
+    outside: ByteSet,
+    prefilter: Prefilter,
 }
 
 fn compile(argument: &mut Argument<'_>) -> Compiled {
-    let mut allowed = [false; 256];
+    let mut allowed = ByteSet::EMPTY;
     for range in argument.text.split(',').map(str::trim) {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         match (first.trim().parse::<u8>(), last.trim().parse::<u8>()) {
-            (Ok(first), Ok(last)) if first <= last => {
-                allowed
-                    .iter_mut()
-                    .take(usize::from(last) + 1)
-                    .skip(usize::from(first))
-                    .for_each(|a| *a = true);
-            }
+            (Ok(first), Ok(last)) if first <= last => allowed = allowed.and(first, last),
             _ => return Err(format!("expected byte ranges such as `32-126,9`, found `{range}`")),
         }
     }
-    Ok(Box::new(ValidateByteRange { allowed }))
-}
-
-impl ValidateByteRange {
-    fn outside(&self, byte: u8) -> bool {
-        !self.allowed.get(usize::from(byte)).copied().unwrap_or(false)
-    }
+    let outside = allowed.others();
+    Ok(Box::new(ValidateByteRange { outside, prefilter: Prefilter::any_of(outside) }))
 }
 
 impl Test for ValidateByteRange {
     fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
-        input.iter().any(|byte| self.outside(*byte))
+        ByteSet::of_text(input).intersects(&self.outside)
+    }
+
+    fn prefilter(&self) -> Option<&Prefilter> {
+        Some(&self.prefilter)
     }
 
     fn locate(&self, input: &[u8], _: &Transaction) -> Found {
-        let at = input.iter().position(|byte| self.outside(*byte));
+        let at = input.iter().position(|byte| self.outside.has(*byte));
         at.map_or_else(|| Found::whole(input), |at| Found::span((at, at + 1)))
     }
 }

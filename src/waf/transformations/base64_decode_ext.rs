@@ -7,6 +7,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "base64DecodeExt",
     summary: "As `base64Decode`, but bytes that are not Base64 are passed over.",
     apply,
+    touches: None,
     examples: &[(b"PHNj.cmlwdD4=", b"<script>"), (b"..PHNj", b"<sc"), (b"!", b"!")],
 };
 

@@ -6,6 +6,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "base64Encode",
     summary: "The value becomes Base64 (RFC 4648 section 4).",
     apply,
+    touches: None,
     examples: &[(b"<script>", b"PHNjcmlwdD4="), (b"a", b"YQ=="), (b"", b"")],
 };
 

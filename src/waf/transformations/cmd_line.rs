@@ -1,11 +1,12 @@
 //! What shells ignore is taken out: quotes, `^`, `\\`, white space before `/` and `(`; `,` and `;` become spaces.
 
-use super::Definition;
+use super::{ByteSet, Definition};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "cmdLine",
     summary: "What shells ignore is taken out: quotes, `^`, `\\`, white space before `/` and `(`; `,` and `;` become spaces.",
     apply,
+    touches: Some(ByteSet::of(b"\"'\\^,; \t\r\n").and(b'A', b'Z')),
     examples: &[(b"C^at  /etc", b"cat/etc"), (b"a\"b\";c", b"ab c"), (b"ls", b"ls")],
 };
 

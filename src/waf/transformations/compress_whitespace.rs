@@ -1,11 +1,12 @@
 //! Runs of white space become one space.
 
-use super::{Definition, is_space};
+use super::{Definition, SPACE, is_space};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "compressWhitespace",
     summary: "Runs of white space become one space.",
     apply,
+    touches: Some(SPACE),
     examples: &[(b"a \t\n b", b"a b"), (b"a b", b"a b"), (b"a\tb", b"a b")],
 };
 

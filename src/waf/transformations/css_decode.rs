@@ -1,11 +1,12 @@
 //! CSS escapes become bytes: `\\` and up to six hex digits, or any other character.
 
-use super::{Definition, low_byte};
+use super::{ByteSet, Definition, low_byte};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "cssDecode",
     summary: "CSS escapes become bytes: `\\` and up to six hex digits, or any other character.",
     apply,
+    touches: Some(ByteSet::of(b"\\")),
     examples: &[
         (br"\6a\000061vascript", b"javascript"),
         (br"java\script", b"javascript"),

@@ -1,11 +1,12 @@
 //! C escapes become bytes: `\\n` and its kin, `\\xhh`, octal; of others the backslash goes.
 
-use super::{Definition, escaped_letter, hex_pair, low_byte};
+use super::{ByteSet, Definition, escaped_letter, hex_pair, low_byte};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "escapeSeqDecode",
     summary: "C escapes become bytes: `\\n` and its kin, `\\xhh`, octal; of others the backslash goes.",
     apply,
+    touches: Some(ByteSet::of(b"\\")),
     examples: &[(br"\x41\102\n\q\\", b"AB\nq\\"), (b"x", b"x")],
 };
 

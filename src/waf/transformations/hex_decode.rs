@@ -6,6 +6,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "hexDecode",
     summary: "Pairs of hex digits become bytes; anything else ends the text.",
     apply,
+    touches: None,
     examples: &[(b"61fF", b"a\xff"), (b"zz", b""), (b"", b"")],
 };
 

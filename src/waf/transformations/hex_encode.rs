@@ -6,6 +6,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "hexEncode",
     summary: "Each byte becomes two lower-case hex digits.",
     apply,
+    touches: None,
     examples: &[(b"a\xff", b"61ff"), (b"", b"")],
 };
 

@@ -1,11 +1,12 @@
 //! Numeric entities and `quot amp lt gt nbsp apos` become bytes; the semicolon may be missing.
 
-use super::{Definition, low_byte};
+use super::{ByteSet, Definition, low_byte};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "htmlEntityDecode",
     summary: "Numeric entities and `quot amp lt gt nbsp apos` become bytes; the semicolon may be missing.",
     apply,
+    touches: Some(ByteSet::of(b"&")),
     examples: &[
         (b"&lt;a&#x3e;&#60&QUOT;&amp", b"<a><\"&"),
         (b"a & b &x;", b"a & b &x;"),

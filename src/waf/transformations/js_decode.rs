@@ -1,11 +1,12 @@
 //! JavaScript escapes become bytes: `\\uhhhh`, `\\u{h}`, `\\xhh`, octal, `\\n` and its kin.
 
-use super::{Definition, best_fit, escaped_letter, hex_pair, low_byte};
+use super::{ByteSet, Definition, best_fit, escaped_letter, hex_pair, low_byte};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "jsDecode",
     summary: "JavaScript escapes become bytes: `\\uhhhh`, `\\u{h}`, `\\xhh`, octal, `\\n` and its kin.",
     apply,
+    touches: Some(ByteSet::of(b"\\")),
     examples: &[
         (br"\u0041\x42\103\n\q", b"ABC\nq"),
         (br"\u{3c}script", b"<script"),

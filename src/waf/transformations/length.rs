@@ -6,6 +6,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "length",
     summary: "The value becomes its length in bytes, as a decimal number.",
     apply,
+    touches: None,
     examples: &[(b"abcde", b"5"), (b"", b"0")],
 };
 

@@ -1,11 +1,12 @@
 //! ASCII letters become lower case.
 
-use super::Definition;
+use super::{ByteSet, Definition};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "lowercase",
     summary: "ASCII letters become lower case.",
     apply,
+    touches: Some(ByteSet::EMPTY.and(b'A', b'Z')),
     examples: &[(b"ABc-\xc4", b"abc-\xc4"), (b"abc", b"abc")],
 };
 

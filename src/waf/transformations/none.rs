@@ -1,11 +1,12 @@
 //! Drops the transformations inherited before it; alone it changes nothing.
 
-use super::Definition;
+use super::{ByteSet, Definition};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "none",
     summary: "Drops the transformations inherited before it; alone it changes nothing.",
     apply,
+    touches: Some(ByteSet::EMPTY),
     examples: &[(b"A", b"A")],
 };
 

@@ -1,11 +1,12 @@
 //! `//`, `/./` and `x/../` are resolved, without touching the file system.
 
-use super::{Definition, path::normalize};
+use super::{ByteSet, Definition, path::normalize};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "normalizePath",
     summary: "`//`, `/./` and `x/../` are resolved, without touching the file system.",
     apply,
+    touches: Some(ByteSet::of(b"./")),
     examples: &[
         (b"/a//b/./c/../d", b"/a/b/d"),
         (b"../../x", b"../../x"),

@@ -1,11 +1,12 @@
 //! As `normalizePath`, with `\\` taken for `/`.
 
-use super::{Definition, path::normalize};
+use super::{ByteSet, Definition, path::normalize};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "normalizePathWin",
     summary: "As `normalizePath`, with `\\` taken for `/`.",
     apply,
+    touches: Some(ByteSet::of(b"./\\")),
     examples: &[(br"\a\..\b", b"/b"), (br"..\..\x", b"../../x"), (b"/a", b"/a")],
 };
 

@@ -6,6 +6,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "parityEven7bit",
     summary: "The eighth bit becomes the even parity of the other seven.",
     apply,
+    touches: None,
     examples: &[(b"ac", b"\xe1c"), (b"c", b"c")],
 };
 

@@ -6,6 +6,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "parityOdd7bit",
     summary: "The eighth bit becomes the odd parity of the other seven.",
     apply,
+    touches: None,
     examples: &[(b"ac", b"a\xe3"), (b"a", b"a")],
 };
 

@@ -1,11 +1,12 @@
 //! The eighth bit becomes zero.
 
-use super::Definition;
+use super::{ByteSet, Definition};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "parityZero7bit",
     summary: "The eighth bit becomes zero.",
     apply,
+    touches: Some(ByteSet::EMPTY.and(128, 255)),
     examples: &[(b"\xe1", b"a"), (b"a", b"a")],
 };
 

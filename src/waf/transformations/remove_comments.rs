@@ -1,11 +1,12 @@
 //! Comments are taken out: `/* … */`, `<!-- … -->`, and from `--` or `#` to the end.
 
-use super::Definition;
+use super::{ByteSet, Definition};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "removeComments",
     summary: "Comments are taken out: `/* … */`, `<!-- … -->`, and from `--` or `#` to the end.",
     apply,
+    touches: Some(ByteSet::of(b"*<-#")),
     examples: &[
         (b"a/*b*/c", b"ac"),
         (b"a<!--b-->c", b"ac"),

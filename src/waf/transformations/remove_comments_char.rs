@@ -1,11 +1,12 @@
 //! Comment marks are taken out, what they enclose stays: `/*`, `*/`, `--`, `#`, `<!--`, `-->`.
 
-use super::Definition;
+use super::{ByteSet, Definition};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "removeCommentsChar",
     summary: "Comment marks are taken out, what they enclose stays: `/*`, `*/`, `--`, `#`, `<!--`, `-->`.",
     apply,
+    touches: Some(ByteSet::of(b"*<-#")),
     examples: &[(b"a/*b*/c", b"abc"), (b"a--b#c", b"abc"), (b"<!--x-->", b"x"), (b"a-b", b"a-b")],
 };
 

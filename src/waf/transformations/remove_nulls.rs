@@ -1,11 +1,12 @@
 //! NUL bytes are taken out.
 
-use super::Definition;
+use super::{ByteSet, Definition};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "removeNulls",
     summary: "NUL bytes are taken out.",
     apply,
+    touches: Some(ByteSet::of(b"\0")),
     examples: &[(b"a\0b\0", b"ab"), (b"ab", b"ab")],
 };
 

@@ -1,11 +1,12 @@
 //! White space is taken out, the no-break space too.
 
-use super::{Definition, is_space};
+use super::{Definition, SPACE, is_space};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "removeWhitespace",
     summary: "White space is taken out, the no-break space too.",
     apply,
+    touches: Some(SPACE),
     examples: &[(b" a\tb\xa0 ", b"ab"), (b"ab", b"ab")],
 };
 

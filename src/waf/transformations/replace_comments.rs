@@ -1,11 +1,12 @@
 //! Each `/* … */` becomes one space; one that is not closed swallows the rest.
 
-use super::Definition;
+use super::{ByteSet, Definition};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "replaceComments",
     summary: "Each `/* … */` becomes one space; one that is not closed swallows the rest.",
     apply,
+    touches: Some(ByteSet::of(b"*")),
     examples: &[(b"a/* x */b", b"a b"), (b"a/*b", b"a "), (b"a*/b", b"a*/b")],
 };
 

@@ -1,11 +1,12 @@
 //! NUL bytes become spaces.
 
-use super::Definition;
+use super::{ByteSet, Definition};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "replaceNulls",
     summary: "NUL bytes become spaces.",
     apply,
+    touches: Some(ByteSet::of(b"\0")),
     examples: &[(b"a\0b", b"a b"), (b"ab", b"ab")],
 };
 

@@ -1,11 +1,12 @@
 //! SQL hex literals become their bytes: `0x414243` is `ABC`.
 
-use super::{Definition, hex_bytes};
+use super::{ByteSet, Definition, hex_bytes};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "sqlHexDecode",
     summary: "SQL hex literals become their bytes: `0x414243` is `ABC`.",
     apply,
+    touches: Some(ByteSet::of(b"xX")),
     examples: &[(b"a 0x414243 z", b"a ABC z"), (b"0x4", b"0x4"), (b"x", b"x")],
 };
 

@@ -1,11 +1,12 @@
 //! White space at both ends is taken out.
 
-use super::Definition;
+use super::{ByteSet, Definition};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "trim",
     summary: "White space at both ends is taken out.",
     apply,
+    touches: Some(ByteSet::of(b" \t\n\r\x0b\x0c")),
     examples: &[(b" a b\n", b"a b"), (b"ab", b"ab")],
 };
 

@@ -1,11 +1,12 @@
 //! ASCII letters become upper case.
 
-use super::Definition;
+use super::{ByteSet, Definition};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "uppercase",
     summary: "ASCII letters become upper case.",
     apply,
+    touches: Some(ByteSet::EMPTY.and(b'a', b'z')),
     examples: &[(b"aBC", b"ABC"), (b"1", b"1")],
 };
 

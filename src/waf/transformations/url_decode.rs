@@ -1,12 +1,13 @@
 //! `%hh` becomes its byte and `+` a space; what is malformed stays.
 
-use super::Definition;
+use super::{ByteSet, Definition};
 use crate::body::urlencoded;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "urlDecode",
     summary: "`%hh` becomes its byte and `+` a space; what is malformed stays.",
     apply,
+    touches: Some(ByteSet::of(b"%+")),
     examples: &[(b"a%20b+c%zz%4", b"a b c%zz%4"), (b"abc", b"abc")],
 };
 

@@ -1,11 +1,12 @@
 //! As `urlDecode`, and `%uhhhh` becomes the nearest single byte.
 
-use super::{Definition, best_fit, hex_pair};
+use super::{ByteSet, Definition, best_fit, hex_pair};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "urlDecodeUni",
     summary: "As `urlDecode`, and `%uhhhh` becomes the nearest single byte.",
     apply,
+    touches: Some(ByteSet::of(b"%+")),
     examples: &[(b"%u0041%uff1c%41+%u00", b"A<A %u00"), (b"%u2215", b"/"), (b"x", b"x")],
 };
 

@@ -6,6 +6,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "urlEncode",
     summary: "Bytes other than letters, digits and `*` become `%hh`; spaces become `+`.",
     apply,
+    touches: None,
     examples: &[(b"a b/c", b"a+b%2fc"), (b"ab", b"ab")],
 };
 

@@ -1,11 +1,12 @@
 //! Characters beyond ASCII become `%uhhhh`.
 
-use super::{Definition, low_byte};
+use super::{ByteSet, Definition, low_byte};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "utf8toUnicode",
     summary: "Characters beyond ASCII become `%uhhhh`.",
     apply,
+    touches: Some(ByteSet::EMPTY.and(128, 255)),
     examples: &[("a\u{3c}\u{ff1c}".as_bytes(), b"a<%uff1c"), (b"a\xff", b"a\xff")],
 };
 

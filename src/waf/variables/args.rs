@@ -1,13 +1,13 @@
 //! Every argument of the query and the body, decoded.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "ARGS",
     summary: "Every argument of the query and the body, decoded.",
     collection: true,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

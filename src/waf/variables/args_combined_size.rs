@@ -1,13 +1,13 @@
 //! The bytes of all argument names and values together.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "ARGS_COMBINED_SIZE",
     summary: "The bytes of all argument names and values together.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

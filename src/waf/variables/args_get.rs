@@ -1,13 +1,13 @@
 //! The arguments of the query, decoded.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "ARGS_GET",
     summary: "The arguments of the query, decoded.",
     collection: true,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The names of the query's arguments.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "ARGS_GET_NAMES",
     summary: "The names of the query's arguments.",
     collection: true,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The arguments of the body, decoded: form fields, JSON members, multipart fields.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "ARGS_POST",
     summary: "The arguments of the body, decoded: form fields, JSON members, multipart fields.",
     collection: true,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

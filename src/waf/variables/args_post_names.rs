@@ -1,13 +1,13 @@
 //! The names of the body's arguments.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "ARGS_POST_NAMES",
     summary: "The names of the body's arguments.",
     collection: true,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! 1 where there were more arguments than the limit.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "ARGUMENTS_LIMIT_REACHED",
     summary: "1 where there were more arguments than the limit.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

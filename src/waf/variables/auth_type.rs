@@ -1,13 +1,13 @@
 //! The scheme of the `Authorization` field.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "AUTH_TYPE",
     summary: "The scheme of the `Authorization` field.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! Milliseconds since the request came; 0 here, for rules run at once when it is there.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "DURATION",
     summary: "Milliseconds since the request came; 0 here, for rules run at once when it is there.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

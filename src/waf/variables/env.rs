@@ -1,13 +1,13 @@
 //! What `setenv` set for this transaction.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "ENV",
     summary: "What `setenv` set for this transaction.",
     collection: true,
-    volatile: true,
+    changes: Changes::WithRules,
     values,
 };
 

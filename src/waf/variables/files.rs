@@ -1,13 +1,13 @@
 //! The file names of a multipart body, by field.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "FILES",
     summary: "The file names of a multipart body, by field.",
     collection: true,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The bytes of all files of a multipart body together.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "FILES_COMBINED_SIZE",
     summary: "The bytes of all files of a multipart body together.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

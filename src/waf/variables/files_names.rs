@@ -1,13 +1,13 @@
 //! The field names of a multipart body's files.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "FILES_NAMES",
     summary: "The field names of a multipart body's files.",
     collection: true,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

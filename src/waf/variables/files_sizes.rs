@@ -1,13 +1,13 @@
 //! The sizes of the files of a multipart body in bytes, by field.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "FILES_SIZES",
     summary: "The sizes of the files of a multipart body in bytes, by field.",
     collection: true,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The contents of the files of a multipart body, by field.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "FILES_TMP_CONTENT",
     summary: "The contents of the files of a multipart body, by field.",
     collection: true,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

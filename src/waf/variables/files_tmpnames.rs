@@ -1,13 +1,13 @@
 //! Empty here: files are never written to disk.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "FILES_TMPNAMES",
     summary: "Empty here: files are never written to disk.",
     collection: true,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

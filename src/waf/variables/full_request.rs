@@ -1,13 +1,13 @@
 //! The request line, the header fields and the body.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "FULL_REQUEST",
     summary: "The request line, the header fields and the body.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! Where the client is; empty here, for there is no geographic database.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "GEO",
     summary: "Where the client is; empty here, for there is no geographic database.",
     collection: true,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

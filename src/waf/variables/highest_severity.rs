@@ -1,13 +1,13 @@
 //! The number of the worst severity that has matched; 255 before any has.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "HIGHEST_SEVERITY",
     summary: "The number of the worst severity that has matched; 255 before any has.",
     collection: false,
-    volatile: true,
+    changes: Changes::WithRules,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The value that matched last.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "MATCHED_VAR",
     summary: "The value that matched last.",
     collection: false,
-    volatile: true,
+    changes: Changes::WithRules,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The name of what matched last, as `ARGS:q`.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "MATCHED_VAR_NAME",
     summary: "The name of what matched last, as `ARGS:q`.",
     collection: false,
-    volatile: true,
+    changes: Changes::WithRules,
     values,
 };
 

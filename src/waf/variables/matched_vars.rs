@@ -1,13 +1,13 @@
 //! The values that the current rule matched.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "MATCHED_VARS",
     summary: "The values that the current rule matched.",
     collection: true,
-    volatile: true,
+    changes: Changes::WithRules,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The names of what the current rule matched.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "MATCHED_VARS_NAMES",
     summary: "The names of what the current rule matched.",
     collection: true,
-    volatile: true,
+    changes: Changes::WithRules,
     values,
 };
 

@@ -107,10 +107,20 @@ pub struct Definition {
     pub summary: &'static str,
     /// Whether it has entries with names, or is one value.
     pub collection: bool,
-    /// Whether rules change it, so that its values cannot be kept.
-    pub volatile: bool,
+    pub changes: Changes,
     /// Calls with each entry's name and value.
     pub values: fn(&Transaction, &mut Visit<'_>),
+}
+
+/// When a variable's values are other than they were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Changes {
+    /// They are those of the request's head.
+    Never,
+    /// With the request's body, or a part of the response.
+    WithMessage,
+    /// Whenever a rule acts: they cannot be kept.
+    WithRules,
 }
 
 pub(super) type Visit<'v> = dyn FnMut(Text, Text) + 'v;

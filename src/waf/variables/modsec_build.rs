@@ -1,13 +1,13 @@
 //! A version number for rules that ask for one; always 0.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "MODSEC_BUILD",
     summary: "A version number for rules that ask for one; always 0.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

@@ -1,6 +1,6 @@
 //! 1 where the boundary of a multipart body is quoted.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::body::multipart::Bend;
 use crate::waf::matcher::Transaction;
 
@@ -8,7 +8,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "MULTIPART_BOUNDARY_QUOTED",
     summary: "1 where the boundary of a multipart body is quoted.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

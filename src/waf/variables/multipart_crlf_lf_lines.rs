@@ -1,6 +1,6 @@
 //! 1 where lines of a multipart body end in CRLF and others in LF.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::body::multipart::Bend;
 use crate::waf::matcher::Transaction;
 
@@ -8,7 +8,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "MULTIPART_CRLF_LF_LINES",
     summary: "1 where lines of a multipart body end in CRLF and others in LF.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

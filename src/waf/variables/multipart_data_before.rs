@@ -1,6 +1,6 @@
 //! 1 where text precedes the first boundary of a multipart body.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::body::multipart::Bend;
 use crate::waf::matcher::Transaction;
 
@@ -8,7 +8,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "MULTIPART_DATA_BEFORE",
     summary: "1 where text precedes the first boundary of a multipart body.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

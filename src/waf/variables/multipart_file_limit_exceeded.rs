@@ -1,6 +1,6 @@
 //! 1 where a multipart body has more files than the limit.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::body::multipart::Bend;
 use crate::waf::matcher::Transaction;
 
@@ -8,7 +8,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "MULTIPART_FILE_LIMIT_EXCEEDED",
     summary: "1 where a multipart body has more files than the limit.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

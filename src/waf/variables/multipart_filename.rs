@@ -1,13 +1,13 @@
 //! The file names of the parts of a multipart body, as sent.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "MULTIPART_FILENAME",
     summary: "The file names of the parts of a multipart body, as sent.",
     collection: true,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

@@ -1,6 +1,6 @@
 //! 1 where a part header of a multipart body is folded.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::body::multipart::Bend;
 use crate::waf::matcher::Transaction;
 
@@ -8,7 +8,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "MULTIPART_HEADER_FOLDING",
     summary: "1 where a part header of a multipart body is folded.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

@@ -1,6 +1,6 @@
 //! 1 where a part of a multipart body is malformed.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::body::multipart::Bend;
 use crate::waf::matcher::Transaction;
 
@@ -8,7 +8,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "MULTIPART_INVALID_PART",
     summary: "1 where a part of a multipart body is malformed.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

@@ -1,6 +1,6 @@
 //! 1 where a line of a multipart body ends in LF alone.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::body::multipart::Bend;
 use crate::waf::matcher::Transaction;
 
@@ -8,7 +8,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "MULTIPART_LF_LINE",
     summary: "1 where a line of a multipart body ends in LF alone.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The header lines of a multipart body's parts, by field.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "MULTIPART_PART_HEADERS",
     summary: "The header lines of a multipart body's parts, by field.",
     collection: true,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

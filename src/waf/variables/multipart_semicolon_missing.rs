@@ -1,6 +1,6 @@
 //! 1 where a parameter of a multipart body lacks its semicolon.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::body::multipart::Bend;
 use crate::waf::matcher::Transaction;
 
@@ -8,7 +8,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "MULTIPART_SEMICOLON_MISSING",
     summary: "1 where a parameter of a multipart body lacks its semicolon.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! `1` where a multipart body bends the rules of RFC 7578 or RFC 2046.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "MULTIPART_STRICT_ERROR",
     summary: "`1` where a multipart body bends the rules of RFC 7578 or RFC 2046.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

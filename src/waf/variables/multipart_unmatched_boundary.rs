@@ -1,6 +1,6 @@
 //! 1 where a line of a multipart body looks like another boundary.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::body::multipart::Bend;
 use crate::waf::matcher::Transaction;
 
@@ -8,7 +8,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "MULTIPART_UNMATCHED_BOUNDARY",
     summary: "1 where a line of a multipart body looks like another boundary.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

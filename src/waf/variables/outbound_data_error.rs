@@ -1,13 +1,13 @@
 //! 1 where the response body is longer than what is inspected.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "OUTBOUND_DATA_ERROR",
     summary: "1 where the response body is longer than what is inspected.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

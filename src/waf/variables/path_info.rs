@@ -1,13 +1,13 @@
 //! The path of the request; origins know what part of it is theirs.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "PATH_INFO",
     summary: "The path of the request; origins know what part of it is theirs.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! What follows the `?`, as sent.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "QUERY_STRING",
     summary: "What follows the `?`, as sent.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The client's address.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REMOTE_ADDR",
     summary: "The client's address.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

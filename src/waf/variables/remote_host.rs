@@ -1,13 +1,13 @@
 //! The address of the client; names are not looked up.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REMOTE_HOST",
     summary: "The address of the client; names are not looked up.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

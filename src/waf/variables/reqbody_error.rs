@@ -1,13 +1,13 @@
 //! `1` where the body could not be read as what it says it is, or passed a limit.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQBODY_ERROR",
     summary: "`1` where the body could not be read as what it says it is, or passed a limit.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

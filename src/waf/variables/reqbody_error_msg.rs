@@ -1,13 +1,13 @@
 //! Why the body could not be read.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQBODY_ERROR_MSG",
     summary: "Why the body could not be read.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! Which reader took the body: `URLENCODED`, `MULTIPART`, `JSON` or nothing.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQBODY_PROCESSOR",
     summary: "Which reader took the body: `URLENCODED`, `MULTIPART`, `JSON` or nothing.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! 1 where the body could not be read; the same as `REQBODY_ERROR`.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQBODY_PROCESSOR_ERROR",
     summary: "1 where the body could not be read; the same as `REQBODY_ERROR`.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

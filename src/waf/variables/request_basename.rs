@@ -1,13 +1,13 @@
 //! What follows the last slash of the path.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQUEST_BASENAME",
     summary: "What follows the last slash of the path.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The body of a form, as sent; empty for other bodies.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQUEST_BODY",
     summary: "The body of a form, as sent; empty for other bodies.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

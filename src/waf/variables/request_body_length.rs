@@ -1,13 +1,13 @@
 //! The bytes of the body.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQUEST_BODY_LENGTH",
     summary: "The bytes of the body.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

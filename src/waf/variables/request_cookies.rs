@@ -1,13 +1,13 @@
 //! The cookies, by name.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQUEST_COOKIES",
     summary: "The cookies, by name.",
     collection: true,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

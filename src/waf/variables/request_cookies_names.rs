@@ -1,13 +1,13 @@
 //! The names of the cookies.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQUEST_COOKIES_NAMES",
     summary: "The names of the cookies.",
     collection: true,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The path as sent, without the query.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQUEST_FILENAME",
     summary: "The path as sent, without the query.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

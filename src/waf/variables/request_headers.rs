@@ -1,13 +1,13 @@
 //! The request's header fields, by name.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQUEST_HEADERS",
     summary: "The request's header fields, by name.",
     collection: true,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The names of the request's header fields.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQUEST_HEADERS_NAMES",
     summary: "The names of the request's header fields.",
     collection: true,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

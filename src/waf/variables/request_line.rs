@@ -1,13 +1,13 @@
 //! Method, target and protocol.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQUEST_LINE",
     summary: "Method, target and protocol.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The protocol, as `HTTP/1.1`.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQUEST_PROTOCOL",
     summary: "The protocol, as `HTTP/1.1`.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! Path and query as sent.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQUEST_URI",
     summary: "Path and query as sent.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

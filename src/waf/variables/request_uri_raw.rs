@@ -1,13 +1,13 @@
 //! The request target as sent, with scheme and host where it has them.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQUEST_URI_RAW",
     summary: "The request target as sent, with scheme and host where it has them.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

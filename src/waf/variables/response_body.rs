@@ -1,13 +1,13 @@
 //! The response body, where its media type is inspected.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "RESPONSE_BODY",
     summary: "The response body, where its media type is inspected.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

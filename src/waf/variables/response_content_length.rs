@@ -1,13 +1,13 @@
 //! The length of the inspected response body in bytes.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "RESPONSE_CONTENT_LENGTH",
     summary: "The length of the inspected response body in bytes.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The media type of the response with its parameters.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "RESPONSE_CONTENT_TYPE",
     summary: "The media type of the response with its parameters.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The protocol of the response.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "RESPONSE_PROTOCOL",
     summary: "The protocol of the response.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

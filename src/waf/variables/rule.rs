@@ -1,13 +1,13 @@
 //! The rule that runs: `id`, `msg`, `severity`.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "RULE",
     summary: "The rule that runs: `id`, `msg`, `severity`.",
     collection: true,
-    volatile: true,
+    changes: Changes::WithRules,
     values,
 };
 

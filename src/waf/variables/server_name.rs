@@ -1,13 +1,13 @@
 //! The host that the request is for, without its port.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "SERVER_NAME",
     summary: "The host that the request is for, without its port.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The port that the request names, or the default of its scheme.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "SERVER_PORT",
     summary: "The port that the request names, or the default of its scheme.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

@@ -1,6 +1,6 @@
 //! The persistent entries of this session, where `initcol` opened them.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::ir::CollectionKind;
 use crate::waf::matcher::Transaction;
 
@@ -8,7 +8,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "SESSION",
     summary: "The persistent entries of this session, where `initcol` opened them.",
     collection: true,
-    volatile: true,
+    changes: Changes::WithRules,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The key that `setsid` gave.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "SESSIONID",
     summary: "The key that `setsid` gave.",
     collection: false,
-    volatile: true,
+    changes: Changes::WithRules,
     values,
 };
 

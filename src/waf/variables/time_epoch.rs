@@ -1,13 +1,13 @@
 //! The seconds since the Unix epoch.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "TIME_EPOCH",
     summary: "The seconds since the Unix epoch.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

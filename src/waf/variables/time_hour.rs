@@ -1,13 +1,13 @@
 //! The hour, in UTC.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "TIME_HOUR",
     summary: "The hour, in UTC.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The minute, in UTC.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "TIME_MIN",
     summary: "The minute, in UTC.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The month from 0, in UTC.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "TIME_MON",
     summary: "The month from 0, in UTC.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

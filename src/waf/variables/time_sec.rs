@@ -1,10 +1,15 @@
 //! The second.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
-pub(super) const DEFINITION: Definition =
-    Definition { name: "TIME_SEC", summary: "The second.", collection: false, volatile: false, values };
+pub(super) const DEFINITION: Definition = Definition {
+    name: "TIME_SEC",
+    summary: "The second.",
+    collection: false,
+    changes: Changes::Never,
+    values,
+};
 
 fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
     visit(Text::EMPTY, transaction.facts.moment.second);

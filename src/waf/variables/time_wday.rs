@@ -1,13 +1,13 @@
 //! The day of the week from 0 for Sunday, in UTC.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "TIME_WDAY",
     summary: "The day of the week from 0 for Sunday, in UTC.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! What rules set for this transaction, and the groups of the last capture as `0` … `9`.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "TX",
     summary: "What rules set for this transaction, and the groups of the last capture as `0` … `9`.",
     collection: true,
-    volatile: true,
+    changes: Changes::WithRules,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! 1 where an escape of a form is malformed.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "URLENCODED_ERROR",
     summary: "1 where an escape of a form is malformed.",
     collection: false,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

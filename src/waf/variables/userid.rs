@@ -1,13 +1,13 @@
 //! The key that `setuid` gave.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "USERID",
     summary: "The key that `setuid` gave.",
     collection: false,
-    volatile: true,
+    changes: Changes::WithRules,
     values,
 };
 

@@ -1,13 +1,13 @@
 //! The name of the application; empty here, for zones part applications.
 
-use super::{Definition, Text, Visit};
+use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "WEBAPPID",
     summary: "The name of the application; empty here, for zones part applications.",
     collection: false,
-    volatile: false,
+    changes: Changes::Never,
     values,
 };
 

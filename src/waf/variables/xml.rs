@@ -1,13 +1,13 @@
 //! The text of an XML body as `/*`, and each attribute value as `//@*`.
 
-use super::{Definition, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "XML",
     summary: "The text of an XML body as `/*`, and each attribute value as `//@*`.",
     collection: true,
-    volatile: false,
+    changes: Changes::WithMessage,
     values,
 };
 

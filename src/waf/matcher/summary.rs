@@ -1,0 +1,256 @@
+//! What is known of values, one by one and many together, before an operator is asked.
+//!
+//! Most links match no value of a request, and this is enough to say so.
+
+use super::literals::{self, Words};
+use super::program::{Gate, Program};
+use super::text::Text;
+use super::transaction::Transaction;
+use crate::waf::byte_set::ByteSet;
+use crate::waf::variables::Changes;
+
+/// A text that operators look at, with what is known of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) text: Text,
+    pub(super) bytes: ByteSet,
+    literals: Literals,
+}
+
+/// The literals that a text holds.
+#[derive(Clone, Copy, Debug)]
+enum Literals {
+    Unsearched,
+    /// Where in the transaction's `literals` the answer begins; `None` where there are none.
+    Searched(Option<u32>),
+}
+
+impl Seen {
+    pub(super) fn new(text: Text, bytes: ByteSet) -> Self {
+        Self { text, bytes, literals: Literals::Unsearched }
+    }
+}
+
+/// What is known of values together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Summary {
+    /// Whether there is any value.
+    any: bool,
+    longest: usize,
+    bytes: ByteSet,
+    /// Where in the transaction's `literals` the answer for all begins; `None` where there are none.
+    literals: Option<u32>,
+}
+
+/// Index of a summary. The first is that of no values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SummaryId(u32);
+
+/// A summary that values are added to.
+#[derive(Default)]
+struct Union {
+    summary: Summary,
+    /// Whether its literals are those of no one else.
+    own: bool,
+}
+
+impl Transaction {
+    pub(super) fn begin_summaries(&mut self, cells: usize, groups: usize) {
+        self.summaries.clear();
+        self.summaries.push(Summary::default());
+        self.cells.clear();
+        self.cells.resize(cells, None);
+        self.groups.clear();
+        self.groups.resize(groups, None);
+        self.literals.clear();
+    }
+
+    /// What is known of all cells of a group together.
+    pub(super) fn group(&mut self, program: &Program, index: usize) -> SummaryId {
+        if let Some(known) = self.groups.get(index).copied().flatten() {
+            return known;
+        }
+        let Some(group) = program.groups.get(index) else { return SummaryId::default() };
+        let plain = (group.plain != index).then(|| self.group(program, group.plain));
+        let id = self.untouched(plain, group.touches.as_ref()).unwrap_or_else(|| {
+            let mut only = SummaryId::default();
+            let mut union = Union::default();
+            for &cell in &group.cells {
+                let next = self.cell(program, cell);
+                if next == SummaryId::default() || next == only {
+                    continue;
+                }
+                // What stands alone needs no sum.
+                only = if union.summary.any { SummaryId(u32::MAX) } else { next };
+                let more = self.summary(next);
+                union.add(&more, &mut self.literals, program.literals.words);
+            }
+            if only == SummaryId(u32::MAX) { self.push_summary(union.summary) } else { only }
+        });
+        if let Some(slot) = self.groups.get_mut(index) {
+            *slot = Some(id);
+        }
+        id
+    }
+
+    /// What is known of the values of a cell, also of those that are excluded from one rule.
+    pub(super) fn cell(&mut self, program: &Program, index: usize) -> SummaryId {
+        if let Some(known) = self.cells.get(index).copied().flatten() {
+            return known;
+        }
+        let Some(cell) = program.cells.get(index) else { return SummaryId::default() };
+        let Some(view) = program.views.get(cell.view) else { return SummaryId::default() };
+        let plain = (cell.plain != index).then(|| self.cell(program, cell.plain));
+        let id = self.untouched(plain, view.touches.as_ref()).unwrap_or_else(|| {
+            let mut union = Union::default();
+            let words = program.literals.words;
+            for value in self.find(program, cell.target) {
+                let mut seen = self.raw(value);
+                if cell.each {
+                    let one = self.measure(program, seen);
+                    union.add(&one, &mut self.literals, words);
+                    for step in &view.steps {
+                        seen = self.step(program, seen, step);
+                        let one = self.measure(program, seen);
+                        union.add(&one, &mut self.literals, words);
+                    }
+                } else {
+                    seen = self.under(program, seen, view);
+                    let one = self.measure(program, seen);
+                    union.add(&one, &mut self.literals, words);
+                }
+            }
+            if union.summary.any { self.push_summary(union.summary) } else { SummaryId::default() }
+        });
+        if let Some(slot) = self.cells.get_mut(index) {
+            *slot = Some(id);
+        }
+        id
+    }
+
+    /// The summary of values as they came, where it is that of the transformed values, too.
+    fn untouched(&self, plain: Option<SummaryId>, touches: Option<&ByteSet>) -> Option<SummaryId> {
+        let plain = plain?;
+        let changes = || touches.is_none_or(|touches| self.summary(plain).bytes.intersects(touches));
+        (plain == SummaryId::default() || !changes()).then_some(plain)
+    }
+
+    fn summary(&self, id: SummaryId) -> Summary {
+        self.summaries.get(id.0 as usize).copied().unwrap_or_default()
+    }
+
+    fn push_summary(&mut self, summary: Summary) -> SummaryId {
+        let id = u32::try_from(self.summaries.len()).unwrap_or(u32::MAX);
+        self.summaries.push(summary);
+        SummaryId(id)
+    }
+
+    /// What is known of one value.
+    fn measure(&mut self, program: &Program, seen: usize) -> Summary {
+        let Some(entry) = self.seen.get(seen) else { return Summary::default() };
+        let literals = match entry.literals {
+            Literals::Searched(found) => found,
+            Literals::Unsearched => {
+                let at = self.literals.len();
+                self.literals.resize(at + program.literals.words, 0);
+                let found = self.literals.get_mut(at..).unwrap_or(&mut []);
+                let any = program.literals.search(self.buffers.get(entry.text), found);
+                if !any {
+                    self.literals.truncate(at);
+                }
+                let found = u32::try_from(at).ok().filter(|_| any);
+                if let Some(entry) = self.seen.get_mut(seen) {
+                    entry.literals = Literals::Searched(found);
+                }
+                found
+            }
+        };
+        let entry = self.seen.get(seen);
+        entry.map_or_else(Summary::default, |entry| Summary {
+            any: true,
+            longest: entry.text.len(),
+            bytes: entry.bytes,
+            literals,
+        })
+    }
+
+    /// Whether any value that is summed up here can get through a gate; `negated` asks for those that
+    /// cannot.
+    #[inline]
+    pub(super) fn admits(&self, id: SummaryId, gate: &Gate, negated: bool) -> bool {
+        let Some(summary) = self.summaries.get(id.0 as usize).filter(|summary| summary.any) else {
+            return false;
+        };
+        negated || self.passes(summary, gate)
+    }
+
+    /// Whether one value gets through a gate.
+    pub(super) fn value_passes(&mut self, program: &Program, gate: &Gate, seen: usize) -> bool {
+        if gate.literals.is_none() {
+            // Spares the search.
+            let passes = |entry: &Seen| gate.prefilter.passes(entry.text.len(), &entry.bytes);
+            return self.seen.get(seen).is_some_and(passes);
+        }
+        let summary = self.measure(program, seen);
+        self.passes(&summary, gate)
+    }
+
+    fn passes(&self, summary: &Summary, gate: &Gate) -> bool {
+        gate.literals.is_none_or(|set| {
+            let found = summary.literals.and_then(|at| self.literals.get(at as usize..));
+            found.is_some_and(|found| literals::has(found, set))
+        }) && gate.prefilter.passes(summary.longest, &summary.bytes)
+    }
+
+    /// Forgets what follows from a message that has got another part.
+    pub(super) fn forget_message(&mut self) {
+        let plan = std::sync::Arc::clone(&self.plan);
+        let program = &plan.program;
+        let changed = |changes: Changes| changes != Changes::Never;
+        for (found, target) in self.found.iter_mut().zip(&program.targets) {
+            if changed(target.variable.changes) {
+                *found = None;
+            }
+        }
+        for (known, cell) in self.cells.iter_mut().zip(&program.cells) {
+            if changed(cell.changes) {
+                *known = None;
+            }
+        }
+        for (known, group) in self.groups.iter_mut().zip(&program.groups) {
+            if changed(group.changes) {
+                *known = None;
+            }
+        }
+    }
+}
+
+impl Union {
+    #[inline]
+    fn add(&mut self, more: &Summary, literals: &mut Vec<Words>, words: usize) {
+        let summary = &mut self.summary;
+        summary.any |= more.any;
+        summary.longest = summary.longest.max(more.longest);
+        summary.bytes = summary.bytes.union(&more.bytes);
+        match (summary.literals, more.literals) {
+            (_, None) => {}
+            (None, more) => summary.literals = more,
+            (Some(ours), Some(theirs)) if ours == theirs => {}
+            (Some(ours), Some(theirs)) => {
+                let ours = if self.own {
+                    ours as usize
+                } else {
+                    let copy = literals.len();
+                    literals.extend_from_within(ours as usize..ours as usize + words);
+                    self.own = true;
+                    summary.literals = u32::try_from(copy).ok();
+                    copy
+                };
+                for word in 0..words {
+                    let more = literals.get(theirs as usize + word).copied().unwrap_or(0);
+                    literals.get_mut(ours + word).into_iter().for_each(|all| *all |= more);
+                }
+            }
+        }
+    }
+}
