@@ -59,8 +59,8 @@ impl Transaction {
     fn may_match(&mut self, program: &Program, root: usize) -> bool {
         let Some(first) = program.first.get(root) else { return false };
         first.group.is_none_or(|group| {
-            let summary = self.group(program, group);
-            self.admits(summary, &first.gate, first.negated)
+            let known = self.group(program, group);
+            self.admits(known.summary, &first.gate, first.negated)
         })
     }
 
@@ -72,6 +72,7 @@ impl Transaction {
     }
 
     /// One rule with its chain: whether all of it matched.
+    /// Asked only of those whose first link may match.
     fn root(&mut self, program: &Program, index: usize, root: &Root) -> bool {
         self.matched.clear();
         let mut hit = Hit::of(index);
@@ -131,18 +132,23 @@ impl Transaction {
             self.act(program, at, link, hit);
             return true;
         };
-        if let Some(group) = link.group {
-            let summary = self.group(program, group);
-            if !self.admits(summary, &link.gate, link.negated) {
-                return false;
-            }
+        let known = link.group.map(|group| self.group(program, group));
+        // Of the first link this was asked before.
+        if let Some(known) = known.filter(|_| at.1 > 0)
+            && !self.admits(known.summary, &link.gate, link.negated)
+        {
+            return false;
         }
         let Some(view) = program.views.get(link.view) else { return false };
         let mut any = false;
-        for &index in &link.cells {
+        for (position, &index) in link.cells.iter().enumerate() {
+            if known.is_some_and(|known| !known.has(position)) {
+                continue;
+            }
             let Some(cell) = program.cells.get(index) else { continue };
             let is_volatile = cell.changes == Changes::WithRules;
-            if !is_volatile {
+            // One cell is its group.
+            if !is_volatile && link.cells.len() > 1 {
                 let summary = self.cell(program, index);
                 if !self.admits(summary, &link.gate, link.negated) {
                     continue;

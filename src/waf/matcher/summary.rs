@@ -3,7 +3,7 @@
 //! Most links match no value of a request, and this is enough to say so.
 
 use super::literals::{self, Words};
-use super::program::{Gate, Program};
+use super::program::{Cell, Gate, Program, View};
 use super::text::Text;
 use super::transaction::Transaction;
 use crate::waf::byte_set::ByteSet;
@@ -46,6 +46,27 @@ pub(super) struct Summary {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SummaryId(u32);
 
+/// What is known of a group.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    pub(super) summary: SummaryId,
+    /// By position the cells that have values; the last bit stands for all from there on.
+    present: u64,
+}
+
+impl Known {
+    /// Whether the cell at this position has values.
+    #[inline]
+    pub(super) fn has(&self, position: usize) -> bool {
+        self.present & bit(position) != 0
+    }
+}
+
+#[inline]
+fn bit(position: usize) -> u64 {
+    1 << position.min(63)
+}
+
 /// A summary that values are added to.
 #[derive(Default)]
 struct Union {
@@ -66,73 +87,107 @@ impl Transaction {
     }
 
     /// What is known of all cells of a group together.
-    pub(super) fn group(&mut self, program: &Program, index: usize) -> SummaryId {
-        if let Some(known) = self.groups.get(index).copied().flatten() {
-            return known;
+    #[inline]
+    pub(super) fn group(&mut self, program: &Program, index: usize) -> Known {
+        match self.groups.get(index).copied().flatten() {
+            Some(known) => known,
+            None => self.sum_up_group(program, index),
         }
-        let Some(group) = program.groups.get(index) else { return SummaryId::default() };
+    }
+
+    fn sum_up_group(&mut self, program: &Program, index: usize) -> Known {
+        let Some(group) = program.groups.get(index) else { return Known::default() };
         let plain = (group.plain != index).then(|| self.group(program, group.plain));
-        let id = self.untouched(plain, group.touches.as_ref()).unwrap_or_else(|| {
-            let mut only = SummaryId::default();
-            let mut union = Union::default();
-            for &cell in &group.cells {
-                let next = self.cell(program, cell);
-                if next == SummaryId::default() || next == only {
-                    continue;
-                }
-                // What stands alone needs no sum.
-                only = if union.summary.any { SummaryId(u32::MAX) } else { next };
+        let known = match plain {
+            Some(plain) if self.is_untouched(plain.summary, group.touches.as_ref()) => plain,
+            // No transformation makes a value where there was none.
+            Some(plain) => self.sum_up_cells(program, &group.cells, plain.present),
+            None => self.sum_up_cells(program, &group.cells, u64::MAX),
+        };
+        if let Some(slot) = self.groups.get_mut(index) {
+            *slot = Some(known);
+        }
+        known
+    }
+
+    /// Of these cells those that may have values.
+    fn sum_up_cells(&mut self, program: &Program, cells: &[usize], candidates: u64) -> Known {
+        let (mut present, mut last) = (0, SummaryId::default());
+        let mut union = Union::default();
+        let mut is_sum = false;
+        for (position, &cell) in cells.iter().enumerate() {
+            let bit = bit(position);
+            if candidates & bit == 0 {
+                continue;
+            }
+            let next = self.cell(program, cell);
+            if next == SummaryId::default() {
+                continue;
+            }
+            present |= bit;
+            if next != last {
+                is_sum = union.summary.any;
+                last = next;
                 let more = self.summary(next);
                 union.add(&more, &mut self.literals, program.literals.words);
             }
-            if only == SummaryId(u32::MAX) { self.push_summary(union.summary) } else { only }
-        });
-        if let Some(slot) = self.groups.get_mut(index) {
-            *slot = Some(id);
         }
-        id
+        // What stands alone needs no sum.
+        let summary = if is_sum { self.push_summary(union.summary) } else { last };
+        Known { summary, present }
     }
 
     /// What is known of the values of a cell, also of those that are excluded from one rule.
+    #[inline]
     pub(super) fn cell(&mut self, program: &Program, index: usize) -> SummaryId {
-        if let Some(known) = self.cells.get(index).copied().flatten() {
-            return known;
+        match self.cells.get(index).copied().flatten() {
+            Some(known) => known,
+            None => self.sum_up_cell(program, index),
         }
+    }
+
+    fn sum_up_cell(&mut self, program: &Program, index: usize) -> SummaryId {
         let Some(cell) = program.cells.get(index) else { return SummaryId::default() };
         let Some(view) = program.views.get(cell.view) else { return SummaryId::default() };
         let plain = (cell.plain != index).then(|| self.cell(program, cell.plain));
-        let id = self.untouched(plain, view.touches.as_ref()).unwrap_or_else(|| {
-            let mut union = Union::default();
-            let words = program.literals.words;
-            for value in self.find(program, cell.target) {
-                let mut seen = self.raw(value);
-                if cell.each {
-                    let one = self.measure(program, seen);
-                    union.add(&one, &mut self.literals, words);
-                    for step in &view.steps {
-                        seen = self.step(program, seen, step);
-                        let one = self.measure(program, seen);
-                        union.add(&one, &mut self.literals, words);
-                    }
-                } else {
-                    seen = self.under(program, seen, view);
-                    let one = self.measure(program, seen);
-                    union.add(&one, &mut self.literals, words);
-                }
-            }
-            if union.summary.any { self.push_summary(union.summary) } else { SummaryId::default() }
-        });
+        let id = match plain {
+            Some(plain) if self.is_untouched(plain, view.touches.as_ref()) => plain,
+            _ => self.sum_up_values(program, cell, view),
+        };
         if let Some(slot) = self.cells.get_mut(index) {
             *slot = Some(id);
         }
         id
     }
 
-    /// The summary of values as they came, where it is that of the transformed values, too.
-    fn untouched(&self, plain: Option<SummaryId>, touches: Option<&ByteSet>) -> Option<SummaryId> {
-        let plain = plain?;
-        let changes = || touches.is_none_or(|touches| self.summary(plain).bytes.intersects(touches));
-        (plain == SummaryId::default() || !changes()).then_some(plain)
+    fn sum_up_values(&mut self, program: &Program, cell: &Cell, view: &View) -> SummaryId {
+        let mut union = Union::default();
+        let words = program.literals.words;
+        for value in self.find(program, cell.target) {
+            let mut seen = self.raw(value);
+            if cell.each {
+                let one = self.measure(program, seen);
+                union.add(&one, &mut self.literals, words);
+                for step in &view.steps {
+                    seen = self.step(program, seen, step);
+                    let one = self.measure(program, seen);
+                    union.add(&one, &mut self.literals, words);
+                }
+            } else {
+                seen = self.under(program, seen, view);
+                let one = self.measure(program, seen);
+                union.add(&one, &mut self.literals, words);
+            }
+        }
+        if union.summary.any { self.push_summary(union.summary) } else { SummaryId::default() }
+    }
+
+    /// Whether a summary of values as they came is that of the transformed values, too.
+    fn is_untouched(&self, plain: SummaryId, touches: Option<&ByteSet>) -> bool {
+        plain == SummaryId::default()
+            || touches.is_some_and(|touches| {
+                self.summaries.get(plain.0 as usize).is_none_or(|summary| !summary.bytes.intersects(touches))
+            })
     }
 
     fn summary(&self, id: SummaryId) -> Summary {

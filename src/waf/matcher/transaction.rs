@@ -12,7 +12,7 @@ use super::moment::Moment;
 use super::plan::Plan;
 use super::report::{Hit, Match};
 use super::spare;
-use super::summary::{Seen, Summary, SummaryId};
+use super::summary::{Known, Seen, Summary, SummaryId};
 use super::text::{Buffers, Text};
 use crate::pattern::Span;
 use crate::waf::Phase;
@@ -55,7 +55,7 @@ pub struct Transaction {
     /// For each cell of the program what is known of its values.
     pub(super) cells: Vec<Option<SummaryId>>,
     /// The same for each group.
-    pub(super) groups: Vec<Option<SummaryId>>,
+    pub(super) groups: Vec<Option<Known>>,
     /// The literals that values and summaries hold: pieces of as many words as the program needs.
     pub(super) literals: Vec<literals::Words>,
     pub(super) hits: Vec<Hit>,
@@ -291,7 +291,8 @@ impl Transaction {
 
     fn forget_values(&mut self) {
         self.found.iter_mut().for_each(|found| *found = None);
-        self.cells.iter_mut().chain(&mut self.groups).for_each(|known| *known = None);
+        self.cells.iter_mut().for_each(|known| *known = None);
+        self.groups.iter_mut().for_each(|known| *known = None);
     }
 
     /// Whether there were more arguments than the limit; such a request was not wholly seen.
