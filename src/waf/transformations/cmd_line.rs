@@ -11,6 +11,7 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn apply(input: &[u8], out: &mut Vec<u8>) -> bool {
+    out.reserve(input.len());
     for &byte in input {
         match byte {
             b'"' | b'\'' | b'\\' | b'^' => {}

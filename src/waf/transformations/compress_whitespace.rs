@@ -11,15 +11,16 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn apply(input: &[u8], out: &mut Vec<u8>) -> bool {
-    let mut in_space = false;
-    for &byte in input {
-        let space = is_space(byte);
-        if space && !in_space {
+    let mut parts = input.split(|byte| is_space(*byte)).peekable();
+    let mut is_first = true;
+    while let Some(part) = parts.next() {
+        let is_last = parts.peek().is_none();
+        out.extend_from_slice(part);
+        // Between two spaces lies an empty part.
+        if !is_last && (is_first || !part.is_empty()) {
             out.push(b' ');
-        } else if !space {
-            out.push(byte);
         }
-        in_space = space;
+        is_first = false;
     }
     out.as_slice() != input
 }

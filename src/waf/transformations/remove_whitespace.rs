@@ -11,9 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn apply(input: &[u8], out: &mut Vec<u8>) -> bool {
-    if !input.iter().copied().any(is_space) {
-        return false;
-    }
-    out.extend(input.iter().filter(|b| !is_space(**b)));
-    true
+    input.split(|byte| is_space(*byte)).for_each(|part| out.extend_from_slice(part));
+    out.len() != input.len()
 }
