@@ -1,5 +1,5 @@
 # The one door: people and CI use the same words.
-.PHONY: demo test lint bench instructions fuzz fuzz-build load packages
+.PHONY: demo test lint bench instructions fuzz fuzz-build load load-waf packages
 
 CARGO ?= cargo
 APT := cmake modsecurity-crs nginx-light wrk nghttp2-client nghttp2-server curl python3-venv valgrind
@@ -28,6 +28,11 @@ instructions: packages
 
 load: packages
 	benches/load/run
+
+# The Core Rule Set here and in nginx with ModSecurity; CRS_DIR adds v4.28.0.
+load-waf: packages
+	@[ -f /usr/include/modsecurity/modsecurity.h ] || $(MAKE) --no-print-directory install MISSING=" ModSecurity" PACKAGES="libnginx-mod-http-modsecurity libmodsecurity-dev"
+	benches/load/waf
 
 # On stable, without sanitizers: that the targets build.
 fuzz-build: cmake

@@ -1,5 +1,6 @@
 //! `portcullis waf explain`: why a request is judged as it is.
 
+mod profile;
 mod suggestion;
 
 use std::fmt::Write;
@@ -17,7 +18,7 @@ use crate::rules;
 use crate::ruleset::execute::Execution;
 use crate::ruleset::{EntryPoint, ManagedRuleset, Outcome, Verdict, overrides, score};
 use crate::waf::matcher::BodyLimits;
-use crate::waf::{self, Match, Plan, Program, RequestHead};
+use crate::waf::{self, Match, Plan, Program, RequestHead, Watch};
 
 /// Show every rule that a raw HTTP request matches, where, its score, and the verdict.
 #[derive(Debug, Args)]
@@ -35,6 +36,9 @@ pub(super) struct Explain {
     paranoia_level: u8,
     #[arg(long, value_name = "N", default_value_t = crate::ruleset::managed::DEFAULT_SCORE_THRESHOLD)]
     score_threshold: i64,
+    /// Show what each rule costs on this request, the dearest first.
+    #[arg(long)]
+    profile: bool,
 }
 
 impl Explain {
@@ -47,7 +51,10 @@ impl Explain {
         let program = Arc::new(waf::optimize::optimize(&ir));
         let deployment = |level| Deployment { paranoia_level: level, score_threshold: self.score_threshold };
         let own = deployment(self.paranoia_level);
-        let verdict = judge(&own.entry_point(&program), &request);
+        if self.profile {
+            return print(&profile::profile(&own.entry_point(&program), &program, &request));
+        }
+        let verdict = judge(&own.entry_point(&program), &request, &mut ());
         let mut text = String::new();
         verdict.matches.iter().for_each(|m| describe(&mut text, m));
         // INVARIANT: writing to a `String` cannot fail.
@@ -60,7 +67,7 @@ impl Explain {
             word(&verdict)
         );
         for level in 1..=4 {
-            let verdict = judge(&deployment(level).entry_point(&program), &request);
+            let verdict = judge(&deployment(level).entry_point(&program), &request, &mut ());
             let _ = writeln!(text, "  at level {level}: score {}, {}", verdict.score, word(&verdict));
         }
         text.extend(suggestion::suggest(&ir, own, &request));
@@ -116,7 +123,7 @@ impl<'r> Request<'r> {
     }
 }
 
-fn judge(entry_point: &EntryPoint, request: &Request<'_>) -> Verdict {
+fn judge(entry_point: &EntryPoint, request: &Request<'_>, watch: &mut impl Watch) -> Verdict {
     let head = RequestHead {
         method: request.method,
         target: request.target,
@@ -126,8 +133,8 @@ fn judge(entry_point: &EntryPoint, request: &Request<'_>) -> Verdict {
         request_id: "explain",
         received: crate::clock::Clock::real().unix(),
     };
-    let mut run = entry_point.start(&head, BodyLimits::default());
-    run.body(&Bytes::copy_from_slice(request.raw.body), false);
+    let mut run = entry_point.start(&head, BodyLimits::default(), watch);
+    run.body(&Bytes::copy_from_slice(request.raw.body), false, watch);
     run.verdict()
 }
 

@@ -43,6 +43,8 @@ pub const KEYS: &[&str] = &[
     "limits.json_depth",
     "limits.multipart_parts",
     "limits.request_line",
+    "limits.rules_time",
+    "limits.rules_time_policy",
     "limits.scan_queue",
     "limits.scanned_body",
     "listeners",
@@ -177,6 +179,10 @@ impl Words for super::BodyPolicy {
     const WORDS: &'static [(&'static str, Self)] = &[("refuse", Self::Refuse), ("pass", Self::Pass)];
 }
 
+impl Words for super::RulesTimePolicy {
+    const WORDS: &'static [(&'static str, Self)] = &[("log", Self::Log), ("block", Self::Block)];
+}
+
 impl Words for Balance {
     const WORDS: &'static [(&'static str, Self)] =
         &[("round_robin", Self::RoundRobin), ("least_connections", Self::LeastConnections)];
@@ -266,6 +272,8 @@ fn limits(root: &mut Table<'_>) -> super::Limits {
         arguments: table.or("arguments", default.arguments),
         json_depth: table.or("json_depth", default.json_depth),
         multipart_parts: table.or("multipart_parts", default.multipart_parts),
+        rules_time: table.or("rules_time", default.rules_time),
+        rules_time_policy: table.or("rules_time_policy", default.rules_time_policy),
         scanned_body: table.or("scanned_body", default.scanned_body),
         scan_queue: table.or("scan_queue", default.scan_queue),
         decompression_ratio: table.or("decompression_ratio", default.decompression_ratio),

@@ -83,6 +83,9 @@ pub struct Limits {
     pub arguments: usize,
     pub json_depth: usize,
     pub multipart_parts: usize,
+    /// What a request may spend in rules; zero for no end.
+    pub rules_time: Duration,
+    pub rules_time_policy: RulesTimePolicy,
     pub scanned_body: Bytes,
     /// All response bodies waiting to be scanned.
     pub scan_queue: Bytes,
@@ -107,12 +110,22 @@ impl Default for Limits {
             arguments: 1000,
             json_depth: 64,
             multipart_parts: 128,
+            rules_time: Duration::ZERO,
+            rules_time_policy: RulesTimePolicy::Log,
             scanned_body: Bytes(1_000_000),
             scan_queue: Bytes::mib(64),
             decompression_ratio: 100,
             decompressed_body: Bytes::mib(8),
         }
     }
+}
+
+/// What happens to a request whose time for rules is over before the rules are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RulesTimePolicy {
+    /// It goes on, and an event says so.
+    Log,
+    Block,
 }
 
 /// What happens to a request whose body is longer than what is inspected.

@@ -39,23 +39,24 @@ impl Bytes {
     }
 }
 
-/// Parses `"250ms"`, `"10s"`, `"5m"`, `"1h"` or `"7d"`.
+/// Parses `"500us"`, `"250ms"`, `"10s"`, `"5m"`, `"1h"` or `"7d"`.
 ///
 /// # Errors
 /// One sentence that shows the form.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = split_number(text);
     let unit = match unit {
-        "ms" => Some(1),
-        "s" => Some(1_000),
-        "m" => Some(60_000),
-        "h" => Some(3_600_000),
-        "d" => Some(86_400_000),
+        "us" => Some(1),
+        "ms" => Some(1_000),
+        "s" => Some(1_000_000),
+        "m" => Some(60_000_000),
+        "h" => Some(3_600_000_000),
+        "d" => Some(86_400_000_000),
         _ => None,
     };
-    let millis = unit.and_then(|unit: u64| number.parse::<u64>().ok()?.checked_mul(unit));
-    millis
-        .map(Duration::from_millis)
+    let micros = unit.and_then(|unit: u64| number.parse::<u64>().ok()?.checked_mul(unit));
+    micros
+        .map(Duration::from_micros)
         .ok_or_else(|| format!("expected a duration such as `250ms`, `10s` or `5m`, found `{text}`"))
 }
 

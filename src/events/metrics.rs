@@ -4,9 +4,11 @@
 use std::sync::LazyLock;
 
 use prometheus::{
-    Encoder, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry, TextEncoder,
+    Encoder, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
+    IntGaugeVec, Opts, Registry, TextEncoder,
 };
+
+use super::rule_costs::RuleCosts;
 
 pub struct Metrics {
     registry: Registry,
@@ -16,6 +18,9 @@ pub struct Metrics {
     pub refusals: IntCounterVec,
     pub waf_duration: Histogram,
     pub waf_score: Histogram,
+    pub rules_unfinished: IntCounter,
+    /// rule
+    pub rule_costs: RuleCosts,
     /// gateway, provider, outcome
     pub gateway_requests: IntCounterVec,
     /// gateway, provider
@@ -58,6 +63,23 @@ impl Metrics {
                 WAF_SECONDS,
             ),
             waf_score: build.histogram("waf_score", "Anomaly score of a request.", WAF_SCORES),
+            rules_unfinished: build.counter(
+                "rules_unfinished_total",
+                "Requests whose time for rules was over before the rules were.",
+            ),
+            rule_costs: RuleCosts::new(
+                build.numbers(
+                    "rule_sampled_seconds",
+                    "Time spent in a rule, of a sample of requests: the dearest rules.",
+                    &["rule"],
+                ),
+                build.numbers(
+                    "rule_sampled_hits",
+                    "Matches of a rule, of the same sample: the rules that match most.",
+                    &["rule"],
+                ),
+                build.counter("rules_sampled_total", "Heads and bodies of requests whose rules were timed."),
+            ),
             gateway_requests: build.counters(
                 "gateway_requests_total",
                 "Requests to AI gateways.",
@@ -99,6 +121,7 @@ impl Metrics {
 
     /// All metrics in Prometheus' text format.
     pub fn render(&self) -> Vec<u8> {
+        self.rule_costs.show();
         let mut text = Vec::new();
         // Writing to a vector cannot fail, and the names were checked when they were registered.
         let _ = TextEncoder::new().encode(&self.registry.gather(), &mut text);
@@ -133,6 +156,10 @@ impl Build<'_> {
 
     fn counters(&self, name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
         self.register(IntCounterVec::new(Self::options(name, help), labels))
+    }
+
+    fn numbers(&self, name: &str, help: &str, labels: &[&str]) -> GaugeVec {
+        self.register(GaugeVec::new(Self::options(name, help), labels))
     }
 
     fn gauge(&self, name: &str, help: &str) -> IntGauge {

@@ -5,6 +5,7 @@
 pub mod kinds;
 mod log;
 mod metrics;
+mod rule_costs;
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use serde::Serialize;
 use crate::clock::{Clock, rfc3339};
 pub use log::{Level, LogWriter};
 pub use metrics::{Metrics, status_label};
+pub use rule_costs::{RuleCost, RuleCosts};
 
 /// The way to emit events; clones share everything.
 #[derive(Clone)]

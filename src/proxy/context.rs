@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use bytes::BytesMut;
 use http::HeaderValue;
@@ -29,7 +30,9 @@ pub struct Context {
     pub(super) route: Route,
     pub(super) refusal: Option<Refusal>,
     pub(super) rules: Option<Run>,
-    pub(super) rules_time: f64,
+    pub(super) rules_time: Duration,
+    /// Whether its rules are timed one by one.
+    pub(super) times_rules: bool,
     pub(super) verdict: Verdict,
     pub(super) hold: Option<Hold>,
     pub(super) response_hold: Option<Hold>,
@@ -110,7 +113,8 @@ impl Context {
             route: Route::Unknown,
             refusal: None,
             rules: None,
-            rules_time: 0.0,
+            rules_time: Duration::ZERO,
+            times_rules: false,
             verdict: Verdict::default(),
             hold: None,
             response_hold: None,

@@ -13,6 +13,7 @@ use pingora::proxy::Session;
 
 use super::context::{Context, Hold, Route, Share};
 use super::refusal::Refusal;
+use super::rule_watch::RuleWatch;
 use super::{Edge, headers, refuse};
 use crate::body::decompress;
 use crate::conf::BodyPolicy;
@@ -23,6 +24,9 @@ use crate::snapshot::CompiledZone;
 use crate::waf::RequestHead;
 use crate::waf::matcher::BodyLimits;
 
+/// A body from here on may keep rules busy for more than a millisecond: other requests of the same
+/// worker are handed to another thread first.
+const OFFLOADED_BYTES: usize = 16 << 10;
 /// Longest body that is read before an origin is asked: what Pingora's retry buffer holds.
 const PRE_READ_BYTES: usize = 64 << 10;
 
@@ -36,10 +40,9 @@ impl Edge {
     ) -> Result<()> {
         let Some(entry_point) = &zone.entry_point else { return Ok(()) };
         let limits = ctx.snapshot.limits;
-        let started = self.clock.start();
-        start_rules(entry_point, self.clock.unix(), session, ctx);
-        ctx.rules_time += started.elapsed().as_secs_f64();
-        self.decide(ctx)?;
+        ctx.times_rules = self.samples_rules();
+        let received = self.clock.unix();
+        self.run_rules(ctx, |ctx, watch| start_rules(entry_point, received, session, ctx, watch))?;
         // An upgraded connection carries frames, not a body.
         if session.is_upgrade_req() {
             return self.judge_body(&Bytes::new(), ctx);
@@ -121,12 +124,16 @@ impl Edge {
     }
 
     fn judge_body(&self, body: &Bytes, ctx: &mut Context) -> Result<()> {
-        let started = self.clock.start();
-        if let Some(rules) = &mut ctx.rules {
-            rules.body(body, false);
+        let judge = |ctx: &mut Context, watch: &mut RuleWatch| {
+            if let Some(rules) = &mut ctx.rules {
+                rules.body(body, false, watch);
+            }
+        };
+        if body.len() > OFFLOADED_BYTES && can_offload() {
+            tokio::task::block_in_place(|| self.run_rules(ctx, judge))?;
+        } else {
+            self.run_rules(ctx, judge)?;
         }
-        ctx.rules_time += started.elapsed().as_secs_f64();
-        self.decide(ctx)?;
         if ctx.rules.as_ref().is_some_and(crate::ruleset::execute::Run::has_too_many_arguments) {
             return refuse(ctx, Refusal::TooManyArguments);
         }
@@ -173,11 +180,18 @@ impl Edge {
     }
 }
 
+/// Whether the thread is one of several that take over each other's work.
+fn can_offload() -> bool {
+    tokio::runtime::Handle::try_current()
+        .is_ok_and(|handle| handle.runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread)
+}
+
 fn start_rules(
     entry_point: &EntryPoint,
     received: std::time::Duration,
     session: &Session,
     ctx: &mut Context,
+    watch: &mut RuleWatch,
 ) {
     let request = session.req_header();
     let mut fields: Vec<(&[u8], &[u8])> = Vec::with_capacity(request.headers.len() + 1);
@@ -209,5 +223,5 @@ fn start_rules(
         json_depth: limits.json_depth,
         multipart_parts: limits.multipart_parts,
     };
-    ctx.rules = Some(entry_point.start(&head, limits));
+    ctx.rules = Some(entry_point.start(&head, limits, watch));
 }

@@ -25,25 +25,29 @@ impl Edge {
         ctx: &mut Context,
     ) -> Result<()> {
         let Route::Zone(zone) = &ctx.route else { return Ok(()) };
-        let Some(rules) = ctx.rules.as_mut().filter(|_| zone.response_rules) else { return Ok(()) };
-        let started = self.clock.start();
-        let fields: Vec<(&[u8], &[u8])> = response
-            .headers
-            .iter()
-            .map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
-            .collect();
-        let protocol = headers::protocol(response.version);
-        rules.response_head(&ResponseHead { status: response.status.as_u16(), protocol, headers: &fields });
-        let held = rules.wants_response_body()
-            && session.req_header().method != http::Method::HEAD
-            && may_be_held(response, ctx.snapshot.limits.inspected_response.0);
-        if held {
-            ctx.response_hold = Some(Hold { bytes: BytesMut::new(), share: Share::new(&self.held_bodies) });
-        } else if !rules.is_blocked() {
-            rules.response_body(None, false);
+        if !zone.response_rules {
+            return Ok(());
         }
-        ctx.rules_time += started.elapsed().as_secs_f64();
-        self.decide(ctx)
+        self.run_rules(ctx, |ctx, watch| {
+            let Some(rules) = &mut ctx.rules else { return };
+            let fields: Vec<(&[u8], &[u8])> = response
+                .headers
+                .iter()
+                .map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
+                .collect();
+            let protocol = headers::protocol(response.version);
+            let head = ResponseHead { status: response.status.as_u16(), protocol, headers: &fields };
+            rules.response_head(&head, watch);
+            let held = rules.wants_response_body()
+                && session.req_header().method != http::Method::HEAD
+                && may_be_held(response, ctx.snapshot.limits.inspected_response.0);
+            if held {
+                ctx.response_hold =
+                    Some(Hold { bytes: BytesMut::new(), share: Share::new(&self.held_bodies) });
+            } else if !rules.is_blocked() {
+                rules.response_body(None, false, watch);
+            }
+        })
     }
 
     /// Holds a piece of a response body back; lets all of it go when the rules have seen it.
@@ -60,12 +64,11 @@ impl Edge {
         }
         let whole = hold.bytes.freeze();
         let seen = whole.slice(..whole.len().min(limits.inspected_response.0));
-        let started = self.clock.start();
-        if let Some(rules) = &mut ctx.rules {
-            rules.response_body(Some(&seen), !end || full);
-        }
-        ctx.rules_time += started.elapsed().as_secs_f64();
-        self.decide(ctx)?;
+        self.run_rules(ctx, |ctx, watch| {
+            if let Some(rules) = &mut ctx.rules {
+                rules.response_body(Some(&seen), !end || full, watch);
+            }
+        })?;
         *body = (!whole.is_empty()).then_some(whole);
         Ok(())
     }

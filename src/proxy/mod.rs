@@ -17,6 +17,7 @@ mod inspect_response;
 mod outcome;
 mod refusal;
 mod respond;
+mod rule_watch;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -60,6 +61,8 @@ pub struct Edge {
     pub node: String,
     rays: AtomicU64,
     held_bodies: Arc<AtomicUsize>,
+    /// Requests so far that rules judged.
+    sampled: AtomicU64,
 }
 
 impl Edge {
@@ -76,7 +79,16 @@ impl Edge {
             seed = clock.unix().as_secs().to_le_bytes();
         }
         let rays = AtomicU64::new(u64::from_le_bytes(seed));
-        Self { snapshots, events, clock, scans, node, rays, held_bodies: Arc::new(AtomicUsize::new(0)) }
+        Self {
+            snapshots,
+            events,
+            clock,
+            scans,
+            node,
+            rays,
+            held_bodies: Arc::new(AtomicUsize::new(0)),
+            sampled: AtomicU64::new(0),
+        }
     }
 
     fn new_ray(&self) -> String {

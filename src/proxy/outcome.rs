@@ -118,7 +118,7 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
     if let Some(mut rules) = ctx.rules.take() {
         rules.finish();
         let metrics = edge.events.metrics();
-        metrics.waf_duration.observe(ctx.rules_time);
+        metrics.waf_duration.observe(ctx.rules_time.as_secs_f64());
         if ctx.verdict.outcome == Outcome::Pass {
             ctx.verdict = rules.verdict();
         }

@@ -9,6 +9,8 @@ pub(super) enum Refusal {
     UnknownHost,
     /// Rules refused it, with this status.
     Rules(u16),
+    /// The time for rules was over before the rules were.
+    RulesTime,
     BodyTooLong,
     /// All held bodies together would be too many bytes.
     TooManyBodies,
@@ -32,7 +34,7 @@ impl Refusal {
             Self::Rules(status) => status,
             Self::UnknownHost => 404,
             Self::BodyTooLong => 413,
-            Self::TooManyBodies => 503,
+            Self::TooManyBodies | Self::RulesTime => 503,
             Self::TooManyArguments | Self::BodyBrokenOff => 400,
             Self::BodyTimeout => 408,
             Self::Gateway(error) => error.status(),
@@ -48,6 +50,7 @@ impl Refusal {
             Self::Admission(refused) => refused.word(),
             Self::UnknownHost => "unknown_host",
             Self::Rules(_) => "rules",
+            Self::RulesTime => "rules_time",
             Self::BodyTooLong => "body_too_long",
             Self::TooManyBodies => "too_many_bodies",
             Self::TooManyArguments => "too_many_arguments",
@@ -84,7 +87,7 @@ impl Refusal {
             Self::UnknownHost => "No site of this name is served here.",
             Self::Rules(_) => "The request was blocked by the site's security rules.",
             Self::BodyTooLong => "The request body is too long to be inspected.",
-            Self::TooManyBodies => "The server is busy; try again in a moment.",
+            Self::TooManyBodies | Self::RulesTime => "The server is busy; try again in a moment.",
             Self::TooManyArguments => "The request has too many arguments.",
             Self::BodyBrokenOff => "The request body is incomplete.",
             Self::BodyTimeout => "The request body did not arrive in time.",

@@ -41,7 +41,7 @@ pub(super) fn refusal(refusal: Refusal, ray: &str, form: Form) -> pingora::Resul
         Refusal::Admission(crate::admission::Refused::MethodNotAllowed) => {
             header.insert_header("allow", crate::admission::METHODS.join(", "))?;
         }
-        Refusal::TooManyBodies => {
+        Refusal::TooManyBodies | Refusal::RulesTime => {
             header.insert_header("retry-after", "1")?;
         }
         _ => {}

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::trace::{Outcome, Verdict};
 use crate::waf::matcher::BodyLimits;
-use crate::waf::{self, Interruption, Plan, RequestHead, ResponseHead, Transaction};
+use crate::waf::{self, Interruption, Plan, RequestHead, ResponseHead, Transaction, Watch};
 
 /// The `execute` rules of an entry point, in order.
 #[derive(Clone, Debug)]
@@ -36,40 +36,41 @@ impl EntryPoint {
     }
 
     /// Judges the head of a request.
-    pub fn start(&self, head: &RequestHead<'_>, limits: BodyLimits) -> Run {
+    pub fn start(&self, head: &RequestHead<'_>, limits: BodyLimits, watch: &mut impl Watch) -> Run {
         let transactions = self.executions.iter().map(|execution| {
             let mut transaction = Transaction::new(Arc::clone(&execution.plan), limits);
             transaction.request_head(head);
             (transaction, execution.threshold_rule)
         });
         let mut run = Run { transactions: transactions.collect(), interruption: None };
-        run.phase(waf::Phase::RequestHeaders);
+        run.phase(waf::Phase::RequestHeaders, watch);
         run
     }
 }
 
 impl Run {
-    fn phase(&mut self, phase: waf::Phase) {
+    fn phase(&mut self, phase: waf::Phase, watch: &mut impl Watch) {
         if self.interruption.is_none() {
+            let mut transactions = self.transactions.iter_mut();
             self.interruption =
-                self.transactions.iter_mut().find_map(|(transaction, _)| transaction.run(phase));
+                transactions.find_map(|(transaction, _)| transaction.run_watched(phase, watch));
         }
     }
 
     /// Judges the body. Must be called for requests without one too: most rules wait for it.
-    pub fn body(&mut self, body: &Bytes, cut: bool) {
+    pub fn body(&mut self, body: &Bytes, cut: bool, watch: &mut impl Watch) {
         for (transaction, _) in &mut self.transactions {
             transaction.request_body(body.clone(), cut);
         }
-        self.phase(waf::Phase::RequestBody);
+        self.phase(waf::Phase::RequestBody, watch);
     }
 
     /// Judges the head of the response.
-    pub fn response_head(&mut self, head: &ResponseHead<'_>) {
+    pub fn response_head(&mut self, head: &ResponseHead<'_>, watch: &mut impl Watch) {
         for (transaction, _) in &mut self.transactions {
             transaction.response_head(head);
         }
-        self.phase(waf::Phase::ResponseHeaders);
+        self.phase(waf::Phase::ResponseHeaders, watch);
     }
 
     /// Whether rules want to see the response body.
@@ -78,13 +79,13 @@ impl Run {
     }
 
     /// Judges the response body; `None` where it is not shown to the rules.
-    pub fn response_body(&mut self, body: Option<&Bytes>, cut: bool) {
+    pub fn response_body(&mut self, body: Option<&Bytes>, cut: bool, watch: &mut impl Watch) {
         if let Some(body) = body {
             for (transaction, _) in &mut self.transactions {
                 transaction.response_body(body.clone(), cut);
             }
         }
-        self.phase(waf::Phase::ResponseBody);
+        self.phase(waf::Phase::ResponseBody, watch);
     }
 
     /// Runs the rules that only look back.

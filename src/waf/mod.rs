@@ -23,7 +23,9 @@ pub mod variables;
 use crate::diagnostic::Diagnostics;
 
 pub use ir::RuleSetIr;
-pub use matcher::{Interruption, Match, Plan, PlanSettings, Program, RequestHead, ResponseHead, Transaction};
+pub use matcher::{
+    Interruption, Match, Plan, PlanSettings, Program, RequestHead, ResponseHead, Transaction, Watch,
+};
 
 /// Text of rules to IR: the whole front half of the pipeline.
 ///

@@ -150,6 +150,30 @@ fn limits_refuse_or_pass_as_set() {
 }
 
 #[test]
+fn time_for_rules_ends_as_set() {
+    let origin = Origin::echo();
+    let attack = "/?q=1'%20UNION%20SELECT%20a%20FROM%20b";
+    for (limits, status, unfinished) in [
+        ("", 403, 0.0),
+        ("rules_time = \"10m\"\nrules_time_policy = \"block\"\n", 403, 0.0),
+        ("rules_time = \"1us\"\n", 200, 1.0),
+        ("rules_time = \"1us\"\nrules_time_policy = \"block\"\n", 503, 1.0),
+    ] {
+        let mut edge = Edge::start(&format!("{}[limits]\n{limits}", zone(&origin)));
+        assert_eq!(Client::get(edge.proxy[0], "a.example", attack).status, status, "{limits}");
+        edge.wait_for_metric("portcullis_rules_unfinished_total", unfinished);
+        if unfinished > 0.0 {
+            let event = edge.wait_for_event("rules_unfinished", |_| true);
+            assert!(event["Ref"].as_str().is_some_and(|rule| rule.parse::<u64>().is_ok()), "{event}");
+        } else {
+            // The first request is always one of the sample.
+            assert!(edge.metrics().contains("portcullis_rule_sampled_seconds{rule=\""));
+            assert!(edge.metrics().contains("portcullis_rule_sampled_hits{rule=\""));
+        }
+    }
+}
+
+#[test]
 fn a_client_that_waits_for_continue_is_told_to_go_on() {
     let origin = Origin::echo();
     let edge = Edge::start(&zone(&origin));

@@ -97,6 +97,9 @@ fn explain_shows_rules_places_and_verdicts() {
     assert!(shown.contains("at level 1: score 10, blocked by rule 90010 with 403"), "{shown}");
     let output = run_cli(&["waf", "explain", "--request", "-", "--score-threshold", "60"], request);
     assert!(text(&output.stdout).contains("score 10 at paranoia level 1, threshold 60: passes"));
+    let profile = run_cli(&["waf", "explain", "--request", "-", "--profile"], request);
+    let profile = String::from_utf8(profile.stdout).unwrap();
+    assert!(profile.contains("µs a request") && profile.contains("(matched)"), "{profile}");
     assert_eq!(run_cli(&["waf", "explain", "--request", "-"], b"nonsense").status.code(), Some(1));
     assert_eq!(run_cli(&["waf", "explain"], b"").status.code(), Some(2));
 }

@@ -36,6 +36,8 @@ const EFFECTS: &[(&str, &str)] = &[
     ("limits.json_depth", "bodies::limits_refuse_or_pass_as_set"),
     ("limits.multipart_parts", "bodies::limits_refuse_or_pass_as_set"),
     ("limits.request_line", "conf::limits_of_heads_and_of_decoding"),
+    ("limits.rules_time", "bodies::time_for_rules_ends_as_set"),
+    ("limits.rules_time_policy", "bodies::time_for_rules_ends_as_set"),
     ("limits.scan_queue", "detection::limits_kinds_and_a_full_queue_are_counted"),
     ("limits.scanned_body", "conf::limits_of_heads_and_of_decoding"),
     ("listeners", "support: every edge has one"),

@@ -146,8 +146,8 @@ fn judge(entry_point: &EntryPoint, target: &str, headers: &[(&str, &str)], body:
         request_id: &request_id,
         received: std::time::Duration::from_secs(1_750_000_000),
     };
-    let mut run = entry_point.start(&head, BodyLimits::default());
-    run.body(&Bytes::copy_from_slice(body.as_bytes()), false);
+    let mut run = entry_point.start(&head, BodyLimits::default(), &mut ());
+    run.body(&Bytes::copy_from_slice(body.as_bytes()), false, &mut ());
     run.verdict()
 }
 

@@ -27,7 +27,7 @@ struct Exclusion {
 pub(super) fn suggest(ir: &RuleSetIr, deployment: Deployment, request: &Request<'_>) -> Option<String> {
     let verdict = |exclusions: &[Exclusion]| {
         let program = Arc::new(optimize::optimize(&without(ir, exclusions)));
-        judge(&deployment.entry_point(&program), request)
+        judge(&deployment.entry_point(&program), request, &mut ())
     };
     let mut last = verdict(&[]);
     if last.outcome == Outcome::Pass {

@@ -6,6 +6,7 @@ use super::program::{Control, Link, Program, Root, Target};
 use super::report::Hit;
 use super::text::{Buffers, Text};
 use super::transaction::{Interruption, Matched, Transaction, Value};
+use super::watch::Watch;
 use crate::pattern::{Groups, MAX_GROUPS};
 use crate::waf::Phase;
 use crate::waf::ir::{AllowScope, Disruptive, EngineMode};
@@ -18,6 +19,11 @@ impl Transaction {
     /// Refusals end the phase. Where the engine only detects, they are reported and the phase goes
     /// on.
     pub fn run(&mut self, phase: Phase) -> Option<Interruption> {
+        self.run_watched(phase, &mut ())
+    }
+
+    /// The same under someone's eyes; what they end is not taken up again by a later phase.
+    pub fn run_watched(&mut self, phase: Phase, watch: &mut impl Watch) -> Option<Interruption> {
         if self.engine == EngineMode::Off || self.allowed.is_some_and(|last| phase <= last) {
             return None;
         }
@@ -26,10 +32,15 @@ impl Transaction {
         let mut resume = 0;
         for &index in plan.phases.get(phase.index()).map_or(&[][..], Vec::as_slice) {
             let Some(root) = program.roots.get(index).filter(|_| index >= resume) else { continue };
-            if !self.may_match(program, index)
-                || self.is_removed(program, index)
-                || !self.root(program, index, root)
-            {
+            if !watch.begins(root.id) {
+                self.allowed = Some(Phase::Logging);
+                return None;
+            }
+            let matches = self.may_match(program, index)
+                && !self.is_removed(program, index)
+                && self.root(program, index, root);
+            watch.ends(root.id, matches);
+            if !matches {
                 continue;
             }
             resume = root.skip_to.unwrap_or(resume);

@@ -22,6 +22,7 @@ mod summary;
 mod text;
 mod transaction;
 mod values;
+mod watch;
 
 pub use collections::Collections;
 pub use expansion::{Expansion, TxNames};
@@ -35,5 +36,6 @@ pub use program::{
 pub use report::{MAX_VALUES, Match, MatchedValue};
 pub use text::Text;
 pub use transaction::{Interruption, Transaction};
+pub use watch::Watch;
 
 pub(in crate::waf) use program::{Meta, Selector};

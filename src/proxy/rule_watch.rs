@@ -1,0 +1,90 @@
+//! The time that rules take: what a request may spend on them, and what each of them costs.
+
+use std::time::Duration;
+
+use pingora::Result;
+
+use super::context::Context;
+use super::refusal::Refusal;
+use super::{Edge, refuse};
+use crate::clock::{Clock, Stopwatch};
+use crate::conf::RulesTimePolicy;
+use crate::events::RuleCost;
+use crate::events::kinds::RulesUnfinished;
+use crate::waf::Watch;
+
+/// Of so many requests the rules of one are timed, each by itself.
+const SAMPLED_REQUESTS: u64 = 128;
+
+/// Looks on as rules judge a part of a request. Without a limit, and where the request is not of the
+/// sample, it never asks for the time.
+pub(super) struct RuleWatch {
+    started: Stopwatch,
+    left: Option<Duration>,
+    costs: Option<Vec<RuleCost>>,
+    /// The rule that was asked last, and when.
+    running: (u64, Duration),
+    expired: bool,
+}
+
+impl RuleWatch {
+    fn new(clock: Clock, left: Option<Duration>, is_sampled: bool) -> Self {
+        let costs = is_sampled.then(Vec::new);
+        Self { started: clock.start(), left, costs, running: (0, Duration::ZERO), expired: false }
+    }
+}
+
+impl Watch for RuleWatch {
+    fn begins(&mut self, rule: u64) -> bool {
+        if self.left.is_none() && self.costs.is_none() {
+            return true;
+        }
+        let now = self.started.elapsed();
+        self.expired = self.left.is_some_and(|left| now > left);
+        if !self.expired {
+            self.running = (rule, now);
+        }
+        !self.expired
+    }
+
+    fn ends(&mut self, rule: u64, matched: bool) {
+        if let Some(costs) = &mut self.costs {
+            let time = self.started.elapsed().saturating_sub(self.running.1);
+            costs.push(RuleCost { rule, time, hits: u64::from(matched), asked: 1 });
+        }
+    }
+}
+
+impl Edge {
+    /// Whether the rules of a new request are timed.
+    pub(super) fn samples_rules(&self) -> bool {
+        self.sampled.fetch_add(1, std::sync::atomic::Ordering::Relaxed).is_multiple_of(SAMPLED_REQUESTS)
+    }
+
+    /// Has rules judge a part of a request within the time that it has left, and ends the request
+    /// where they refused it.
+    pub(super) fn run_rules(
+        &self,
+        ctx: &mut Context,
+        judge: impl FnOnce(&mut Context, &mut RuleWatch),
+    ) -> Result<()> {
+        let limits = ctx.snapshot.limits;
+        let left = (!limits.rules_time.is_zero()).then(|| limits.rules_time.saturating_sub(ctx.rules_time));
+        let mut watch = RuleWatch::new(self.clock, left, ctx.times_rules);
+        judge(ctx, &mut watch);
+        ctx.rules_time += watch.started.elapsed();
+        if let Some(costs) = &watch.costs {
+            self.events.metrics().rule_costs.record(costs);
+        }
+        self.decide(ctx)?;
+        if watch.expired {
+            let (rule, _) = watch.running;
+            let microseconds = u64::try_from(ctx.rules_time.as_micros()).unwrap_or(u64::MAX);
+            self.events.emit(&RulesUnfinished { ray: &ctx.ray, rule: rule.to_string(), microseconds });
+            if limits.rules_time_policy == RulesTimePolicy::Block {
+                return refuse(ctx, Refusal::RulesTime);
+            }
+        }
+        Ok(())
+    }
+}
