@@ -6,12 +6,16 @@
 //! after [`MAX_STEPS`]; a text that exhausts it counts as matched, so that an attacker gains
 //! nothing by it.
 
+mod linear;
+
 use std::fmt;
 
+use regex_automata::Input;
 use regex_automata::util::primitives::NonMaxUsize;
-use regex_automata::{Input, meta};
 use regex_syntax::hir::Hir;
 use smallvec::{SmallVec, smallvec};
+
+use linear::Linear;
 
 /// Largest compiled form of one pattern, in bytes.
 pub const MAX_COMPILED_BYTES: usize = 10 << 20;
@@ -25,7 +29,7 @@ pub struct Pattern {
 }
 
 enum Engine {
-    Linear(meta::Regex),
+    Linear(Box<Linear>),
     Backtracking(fancy_regex::Regex),
 }
 
@@ -54,23 +58,18 @@ impl Pattern {
     /// One sentence: why the pattern cannot be compiled, or that it is too big.
     pub fn with_syntax(source: &str) -> Result<(Self, Option<Hir>), String> {
         let rewritten = rewrite(source);
-        let parsed = regex_syntax::ParserBuilder::new()
-            .unicode(false)
-            .utf8(false)
-            .dot_matches_new_line(true)
-            .build()
-            .parse(&rewritten);
         let of = |engine| Self { source: source.to_owned(), engine };
-        match parsed {
-            Ok(hir) => {
-                let regex = linear(&hir)?;
-                Ok((of(Engine::Linear(regex)), Some(hir)))
-            }
+        match parse(&rewritten) {
+            Ok(hir) => Ok((of(Engine::Linear(Box::new(Linear::new(&hir)?))), Some(hir))),
             Err(error) => match backtracking(&rewritten) {
                 Some(regex) => Ok((of(Engine::Backtracking(regex)), None)),
-                None => Err(reason(&error.to_string())),
+                None => Err(reason(&error)),
             },
         }
+    }
+
+    fn syntax(&self) -> Option<Hir> {
+        parse(&rewrite(&self.source)).ok()
     }
 
     /// The text it was made from.
@@ -85,7 +84,7 @@ impl Pattern {
 
     pub fn is_match(&self, text: &[u8]) -> bool {
         match &self.engine {
-            Engine::Linear(regex) => regex.is_match(text),
+            Engine::Linear(linear) => linear.is_match(text, || self.syntax()),
             Engine::Backtracking(regex) => regex.is_match(&latin1(text)).unwrap_or(true),
         }
     }
@@ -102,7 +101,10 @@ impl Pattern {
             return None;
         }
         match &self.engine {
-            Engine::Linear(regex) => regex.find(Input::new(text).range(from..)).map(|m| (m.start(), m.end())),
+            Engine::Linear(linear) => match linear.full(|| self.syntax()) {
+                Some(full) => full.find(Input::new(text).range(from..)).map(|m| (m.start(), m.end())),
+                None => Some((from, text.len())),
+            },
             Engine::Backtracking(_) => self.groups_at(text, from).and_then(|g| g.first().copied().flatten()),
         }
     }
@@ -114,12 +116,15 @@ impl Pattern {
 
     fn groups_at(&self, text: &[u8], from: usize) -> Option<Groups> {
         match &self.engine {
-            Engine::Linear(regex) => {
+            Engine::Linear(linear) => {
+                let Some(full) = linear.full(|| self.syntax()) else {
+                    return Some(smallvec![Some((from, text.len()))]);
+                };
                 // Two slots for each group: where it starts and where it ends. There may not be more
                 // than the pattern has.
                 let mut slots = [None; 2 * MAX_GROUPS];
-                let slots = slots.get_mut(..2 * regex.captures_len().min(MAX_GROUPS))?;
-                regex.search_slots(&Input::new(text).range(from..), slots)?;
+                let slots = slots.get_mut(..2 * full.captures_len().min(MAX_GROUPS))?;
+                full.search_slots(&Input::new(text).range(from..), slots)?;
                 let pairs = slots.chunks_exact(2);
                 let span = |pair: &[Option<NonMaxUsize>]| match pair {
                     [Some(start), Some(end)] => Some((start.get(), end.get())),
@@ -151,15 +156,11 @@ impl fmt::Debug for Pattern {
     }
 }
 
-fn linear(hir: &Hir) -> Result<meta::Regex, String> {
-    let config = meta::Config::new()
-        // Matches are spans of bytes, wherever they fall in a character.
-        .utf8_empty(false)
-        .nfa_size_limit(Some(MAX_COMPILED_BYTES));
-    meta::Builder::new().configure(config).build_from_hir(hir).map_err(|error| match error.size_limit() {
-        Some(_) => format!("the compiled pattern is over {MAX_COMPILED_BYTES} bytes"),
-        None => reason(&error.to_string()),
-    })
+/// The syntax tree of a rewritten pattern, or why there is none.
+fn parse(rewritten: &str) -> Result<Hir, String> {
+    let mut parser =
+        regex_syntax::ParserBuilder::new().unicode(false).utf8(false).dot_matches_new_line(true).build();
+    parser.parse(rewritten).map_err(|error| error.to_string())
 }
 
 fn backtracking(source: &str) -> Option<fancy_regex::Regex> {

@@ -64,7 +64,7 @@ fn each_library_stays_in_its_rooms() {
         ("Pingora", &["pingora::"], &["server.rs", "listener", "proxy", "upstream", "api/service.rs"]),
         ("arc-swap", &["arc_swap::", "ArcSwap"], &["snapshot.rs"]),
         ("metrics", &["prometheus::"], &["events"]),
-        ("patterns", &["regex::", "Regex::new", "RegexBuilder", "fancy_regex"], &["pattern.rs"]),
+        ("patterns", &["regex::", "Regex::new", "RegexBuilder", "fancy_regex"], &["pattern"]),
         ("time", &["Instant::now", "SystemTime::now"], &["clock.rs", "listener"]),
         ("printing", &["println!", "print!(", "eprint!(", "stdout()"], &["cli"]),
         ("the store", &["crate::store"], &["store", "control.rs", "cli"]),
