@@ -24,8 +24,8 @@ use crate::snapshot::CompiledZone;
 use crate::waf::RequestHead;
 use crate::waf::matcher::BodyLimits;
 
-/// A body from here on may keep rules busy for more than a millisecond: other requests of the same
-/// worker are handed to another thread first.
+/// A body from here on may keep rules busy for more than a millisecond: it is judged on another thread
+/// while the worker goes on with other requests.
 const OFFLOADED_BYTES: usize = 16 << 10;
 /// Longest body that is read before an origin is asked: what Pingora's retry buffer holds.
 const PRE_READ_BYTES: usize = 64 << 10;
@@ -45,12 +45,12 @@ impl Edge {
         self.run_rules(ctx, |ctx, watch| start_rules(entry_point, received, session, ctx, watch))?;
         // An upgraded connection carries frames, not a body.
         if session.is_upgrade_req() {
-            return self.judge_body(&Bytes::new(), ctx);
+            return self.judge_body(&Bytes::new(), ctx).await;
         }
         let length = headers::content_length(&session.req_header().headers);
         let length = length.and_then(|length| usize::try_from(length).ok());
         if session.is_body_empty() || length == Some(0) {
-            return self.judge_body(&Bytes::new(), ctx);
+            return self.judge_body(&Bytes::new(), ctx).await;
         }
         if length.is_some_and(|length| length > limits.inspected_body.0)
             && limits.inspected_body_policy == BodyPolicy::Refuse
@@ -74,7 +74,7 @@ impl Edge {
                 {
                     body.extend_from_slice(&chunk);
                 }
-                self.judge_body(&body.freeze(), ctx)
+                self.judge_body(&body.freeze(), ctx).await
             }
             None => {
                 ctx.hold = Some(Hold { bytes: BytesMut::new(), share });
@@ -84,7 +84,12 @@ impl Edge {
     }
 
     /// Holds a chunk of a long body back; lets all of it go when the rules have seen it.
-    pub(super) fn hold_body(&self, body: &mut Option<Bytes>, end: bool, ctx: &mut Context) -> Result<()> {
+    pub(super) async fn hold_body(
+        &self,
+        body: &mut Option<Bytes>,
+        end: bool,
+        ctx: &mut Context,
+    ) -> Result<()> {
         let Some(mut hold) = ctx.hold.take() else { return Ok(()) };
         let limits = ctx.snapshot.limits;
         let chunk = body.take().unwrap_or_default();
@@ -111,7 +116,7 @@ impl Edge {
             self.events
                 .emit(&crate::events::kinds::BodyUninspected { ray: &ctx.ray, inspected_bytes: seen.len() });
         }
-        self.judge_body(&seen, ctx)?;
+        self.judge_body(&seen, ctx).await?;
         // An empty last piece would be written as a second terminating chunk.
         *body = (!whole.is_empty()).then_some(whole);
         Ok(())
@@ -123,16 +128,16 @@ impl Edge {
         self.events.metrics().held_bodies.set(i64::try_from(held).unwrap_or(i64::MAX));
     }
 
-    fn judge_body(&self, body: &Bytes, ctx: &mut Context) -> Result<()> {
-        let judge = |ctx: &mut Context, watch: &mut RuleWatch| {
-            if let Some(rules) = &mut ctx.rules {
-                rules.body(body, false, watch);
-            }
-        };
-        if body.len() > OFFLOADED_BYTES && can_offload() {
-            tokio::task::block_in_place(|| self.run_rules(ctx, judge))?;
+    async fn judge_body(&self, body: &Bytes, ctx: &mut Context) -> Result<()> {
+        if body.len() > OFFLOADED_BYTES {
+            let body = body.clone();
+            self.offload_rules(ctx, move |rules, watch| rules.body(&body, false, watch)).await?;
         } else {
-            self.run_rules(ctx, judge)?;
+            self.run_rules(ctx, |ctx, watch| {
+                if let Some(rules) = &mut ctx.rules {
+                    rules.body(body, false, watch);
+                }
+            })?;
         }
         if ctx.rules.as_ref().is_some_and(crate::ruleset::execute::Run::has_too_many_arguments) {
             return refuse(ctx, Refusal::TooManyArguments);
@@ -178,12 +183,6 @@ impl Edge {
         let content_encoding = headers::bytes(&response.headers, &http::header::CONTENT_ENCODING);
         ctx.tee = self.scans.tee(plan, limits, content_type, content_encoding, subject).map(Box::new);
     }
-}
-
-/// Whether the thread is one of several that take over each other's work.
-fn can_offload() -> bool {
-    tokio::runtime::Handle::try_current()
-        .is_ok_and(|handle| handle.runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread)
 }
 
 fn start_rules(

@@ -219,7 +219,7 @@ impl ProxyHttp for Edge {
         ctx: &mut Context,
     ) -> Result<()> {
         if ctx.hold.is_some() && !session.was_upgraded() {
-            return self.hold_body(body, end, ctx);
+            return self.hold_body(body, end, ctx).await;
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use crate::clock::{Clock, Stopwatch};
 use crate::conf::RulesTimePolicy;
 use crate::events::RuleCost;
 use crate::events::kinds::RulesUnfinished;
+use crate::ruleset::execute::Run;
 use crate::waf::Watch;
 
 /// Of so many requests the rules of one are timed, each by itself.
@@ -68,10 +69,36 @@ impl Edge {
         ctx: &mut Context,
         judge: impl FnOnce(&mut Context, &mut RuleWatch),
     ) -> Result<()> {
-        let limits = ctx.snapshot.limits;
-        let left = (!limits.rules_time.is_zero()).then(|| limits.rules_time.saturating_sub(ctx.rules_time));
-        let mut watch = RuleWatch::new(self.clock, left, ctx.times_rules);
+        let mut watch = self.watch_rules(ctx);
         judge(ctx, &mut watch);
+        self.rules_ran(ctx, &watch)
+    }
+
+    /// The same on another thread, while this one goes on with other requests.
+    pub(super) async fn offload_rules(
+        &self,
+        ctx: &mut Context,
+        judge: impl FnOnce(&mut Run, &mut RuleWatch) + Send + 'static,
+    ) -> Result<()> {
+        let Some(mut rules) = ctx.rules.take() else { return Ok(()) };
+        let mut watch = self.watch_rules(ctx);
+        let away = tokio::task::spawn_blocking(move || {
+            judge(&mut rules, &mut watch);
+            (rules, watch)
+        });
+        // Whoever fails to judge a request must not let it pass.
+        let Ok((rules, watch)) = away.await else { return refuse(ctx, Refusal::Internal) };
+        ctx.rules = Some(rules);
+        self.rules_ran(ctx, &watch)
+    }
+
+    fn watch_rules(&self, ctx: &Context) -> RuleWatch {
+        let limit = ctx.snapshot.limits.rules_time;
+        let left = (!limit.is_zero()).then(|| limit.saturating_sub(ctx.rules_time));
+        RuleWatch::new(self.clock, left, ctx.times_rules)
+    }
+
+    fn rules_ran(&self, ctx: &mut Context, watch: &RuleWatch) -> Result<()> {
         ctx.rules_time += watch.started.elapsed();
         if let Some(costs) = &watch.costs {
             self.events.metrics().rule_costs.record(costs);
@@ -81,7 +108,7 @@ impl Edge {
             let (rule, _) = watch.running;
             let microseconds = u64::try_from(ctx.rules_time.as_micros()).unwrap_or(u64::MAX);
             self.events.emit(&RulesUnfinished { ray: &ctx.ray, rule: rule.to_string(), microseconds });
-            if limits.rules_time_policy == RulesTimePolicy::Block {
+            if ctx.snapshot.limits.rules_time_policy == RulesTimePolicy::Block {
                 return refuse(ctx, Refusal::RulesTime);
             }
         }
