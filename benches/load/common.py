@@ -56,6 +56,15 @@ origins = ["http://127.0.0.1:{origin}"]
     return os.path.join(own, "p.toml")
 
 
+def rule_sets():
+    """Name to set-up file and folder of rules."""
+    sets = {"3.3.4": ("/etc/modsecurity/crs/crs-setup.conf", "/usr/share/modsecurity-crs/rules")}
+    folder = os.environ.get("CRS_DIR")
+    if folder:
+        sets["v4.28.0"] = (os.path.join(folder, "crs-setup.conf.example"), os.path.join(folder, "rules"))
+    return sets
+
+
 class Servers:
     """Servers in a folder of their own; all end with the block."""
 

@@ -12,8 +12,8 @@ use super::ir::{
 use super::macros::{Macro, Part};
 use super::matcher::literals::LiteralIndex;
 use super::matcher::{
-    Cell, ChosenRules, CollectionAction, Control, Expansion, First, Gate, Group, Link, Meta, Program, Reads,
-    Root, Selector, SetVariable, Step, Target, TxNames, View,
+    Cell, ChosenRules, CollectionAction, Control, Expansion, First, Gate, Group, Link, Meta, Prefilter,
+    Program, Reads, Root, Selector, SetVariable, Step, Target, TxNames, View,
 };
 use super::operators::{Argument, Patterns};
 use super::transformations;
@@ -73,6 +73,10 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
         cells: builder.cells,
         groups: builder.groups,
         first: compiled.iter().map(first).collect(),
+        prefilters: compiled
+            .iter()
+            .map(|root| root.links.first().map_or_else(Prefilter::default, |link| link.gate.prefilter))
+            .collect(),
         literals: LiteralIndex::of(&builder.literal_sets),
         names: builder.names,
         roots: compiled,
@@ -86,9 +90,10 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
 /// What the first link of a rule asks, for the list that is asked first.
 fn first(root: &Root) -> First {
     root.links.first().map_or_else(First::default, |link| First {
-        group: link.group,
+        // A group that does not fit is not asked: the link does.
+        group: link.group.and_then(|group| u32::try_from(group).ok()),
+        literals: link.gate.literals,
         negated: link.negated,
-        gate: link.gate,
     })
 }
 

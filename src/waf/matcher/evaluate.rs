@@ -70,8 +70,11 @@ impl Transaction {
     fn may_match(&mut self, program: &Program, root: usize) -> bool {
         let Some(first) = program.first.get(root) else { return false };
         first.group.is_none_or(|group| {
-            let known = self.group(program, group);
-            self.admits(known.summary, &first.gate, first.negated)
+            let known = self.group(program, group as usize);
+            self.may_admit(known.summary, first) && {
+                let prefilter = program.prefilters.get(root);
+                first.negated || prefilter.is_none_or(|prefilter| self.fits(known.summary, prefilter))
+            }
         })
     }
 

@@ -122,15 +122,18 @@ type Tested = (Vec<u8>, bool, Groups);
 type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 type Targets = Vec<(RulesIr, &'static variables::Definition, Option<SelectorIr>)>;
 
+/// Values are hashed again and again: what is safe from strangers would take most of the time.
+type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
+
 /// Answers that depend on nothing but the question.
 #[derive(Default)]
 struct Memo {
-    patterns: RefCell<HashMap<String, Rc<Pattern>>>,
+    patterns: RefCell<Map<String, Rc<Pattern>>>,
     /// By operator and expanded argument; operators are known by their address in the rules.
-    tests: HashMap<(usize, String), Option<Box<dyn Test>>>,
-    arguments: HashMap<usize, Arc<Macro>>,
+    tests: Map<(usize, String), Option<Box<dyn Test>>>,
+    arguments: Map<usize, Arc<Macro>>,
     /// By link, then by value, for operators whose argument has no macros.
-    tested: HashMap<usize, HashMap<Vec<u8>, Arc<[Tested]>>>,
+    tested: Map<usize, Map<Vec<u8>, Arc<[Tested]>>>,
     tested_bytes: usize,
 }
 
@@ -173,7 +176,7 @@ impl Memo {
     /// Keeps memory within bounds: requests that are mutated never repeat in full.
     fn trim(&mut self) {
         if self.tested_bytes > 256 << 20 {
-            (self.tested, self.tested_bytes) = (HashMap::new(), 0);
+            (self.tested, self.tested_bytes) = (Map::default(), 0);
         }
         if self.tests.len() > 20_000 {
             self.tests.clear();

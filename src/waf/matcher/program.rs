@@ -24,8 +24,9 @@ pub struct Program {
     pub(in crate::waf) steps: usize,
     pub(in crate::waf) cells: Vec<Cell>,
     pub(in crate::waf) groups: Vec<Group>,
-    /// For each root what its first link asks of values.
+    /// For each root what its first link asks of values, and the rest of its gate.
     pub(in crate::waf) first: Vec<First>,
+    pub(in crate::waf) prefilters: Vec<Prefilter>,
     pub(in crate::waf) literals: LiteralIndex,
     pub(in crate::waf) names: TxNames,
     pub(in crate::waf) engine: EngineMode,
@@ -116,13 +117,15 @@ pub struct Gate {
     pub(in crate::waf) prefilter: Prefilter,
 }
 
-/// What the first link of a root asks of values, apart from all that it takes to test one.
+/// What the first link of a root asks of values, apart from all that it takes to test one. Small, for
+/// every request reads all of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct First {
     /// As in the link; `None` too where it looks at nothing.
-    pub(in crate::waf) group: Option<usize>,
+    pub(in crate::waf) group: Option<u32>,
+    /// Of its gate.
+    pub(in crate::waf) literals: Option<u32>,
     pub(in crate::waf) negated: bool,
-    pub(in crate::waf) gate: Gate,
 }
 
 /// The values of a target under a view. Many links look at the same cell; most of them are answered

@@ -21,7 +21,7 @@ pub(super) fn take() -> Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        let bytes = self.buffers.capacity_bytes();
+        let bytes = self.capacity_bytes();
         // One that never held anything, such as those left below, has nothing to keep.
         if bytes == 0 || bytes > MAX_SPARE_BYTES {
             return;

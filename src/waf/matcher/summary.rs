@@ -3,7 +3,8 @@
 //! Most links match no value of a request, and this is enough to say so.
 
 use super::literals::{self, Words};
-use super::program::{Cell, Gate, Program, View};
+use super::prefilter::Prefilter;
+use super::program::{Cell, First, Gate, Program, View};
 use super::text::Text;
 use super::transaction::Transaction;
 use crate::waf::byte_set::ByteSet;
@@ -239,6 +240,28 @@ impl Transaction {
         negated || self.passes(summary, gate)
     }
 
+    /// The same by what a first link asks, without the prefilter of its gate.
+    #[inline]
+    pub(super) fn may_admit(&self, id: SummaryId, first: &First) -> bool {
+        let Some(summary) = self.summaries.get(id.0 as usize).filter(|summary| summary.any) else {
+            return false;
+        };
+        first.negated || first.literals.is_none_or(|set| self.holds(summary, set))
+    }
+
+    /// Whether any value that is summed up here gets through a prefilter.
+    #[inline]
+    pub(super) fn fits(&self, id: SummaryId, prefilter: &Prefilter) -> bool {
+        let summary = self.summaries.get(id.0 as usize);
+        summary.is_some_and(|summary| prefilter.passes(summary.longest, &summary.bytes))
+    }
+
+    /// Whether a literal of a set is there.
+    fn holds(&self, summary: &Summary, set: u32) -> bool {
+        let found = summary.literals.and_then(|at| self.literals.get(at as usize..));
+        found.is_some_and(|found| literals::has(found, set))
+    }
+
     /// Whether one value gets through a gate.
     pub(super) fn value_passes(&mut self, program: &Program, gate: &Gate, seen: usize) -> bool {
         if gate.literals.is_none() {
@@ -251,10 +274,8 @@ impl Transaction {
     }
 
     fn passes(&self, summary: &Summary, gate: &Gate) -> bool {
-        gate.literals.is_none_or(|set| {
-            let found = summary.literals.and_then(|at| self.literals.get(at as usize..));
-            found.is_some_and(|found| literals::has(found, set))
-        }) && gate.prefilter.passes(summary.longest, &summary.bytes)
+        gate.literals.is_none_or(|set| self.holds(summary, set))
+            && gate.prefilter.passes(summary.longest, &summary.bytes)
     }
 
     /// Forgets what follows from a message that has got another part.

@@ -210,6 +210,20 @@ impl Transaction {
         self.buffers.begin(&[]);
     }
 
+    /// The memory of what grows with a request.
+    pub(super) fn capacity_bytes(&self) -> usize {
+        fn bytes<T>(list: &Vec<T>) -> usize {
+            list.capacity() * size_of::<T>()
+        }
+        self.buffers.capacity_bytes()
+            + bytes(&self.values)
+            + bytes(&self.seen)
+            + bytes(&self.steps)
+            + bytes(&self.summaries)
+            + bytes(&self.literals)
+            + bytes(&self.evidence)
+    }
+
     /// A transaction of no rules, for definitions to be tried on.
     pub fn detached() -> Self {
         Self::new(no_rules(), BodyLimits::default())
