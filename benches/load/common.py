@@ -65,6 +65,11 @@ def rule_sets():
     return sets
 
 
+def build():
+    """Builds what the scripts run. All of it at once: the binary alone would be built with other features."""
+    subprocess.run(["cargo", "build", "--release", "--quiet", "--bin", "portcullis", "--examples"], cwd=ROOT, check=True)
+
+
 class Servers:
     """Servers in a folder of their own; all end with the block."""
 
