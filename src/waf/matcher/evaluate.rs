@@ -69,12 +69,10 @@ impl Transaction {
     /// is all that most rules are asked.
     fn may_match(&mut self, program: &Program, root: usize) -> bool {
         let Some(first) = program.first.get(root) else { return false };
+        let Some(prefilter) = program.prefilters.get(root) else { return false };
         first.group.is_none_or(|group| {
             let known = self.group(program, group as usize);
-            self.may_admit(known.summary, first) && {
-                let prefilter = program.prefilters.get(root);
-                first.negated || prefilter.is_none_or(|prefilter| self.fits(known.summary, prefilter))
-            }
+            self.admits(known.summary, first.negated, first.literals, prefilter)
         })
     }
 
@@ -85,8 +83,7 @@ impl Transaction {
         })
     }
 
-    /// One rule with its chain: whether all of it matched.
-    /// Asked only of those whose first link may match.
+    /// One rule with its chain, of those whose first link may match: whether all of it did.
     fn root(&mut self, program: &Program, index: usize, root: &Root) -> bool {
         self.matched.clear();
         let mut hit = Hit::of(index);
@@ -146,10 +143,13 @@ impl Transaction {
             self.act(program, at, link, hit);
             return true;
         };
+        let admits = |transaction: &Self, summary| {
+            transaction.admits(summary, link.negated, link.gate.literals, &link.gate.prefilter)
+        };
         let known = link.group.map(|group| self.group(program, group));
         // Of the first link this was asked before.
         if let Some(known) = known.filter(|_| at.1 > 0)
-            && !self.admits(known.summary, &link.gate, link.negated)
+            && !admits(self, known.summary)
         {
             return false;
         }
@@ -164,7 +164,7 @@ impl Transaction {
             // One cell is its group.
             if !is_volatile && link.cells.len() > 1 {
                 let summary = self.cell(program, index);
-                if !self.admits(summary, &link.gate, link.negated) {
+                if !admits(self, summary) {
                     continue;
                 }
             }

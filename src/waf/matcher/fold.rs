@@ -34,9 +34,7 @@ pub(super) struct Folded {
 pub(super) fn fold(plan: &Arc<Plan>) -> Folded {
     let program = &plan.program;
     let machine = Transaction::new(Arc::clone(plan), BodyLimits::default());
-    let entry = |index: usize| plan.variables.iter().rev().find(|(at, _)| *at == index);
-    let entries =
-        (0..program.names.len()).map(|index| entry(index).map(|(_, value)| value.clone())).collect();
+    let entries = (0..program.names.len()).map(|at| machine.tx_entry(at).map(Into::into)).collect();
     let mut fold = Fold {
         plan,
         machine,

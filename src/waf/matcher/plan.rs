@@ -32,8 +32,6 @@ pub struct Plan {
     pub(super) program: Arc<Program>,
     /// The roots that run, by phase.
     pub(super) phases: [Vec<usize>; 5],
-    /// The entries of `TX` that the settings set.
-    pub(super) variables: Vec<(usize, Box<[u8]>)>,
     /// Root index to whether it refuses, sorted by index.
     pub(super) refuses: Vec<(usize, bool)>,
     pub(super) engine: EngineMode,
@@ -41,6 +39,7 @@ pub struct Plan {
     /// What every transaction's arena begins with: the names of `TX`, and the entries that it has.
     pub(super) arena: Vec<u8>,
     pub(super) name_texts: Vec<Text>,
+    /// The entries of `TX` that every transaction begins with, by the index of their names.
     pub(super) entries: Vec<Option<Text>>,
 }
 
@@ -66,14 +65,12 @@ impl Plan {
                 .get(phase)
                 .map_or_else(Vec::new, |roots| roots.iter().copied().filter(enabled).collect())
         });
-        let variables: Vec<(usize, Box<[u8]>)> = settings
-            .variables
-            .iter()
+        let mut entries: Vec<Option<Box<[u8]>>> = vec![None; program.names.len()];
+        for (name, value) in &settings.variables {
             // A name that no rule mentions would never be read.
-            .filter_map(|(name, value)| {
-                program.names.find(name.as_bytes()).map(|index| (index, value.as_bytes().into()))
-            })
-            .collect();
+            let entry = program.names.find(name.as_bytes()).and_then(|index| entries.get_mut(index));
+            entry.into_iter().for_each(|entry| *entry = Some(value.as_bytes().into()));
+        }
         let refuses = settings
             .actions
             .iter()
@@ -81,14 +78,9 @@ impl Plan {
                 program.roots.iter().position(|root| root.id == action.rule).map(|at| (at, action.refuses))
             })
             .collect();
-        let mut entries = vec![None; program.names.len()];
-        for (index, value) in &variables {
-            entries.get_mut(*index).into_iter().for_each(|entry| *entry = Some(value.clone()));
-        }
         let plan = Self {
             rules: phases.iter().map(Vec::len).sum(),
             phases,
-            variables,
             refuses,
             engine: program.engine,
             arena: Vec::new(),

@@ -4,7 +4,7 @@
 
 use super::literals::{self, Words};
 use super::prefilter::Prefilter;
-use super::program::{Cell, First, Gate, Program, View};
+use super::program::{Cell, Gate, Program, View};
 use super::text::Text;
 use super::transaction::Transaction;
 use crate::waf::byte_set::ByteSet;
@@ -167,18 +167,16 @@ impl Transaction {
         for value in self.find(program, cell.target) {
             let mut seen = self.raw(value);
             if cell.each {
-                let one = self.measure(program, seen);
-                union.add(&one, &mut self.literals, words);
                 for step in &view.steps {
+                    let before = self.measure(program, seen);
+                    union.add(&before, &mut self.literals, words);
                     seen = self.step(program, seen, step);
-                    let one = self.measure(program, seen);
-                    union.add(&one, &mut self.literals, words);
                 }
             } else {
                 seen = self.under(program, seen, view);
-                let one = self.measure(program, seen);
-                union.add(&one, &mut self.literals, words);
             }
+            let last = self.measure(program, seen);
+            union.add(&last, &mut self.literals, words);
         }
         if union.summary.any { self.push_summary(union.summary) } else { SummaryId::default() }
     }
@@ -230,36 +228,18 @@ impl Transaction {
         })
     }
 
-    /// Whether any value that is summed up here can get through a gate; `negated` asks for those that
-    /// cannot.
+    /// Whether any value that is summed up here may hold a literal of a set, where one is asked for, and
+    /// get through a prefilter; `negated` asks for those that do not, of which nothing is known.
     #[inline]
-    pub(super) fn admits(&self, id: SummaryId, gate: &Gate, negated: bool) -> bool {
-        let Some(summary) = self.summaries.get(id.0 as usize).filter(|summary| summary.any) else {
-            return false;
-        };
-        negated || self.passes(summary, gate)
-    }
-
-    /// The same by what a first link asks, without the prefilter of its gate.
-    #[inline]
-    pub(super) fn may_admit(&self, id: SummaryId, first: &First) -> bool {
-        let Some(summary) = self.summaries.get(id.0 as usize).filter(|summary| summary.any) else {
-            return false;
-        };
-        first.negated || first.literals.is_none_or(|set| self.holds(summary, set))
-    }
-
-    /// Whether any value that is summed up here gets through a prefilter.
-    #[inline]
-    pub(super) fn fits(&self, id: SummaryId, prefilter: &Prefilter) -> bool {
-        let summary = self.summaries.get(id.0 as usize);
-        summary.is_some_and(|summary| prefilter.passes(summary.longest, &summary.bytes))
-    }
-
-    /// Whether a literal of a set is there.
-    fn holds(&self, summary: &Summary, set: u32) -> bool {
-        let found = summary.literals.and_then(|at| self.literals.get(at as usize..));
-        found.is_some_and(|found| literals::has(found, set))
+    pub(super) fn admits(
+        &self,
+        id: SummaryId,
+        negated: bool,
+        literals: Option<u32>,
+        prefilter: &Prefilter,
+    ) -> bool {
+        let summary = self.summaries.get(id.0 as usize).filter(|summary| summary.any);
+        summary.is_some_and(|summary| negated || self.passes(summary, literals, prefilter))
     }
 
     /// Whether one value gets through a gate.
@@ -270,12 +250,15 @@ impl Transaction {
             return self.seen.get(seen).is_some_and(passes);
         }
         let summary = self.measure(program, seen);
-        self.passes(&summary, gate)
+        self.passes(&summary, gate.literals, &gate.prefilter)
     }
 
-    fn passes(&self, summary: &Summary, gate: &Gate) -> bool {
-        gate.literals.is_none_or(|set| self.holds(summary, set))
-            && gate.prefilter.passes(summary.longest, &summary.bytes)
+    fn passes(&self, summary: &Summary, literals: Option<u32>, prefilter: &Prefilter) -> bool {
+        let holds = |set| {
+            let found = summary.literals.and_then(|at| self.literals.get(at as usize..));
+            found.is_some_and(|found| literals::has(found, set))
+        };
+        literals.is_none_or(holds) && prefilter.passes(summary.longest, &summary.bytes)
     }
 
     /// Forgets what follows from a message that has got another part.

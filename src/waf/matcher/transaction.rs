@@ -46,7 +46,7 @@ pub struct Transaction {
     pub(super) found: Vec<Option<(u32, u32)>>,
     pub(super) values: Vec<Value>,
     /// The index in `seen` of each text that is a value, however many targets it is a value of.
-    pub(super) texts: HashMap<Text, u32, foldhash::fast::FixedState>,
+    pub(super) texts: HashMap<Text, usize, foldhash::fast::FixedState>,
     pub(super) seen: Vec<Seen>,
     /// For each entry of `seen` and transformation: 1 + the index in `seen`, or 0.
     pub(super) steps: Vec<u32>,

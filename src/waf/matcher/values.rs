@@ -70,10 +70,10 @@ impl Transaction {
         let seen = if target.variable.changes == Changes::WithRules {
             self.push_seen(text)
         } else if let Some(known) = self.texts.get(&text) {
-            *known as usize
+            *known
         } else {
             let seen = self.push_seen(text);
-            self.texts.insert(text, known_as(seen).saturating_sub(1));
+            self.texts.insert(text, seen);
             seen
         };
         self.values.push(Value { variable: target.variable, key, seen });
