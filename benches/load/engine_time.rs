@@ -5,16 +5,18 @@
 #![expect(clippy::expect_used, reason = "a bench that cannot be set up ends")]
 #![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "it measures, and says what")]
 
+#[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "its own requests come from files")]
+mod support;
+
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use portcullis::diagnostic::Diagnostics;
 use portcullis::regression::RawRequest;
-use portcullis::ruleset::{overrides, score};
 use portcullis::waf::matcher::BodyLimits;
-use portcullis::waf::{Phase, Plan, RequestHead, Transaction};
+use portcullis::waf::{Phase, RequestHead, Transaction};
 
 /// Rounds for each file: so many, or what fits into this time.
 const ROUNDS: usize = 301;
@@ -25,10 +27,7 @@ fn main() {
     let level = arguments.next().and_then(|text| text.parse().ok()).expect("a paranoia level");
     let paths: Vec<String> = arguments.by_ref().take_while(|argument| argument != "--").collect();
     let (rules, _) = portcullis::rules::load(Some(&paths), None).expect("the rules compile");
-    let settings = overrides::short_form(&rules.owasp, level, 5);
-    let effective = overrides::apply(&rules.owasp, &settings, &mut Diagnostics::default());
-    let plan =
-        Arc::new(Plan::new(Arc::clone(&rules.program), &score::plan_settings(&rules.owasp, &effective)));
+    let plan = support::plan(&rules, level);
     for file in arguments {
         let text = std::fs::read(&file).expect("the request is there");
         let request = RawRequest::split(&text).expect("the request is one");

@@ -10,7 +10,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use portcullis::diagnostic::Diagnostics;
 use portcullis::rules::Rules;
-use portcullis::ruleset::{overrides, score};
+use portcullis::ruleset::execute::Execution;
+use portcullis::ruleset::overrides;
 use portcullis::waf::matcher::{BodyLimits, Interruption};
 use portcullis::waf::{Phase, Plan, RequestHead, Transaction};
 
@@ -139,5 +140,5 @@ pub fn paths(name: &str) -> Option<Option<[String; 2]>> {
 pub fn plan(rules: &Rules, level: u8) -> Arc<Plan> {
     let settings = overrides::short_form(&rules.owasp, level, 5);
     let effective = overrides::apply(&rules.owasp, &settings, &mut Diagnostics::default());
-    Arc::new(Plan::new(Arc::clone(&rules.program), &score::plan_settings(&rules.owasp, &effective)))
+    Execution::new(&rules.program, &rules.owasp, &effective).plan
 }

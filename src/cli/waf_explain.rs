@@ -16,9 +16,9 @@ use crate::diagnostic::Diagnostics;
 use crate::regression::RawRequest;
 use crate::rules;
 use crate::ruleset::execute::Execution;
-use crate::ruleset::{EntryPoint, ManagedRuleset, Outcome, Verdict, overrides, score};
+use crate::ruleset::{EntryPoint, ManagedRuleset, Outcome, Verdict, overrides};
 use crate::waf::matcher::BodyLimits;
-use crate::waf::{self, Match, Plan, Program, RequestHead, Watch};
+use crate::waf::{self, Match, Program, RequestHead, Watch};
 
 /// Show every rule that a raw HTTP request matches, where, its score, and the verdict.
 #[derive(Debug, Args)]
@@ -99,10 +99,7 @@ impl Deployment {
         let managed = ManagedRuleset::owasp(program);
         let settings = overrides::short_form(&managed, self.paranoia_level, self.score_threshold);
         let effective = overrides::apply(&managed, &settings, &mut Diagnostics::default());
-        let plan = Arc::new(Plan::new(Arc::clone(program), &score::plan_settings(&managed, &effective)));
-        let threshold_rule =
-            managed.threshold_rule().and_then(|rule| rule.reference.parse().ok()).unwrap_or(0);
-        EntryPoint { executions: vec![Execution { plan, threshold_rule }] }
+        EntryPoint { executions: vec![Execution::new(program, &managed, &effective)] }
     }
 }
 

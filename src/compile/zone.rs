@@ -10,10 +10,9 @@ use crate::model::ruleset::{ActionParameters, Overrides, Rule, Ruleset};
 use crate::model::{OriginProtocol, RuleId, RulesetId, Zone};
 use crate::ruleset::execute::Execution;
 use crate::ruleset::expression::Expression;
-use crate::ruleset::{EntryPoint, ManagedRuleset, Phase, overrides, score};
+use crate::ruleset::{EntryPoint, ManagedRuleset, Phase, overrides};
 use crate::snapshot::CompiledZone;
 use crate::upstream::{OriginKey, Pool};
-use crate::waf::Plan;
 
 impl Compiling<'_> {
     pub(super) fn zone(&mut self, zone: &Zone) -> CompiledZone {
@@ -190,13 +189,7 @@ impl Compiling<'_> {
         }
         match phase {
             Phase::HttpRequestFirewallManaged => {
-                let plan = Arc::new(Plan::new(
-                    Arc::clone(&rules.program),
-                    &score::plan_settings(managed, &effective),
-                ));
-                let threshold_rule = managed.threshold_rule().filter(|_| effective.action.is_some());
-                let threshold_rule = threshold_rule.and_then(|rule| rule.reference.parse().ok()).unwrap_or(0);
-                executions.push(Execution { plan, threshold_rule });
+                executions.push(Execution::new(&rules.program, managed, &effective));
             }
             Phase::HttpResponseFirewallManaged => {
                 let enabled: Vec<bool> = rules

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::managed::ManagedRuleset;
+use super::overrides::Effective;
+use super::score;
 use super::trace::{Outcome, Verdict};
 use crate::waf::matcher::BodyLimits;
-use crate::waf::{self, Interruption, Plan, RequestHead, ResponseHead, Transaction, Watch};
+use crate::waf::{self, Interruption, Plan, Program, RequestHead, ResponseHead, Transaction, Watch};
 
 /// The `execute` rules of an entry point, in order.
 #[derive(Clone, Debug)]
@@ -20,6 +23,16 @@ pub struct Execution {
     pub plan: Arc<Plan>,
     /// The rule that carries the threshold, for events; 0 where it does not run.
     pub threshold_rule: u64,
+}
+
+impl Execution {
+    /// A managed ruleset, whose rules `program` holds, under its effective settings.
+    pub fn new(program: &Arc<Program>, managed: &ManagedRuleset, effective: &Effective) -> Self {
+        let plan = Plan::new(Arc::clone(program), &score::plan_settings(managed, effective));
+        let threshold_rule = managed.threshold_rule().filter(|_| effective.action.is_some());
+        let threshold_rule = threshold_rule.and_then(|rule| rule.reference.parse().ok()).unwrap_or(0);
+        Self { plan: Arc::new(plan), threshold_rule }
+    }
 }
 
 /// An entry point at work on one request.

@@ -3,16 +3,15 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
 use portcullis::diagnostic::Diagnostics;
 use portcullis::rules::{self, Rules};
 use portcullis::ruleset::execute::Execution;
-use portcullis::ruleset::{EntryPoint, Outcome, Verdict, overrides, score};
+use portcullis::ruleset::{EntryPoint, Outcome, Verdict, overrides};
+use portcullis::waf::RequestHead;
 use portcullis::waf::matcher::BodyLimits;
-use portcullis::waf::{Plan, RequestHead};
 
 use crate::support::run_cli;
 
@@ -95,9 +94,9 @@ fn deployed(rules: &Rules, level: u8, threshold: i64) -> EntryPoint {
     let settings = overrides::short_form(managed, level, threshold);
     let effective = overrides::apply(managed, &settings, &mut diagnostics);
     assert!(diagnostics.is_empty(), "{diagnostics}");
-    let plan = Plan::new(Arc::clone(&rules.program), &score::plan_settings(managed, &effective));
-    let threshold_rule = managed.threshold_rule().unwrap().reference.parse().unwrap();
-    EntryPoint { executions: vec![Execution { plan: Arc::new(plan), threshold_rule }] }
+    let execution = Execution::new(&rules.program, managed, &effective);
+    assert_eq!(execution.threshold_rule.to_string(), managed.threshold_rule().unwrap().reference);
+    EntryPoint { executions: vec![execution] }
 }
 
 /// The rules of Debian's package, after settings of the user's own.

@@ -29,8 +29,7 @@ impl Watch for Profile {
 
     fn ends(&mut self, rule: u64, matched: bool) {
         let time = self.running.map_or(Duration::ZERO, Stopwatch::elapsed);
-        let cost = RuleCost { rule, time, hits: u64::from(matched), asked: 1 };
-        self.costs.entry(rule).or_insert_with(|| RuleCost { rule, ..RuleCost::default() }).add(&cost);
+        RuleCost { rule, time, hits: u64::from(matched) }.add_to(&mut self.costs);
     }
 }
 
