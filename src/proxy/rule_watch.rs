@@ -23,15 +23,22 @@ pub(super) struct RuleWatch {
     started: Stopwatch,
     left: Option<Duration>,
     costs: Option<Vec<RuleCost>>,
-    /// The rule that was asked last, and when.
-    running: (u64, Duration),
+    /// The rule that was asked last, and when. Where the time was up before the first, that one.
+    running: Option<(u64, Duration)>,
     expired: bool,
 }
 
+/// What a watch is made of; its time begins with the first rule, not while a thread is waited for.
+struct RuleTime {
+    clock: Clock,
+    left: Option<Duration>,
+    is_sampled: bool,
+}
+
 impl RuleWatch {
-    fn new(clock: Clock, left: Option<Duration>, is_sampled: bool) -> Self {
-        let costs = is_sampled.then(Vec::new);
-        Self { started: clock.start(), left, costs, running: (0, Duration::ZERO), expired: false }
+    fn start(time: &RuleTime) -> Self {
+        let costs = time.is_sampled.then(Vec::new);
+        Self { started: time.clock.start(), left: time.left, costs, running: None, expired: false }
     }
 }
 
@@ -42,16 +49,16 @@ impl Watch for RuleWatch {
         }
         let now = self.started.elapsed();
         self.expired = self.left.is_some_and(|left| now > left);
-        if !self.expired {
-            self.running = (rule, now);
+        if !self.expired || self.running.is_none() {
+            self.running = Some((rule, now));
         }
         !self.expired
     }
 
     fn ends(&mut self, rule: u64, matched: bool) {
-        if let Some(costs) = &mut self.costs {
-            let time = self.started.elapsed().saturating_sub(self.running.1);
-            costs.push(RuleCost { rule, time, hits: u64::from(matched), asked: 1 });
+        if let (Some(costs), Some((_, began))) = (&mut self.costs, self.running) {
+            let time = self.started.elapsed().saturating_sub(began);
+            costs.push(RuleCost { rule, time, hits: u64::from(matched) });
         }
     }
 }
@@ -69,9 +76,10 @@ impl Edge {
         ctx: &mut Context,
         judge: impl FnOnce(&mut Context, &mut RuleWatch),
     ) -> Result<()> {
-        let mut watch = self.watch_rules(ctx);
+        let mut watch = RuleWatch::start(&self.rule_time(ctx));
         judge(ctx, &mut watch);
-        self.rules_ran(ctx, &watch)
+        let spent = watch.started.elapsed();
+        self.rules_ran(ctx, &watch, spent)
     }
 
     /// The same on another thread, while this one goes on with other requests.
@@ -81,31 +89,32 @@ impl Edge {
         judge: impl FnOnce(&mut Run, &mut RuleWatch) + Send + 'static,
     ) -> Result<()> {
         let Some(mut rules) = ctx.rules.take() else { return Ok(()) };
-        let mut watch = self.watch_rules(ctx);
+        let time = self.rule_time(ctx);
         let away = tokio::task::spawn_blocking(move || {
+            let mut watch = RuleWatch::start(&time);
             judge(&mut rules, &mut watch);
-            (rules, watch)
+            let spent = watch.started.elapsed();
+            (rules, watch, spent)
         });
         // Whoever fails to judge a request must not let it pass.
-        let Ok((rules, watch)) = away.await else { return refuse(ctx, Refusal::Internal) };
+        let Ok((rules, watch, spent)) = away.await else { return refuse(ctx, Refusal::Internal) };
         ctx.rules = Some(rules);
-        self.rules_ran(ctx, &watch)
+        self.rules_ran(ctx, &watch, spent)
     }
 
-    fn watch_rules(&self, ctx: &Context) -> RuleWatch {
+    fn rule_time(&self, ctx: &Context) -> RuleTime {
         let limit = ctx.snapshot.limits.rules_time;
         let left = (!limit.is_zero()).then(|| limit.saturating_sub(ctx.rules_time));
-        RuleWatch::new(self.clock, left, ctx.times_rules)
+        RuleTime { clock: self.clock, left, is_sampled: ctx.times_rules }
     }
 
-    fn rules_ran(&self, ctx: &mut Context, watch: &RuleWatch) -> Result<()> {
-        ctx.rules_time += watch.started.elapsed();
+    fn rules_ran(&self, ctx: &mut Context, watch: &RuleWatch, spent: Duration) -> Result<()> {
+        ctx.rules_time += spent;
         if let Some(costs) = &watch.costs {
             self.events.metrics().rule_costs.record(costs);
         }
         self.decide(ctx)?;
-        if watch.expired {
-            let (rule, _) = watch.running;
+        if let (true, Some((rule, _))) = (watch.expired, watch.running) {
             let microseconds = u64::try_from(ctx.rules_time.as_micros()).unwrap_or(u64::MAX);
             self.events.emit(&RulesUnfinished { ray: &ctx.ray, rule: rule.to_string(), microseconds });
             if ctx.snapshot.limits.rules_time_policy == RulesTimePolicy::Block {

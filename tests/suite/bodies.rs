@@ -164,7 +164,10 @@ fn time_for_rules_ends_as_set() {
         edge.wait_for_metric("portcullis_rules_unfinished_total", unfinished);
         if unfinished > 0.0 {
             let event = edge.wait_for_event("rules_unfinished", |_| true);
-            assert!(event["Ref"].as_str().is_some_and(|rule| rule.parse::<u64>().is_ok()), "{event}");
+            assert!(
+                event["Ref"].as_str().is_some_and(|rule| rule.parse::<u64>().is_ok_and(|id| id > 0)),
+                "{event}"
+            );
         } else {
             // The first request is always one of the sample.
             assert!(edge.metrics().contains("portcullis_rule_sampled_seconds{rule=\""));
