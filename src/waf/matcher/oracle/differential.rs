@@ -1,7 +1,9 @@
 //! Matcher against oracle, on requests that are mutated and recombined from seeds.
 //!
-//! `PORTCULLIS_DIFFERENTIAL=n` sets how many; `CRS_DIR` adds the Core Rule Set's own tests as seeds.
+//! `PORTCULLIS_DIFFERENTIAL=n` sets how many, `=m..n` which of them (each has its number, so that a
+//! long run can be made in parts); `CRS_DIR` adds the Core Rule Set's own tests as seeds.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
@@ -149,11 +151,13 @@ fn mutate(seeds: &[Exchange], random: &mut Random) -> Exchange {
     exchange
 }
 
-/// Runs seeds and mutations, on every core; the number of requests and of matches.
-fn agree(ir: &RuleSetIr, count: usize) -> (usize, usize) {
+/// Runs seeds and mutations, on every core; the number of requests and of matches. The seeds come
+/// before the first mutation.
+fn agree(ir: &RuleSetIr, mutations: Range<usize>) -> (usize, usize) {
     let seeds = seeds();
-    let total = seeds.len() + count;
-    let (next, matches) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let first = if mutations.start == 0 { 0 } else { seeds.len() + mutations.start };
+    let end = seeds.len() + mutations.end;
+    let (next, matches) = (AtomicUsize::new(first), AtomicUsize::new(0));
     let worker = || {
         // A program of its own, for persistent collections are the program's.
         let program = Arc::new(waf::optimize::optimize(ir));
@@ -164,7 +168,7 @@ fn agree(ir: &RuleSetIr, count: usize) -> (usize, usize) {
         let (phases, mut memo) = (Phases::of(ir), Memo::default());
         loop {
             let nth = next.fetch_add(1, Ordering::Relaxed);
-            if nth >= total {
+            if nth >= end {
                 return;
             }
             let mutated = || mutate(&seeds, &mut Random::nth(nth));
@@ -184,7 +188,7 @@ fn agree(ir: &RuleSetIr, count: usize) -> (usize, usize) {
             scope.spawn(worker);
         }
     });
-    (total, matches.into_inner())
+    (end - first, matches.into_inner())
 }
 
 /// What a zone of this paranoia level starts from.
@@ -195,14 +199,16 @@ fn settings(level: u8) -> PlanSettings {
     PlanSettings { variables: names.map(entry).to_vec(), ..PlanSettings::default() }
 }
 
-fn count(default: usize) -> usize {
-    std::env::var("PORTCULLIS_DIFFERENTIAL").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+fn mutations(default: usize) -> Range<usize> {
+    let Ok(text) = std::env::var("PORTCULLIS_DIFFERENTIAL") else { return 0..default };
+    let (start, end) = text.split_once("..").unwrap_or(("0", &text));
+    start.parse().unwrap()..end.parse().unwrap()
 }
 
 #[test]
 fn the_rules_in_the_binary() {
     let (ir, _) = crate::rules::seclang(None);
-    let (requests, matches) = agree(&ir, count(300));
+    let (requests, matches) = agree(&ir, mutations(300));
     assert!(matches > SEEDS.len(), "{matches} matches in {requests} requests");
 }
 
@@ -231,6 +237,6 @@ fn the_core_rule_set() {
             rule.actions.collections.retain(|action| !sets_level(action));
         }
     }
-    let (requests, matches) = agree(&ir, count(100));
+    let (requests, matches) = agree(&ir, mutations(100));
     assert!(matches > requests / 2, "{matches} matches in {requests} requests");
 }
