@@ -4,6 +4,7 @@
 
 mod check;
 mod demo;
+mod deployment;
 mod run;
 mod scan;
 mod token;

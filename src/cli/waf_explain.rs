@@ -11,14 +11,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use clap::Args;
 
+use super::deployment::Deployment;
 use super::{Failure, print};
-use crate::diagnostic::Diagnostics;
 use crate::regression::RawRequest;
 use crate::rules;
-use crate::ruleset::execute::Execution;
-use crate::ruleset::{EntryPoint, ManagedRuleset, Outcome, Verdict, overrides};
+use crate::ruleset::{EntryPoint, Outcome, Verdict};
 use crate::waf::matcher::BodyLimits;
-use crate::waf::{self, Match, Program, RequestHead, Watch};
+use crate::waf::{self, Match, RequestHead, Watch};
 
 /// Show every rule that a raw HTTP request matches, where, its score, and the verdict.
 #[derive(Debug, Args)]
@@ -84,22 +83,6 @@ impl Explain {
             return Ok(raw);
         }
         std::fs::read(&self.request).map_err(unreadable)
-    }
-}
-
-/// The rules as a zone would run them.
-#[derive(Clone, Copy, Debug)]
-struct Deployment {
-    paranoia_level: u8,
-    score_threshold: i64,
-}
-
-impl Deployment {
-    fn entry_point(self, program: &Arc<Program>) -> EntryPoint {
-        let managed = ManagedRuleset::owasp(program);
-        let settings = overrides::short_form(&managed, self.paranoia_level, self.score_threshold);
-        let effective = overrides::apply(&managed, &settings, &mut Diagnostics::default());
-        EntryPoint { executions: vec![Execution::new(program, &managed, &effective)] }
     }
 }
 

@@ -1,5 +1,7 @@
 //! `portcullis waf test`: regression tests of a rule set, on the engine in process.
 
+mod table;
+
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -8,8 +10,10 @@ use std::sync::Arc;
 use clap::Args;
 use serde::Serialize;
 
+use super::deployment::Deployment;
 use super::{Failure, print};
 use crate::regression::{Outcome, Overrides, Report, Runner, Suite};
+use crate::ruleset::managed::DEFAULT_SCORE_THRESHOLD;
 use crate::{rules, waf};
 
 /// Run regression tests (go-ftw YAML) on rules, and list those that fail.
@@ -27,8 +31,18 @@ pub(super) struct Test {
     /// What is expected otherwise, in go-ftw's format, with a reason each.
     #[arg(long, value_name = "FILE")]
     overrides: Option<PathBuf>,
+    /// Run the rules as a zone of this level does; without it all rules run, and none is enforced but by itself.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
+    paranoia_level: Option<u8>,
+    /// Count by family (file or folder) which attacks the rules refuse, whatever rule a test expects, and
+    /// which other requests they refuse wrongly. Tests that expect a rule are attacks.
+    #[arg(long, requires = "paranoia_level")]
+    table: bool,
+    /// With `--table`, list the attacks that were missed and the false alarms.
+    #[arg(long, requires = "table")]
+    list: bool,
     /// Print one JSON object for each failing test and one for the sum.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "table")]
     json: bool,
 }
 
@@ -53,7 +67,18 @@ impl Test {
             Some(path) => Overrides::parse(&read(path)?).map_err(|reason| unreadable(path, &reason))?,
             None => Overrides::default(),
         };
-        let runner = Runner::new(Arc::new(waf::optimize::optimize(&ir)), overrides);
+        let program = Arc::new(waf::optimize::optimize(&ir));
+        let runner = match self.paranoia_level {
+            Some(paranoia_level) => {
+                let deployment = Deployment { paranoia_level, score_threshold: DEFAULT_SCORE_THRESHOLD };
+                let plan = deployment.execution(&program).plan;
+                Runner::with_plan(program, plan, overrides)
+            }
+            None => Runner::new(program, overrides),
+        };
+        if self.table {
+            return self.print_table(&runner);
+        }
         let mut sum = Sum::default();
         let mut text = String::new();
         for path in yaml_files(&self.tests)? {
@@ -78,6 +103,27 @@ impl Test {
             1 => Err(Failure::Input("1 test failed".to_owned())),
             failed => Err(Failure::Input(format!("{failed} tests failed"))),
         }
+    }
+
+    fn print_table(&self, runner: &Runner) -> Result<(), Failure> {
+        let mut table = table::Table::default();
+        let mut text = String::new();
+        for path in yaml_files(&self.tests)? {
+            let suite = Suite::parse(&read(&path)?).map_err(|reason| unreadable(&path, &reason))?;
+            for test in &suite.tests {
+                let sample = runner
+                    .sample(test)
+                    .map_err(|reason| unreadable(&path, &format!("{}: {reason}", test.id)))?;
+                if self.list && sample.is_attack != sample.is_refused {
+                    let word = if sample.is_attack { "missed" } else { "false alarm" };
+                    // INVARIANT: writing to a `String` cannot fail.
+                    let _ = writeln!(text, "{word}: {} {:?}", test.id, sample.rules);
+                }
+                table.add(table::family(&self.tests, &path), &sample);
+            }
+        }
+        table.render(&mut text);
+        print(&text)
     }
 
     fn describe(&self, report: &Report, text: &mut String) {

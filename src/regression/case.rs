@@ -118,6 +118,15 @@ struct StageYaml {
     stage: Option<Box<Self>>,
 }
 
+impl Output {
+    /// Whether a rule is to match.
+    pub(super) fn expects_rules(&self) -> bool {
+        let log = self.log.as_ref();
+        self.log_contains.is_some()
+            || log.is_some_and(|log| !log.expect_ids.is_empty() || log.match_regex.is_some())
+    }
+}
+
 impl Suite {
     /// Reads a file's text; an empty one has no tests.
     ///

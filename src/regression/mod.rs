@@ -18,5 +18,5 @@ mod verdict;
 pub use case::{Suite, Test};
 pub use overrides::Overrides;
 pub use raw::RawRequest;
-pub use run::Runner;
+pub use run::{Runner, Sample};
 pub use verdict::{Answer, LogLine, Outcome, Report};

@@ -26,6 +26,16 @@ pub struct Runner {
     overrides: Overrides,
 }
 
+/// A request that is an attack or is none, and what rules make of it.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    /// The test expects a rule to match.
+    pub is_attack: bool,
+    pub is_refused: bool,
+    /// Rules that added to the score.
+    pub rules: Vec<u64>,
+}
+
 /// What the reflector of the tests is told to answer, as JSON in the request's body.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -37,9 +47,32 @@ struct Reflection {
 }
 
 impl Runner {
+    /// With the rules as they are, all levels of them.
     pub fn new(program: Arc<Program>, overrides: Overrides) -> Self {
         let plan = Arc::new(Plan::new(Arc::clone(&program), &PlanSettings::default()));
         Self { program, plan, overrides }
+    }
+
+    /// With the rules as a zone runs them.
+    pub fn with_plan(program: Arc<Program>, plan: Arc<Plan>, overrides: Overrides) -> Self {
+        Self { program, plan, overrides }
+    }
+
+    /// What becomes of a test's requests, whatever rule it expects.
+    ///
+    /// # Errors
+    /// One sentence where a request cannot be built.
+    pub fn sample(&self, test: &Test) -> Result<Sample, String> {
+        self.program.forget_collections();
+        let mut sample = Sample::default();
+        for stage in &test.stages {
+            let expected = self.overrides.outputs.get(&test.id).unwrap_or(&stage.output);
+            sample.is_attack |= expected.expects_rules();
+            let mut transaction = Transaction::new(Arc::clone(&self.plan), BodyLimits::default());
+            sample.is_refused |= drive(&mut transaction, &Request::build(&stage.input)?).is_some();
+            sample.rules.extend(transaction.matches().iter().filter(|m| m.score > 0).map(|m| m.rule));
+        }
+        Ok(sample)
     }
 
     /// Runs one test; the first stage that fails decides.

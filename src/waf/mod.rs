@@ -10,6 +10,7 @@
 
 pub mod actions;
 mod byte_set;
+mod grammars;
 pub mod ir;
 pub mod lower;
 pub mod macros;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::{EntryPoint, Program, Request, judge};
+use super::{EntryPoint, Request, judge};
 use crate::clock::{Clock, Stopwatch};
 use crate::events::RuleCost;
+use crate::waf::Program;
 use crate::waf::Watch;
 
 /// How often the request is judged; the first tenth warms up.

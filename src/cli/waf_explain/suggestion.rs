@@ -4,7 +4,8 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use super::{Deployment, Request, judge};
+use super::{Request, judge};
+use crate::cli::deployment::Deployment;
 use crate::model::RuleId;
 use crate::ruleset::{Outcome, Verdict};
 use crate::waf::ir::{ItemIr, RuleSetIr, SelectorIr, TargetIr, exclude};

@@ -10,12 +10,18 @@ mod eq;
 mod fuzzy_hash;
 mod ge;
 mod geo_lookup;
+mod graphql_exceeds;
 mod gsb_lookup;
 mod gt;
+mod injects_markup;
+mod injects_shell;
+mod injects_sql;
+mod injects_template;
 mod inspect_file;
 mod ip_match;
 mod ip_match_from_file;
 mod le;
+mod leaves_root;
 mod lt;
 mod memo;
 mod networks;
@@ -26,6 +32,8 @@ mod phrases;
 mod pm;
 mod pm_from_file;
 mod rbl;
+mod reaches_host;
+mod recognizer;
 mod rsub;
 mod rx;
 mod rx_global;
@@ -44,6 +52,7 @@ mod verify_ssn;
 mod within;
 
 pub use patterns::{Needle, Patterns};
+use recognizer::Recognizer;
 
 use super::matcher::{Expansion, Prefilter, Transaction, TxNames};
 use smallvec::smallvec;
@@ -160,17 +169,24 @@ pub const ALL: &[&Definition] = &[
     &fuzzy_hash::DEFINITION,
     &ge::DEFINITION,
     &geo_lookup::DEFINITION,
+    &graphql_exceeds::DEFINITION,
     &gsb_lookup::DEFINITION,
     &gt::DEFINITION,
+    &injects_markup::DEFINITION,
+    &injects_shell::DEFINITION,
+    &injects_sql::DEFINITION,
+    &injects_template::DEFINITION,
     &inspect_file::DEFINITION,
     &ip_match::DEFINITION,
     &ip_match_from_file::DEFINITION,
     &le::DEFINITION,
+    &leaves_root::DEFINITION,
     &lt::DEFINITION,
     &no_match::DEFINITION,
     &pm::DEFINITION,
     &pm_from_file::DEFINITION,
     &rbl::DEFINITION,
+    &reaches_host::DEFINITION,
     &rsub::DEFINITION,
     &rx::DEFINITION,
     &rx_global::DEFINITION,
@@ -252,9 +268,9 @@ mod tests {
         assert_eq!(names, sorted);
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/waf/operators");
         assert_eq!(
-            std::fs::read_dir(folder).unwrap().count() - 6,
+            std::fs::read_dir(folder).unwrap().count() - 7,
             ALL.len(),
-            "all but mod.rs and what operators share: memo, networks, numbers, patterns, phrases"
+            "all but mod.rs and what operators share: memo, networks, numbers, patterns, phrases, recognizer"
         );
     }
 

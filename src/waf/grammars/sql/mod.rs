@@ -1,0 +1,207 @@
+//! SQL: whether a value goes on with a statement that stands around it.
+//!
+//! A value that is put into a statement as text can only do harm by ending what it stands in: a number
+//! or name at its beginning, or a string at one of its quotes. So the tokens after each of those places
+//! are asked whether they continue a statement: with a condition, a set operation, a further statement,
+//! a clause, a call, or a comment that cuts the rest off. A quote that closes a string which the value
+//! itself opened is no such place, and so neither SQL nor program text that stands by itself is one.
+
+mod continuation;
+mod token;
+
+use smallvec::SmallVec;
+
+use self::continuation::{Before, continuation, expression};
+use self::token::{Kind, Token, tokens};
+use super::{Strength, is_document};
+
+/// Quotes of a value that are tried as the end of the string around it.
+const MAX_QUOTES: usize = 32;
+/// Bytes that are read after each of them.
+const WINDOW_BYTES: usize = 512;
+
+/// How sure it is that a value is an SQL injection.
+pub(in crate::waf) fn sql(value: &[u8]) -> Option<Strength> {
+    let found = from_start(window(value, 0))
+        .into_iter()
+        .chain(quotes(value).into_iter().filter_map(|at| {
+            let before = Before::Quote { bytes: at, value_bytes: value.len() };
+            continuation(&tokens(window(value, at + 1)), before)
+        }))
+        .max()?;
+    Some(if is_document(value) { found.in_document() } else { found })
+}
+
+fn window(value: &[u8], from: usize) -> &[u8] {
+    let rest = value.get(from..).unwrap_or_default();
+    rest.get(..WINDOW_BYTES).unwrap_or(rest)
+}
+
+/// The value ends a number, a name or nothing.
+fn from_start(value: &[u8]) -> Option<Strength> {
+    let all = tokens(value);
+    let mut rest = all.as_slice();
+    if let Some(strength) = expression(rest) {
+        return Some(strength);
+    }
+    while let [Token { kind: Kind::Arithmetic, .. }, after @ ..] = rest {
+        rest = after;
+    }
+    match rest {
+        [Token { kind: Kind::Number | Kind::Constant | Kind::Variable, .. }, after @ ..] => {
+            continuation(after, Before::Number)
+        }
+        [Token { kind: Kind::Name, .. }, after @ ..] => continuation(after, Before::Name),
+        _ => continuation(rest, Before::Nothing),
+    }
+}
+
+/// The quotes at which a string around the value may end: all but those that close what another quote
+/// of the value opened. An apostrophe within a word opens nothing.
+fn quotes(value: &[u8]) -> SmallVec<[usize; MAX_QUOTES]> {
+    let mut found = SmallVec::new();
+    let mut open = None;
+    let mut from = 0;
+    while let Some(at) = next_quote(value, from)
+        && found.len() < MAX_QUOTES
+    {
+        from = at + 1;
+        let byte = value.get(at).copied();
+        let letter = |at: usize| value.get(at).is_some_and(u8::is_ascii_alphabetic);
+        let is_escaped = at > 0 && value.get(at - 1) == Some(&b'\\');
+        let is_in_word = byte == Some(b'\'') && at > 0 && letter(at - 1) && letter(at + 1);
+        if open == byte && !is_escaped && !is_in_word {
+            open = None;
+            continue;
+        }
+        found.push(at);
+        if open.is_none() && !is_escaped && !is_in_word {
+            open = byte;
+        }
+    }
+    found
+}
+
+fn next_quote(value: &[u8], from: usize) -> Option<usize> {
+    memchr::memchr3(b'\'', b'"', b'`', value.get(from..)?).map(|at| from + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(value: &str, holds: bool) {
+        assert!(holds, "{value}");
+    }
+
+    #[test]
+    fn injections() {
+        for value in [
+            "1' OR '1'='1",
+            "' or 1=1--",
+            "\" or \"\"=\"",
+            "') or ('1'='1",
+            "1 or 1=1",
+            "1 AND 5>3",
+            "' or true--",
+            "'||1#",
+            "' or ''='",
+            "' or sleep(5)",
+            "admin'--",
+            "admin' #",
+            "admin'/*",
+            "x')--",
+            "1 union select 1,2",
+            "1/**/UNION/**/ALL/**/SELECT/**/1",
+            "' union(select 1)",
+            "1;drop table users",
+            "'; exec xp_cmdshell 'dir'",
+            "1 order by 10--",
+            "' order by 3#",
+            "' having 1=1--",
+            "1 and (select count(*) from a)>0",
+            "(select(0)from(select(sleep(6)))v)",
+            "if(now()=sysdate(),sleep(6),0)",
+            "1-sleep(5)",
+            "'||(select password from users)||'",
+            "1 and exists(select 1)",
+            "' and ascii(substr(user(),1,1))>64--",
+            "1) or (1=1",
+            "1 procedure analyse(1)",
+            "' into outfile '/tmp/x",
+            "1' and 1=1 #",
+            "' like '%",
+            "0' or name like '%a",
+            "1%' and '%'='",
+            "{ user(name: \"x' or 1=1--\") }",
+            "1||1=1",
+            "1&&1=1",
+            "x\\' or 1=1--",
+            "x'or'1'='1",
+            "'='",
+            "'-0||'",
+            "1 and sleep(5)",
+            "-1 union select null,null",
+            "' or 1 -- -",
+            "1 in (select 1)",
+            "case when 1=1 then 1 else 2 end",
+            "or 1=1",
+            "admin' and password like 'a%",
+            "'; waitfor delay '0:0:5'--",
+        ] {
+            check(value, sql(value.as_bytes()) == Some(Strength::Certain));
+        }
+    }
+
+    #[test]
+    fn texts() {
+        for value in [
+            "O'Brien and sons",
+            "Rock 'n' roll or blues",
+            "20% off, select items",
+            "the students' and teachers' rights",
+            "SELECT * FROM t WHERE a = 'x' OR b = 'y'",
+            "name eq 'O''Brien' and price gt 5",
+            "1 or 2 apples",
+            "if (a == 'x' || b == 'y') {",
+            "'Hello ' + name + '!'",
+            "it's 5 o'clock or later",
+            "5' 11\" tall",
+            "union of select members",
+            "\"foo\" and \"bar\"",
+            "l'amour et l'eau",
+            "don't; update me",
+            "2-1",
+            "1,2,3",
+            "use the '#' character",
+            "order by phone",
+            "",
+            "'quoted'",
+            "a = b",
+            "12--34",
+            "C# or F#",
+            "black or white = grey",
+            "d'or",
+            "(see table 1)",
+            "John (and Mary)",
+            "-5",
+            "null",
+            "50 and 60",
+            "{\"a\": \"b\", \"c\": 'd'}",
+        ] {
+            check(value, sql(value.as_bytes()) < Some(Strength::Likely));
+        }
+    }
+
+    #[test]
+    fn a_document_about_injections_is_not_one() {
+        let text = "How do I explain to my team that `' OR '1'='1` is an attack on the database?";
+        assert_eq!(sql(text.as_bytes()), Some(Strength::Possible));
+    }
+
+    #[test]
+    fn long_values_are_read_in_windows() {
+        let value = "' ".repeat(100_000);
+        assert!(sql(value.as_bytes()) < Some(Strength::Certain));
+    }
+}

@@ -1,0 +1,26 @@
+//! The value runs in the page that shows it.
+
+use super::{Argument, Compiled, Definition, Example, Recognizer, Test};
+use crate::waf::byte_set::ByteSet;
+use crate::waf::grammars::markup;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "injectsMarkup",
+    summary: "The value runs script in the page that shows it: `certain`, `likely` or `possible`.",
+    reads_file: false,
+    compile,
+    examples: &[
+        Example { argument: "certain", input: b"<img src=x onerror=alert(1)>", matches: true },
+        Example { argument: "certain", input: b"';alert(1)//", matches: true },
+        Example { argument: "certain", input: b"<b>bold</b>", matches: false },
+        Example { argument: "possible", input: b"<b>bold</b>", matches: true },
+        Example { argument: "possible", input: b"a < b", matches: false },
+    ],
+};
+
+/// A tag, an address, a quote, or an attribute: each has one of these.
+const MARKS: ByteSet = ByteSet::of(b"<:=\"'`");
+
+fn compile(argument: &mut Argument<'_>) -> Compiled {
+    Ok(Box::new(Recognizer::new(argument.text, markup, MARKS)?) as Box<dyn Test>)
+}

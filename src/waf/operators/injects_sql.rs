@@ -1,0 +1,26 @@
+//! The value goes on with the SQL statement around it.
+
+use super::{Argument, Compiled, Definition, Example, Recognizer, Test};
+use crate::waf::byte_set::ByteSet;
+use crate::waf::grammars::sql;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "injectsSql",
+    summary: "The value goes on with the SQL statement around it: `certain`, `likely` or `possible`.",
+    reads_file: false,
+    compile,
+    examples: &[
+        Example { argument: "certain", input: b"1' OR '1'='1", matches: true },
+        Example { argument: "certain", input: b"1;drop table users", matches: true },
+        Example { argument: "certain", input: b"SELECT a FROM b WHERE c = 'd' OR e = 'f'", matches: false },
+        Example { argument: "possible", input: b"select * from users", matches: true },
+        Example { argument: "likely", input: b"O'Brien and sons", matches: false },
+    ],
+};
+
+/// Without one of these a value is a name or a number.
+const MARKS: ByteSet = ByteSet::of(b"'\"`;()=<>+-*/%|&^#, \t\n\r\x0b\x0c\xa0");
+
+fn compile(argument: &mut Argument<'_>) -> Compiled {
+    Ok(Box::new(Recognizer::new(argument.text, sql, MARKS)?) as Box<dyn Test>)
+}

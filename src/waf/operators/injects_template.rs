@@ -1,0 +1,24 @@
+//! The value holds an expression that a template engine computes.
+
+use super::{Argument, Compiled, Definition, Example, Recognizer, Test};
+use crate::waf::byte_set::ByteSet;
+use crate::waf::grammars::template;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "injectsTemplate",
+    summary: "The value holds an expression that a template engine computes: `certain`, `likely` or `possible`.",
+    reads_file: false,
+    compile,
+    examples: &[
+        Example { argument: "certain", input: b"{{7*7}}", matches: true },
+        Example { argument: "certain", input: b"${user.name}", matches: false },
+        Example { argument: "possible", input: b"${user.name}", matches: true },
+    ],
+};
+
+/// Every mark of an expression begins with one of these.
+const MARKS: ByteSet = ByteSet::of(b"{<[(");
+
+fn compile(argument: &mut Argument<'_>) -> Compiled {
+    Ok(Box::new(Recognizer::new(argument.text, template, MARKS)?) as Box<dyn Test>)
+}

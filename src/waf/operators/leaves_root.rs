@@ -1,0 +1,43 @@
+//! A path in the value climbs above the folder it starts in.
+
+use super::{Argument, Compiled, Definition, Example, Prefilter, Test};
+use crate::waf::byte_set::ByteSet;
+use crate::waf::grammars::levels_above_root;
+use crate::waf::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "leavesRoot",
+    summary: "A path in the value climbs so many levels above the folder it starts in, however it is encoded.",
+    reads_file: false,
+    compile,
+    examples: &[
+        Example { argument: "2", input: b"..%252f..\\x", matches: true },
+        Example { argument: "2", input: b"a/../../x", matches: false },
+        Example { argument: "1", input: b"a/../../x", matches: true },
+        Example { argument: "1", input: b"wait... what", matches: false },
+    ],
+};
+
+struct LeavesRoot {
+    levels: usize,
+}
+
+/// A dot as it is, percent-encoded, or in more bytes than it needs.
+static DOTS: Prefilter = Prefilter::any_of(ByteSet::of(b".%\xc0\xe0\xef"));
+
+fn compile(argument: &mut Argument<'_>) -> Compiled {
+    match argument.text.trim().parse() {
+        Ok(levels @ 1..) => Ok(Box::new(LeavesRoot { levels })),
+        _ => Err(format!("expected a number of levels from 1 on, found `{}`", argument.text)),
+    }
+}
+
+impl Test for LeavesRoot {
+    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+        levels_above_root(input) >= self.levels
+    }
+
+    fn prefilter(&self) -> Option<&Prefilter> {
+        Some(&DOTS)
+    }
+}
