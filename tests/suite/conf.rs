@@ -372,9 +372,10 @@ fn level_and_threshold_move_the_verdict() {
         )
         .status
     };
-    let (sql, level_2) = ("/?q=1'%20UNION%20SELECT%20a%20FROM%20b", "/?u=http://192.168.0.1/&q=%07");
+    let (two, level_2) =
+        ("/?q=1'%20UNION%20SELECT%20a%20FROM%20b&f=php://input", "/?u=http://192.0.2.1/&q=%07");
     assert_eq!(
-        (status("", sql), status("score_threshold = 10\n", sql), status("score_threshold = 11\n", sql)),
+        (status("", two), status("score_threshold = 10\n", two), status("score_threshold = 11\n", two)),
         (403, 403, 200)
     );
     assert_eq!((status("", level_2), status("paranoia_level = 2\n", level_2)), (200, 403));
@@ -391,7 +392,7 @@ fn the_long_form_overrides_categories_rules_and_threshold() {
     let edge = Edge::start(&conf);
     let status = |target: &str| Client::get(edge.proxy[0], "a.example", target).status;
     // Two critical matches reach ten, one does not; the template category is off.
-    assert_eq!(status("/?q=1'%20UNION%20SELECT%20a%20FROM%20b"), 403);
+    assert_eq!(status("/?q=1'%20UNION%20SELECT%20a%20FROM%20b&f=php://input"), 403);
     assert_eq!(status("/?q=%7B%7B7*7%7D%7D&r=%7B%7B7*7%7D%7D"), 200);
     assert_eq!(status("/?q=php://input"), 200);
 }

@@ -19,8 +19,10 @@ pub(in crate::waf) struct Reach {
     pub loopback: bool,
     /// The service that tells a cloud machine its secrets, and other link-local addresses.
     pub metadata: bool,
-    /// A private network, or a name that only one has.
+    /// A private network.
     pub private: bool,
+    /// A name that only private networks have.
+    pub inner: bool,
     /// An address in a notation that people do not use.
     pub disguised: bool,
     /// An address instead of a name.
@@ -33,6 +35,7 @@ impl Reach {
             loopback: self.loopback || other.loopback,
             metadata: self.metadata || other.metadata,
             private: self.private || other.private,
+            inner: self.inner || other.inner,
             disguised: self.disguised || other.disguised,
             numeric: self.numeric || other.numeric,
         }
@@ -168,7 +171,7 @@ fn of_v4(address: Ipv4Addr) -> Reach {
             || address == Ipv4Addr::new(192, 0, 0, 192),
         private: address.is_private() || (a == 100 && (64..128).contains(&b)),
         numeric: true,
-        disguised: false,
+        ..Reach::default()
     }
 }
 
@@ -189,7 +192,7 @@ fn of_v6(address: Ipv6Addr) -> Reach {
         metadata: segments.first() == Some(&0xfd00) && segments.get(1) == Some(&0xec2),
         private: segments.first().is_some_and(|first| first & 0xfe00 == 0xfc00 || first & 0xffc0 == 0xfe80),
         numeric: true,
-        disguised: false,
+        ..Reach::default()
     }
 }
 
@@ -238,7 +241,7 @@ fn of_name(name: &str) -> Reach {
             ".consul",
             ".localdomain",
         ]);
-    Reach { private: is_inner, ..Reach::default() }
+    Reach { inner: is_inner, ..Reach::default() }
 }
 
 #[cfg(test)]
@@ -297,7 +300,8 @@ mod tests {
             "http://[fe80::1]/",
             "http://host.docker.internal/",
         ] {
-            assert!(reach(value.as_bytes()).private, "{value}");
+            let reach = reach(value.as_bytes());
+            assert!(reach.private || reach.inner, "{value}");
         }
         for value in [
             "",

@@ -4,6 +4,8 @@
 //! A post, a prompt, a mail or a program stands by itself. The two need different proof: `or 1=1` in a
 //! field is an attack, in a tutorial on attacks it is the subject.
 
+/// Lines are shorter on average where line breaks only stand for spaces.
+const MIN_LINE_BYTES: usize = 12;
 /// Values shorter than this are fields.
 const MIN_DOCUMENT_BYTES: usize = 40;
 /// Lines that make a document.
@@ -34,7 +36,8 @@ pub(in crate::waf) fn is_document(value: &[u8]) -> bool {
     if value.len() < MIN_DOCUMENT_BYTES {
         return false;
     }
-    lines(value) >= MIN_LINES || is_prose(value)
+    let lines = lines(value);
+    (lines >= MIN_LINES && value.len() >= lines * MIN_LINE_BYTES) || is_prose(value)
 }
 
 /// Lines with a word on them.

@@ -46,9 +46,23 @@ impl Strength {
             other => Err(format!("expected `certain`, `likely` or `possible`, found `{other}`")),
         }
     }
+}
+
+/// An injection in a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Finding {
+    pub(super) strength: Strength,
+    /// Where the injection begins.
+    pub(super) from: usize,
+}
+
+impl Finding {
+    fn at(strength: Option<Strength>, from: usize) -> Option<Self> {
+        strength.map(|strength| Self { strength, from })
+    }
 
     /// What is certain in a field is only possible in a document.
     fn in_document(self) -> Self {
-        Self::Possible
+        Self { strength: Strength::Possible, ..self }
     }
 }

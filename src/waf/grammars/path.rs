@@ -40,8 +40,15 @@ fn climb(text: &[u8]) -> usize {
 
 fn levels(path: &[u8]) -> usize {
     let (mut depth, mut lowest) = (0isize, 0isize);
-    for segment in path.split(|byte| matches!(byte, b'/' | b'\\')) {
-        let name = segment.split(|byte| *byte == b';').next().unwrap_or_default();
+    let is_separator = |byte: &u8| matches!(byte, b'/' | b'\\');
+    // Parameters belong to a segment that another one follows.
+    let last = path.iter().rposition(is_separator).map_or(0, |at| at + 1);
+    let mut at = 0;
+    for segment in path.split(is_separator) {
+        let is_last = at == last;
+        at += segment.len() + 1;
+        let name =
+            if is_last { segment } else { segment.split(|byte| *byte == b';').next().unwrap_or_default() };
         match name {
             b"" | b"." => {}
             b".." => {

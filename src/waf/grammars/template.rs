@@ -4,7 +4,7 @@
 //! names between them is what templates are for; an attack computes something to be seen by, or walks
 //! from what it has to what runs code.
 
-use super::{Strength, is_document};
+use super::{Finding, Strength, is_document};
 
 /// Expressions of a value that are looked at.
 const MAX_EXPRESSIONS: usize = 64;
@@ -61,6 +61,18 @@ const WALKS: &[&str] = &[
     "constructor.constructor",
     "constructor(",
     "child_process",
+    "pagecontext",
+    "getresource(",
+    "getownpropertydescriptor",
+    "getprototypeof",
+    "\"constructor\"",
+    "'constructor'",
+    "file_excerpt",
+    "$smarty",
+    ".system.env",
+    "printf\"",
+    "root.process",
+    "assembly",
     "process.mainmodule",
     "process.env",
     "mainmodule",
@@ -178,13 +190,13 @@ const GLOBALS: &[&str] = &[
 ];
 
 /// How sure it is that a value holds an expression to be computed by a template engine.
-pub(in crate::waf) fn template(value: &[u8]) -> Option<Strength> {
+pub(in crate::waf) fn template(value: &[u8]) -> Option<Finding> {
     let mut found = None;
     let mut from = 0;
     for _ in 0..MAX_EXPRESSIONS {
         let Some((at, inner, mark)) = next_expression(value, from) else { break };
-        found = found.max(judge(inner, mark));
-        if found == Some(Strength::Certain) {
+        found = found.max(Finding::at(judge(inner, mark), at.saturating_sub(mark.len())));
+        if found.is_some_and(|found: Finding| found.strength == Strength::Certain) {
             break;
         }
         from = at;
@@ -239,8 +251,10 @@ fn judge(inner: &[u8], mark: &[u8]) -> Option<Strength> {
     let inner = inner.strip_suffix(b"}").unwrap_or(inner).trim_ascii();
     // JSON, CSS and program text stand between single braces.
     let is_brace = mark == b"{";
+    // A filter takes the result on.
     let text: Vec<u8> = inner.iter().filter(|byte| **byte > b' ').map(u8::to_ascii_lowercase).collect();
-    if is_computation(&text) {
+    let computed = text.split(|byte| *byte == b'|').next().unwrap_or_default();
+    if is_computation(&text) || is_computation(computed) {
         return Some(if is_brace { Strength::Likely } else { Strength::Certain });
     }
     let spaced = inner.to_ascii_lowercase();
@@ -291,6 +305,10 @@ fn is_computation(text: &[u8]) -> bool {
 mod tests {
     use super::*;
 
+    fn strength(value: &[u8]) -> Option<Strength> {
+        template(value).map(|found| found.strength)
+    }
+
     fn check(value: &str, holds: bool) {
         assert!(holds, "{value}");
     }
@@ -323,7 +341,7 @@ mod tests {
             "{{\"a\"+\"b\"}}",
             "[[${7*7}]]",
         ] {
-            check(value, template(value.as_bytes()) == Some(Strength::Certain));
+            check(value, strength(value.as_bytes()) == Some(Strength::Certain));
         }
         for value in [
             "{{ name }}",
@@ -345,12 +363,12 @@ mod tests {
             "{7}",
             "{{ user.first_name | upper }}",
         ] {
-            check(value, template(value.as_bytes()) < Some(Strength::Likely));
+            check(value, strength(value.as_bytes()) < Some(Strength::Likely));
         }
     }
 
     #[test]
     fn many_marks_end() {
-        assert!(template("{{".repeat(1 << 19).as_bytes()).is_none_or(|found| found < Strength::Certain));
+        assert!(strength("{{".repeat(1 << 19).as_bytes()).is_none_or(|found| found < Strength::Certain));
     }
 }

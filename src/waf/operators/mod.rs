@@ -36,6 +36,7 @@ mod reaches_host;
 mod recognizer;
 mod rsub;
 mod rx;
+mod rx_field;
 mod rx_global;
 mod streq;
 mod strmatch;
@@ -189,6 +190,7 @@ pub const ALL: &[&Definition] = &[
     &reaches_host::DEFINITION,
     &rsub::DEFINITION,
     &rx::DEFINITION,
+    &rx_field::DEFINITION,
     &rx_global::DEFINITION,
     &streq::DEFINITION,
     &strmatch::DEFINITION,

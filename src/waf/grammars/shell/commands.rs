@@ -222,11 +222,16 @@ const WINDOWS: &[(&[&str], Class)] = &[
     (&["reg"], Class::Verbs(&["query", "add", "delete", "save", "export"])),
     (&["sc"], Class::Verbs(&["query", "create", "stop", "start", "config", "qc"])),
     (&["timeout", "ping"], Class::Probe),
+    (
+        &["start"],
+        Class::Verbs(&["calc", "calc.exe", "cmd", "cmd.exe", "notepad", "powershell", "/b", "explorer"]),
+    ),
+    (&["query"], Class::Verbs(&["user", "session", "process", "termserver"])),
     (&["dir", "ver", "cls", "vol"], RUNS_ALONE),
     (
         &[
-            "type", "set", "copy", "del", "move", "ren", "date", "time", "find", "more", "start", "title",
-            "at", "tree", "help", "md", "rd", "cd", "for", "if", "echo", "erase", "call", "path", "hostname",
+            "type", "set", "copy", "del", "move", "ren", "date", "time", "find", "more", "title", "at",
+            "tree", "help", "md", "rd", "cd", "for", "if", "echo", "erase", "call", "path", "hostname",
             "assoc", "sort", "print",
         ],
         EVERYDAY,

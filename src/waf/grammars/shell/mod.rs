@@ -11,7 +11,7 @@ mod word;
 
 use self::commands::{Class, class};
 use self::word::{Argument, Word, argument, word};
-use super::{Strength, is_document};
+use super::{Finding, Strength, is_document};
 
 pub(in crate::waf) use self::word::Dialect;
 
@@ -29,27 +29,31 @@ enum Separator {
     },
     Background,
     /// `$(`, `<(`, `>(`
-    Substitution,
+    Substitution {
+        is_in_text: bool,
+    },
     Backquote {
         is_in_text: bool,
     },
 }
 
 /// How sure it is that a value is a command injection.
-pub(in crate::waf) fn shell(value: &[u8], dialect: Dialect) -> Option<Strength> {
+pub(in crate::waf) fn shell(value: &[u8], dialect: Dialect) -> Option<Finding> {
     let start = judge(value, Separator::Start, dialect);
-    let mut found = start;
+    let mut found = Finding::at(start, 0);
     let mut from = 0;
     for _ in 0..MAX_PLACES {
         let Some((separator, command)) = next_command(value, from, dialect) else { break };
-        found = found.max(judge(value.get(command..)?, separator, dialect));
-        if found == Some(Strength::Certain) {
+        found = found.max(Finding::at(judge(value.get(command..)?, separator, dialect), command));
+        if found.is_some_and(|found| found.strength == Strength::Certain) {
             break;
         }
         from = command;
     }
     let found = found?;
-    Some(if is_document(value) { found.in_document() } else { found })
+    // A script begins with a command of its own; what follows it there is no injection.
+    let is_script = start.is_some() && memchr::memchr(b'\n', value.trim_ascii()).is_some();
+    if is_script || is_document(value) { Some(found.in_document()) } else { Some(found) }
 }
 
 /// The next separator from a place on, and where the command after it begins.
@@ -68,7 +72,9 @@ fn next_command(value: &[u8], from: usize, dialect: Dialect) -> Option<(Separato
                 return Some((Separator::Pipe { is_in_list }, at + 1));
             }
             (b'&', _) => return Some((Separator::Background, at + 1)),
-            (b'$' | b'<' | b'>', Some(b'(')) if is_unix => return Some((Separator::Substitution, at + 2)),
+            (b'$' | b'<' | b'>', Some(b'(')) if is_unix => {
+                return Some((Separator::Substitution { is_in_text: is_in_text(value, at) }, at + 2));
+            }
             (b'`', _) if is_unix => {
                 return Some((Separator::Backquote { is_in_text: is_in_text(value, at) }, at + 1));
             }
@@ -92,7 +98,8 @@ fn judge(text: &[u8], separator: Separator, dialect: Dialect) -> Option<Strength
 fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialect) -> Option<Strength> {
     use Strength::{Certain, Likely, Possible};
     if word.is_glob_path() {
-        return Some(if separator == Separator::Start { Likely } else { Certain });
+        let is_bare = separator == Separator::Start && !argument.is_given();
+        return Some(if is_bare { Likely } else { Certain });
     }
     let class = class(word.name(), dialect)?;
     if word.has_separator_expansion || argument.has_separator_expansion {
@@ -108,12 +115,16 @@ fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialec
     let is_called = argument.is_given() || class.is_called_with(argument);
     match (separator, class) {
         (Separator::Start, Class::Noun | Class::Everyday { .. }) if is_called => Some(Possible),
+        (Separator::Start, Class::Probe) if !argument.is_given() && !argument.is_number => Some(Possible),
+        (Separator::Start, Class::Program) if !is_called => Some(Possible),
         (Separator::Start, _) => is_called.then_some(Likely),
-        (Separator::Backquote { is_in_text: true }, _) => Some(Likely),
-        (Separator::Substitution | Separator::Backquote { .. }, _) if is_called || argument.is_end => {
+        (Separator::Backquote { is_in_text: true } | Separator::Substitution { is_in_text: true }, _) => {
+            Some(Likely)
+        }
+        (Separator::Substitution { .. } | Separator::Backquote { .. }, _) if is_called || argument.is_end => {
             Some(Certain)
         }
-        (Separator::Substitution, Class::Program) => Some(Certain),
+        (Separator::Substitution { .. }, Class::Program) => Some(Certain),
         (_, _) if is_called => Some(Certain),
         (Separator::Pipe { is_in_list: true }, Class::Everyday { runs_alone: true }) if argument.is_end => {
             Some(Likely)
@@ -123,6 +134,10 @@ fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialec
             Some(if runs_alone && dialect == Dialect::Windows { Certain } else { Possible })
         }
         (_, Class::Program | Class::Everyday { runs_alone: true }) if argument.is_end => Some(Certain),
+        // No text of another kind has the name of such a program there.
+        (Separator::Background | Separator::Pipe { .. }, Class::Program) if dialect == Dialect::Windows => {
+            Some(Certain)
+        }
         (Separator::Pipe { is_in_list: true }, _) => Some(Possible),
         (_, Class::Program) => Some(Likely),
         _ => Some(Possible),
@@ -132,6 +147,10 @@ fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialec
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn strength(value: &[u8], dialect: Dialect) -> Option<Strength> {
+        shell(value, dialect).map(|found| found.strength)
+    }
 
     fn check(value: &str, holds: bool) {
         assert!(holds, "{value}");
@@ -181,7 +200,7 @@ mod tests {
             "; nslookup e.example",
             "&&ifconfig",
         ] {
-            check(value, shell(value.as_bytes(), Dialect::Unix) == Some(Strength::Certain));
+            check(value, strength(value.as_bytes(), Dialect::Unix) == Some(Strength::Certain));
         }
         for value in [
             "salt & pepper",
@@ -212,7 +231,7 @@ mod tests {
             "date; time; host",
             "key=value; path=/",
         ] {
-            check(value, shell(value.as_bytes(), Dialect::Unix) < Some(Strength::Likely));
+            check(value, strength(value.as_bytes(), Dialect::Unix) < Some(Strength::Likely));
         }
     }
 
@@ -235,7 +254,7 @@ mod tests {
             "| ver",
             "&tasklist",
         ] {
-            check(value, shell(value.as_bytes(), Dialect::Windows) == Some(Strength::Certain));
+            check(value, strength(value.as_bytes(), Dialect::Windows) == Some(Strength::Certain));
         }
         for value in [
             "salt & pepper",
@@ -246,7 +265,7 @@ mod tests {
             "R&D",
             "echo & sound",
         ] {
-            check(value, shell(value.as_bytes(), Dialect::Windows) < Some(Strength::Likely));
+            check(value, strength(value.as_bytes(), Dialect::Windows) < Some(Strength::Likely));
         }
     }
 

@@ -4,6 +4,8 @@ use smallvec::SmallVec;
 
 /// Bytes of a word that are kept; no program's name is as long.
 const MAX_WORD_BYTES: usize = 64;
+/// Arguments behind the first that are looked at.
+const MAX_ARGUMENTS: usize = 4;
 /// Bytes that one word is read from.
 const MAX_READ_BYTES: usize = 256;
 
@@ -190,29 +192,54 @@ pub(super) fn argument(rest: &[u8], dialect: Dialect) -> Argument {
         argument.is_end = true;
         return argument;
     }
-    let second = after.first().copied().unwrap_or(b' ');
     if (first == b'"' || first == b'\'') && spaces == 0 {
         // A quote right behind the name ends the string around the value.
         argument.is_end = after.is_empty();
         return argument;
     }
-    argument.text = text
-        .iter()
+    argument.text = lower_word(text);
+    argument.is_number =
+        !argument.text.is_empty() && argument.text.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
+    let command = text.split(|byte| matches!(byte, b';' | b'|' | b'&' | b'\n')).next().unwrap_or_default();
+    argument.is_technical = is_technical(text, spaces > 0, dialect)
+        || command
+            .split(|byte| *byte == b' ')
+            .skip(1)
+            .take(MAX_ARGUMENTS)
+            .any(|word| is_option_or_path(word, dialect));
+    argument
+}
+
+fn lower_word(text: &[u8]) -> SmallVec<[u8; MAX_WORD_BYTES]> {
+    text.iter()
         .take(MAX_WORD_BYTES)
         .take_while(|byte| !ends_word(**byte))
         .map(u8::to_ascii_lowercase)
-        .collect();
-    let word = &argument.text;
-    argument.is_number = !word.is_empty() && word.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
-    let has_space = spaces > 0;
+        .collect()
+}
+
+/// `-la`, `/etc/hosts`: what stands behind other words in a command line only.
+fn is_option_or_path(word: &[u8], dialect: Dialect) -> bool {
+    let is_letter = |at: usize| word.get(at).is_some_and(u8::is_ascii_alphabetic);
+    match dialect {
+        Dialect::Unix => matches!(word.first(), Some(b'/' | b'-')) && is_letter(1),
+        Dialect::Windows => (word.first() == Some(&b'/') && is_letter(1)) || word.get(1..3) == Some(b":\\"),
+    }
+}
+
+/// Whether a text begins with an argument that only programs are given.
+fn is_technical(text: &[u8], has_space: bool, dialect: Dialect) -> bool {
+    let Some((&first, after)) = text.split_first() else { return false };
+    let second = after.first().copied().unwrap_or(b' ');
+    let word = lower_word(text);
     let is_dotted = |word: &[u8]| {
         word.iter().filter(|byte| **byte == b'.').count() >= 1 && !word.ends_with(b".") && word.len() > 3
     };
-    argument.is_technical = match (first, dialect) {
+    match (first, dialect) {
         (b'<' | b'>', _) => second != b' ' || has_space,
         (b'-', _) => has_space && (second.is_ascii_alphanumeric() || second == b'-'),
         (b'/', Dialect::Unix) => {
-            has_space && (second.is_ascii_alphanumeric() || matches!(second, b'?' | b'*'))
+            has_space && (after.is_empty() || second.is_ascii_alphanumeric() || matches!(second, b'?' | b'*'))
         }
         (b'/', Dialect::Windows) => second.is_ascii_alphanumeric(),
         (b'~' | b'.', Dialect::Unix) => has_space && matches!(second, b'/' | b'.'),
@@ -225,11 +252,11 @@ pub(super) fn argument(rest: &[u8], dialect: Dialect) -> Argument {
         _ => {
             word.starts_with(b"http:")
                 || word.starts_with(b"https:")
+                || matches!(word.as_slice(), b"aux" | b"auxf" | b"-ef")
                 || matches!(word.get(1..3), Some([b':', b'\\' | b'/']))
                 || (has_space
-                    && (memchr::memchr(b'/', word).is_some_and(|at| at > 0) || is_dotted(word))
+                    && (memchr::memchr(b'/', &word).is_some_and(|at| at > 0) || is_dotted(&word))
                     && !word.ends_with(b","))
         }
-    };
-    argument
+    }
 }

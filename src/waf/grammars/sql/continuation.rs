@@ -210,9 +210,7 @@ fn operand<'t, 'v>(tokens: &'t [Token<'v>]) -> Option<(Operand, &'t [Token<'v>])
         Kind::Number | Kind::Constant | Kind::Variable => (Operand::Literal, after),
         Kind::Text { .. } => (Operand::Text, after),
         Kind::Query => (Operand::Query, after),
-        Kind::Expression if matches!(after.first()?.kind, Kind::Open) || first.is("case") => {
-            (Operand::Query, after)
-        }
+        Kind::Expression if first.is("exists") || first.is("case") => (Operand::Query, after),
         Kind::Name | Kind::Statement | Kind::Expression => match after {
             [Token { kind: Kind::Open, .. }, arguments @ ..] => {
                 let is_known = READERS.iter().chain(WEAPONS).any(|function| first.is(function));

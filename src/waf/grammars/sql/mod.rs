@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use self::continuation::{Before, continuation, expression};
 use self::token::{Kind, Token, tokens};
-use super::{Strength, is_document};
+use super::{Finding, Strength, is_document};
 
 /// Quotes of a value that are tried as the end of the string around it.
 const MAX_QUOTES: usize = 32;
@@ -21,12 +21,12 @@ const MAX_QUOTES: usize = 32;
 const WINDOW_BYTES: usize = 512;
 
 /// How sure it is that a value is an SQL injection.
-pub(in crate::waf) fn sql(value: &[u8]) -> Option<Strength> {
-    let found = from_start(window(value, 0))
+pub(in crate::waf) fn sql(value: &[u8]) -> Option<Finding> {
+    let found = Finding::at(from_start(window(value, 0)), 0)
         .into_iter()
         .chain(quotes(value).into_iter().filter_map(|at| {
             let before = Before::Quote { bytes: at, value_bytes: value.len() };
-            continuation(&tokens(window(value, at + 1)), before)
+            Finding::at(continuation(&tokens(window(value, at + 1)), before), at)
         }))
         .max()?;
     Some(if is_document(value) { found.in_document() } else { found })
@@ -90,6 +90,10 @@ fn next_quote(value: &[u8], from: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
+    fn strength(value: &[u8]) -> Option<Strength> {
+        sql(value).map(|found| found.strength)
+    }
+
     fn check(value: &str, holds: bool) {
         assert!(holds, "{value}");
     }
@@ -149,7 +153,7 @@ mod tests {
             "admin' and password like 'a%",
             "'; waitfor delay '0:0:5'--",
         ] {
-            check(value, sql(value.as_bytes()) == Some(Strength::Certain));
+            check(value, strength(value.as_bytes()) == Some(Strength::Certain));
         }
     }
 
@@ -189,19 +193,19 @@ mod tests {
             "50 and 60",
             "{\"a\": \"b\", \"c\": 'd'}",
         ] {
-            check(value, sql(value.as_bytes()) < Some(Strength::Likely));
+            check(value, strength(value.as_bytes()) < Some(Strength::Likely));
         }
     }
 
     #[test]
     fn a_document_about_injections_is_not_one() {
         let text = "How do I explain to my team that `' OR '1'='1` is an attack on the database?";
-        assert_eq!(sql(text.as_bytes()), Some(Strength::Possible));
+        assert_eq!(strength(text.as_bytes()), Some(Strength::Possible));
     }
 
     #[test]
     fn long_values_are_read_in_windows() {
         let value = "' ".repeat(100_000);
-        assert!(sql(value.as_bytes()) < Some(Strength::Certain));
+        assert!(strength(value.as_bytes()) < Some(Strength::Certain));
     }
 }
