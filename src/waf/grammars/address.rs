@@ -53,6 +53,10 @@ pub(in crate::waf) fn reach(value: &[u8]) -> Reach {
     for _ in 0..MAX_URLS {
         let Some(at) = value.get(from..).and_then(|rest| memchr::memmem::find(rest, b":/")) else { break };
         from += at + 2;
+        // What stands in a sentence or in a program is not what is fetched.
+        if value.get(..from).is_some_and(|before| before.iter().any(|byte| *byte <= b' ' || *byte == b'(')) {
+            break;
+        }
         let slashes = value
             .get(from..)
             .map_or(0, |rest| rest.iter().take_while(|byte| matches!(byte, b'/' | b'\\')).count());

@@ -12,6 +12,9 @@ const MAX_PATH_BYTES: usize = 4096;
 /// Times that a path is decoded.
 const MAX_DECODINGS: usize = 4;
 
+/// Levels that no program climbs to a file of its own.
+const FAR_LEVELS: usize = 3;
+
 type Path = SmallVec<[u8; 256]>;
 
 /// The levels that a path in this value climbs above where it starts; 0 where it stays below.
@@ -35,7 +38,18 @@ pub(in crate::waf) fn levels_above_root(value: &[u8]) -> usize {
 /// The most levels that one of the paths in a text climbs.
 fn climb(text: &[u8]) -> usize {
     let ends_path = |byte: &u8| *byte <= b' ' || b"\"'=,()[]{}<>|`?&".contains(byte);
-    text.split(ends_path).map(levels).max().unwrap_or(0)
+    let mut at = 0;
+    let mut most = 0;
+    for path in text.split(ends_path) {
+        let is_quoted = at > 0 && text.get(at - 1).is_some_and(|byte| matches!(byte, b'"' | b'\''));
+        let levels = levels(path);
+        // Programs name their own files in quotes, and rarely from far.
+        if !is_quoted || levels >= FAR_LEVELS {
+            most = most.max(levels);
+        }
+        at += path.len() + 1;
+    }
+    most
 }
 
 fn levels(path: &[u8]) -> usize {

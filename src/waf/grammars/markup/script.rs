@@ -9,8 +9,8 @@ const MAX_SCHEME_BYTES: usize = 128;
 /// Places where script may go on behind a string.
 const MAX_PLACES: usize = 64;
 
-/// What script that was put in calls or reads first.
-const SINKS: &[&str] = &[
+/// What script that was put in calls first.
+const CALLS: &[&str] = &[
     "alert",
     "prompt",
     "confirm",
@@ -22,6 +22,17 @@ const SINKS: &[&str] = &[
     "setinterval",
     "function",
     "import",
+    "xmlhttprequest",
+    "image",
+    "worker",
+    "open",
+    "msgbox",
+    "onerror",
+    "require",
+];
+
+/// What it reads from.
+const OBJECTS: &[&str] = &[
     "document",
     "window",
     "location",
@@ -30,19 +41,9 @@ const SINKS: &[&str] = &[
     "parent",
     "frames",
     "globalthis",
-    "xmlhttprequest",
     "navigator",
-    "new",
     "constructor",
-    "string",
-    "open",
-    "throw",
     "onerror",
-    "this",
-    "console",
-    "msgbox",
-    "reflect",
-    "require",
 ];
 
 /// Whether an address runs script: `javascript:` and what is read as it.
@@ -120,7 +121,7 @@ pub(super) fn breakout(value: &[u8]) -> Option<Strength> {
         let signs = rest.iter().take_while(|byte| is_sign(byte)).count();
         let joint = rest.get(..signs)?;
         // A quote and a space alone are how sentences go on.
-        let is_joint = joint.iter().any(|byte| b";-+*/^|&,!?%~<>)]}".contains(byte));
+        let is_joint = joint.iter().any(|byte| b";-+*/^|&,!?%~)]}".contains(byte));
         let call = rest.get(signs..)?;
         if is_joint && starts_with_sink(call) {
             let is_breakout = at == 0 || joint.iter().all(|byte| *byte != b' ') || ends_as_injection(value);
@@ -146,10 +147,17 @@ fn starts_with_sink(text: &[u8]) -> bool {
         .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
         .map(u8::to_ascii_lowercase)
         .collect();
-    let is_sink = SINKS.iter().any(|sink| name.as_slice() == sink.as_bytes());
     let after = text.get(name.len()..).unwrap_or_default().trim_ascii_start();
-    let is_used = matches!(after.first(), Some(b'(' | b'`' | b'[' | b'=' | b'.' | b'?'));
-    is_sink && (is_used || (name.as_slice() == b"new" && !after.is_empty()))
+    let is_one_of = |names: &[&str]| names.iter().any(|sink| name.as_slice() == sink.as_bytes());
+    match after.first() {
+        Some(b'(' | b'`' | b'?') => is_one_of(CALLS),
+        Some(b'[' | b'=' | b'.') => is_one_of(OBJECTS),
+        Some(_) => {
+            is_one_of(&["new", "throw"])
+                && CALLS.iter().any(|call| after.to_ascii_lowercase().starts_with(call.as_bytes()))
+        }
+        None => false,
+    }
 }
 
 pub(super) fn names_sink(text: &[u8]) -> bool {

@@ -140,7 +140,8 @@ pub(super) fn tag(text: &[u8]) -> Option<Strength> {
     let mut is_refresh = false;
     while let Some((attribute, after)) = attribute(rest) {
         rest = after;
-        is_refresh |= *attribute.name == *b"http-equiv";
+        is_refresh |= *attribute.name == *b"http-equiv"
+            && !attribute.value.to_ascii_lowercase().starts_with(b"content-");
         found = found.max(judge(&name, &attribute));
     }
     if is_refresh && *name == *b"meta" { Some(Strength::Certain) } else { found }

@@ -118,6 +118,11 @@ fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialec
         (Separator::Start, Class::Probe) if !argument.is_given() && !argument.is_number => Some(Possible),
         (Separator::Start, Class::Program) if !is_called => Some(Possible),
         (Separator::Start, _) => is_called.then_some(Likely),
+        // Markdown writes names and commands so, too.
+        (Separator::Backquote { .. }, Class::Noun) => Some(Likely),
+        (Separator::Backquote { .. }, Class::Everyday { runs_alone: false }) if argument.is_end => {
+            Some(Likely)
+        }
         (Separator::Backquote { is_in_text: true } | Separator::Substitution { is_in_text: true }, _) => {
             Some(Likely)
         }

@@ -236,7 +236,9 @@ fn is_technical(text: &[u8], has_space: bool, dialect: Dialect) -> bool {
         word.iter().filter(|byte| **byte == b'.').count() >= 1 && !word.ends_with(b".") && word.len() > 3
     };
     match (first, dialect) {
-        (b'<' | b'>', _) => second != b' ' || has_space,
+        (b'<' | b'>', _) => {
+            matches!(second, b'/' | b'>' | b'.' | b'&' | b'(' | b'$') || (!has_space && second != b' ')
+        }
         (b'-', _) => has_space && (second.is_ascii_alphanumeric() || second == b'-'),
         (b'/', Dialect::Unix) => {
             has_space && (after.is_empty() || second.is_ascii_alphanumeric() || matches!(second, b'?' | b'*'))

@@ -10,6 +10,8 @@ pub(super) enum Before {
     Quote {
         bytes: usize,
         value_bytes: usize,
+        /// A space follows.
+        is_spaced: bool,
     },
     Number,
     Name,
@@ -209,9 +211,9 @@ fn operand<'t, 'v>(tokens: &'t [Token<'v>]) -> Option<(Operand, &'t [Token<'v>])
     let (operand, after) = match first.kind {
         Kind::Number | Kind::Constant | Kind::Variable => (Operand::Literal, after),
         Kind::Text { .. } => (Operand::Text, after),
-        Kind::Query => (Operand::Query, after),
+        Kind::Query if first.is("select") => (Operand::Query, after),
         Kind::Expression if first.is("exists") || first.is("case") => (Operand::Query, after),
-        Kind::Name | Kind::Statement | Kind::Expression => match after {
+        Kind::Name | Kind::Statement | Kind::Query | Kind::Expression => match after {
             [Token { kind: Kind::Open, .. }, arguments @ ..] => {
                 let is_known = READERS.iter().chain(WEAPONS).any(|function| first.is(function));
                 (Operand::Call { is_known }, past_close(arguments))
@@ -284,9 +286,10 @@ fn comparison(operator: &Token<'_>, tokens: &[Token<'_>], before: Before) -> Opt
     let (right, rest) = operand(tokens)?;
     let is_word = operator.text.first().is_some_and(u8::is_ascii_alphabetic);
     match (right, before) {
-        (Operand::Query, _) => Some(Strength::Certain),
+        (Operand::Query, _) if tokens.first()?.kind == Kind::Open => Some(Strength::Certain),
         (Operand::Call { is_known: true }, Before::Quote { .. }) => Some(Strength::Certain),
-        (Operand::Text, Before::Quote { .. }) if is_word => Some(Strength::Certain),
+        (Operand::Text, Before::Quote { is_spaced: true, .. }) if is_word => Some(Strength::Certain),
+        (Operand::Text, Before::Quote { .. }) if is_word => Some(Strength::Possible),
         (Operand::Text | Operand::Literal, Before::Quote { .. }) => Some(signs(rest, before)),
         _ => None,
     }
@@ -312,7 +315,7 @@ fn arithmetic(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
 /// A short value of nothing but quotes and signs.
 fn signs(rest: &[Token<'_>], before: Before) -> Strength {
     match before {
-        Before::Quote { bytes, value_bytes }
+        Before::Quote { bytes, value_bytes, .. }
             if value_bytes <= MAX_SIGNS_BYTES && (bytes == 0 || rest.is_empty()) =>
         {
             Strength::Certain
@@ -431,6 +434,10 @@ fn clause(first: &Token<'_>, rest: &[Token<'_>], before: Before) -> Option<Stren
 /// `admin'--`: the statement's rest is a comment.
 fn cut_off(comment: &Token<'_>, before: Before) -> Option<Strength> {
     let is_bare = comment.text.len() <= 4;
+    // A string of dashes ends with a quote.
+    if comment.text.iter().any(|byte| b"'\"`".contains(byte)) {
+        return None;
+    }
     match (before, comment.text) {
         (Before::Quote { bytes, .. }, [b'#', ..]) => {
             (is_bare && bytes <= MAX_NAME_BYTES).then_some(Strength::Certain)

@@ -25,7 +25,9 @@ pub(in crate::waf) fn sql(value: &[u8]) -> Option<Finding> {
     let found = Finding::at(from_start(window(value, 0)), 0)
         .into_iter()
         .chain(quotes(value).into_iter().filter_map(|at| {
-            let before = Before::Quote { bytes: at, value_bytes: value.len() };
+            let is_spaced =
+                value.get(at + 1).is_some_and(|byte| *byte <= b' ' || matches!(byte, b')' | b'/'));
+            let before = Before::Quote { bytes: at, value_bytes: value.len(), is_spaced };
             Finding::at(continuation(&tokens(window(value, at + 1)), before), at)
         }))
         .max()?;
