@@ -66,7 +66,9 @@ pub(in crate::waf) fn reach(value: &[u8]) -> Reach {
     if is_metadata_literal(value) {
         found.metadata = true;
     }
-    if found == Reach::default() || is_document(value) { Reach::default() } else { found }
+    // An address in other digits has no spaces, but reads like a text otherwise.
+    let is_text = value.contains(&b' ') && is_document(value);
+    if is_text { Reach::default() } else { found }
 }
 
 fn is_metadata_literal(value: &[u8]) -> bool {

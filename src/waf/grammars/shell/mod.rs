@@ -44,7 +44,11 @@ pub(in crate::waf) fn shell(value: &[u8], dialect: Dialect) -> Option<Finding> {
     let mut from = 0;
     for _ in 0..MAX_PLACES {
         let Some((separator, command)) = next_command(value, from, dialect) else { break };
-        found = found.max(Finding::at(judge(value.get(command..)?, separator, dialect), command));
+        let judged = judge(value.get(command..)?, separator, dialect);
+        // A value that begins by ending a command is meant for a shell, whatever it names.
+        let is_meant = judged.is_some() && begins_with_separator(value, command);
+        let judged = if is_meant { Some(Strength::Certain) } else { judged };
+        found = found.max(Finding::at(judged, command));
         if found.is_some_and(|found| found.strength == Strength::Certain) {
             break;
         }
@@ -54,6 +58,14 @@ pub(in crate::waf) fn shell(value: &[u8], dialect: Dialect) -> Option<Finding> {
     // A script begins with a command of its own; what follows it there is no injection.
     let is_script = start.is_some() && memchr::memchr(b'\n', value.trim_ascii()).is_some();
     if is_script || is_document(value) { Some(found.in_document()) } else { Some(found) }
+}
+
+/// Whether nothing but a separator and spaces stand before a command, and nothing behind its name.
+fn begins_with_separator(value: &[u8], command: usize) -> bool {
+    let (before, after) = value.split_at(command.min(value.len()));
+    let is_separator = |byte: &u8| matches!(byte, b';' | b'|' | b'&' | b'\n' | b'\r' | b' ');
+    let name = after.trim_ascii();
+    before.iter().all(is_separator) && name.len() <= 16 && name.iter().all(u8::is_ascii_alphanumeric)
 }
 
 /// The next separator from a place on, and where the command after it begins.
