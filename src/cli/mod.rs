@@ -10,6 +10,7 @@ mod scan;
 mod token;
 mod waf_explain;
 mod waf_test;
+mod waf_why;
 
 use std::process::ExitCode;
 
@@ -40,6 +41,7 @@ enum Command {
 enum WafCommand {
     Explain(waf_explain::Explain),
     Test(waf_test::Test),
+    Why(waf_why::Why),
 }
 
 /// Why a command ends without success.
@@ -68,6 +70,7 @@ pub fn main() -> ExitCode {
         Command::Demo(command) => command.execute(),
         Command::Waf(WafCommand::Explain(command)) => command.execute(),
         Command::Waf(WafCommand::Test(command)) => command.execute(),
+        Command::Waf(WafCommand::Why(command)) => command.execute(),
         Command::Scan(command) => command.execute(),
         Command::Token(command) => command.execute(),
     };

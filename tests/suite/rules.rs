@@ -224,3 +224,52 @@ fn every_rule_matches_and_passes_what_it_says() {
     assert!(missing.is_empty(), "rules without examples of both kinds: {missing:?}");
     assert!(by_rule.len() >= 200, "{} rules have examples", by_rule.len());
 }
+
+/// The rows of the table that `waf test` prints for labelled requests at a level, as family, attacks,
+/// detected, benign requests and false alarms.
+fn table(kind: &str, level: &str) -> Vec<(String, [u32; 4])> {
+    let folder = |name: &str| format!("{}/{name}", env!("CARGO_MANIFEST_DIR"));
+    let tests = folder(&format!("tests/data/owasp/{kind}"));
+    let rules = folder("rules/owasp");
+    let arguments =
+        ["waf", "test", "--rules", &rules, "--tests", &tests, "--paranoia-level", level, "--table"];
+    let output = crate::support::run_cli(&arguments, b"");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let rows = text.lines().skip(1).filter(|row| !row.starts_with("all"));
+    rows.map(|row| {
+        let mut cells = row.split_whitespace();
+        let family = cells.next().unwrap().to_owned();
+        let numbers: Vec<u32> = cells.filter_map(|cell| cell.parse().ok()).collect();
+        // Shares have a point and are no whole numbers; `missed` is left out.
+        (family, [numbers[0], numbers[1], numbers[3], numbers[4]])
+    })
+    .collect()
+}
+
+/// Cases and refusals of the families with this prefix, in thousandths too.
+fn share(rows: &[(String, [u32; 4])], prefix: &str, at: usize) -> (u32, f64) {
+    let rows = rows.iter().filter(|(family, _)| family.starts_with(prefix));
+    let (cases, refused) =
+        rows.fold((0, 0), |(cases, refused), (_, row)| (cases + row[at], refused + row[at + 1]));
+    (cases, f64::from(refused) * 1000.0 / f64::from(cases))
+}
+
+#[test]
+fn labelled_attacks_are_detected() {
+    for (level, at_least) in [("1", 900.0), ("2", 970.0), ("4", 995.0)] {
+        let (cases, detected) = share(&table("attacks", level), "", 0);
+        assert!(cases >= 2000 && detected >= at_least, "{detected} of 1000 in {cases} at level {level}");
+    }
+}
+
+#[test]
+fn labelled_benign_requests_pass() {
+    for (level, plain_at_most, texts_at_most) in [("1", 1.0, 10.0), ("2", 10.0, 50.0)] {
+        let rows = table("benign", level);
+        let ((plain, wrong), (texts, wrong_texts)) = (share(&rows, "plain", 2), share(&rows, "text", 2));
+        assert!(plain + texts >= 5000, "{plain} and {texts}");
+        assert!(wrong <= plain_at_most, "{wrong} of 1000 plain requests at level {level}");
+        assert!(wrong_texts <= texts_at_most, "{wrong_texts} of 1000 texts at level {level}");
+    }
+}

@@ -360,3 +360,25 @@ fn unknown_xpath_is_a_warning() {
     );
     assert_eq!(load("SecRule XML:/*|XML://@* \"@rx x\" \"id:1,phase:2,pass\"\n").1, "");
 }
+
+#[test]
+fn a_ray_id_leads_to_the_rules() {
+    let origin = crate::support::Origin::echo();
+    let mut edge = crate::support::Edge::start(&format!(
+        "[[listeners]]\naddress = \"127.0.0.1:0\"\n[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n[zones.waf]\n",
+        origin.url()
+    ));
+    let refused = crate::support::Client::get(edge.proxy[0], "a.example", "/?id=1'%20or%20'1'='1");
+    let ray = refused.header("svc-ray").unwrap().to_owned();
+    let event = edge.wait_for_event("security_event", |event| event["RayID"] == ray.as_str());
+    let log = format!("not a line of ours\n{event}\n");
+    let output = crate::support::run_cli(&["waf", "why", &ray], log.as_bytes());
+    let shown = String::from_utf8(output.stdout).unwrap();
+    for part in ["GET a.example/: block, 403", "rule 42001 (+5)", "ARGS:id", "42-sqli.conf:", "\"!ARGS:id\""]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let output = crate::support::run_cli(&["waf", "why", "0000000000000000-1"], log.as_bytes());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no rule acted on ray"));
+}

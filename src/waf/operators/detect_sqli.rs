@@ -18,7 +18,7 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 thread_local! {
-    static VERDICTS: Memo = const { Memo::new() };
+    static VERDICTS: Memo<bool> = const { Memo::new() };
 }
 
 struct DetectSqli;
@@ -30,7 +30,7 @@ fn compile(_: &mut Argument<'_>) -> Compiled {
 impl Test for DetectSqli {
     fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
         let judge = |input: &[u8]| libinjectionrs::detect_sqli(input).is_injection();
-        !is_word(input) && VERDICTS.with(|verdicts| verdicts.verdict(input, judge))
+        !is_word(input) && VERDICTS.with(|verdicts| verdicts.answer(input, judge))
     }
 
     fn prefilter(&self) -> Option<&Prefilter> {

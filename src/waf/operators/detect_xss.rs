@@ -18,7 +18,7 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 thread_local! {
-    static VERDICTS: Memo = const { Memo::new() };
+    static VERDICTS: Memo<bool> = const { Memo::new() };
 }
 
 struct DetectXss;
@@ -31,7 +31,7 @@ impl Test for DetectXss {
     fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
         let judge =
             |input: &[u8]| matches!(libinjectionrs::detect_xss(input), libinjectionrs::XssResult::Xss);
-        VERDICTS.with(|verdicts| verdicts.verdict(input, judge))
+        VERDICTS.with(|verdicts| verdicts.answer(input, judge))
     }
 
     fn prefilter(&self) -> Option<&Prefilter> {

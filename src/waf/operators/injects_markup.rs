@@ -1,5 +1,6 @@
 //! The value runs in the page that shows it.
 
+use super::recognizer::Findings;
 use super::{Argument, Compiled, Definition, Example, Recognizer, Test};
 use crate::waf::byte_set::ByteSet;
 use crate::waf::grammars::markup;
@@ -21,6 +22,10 @@ pub(super) const DEFINITION: Definition = Definition {
 /// A tag, an address, a quote, or an attribute: each has one of these.
 const MARKS: ByteSet = ByteSet::of(b"<:=\"'`");
 
+thread_local! {
+    static KNOWN: Findings = const { Findings::new() };
+}
+
 fn compile(argument: &mut Argument<'_>) -> Compiled {
-    Ok(Box::new(Recognizer::new(argument.text, markup, MARKS)?) as Box<dyn Test>)
+    Ok(Box::new(Recognizer::new(argument.text, markup, &KNOWN, MARKS)?) as Box<dyn Test>)
 }

@@ -1,5 +1,6 @@
 //! The value begins a command of its own in the command line around it.
 
+use super::recognizer::Findings;
 use super::{Argument, Compiled, Definition, Example, Recognizer, Test};
 use crate::waf::byte_set::ByteSet;
 use crate::waf::grammars::{Dialect, shell};
@@ -22,12 +23,17 @@ pub(super) const DEFINITION: Definition = Definition {
 /// Without one of these a value is one word.
 const MARKS: ByteSet = ByteSet::of(b" \t\n\r;|&`$<>{/\\^");
 
+thread_local! {
+    static KNOWN_UNIX: Findings = const { Findings::new() };
+    static KNOWN_WINDOWS: Findings = const { Findings::new() };
+}
+
 fn compile(argument: &mut Argument<'_>) -> Compiled {
     let (dialect, strength) = argument.text.trim().split_once(' ').unwrap_or((argument.text, ""));
-    let judge = match dialect {
-        "unix" => |value: &[u8]| shell(value, Dialect::Unix),
-        "windows" => |value: &[u8]| shell(value, Dialect::Windows),
+    let recognizer = match dialect {
+        "unix" => Recognizer::new(strength, |value| shell(value, Dialect::Unix), &KNOWN_UNIX, MARKS),
+        "windows" => Recognizer::new(strength, |value| shell(value, Dialect::Windows), &KNOWN_WINDOWS, MARKS),
         other => return Err(format!("expected `unix` or `windows`, found `{other}`")),
     };
-    Ok(Box::new(Recognizer::new(strength, judge, MARKS)?) as Box<dyn Test>)
+    Ok(Box::new(recognizer?) as Box<dyn Test>)
 }

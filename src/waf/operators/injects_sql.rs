@@ -1,5 +1,6 @@
 //! The value goes on with the SQL statement around it.
 
+use super::recognizer::Findings;
 use super::{Argument, Compiled, Definition, Example, Recognizer, Test};
 use crate::waf::byte_set::ByteSet;
 use crate::waf::grammars::sql;
@@ -21,6 +22,10 @@ pub(super) const DEFINITION: Definition = Definition {
 /// Without one of these a value is a name or a number.
 const MARKS: ByteSet = ByteSet::of(b"'\"`;()=<>+-*/%|&^#, \t\n\r\x0b\x0c\xa0");
 
+thread_local! {
+    static KNOWN: Findings = const { Findings::new() };
+}
+
 fn compile(argument: &mut Argument<'_>) -> Compiled {
-    Ok(Box::new(Recognizer::new(argument.text, sql, MARKS)?) as Box<dyn Test>)
+    Ok(Box::new(Recognizer::new(argument.text, sql, &KNOWN, MARKS)?) as Box<dyn Test>)
 }

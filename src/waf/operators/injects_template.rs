@@ -1,5 +1,6 @@
 //! The value holds an expression that a template engine computes.
 
+use super::recognizer::Findings;
 use super::{Argument, Compiled, Definition, Example, Recognizer, Test};
 use crate::waf::byte_set::ByteSet;
 use crate::waf::grammars::template;
@@ -19,6 +20,10 @@ pub(super) const DEFINITION: Definition = Definition {
 /// Every mark of an expression begins with one of these.
 const MARKS: ByteSet = ByteSet::of(b"{<[(");
 
+thread_local! {
+    static KNOWN: Findings = const { Findings::new() };
+}
+
 fn compile(argument: &mut Argument<'_>) -> Compiled {
-    Ok(Box::new(Recognizer::new(argument.text, template, MARKS)?) as Box<dyn Test>)
+    Ok(Box::new(Recognizer::new(argument.text, template, &KNOWN, MARKS)?) as Box<dyn Test>)
 }

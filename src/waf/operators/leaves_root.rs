@@ -1,5 +1,6 @@
 //! A path in the value climbs above the folder it starts in.
 
+use super::memo::Memo;
 use super::{Argument, Compiled, Definition, Example, Prefilter, Test};
 use crate::waf::byte_set::ByteSet;
 use crate::waf::grammars::levels_above_root;
@@ -18,6 +19,10 @@ pub(super) const DEFINITION: Definition = Definition {
     ],
 };
 
+thread_local! {
+    static KNOWN: Memo<usize> = const { Memo::new() };
+}
+
 struct LeavesRoot {
     levels: usize,
 }
@@ -34,7 +39,7 @@ fn compile(argument: &mut Argument<'_>) -> Compiled {
 
 impl Test for LeavesRoot {
     fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
-        levels_above_root(input) >= self.levels
+        KNOWN.with(|known| known.answer(input, levels_above_root)) >= self.levels
     }
 
     fn prefilter(&self) -> Option<&Prefilter> {

@@ -1,47 +1,47 @@
-//! Verdicts on values that come again and again, such as those of `User-Agent`: each thread keeps the
+//! Answers on values that come again and again, such as those of `User-Agent`: each thread keeps the
 //! last ones, by their full bytes.
 
 use std::cell::RefCell;
 use std::hash::{BuildHasher, Hasher};
 
-/// Verdicts one thread keeps.
+/// Answers one thread keeps to one question.
 const SLOTS: usize = 128;
 /// Longer values do not come again.
 const MAX_VALUE_BYTES: usize = 512;
 
-/// A thread's verdicts of one question.
-pub(super) struct Memo {
-    slots: RefCell<Vec<(Box<[u8]>, bool)>>,
+/// A thread's answers to one question.
+pub(super) struct Memo<T> {
+    slots: RefCell<Vec<(Box<[u8]>, T)>>,
 }
 
-impl Memo {
+impl<T: Copy + Default> Memo<T> {
     pub(super) const fn new() -> Self {
         Self { slots: RefCell::new(Vec::new()) }
     }
 
-    /// The verdict on a value, which depends on nothing else.
-    pub(super) fn verdict(&self, value: &[u8], judge: impl FnOnce(&[u8]) -> bool) -> bool {
+    /// The answer on a value, which depends on nothing else.
+    pub(super) fn answer(&self, value: &[u8], judge: impl FnOnce(&[u8]) -> T) -> T {
         if value.len() > MAX_VALUE_BYTES {
             return judge(value);
         }
         let mut hasher = foldhash::fast::FixedState::default().build_hasher();
         hasher.write(value);
         let at = usize::try_from(hasher.finish() % SLOTS as u64).unwrap_or(0);
-        if let Some((known, verdict)) = self.slots.borrow().get(at)
+        if let Some((known, answer)) = self.slots.borrow().get(at)
             && **known == *value
             && !value.is_empty()
         {
-            return *verdict;
+            return *answer;
         }
-        let verdict = judge(value);
+        let answer = judge(value);
         let mut slots = self.slots.borrow_mut();
         if slots.is_empty() {
             slots.resize_with(SLOTS, Default::default);
         }
         if let Some(slot) = slots.get_mut(at) {
-            *slot = (value.into(), verdict);
+            *slot = (value.into(), answer);
         }
-        verdict
+        answer
     }
 }
 
@@ -50,11 +50,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_value_is_judged_once_and_keeps_its_verdict() {
+    fn each_value_is_judged_once_and_keeps_its_answer() {
         let memo = Memo::new();
         let mut judged = 0;
         let mut ask = |value: &[u8]| {
-            memo.verdict(value, |value| {
+            memo.answer(value, |value| {
                 judged += 1;
                 value.first() == Some(&b'x')
             })

@@ -1,5 +1,8 @@
 //! What the operators have in common that ask a recogniser of a language.
 
+use std::thread::LocalKey;
+
+use super::memo::Memo;
 use super::{Found, Prefilter, Test};
 use crate::waf::byte_set::ByteSet;
 use crate::waf::grammars::{Finding, Strength};
@@ -8,10 +11,16 @@ use crate::waf::matcher::Transaction;
 /// As much of an injection is shown as says what it is.
 const SHOWN_BYTES: usize = 80;
 
+type Judge = fn(&[u8]) -> Option<Finding>;
+
+/// What a thread knows of the last values; each recogniser has its own.
+pub(super) type Findings = Memo<Option<Finding>>;
+
 /// A recogniser, and how sure it must be.
 pub(super) struct Recognizer {
     at_least: Strength,
-    judge: fn(&[u8]) -> Option<Finding>,
+    judge: Judge,
+    known: &'static LocalKey<Findings>,
     condition: Prefilter,
 }
 
@@ -19,20 +28,25 @@ impl Recognizer {
     /// Of an operator's argument; `marks` are bytes of which every injection holds one.
     pub(super) fn new(
         strength: &str,
-        judge: fn(&[u8]) -> Option<Finding>,
+        judge: Judge,
+        known: &'static LocalKey<Findings>,
         marks: ByteSet,
     ) -> Result<Self, String> {
-        Ok(Self { at_least: Strength::parse(strength)?, judge, condition: Prefilter::any_of(marks) })
+        Ok(Self { at_least: Strength::parse(strength)?, judge, known, condition: Prefilter::any_of(marks) })
+    }
+
+    fn find(&self, value: &[u8]) -> Option<Finding> {
+        self.known.with(|known| known.answer(value, self.judge))
     }
 }
 
 impl Test for Recognizer {
     fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
-        (self.judge)(input).is_some_and(|found| found.strength >= self.at_least)
+        self.find(input).is_some_and(|found| found.strength >= self.at_least)
     }
 
     fn locate(&self, input: &[u8], _: &Transaction) -> Found {
-        let from = (self.judge)(input).map_or(0, |found| found.from);
+        let from = self.find(input).map_or(0, |found| found.from);
         Found::span((from, input.len().min(from + SHOWN_BYTES)))
     }
 
