@@ -67,7 +67,7 @@ pub(in crate::waf) fn reach(value: &[u8]) -> Reach {
         found.metadata = true;
     }
     // An address in other digits has no spaces, but reads like a text otherwise.
-    let is_text = value.contains(&b' ') && is_document(value);
+    let is_text = found != Reach::default() && value.contains(&b' ') && is_document(value);
     if is_text { Reach::default() } else { found }
 }
 

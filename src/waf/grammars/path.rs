@@ -20,6 +20,10 @@ type Path = SmallVec<[u8; 256]>;
 /// The levels that a path in this value climbs above where it starts; 0 where it stays below.
 pub(in crate::waf) fn levels_above_root(value: &[u8]) -> usize {
     let value = value.get(..MAX_PATH_BYTES).unwrap_or(value);
+    let is_plain = |byte: &u8| !matches!(byte, b'%' | 0xc0 | 0xc1 | 0xe0 | 0xe2 | 0xef);
+    if memchr::memmem::find(value, b"..").is_none() && value.iter().all(is_plain) {
+        return 0;
+    }
     let mut path = Path::from_slice(value);
     let mut most = climb(&path);
     for _ in 0..MAX_DECODINGS {

@@ -187,6 +187,44 @@ def rest(chooser):
         ][i % 12]()
 
 
+HEADERS = [
+    {"Sec-CH-UA": '"Chromium";v="142", "Google Chrome";v="142", "Not_A Brand";v="99"', "Sec-CH-UA-Mobile": "?0", "Sec-CH-UA-Platform": '"Windows"', "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty", "Accept-Language": "en-US,en;q=0.9,de;q=0.8", "Accept-Encoding": "gzip, deflate, br, zstd", "Priority": "u=1, i"},
+    {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8", "Accept-Language": "fr-FR,fr;q=0.5", "Upgrade-Insecure-Requests": "1", "DNT": "1", "Sec-GPC": "1", "Connection": "keep-alive", "TE": "trailers"},
+    {"If-None-Match": 'W/"33a64df5-14af"', "If-Modified-Since": "Sat, 21 Nov 2026 07:28:00 GMT", "Cache-Control": "max-age=0, no-cache"},
+    {"Authorization": 'Digest username="ann", realm="r@example.com", nonce="dcd98b7102dd", uri="/dir/index.html", qop=auth, nc=00000001, cnonce="0a4f113b", response="6629fae49393a05397450978507c4ef1", opaque="5ccc069c403e"'},
+    {"Authorization": "AWS4-HMAC-SHA256 Credential=EXAMPLEID/20261121/us-east-1/s3/aws4_request, SignedHeaders=host;range;x-amz-date, Signature=fe5f80f77d5fa3beca038a248ff027d0445342fe2855ddc963176630326f1024", "X-Amz-Date": "20261121T000000Z"},
+    {"Authorization": 'OAuth realm="Photos", oauth_consumer_key="dpf43f3p2l4k3l03", oauth_signature_method="HMAC-SHA1", oauth_timestamp="137131200", oauth_nonce="wIjqoxSZ", oauth_callback="http%3A%2F%2Fprinter.example.com%2Fready"'},
+    {"Authorization": "Basic YW5uOnNlY3JldCBwYXNz", "X-Requested-With": "XMLHttpRequest", "X-CSRF-Token": "kZ9+/a1b2c3d4=="},
+    {"Forwarded": 'for=192.0.2.60;proto=http;by=203.0.113.43, for="[2001:db8::1]:4711"', "Via": "1.1 varnish (Varnish/7.4), 1.1 cache.example.net", "X-Forwarded-For": "203.0.113.195, 2001:db8:85a3::8a2e:370:7334", "X-Forwarded-Proto": "https", "X-Forwarded-Host": "www.example.com:443"},
+    {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "tracestate": "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", "baggage": "userId=alice,serverNode=DF%2028,isProduction=false;ttl=5", "sentry-trace": "771a43a4192642f0b136d5159a501700-9e6a-1"},
+    {"Prefer": "return=representation; odata.metadata=none, respond-async, wait=10", "OData-Version": "4.0", "Accept": "application/json;odata.metadata=minimal"},
+    {"apollo-require-preflight": "true", "x-apollo-operation-name": "GetCart", "Accept": "multipart/mixed;deferSpec=20220824, application/graphql-response+json, application/json"},
+    {"User-Agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1"},
+    {"User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", "From": "googlebot(at)googlebot.com"},
+    {"User-Agent": "Mozilla/5.0 (Linux; Android 15; SM-S921B Build/AP3A; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/142.0 Mobile Safari/537.36 [FBAN/EMA;FBLC/de_DE;FBAV/400.0;]"},
+    {"User-Agent": "okhttp/4.12.0", "X-App-Version": "5.2.1 (build 1234; release)", "X-Device": "Pixel 9 Pro / Android 16"},
+    {"User-Agent": "curl/8.5.0"}, {"User-Agent": "python-requests/2.32.3"}, {"User-Agent": "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)"},
+    {"Signature": 'sig1=:K2qGT5srn2OGbOIDzQ6kYT+ruaycnDAAUpKv+ePFfD0=:', "Signature-Input": 'sig1=("@method" "@path" "content-digest");created=1618884473;keyid="test-key"', "Content-Digest": "sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:"},
+    {"Referer": "https://www.example.com/search?q=how+to+drop+a+table+in+sql&hl=en", "Origin": "https://www.example.com"},
+    {"Referer": "android-app://com.example.app/", "X-Client-Data": "CIa2yQEIorbJAQipncoBCKijygE="},
+    {"Content-Disposition": 'attachment; filename="Rapport d\'avril.pdf"; size=12', "X-Upload-Meta": '{"folder":"/a/b","tags":["x","y"]}'},
+    {"CF-Visitor": '{"scheme":"https"}', "X-Real-IP": "203.0.113.7", "True-Client-IP": "203.0.113.7"},
+    {"Range": "bytes=0-1023", "Accept": "*/*", "Icy-MetaData": "1"},
+    {"X-Stainless-Lang": "python", "X-Stainless-Runtime": "CPython", "X-Stainless-OS": "MacOS", "OpenAI-Beta": "assistants=v2", "Idempotency-Key": "stainless-python-retry-1"},
+    {"NewRelic": "eyJ2IjpbMCwxXSwiZCI6eyJ0eSI6IkJyb3dzZXIifX0=", "X-NewRelic-ID": "VQUAVFdUGwQGUFVVDwQ="},
+    {"Link": '<https://api.example.com/items?page=2>; rel="next"', "X-GitHub-Event": "push", "X-Hub-Signature-256": "sha256=d57c68ca6f92289e6987922ff26938930f6e66a2d161ef06abdf1859230aa23c"},
+]
+
+
+def headers(chooser):
+    get, post, *_ = gen()
+    for i in range(300):
+        request = chooser.choice([lambda: get("/api/items?page=2"), lambda: get("/"), lambda: post("/api/items", "application/json", '{"a":1}')])()
+        for fields in (HEADERS[i % len(HEADERS)], chooser.choice(HEADERS)):
+            request["headers"].update(fields)
+        yield request
+
+
 CODE = [
     "SELECT u.id, u.name, COUNT(o.id) AS orders\nFROM users u\nLEFT JOIN orders o ON o.user_id = u.id\nWHERE u.active = 1 AND u.country IN ('DE', 'FR')\nGROUP BY u.id\nHAVING COUNT(o.id) > 5\nORDER BY orders DESC\nLIMIT 10;",
     "def total(items):\n    \"\"\"Sum of prices.\"\"\"\n    return sum(i['price'] * i['qty'] for i in items if i['qty'] > 0)\n\nif __name__ == '__main__':\n    import os\n    print(total([]), os.environ.get('HOME'))",
@@ -281,6 +319,6 @@ def rest_requests(chooser):
 
 KINDS = {
     "plain-search": searches, "plain-form": forms, "plain-json": json_apis, "plain-graphql": graphql, "plain-odata": odata,
-    "plain-cookie": cookies, "plain-upload": uploads, "plain-webhook": webhooks, "plain-beacon": beacons, "plain-rest": rest_requests,
+    "plain-cookie": cookies, "plain-upload": uploads, "plain-webhook": webhooks, "plain-beacon": beacons, "plain-rest": rest_requests, "plain-headers": headers,
     "text-code": text_code, "text-prompt": text_prompts, "text-markdown": text_markdown, "text-html": text_html, "text-chat": text_chat,
 }
