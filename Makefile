@@ -1,5 +1,5 @@
 # The one door: people and CI use the same words.
-.PHONY: demo test lint bench instructions fuzz fuzz-build load load-waf packages
+.PHONY: demo test lint rules-table bench instructions fuzz fuzz-build load load-waf packages
 
 CARGO ?= cargo
 APT := cmake modsecurity-crs nginx-light wrk nghttp2-client nghttp2-server curl python3-venv valgrind
@@ -17,6 +17,13 @@ lint: cmake
 	$(CARGO) fmt --check
 	$(CARGO) clippy --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --document-private-items
+
+# What the default rules detect and refuse wrongly, by family, at three paranoia levels.
+rules-table: cmake
+	$(CARGO) build --release --bin portcullis
+	@for level in 1 2 4; do echo "paranoia level $$level"; for kind in attacks benign; do \
+		./target/release/portcullis waf test --rules rules/owasp --tests tests/data/owasp/$$kind \
+		--paranoia-level $$level --table; done; done
 
 bench: cmake
 	$(CARGO) bench

@@ -38,6 +38,20 @@ pub fn media_type(content_type: &[u8]) -> &[u8] {
     content_type.get(..end).unwrap_or(content_type).trim_ascii()
 }
 
+/// Whether a body of this type is a text that applications read whole; also where no type is given.
+pub fn is_text(media_type: &[u8]) -> bool {
+    const OTHERS: [&[u8]; 5] = [
+        b"application/graphql",
+        b"application/javascript",
+        b"application/x-ndjson",
+        b"application/x-yaml",
+        b"application/yaml",
+    ];
+    media_type.is_empty()
+        || media_type.get(..5).is_some_and(|kind| kind.eq_ignore_ascii_case(b"text/"))
+        || OTHERS.iter().any(|other| media_type.eq_ignore_ascii_case(other))
+}
+
 /// Whether a media type is JSON: `application/json`, `text/json` or any `+json` (RFC 6839).
 pub fn is_json(media_type: &[u8]) -> bool {
     let suffix = media_type.get(media_type.len().saturating_sub(5)..).unwrap_or(&[]);

@@ -116,6 +116,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 7);
+        assert_eq!(seen, 8);
     }
 }

@@ -77,7 +77,7 @@ fn every_configuration_in_the_repository_is_sound() {
             }
         }
     }
-    assert_eq!(checked, 4);
+    assert_eq!(checked, 6);
 }
 
 #[test]

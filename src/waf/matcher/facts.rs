@@ -76,6 +76,7 @@ pub(in crate::waf) struct Facts {
     pub(in crate::waf) files: Vec<Pair>,
     pub(in crate::waf) part_headers: Vec<Pair>,
     pub(in crate::waf) body: Text,
+    pub(in crate::waf) body_text: Text,
     pub(in crate::waf) body_length: Text,
     pub(in crate::waf) processor: Text,
     pub(in crate::waf) body_error: Text,

@@ -15,7 +15,9 @@ const MAX_LITERAL_BYTES: usize = 8;
 /// Most states of the search: memory, for every one is a row of a few hundred bytes.
 const MAX_STATES: usize = 1 << 17;
 /// Most literals one needle is known by: every one makes the automaton larger for all.
-const MAX_LITERALS: usize = 64;
+const MAX_LITERALS: usize = 256;
+/// Of longer lists each phrase is known by a part.
+const MAX_WHOLE_PHRASES: usize = 64;
 /// Most literals a list of phrases is known by.
 const MAX_PHRASE_LITERALS: usize = 1 << 14;
 /// Of each phrase of a long list, the bytes that are rarest.
@@ -90,7 +92,7 @@ pub fn of_phrases(phrases: &[String]) -> Option<Literals> {
     if shortest(&literals) == 0 {
         return None;
     }
-    if literals.len() <= MAX_LITERALS {
+    if literals.len() <= MAX_WHOLE_PHRASES {
         return Some(cut(literals));
     }
     let parts = cut(literals.iter().map(|literal| rarest(literal).to_vec()).collect());

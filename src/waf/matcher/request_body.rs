@@ -42,6 +42,11 @@ impl Facts {
         if force_variable {
             self.body = whole;
         }
+        if buffers.get(processor).is_empty()
+            && body::is_text(body::media_type(self.header(b"content-type", buffers)))
+        {
+            self.body_text = whole;
+        }
         let content_types =
             self.headers.iter().filter(|pair| buffers.get(pair.key).eq_ignore_ascii_case(b"content-type"));
         // Whoever reads the body next may go by another of them.

@@ -3,7 +3,7 @@
 use super::recognizer::Findings;
 use super::{Argument, Compiled, Definition, Example, Recognizer, Test};
 use crate::waf::byte_set::ByteSet;
-use crate::waf::grammars::{Dialect, shell};
+use crate::waf::grammars::{Dialect, Finding, shell};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "injectsShell",
@@ -28,11 +28,19 @@ thread_local! {
     static KNOWN_WINDOWS: Findings = const { Findings::new() };
 }
 
+fn judge_unix(value: &[u8]) -> Option<Finding> {
+    KNOWN_UNIX.with(|known| known.answer(value, |value| shell(value, Dialect::Unix)))
+}
+
+fn judge_windows(value: &[u8]) -> Option<Finding> {
+    KNOWN_WINDOWS.with(|known| known.answer(value, |value| shell(value, Dialect::Windows)))
+}
+
 fn compile(argument: &mut Argument<'_>) -> Compiled {
     let (dialect, strength) = argument.text.trim().split_once(' ').unwrap_or((argument.text, ""));
     let recognizer = match dialect {
-        "unix" => Recognizer::new(strength, |value| shell(value, Dialect::Unix), &KNOWN_UNIX, MARKS),
-        "windows" => Recognizer::new(strength, |value| shell(value, Dialect::Windows), &KNOWN_WINDOWS, MARKS),
+        "unix" => Recognizer::new(strength, judge_unix, MARKS),
+        "windows" => Recognizer::new(strength, judge_windows, MARKS),
         other => return Err(format!("expected `unix` or `windows`, found `{other}`")),
     };
     Ok(Box::new(recognizer?) as Box<dyn Test>)

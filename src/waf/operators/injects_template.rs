@@ -3,7 +3,7 @@
 use super::recognizer::Findings;
 use super::{Argument, Compiled, Definition, Example, Recognizer, Test};
 use crate::waf::byte_set::ByteSet;
-use crate::waf::grammars::template;
+use crate::waf::grammars::{Finding, template};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "injectsTemplate",
@@ -24,6 +24,10 @@ thread_local! {
     static KNOWN: Findings = const { Findings::new() };
 }
 
+fn judge(value: &[u8]) -> Option<Finding> {
+    KNOWN.with(|known| known.answer(value, template))
+}
+
 fn compile(argument: &mut Argument<'_>) -> Compiled {
-    Ok(Box::new(Recognizer::new(argument.text, template, &KNOWN, MARKS)?) as Box<dyn Test>)
+    Ok(Box::new(Recognizer::new(argument.text, judge, MARKS)?) as Box<dyn Test>)
 }

@@ -309,6 +309,52 @@ mod tests {
     }
 
     #[test]
+    fn recognizers_take_any_bytes() {
+        let pieces = b"'~\"~`~--~/*~*/~#~;~|~&~$(~${~{{~}}~<~>~=~(~)~\\~/~..~%2e~%~\xc0\xae~://~@~[~:~ or ~union select ~\
+            sleep(~cat ~<svg ~onload=~http~0x7f~\n~\0~fragment A on B {...A} ";
+        let pieces: Vec<&[u8]> = pieces.split(|byte| *byte == b'~').collect();
+        let arguments = ["certain", "unix certain", "windows certain", "1", "loopback", "depth=1"];
+        let names = [
+            "injectsSql",
+            "injectsShell",
+            "injectsMarkup",
+            "injectsTemplate",
+            "leavesRoot",
+            "reachesHost",
+            "graphqlExceeds",
+        ];
+        let (mut names_of, patterns, transaction) =
+            (TxNames::default(), Patterns::default(), Transaction::detached());
+        let mut tests = Vec::new();
+        for name in names {
+            for text in arguments {
+                let mut argument = Argument { text, lines: &[], names: &mut names_of, patterns: &patterns };
+                tests.extend((find(name).unwrap().compile)(&mut argument));
+            }
+        }
+        assert_eq!(tests.len(), 8);
+        let mut state = 0x2545_f491_4f6c_dd1d_u64;
+        let mut next = |bound: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            usize::try_from(state % bound as u64).unwrap()
+        };
+        for _ in 0..20_000 {
+            let mut value = Vec::new();
+            for _ in 0..next(12) {
+                value.extend_from_slice(pieces[next(pieces.len())]);
+                value.extend((0..next(3)).map(|at| b"aZ0 \xff"[at]));
+            }
+            for test in &tests {
+                let matches = test.is_match(&value, &transaction);
+                let (from, to) = test.locate(&value, &transaction).0[0].unwrap();
+                assert!(!matches || (from <= to && to <= value.len()), "{value:?}");
+            }
+        }
+    }
+
+    #[test]
     fn numbers_are_read_as_atoi_reads_them() {
         for (text, value) in
             [("12", 12), (" -3x", -3), ("", 0), ("x1", 0), ("99999999999999999999", i64::MAX)]

@@ -1,7 +1,5 @@
 //! What the operators have in common that ask a recogniser of a language.
 
-use std::thread::LocalKey;
-
 use super::memo::Memo;
 use super::{Found, Prefilter, Test};
 use crate::waf::byte_set::ByteSet;
@@ -20,33 +18,23 @@ pub(super) type Findings = Memo<Option<Finding>>;
 pub(super) struct Recognizer {
     at_least: Strength,
     judge: Judge,
-    known: &'static LocalKey<Findings>,
     condition: Prefilter,
 }
 
 impl Recognizer {
     /// Of an operator's argument; `marks` are bytes of which every injection holds one.
-    pub(super) fn new(
-        strength: &str,
-        judge: Judge,
-        known: &'static LocalKey<Findings>,
-        marks: ByteSet,
-    ) -> Result<Self, String> {
-        Ok(Self { at_least: Strength::parse(strength)?, judge, known, condition: Prefilter::any_of(marks) })
-    }
-
-    fn find(&self, value: &[u8]) -> Option<Finding> {
-        self.known.with(|known| known.answer(value, self.judge))
+    pub(super) fn new(strength: &str, judge: Judge, marks: ByteSet) -> Result<Self, String> {
+        Ok(Self { at_least: Strength::parse(strength)?, judge, condition: Prefilter::any_of(marks) })
     }
 }
 
 impl Test for Recognizer {
     fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
-        self.find(input).is_some_and(|found| found.strength >= self.at_least)
+        (self.judge)(input).is_some_and(|found| found.strength >= self.at_least)
     }
 
     fn locate(&self, input: &[u8], _: &Transaction) -> Found {
-        let from = self.find(input).map_or(0, |found| found.from);
+        let from = (self.judge)(input).map_or(0, |found| found.from);
         Found::span((from, input.len().min(from + SHOWN_BYTES)))
     }
 

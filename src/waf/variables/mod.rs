@@ -58,6 +58,7 @@ mod reqbody_processor_error_msg;
 mod request_basename;
 mod request_body;
 mod request_body_length;
+mod request_body_text;
 mod request_cookies;
 mod request_cookies_names;
 mod request_filename;
@@ -199,6 +200,7 @@ pub const ALL: &[&Definition] = &[
     &request_basename::DEFINITION,
     &request_body::DEFINITION,
     &request_body_length::DEFINITION,
+    &request_body_text::DEFINITION,
     &request_cookies::DEFINITION,
     &request_cookies_names::DEFINITION,
     &request_filename::DEFINITION,
