@@ -5,7 +5,7 @@
 //! ```
 //! Everything up to [`Plan`] happens when rules or settings change; a request only walks arrays.
 //! The four lists of definitions ([`variables`], [`transformations`], [`operators`], [`actions`])
-//! are what the language knows; each has one file for each entry. [`grammars`] reads values as the
+//! are what the language knows; each has one file for each entry. `grammars` reads values as the
 //! languages that attacks are written in, for operators of our own. This module does no I/O: files
 //! are read through [`syntax::Loader`].
 
