@@ -6,7 +6,6 @@
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::certificates::{self, Certificates};
 use crate::clock::Clock;
@@ -19,7 +18,6 @@ use crate::model::Resources;
 use crate::rules::{self, Rules};
 use crate::snapshot::{Snapshot, SnapshotHandle};
 use crate::store::{Revision, Store};
-use crate::waf::matcher::Collections;
 
 /// Where the configuration comes from.
 #[derive(Clone, Debug)]
@@ -38,8 +36,8 @@ pub struct Control {
     events: Events,
     clock: Clock,
     handle: SnapshotHandle,
-    /// What rules remember of clients and sessions outlives the rules.
-    collections: Arc<Collections>,
+    /// The rules in use: those that take their place go on with what they remember.
+    rules: Rules,
 }
 
 /// Everything the first snapshot needs, with the snapshot.
@@ -58,7 +56,7 @@ pub struct Start {
 pub fn start(source: &ConfSource, store: &dyn Store) -> Result<Start, Diagnostics> {
     let (conf, warnings) = read(source)?;
     let (revision, stored) = load(store)?;
-    let (snapshot, rules, found) = build(&conf, &stored, None, Arc::default(), 1)?;
+    let (snapshot, rules, found) = build(&conf, &stored, None, None, 1)?;
     let mut all = warnings;
     all.append(found);
     Ok(Start { conf, snapshot, warnings: all, rules, revision })
@@ -79,10 +77,10 @@ fn build(
     conf: &Conf,
     stored: &Resources,
     previous: Option<&Snapshot>,
-    collections: Arc<Collections>,
+    current: Option<&Rules>,
     revision: u64,
 ) -> Result<(Snapshot, Rules, Diagnostics), Diagnostics> {
-    let rules = rules::reload(conf.owasp.as_deref(), conf.sensitive_data.as_deref(), collections);
+    let rules = rules::reload(conf.owasp.as_deref(), conf.sensitive_data.as_deref(), current);
     let certificates = load_certificates(conf);
     let (rules, certificates, warnings) = match (rules, certificates) {
         (Ok((rules, warnings)), Ok(certificates)) => (rules, certificates, warnings),
@@ -129,7 +127,7 @@ impl Control {
             events,
             clock,
             handle: SnapshotHandle::new(start.snapshot),
-            collections: Arc::clone(start.rules.program.collections()),
+            rules: start.rules,
         };
         control.announce(0.0, Vec::new());
         control
@@ -165,12 +163,13 @@ impl Control {
         let (conf, _) = read(&self.source)?;
         let (store_revision, stored) = load(self.store.as_ref())?;
         let current = self.handle.load();
-        let collections = Arc::clone(&self.collections);
-        let (snapshot, _, _) = build(&conf, &stored, Some(&current), collections, current.revision + 1)?;
+        let revision = current.revision + 1;
+        let (snapshot, rules, _) = build(&conf, &stored, Some(&current), Some(&self.rules), revision)?;
         let needs_restart = resolve::needs_restart(&self.conf, &conf);
         self.handle.publish(snapshot);
         self.seen_revision = store_revision;
         self.conf = conf;
+        self.rules = rules;
         Ok(needs_restart)
     }
 

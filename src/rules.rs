@@ -8,7 +8,6 @@ use crate::detection::{self, Detector};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Source};
 use crate::model::{RuleId, RulesetId};
 use crate::ruleset::{ManagedRule, ManagedRuleset, Phase};
-use crate::waf::matcher::Collections;
 use crate::waf::syntax::{Loader, MemoryLoader};
 use crate::waf::{self, Program, RuleSetIr};
 
@@ -54,6 +53,8 @@ pub struct Rules {
     pub owasp: Arc<ManagedRuleset>,
     pub detector: Arc<Detector>,
     pub sensitive_data: Arc<ManagedRuleset>,
+    /// Whether the web rules are those in the binary, which never change.
+    is_built_in: bool,
 }
 
 /// Reads and compiles rules; `None` stands for those in the binary.
@@ -64,31 +65,41 @@ pub fn load(
     owasp: Option<&[String]>,
     sensitive_data: Option<&[String]>,
 ) -> Result<(Rules, Diagnostics), Diagnostics> {
-    reload(owasp, sensitive_data, Arc::default())
+    reload(owasp, sensitive_data, None)
 }
 
-/// As [`load`], for rules that go on with what others remember of clients and sessions.
+/// As [`load`], for rules that take the place of others: they go on with what those remember of clients
+/// and sessions, and web rules in the binary are not compiled again.
 ///
 /// # Errors
 /// Every mistake in them, each with its place.
 pub fn reload(
     owasp: Option<&[String]>,
     sensitive_data: Option<&[String]>,
-    collections: Arc<Collections>,
+    previous: Option<&Rules>,
 ) -> Result<(Rules, Diagnostics), Diagnostics> {
-    let (ir, mut diagnostics) = seclang(owasp);
-    let (detector, found) = sensitive(sensitive_data);
+    let (detector, mut diagnostics) = sensitive(sensitive_data);
+    let sensitive_data = Arc::new(managed_detection(&detector));
+    let detector = Arc::new(detector);
+    if let Some(previous) = previous.filter(|previous| previous.is_built_in && owasp.is_none()) {
+        let rules = Rules { detector, sensitive_data, ..previous.clone() };
+        return diagnostics.into_result(()).map(|()| (rules, Diagnostics::default()));
+    }
+    let (ir, found) = seclang(owasp);
     diagnostics.append(found);
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
+    let collections =
+        previous.map_or_else(Arc::default, |previous| Arc::clone(previous.program.collections()));
     let program = Arc::new(waf::optimize::optimize(&ir).with_collections(collections));
     let rules = Rules {
         owasp: Arc::new(ManagedRuleset::owasp(&program)),
-        sensitive_data: Arc::new(managed_detection(&detector)),
         ir: Arc::new(ir),
         program,
-        detector: Arc::new(detector),
+        detector,
+        sensitive_data,
+        is_built_in: owasp.is_none(),
     };
     Ok((rules, diagnostics))
 }

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::is_document;
 
 /// URLs of a value that are looked at.
-const MAX_URLS: usize = 16;
+const MAX_URLS: usize = 256;
 const MAX_HOST_BYTES: usize = 253;
 
 /// What a URL reaches that a client has no business with.

@@ -4,10 +4,14 @@
 //! names between them is what templates are for; an attack computes something to be seen by, or walks
 //! from what it has to what runs code.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use super::{Finding, Strength, is_document};
 
 /// Expressions of a value that are looked at.
-const MAX_EXPRESSIONS: usize = 64;
+const MAX_EXPRESSIONS: usize = 256;
 /// Bytes of each.
 const MAX_EXPRESSION_BYTES: usize = 1024;
 
@@ -243,6 +247,13 @@ fn end_of(inner: &[u8], open: &[u8], close: &[u8]) -> usize {
     inner.len()
 }
 
+/// Whether an expression, in lower case, names one of [`WALKS`].
+fn walks(text: &[u8]) -> bool {
+    static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(WALKS).ok());
+    // Without the automaton nothing is let pass that it would find.
+    WORDS.as_ref().is_none_or(|words| words.is_match(text))
+}
+
 fn judge(inner: &[u8], mark: &[u8]) -> Option<Strength> {
     let inner = inner.trim_ascii();
     let inner = inner.strip_prefix(b"=").unwrap_or(inner);
@@ -258,11 +269,7 @@ fn judge(inner: &[u8], mark: &[u8]) -> Option<Strength> {
         return Some(if is_brace { Strength::Likely } else { Strength::Certain });
     }
     let spaced = inner.to_ascii_lowercase();
-    let has = |word: &&str| {
-        memchr::memmem::find(&text, word.as_bytes()).is_some()
-            || memchr::memmem::find(&spaced, word.as_bytes()).is_some()
-    };
-    if WALKS.iter().any(has) {
+    if walks(&text) || walks(&spaced) {
         return Some(if is_brace || mark == b"[[" { Strength::Likely } else { Strength::Certain });
     }
     if is_brace {

@@ -10,7 +10,7 @@ mod tag;
 use super::{Finding, Strength, is_document};
 
 /// Tags of a value that are looked at.
-const MAX_TAGS: usize = 256;
+const MAX_TAGS: usize = 2048;
 
 /// How sure it is that a value runs in a page.
 pub(in crate::waf) fn markup(value: &[u8]) -> Option<Finding> {

@@ -7,7 +7,7 @@ use crate::waf::grammars::Strength;
 /// Bytes of an address that are read for its scheme.
 const MAX_SCHEME_BYTES: usize = 128;
 /// Places where script may go on behind a string.
-const MAX_PLACES: usize = 64;
+const MAX_PLACES: usize = 1024;
 
 /// What script that was put in calls first.
 const CALLS: &[&str] = &[

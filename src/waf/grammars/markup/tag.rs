@@ -236,7 +236,8 @@ fn value_of(text: &[u8]) -> Option<(&[u8], &[u8])> {
 /// An event handler that the value adds to the tag around it.
 pub(super) fn added_attribute(value: &[u8]) -> Option<Strength> {
     let mut found = None;
-    for at in memchr::memchr2_iter(b'o', b'O', value).take(256) {
+    let first_quote = memchr::memchr3(b'"', b'\'', b'`', value);
+    for at in memchr::memchr2_iter(b'o', b'O', value) {
         let is_first = at == 0
             || value
                 .get(at - 1)
@@ -258,7 +259,7 @@ pub(super) fn added_attribute(value: &[u8]) -> Option<Strength> {
         if handler.is_empty() {
             continue;
         }
-        let is_quoted = value.get(..at)?.iter().any(|byte| matches!(byte, b'"' | b'\'' | b'`'));
+        let is_quoted = first_quote.is_some_and(|quote| quote < at);
         let is_script =
             handler.iter().any(|byte| matches!(byte, b'(' | b'`' | b'[')) || script::names_sink(handler);
         found = found.max(match (is_quoted, is_script) {

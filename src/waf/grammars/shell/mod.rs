@@ -16,7 +16,9 @@ use super::{Finding, Strength, is_document};
 pub(in crate::waf) use self::word::Dialect;
 
 /// Places of a value that are tried as the beginning of a command.
-const MAX_PLACES: usize = 64;
+const MAX_PLACES: usize = 1024;
+/// Bytes before a place that say whether it stands in a text.
+const TEXT_BYTES: usize = 128;
 
 /// What stands before a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +99,7 @@ fn next_command(value: &[u8], from: usize, dialect: Dialect) -> Option<(Separato
 
 /// Markdown writes names of programs so.
 fn is_in_text(value: &[u8], at: usize) -> bool {
-    let before = value.get(..at).unwrap_or_default();
+    let before = value.get(at.saturating_sub(TEXT_BYTES)..at).unwrap_or_default();
     let words = before.split(|byte| *byte == b' ').filter(|word| word.iter().all(u8::is_ascii_alphabetic));
     words.filter(|word| !word.is_empty()).count() >= 2
 }

@@ -15,22 +15,25 @@ use self::continuation::{Before, continuation, expression};
 use self::token::{Kind, Token, tokens};
 use super::{Finding, Strength, is_document};
 
-/// Quotes of a value that are tried as the end of the string around it.
-const MAX_QUOTES: usize = 32;
+/// Quotes of a value that are tried as the end of the string around it. More make a value suspicious.
+const MAX_QUOTES: usize = 1024;
 /// Bytes that are read after each of them.
 const WINDOW_BYTES: usize = 512;
 
 /// How sure it is that a value is an SQL injection.
 pub(in crate::waf) fn sql(value: &[u8]) -> Option<Finding> {
+    let quotes = quotes(value);
     let found = Finding::at(from_start(window(value, 0)), 0)
         .into_iter()
-        .chain(quotes(value).into_iter().filter_map(|at| {
+        .chain(quotes.iter().filter_map(|&at| {
             let is_spaced =
                 value.get(at + 1).is_some_and(|byte| *byte <= b' ' || matches!(byte, b')' | b'/'));
             let before = Before::Quote { bytes: at, value_bytes: value.len(), is_spaced };
             Finding::at(continuation(&tokens(window(value, at + 1)), before), at)
         }))
-        .max()?;
+        .max();
+    let found =
+        if quotes.len() == MAX_QUOTES { found.max(Finding::at(Some(Strength::Likely), 0)) } else { found }?;
     Some(if is_document(value) { found.in_document() } else { found })
 }
 
@@ -60,7 +63,7 @@ fn from_start(value: &[u8]) -> Option<Strength> {
 
 /// The quotes at which a string around the value may end: all but those that close what another quote
 /// of the value opened. An apostrophe within a word opens nothing.
-fn quotes(value: &[u8]) -> SmallVec<[usize; MAX_QUOTES]> {
+fn quotes(value: &[u8]) -> SmallVec<[usize; 16]> {
     let mut found = SmallVec::new();
     let mut open = None;
     let mut from = 0;
