@@ -49,14 +49,16 @@ pub(in crate::waf) fn reach(value: &[u8]) -> Reach {
     if value.starts_with(b"//") || value.starts_with(b"\\\\") || value.starts_with(b"/\\") {
         found = found.or(authority(value.get(2..).unwrap_or_default()));
     }
-    let mut from = 0;
+    let (mut from, mut checked) = (0, 0);
     for _ in 0..MAX_URLS {
         let Some(at) = value.get(from..).and_then(|rest| memchr::memmem::find(rest, b":/")) else { break };
         from += at + 2;
         // What stands in a sentence or in a program is not what is fetched.
-        if value.get(..from).is_some_and(|before| before.iter().any(|byte| *byte <= b' ' || *byte == b'(')) {
+        let before = value.get(checked..from).unwrap_or_default();
+        if before.iter().any(|byte| *byte <= b' ' || *byte == b'(') {
             break;
         }
+        checked = from;
         let slashes = value
             .get(from..)
             .map_or(0, |rest| rest.iter().take_while(|byte| matches!(byte, b'/' | b'\\')).count());

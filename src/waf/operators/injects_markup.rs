@@ -13,14 +13,15 @@ pub(super) const DEFINITION: Definition = Definition {
     examples: &[
         Example { argument: "certain", input: b"<img src=x onerror=alert(1)>", matches: true },
         Example { argument: "certain", input: b"';alert(1)//", matches: true },
+        Example { argument: "certain", input: b"javascript&colon;alert(1)", matches: true },
         Example { argument: "certain", input: b"<b>bold</b>", matches: false },
         Example { argument: "possible", input: b"<b>bold</b>", matches: true },
         Example { argument: "possible", input: b"a < b", matches: false },
     ],
 };
 
-/// A tag, an address, a quote, or an attribute: each has one of these.
-const MARKS: ByteSet = ByteSet::of(b"<:=\"'`");
+/// A tag, an address (whose colon may be a reference), a quote, or an attribute: each has one of these.
+const MARKS: ByteSet = ByteSet::of(b"<:&=\"'`");
 
 thread_local! {
     static KNOWN: Findings = const { Findings::new() };

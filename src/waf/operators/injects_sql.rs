@@ -19,8 +19,8 @@ pub(super) const DEFINITION: Definition = Definition {
     ],
 };
 
-/// Without one of these a value is a name or a number.
-const MARKS: ByteSet = ByteSet::of(b"'\"`;()=<>+-*/%|&^#, \t\n\r\x0b\x0c\xa0");
+/// Without one of these, spaces of any database among them, a value is a name or a number.
+const MARKS: ByteSet = ByteSet::of(b"'\"`;()=<>+-*/%|&^#,\xa0\xc2").and(0, b' ');
 
 thread_local! {
     static KNOWN: Findings = const { Findings::new() };

@@ -260,6 +260,7 @@ fn number(text: &[u8]) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::waf::byte_set::ByteSet;
 
     #[test]
     fn the_list_is_sorted_unique_and_complete() {
@@ -308,12 +309,8 @@ mod tests {
         assert!(ran >= ALL.len());
     }
 
-    #[test]
-    fn recognizers_take_any_bytes() {
-        let pieces = b"'~\"~`~--~/*~*/~#~;~|~&~$(~${~{{~}}~<~>~=~(~)~\\~/~..~%2e~%~\xc0\xae~://~@~[~:~ or ~union select ~\
-            sleep(~cat ~<svg ~onload=~http~0x7f~\n~\0~fragment A on B {...A} ";
-        let pieces: Vec<&[u8]> = pieces.split(|byte| *byte == b'~').collect();
-        let arguments = ["certain", "unix certain", "windows certain", "1", "loopback", "depth=1"];
+    /// Every recognizer with each argument that it takes.
+    fn recognizers() -> Vec<Box<dyn Test>> {
         let names = [
             "injectsSql",
             "injectsShell",
@@ -323,8 +320,22 @@ mod tests {
             "reachesHost",
             "graphqlExceeds",
         ];
-        let (mut names_of, patterns, transaction) =
-            (TxNames::default(), Patterns::default(), Transaction::detached());
+        let arguments = [
+            "certain",
+            "likely",
+            "possible",
+            "unix certain",
+            "unix likely",
+            "unix possible",
+            "windows certain",
+            "windows likely",
+            "windows possible",
+            "1",
+            "loopback",
+            "metadata",
+            "depth=1",
+        ];
+        let (mut names_of, patterns) = (TxNames::default(), Patterns::default());
         let mut tests = Vec::new();
         for name in names {
             for text in arguments {
@@ -332,7 +343,16 @@ mod tests {
                 tests.extend((find(name).unwrap().compile)(&mut argument));
             }
         }
-        assert_eq!(tests.len(), 8);
+        tests
+    }
+
+    #[test]
+    fn recognizers_take_any_bytes() {
+        let pieces = b"'~\"~`~--~/*~*/~#~;~|~&~$(~${~{{~}}~<~>~=~(~)~\\~/~..~%2e~%~\xc0\xae~://~@~[~:~ or ~union select ~\
+            sleep(~cat ~<svg ~onload=~http~0x7f~\n~\0~fragment A on B {...A} ";
+        let pieces: Vec<&[u8]> = pieces.split(|byte| *byte == b'~').collect();
+        let (tests, transaction) = (recognizers(), Transaction::detached());
+        assert_eq!(tests.len(), 19);
         let mut state = 0x2545_f491_4f6c_dd1d_u64;
         let mut next = |bound: usize| {
             state ^= state << 13;
@@ -350,6 +370,51 @@ mod tests {
                 let matches = test.is_match(&value, &transaction);
                 let (from, to) = test.locate(&value, &transaction).0[0].unwrap();
                 assert!(!matches || (from <= to && to <= value.len()), "{value:?}");
+                // What an operator asks of a value first holds for all that it matches.
+                let bytes = ByteSet::of_text(&value);
+                let passes = test.prefilter().is_none_or(|condition| condition.passes(value.len(), &bytes));
+                assert!(!matches || passes, "{value:?}");
+            }
+        }
+    }
+
+    /// One that looks at the rest of the value from each place would not end.
+    #[test]
+    fn recognizers_read_long_values_in_linear_time() {
+        let pieces = [
+            "/onload=x",
+            "onload='x",
+            "\"'; new a",
+            "`x ",
+            "a:/",
+            "a://b/",
+            "<a =",
+            "<",
+            "&#",
+            "{{",
+            "${",
+            "$(",
+            ";cat ",
+            "' or ",
+            "/*",
+            "../",
+            "(select ",
+            "[$ne]",
+            "{a",
+            "...A ",
+            "\\",
+            "%25",
+            "|",
+            "@",
+            "a=b&",
+            "<svg ",
+            "<!--",
+        ];
+        let (tests, transaction) = (recognizers(), Transaction::detached());
+        for piece in pieces {
+            let value = piece.repeat((1 << 18) / piece.len());
+            for test in &tests {
+                test.is_match(value.as_bytes(), &transaction);
             }
         }
     }

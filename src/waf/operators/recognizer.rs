@@ -18,13 +18,17 @@ pub(super) type Findings = Memo<Option<Finding>>;
 pub(super) struct Recognizer {
     at_least: Strength,
     judge: Judge,
-    condition: Prefilter,
+    /// None where a word alone can be found.
+    condition: Option<Prefilter>,
 }
 
 impl Recognizer {
-    /// Of an operator's argument; `marks` are bytes of which every injection holds one.
+    /// Of an operator's argument; `marks` are bytes of which every injection holds one that is more than
+    /// possible.
     pub(super) fn new(strength: &str, judge: Judge, marks: ByteSet) -> Result<Self, String> {
-        Ok(Self { at_least: Strength::parse(strength)?, judge, condition: Prefilter::any_of(marks) })
+        let at_least = Strength::parse(strength)?;
+        let condition = (at_least > Strength::Possible).then(|| Prefilter::any_of(marks));
+        Ok(Self { at_least, judge, condition })
     }
 }
 
@@ -39,6 +43,6 @@ impl Test for Recognizer {
     }
 
     fn prefilter(&self) -> Option<&Prefilter> {
-        Some(&self.condition)
+        self.condition.as_ref()
     }
 }

@@ -154,7 +154,9 @@ fn starts_with_sink(text: &[u8]) -> bool {
         Some(b'[' | b'=' | b'.') => is_one_of(OBJECTS),
         Some(_) => {
             is_one_of(&["new", "throw"])
-                && CALLS.iter().any(|call| after.to_ascii_lowercase().starts_with(call.as_bytes()))
+                && CALLS.iter().any(|call| {
+                    after.get(..call.len()).is_some_and(|head| head.eq_ignore_ascii_case(call.as_bytes()))
+                })
         }
         None => false,
     }

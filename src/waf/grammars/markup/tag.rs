@@ -237,7 +237,12 @@ fn value_of(text: &[u8]) -> Option<(&[u8], &[u8])> {
 pub(super) fn added_attribute(value: &[u8]) -> Option<Strength> {
     let mut found = None;
     let first_quote = memchr::memchr3(b'"', b'\'', b'`', value);
+    let mut unquoted_end = 0;
     for at in memchr::memchr2_iter(b'o', b'O', value) {
+        // What stands in a handler without quotes was judged with it.
+        if at < unquoted_end {
+            continue;
+        }
         let is_first = at == 0
             || value
                 .get(at - 1)
@@ -255,9 +260,13 @@ pub(super) fn added_attribute(value: &[u8]) -> Option<Strength> {
         if !is_handler(&name) {
             continue;
         }
-        let Some((handler, _)) = value_of(value.get(at + name.len()..)?) else { continue };
+        let Some((handler, after)) = value_of(value.get(at + name.len()..)?) else { continue };
         if handler.is_empty() {
             continue;
+        }
+        let end = value.len() - after.len();
+        if value.get(..end).is_some_and(|before| before.ends_with(handler)) {
+            unquoted_end = end;
         }
         let is_quoted = first_quote.is_some_and(|quote| quote < at);
         let is_script =

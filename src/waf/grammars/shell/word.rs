@@ -6,6 +6,8 @@ use smallvec::SmallVec;
 const MAX_WORD_BYTES: usize = 64;
 /// Arguments behind the first that are looked at.
 const MAX_ARGUMENTS: usize = 4;
+/// Bytes of a command that are looked through for them.
+const MAX_COMMAND_BYTES: usize = 1024;
 /// Bytes that one word is read from.
 const MAX_READ_BYTES: usize = 256;
 
@@ -200,7 +202,8 @@ pub(super) fn argument(rest: &[u8], dialect: Dialect) -> Argument {
     argument.text = lower_word(text);
     argument.is_number =
         !argument.text.is_empty() && argument.text.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
-    let command = text.split(|byte| matches!(byte, b';' | b'|' | b'&' | b'\n')).next().unwrap_or_default();
+    let window = text.get(..MAX_COMMAND_BYTES).unwrap_or(text);
+    let command = window.split(|byte| matches!(byte, b';' | b'|' | b'&' | b'\n')).next().unwrap_or_default();
     argument.is_technical = is_technical(text, spaces > 0, dialect)
         || command
             .split(|byte| *byte == b' ')
