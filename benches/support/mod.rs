@@ -8,10 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use portcullis::diagnostic::Diagnostics;
 use portcullis::rules::Rules;
 use portcullis::ruleset::execute::Execution;
-use portcullis::ruleset::overrides;
 use portcullis::waf::matcher::{BodyLimits, Interruption};
 use portcullis::waf::{Phase, Plan, RequestHead, Transaction};
 
@@ -138,7 +136,5 @@ pub fn paths(name: &str) -> Option<Option<[String; 2]>> {
 
 /// The rules as a zone of this paranoia level runs them.
 pub fn plan(rules: &Rules, level: u8) -> Arc<Plan> {
-    let settings = overrides::short_form(&rules.owasp, level, 5);
-    let effective = overrides::apply(&rules.owasp, &settings, &mut Diagnostics::default());
-    Execution::new(&rules.program, &rules.owasp, &effective).plan
+    Execution::short_form(&rules.program, &rules.owasp, level, 5).plan
 }

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::diagnostic::Diagnostics;
 use crate::ruleset::execute::Execution;
-use crate::ruleset::{EntryPoint, ManagedRuleset, overrides};
+use crate::ruleset::{EntryPoint, ManagedRuleset};
 use crate::waf::Program;
 
 /// What a zone sets.
@@ -17,9 +16,7 @@ pub(super) struct Deployment {
 impl Deployment {
     pub(super) fn execution(self, program: &Arc<Program>) -> Execution {
         let managed = ManagedRuleset::owasp(program);
-        let settings = overrides::short_form(&managed, self.paranoia_level, self.score_threshold);
-        let effective = overrides::apply(&managed, &settings, &mut Diagnostics::default());
-        Execution::new(program, &managed, &effective)
+        Execution::short_form(program, &managed, self.paranoia_level, self.score_threshold)
     }
 
     pub(super) fn entry_point(self, program: &Arc<Program>) -> EntryPoint {

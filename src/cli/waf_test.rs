@@ -81,8 +81,7 @@ impl Test {
         }
         let mut sum = Sum::default();
         let mut text = String::new();
-        for path in yaml_files(&self.tests)? {
-            let suite = Suite::parse(&read(&path)?).map_err(|reason| unreadable(&path, &reason))?;
+        for (_, suite) in self.suites()? {
             for report in suite.tests.iter().map(|test| runner.run(test)) {
                 sum.add(&report);
                 self.describe(&report, &mut text);
@@ -105,11 +104,19 @@ impl Test {
         }
     }
 
+    /// Every test file below the folder, in the order of their names.
+    fn suites(&self) -> Result<Vec<(PathBuf, Suite)>, Failure> {
+        let parse = |path: PathBuf| match Suite::parse(&read(&path)?) {
+            Ok(suite) => Ok((path, suite)),
+            Err(reason) => Err(unreadable(&path, &reason)),
+        };
+        yaml_files(&self.tests)?.into_iter().map(parse).collect()
+    }
+
     fn print_table(&self, runner: &Runner) -> Result<(), Failure> {
         let mut table = table::Table::default();
         let mut text = String::new();
-        for path in yaml_files(&self.tests)? {
-            let suite = Suite::parse(&read(&path)?).map_err(|reason| unreadable(&path, &reason))?;
+        for (path, suite) in self.suites()? {
             for test in &suite.tests {
                 let sample = runner
                     .sample(test)

@@ -50,7 +50,7 @@ impl Runner {
     /// With the rules as they are, all levels of them.
     pub fn new(program: Arc<Program>, overrides: Overrides) -> Self {
         let plan = Arc::new(Plan::new(Arc::clone(&program), &PlanSettings::default()));
-        Self { program, plan, overrides }
+        Self::with_plan(program, plan, overrides)
     }
 
     /// With the rules as a zone runs them.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::managed::ManagedRuleset;
-use super::overrides::Effective;
+use super::overrides::{self, Effective};
 use super::score;
 use super::trace::{Outcome, Verdict};
+use crate::diagnostic::Diagnostics;
 use crate::waf::matcher::BodyLimits;
 use crate::waf::{self, Interruption, Plan, Program, RequestHead, ResponseHead, Transaction, Watch};
 
@@ -32,6 +33,17 @@ impl Execution {
         let threshold_rule = managed.threshold_rule().filter(|_| effective.action.is_some());
         let threshold_rule = threshold_rule.and_then(|rule| rule.reference.parse().ok()).unwrap_or(0);
         Self { plan: Arc::new(plan), threshold_rule }
+    }
+
+    /// Such a ruleset with a paranoia level and a threshold alone.
+    pub fn short_form(
+        program: &Arc<Program>,
+        managed: &ManagedRuleset,
+        paranoia_level: u8,
+        score_threshold: i64,
+    ) -> Self {
+        let settings = overrides::short_form(managed, paranoia_level, score_threshold);
+        Self::new(program, managed, &overrides::apply(managed, &settings, &mut Diagnostics::default()))
     }
 }
 

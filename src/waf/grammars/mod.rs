@@ -2,9 +2,9 @@
 //! that language would and says whether it is an injection, and how sure that is.
 //!
 //! ```text
-//! value -> tokens of the language -> what they do there -> Option<Strength>
+//! value -> tokens of the language -> what they do there -> Option<Finding>
 //! ```
-//! Each is linear in the length of the value, keeps no state and takes no more memory than a window.
+//! Each is linear in the length of the value, and keeps no state.
 //! The operators of the same subject in [`super::operators`] hand values to them.
 
 mod address;
@@ -59,6 +59,11 @@ pub(super) struct Finding {
 impl Finding {
     fn at(strength: Option<Strength>, from: usize) -> Option<Self> {
         strength.map(|strength| Self { strength, from })
+    }
+
+    /// As it counts in this value.
+    fn within(self, value: &[u8]) -> Self {
+        if is_document(value) { self.in_document() } else { self }
     }
 
     /// What is certain in a field is only possible in a document.

@@ -133,7 +133,7 @@ def cookies(chooser):
 
 def uploads(chooser):
     get, post, multipart, file_part, field_part, quote = gen()
-    names = ["photo.jpg", "IMG_2024 (1).jpeg", "Rapport d'été.pdf", "report.v2.final.docx", "data-2026-11.csv", "résumé.pdf", "archive.tar.gz", "song.mp3", "телефон.png", "notes.txt", "invoice #12.pdf", "scan & sign.pdf", "logo@2x.png", "my.config.json", "backup.zip", "budget 50%.xlsx", "a'b.png", "video.mp4", "O'Brien CV.pdf", "photo;2.jpg"[:5] + ".jpg"]
+    names = ["photo.jpg", "IMG_2024 (1).jpeg", "Rapport d'été.pdf", "report.v2.final.docx", "data-2026-11.csv", "résumé.pdf", "archive.tar.gz", "song.mp3", "телефон.png", "notes.txt", "invoice #12.pdf", "scan & sign.pdf", "logo@2x.png", "my.config.json", "backup.zip", "budget 50%.xlsx", "a'b.png", "video.mp4", "O'Brien CV.pdf", "photo.jpg"]
     for i in range(250):
         name = names[i % len(names)]
         content = chooser.choice(["id,name,price\n1,O'Brien,5\n2,\"Smith, J.\",6\n", "Dear all,\nplease find the notes of the meeting below.\n- budget & plan\n- who does what\n", "%PDF-1.7 fake", "plain content " * 20, "{\"a\": 1, \"b\": [1,2,3]}", "PNG fake"])
@@ -312,13 +312,8 @@ def text_chat(chooser):
         yield place(chooser, chooser.choice(lines) + " " + sentence(chooser, 3, 12), i)
 
 
-def rest_requests(chooser):
-    for request in rest(chooser):
-        yield request
-
-
 KINDS = {
     "plain-search": searches, "plain-form": forms, "plain-json": json_apis, "plain-graphql": graphql, "plain-odata": odata,
-    "plain-cookie": cookies, "plain-upload": uploads, "plain-webhook": webhooks, "plain-beacon": beacons, "plain-rest": rest_requests, "plain-headers": headers,
+    "plain-cookie": cookies, "plain-upload": uploads, "plain-webhook": webhooks, "plain-beacon": beacons, "plain-rest": rest, "plain-headers": headers,
     "text-code": text_code, "text-prompt": text_prompts, "text-markdown": text_markdown, "text-html": text_html, "text-chat": text_chat,
 }

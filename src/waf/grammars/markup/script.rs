@@ -163,8 +163,7 @@ fn starts_with_sink(text: &[u8]) -> bool {
 }
 
 pub(super) fn names_sink(text: &[u8]) -> bool {
-    let lower = text.to_ascii_lowercase();
-    [
+    const SINKS: &[&str] = &[
         "alert",
         "prompt",
         "confirm",
@@ -175,16 +174,13 @@ pub(super) fn names_sink(text: &[u8]) -> bool {
         "location",
         "javascript",
         "import",
-        "import",
-    ]
-    .iter()
-    .any(|word| memchr::memmem::find(&lower, word.as_bytes()).is_some())
+    ];
+    holds_any(text, SINKS)
 }
 
 /// Signs of script that takes something, or shows that it could.
 pub(super) fn is_hostile(value: &[u8]) -> bool {
-    let lower = value.to_ascii_lowercase();
-    [
+    const SIGNS: &[&str] = &[
         "document.cookie",
         "document.domain",
         "alert(1",
@@ -198,7 +194,12 @@ pub(super) fn is_hostile(value: &[u8]) -> bool {
         "fromcharcode",
         "javascript:alert",
         "localstorage.getitem('token",
-    ]
-    .iter()
-    .any(|sign| memchr::memmem::find(&lower, sign.as_bytes()).is_some())
+    ];
+    holds_any(value, SIGNS)
+}
+
+/// Whether a text holds one of these words, which are in lower case.
+pub(super) fn holds_any(text: &[u8], words: &[&str]) -> bool {
+    let lower = text.to_ascii_lowercase();
+    words.iter().any(|word| memchr::memmem::find(&lower, word.as_bytes()).is_some())
 }

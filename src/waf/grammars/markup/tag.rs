@@ -177,12 +177,8 @@ fn judge(element: &[u8], attribute: &Attribute<'_>) -> Option<Strength> {
         }
         (b"use", b"href" | b"xlink:href") => return Some(Strength::Certain),
         (_, b"style") => {
-            let value = attribute.value.to_ascii_lowercase();
-            let runs = ["expression", "javascript:", "behavior", "-moz-binding"];
-            return runs
-                .iter()
-                .any(|word| memchr::memmem::find(&value, word.as_bytes()).is_some())
-                .then_some(Strength::Certain);
+            const RUNS: &[&str] = &["expression", "javascript:", "behavior", "-moz-binding"];
+            return script::holds_any(attribute.value, RUNS).then_some(Strength::Certain);
         }
         _ => {}
     }

@@ -194,7 +194,6 @@ const WINDOWS: &[(&[&str], Class)] = &[
             "driverquery",
             "getmac",
             "curl",
-            "ipconfig.exe",
             "dsquery",
             "nltest",
             "tskill",

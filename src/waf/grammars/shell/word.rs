@@ -136,8 +136,8 @@ enum Expansion {
 }
 
 fn expansion(text: &[u8]) -> Expansion {
-    for (form, is_separator) in [(&b"${IFS"[..], true), (b"$IFS", true)] {
-        if text.get(..form.len()).is_some_and(|head| head.eq_ignore_ascii_case(form)) && is_separator {
+    for form in [&b"${IFS"[..], b"$IFS"] {
+        if text.get(..form.len()).is_some_and(|head| head.eq_ignore_ascii_case(form)) {
             let braces = text.iter().take(24).position(|byte| *byte == b'}').filter(|_| form.len() == 5);
             let mut length = braces.map_or(form.len(), |at| at + 1);
             if matches!(text.get(length..), Some([b'$', b'0'..=b'9', ..])) {
