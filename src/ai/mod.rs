@@ -3,8 +3,13 @@
 //! Bodies are never touched here: what the client sends is what the provider gets, and back.
 
 pub mod answer;
+pub mod limit;
+pub mod metadata;
+pub mod options;
+pub mod price;
 pub mod provider;
 pub mod token;
+pub mod usage;
 
 use std::collections::HashMap;
 use std::sync::Arc;

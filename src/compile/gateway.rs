@@ -32,7 +32,12 @@ impl Compiling<'_> {
                 .or_default()
                 .insert(gateway.id.to_string(), compiled);
         }
-        let known = provider::KNOWN.iter().map(|(slug, base)| ((*slug).to_owned(), (*base).to_owned()));
+        let known = provider::KNOWN.iter().filter_map(|known| match known.place {
+            provider::Place::Base(base) | provider::Place::OptionalV1(base) => {
+                Some((known.slug.to_owned(), base.to_owned()))
+            }
+            _ => None,
+        });
         let declared =
             resources.providers.values().map(|provider| (provider.slug.clone(), provider.base_url.clone()));
         // Later entries win: what is declared replaces what is known.

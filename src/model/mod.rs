@@ -1,5 +1,6 @@
 //! Resources as the API shows them. Shapes only: no behaviour beyond parsing their own words.
 
+pub mod ai_log;
 pub mod gateway;
 pub mod id;
 pub mod ruleset;
@@ -7,6 +8,7 @@ pub mod zone;
 
 use std::collections::BTreeMap;
 
+pub use ai_log::AiLog;
 pub use gateway::{Gateway, GatewayToken};
 pub use id::{AccountId, GatewayId, RuleId, RulesetId, TokenId, ZoneId};
 pub use ruleset::{Overrides, Rule, Ruleset};

@@ -1,0 +1,67 @@
+//! What a call used, read from a copy of the answer on its way to the client.
+//!
+//! ```text
+//! bytes -> coding undone -> framing (JSON, SSE, lines, event stream) -> objects with counts -> Usage
+//! ```
+//! Counts are kept in one convention, whatever the provider's: input holds what was read from and
+//! written to a cache, output holds reasoning.
+
+mod counts;
+mod decoder;
+mod event_stream;
+mod request;
+mod tap;
+
+use serde::Serialize;
+
+pub use request::{RequestFacts, facts};
+pub use tap::{Report, Tap};
+
+/// Tokens of one call. What the provider did not say is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    /// All tokens read, those of a cache among them.
+    pub input: Option<u64>,
+    /// All tokens made, reasoning among them.
+    pub output: Option<u64>,
+    pub cache_read: Option<u64>,
+    /// Written to a cache, for however long.
+    pub cache_write: Option<u64>,
+    /// The part of them that is kept for an hour.
+    pub cache_write_1h: Option<u64>,
+    pub reasoning: Option<u64>,
+    /// What the provider itself says that the call costs, in 10⁻⁹ US dollars.
+    pub reported_cost_nanos: Option<u64>,
+}
+
+impl Usage {
+    /// Later counts replace earlier ones: streams send cumulative ones.
+    pub(in crate::ai) fn merge(&mut self, later: Self) {
+        self.input = later.input.or(self.input);
+        self.output = later.output.or(self.output);
+        self.cache_read = later.cache_read.or(self.cache_read);
+        self.cache_write = later.cache_write.or(self.cache_write);
+        self.cache_write_1h = later.cache_write_1h.or(self.cache_write_1h);
+        self.reasoning = later.reasoning.or(self.reasoning);
+        self.reported_cost_nanos = later.reported_cost_nanos.or(self.reported_cost_nanos);
+    }
+
+    /// Whether anything was counted.
+    pub fn is_known(&self) -> bool {
+        self.input.is_some() || self.output.is_some()
+    }
+}
+
+/// Where the counts are from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UsageSource {
+    Provider,
+    /// By the length of the texts: four bytes a token.
+    Estimated,
+    #[default]
+    None,
+}
+
+#[cfg(test)]
+mod tests;
