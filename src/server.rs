@@ -16,6 +16,8 @@ use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
+use crate::ai::limit::Ledger;
+use crate::ai::recorder::{self, RecordLog, Recorder};
 use crate::api;
 use crate::clock::Clock;
 use crate::conf::Conf;
@@ -24,6 +26,7 @@ use crate::detection::tee::ScanQueue;
 use crate::events::Events;
 use crate::events::kinds::{ServerStarted, ServiceFailed};
 use crate::listener::{Connections, EdgeListener, Guarded, ListenerContext};
+use crate::model::AiLog;
 use crate::proxy::Edge;
 
 /// How often the store is asked whether another process changed it.
@@ -37,6 +40,10 @@ pub struct Parts {
     pub control: Control,
     pub events: Events,
     pub clock: Clock,
+    /// Where rows of the AI log are kept.
+    pub rows: Box<dyn RecordLog>,
+    /// The rows that limits still have to know.
+    pub past: Vec<AiLog>,
     /// Take the sockets over from the process before this one.
     pub upgrade: bool,
     /// Told the addresses once everything listens.
@@ -55,14 +62,17 @@ pub struct Listening {
 /// # Errors
 /// One sentence where the services cannot be set up.
 pub fn run(parts: Parts) -> Result<(), String> {
-    let Parts { conf, control, events, clock, upgrade, listening } = parts;
+    let Parts { conf, control, events, clock, rows, past, upgrade, listening } = parts;
     let proxy_conf = Arc::new(server_conf(&conf)?);
     let mut server = Server::new_with_opt_and_conf(Opt { upgrade, ..Opt::default() }, server_conf(&conf)?);
     server.bootstrap();
 
     let snapshots = control.handle().clone();
     let scans = ScanQueue::start(conf.scan_threads, conf.limits.scan_queue.0, events.clone());
-    let edge = Edge::new(snapshots.clone(), events.clone(), clock, scans, conf.node.clone());
+    let ledger = Arc::new(Ledger::default());
+    recorder::recover(&ledger, &snapshots.load().gateways, &past, clock.unix());
+    let recorder = Recorder::start(ledger, rows, events.clone());
+    let edge = Edge::new(snapshots.clone(), events.clone(), clock, scans, recorder, conf.node.clone());
     let mut proxy = HttpProxy::new(edge, proxy_conf);
     proxy.handle_init_modules();
     let app = Arc::new(Guarded::new(proxy, snapshots.clone()));

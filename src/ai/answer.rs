@@ -13,17 +13,35 @@ pub enum GatewayError {
     InvalidProvider,
     /// The provider could not be reached, or broke off before its answer.
     ProviderFailed,
+    /// Too many requests or tokens in the window.
+    RateLimited {
+        retry_after_seconds: u32,
+    },
+    /// Too much money in the window.
+    SpendLimited {
+        retry_after_seconds: u32,
+    },
+    /// A body of the gateway's own form that is none.
+    BadRequest,
 }
 
 impl GatewayError {
-    pub const ALL: [Self; 4] =
-        [Self::Unauthorized, Self::UnknownGateway, Self::InvalidProvider, Self::ProviderFailed];
+    pub const ALL: [Self; 7] = [
+        Self::Unauthorized,
+        Self::UnknownGateway,
+        Self::InvalidProvider,
+        Self::ProviderFailed,
+        Self::RateLimited { retry_after_seconds: 1 },
+        Self::SpendLimited { retry_after_seconds: 1 },
+        Self::BadRequest,
+    ];
 
     pub fn status(self) -> u16 {
         match self {
             Self::Unauthorized => 401,
-            Self::UnknownGateway | Self::InvalidProvider => 400,
+            Self::UnknownGateway | Self::InvalidProvider | Self::BadRequest => 400,
             Self::ProviderFailed => 502,
+            Self::RateLimited { .. } | Self::SpendLimited { .. } => 429,
         }
     }
 
@@ -34,6 +52,9 @@ impl GatewayError {
             Self::UnknownGateway => 2001,
             Self::InvalidProvider => 2008,
             Self::ProviderFailed => 2005,
+            Self::RateLimited { .. } => 2003,
+            Self::SpendLimited { .. } => 2045,
+            Self::BadRequest => 2000,
         }
     }
 
@@ -43,6 +64,9 @@ impl GatewayError {
             Self::UnknownGateway => "Please configure AI Gateway",
             Self::InvalidProvider => "Invalid provider",
             Self::ProviderFailed => "Failed to get response from provider",
+            Self::RateLimited { .. } => "Rate limited",
+            Self::SpendLimited { .. } => "Spend limit exceeded",
+            Self::BadRequest => "Invalid request body",
         }
     }
 
@@ -53,12 +77,30 @@ impl GatewayError {
             Self::UnknownGateway => "unknown_gateway",
             Self::InvalidProvider => "unknown_provider",
             Self::ProviderFailed => "failed",
+            Self::RateLimited { .. } => "rate_limited",
+            Self::SpendLimited { .. } => "spend_limited",
+            Self::BadRequest => "bad_request",
         }
     }
 
     /// Whether the same request may succeed later: SDKs retry by themselves otherwise.
     pub fn is_retryable(self) -> bool {
-        self == Self::ProviderFailed
+        match self {
+            Self::ProviderFailed => true,
+            // A client that retries by itself waits no longer than this.
+            Self::RateLimited { retry_after_seconds } => retry_after_seconds <= 60,
+            _ => false,
+        }
+    }
+
+    /// When the same request may succeed, where that is known.
+    pub fn retry_after_seconds(self) -> Option<u32> {
+        match self {
+            Self::RateLimited { retry_after_seconds } | Self::SpendLimited { retry_after_seconds } => {
+                Some(retry_after_seconds)
+            }
+            _ => None,
+        }
     }
 
     /// The JSON body.

@@ -1,39 +1,67 @@
-//! The AI gateway: who may call, which provider is meant, what the gateway answers itself.
+//! The AI gateway: who may call, which provider is meant, what a call used, what the gateway answers
+//! itself.
 //!
-//! Bodies are never touched here: what the client sends is what the provider gets, and back.
+//! Bodies are never changed on a provider's own route: what the client sends is what the provider
+//! gets, and back.
 
 pub mod answer;
+pub mod body_copy;
 pub mod limit;
 pub mod metadata;
 pub mod options;
 pub mod price;
 pub mod provider;
+pub mod recorder;
 pub mod token;
 pub mod usage;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
+use parking_lot::Mutex;
+
+use crate::model::gateway::GatewaySettings;
+use crate::model::{Balance, TokenId};
 use crate::routing::GatewayPath;
-use crate::upstream::Pool;
+use crate::upstream::{Origin, OriginKey, Pool};
+use price::Prices;
 use token::TokenHash;
+
+/// Hosts of customers and regions that are kept; past that all are made anew.
+const MAX_REGIONAL: usize = 256;
 
 /// All gateways of a snapshot.
 #[derive(Debug, Default)]
 pub struct Gateways {
     /// By account, then by gateway.
-    pub by_account: HashMap<String, HashMap<String, Gateway>>,
+    pub by_account: HashMap<String, HashMap<String, Arc<Gateway>>>,
     /// By slug.
-    pub providers: HashMap<String, Provider>,
+    pub providers: HashMap<String, Arc<Provider>>,
+    pub prices: Arc<Prices>,
+    /// Providers whose host is a customer's or a region's, by slug and base URL.
+    pub regional: Mutex<HashMap<(&'static str, String), Arc<Provider>>>,
 }
 
 /// A gateway, compiled.
 #[derive(Debug)]
 pub struct Gateway {
+    pub account: String,
+    pub id: String,
     /// `account/gateway`, for metrics.
     pub label: String,
     pub authentication: bool,
-    pub tokens: Vec<TokenHash>,
+    pub tokens: Vec<Token>,
+    pub settings: GatewaySettings,
+}
+
+/// A token of a gateway, compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    pub id: TokenId,
+    pub hash: TokenHash,
+    /// Seconds since the epoch.
+    pub expires_at: Option<u64>,
 }
 
 /// A provider, compiled.
@@ -45,27 +73,40 @@ pub struct Provider {
     pub authority: String,
     /// What stands before the client's path.
     pub base_path: String,
+    /// `gen_ai.provider.name` of the telemetry conventions.
+    pub telemetry_name: &'static str,
+    /// Whether it may be on this machine or in a private network.
+    pub allow_private: bool,
 }
 
 /// What is to be done with a gateway request.
 #[derive(Debug)]
-pub enum Decision<'s> {
-    Forward {
-        gateway: &'s Gateway,
-        provider: &'s Provider,
-    },
+pub enum Decision {
+    Forward(Box<Forward>),
     /// Answered by the gateway itself. `gateway` is known where its id was.
     Refuse {
         error: answer::GatewayError,
-        gateway: Option<&'s Gateway>,
+        gateway: Option<Arc<Gateway>>,
     },
+}
+
+/// A call that may go out.
+#[derive(Debug)]
+pub struct Forward {
+    pub gateway: Arc<Gateway>,
+    pub provider: Arc<Provider>,
+    /// Path towards the provider, without the query.
+    pub target: String,
+    /// The token it came with, where it is one of the gateway's.
+    pub token: Option<TokenId>,
 }
 
 impl Gateways {
     /// Decides on a request, before its body is read (spec, "Gateway authentication state").
     ///
-    /// `presented` is what the request carries as its token, in any of the accepted forms.
-    pub fn decide(&self, path: Option<GatewayPath<'_>>, presented: Option<&[u8]>) -> Decision<'_> {
+    /// `presented` is what the request carries as its token, in any of the accepted forms; `now` is
+    /// since the epoch.
+    pub fn decide(&self, path: Option<GatewayPath<'_>>, presented: Option<&[u8]>, now: Duration) -> Decision {
         use answer::GatewayError::{InvalidProvider, Unauthorized, UnknownGateway};
         let refuse = |error, gateway| Decision::Refuse { error, gateway };
         let Some(path) = path else { return refuse(UnknownGateway, None) };
@@ -73,13 +114,95 @@ impl Gateways {
         else {
             return refuse(UnknownGateway, None);
         };
-        if gateway.authentication && !token::is_valid(presented, &gateway.tokens) {
+        let gateway = Arc::clone(gateway);
+        let token = token::find(presented, &gateway.tokens, now).map(|token| token.id.clone());
+        if gateway.authentication && token.is_none() {
             return refuse(Unauthorized, Some(gateway));
         }
-        match self.providers.get(path.provider) {
-            Some(provider) => Decision::Forward { gateway, provider },
+        match self.provider(path.provider, path.rest) {
+            Some((provider, target)) => {
+                Decision::Forward(Box::new(Forward { gateway, provider, target, token }))
+            }
             None => refuse(InvalidProvider, Some(gateway)),
         }
+    }
+
+    /// The provider of a slug, and the path towards it.
+    pub fn provider(&self, slug: &str, rest: &str) -> Option<(Arc<Provider>, String)> {
+        let declared = self.providers.get(slug).or_else(|| {
+            let custom = slug.strip_prefix(provider::CUSTOM_PREFIX)?;
+            self.providers.get(custom).filter(|_| provider::find(custom).is_none())
+        });
+        if let Some(provider) = declared {
+            let target = provider::path(&provider.slug, &provider.base_path, rest);
+            return Some((Arc::clone(provider), target));
+        }
+        let known = provider::find(slug)?;
+        let (base, target) = provider::regional(known.place, rest)?;
+        let mut regional = self.regional.lock();
+        if regional.len() >= MAX_REGIONAL {
+            regional.clear();
+        }
+        let provider = match regional.get(&(known.slug, base.clone())) {
+            Some(provider) => Arc::clone(provider),
+            None => {
+                let provider = Arc::new(Provider::at(known.slug, &base, true).ok()?);
+                regional.insert((known.slug, base), Arc::clone(&provider));
+                provider
+            }
+        };
+        Some((provider, target.into_owned()))
+    }
+}
+
+impl Provider {
+    /// A provider at a base URL.
+    ///
+    /// # Errors
+    /// One sentence where the URL is none.
+    pub fn at(slug: &str, base_url: &str, allow_private: bool) -> Result<Self, String> {
+        let key =
+            OriginKey { zone: format!("provider {slug}"), url: base_url.to_owned(), http2: false, ca: None };
+        Ok(Self::of(slug, Origin::new(key)?, allow_private))
+    }
+
+    /// A provider of one origin.
+    pub fn of(slug: &str, origin: Arc<Origin>, allow_private: bool) -> Self {
+        let (authority, base_path) = (origin.url.authority(), origin.url.path.clone());
+        let pool = Arc::new(Pool::new(vec![origin], Balance::RoundRobin, None));
+        let telemetry_name = provider::find(slug).map_or("custom", |known| known.telemetry_name);
+        Self { slug: slug.to_owned(), pool, authority, base_path, telemetry_name, allow_private }
+    }
+}
+
+/// What an API path does, as the telemetry conventions call it.
+pub fn operation(path: &str) -> &'static str {
+    let path = path.trim_end_matches('/');
+    let ends = |ends: &[&str]| ends.iter().any(|end| path.ends_with(end));
+    if ends(&["/embeddings", "/embed", ":embedContent", ":batchEmbedContents"]) {
+        "embeddings"
+    } else if ends(&[
+        "/chat/completions",
+        "/messages",
+        "/responses",
+        "/chat",
+        "/converse",
+        "/converse-stream",
+    ]) || path.contains(":generateContent")
+        || path.contains(":streamGenerateContent")
+        || ends(&["/invoke", "/invoke-with-response-stream", "/api/generate"])
+    {
+        "chat"
+    } else if ends(&["/completions"]) {
+        "text_completion"
+    } else if path.contains("/images/") {
+        "image"
+    } else if path.contains("/audio/") {
+        "audio"
+    } else if ends(&["/rerank"]) {
+        "rerank"
+    } else {
+        "other"
     }
 }
 
@@ -87,18 +210,28 @@ impl Gateways {
 mod tests {
     use super::*;
 
+    const NOW: Duration = Duration::from_secs(1000);
+
     fn gateways(authentication: bool) -> Gateways {
-        let token = TokenHash::of(b"right");
-        let gateway = Gateway { label: "acme/main".into(), authentication, tokens: vec![token] };
-        let provider = Provider {
-            slug: "openai".into(),
-            pool: Arc::new(Pool::new(Vec::new(), crate::model::Balance::RoundRobin, None)),
-            authority: String::new(),
-            base_path: String::new(),
-        };
+        let token =
+            |text: &[u8], expires_at| Token { id: TokenId::new("t"), hash: TokenHash::of(text), expires_at };
+        let gateway = Arc::new(Gateway {
+            account: "acme".into(),
+            id: "main".into(),
+            label: "acme/main".into(),
+            authentication,
+            tokens: vec![token(b"right", None), token(b"lasts", Some(1001)), token(b"over", Some(1000))],
+            settings: GatewaySettings::default(),
+        });
+        let provider =
+            |slug: &str, base: &str| (slug.to_owned(), Arc::new(Provider::at(slug, base, true).unwrap()));
         Gateways {
             by_account: HashMap::from([("acme".to_owned(), HashMap::from([("main".to_owned(), gateway)]))]),
-            providers: HashMap::from([("openai".to_owned(), provider)]),
+            providers: HashMap::from([
+                provider("openai", "https://api.openai.com"),
+                provider("local", "http://127.0.0.1:11434/base"),
+            ]),
+            ..Gateways::default()
         }
     }
 
@@ -107,8 +240,8 @@ mod tests {
         path: &str,
         presented: Option<&[u8]>,
     ) -> Result<String, answer::GatewayError> {
-        match gateways.decide(GatewayPath::parse(path), presented) {
-            Decision::Forward { gateway, .. } => Ok(gateway.label.clone()),
+        match gateways.decide(GatewayPath::parse(path), presented, NOW) {
+            Decision::Forward(forward) => Ok(forward.gateway.label.clone()),
             Decision::Refuse { error, .. } => Err(error),
         }
     }
@@ -122,6 +255,8 @@ mod tests {
             (true, Some(b"right"), Ok("acme/main")),
             (true, None, Err(Unauthorized)),
             (true, Some(b"wrong"), Err(Unauthorized)),
+            (true, Some(b"lasts"), Ok("acme/main")),
+            (true, Some(b"over"), Err(Unauthorized)),
             (true, Some(b""), Err(Unauthorized)),
             (false, Some(b"right"), Ok("acme/main")),
             (false, Some(b"wrong"), Ok("acme/main")),
@@ -147,5 +282,44 @@ mod tests {
         assert_eq!(outcome(&gateways, "/v1/acme/main/nope/x", Some(b"right")), Err(InvalidProvider));
         // Nobody learns the providers without a token.
         assert_eq!(outcome(&gateways, "/v1/acme/main/nope/x", None), Err(Unauthorized));
+    }
+
+    #[test]
+    fn providers_by_every_name() {
+        let gateways = gateways(false);
+        let target = |slug: &str, rest: &str| {
+            gateways.provider(slug, rest).map(|(provider, target)| format!("{}{target}", provider.authority))
+        };
+        assert_eq!(
+            target("openai", "/chat/completions").as_deref(),
+            Some("api.openai.com/v1/chat/completions")
+        );
+        assert_eq!(target("local", "/x").as_deref(), Some("127.0.0.1:11434/base/x"));
+        assert_eq!(target("custom-local", "/x"), target("local", "/x"));
+        assert_eq!(target("custom-openai", "/x"), None);
+        assert_eq!(
+            target("azure-openai", "/r/d/x").as_deref(),
+            Some("r.openai.azure.com/openai/deployments/d/x")
+        );
+        assert_eq!(target("azure-openai", "/r/d/x"), target("azure-openai", "/r/d/x"));
+        assert_eq!(gateways.regional.lock().len(), 1);
+        assert_eq!(target("workers-ai", "/x"), None);
+    }
+
+    #[test]
+    fn operations_of_paths() {
+        for (path, expected) in [
+            ("/v1/chat/completions", "chat"),
+            ("/v1/messages", "chat"),
+            ("/v1/responses", "chat"),
+            ("/v1beta/models/m:streamGenerateContent", "chat"),
+            ("/model/m/converse-stream", "chat"),
+            ("/v1/completions", "text_completion"),
+            ("/v1/embeddings/", "embeddings"),
+            ("/v1/images/generations", "image"),
+            ("/v1/models", "other"),
+        ] {
+            assert_eq!(operation(path), expected, "{path}");
+        }
     }
 }

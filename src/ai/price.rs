@@ -2,7 +2,7 @@
 //!
 //! Money is in 10⁻⁹ US dollars, whole. A model without a price costs `None`, never 0.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use genai_prices::{Calculator, PriceRequest, UsageKey};
@@ -14,7 +14,7 @@ use super::usage::Usage;
 #[derive(Debug, Default)]
 pub struct Prices {
     /// By model; `provider/model` wins over `model`.
-    own: HashMap<String, OwnPrice>,
+    own: BTreeMap<String, OwnPrice>,
 }
 
 /// Dollars a token.
@@ -43,7 +43,7 @@ impl Prices {
     /// # Errors
     /// One sentence where it is not of that form or a cost is negative.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let own: HashMap<String, OwnPrice> =
+        let own: BTreeMap<String, OwnPrice> =
             serde_json::from_str(text).map_err(|error| format!("expected prices by model: {error}"))?;
         for (model, price) in &own {
             let costs = [

@@ -1,8 +1,11 @@
 //! Gateway tokens: 256 random bits, shown once, kept as hashes, compared in constant time.
 
-use sha2::{Digest, Sha256};
-use subtle::{Choice, ConstantTimeEq};
+use std::time::Duration;
 
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use super::Token;
 use crate::conf::units::Secret;
 
 /// What tokens begin with, so that people and secret scanners know them.
@@ -45,12 +48,18 @@ pub fn generate() -> Result<Secret, String> {
     Ok(Secret::new(format!("{PREFIX}{hex}")))
 }
 
-/// Whether what a request presents is one of the tokens. All are compared, whatever is found.
-pub fn is_valid(presented: Option<&[u8]>, tokens: &[TokenHash]) -> bool {
-    let Some(presented) = presented.filter(|token| !token.is_empty()) else { return false };
+/// The token that a request presents, where it is one that still lasts. All are compared, whatever is
+/// found.
+pub fn find<'t>(presented: Option<&[u8]>, tokens: &'t [Token], now: Duration) -> Option<&'t Token> {
+    let presented = presented.filter(|token| !token.is_empty())?;
     let hash = TokenHash::of(presented);
-    let found = tokens.iter().fold(Choice::from(0), |found, token| found | token.0.ct_eq(&hash.0));
-    found.into()
+    let mut found = None;
+    for token in tokens {
+        let is_same: bool = token.hash.0.ct_eq(&hash.0).into();
+        let lasts = token.expires_at.is_none_or(|at| now.as_secs() < at);
+        found = if is_same && lasts { Some(token) } else { found };
+    }
+    found
 }
 
 /// The token of a header value: after `Bearer`, or the whole value.
@@ -73,7 +82,10 @@ mod tests {
         assert_eq!(a.expose().len(), PREFIX.len() + 64);
         let hash = TokenHash::of(a.expose().as_bytes());
         assert_eq!(TokenHash::from_hex(&hash.to_hex()), Some(hash.clone()));
-        assert!(is_valid(Some(a.expose().as_bytes()), &[TokenHash::of(b"x"), hash]));
+        let token = Token { id: crate::model::TokenId::new("t"), hash, expires_at: None };
+        let tokens = std::slice::from_ref(&token);
+        assert_eq!(find(Some(a.expose().as_bytes()), tokens, Duration::ZERO), Some(&token));
+        assert_eq!(find(Some(b.expose().as_bytes()), tokens, Duration::ZERO), None);
         assert_eq!(TokenHash::from_hex("zz"), None);
     }
 

@@ -47,6 +47,7 @@ impl Demo {
                 gateway: GatewayId::new("main"),
                 name: "demo".to_owned(),
                 hash: hash.clone(),
+                expires_at: None,
             };
             let changeset = Changeset { actor: "demo".to_owned(), changes: vec![Change::PutToken { token }] };
             store.commit(0, &changeset).map_err(|error| Failure::Input(error.to_string()))?;

@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Failure;
-use crate::clock::Clock;
+use crate::clock::{Clock, rfc3339};
 use crate::conf::{Conf, LogLevel};
 use crate::control::{self, ConfSource, Control};
 use crate::events::{Events, Level, LogWriter};
 use crate::server::{self, Listening, Parts};
-use crate::store::{SqliteStore, Store};
+use crate::store::{RecordStore, SqliteStore, Store, StoreError};
+
+/// Rows of the AI log that limits are recovered from.
+const MAX_RECOVERED_ROWS: usize = 1_000_000;
 
 /// Run the edge.
 #[derive(Debug, Args)]
@@ -47,6 +50,7 @@ pub(super) fn serve(
     writer: LogWriter,
     listening: Option<std::sync::mpsc::Sender<Listening>>,
 ) -> Result<(), Failure> {
+    let is_file = matches!(source, ConfSource::File(_));
     let conf = match &source {
         ConfSource::File(path) => crate::conf::load(path)?.0,
         ConfSource::Fixed(conf) => (**conf).clone(),
@@ -64,7 +68,20 @@ pub(super) fn serve(
     let events = Events::new(level, writer, clock);
     let conf = start.conf.clone();
     let control = Control::new(source, store, start, events.clone(), clock);
-    server::run(Parts { conf, control, events, clock, upgrade, listening }).map_err(Failure::Input)
+    let failed = |error: StoreError| Failure::Input(error.to_string());
+    let rows = if is_file { RecordStore::open(&conf.state_dir) } else { RecordStore::in_memory() };
+    let rows = rows.map_err(failed)?;
+    let longest = conf.resources.gateways.values().flat_map(|gateway| &gateway.settings.limits);
+    let longest = longest.map(|limit| limit.interval).max().unwrap_or_default() * 2;
+    // Limits go on where the process before this one left them.
+    let past = if longest.is_zero() {
+        Vec::new()
+    } else {
+        rows.since(&rfc3339(clock.now() - longest), MAX_RECOVERED_ROWS).map_err(failed)?
+    };
+    crate::ai::price::load();
+    server::run(Parts { conf, control, events, clock, rows: Box::new(rows), past, upgrade, listening })
+        .map_err(Failure::Input)
 }
 
 fn level(level: LogLevel) -> Level {

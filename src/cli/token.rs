@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::{Failure, print};
 use crate::ai::token::{self, TokenHash};
+use crate::clock::Clock;
 use crate::model::{AccountId, GatewayId, GatewayToken, TokenId};
 use crate::store::{Change, Changeset, SqliteStore, Store, StoreError};
 
@@ -31,6 +32,9 @@ pub(super) struct Create {
     /// What it is for.
     #[arg(long, value_name = "N", default_value = "")]
     name: String,
+    /// How long it lasts, such as `30d`; until it is revoked where this is not given.
+    #[arg(long, value_name = "TIME", value_parser = crate::conf::units::duration)]
+    expires: Option<std::time::Duration>,
     /// The configuration whose state folder and gateways are meant.
     #[arg(long, value_name = "FILE", default_value = "conf/portcullis.toml")]
     conf: PathBuf,
@@ -62,6 +66,7 @@ impl Create {
             gateway,
             name: self.name,
             hash,
+            expires_at: self.expires.map(|lasts| (Clock::real().unix() + lasts).as_secs()),
         };
         let changeset =
             Changeset { actor: "command line".to_owned(), changes: vec![Change::PutToken { token }] };

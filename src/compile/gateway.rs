@@ -4,33 +4,36 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Compiling;
+use crate::ai::price::Prices;
 use crate::ai::token::TokenHash;
-use crate::ai::{Gateway, Gateways, Provider, provider};
+use crate::ai::{Gateway, Gateways, Provider, Token, provider};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::model::{Balance, Resources};
-use crate::upstream::{OriginKey, Pool};
+use crate::model::Resources;
+use crate::upstream::OriginKey;
 
 impl Compiling<'_> {
     pub(super) fn gateways(&mut self, resources: &Resources) -> Gateways {
-        let mut by_account: HashMap<String, HashMap<String, Gateway>> = HashMap::new();
+        let mut by_account: HashMap<String, HashMap<String, Arc<Gateway>>> = HashMap::new();
         for gateway in resources.gateways.values() {
             let of_gateway = |token: &&crate::model::GatewayToken| {
                 token.account == gateway.account && token.gateway == gateway.id
             };
-            let tokens = resources
-                .tokens
-                .values()
-                .filter(of_gateway)
-                .filter_map(|token| TokenHash::from_hex(&token.hash));
+            let tokens = resources.tokens.values().filter(of_gateway).filter_map(|token| {
+                let hash = TokenHash::from_hex(&token.hash)?;
+                Some(Token { id: token.id.clone(), hash, expires_at: token.expires_at })
+            });
             let compiled = Gateway {
+                account: gateway.account.to_string(),
+                id: gateway.id.to_string(),
                 label: format!("{}/{}", gateway.account, gateway.id),
                 authentication: gateway.authentication,
                 tokens: tokens.collect(),
+                settings: gateway.settings.clone(),
             };
             by_account
                 .entry(gateway.account.to_string())
                 .or_default()
-                .insert(gateway.id.to_string(), compiled);
+                .insert(gateway.id.to_string(), Arc::new(compiled));
         }
         let known = provider::KNOWN.iter().filter_map(|known| match known.place {
             provider::Place::Base(base) | provider::Place::OptionalV1(base) => {
@@ -38,29 +41,31 @@ impl Compiling<'_> {
             }
             _ => None,
         });
-        let declared =
-            resources.providers.values().map(|provider| (provider.slug.clone(), provider.base_url.clone()));
+        let known = known.map(|(slug, base)| (slug, (base, true)));
+        let declared = resources
+            .providers
+            .values()
+            .map(|provider| (provider.slug.clone(), (provider.base_url.clone(), provider.allow_private)));
         // Later entries win: what is declared replaces what is known.
-        let bases: HashMap<String, String> = known.chain(declared).collect();
+        let bases: HashMap<String, (String, bool)> = known.chain(declared).collect();
         let mut providers = HashMap::new();
         // Without a gateway nothing reaches a provider.
-        for (slug, base) in bases.into_iter().filter(|_| !by_account.is_empty()) {
-            match self.provider(&slug, &base) {
+        for (slug, (base, allow_private)) in bases.into_iter().filter(|_| !by_account.is_empty()) {
+            match self.provider(&slug, &base, allow_private) {
                 Ok(provider) => {
-                    providers.insert(slug, provider);
+                    providers.insert(slug, Arc::new(provider));
                 }
                 Err(message) => self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message)),
             }
         }
-        Gateways { by_account, providers }
+        let prices = self.inputs.conf.model_prices.as_deref().and_then(|text| Prices::parse(text).ok());
+        let prices = Arc::new(prices.unwrap_or_default());
+        Gateways { by_account, providers, prices, ..Gateways::default() }
     }
 
-    fn provider(&mut self, slug: &str, base_url: &str) -> Result<Provider, String> {
+    fn provider(&mut self, slug: &str, base_url: &str, allow_private: bool) -> Result<Provider, String> {
         let key =
             OriginKey { zone: format!("provider {slug}"), url: base_url.to_owned(), http2: false, ca: None };
-        let origin = self.origin(key)?;
-        let (authority, base_path) = (origin.url.authority(), origin.url.path.clone());
-        let pool = Arc::new(Pool::new(vec![origin], Balance::RoundRobin, None));
-        Ok(Provider { slug: slug.to_owned(), pool, authority, base_path })
+        Ok(Provider::of(slug, self.origin(key)?, allow_private))
     }
 }

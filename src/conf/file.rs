@@ -10,7 +10,9 @@ use toml::de::DeTable;
 
 use super::table::{Located, Reader, Table, Words};
 use super::units::Secret;
+use crate::ai::limit::{Measure, Technique};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Source};
+use crate::model::gateway::GatewaySettings;
 use crate::model::ruleset::Ruleset;
 use crate::model::{Balance, OriginProtocol};
 
@@ -24,7 +26,15 @@ pub const KEYS: &[&str] = &[
     "gateways",
     "gateways.account",
     "gateways.authentication",
+    "gateways.collect_log_payloads",
+    "gateways.collect_logs",
     "gateways.id",
+    "gateways.limits",
+    "gateways.limits.by",
+    "gateways.limits.interval",
+    "gateways.limits.limit",
+    "gateways.limits.measure",
+    "gateways.limits.technique",
     "graceful_stop",
     "limits",
     "limits.arguments",
@@ -54,8 +64,10 @@ pub const KEYS: &[&str] = &[
     "listeners.certificates.key",
     "listeners.proxy_protocol_from",
     "log_level",
+    "model_prices",
     "node",
     "providers",
+    "providers.allow_private",
     "providers.base_url",
     "providers.slug",
     "rules",
@@ -112,6 +124,7 @@ pub struct ConfFile {
     pub zones: Vec<ZoneFile>,
     pub gateways: Vec<GatewayFile>,
     pub providers: Vec<ProviderFile>,
+    pub model_prices: Option<Located<String>>,
 }
 
 #[derive(Clone, Debug)]
@@ -154,12 +167,24 @@ pub struct GatewayFile {
     pub account: Located<String>,
     pub id: Located<String>,
     pub authentication: bool,
+    pub settings: GatewaySettings,
+    pub limits: Vec<LimitFile>,
+}
+
+#[derive(Clone, Debug)]
+pub struct LimitFile {
+    pub measure: Measure,
+    pub by: Option<Located<Vec<String>>>,
+    pub limit: Located<f64>,
+    pub interval: Located<Duration>,
+    pub technique: Technique,
 }
 
 #[derive(Clone, Debug)]
 pub struct ProviderFile {
     pub slug: Located<String>,
     pub base_url: Located<String>,
+    pub allow_private: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,6 +257,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         zones: table.tables("zones").into_iter().filter_map(zone).collect(),
         gateways: table.tables("gateways").into_iter().filter_map(gateway).collect(),
         providers: table.tables("providers").into_iter().filter_map(provider).collect(),
+        model_prices: table.get("model_prices"),
     };
     table.finish();
     file
@@ -357,12 +383,36 @@ fn waf(mut table: Table<'_>) -> WafFile {
 fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
     let (account, id) = (table.required("account"), table.required("id"));
     let authentication = table.or("authentication", true);
+    let default = GatewaySettings::default();
+    let settings = GatewaySettings {
+        collect_logs: table.or("collect_logs", default.collect_logs),
+        collect_log_payloads: table.or("collect_log_payloads", default.collect_log_payloads),
+        ..default
+    };
+    let limits = table.tables("limits").into_iter().filter_map(limit).collect();
     table.finish();
-    Some(GatewayFile { account: account?, id: id?, authentication })
+    Some(GatewayFile { account: account?, id: id?, authentication, settings, limits })
+}
+
+fn limit(mut table: Table<'_>) -> Option<LimitFile> {
+    let (measure, limit, interval) =
+        (table.required("measure"), table.required("limit"), table.required("interval"));
+    let (by, technique) = (table.get("by"), table.or("technique", Technique::default()));
+    table.finish();
+    Some(LimitFile { measure: measure?.value, by, limit: limit?, interval: interval?, technique })
 }
 
 fn provider(mut table: Table<'_>) -> Option<ProviderFile> {
     let (slug, base_url) = (table.required("slug"), table.required("base_url"));
+    let allow_private = table.or("allow_private", false);
     table.finish();
-    Some(ProviderFile { slug: slug?, base_url: base_url? })
+    Some(ProviderFile { slug: slug?, base_url: base_url?, allow_private })
+}
+
+impl Words for Measure {
+    const WORDS: &'static [(&'static str, Self)] = Self::WORDS;
+}
+
+impl Words for Technique {
+    const WORDS: &'static [(&'static str, Self)] = Self::WORDS;
 }

@@ -42,6 +42,8 @@ pub struct Conf {
     pub owasp: Option<Vec<String>>,
     /// YAML files and folders; `None` for the rules in the binary.
     pub sensitive_data: Option<Vec<String>>,
+    /// JSON of an operator's prices by model.
+    pub model_prices: Option<String>,
     pub resources: Resources,
     /// Where each zone's deployment settings are written, for diagnostics of a later stage.
     pub deployments: Vec<Deployment>,

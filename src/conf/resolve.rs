@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::file::{ConfFile, GatewayFile, ListenerFile, ProviderFile, ZoneFile};
+use super::file::{ConfFile, GatewayFile, LimitFile, ListenerFile, ProviderFile, ZoneFile};
 use super::table::Located;
 use super::{Conf, Deployment, Listener};
+use crate::ai::limit::{Dimension, Limit, Measure};
+use crate::ai::price::Prices;
+use crate::ai::provider::CUSTOM_PREFIX;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
 use crate::dns::HostName;
 use crate::model::gateway::Provider;
@@ -47,6 +50,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         api_tokens: file.api_tokens,
         owasp: resolving.rules(file.owasp),
         sensitive_data: resolving.rules(file.sensitive_data),
+        model_prices: resolving.prices(file.model_prices),
         resources,
         deployments,
     }
@@ -153,14 +157,64 @@ impl Resolving<'_> {
                 );
             }
         }
+        let mut settings = file.settings;
+        settings.limits = file.limits.iter().filter_map(|limit| self.limit(limit)).collect();
         let gateway = Gateway {
             account: AccountId::new(file.account.value),
             id: GatewayId::new(file.id.value),
             authentication: file.authentication,
+            settings,
         };
         let key = (gateway.account.clone(), gateway.id.clone());
         if resources.gateways.insert(key, gateway).is_some() {
             self.conflict(&file.id.place, "this gateway is declared twice");
+        }
+    }
+
+    fn limit(&mut self, file: &LimitFile) -> Option<Limit> {
+        if file.interval.value.is_zero() {
+            self.bad(&file.interval.place, "`gateways.limits.interval` must be above 0");
+            return None;
+        }
+        let Some(limit) = amount(file.measure, file.limit.value) else {
+            self.bad(
+                &file.limit.place,
+                "`gateways.limits.limit` takes a whole number of requests or tokens, or dollars; 0 or more",
+            );
+            return None;
+        };
+        let mut by = Vec::new();
+        for text in file.by.iter().flat_map(|by| &by.value) {
+            match Dimension::parse(text) {
+                Some(dimension) => by.push(dimension),
+                None => {
+                    let place = file.by.as_ref().map_or(&file.limit.place, |by| &by.place);
+                    self.bad(
+                        place,
+                        format!("expected `token`, `model`, `provider` or `metadata.KEY`, found `{text}`"),
+                    );
+                }
+            }
+        }
+        Some(Limit {
+            by,
+            measure: file.measure,
+            limit,
+            interval: file.interval.value,
+            technique: file.technique,
+        })
+    }
+
+    fn prices(&mut self, file: Option<Located<String>>) -> Option<String> {
+        let file = file?;
+        let path = self.existing(&file);
+        let text = std::fs::read_to_string(path).ok()?;
+        match Prices::parse(&text) {
+            Ok(_) => Some(text),
+            Err(message) => {
+                self.bad(&file.place, message);
+                None
+            }
         }
     }
 
@@ -171,10 +225,22 @@ impl Resolving<'_> {
                 format!("expected 1 to 64 letters, digits, `-` or `_`, found `{}`", file.slug.value),
             );
         }
-        if let Err(message) = OriginUrl::parse(&file.base_url.value) {
-            self.bad(&file.base_url.place, message);
+        match OriginUrl::parse(&file.base_url.value) {
+            Ok(url) if file.slug.value.starts_with(CUSTOM_PREFIX) && !file.allow_private => {
+                if !url.tls || url.is_private() {
+                    let message = "a custom provider is reached by `https` at a public address; \
+                                   `allow_private = true` allows others";
+                    self.bad(&file.base_url.place, message);
+                }
+            }
+            Ok(_) => {}
+            Err(message) => self.bad(&file.base_url.place, message),
         }
-        let provider = Provider { slug: file.slug.value.clone(), base_url: file.base_url.value };
+        let provider = Provider {
+            slug: file.slug.value.clone(),
+            base_url: file.base_url.value,
+            allow_private: file.allow_private || !file.slug.value.starts_with(CUSTOM_PREFIX),
+        };
         if resources.providers.insert(file.slug.value, provider).is_some() {
             self.conflict(&file.slug.place, "this provider is declared twice");
         }
@@ -235,6 +301,16 @@ impl Resolving<'_> {
         let found: Vec<PathBuf> = found.collect();
         Some(found.iter().map(|path| path.display().to_string()).collect())
     }
+}
+
+/// A limit in whole units: dollars become 10⁻⁹ dollars.
+fn amount(measure: Measure, number: f64) -> Option<u64> {
+    let number = if measure == Measure::Cost { number * 1e9 } else { number };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
+    (0.0..1e18)
+        .contains(&number)
+        .then(|| number.round() as u64)
+        .filter(|_| measure == Measure::Cost || number.fract() == 0.0)
 }
 
 /// A word that stands in gateway paths.

@@ -244,6 +244,17 @@ impl FromToml for i64 {
     }
 }
 
+impl FromToml for f64 {
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
+        let text = match value {
+            DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
+            DeValue::Float(number) => number.as_str(),
+            _ => return Err(Refusal::Type("a number")),
+        };
+        text.parse().map_err(|_| Refusal::Value(format!("expected a number, found `{text}`")))
+    }
+}
+
 impl FromToml for Bytes {
     fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
         Self::parse(text(value, "a size such as `\"8KiB\"`")?).map_err(Refusal::Value)

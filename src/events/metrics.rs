@@ -4,10 +4,11 @@
 use std::sync::LazyLock;
 
 use prometheus::{
-    Encoder, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
-    IntGaugeVec, Opts, Registry, TextEncoder,
+    CounterVec, Encoder, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec,
+    IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
 };
 
+use super::gen_ai::GenAi;
 use super::rule_costs::RuleCosts;
 
 pub struct Metrics {
@@ -42,6 +43,9 @@ pub struct Metrics {
     pub held_bodies: IntGauge,
     pub bodies_uninspected: IntCounter,
     pub log_lines_dropped: IntCounter,
+    pub gen_ai: GenAi,
+    /// reason
+    pub ai_logs_dropped: IntCounterVec,
 }
 
 /// Upper bounds in seconds.
@@ -115,6 +119,12 @@ impl Metrics {
             ),
             log_lines_dropped: build
                 .counter("log_lines_dropped_total", "Log lines that did not fit the queue."),
+            gen_ai: GenAi::new(&build),
+            ai_logs_dropped: build.counters(
+                "ai_logs_dropped_total",
+                "Rows of the AI log that were lost.",
+                &["reason"],
+            ),
             registry,
         }
     }
@@ -136,7 +146,7 @@ pub fn status_label(status: u16) -> &'static str {
     status.checked_sub(100).and_then(|nth| LABELS.get(usize::from(nth))).map_or("other", String::as_str)
 }
 
-struct Build<'a>(&'a Registry);
+pub(super) struct Build<'a>(&'a Registry);
 
 #[expect(clippy::expect_used, reason = "names and labels are constants of this file; a test builds them all")]
 impl Build<'_> {
@@ -168,6 +178,23 @@ impl Build<'_> {
 
     fn gauges(&self, name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
         self.register(IntGaugeVec::new(Self::options(name, help), labels))
+    }
+
+    /// By a name of the telemetry conventions, without a prefix of ours.
+    pub(super) fn plain_counters(&self, name: &str, help: &str, labels: &[&str]) -> CounterVec {
+        self.register(CounterVec::new(Opts::new(name, help), labels))
+    }
+
+    /// The same for histograms.
+    pub(super) fn plain_histograms(
+        &self,
+        name: &str,
+        help: &str,
+        buckets: &[f64],
+        labels: &[&str],
+    ) -> HistogramVec {
+        let options = HistogramOpts::from(Opts::new(name, help)).buckets(buckets.to_vec());
+        self.register(HistogramVec::new(options, labels))
     }
 
     fn histogram(&self, name: &str, help: &str, buckets: &[f64]) -> Histogram {

@@ -2,6 +2,7 @@
 //!
 //! `emit` never waits: lines go to a queue bounded in bytes, and what does not fit is counted.
 
+mod gen_ai;
 pub mod kinds;
 mod log;
 mod metrics;
@@ -33,6 +34,11 @@ pub trait Event: Serialize {
 
     /// Counts it.
     fn count(&self, metrics: &Metrics);
+
+    /// Whether this one has a log line at all.
+    fn is_written(&self) -> bool {
+        true
+    }
 }
 
 #[derive(Serialize)]
@@ -67,7 +73,8 @@ impl Events {
 
     pub fn emit<E: Event>(&self, event: &E) {
         event.count(&self.metrics);
-        let Some(writer) = self.writer.as_ref().filter(|_| E::LEVEL <= self.level) else { return };
+        let is_written = E::LEVEL <= self.level && event.is_written();
+        let Some(writer) = self.writer.as_ref().filter(|_| is_written) else { return };
         let line = Line {
             datetime: rfc3339(self.clock.now()),
             level: E::LEVEL.word(),

@@ -50,6 +50,8 @@ pub struct AiLog {
     pub response_head_complete: bool,
     /// Whether a token of the gateway was asked for.
     pub authentication: bool,
+    /// The token it came with, where it is one of the gateway's.
+    pub token_id: Option<String>,
     /// Why the call did not end well: `cancelled`, `truncated`, `provider_error` …
     pub error: Option<String>,
     pub time_to_first_byte: Option<f64>,

@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use std::time::Duration;
+
 use super::id::{AccountId, GatewayId, TokenId};
+use crate::ai::limit::Limit;
+use crate::ai::options::Backoff;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gateway {
@@ -10,6 +14,39 @@ pub struct Gateway {
     pub id: GatewayId,
     /// Whether requests need a token of this gateway.
     pub authentication: bool,
+    pub settings: GatewaySettings,
+}
+
+/// What a gateway does with its calls; fields of a request win where they say otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GatewaySettings {
+    /// Whether each forwarded call leaves a row in the log.
+    pub collect_logs: bool,
+    /// Whether the beginnings of its bodies are in the row.
+    pub collect_log_payloads: bool,
+    /// How long answers are kept for the same question; zero for not at all.
+    pub cache_ttl: Duration,
+    pub retry_max_attempts: u32,
+    pub retry_delay: Duration,
+    pub retry_backoff: Backoff,
+    /// How long the first byte of an answer is waited for; zero for the upstream's own limit.
+    pub request_timeout: Duration,
+    pub limits: Vec<Limit>,
+}
+
+impl Default for GatewaySettings {
+    fn default() -> Self {
+        Self {
+            collect_logs: true,
+            collect_log_payloads: true,
+            cache_ttl: Duration::ZERO,
+            retry_max_attempts: 1,
+            retry_delay: Duration::ZERO,
+            retry_backoff: Backoff::default(),
+            request_timeout: Duration::ZERO,
+            limits: Vec::new(),
+        }
+    }
 }
 
 /// A gateway token. The token itself is shown once and kept nowhere.
@@ -21,6 +58,9 @@ pub struct GatewayToken {
     pub name: String,
     /// SHA-256 of the token, as hex.
     pub hash: String,
+    /// Seconds since the epoch; nothing where it lasts until it is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<u64>,
 }
 
 /// A provider: the slug in the path and the base its paths are added to.
@@ -29,4 +69,6 @@ pub struct Provider {
     pub slug: String,
     /// `https://host[:port][/path]`
     pub base_url: String,
+    /// Whether it may be on this machine or in a private network.
+    pub allow_private: bool,
 }

@@ -8,7 +8,9 @@ use std::time::Duration;
 use bytes::BytesMut;
 use http::HeaderValue;
 
+use super::call::Call;
 use super::refusal::Refusal;
+use crate::ai::limit::Measure;
 use crate::clock::Stopwatch;
 use crate::detection::tee::Tee;
 use crate::ruleset::execute::Run;
@@ -29,6 +31,8 @@ pub struct Context {
     pub(super) host: String,
     pub(super) route: Route,
     pub(super) refusal: Option<Refusal>,
+    /// What is left of the limit that a call would have passed.
+    pub(super) exceeded: Option<(Measure, u64)>,
     pub(super) rules: Option<Run>,
     pub(super) rules_time: Duration,
     /// Whether its rules are timed one by one.
@@ -47,15 +51,18 @@ pub struct Context {
 pub(super) enum Route {
     Unknown,
     Zone(Arc<CompiledZone>),
-    Gateway(GatewayRoute),
+    /// Boxed, for a call is large and all requests move their context about.
+    Gateway(Box<GatewayRoute>),
 }
 
-/// A gateway request, by names: what they stand for is looked up in the request's snapshot.
+/// A gateway request, by names for its metrics.
 pub(super) struct GatewayRoute {
     pub(super) label: String,
     pub(super) provider: String,
     /// Path and query towards the provider.
     pub(super) target: String,
+    /// `None` where it is refused.
+    pub(super) call: Option<Call>,
 }
 
 /// The request to the origin that is under way.
@@ -112,6 +119,7 @@ impl Context {
             host: String::new(),
             route: Route::Unknown,
             refusal: None,
+            exceeded: None,
             rules: None,
             rules_time: Duration::ZERO,
             times_rules: false,
@@ -122,6 +130,14 @@ impl Context {
             attempt: None,
             origin_status: 0,
             tee: None,
+        }
+    }
+
+    /// The gateway call, where this is one.
+    pub(super) fn call(&mut self) -> Option<&mut Call> {
+        match &mut self.route {
+            Route::Gateway(route) => route.call.as_mut(),
+            Route::Zone(_) | Route::Unknown => None,
         }
     }
 

@@ -1,45 +1,152 @@
-//! Gateway requests: decided from the head alone, before a byte of the body is read.
+//! Gateway requests on a provider's own route: decided from the head, passed on as they are.
 
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
 use pingora::Result;
 use pingora::http::RequestHeader;
 use pingora::proxy::Session;
 
-use super::context::{Context, GatewayRoute, Route};
+use super::call::{self, Call};
+use super::context::{Context, GatewayRoute, Hold, Route, Share};
 use super::refusal::Refusal;
-use super::{headers, refuse};
-use crate::ai::{Decision, provider};
+use super::{Edge, headers, refuse};
+use crate::ai::answer::GatewayError;
+use crate::ai::limit::{Amounts, Caller, Exceeded, Measure};
+use crate::ai::options::Options;
+use crate::ai::recorder::BYTES_PER_TOKEN;
+use crate::ai::{Decision, usage};
 use crate::routing::GatewayPath;
 use crate::snapshot::Snapshot;
 
-/// Decides where a gateway request goes, or that it goes nowhere.
-pub(super) fn route(session: &Session, ctx: &mut Context) -> Result<()> {
-    let snapshot = std::sync::Arc::clone(&ctx.snapshot);
-    let request = session.req_header();
-    let path = std::str::from_utf8(request.raw_path()).ok().and_then(GatewayPath::parse);
-    let presented = headers::gateway_token(&request.headers, &snapshot.token_headers);
-    let known_provider = path.map_or("unknown", |path| {
-        if snapshot.gateways.providers.contains_key(path.provider) { path.provider } else { "unknown" }
-    });
-    match (snapshot.gateways.decide(path, presented), path) {
-        (Decision::Forward { gateway, provider }, Some(path)) => {
-            let target = provider::path(&provider.slug, &provider.base_path, path.rest);
-            ctx.route = Route::Gateway(GatewayRoute {
-                label: gateway.label.clone(),
-                provider: provider.slug.clone(),
-                target: target + path.query,
-            });
-            Ok(())
+/// What an answer is taken to use at most where the request does not bound it.
+const UNBOUNDED_ANSWER_TOKENS: u64 = 4096;
+
+impl Edge {
+    /// Decides where a gateway request goes, or that it goes nowhere.
+    pub(super) fn route_gateway(&self, session: &Session, ctx: &mut Context) -> Result<()> {
+        let snapshot = std::sync::Arc::clone(&ctx.snapshot);
+        let request = session.req_header();
+        let path = std::str::from_utf8(request.raw_path()).ok().and_then(GatewayPath::parse);
+        let presented = headers::gateway_token(&request.headers, &snapshot.token_headers);
+        let now = self.clock.unix();
+        match snapshot.gateways.decide(path, presented, now) {
+            Decision::Forward(forward) => {
+                let options = Options::of(&request.headers);
+                let id = call::ulid(now, self.unique());
+                let mut call = Call::new(*forward, options, id, &request.headers);
+                if session.is_upgrade_req() {
+                    call.request_type = "websocket";
+                }
+                let target = format!("{}{}", call.path, path.map_or("", |path| path.query));
+                let mut route = GatewayRoute {
+                    label: call.gateway.label.clone(),
+                    provider: call.provider.slug.clone(),
+                    target,
+                    call: None,
+                };
+                let limits = &call.gateway.settings.limits;
+                if limits.iter().any(crate::ai::limit::Limit::needs_body) && !session.is_upgrade_req() {
+                    call.held = Some(Hold { bytes: BytesMut::new(), share: Share::new(&self.held_bodies) });
+                } else if let Err(exceeded) = self.reserve(&mut call, None, Amounts::default(), now) {
+                    ctx.route = Route::Gateway(Box::new(route));
+                    return limited(ctx, exceeded);
+                }
+                route.call = Some(call);
+                ctx.route = Route::Gateway(Box::new(route));
+                Ok(())
+            }
+            Decision::Refuse { error, gateway } => {
+                let known_provider = path.map_or("unknown", |path| {
+                    let is_known = snapshot.gateways.providers.contains_key(path.provider);
+                    if is_known { path.provider } else { "unknown" }
+                });
+                ctx.route = Route::Gateway(Box::new(GatewayRoute {
+                    label: gateway.map_or_else(|| "unknown".to_owned(), |gateway| gateway.label.clone()),
+                    provider: known_provider.to_owned(),
+                    target: String::new(),
+                    call: None,
+                }));
+                refuse(ctx, Refusal::Gateway(error))
+            }
         }
-        (Decision::Refuse { error, gateway }, _) => {
-            ctx.route = Route::Gateway(GatewayRoute {
-                label: gateway.map_or_else(|| "unknown".to_owned(), |gateway| gateway.label.clone()),
-                provider: known_provider.to_owned(),
-                target: String::new(),
-            });
-            refuse(ctx, Refusal::Gateway(error))
-        }
-        (Decision::Forward { .. }, None) => refuse(ctx, Refusal::Internal),
     }
+
+    /// Takes what the call may use at most of the gateway's limits.
+    fn reserve(
+        &self,
+        call: &mut Call,
+        model: Option<&str>,
+        amounts: Amounts,
+        now: Duration,
+    ) -> std::result::Result<(), Exceeded> {
+        let limits = &call.gateway.settings.limits;
+        if limits.is_empty() {
+            return Ok(());
+        }
+        let caller = Caller {
+            gateway: &call.gateway.label,
+            token: call.token.as_ref().map(crate::model::TokenId::as_str),
+            provider: &call.provider.slug,
+            model,
+            metadata: &call.options.metadata,
+        };
+        let taken = self.recorder.ledger().reserve(limits, caller, amounts, now)?;
+        call.reservation = Some(taken);
+        call.reserved = amounts;
+        Ok(())
+    }
+
+    /// Holds the body of a call until the limits have seen it.
+    pub(super) fn hold_call(&self, body: &mut Option<Bytes>, end: bool, ctx: &mut Context) -> Result<()> {
+        let snapshot = std::sync::Arc::clone(&ctx.snapshot);
+        let (limit, all) = (snapshot.limits.inspected_body.0, snapshot.limits.inspected_bodies.0);
+        let Route::Gateway(route) = &mut ctx.route else { return Ok(()) };
+        let Some(call) = &mut route.call else { return Ok(()) };
+        let Some(hold) = &mut call.held else { return Ok(()) };
+        let chunk = body.take().unwrap_or_default();
+        if hold.bytes.len() + chunk.len() > limit {
+            return refuse(ctx, Refusal::BodyTooLong);
+        }
+        if !hold.share.take(chunk.len(), all) {
+            return refuse(ctx, Refusal::TooManyBodies);
+        }
+        hold.bytes.extend_from_slice(&chunk);
+        if !end {
+            return Ok(());
+        }
+        let Some(hold) = call.held.take() else { return Ok(()) };
+        let bytes = hold.bytes.freeze();
+        let facts = usage::facts(&call.path, &bytes);
+        let input = bytes.len() as u64 / BYTES_PER_TOKEN;
+        let output = facts.max_tokens.unwrap_or(UNBOUNDED_ANSWER_TOKENS);
+        let at_most = usage::Usage { input: Some(input), output: Some(output), ..usage::Usage::default() };
+        let model = facts.model.as_deref().unwrap_or("");
+        let cost = snapshot.gateways.prices.cost(&call.provider.slug, model, &at_most, None);
+        if cost.is_none() && call.gateway.settings.limits.iter().any(|limit| limit.measure == Measure::Cost) {
+            call.options.warnings.push("the model has no price: its cost is not limited".to_owned());
+        }
+        let amounts = Amounts { tokens: input + output, cost_nanos: cost.map_or(0, |cost| cost.nanos) };
+        if let Err(exceeded) = self.reserve(call, facts.model.as_deref(), amounts, self.clock.unix()) {
+            return limited(ctx, exceeded);
+        }
+        *body = Some(bytes);
+        Ok(())
+    }
+}
+
+/// Refuses a call that would pass a limit.
+fn limited<T>(ctx: &mut Context, exceeded: Exceeded) -> Result<T> {
+    let retry_after_seconds =
+        u32::try_from(exceeded.retry_after.as_secs_f64().ceil() as u64).unwrap_or(u32::MAX).max(1);
+    ctx.exceeded = Some((exceeded.measure, exceeded.remaining));
+    refuse(
+        ctx,
+        Refusal::Gateway(match exceeded.measure {
+            Measure::Cost => GatewayError::SpendLimited { retry_after_seconds },
+            Measure::Requests | Measure::Tokens => GatewayError::RateLimited { retry_after_seconds },
+        }),
+    )
 }
 
 /// Makes the request the provider's: its path, its host, nothing of ours. All else stays as sent.
@@ -50,8 +157,8 @@ pub(super) fn to_provider(
 ) -> Result<()> {
     headers::strip_gateway(request, &snapshot.token_headers)?;
     request.set_raw_path(route.target.as_bytes())?;
-    if let Some(provider) = snapshot.gateways.providers.get(&route.provider) {
-        request.insert_header("host", &provider.authority)?;
+    if let Some(call) = &route.call {
+        request.insert_header("host", &call.provider.authority)?;
     }
     Ok(())
 }

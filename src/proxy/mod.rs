@@ -9,6 +9,7 @@
 //! 5. `response_filter`, `response_body_filter`: on to the client, a copy to `detection`
 //! 6. `fail_to_proxy`: the answer we make ourselves; `logging`: what happened (`events`)
 
+mod call;
 mod context;
 mod gateway;
 mod headers;
@@ -19,6 +20,7 @@ mod refusal;
 mod respond;
 mod rule_watch;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -36,6 +38,8 @@ use context::{InFlight, Route};
 use refusal::Refusal;
 
 use crate::admission::{self, framing, parsed};
+use crate::ai::answer::GatewayError;
+use crate::ai::recorder::Recorder;
 use crate::clock::Clock;
 use crate::detection::tee::ScanQueue;
 use crate::events::Events;
@@ -58,6 +62,7 @@ pub struct Edge {
     pub events: Events,
     pub clock: Clock,
     pub scans: ScanQueue,
+    pub recorder: Recorder,
     pub node: String,
     rays: AtomicU64,
     held_bodies: Arc<AtomicUsize>,
@@ -71,6 +76,7 @@ impl Edge {
         events: Events,
         clock: Clock,
         scans: ScanQueue,
+        recorder: Recorder,
         node: String,
     ) -> Self {
         // Ids of two runs of a process must not meet.
@@ -84,6 +90,7 @@ impl Edge {
             events,
             clock,
             scans,
+            recorder,
             node,
             rays,
             held_bodies: Arc::new(AtomicUsize::new(0)),
@@ -91,9 +98,14 @@ impl Edge {
         }
     }
 
-    fn new_ray(&self) -> String {
+    /// A number that no other request of this process has.
+    fn unique(&self) -> u64 {
         // An odd factor spreads a counter over all 64 bits without repeating one.
-        let number = self.rays.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.rays.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn new_ray(&self) -> String {
+        let number = self.unique();
         let mut ray = String::with_capacity(17 + self.node.len());
         ray.extend(
             (0..16).rev().filter_map(|digit| char::from_digit((number >> (4 * digit)) as u32 & 15, 16)),
@@ -161,7 +173,7 @@ impl ProxyHttp for Edge {
                 ctx.route = Route::Zone(Arc::clone(zone));
                 self.inspect_request(zone, session, ctx).await?;
             }
-            Some(Site::Gateway) => gateway::route(session, ctx)?,
+            Some(Site::Gateway) => self.route_gateway(session, ctx)?,
             None => return refuse(ctx, Refusal::UnknownHost),
         }
         Ok(false)
@@ -177,6 +189,9 @@ impl ProxyHttp for Edge {
             outcome::origin_failed(self, ctx, &origin, now);
             return refuse(ctx, Refusal::OriginUnreachable);
         };
+        if !may_reach(ctx, address.ip()) {
+            return refuse(ctx, Refusal::Gateway(GatewayError::InvalidProvider));
+        }
         let mut peer = peer::peer(&origin, address, &ctx.snapshot.upstream);
         peer.options.read_timeout = Some(patience(session, ctx.snapshot.upstream.read_timeout));
         ctx.attempt = Some(InFlight { _guard: origin.begin(), origin });
@@ -190,7 +205,14 @@ impl ProxyHttp for Edge {
         ctx: &mut Context,
     ) -> Result<()> {
         match &ctx.route {
-            Route::Gateway(route) => gateway::to_provider(route, &ctx.snapshot, request),
+            Route::Gateway(route) => {
+                gateway::to_provider(route, &ctx.snapshot, request)?;
+                let elapsed = ctx.started.elapsed();
+                if let Some(call) = ctx.call() {
+                    call.asked_at = Some(elapsed);
+                }
+                Ok(())
+            }
             Route::Zone(_) | Route::Unknown => {
                 if ctx.rules.is_some() && headers::expects_continue(&session.req_header().headers) {
                     // We answered it, or will: the origin gets the body at once.
@@ -218,8 +240,19 @@ impl ProxyHttp for Edge {
         end: bool,
         ctx: &mut Context,
     ) -> Result<()> {
-        if ctx.hold.is_some() && !session.was_upgraded() {
+        if session.was_upgraded() {
+            return Ok(());
+        }
+        if ctx.hold.is_some() {
             return self.hold_body(body, end, ctx).await;
+        }
+        if let Some(call) = ctx.call() {
+            if let Some(chunk) = body.as_ref() {
+                call.request.push(chunk);
+            }
+            if call.held.is_some() {
+                return self.hold_call(body, end, ctx);
+            }
         }
         Ok(())
     }
@@ -242,6 +275,10 @@ impl ProxyHttp for Edge {
         outcome::origin_answered(self, ctx);
         self.inspect_response(session, response, ctx)?;
         response.insert_header("svc-ray", &ctx.ray)?;
+        let elapsed = ctx.started.elapsed();
+        if let Some(call) = ctx.call() {
+            call.begin_answer(response, elapsed)?;
+        }
         if session.req_header().version == http::Version::HTTP_10 {
             // HTTP/1.0 knows no chunks (RFC 9112 section 6.1): without a length the body ends with the connection.
             response.remove_header("transfer-encoding");
@@ -262,6 +299,10 @@ impl ProxyHttp for Edge {
     ) -> Result<Option<Duration>> {
         if let (Some(tee), Some(chunk), false) = (ctx.tee.as_mut(), body.as_ref(), session.was_upgraded()) {
             tee.push(chunk);
+        }
+        let started = ctx.started;
+        if let (Some(chunk), Some(call), false) = (body.as_ref(), ctx.call(), session.was_upgraded()) {
+            call.answer_chunk(chunk, || started.elapsed());
         }
         if ctx.response_hold.is_some() && !session.was_upgraded() {
             self.hold_response(body, end, ctx)?;
@@ -367,11 +408,15 @@ fn admit(session: &Session, ctx: &Context) -> std::result::Result<String, admiss
 fn pool_of(ctx: &Context) -> Option<Arc<Pool>> {
     match &ctx.route {
         Route::Zone(zone) => Some(Arc::clone(&zone.pool)),
-        Route::Gateway(route) => {
-            ctx.snapshot.gateways.providers.get(&route.provider).map(|provider| Arc::clone(&provider.pool))
-        }
+        Route::Gateway(route) => route.call.as_ref().map(|call| Arc::clone(&call.provider.pool)),
         Route::Unknown => None,
     }
+}
+
+/// Whether a request may go to an address: a provider of an account's own only where its operator
+/// allows it.
+fn may_reach(ctx: &mut Context, address: IpAddr) -> bool {
+    ctx.call().is_none_or(|call| call.provider.allow_private || !crate::upstream::url::is_private(address))
 }
 
 /// How long an origin may be silent. The clock runs while the client still sends its body, so a

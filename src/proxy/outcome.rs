@@ -6,6 +6,7 @@ use std::time::Duration;
 use pingora::proxy::{FailToProxy, Session};
 use pingora::{Error, ErrorSource, ErrorType};
 
+use super::call::{self, End};
 use super::context::{Context, Route};
 use super::refusal::Refusal;
 use super::respond::{self, Form};
@@ -41,7 +42,12 @@ impl Edge {
             session.set_keepalive(None);
         }
         let form = Form::of_accept(headers::bytes(&session.req_header().headers, &http::header::ACCEPT));
-        if let Ok((header, body)) = respond::refusal(refusal, &ctx.ray, form) {
+        if let Ok((mut header, body)) = respond::refusal(refusal, &ctx.ray, form) {
+            if let Some((measure, remaining)) = ctx.exceeded {
+                let (name, value) = call::remaining_field(measure, remaining);
+                // INVARIANT: a number is a valid value.
+                let _ = header.insert_header(name, value);
+            }
             // The client may be gone: then there is nobody to tell.
             let is_head = session.req_header().method == http::Method::HEAD;
             if session.write_response_header(Box::new(header), is_head).await.is_ok() && !is_head {
@@ -140,24 +146,7 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
         });
     }
     let duration = ctx.started.elapsed();
-    if let Route::Gateway(route) = &ctx.route {
-        let outcome = match (ctx.refusal, error) {
-            (Some(Refusal::Gateway(error)), _) => error.outcome(),
-            (Some(_), _) => "failed",
-            (None, Some(error)) if *error.esource() == ErrorSource::Downstream => "cancelled",
-            (None, Some(_)) => "failed",
-            (None, None) => "forwarded",
-        };
-        let (gateway, provider) = (route.label.as_str(), route.provider.as_str());
-        edge.events.emit(&GatewayRequest {
-            ray: &ctx.ray,
-            gateway,
-            provider,
-            outcome,
-            status,
-            seconds: duration.as_secs_f64(),
-        });
-    }
+    gateway_call(edge, error, status, duration, ctx);
     edge.events.emit(&RequestFinished {
         ray: &ctx.ray,
         client,
@@ -176,6 +165,43 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
             .map(|error| format!("{}: {}", error.esource().as_str(), error.etype().as_str())),
         snapshot: ctx.snapshot.revision,
     });
+}
+
+/// A gateway's call ended: counted, and handed to the recorder where a provider was asked.
+fn gateway_call(edge: &Edge, error: Option<&Error>, status: u16, duration: Duration, ctx: &mut Context) {
+    let Route::Gateway(route) = &mut ctx.route else { return };
+    let outcome = match (ctx.refusal, error) {
+        (Some(Refusal::Gateway(error)), _) => error.outcome(),
+        (Some(_), _) => "failed",
+        (None, Some(error)) if *error.esource() == ErrorSource::Downstream => "cancelled",
+        (None, Some(_)) => "failed",
+        (None, None) => "forwarded",
+    };
+    let (gateway, provider) = (route.label.as_str(), route.provider.as_str());
+    edge.events.emit(&GatewayRequest {
+        ray: &ctx.ray,
+        gateway,
+        provider,
+        outcome,
+        status,
+        seconds: duration.as_secs_f64(),
+    });
+    let asked = route.call.as_ref().is_some_and(|call| call.asked_at.is_some());
+    if let Some(call) = route.call.take() {
+        let error = match outcome {
+            "forwarded" => None,
+            "failed" if ctx.origin_status != 0 => Some("truncated"),
+            other => Some(other),
+        };
+        let end = End { status, error, duration };
+        if asked {
+            let created_at = crate::clock::rfc3339(edge.clock.now() - duration);
+            let prices = Arc::clone(&ctx.snapshot.gateways.prices);
+            edge.recorder.finish(call.finish(end, prices, &ctx.ray, created_at));
+        } else if let Some(reservation) = &call.reservation {
+            edge.recorder.ledger().release(reservation);
+        }
+    }
 }
 
 fn rule_matches(edge: &Edge, ctx: &Context) {

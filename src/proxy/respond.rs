@@ -37,6 +37,9 @@ pub(super) fn refusal(refusal: Refusal, ray: &str, form: Form) -> pingora::Resul
         Refusal::Gateway(error) => {
             header.insert_header("svc-aig-error", error.code().to_string())?;
             header.insert_header("x-should-retry", if error.is_retryable() { "true" } else { "false" })?;
+            if let Some(seconds) = error.retry_after_seconds() {
+                header.insert_header("retry-after", seconds.to_string())?;
+            }
         }
         Refusal::Admission(crate::admission::Refused::MethodNotAllowed) => {
             header.insert_header("allow", crate::admission::METHODS.join(", "))?;

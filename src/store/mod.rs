@@ -1,6 +1,7 @@
 //! State: a log of changesets, and the resources it adds up to.
 
 mod memory;
+mod records;
 mod sqlite;
 
 use std::fmt;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{GatewayToken, Resources, TokenId};
 pub use memory::MemoryStore;
+pub use records::RecordStore;
 pub use sqlite::SqliteStore;
 
 /// How many changesets have been accepted.
@@ -90,6 +92,7 @@ mod tests {
             gateway: GatewayId::new("main"),
             name: "ci".to_owned(),
             hash: "00".repeat(32),
+            expires_at: None,
         };
         Changeset { actor: "test".to_owned(), changes: vec![Change::PutToken { token }] }
     }

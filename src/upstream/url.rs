@@ -57,6 +57,14 @@ impl OriginUrl {
         }
     }
 
+    /// Whether its host is written as an address that is not public, or as this machine.
+    pub fn is_private(&self) -> bool {
+        match &self.host {
+            Host::Address(address) => is_private(*address),
+            Host::Name(name) => name.as_str() == "localhost" || name.as_str().ends_with(".localhost"),
+        }
+    }
+
     /// What certificates are checked against; empty for plain HTTP.
     pub fn server_name(&self) -> String {
         match &self.host {
@@ -76,6 +84,31 @@ impl OriginUrl {
         match (self.tls, self.port) {
             (false, 80) | (true, 443) => host,
             (_, port) => format!("{host}:{port}"),
+        }
+    }
+}
+
+/// Whether an address is this machine's, of its network, or otherwise not of the public Internet.
+pub fn is_private(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let [a, b, ..] = address.octets();
+            address.is_private()
+                || address.is_loopback()
+                || address.is_link_local()
+                || address.is_unspecified()
+                || address.is_broadcast()
+                || address.is_multicast()
+                || a == 0
+                || a >= 240
+                || (a == 100 && (64..128).contains(&b))
+        }
+        IpAddr::V6(address) => {
+            address.is_loopback()
+                || address.is_unspecified()
+                || address.is_unique_local()
+                || address.is_unicast_link_local()
+                || address.is_multicast()
         }
     }
 }

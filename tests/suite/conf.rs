@@ -17,6 +17,14 @@ const EFFECTS: &[(&str, &str)] = &[
     ("gateways", "gateway::the_state_table_and_one_body_for_all_refusals"),
     ("gateways.account", "gateway::the_state_table_and_one_body_for_all_refusals"),
     ("gateways.authentication", "gateway::the_state_table_and_one_body_for_all_refusals"),
+    ("gateways.collect_log_payloads", "ai_calls::what_is_not_to_be_kept_is_never_stored"),
+    ("gateways.collect_logs", "ai_calls::what_is_not_to_be_kept_is_never_stored"),
+    ("gateways.limits", "ai_calls::two_hundred_calls_at_once_and_a_hundred_allowed"),
+    ("gateways.limits.by", "ai_calls::money_is_limited_by_team_and_survives_a_restart"),
+    ("gateways.limits.interval", "ai_calls::money_is_limited_by_team_and_survives_a_restart"),
+    ("gateways.limits.limit", "ai_calls::two_hundred_calls_at_once_and_a_hundred_allowed"),
+    ("gateways.limits.measure", "ai_calls::money_is_limited_by_team_and_survives_a_restart"),
+    ("gateways.limits.technique", "ai_calls::money_is_limited_by_team_and_survives_a_restart"),
     ("gateways.id", "gateway::the_state_table_and_one_body_for_all_refusals"),
     ("graceful_stop", "conf::a_stop_waits_no_longer_than_its_grace"),
     ("limits", "bodies::limits_refuse_or_pass_as_set"),
@@ -50,8 +58,10 @@ const EFFECTS: &[(&str, &str)] = &[
         "listener::proxy_protocol_names_the_client_and_strangers_may_not_use_it",
     ),
     ("log_level", "conf::the_log_level_chooses_lines"),
+    ("model_prices", "ai_calls::calls_leave_a_row_with_tokens_and_cost"),
     ("node", "upstream::forwarded_fields_cannot_be_spoofed_and_trusted_proxies_are_believed"),
     ("providers", "gateway::everything_else_passes_as_it_was_sent"),
+    ("providers.allow_private", "ai_calls::custom_providers_are_public_unless_the_operator_says_otherwise"),
     ("providers.base_url", "gateway::everything_else_passes_as_it_was_sent"),
     ("providers.slug", "gateway::everything_else_passes_as_it_was_sent"),
     ("rules", "reload::rule_files_are_watched_and_their_mistakes_located"),
@@ -117,9 +127,18 @@ fn every_key_has_a_test_that_exists_and_a_line_in_the_example() {
         .lines()
         .map(|line| if is_setting(&line) || is_table(&line) { line.trim_start_matches("# ") } else { line })
         .filter(|line| {
-            !["origin_ca", "chain", "key", "rulesets", "owasp", "sensitive_data ", "[[listeners.certificates"]
-                .iter()
-                .any(|skipped| line.starts_with(skipped))
+            ![
+                "origin_ca",
+                "chain",
+                "key",
+                "rulesets",
+                "owasp",
+                "sensitive_data ",
+                "model_prices",
+                "[[listeners.certificates",
+            ]
+            .iter()
+            .any(|skipped| line.starts_with(skipped))
         })
         .map(|line| format!("{line}\n"))
         .collect();

@@ -6,6 +6,7 @@
 mod support;
 
 mod admission;
+mod ai_calls;
 mod bodies;
 mod cli;
 mod conf;

@@ -122,7 +122,7 @@ fn completion(number: &impl Fn(&str) -> Option<u64>, within: &impl Fn(&str, &str
 fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let number = value.as_f64()?;
-        (number >= 0.0 && number < 1e15).then_some(number as u64)
+        (0.0..1e15).contains(&number).then_some(number as u64)
     })
 }
 

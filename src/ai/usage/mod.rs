@@ -12,13 +12,11 @@ mod event_stream;
 mod request;
 mod tap;
 
-use serde::Serialize;
-
 pub use request::{RequestFacts, facts};
 pub use tap::{Report, Tap};
 
 /// Tokens of one call. What the provider did not say is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// All tokens read, those of a cache among them.
     pub input: Option<u64>,
@@ -53,14 +51,23 @@ impl Usage {
 }
 
 /// Where the counts are from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UsageSource {
     Provider,
     /// By the length of the texts: four bytes a token.
     Estimated,
     #[default]
     None,
+}
+
+impl UsageSource {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Provider => "provider",
+            Self::Estimated => "estimated",
+            Self::None => "none",
+        }
+    }
 }
 
 #[cfg(test)]

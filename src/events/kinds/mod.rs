@@ -1,5 +1,7 @@
 //! The kinds of events, one file each.
 
+mod ai_call;
+mod ai_log_dropped;
 mod body_uninspected;
 mod connection_ended;
 mod gateway_request;
@@ -16,6 +18,8 @@ mod service_failed;
 mod snapshot_published;
 mod snapshot_refused;
 
+pub use ai_call::AiCall;
+pub use ai_log_dropped::AiLogDropped;
 pub use body_uninspected::BodyUninspected;
 pub use connection_ended::{ConnectionEnd, ConnectionEnded};
 pub use gateway_request::GatewayRequest;

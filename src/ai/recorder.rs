@@ -1,0 +1,283 @@
+//! The end of a call, off its path: usage, cost, limits settled, metrics, the row in the log.
+//!
+//! One thread takes finished calls from a queue bounded in bytes. What does not fit loses its row, is
+//! counted, and is settled at what was reserved for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use super::Gateways;
+use super::body_copy::BodyCopy;
+use super::limit::{Amounts, Caller, Ledger, Reservation};
+use super::metadata::Metadata;
+use super::options::CustomCost;
+use super::price::{self, Prices};
+use super::usage::{self, Report, Tap, Usage, UsageSource};
+use crate::body::decompress::{self, Coding};
+use crate::events::Events;
+use crate::events::kinds::{AiCall, AiLogDropped, ServiceFailed};
+use crate::model::AiLog;
+
+/// Most bytes of calls that wait.
+const MAX_QUEUED_BYTES: usize = 64 << 20;
+/// Rows that are written at once.
+const MAX_BATCH: usize = 512;
+/// Bytes that a token is taken for where nobody counts: English and code have about four.
+pub const BYTES_PER_TOKEN: u64 = 4;
+
+/// Where rows are kept.
+pub trait RecordLog: Send {
+    /// Appends rows, durably.
+    ///
+    /// # Errors
+    /// One sentence where they cannot be written; none of them is then.
+    fn append(&mut self, rows: &[AiLog]) -> Result<(), String>;
+}
+
+/// A call that ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// What is known of it; usage and cost are filled in here.
+    pub log: AiLog,
+    /// Behind the provider, with the model where paths name it.
+    pub target: String,
+    pub telemetry_name: &'static str,
+    pub collect_log: bool,
+    pub collect_payloads: bool,
+    pub request: BodyCopy,
+    pub response: BodyCopy,
+    pub response_coding: Vec<u8>,
+    pub tap: Option<Tap>,
+    pub is_stream: bool,
+    pub custom_cost: Option<CustomCost>,
+    pub prices: Arc<Prices>,
+    pub reservation: Option<Reservation>,
+    /// What the reservation took of tokens and money.
+    pub reserved: Amounts,
+    /// From the first byte of the answer to the last.
+    pub streamed_for: Duration,
+}
+
+/// Counts calls of the past towards the limits of today.
+pub fn recover(ledger: &Ledger, gateways: &Gateways, past: &[AiLog], now: Duration) {
+    for row in past {
+        let gateway = gateways.by_account.get(&row.account_id).and_then(|all| all.get(&row.gateway_id));
+        let Some(gateway) = gateway.filter(|gateway| !gateway.settings.limits.is_empty()) else { continue };
+        let Ok(at) = row.created_at.parse::<jiff::Timestamp>() else { continue };
+        let at = Duration::from_micros(u64::try_from(at.as_microsecond()).unwrap_or(0));
+        let metadata = Metadata { entries: row.metadata.clone(), warnings: Vec::new() };
+        let caller = Caller {
+            gateway: &gateway.label,
+            token: row.token_id.as_deref(),
+            provider: &row.provider,
+            model: Some(&row.model),
+            metadata: &metadata,
+        };
+        let used = Amounts {
+            tokens: row.tokens_in.unwrap_or(0) + row.tokens_out.unwrap_or(0),
+            cost_nanos: row.cost.and_then(price::nanos).unwrap_or(0),
+        };
+        ledger.recover(&gateway.settings.limits, caller, used, at, now);
+    }
+}
+
+/// The way to the recorder; clones share one queue.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    calls: Sender<Box<Finished>>,
+    queued: Arc<AtomicUsize>,
+    ledger: Arc<Ledger>,
+    events: Events,
+}
+
+impl Recorder {
+    /// Starts the thread; it ends when the last clone is gone.
+    pub fn start(ledger: Arc<Ledger>, rows: Box<dyn RecordLog>, events: Events) -> Self {
+        let (calls, waiting) = channel();
+        let queued = Arc::new(AtomicUsize::new(0));
+        let work = Work { ledger: Arc::clone(&ledger), events: events.clone(), rows, batch: Vec::new() };
+        let counted = Arc::clone(&queued);
+        let thread = std::thread::Builder::new().name("ai-log".to_owned());
+        if let Err(error) = thread.spawn(move || work.run(&waiting, &counted)) {
+            let error = format!("cannot start a thread: {error}");
+            events.emit(&ServiceFailed { service: "ai-log", error });
+        }
+        Self { calls, queued, ledger, events }
+    }
+
+    /// Hands a call over. Never waits.
+    pub fn finish(&self, call: Finished) {
+        let size = call.size();
+        let is_full = self.queued.fetch_add(size, Ordering::Relaxed) + size > MAX_QUEUED_BYTES;
+        if is_full {
+            self.queued.fetch_sub(size, Ordering::Relaxed);
+            if let Some(reservation) = &call.reservation {
+                self.ledger.settle(reservation, call.reserved);
+            }
+            self.events.emit(&AiLogDropped { rows: 1, reason: "queue_full" });
+            return;
+        }
+        // Only fails where the thread is gone, at the end of the process.
+        let _ = self.calls.send(Box::new(call));
+    }
+
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+}
+
+impl Finished {
+    fn size(&self) -> usize {
+        let held = |copy: &BodyCopy| usize::try_from(copy.size().min(300 << 10)).unwrap_or(0);
+        4096 + held(&self.request) + held(&self.response)
+    }
+
+    /// Fills in what the answer says.
+    fn complete(&mut self) -> (Usage, String) {
+        let facts = usage::facts(&self.target, &self.request.ends());
+        let report = self.tap.take().map(Tap::finish).unwrap_or_default();
+        let (usage, source) = self.usage(&report);
+        let asked = facts.model.unwrap_or_default();
+        let log = &mut self.log;
+        log.model = report.model.unwrap_or_else(|| asked.clone());
+        if report.has_error {
+            log.success = false;
+            log.error.get_or_insert_with(|| "provider_error".to_owned());
+        }
+        let tier = report.service_tier.or(facts.service_tier);
+        let cost = [log.model.as_str(), asked.as_str()]
+            .into_iter()
+            .find_map(|model| self.prices.cost(&log.provider, model, &usage, tier.as_deref()));
+        let custom =
+            self.custom_cost.filter(|_| source != UsageSource::None).and_then(|cost| cost.of(&usage));
+        log.custom_cost = custom.is_some();
+        let nanos = custom.or(cost.as_ref().map(|cost| cost.nanos)).filter(|_| source != UsageSource::None);
+        log.cost = if log.cached { Some(0.0) } else { nanos.map(dollars) };
+        log.tokens_in = usage.input;
+        log.tokens_out = usage.output;
+        log.tokens_cache_read = usage.cache_read;
+        log.tokens_cache_write = usage.cache_write;
+        log.tokens_reasoning = usage.reasoning;
+        log.usage_source = source.word().to_owned();
+        log.request_size = self.request.size();
+        log.response_size = self.response.size();
+        (usage, cost.map_or_else(|| "other".to_owned(), |cost| cost.model))
+    }
+
+    /// Only answers that went well are counted; of those that no one counted the texts are measured.
+    fn usage(&self, report: &Report) -> (Usage, UsageSource) {
+        let is_ok = (200..300).contains(&self.log.status_code) && !self.log.cached;
+        if !is_ok {
+            return (Usage::default(), UsageSource::None);
+        }
+        let (usage, makes_text) =
+            (report.usage, self.log.model_type == "chat" || self.log.model_type == "text_completion");
+        let estimate = || Some(report.text_bytes.div_ceil(BYTES_PER_TOKEN));
+        match (usage.input, usage.output) {
+            (Some(_), Some(_)) => (usage, UsageSource::Provider),
+            // A stream that was cut off before its last counts.
+            (Some(_), None) if makes_text => (Usage { output: estimate(), ..usage }, UsageSource::Estimated),
+            (Some(_), None) | (None, Some(_)) => (usage, UsageSource::Provider),
+            (None, None) if makes_text => {
+                let input = Some(self.request.size().div_ceil(BYTES_PER_TOKEN));
+                (Usage { input, output: estimate(), ..usage }, UsageSource::Estimated)
+            }
+            (None, None) => (Usage::default(), UsageSource::None),
+        }
+    }
+
+    fn payloads(&mut self) {
+        if !self.collect_payloads {
+            return;
+        }
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (request, complete) = self.request.head();
+        self.log.request_head = Some(text(&request));
+        self.log.request_head_complete = complete;
+        let (response, mut complete) = self.response.head();
+        let limits = decompress::Limits { output_bytes: 1 << 20, ratio: 1000 };
+        let response = match Coding::of(&self.response_coding) {
+            Some(Coding::Identity) | None => response,
+            Some(coding) => {
+                let decoded = decompress::decode(coding, &response, limits);
+                complete &= decoded.end == decompress::End::Complete;
+                decoded.bytes.into()
+            }
+        };
+        self.log.response_head = Some(text(&response));
+        self.log.response_head_complete = complete;
+    }
+}
+
+impl CustomCost {
+    #[expect(clippy::cast_precision_loss, reason = "counts of tokens are far below 2^52")]
+    fn of(self, usage: &Usage) -> Option<u64> {
+        let count = |tokens: Option<u64>| tokens.unwrap_or(0) as f64;
+        price::nanos(count(usage.input) * self.per_token_in + count(usage.output) * self.per_token_out)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a call costs far less than 2^52 nanodollars")]
+fn dollars(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+/// What the thread works with.
+struct Work {
+    ledger: Arc<Ledger>,
+    events: Events,
+    rows: Box<dyn RecordLog>,
+    batch: Vec<AiLog>,
+}
+
+impl Work {
+    fn run(mut self, waiting: &Receiver<Box<Finished>>, queued: &AtomicUsize) {
+        while let Ok(call) = waiting.recv() {
+            self.take(*call, queued);
+            while self.batch.len() < MAX_BATCH
+                && let Ok(call) = waiting.try_recv()
+            {
+                self.take(*call, queued);
+            }
+            self.write();
+        }
+    }
+
+    fn take(&mut self, mut call: Finished, queued: &AtomicUsize) {
+        let size = call.size();
+        let reservation = call.reservation.take();
+        let (usage, model) = call.complete();
+        if let Some(reservation) = reservation {
+            let tokens = usage.input.unwrap_or(0) + usage.output.unwrap_or(0);
+            let cost_nanos = call.log.cost.and_then(price::nanos).unwrap_or(0);
+            self.ledger.settle(&reservation, Amounts { tokens, cost_nanos });
+        }
+        self.events.emit(&AiCall {
+            log: &call.log,
+            usage: &usage,
+            telemetry_name: call.telemetry_name,
+            priced_model: &model,
+            is_stream: call.is_stream,
+            streamed_for: call.streamed_for,
+            writes_line: call.collect_log,
+        });
+        if call.collect_log {
+            call.payloads();
+            self.batch.push(call.log);
+        }
+        queued.fetch_sub(size, Ordering::Relaxed);
+    }
+
+    fn write(&mut self) {
+        if self.batch.is_empty() {
+            return;
+        }
+        if let Err(error) = self.rows.append(&self.batch) {
+            self.events.emit(&AiLogDropped { rows: self.batch.len(), reason: "not_written" });
+            self.events.emit(&ServiceFailed { service: "ai-log", error });
+        }
+        self.batch.clear();
+    }
+}

@@ -1,0 +1,21 @@
+//! Rows of the AI log were lost.
+
+use serde::Serialize;
+
+use crate::events::{Event, Level, Metrics};
+
+#[derive(Debug, Serialize)]
+pub struct AiLogDropped {
+    pub rows: usize,
+    /// `queue_full` or `not_written`.
+    pub reason: &'static str,
+}
+
+impl Event for AiLogDropped {
+    const NAME: &'static str = "ai_log_dropped";
+    const LEVEL: Level = Level::Warn;
+
+    fn count(&self, metrics: &Metrics) {
+        metrics.ai_logs_dropped.with_label_values(&[self.reason]).inc_by(self.rows as u64);
+    }
+}

@@ -1,0 +1,259 @@
+//! One call of a gateway on its way: what the recorder is told of it at the end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use pingora::http::ResponseHeader;
+
+use super::context::Hold;
+use super::headers;
+use crate::ai::body_copy::BodyCopy;
+use crate::ai::limit::{Amounts, Measure, Reservation};
+use crate::ai::options::Options;
+use crate::ai::price::Prices;
+use crate::ai::recorder::Finished;
+use crate::ai::usage::Tap;
+use crate::ai::{self, Gateway, Provider};
+use crate::model::{AiLog, TokenId};
+
+/// Longest list of warnings in a header field, in bytes.
+const MAX_WARNING_BYTES: usize = 1024;
+
+/// A call that may go out.
+pub(super) struct Call {
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) provider: Arc<Provider>,
+    pub(super) token: Option<TokenId>,
+    pub(super) options: Options,
+    /// A ULID.
+    pub(super) id: String,
+    /// Behind the provider, without the query.
+    pub(super) path: String,
+    pub(super) request_type: &'static str,
+    pub(super) request_content_type: String,
+    pub(super) step: u32,
+    pub(super) cached: bool,
+    pub(super) request: BodyCopy,
+    pub(super) response: BodyCopy,
+    /// The body, where a limit has to know it before it goes out.
+    pub(super) held: Option<Hold>,
+    pub(super) reservation: Option<Reservation>,
+    pub(super) reserved: Amounts,
+    /// Since the request came: when the provider was asked, when it began to answer.
+    pub(super) asked_at: Option<Duration>,
+    pub(super) first_byte_at: Option<Duration>,
+    answer: Option<Answer>,
+}
+
+/// The answer so far.
+struct Answer {
+    tap: Tap,
+    is_stream: bool,
+    content_type: String,
+    coding: Vec<u8>,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    pub(super) status: u16,
+    /// `None` where all went well.
+    pub(super) error: Option<&'static str>,
+    pub(super) duration: Duration,
+}
+
+impl Call {
+    pub(super) fn new(forward: ai::Forward, options: Options, id: String, headers: &HeaderMap) -> Self {
+        let ai::Forward { gateway, provider, target, token } = forward;
+        Self {
+            gateway,
+            provider,
+            token,
+            options,
+            id,
+            path: target,
+            request_type: "native",
+            request_content_type: text(headers, &http::header::CONTENT_TYPE),
+            step: 0,
+            cached: false,
+            request: BodyCopy::default(),
+            response: BodyCopy::default(),
+            held: None,
+            reservation: None,
+            reserved: Amounts::default(),
+            asked_at: None,
+            first_byte_at: None,
+            answer: None,
+        }
+    }
+
+    pub(super) fn collects_log(&self) -> bool {
+        self.options.collect_log.unwrap_or(self.gateway.settings.collect_logs)
+    }
+
+    /// Reads what the answer will be, and adds the gateway's own fields to it.
+    pub(super) fn begin_answer(
+        &mut self,
+        response: &mut ResponseHeader,
+        elapsed: Duration,
+    ) -> pingora::Result<()> {
+        let content_type = headers::bytes(&response.headers, &http::header::CONTENT_TYPE);
+        let coding = headers::bytes(&response.headers, &http::header::CONTENT_ENCODING);
+        let tap = Tap::new(content_type, coding);
+        self.answer = Some(Answer {
+            is_stream: tap.is_stream(),
+            tap,
+            content_type: text(&response.headers, &http::header::CONTENT_TYPE),
+            coding: coding.to_vec(),
+        });
+        response.insert_header("svc-aig-request-id", &self.id)?;
+        if self.collects_log() {
+            response.insert_header("svc-aig-log-id", &self.id)?;
+        }
+        if let Some(event_id) = &self.options.event_id {
+            response.insert_header("svc-aig-event-id", event_id)?;
+        }
+        if !self.options.warnings.is_empty() {
+            let mut warnings = self.options.warnings.join("; ");
+            warnings.truncate(MAX_WARNING_BYTES);
+            response.append_header("svc-aig-warning", warnings)?;
+        }
+        for (measure, remaining) in self.reservation.iter().flat_map(|reservation| &reservation.remaining) {
+            let (name, value) = remaining_field(*measure, *remaining);
+            response.insert_header(name, value)?;
+        }
+        let asked = self.asked_at.unwrap_or(elapsed);
+        let milliseconds = |duration: Duration| duration.as_secs_f64() * 1000.0;
+        response.append_header(
+            "server-timing",
+            format!(
+                "gw;dur={:.3}, up;dur={:.3}",
+                milliseconds(asked),
+                milliseconds(elapsed.saturating_sub(asked))
+            ),
+        )?;
+        Ok(())
+    }
+
+    /// Takes a piece of the answer on its way to the client.
+    pub(super) fn answer_chunk(&mut self, chunk: &Bytes, elapsed: impl FnOnce() -> Duration) {
+        if chunk.is_empty() {
+            return;
+        }
+        if self.first_byte_at.is_none() {
+            self.first_byte_at = Some(elapsed());
+        }
+        self.response.push(chunk);
+        if let Some(answer) = &mut self.answer {
+            answer.tap.push(chunk);
+        }
+    }
+
+    /// What the recorder needs of it.
+    pub(super) fn finish(self, end: End, prices: Arc<Prices>, ray: &str, created_at: String) -> Finished {
+        let collect_log = self.collects_log();
+        let settings = &self.gateway.settings;
+        let collect_payloads =
+            collect_log && self.options.collect_log_payload.unwrap_or(settings.collect_log_payloads);
+        let (tap, is_stream, response_content_type, response_coding) = match self.answer {
+            Some(answer) => (Some(answer.tap), answer.is_stream, answer.content_type, answer.coding),
+            None => (None, false, String::new(), Vec::new()),
+        };
+        let milliseconds = |duration: Duration| duration.as_secs_f64() * 1000.0;
+        let log = AiLog {
+            id: self.id,
+            created_at,
+            account_id: self.gateway.account.clone(),
+            gateway_id: self.gateway.id.clone(),
+            event_id: self.options.event_id,
+            provider: self.provider.slug.clone(),
+            model_type: ai::operation(&self.path).to_owned(),
+            path: self.path.clone(),
+            status_code: end.status,
+            success: (200..400).contains(&end.status) && end.error.is_none(),
+            cached: self.cached,
+            duration: milliseconds(end.duration),
+            metadata: self.options.metadata.entries,
+            step: self.step,
+            request_type: self.request_type.to_owned(),
+            request_content_type: self.request_content_type,
+            response_content_type,
+            authentication: self.gateway.authentication,
+            token_id: self.token.map(|token| token.to_string()),
+            error: end.error.map(str::to_owned),
+            time_to_first_byte: self.first_byte_at.map(milliseconds),
+            gateway_duration: milliseconds(self.asked_at.unwrap_or(end.duration)),
+            ray: ray.to_owned(),
+            ..AiLog::default()
+        };
+        Finished {
+            log,
+            target: self.path,
+            telemetry_name: self.provider.telemetry_name,
+            collect_log,
+            collect_payloads,
+            request: self.request,
+            response: self.response,
+            response_coding,
+            tap,
+            is_stream,
+            custom_cost: self.options.custom_cost,
+            prices,
+            reservation: self.reservation,
+            reserved: self.reserved,
+            streamed_for: self
+                .first_byte_at
+                .map_or(Duration::ZERO, |first| end.duration.saturating_sub(first)),
+        }
+    }
+}
+
+/// The field that says what is left of a limit: money in dollars.
+pub(super) fn remaining_field(measure: Measure, remaining: u64) -> (&'static str, String) {
+    match measure {
+        Measure::Requests => ("svc-aig-requests-remaining", remaining.to_string()),
+        Measure::Tokens => ("svc-aig-tokens-remaining", remaining.to_string()),
+        Measure::Cost => (
+            "svc-aig-budget-remaining",
+            format!("{}.{:09}", remaining / 1_000_000_000, remaining % 1_000_000_000),
+        ),
+    }
+}
+
+fn text(headers: &HeaderMap, name: &http::HeaderName) -> String {
+    String::from_utf8_lossy(headers::bytes(headers, name)).into_owned()
+}
+
+/// A ULID: 48 bits of milliseconds and 80 that no other call has, in Crockford's Base32.
+pub(super) fn ulid(now: Duration, unique: u64) -> String {
+    const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    let value = (now.as_millis() & 0xffff_ffff_ffff) << 80
+        | u128::from(unique) << 16
+        | u128::from(now.subsec_micros() & 0xffff);
+    (0..26)
+        .rev()
+        .filter_map(|nth| DIGITS.get(usize::try_from(value >> (nth * 5) & 31).ok()?))
+        .map(|digit| char::from(*digit))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_sort_by_time_and_differ() {
+        let id = |seconds, unique| ulid(Duration::from_secs(seconds), unique);
+        assert_eq!(id(0, 0), "0".repeat(26));
+        assert!(id(1000, u64::MAX) < id(1001, 0) && id(5, 1) != id(5, 2));
+        // The largest moment of the definition.
+        assert!(ulid(Duration::from_millis((1 << 48) - 1), 0).starts_with("7ZZZZZZZZZ"));
+    }
+
+    #[test]
+    fn money_left_is_in_dollars() {
+        assert_eq!(remaining_field(Measure::Cost, 1_500_000_000).1, "1.500000000");
+    }
+}

@@ -1,0 +1,143 @@
+//! Rows of the AI log, in a file of their own: written in batches, let go by age and number.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::StoreError;
+use crate::ai::recorder::RecordLog;
+use crate::model::AiLog;
+
+/// Rows that are kept; the oldest go first.
+const MAX_ROWS: u64 = 1_000_000;
+/// Appended rows after which the oldest are looked for.
+const ROWS_BETWEEN_SWEEPS: usize = 10_000;
+
+/// The log in `records.db`.
+pub struct RecordStore {
+    connection: Connection,
+    since_sweep: usize,
+    max_rows: u64,
+}
+
+impl RecordStore {
+    /// Opens the log in a folder, which is made where it is missing.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] where the file cannot be made or read.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        std::fs::create_dir_all(folder).map_err(|error| StoreError::Failed(error.to_string()))?;
+        Self::on(Connection::open(folder.join("records.db"))?)
+    }
+
+    /// A log that ends with the process.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] where there is no memory.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        Self::on(Connection::open_in_memory()?)
+    }
+
+    fn on(connection: Connection) -> Result<Self, StoreError> {
+        connection.execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000;
+                 CREATE TABLE IF NOT EXISTS ai_log (
+                     id TEXT PRIMARY KEY, gateway TEXT NOT NULL, created_at TEXT NOT NULL, row TEXT NOT NULL
+                 ) WITHOUT ROWID;
+                 CREATE INDEX IF NOT EXISTS ai_log_by_gateway ON ai_log (gateway, created_at);",
+        )?;
+        Ok(Self { connection, since_sweep: 0, max_rows: MAX_ROWS })
+    }
+
+    /// Rows of a moment and later, the newest first, without their bodies.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] where they cannot be read.
+    pub fn since(&self, created_at: &str, limit: usize) -> Result<Vec<AiLog>, StoreError> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT row FROM ai_log WHERE created_at >= ?1 ORDER BY id DESC LIMIT ?2")?;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows = statement
+            .query_map(params![created_at, limit], |row| row.get::<_, String>(0))?
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(rows.iter().filter_map(|row| serde_json::from_str(row).ok()).collect())
+    }
+
+    /// A row by its id.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] where it cannot be read.
+    pub fn get(&self, id: &str) -> Result<Option<AiLog>, StoreError> {
+        let row: Option<String> = self
+            .connection
+            .query_row("SELECT row FROM ai_log WHERE id = ?1", [id], |row| row.get(0))
+            .optional()?;
+        Ok(row.and_then(|row| serde_json::from_str(&row).ok()))
+    }
+
+    /// Lets the oldest rows go where there are too many.
+    fn sweep(&mut self) -> rusqlite::Result<()> {
+        self.since_sweep = 0;
+        self.connection.execute(
+            "DELETE FROM ai_log WHERE id <= (SELECT id FROM ai_log ORDER BY id DESC LIMIT 1 OFFSET ?1)",
+            [i64::try_from(self.max_rows).unwrap_or(i64::MAX)],
+        )?;
+        Ok(())
+    }
+
+    fn write(&mut self, rows: &[AiLog]) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        {
+            let mut statement = transaction.prepare_cached(
+                "INSERT OR REPLACE INTO ai_log (id, gateway, created_at, row) VALUES (?1, ?2, ?3, ?4)",
+            )?;
+            for row in rows {
+                let gateway = format!("{}/{}", row.account_id, row.gateway_id);
+                // INVARIANT: a struct of texts and numbers always serialises.
+                let text = serde_json::to_string(row).unwrap_or_default();
+                statement.execute(params![row.id, gateway, row.created_at, text])?;
+            }
+        }
+        transaction.commit()?;
+        self.since_sweep += rows.len();
+        if self.since_sweep >= ROWS_BETWEEN_SWEEPS { self.sweep() } else { Ok(()) }
+    }
+}
+
+impl RecordLog for RecordStore {
+    fn append(&mut self, rows: &[AiLog]) -> Result<(), String> {
+        self.write(rows).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(id: u32) -> AiLog {
+        AiLog {
+            id: format!("{id:026}"),
+            created_at: format!("2026-01-01T00:00:{:02}Z", id % 60),
+            account_id: "acme".to_owned(),
+            gateway_id: "main".to_owned(),
+            cost: Some(0.25),
+            ..AiLog::default()
+        }
+    }
+
+    #[test]
+    fn rows_come_back_and_the_oldest_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = RecordStore::open(folder.path()).unwrap();
+        store.max_rows = 3;
+        let rows: Vec<AiLog> = (0..5).map(row).collect();
+        store.append(&rows).unwrap();
+        assert_eq!(store.get(&rows[4].id).unwrap().as_ref(), Some(&rows[4]));
+        assert_eq!(store.since("2026-01-01T00:00:03Z", 10).unwrap(), [row(4), row(3)]);
+        store.sweep().unwrap();
+        assert_eq!(store.since("", 10).unwrap().len(), 3);
+        drop(store);
+        assert_eq!(RecordStore::open(folder.path()).unwrap().since("", 10).unwrap().len(), 3);
+    }
+}

@@ -1,0 +1,262 @@
+//! What a gateway knows of its calls: usage, cost, rows, limits.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{Client, Edge, Origin, Response, run_cli, wait_for};
+
+const CHAT: &str = r#"{"id":"c","object":"chat.completion","model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":"answer-canary"}}],"usage":{"prompt_tokens":19,"completion_tokens":10,"total_tokens":29,"prompt_tokens_details":{"cached_tokens":4}}}"#;
+
+fn conf(provider: &Origin, more: &str) -> String {
+    format!(
+        "gateway_hosts = [\"gw.example\"]\n{more}\n[[providers]]\nslug = \"openai\"\nbase_url = \"{}\"\n",
+        provider.url()
+    )
+}
+
+const GATEWAY: &str = "[[gateways]]\naccount = \"acme\"\nid = \"main\"\nauthentication = false\n";
+
+fn call(edge: &Edge, path: &str, headers: &str, body: &str) -> Response {
+    Client::once(edge.proxy[0], request(path, headers, body))
+}
+
+fn request(path: &str, headers: &str, body: &str) -> String {
+    format!(
+        "POST /v1/acme/main/{path} HTTP/1.1\r\nHost: gw.example\r\n{headers}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+fn chat(edge: &Edge, headers: &str) -> Response {
+    call(
+        edge,
+        "openai/v1/chat/completions",
+        headers,
+        r#"{"messages":["question-canary"],"model":"m-1","max_tokens":10}"#,
+    )
+}
+
+/// The line of a call, by the id that its answer carries.
+fn line(edge: &mut Edge, response: &Response) -> Value {
+    let id = response.header("svc-aig-request-id").unwrap().to_owned();
+    edge.wait_for_event("ai_call", move |event| event["id"] == id.as_str())
+}
+
+/// Everything in the files of the log.
+fn stored(edge: &Edge) -> Vec<u8> {
+    let folder = edge.folder.path().join("state");
+    ["records.db", "records.db-wal"]
+        .iter()
+        .flat_map(|name| std::fs::read(folder.join(name)).unwrap_or_default())
+        .collect()
+}
+
+fn holds(bytes: &[u8], text: &str) -> bool {
+    memchr::memmem::find(bytes, text.as_bytes()).is_some()
+}
+
+#[test]
+fn calls_leave_a_row_with_tokens_and_cost() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let folder = tempfile::tempdir().unwrap();
+    let prices = r#"{"m-1":{"input_cost_per_token":0.001,"output_cost_per_token":0.01,"cache_read_input_token_cost":0.0001}}"#;
+    std::fs::write(folder.path().join("prices.json"), prices).unwrap();
+    let conf = format!("model_prices = \"prices.json\"\n{}", conf(&provider, GATEWAY));
+    let mut edge = Edge::start_in(folder, &conf, &[]);
+    let headers = "svc-aig-metadata: {\"team\":\"a\",\"bad\":null}\r\nsvc-aig-event-id: e-7\r\n";
+    let response = chat(&edge, headers);
+    assert_eq!((response.status, response.text().as_str()), (200, CHAT));
+    let id = response.header("svc-aig-log-id").unwrap();
+    assert_eq!((id.len(), response.header("svc-aig-event-id")), (26, Some("e-7")));
+    assert!(response.header("svc-aig-warning").unwrap().contains("`bad`"));
+    assert!(response.header("server-timing").unwrap().starts_with("gw;dur="));
+    let row = line(&mut edge, &response);
+    for (field, expected) in [
+        ("provider", Value::from("openai")),
+        ("model", "m-1".into()),
+        ("model_type", "chat".into()),
+        ("path", "/v1/chat/completions".into()),
+        ("status_code", 200.into()),
+        ("success", true.into()),
+        ("cached", false.into()),
+        ("tokens_in", 19.into()),
+        ("tokens_out", 10.into()),
+        ("tokens_cache_read", 4.into()),
+        ("usage_source", "provider".into()),
+        ("cost", 0.1154.into()),
+        ("event_id", "e-7".into()),
+        ("request_type", "native".into()),
+        ("gateway_id", "main".into()),
+    ] {
+        assert_eq!(row[field], expected, "{field}");
+    }
+    assert_eq!(row["metadata"], serde_json::json!({"team": "a"}));
+    let custom = chat(&edge, "svc-aig-custom-cost: {\"per_token_in\":1,\"per_token_out\":2}\r\n");
+    let row = line(&mut edge, &custom);
+    assert_eq!((&row["cost"], &row["custom_cost"]), (&39.0.into(), &true.into()));
+    wait_for("the rows to be stored", || holds(&stored(&edge), "answer-canary").then_some(()));
+    assert!(holds(&stored(&edge), "question-canary") && !edge.log_text().contains("canary"));
+    let series = "gen_ai_client_inference_usage_input_tokens_total{gateway=\"acme/main\",gen_ai_provider_name=\"openai\",gen_ai_request_model=\"m-1\"}";
+    edge.wait_for_metric(series, 38.0);
+    assert!(edge.metrics().contains("gen_ai_client_operation_duration_seconds_bucket"));
+}
+
+#[test]
+fn streams_are_counted_and_pass_as_they_are() {
+    let sse = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"model\":\"claude-x\",\"usage\":{\"input_tokens\":25,\"cache_read_input_tokens\":10,\"output_tokens\":1}}}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":15}}\n\n";
+    let mut coded = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    coded.write_all(sse.as_bytes()).unwrap();
+    let coded = coded.finish().unwrap();
+    let answer = coded.clone();
+    // Each byte in a piece of its own, so that every split is seen.
+    let provider = Origin::start(move |_, stream| {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let mut bytes = head.as_bytes().to_vec();
+        for byte in &answer {
+            bytes.extend_from_slice(&[b'1', b'\r', b'\n', *byte, b'\r', b'\n']);
+        }
+        bytes.extend_from_slice(b"0\r\n\r\n");
+        stream.write_all(&bytes).is_ok()
+    });
+    let mut edge = Edge::start(&conf(&provider, GATEWAY));
+    let response = call(&edge, "openai/v1/messages", "", "{\"stream\":true}");
+    assert_eq!((response.status, response.body == coded), (200, true));
+    let row = line(&mut edge, &response);
+    assert_eq!(
+        (&row["tokens_in"], &row["tokens_out"], &row["model"]),
+        (&35.into(), &15.into(), &"claude-x".into())
+    );
+}
+
+#[test]
+fn what_is_not_to_be_kept_is_never_stored() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let gateways = format!(
+        "{GATEWAY}collect_log_payloads = false\n[[gateways]]\naccount = \"acme\"\nid = \"quiet\"\nauthentication = false\ncollect_logs = false\n"
+    );
+    let mut edge = Edge::start(&conf(&provider, &gateways));
+    let unkept = chat(&edge, "svc-aig-collect-log: false\r\n");
+    assert_eq!((unkept.status, unkept.header("svc-aig-log-id")), (200, None));
+    let quiet = Client::once(edge.proxy[0], request("openai/v1/x", "", "{}").replace("/main/", "/quiet/"));
+    assert_eq!(quiet.header("svc-aig-log-id"), None);
+    // Whoever is refused leaves no row.
+    let kept = chat(&edge, "authorization: Bearer provider-key-canary\r\n");
+    let row = line(&mut edge, &kept);
+    assert_eq!((&row["request_head"], &row["response_head"]), (&Value::Null, &Value::Null));
+    let id = kept.header("svc-aig-log-id").unwrap();
+    wait_for("the row to be stored", || holds(&stored(&edge), id).then_some(()));
+    for canary in [
+        "answer-canary",
+        "question-canary",
+        "provider-key-canary",
+        unkept.header("svc-aig-request-id").unwrap(),
+    ] {
+        assert!(!holds(&stored(&edge), canary) && !edge.log_text().contains(canary), "{canary}");
+    }
+    // Counted all the same.
+    edge.wait_for_metric(
+        "portcullis_gateway_requests_total{gateway=\"acme/quiet\",outcome=\"forwarded\",provider=\"openai\"}",
+        1.0,
+    );
+}
+
+#[test]
+fn two_hundred_calls_at_once_and_a_hundred_allowed() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let gateways =
+        format!("{GATEWAY}[[gateways.limits]]\nmeasure = \"requests\"\nlimit = 100\ninterval = \"1d\"\n");
+    let edge = Edge::start(&conf(&provider, &gateways));
+    let responses: Vec<Response> = std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..200).map(|_| scope.spawn(|| chat(&edge, ""))).collect();
+        calls.into_iter().map(|call| call.join().unwrap()).collect()
+    });
+    let refused: Vec<&Response> = responses.iter().filter(|response| response.status == 429).collect();
+    assert_eq!((provider.requests().len(), refused.len()), (100, 100));
+    for response in refused {
+        assert_eq!(response.header("svc-aig-error"), Some("2003"));
+        assert_eq!(response.header("svc-aig-requests-remaining"), Some("0"));
+        assert_eq!(response.header("x-should-retry"), Some("false"));
+        assert!(response.header("retry-after").unwrap().parse::<u32>().unwrap() > 0);
+    }
+}
+
+#[test]
+fn money_is_limited_by_team_and_survives_a_restart() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let folder = tempfile::tempdir().unwrap();
+    let prices = r#"{"m-1":{"input_cost_per_token":0.001,"output_cost_per_token":0.01}}"#;
+    std::fs::write(folder.path().join("prices.json"), prices).unwrap();
+    let limit = "[[gateways.limits]]\nmeasure = \"cost\"\nlimit = 0.25\ninterval = \"365d\"\ntechnique = \"sliding\"\nby = [\"metadata.team\"]\n";
+    let conf = format!("model_prices = \"prices.json\"\n{}", conf(&provider, &format!("{GATEWAY}{limit}")));
+    let mut edge = Edge::start_in(folder, &conf, &[]);
+    let of = |edge: &Edge, team: &str| chat(edge, &format!("svc-aig-metadata: {{\"team\":\"{team}\"}}\r\n"));
+    // 19 tokens in and 10 out cost 0.119; at most 10 out are reserved.
+    let first = of(&edge, "a");
+    assert_eq!(first.status, 200);
+    line(&mut edge, &first);
+    let second = of(&edge, "a");
+    assert_eq!(second.status, 200);
+    let left: f64 = second.header("svc-aig-budget-remaining").unwrap().parse().unwrap();
+    assert!(left < 0.04, "{left}");
+    line(&mut edge, &second);
+    let third = of(&edge, "a");
+    assert_eq!((third.status, third.header("svc-aig-error")), (429, Some("2045")));
+    assert_eq!(third.header("svc-aig-budget-remaining"), Some("0.012000000"));
+    assert_eq!(of(&edge, "b").status, 200);
+    wait_for("the rows to be stored", || {
+        holds(&stored(&edge), second.header("svc-aig-log-id").unwrap()).then_some(())
+    });
+    // kill -9: what is counted is recovered from the rows.
+    edge.signal("KILL");
+    edge.wait_for_exit();
+    let folder = std::mem::replace(&mut edge.folder, tempfile::tempdir().unwrap());
+    drop(edge);
+    let edge = Edge::start_in(folder, &conf, &[]);
+    assert_eq!(of(&edge, "a").status, 429);
+    assert_eq!(of(&edge, "c").status, 200);
+}
+
+#[test]
+fn custom_providers_are_public_unless_the_operator_says_otherwise() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let folder = tempfile::tempdir().unwrap();
+    let with = |allow: &str| {
+        format!(
+            "gateway_hosts = [\"gw.example\"]\n[[listeners]]\naddress = \"127.0.0.1:0\"\n{GATEWAY}[[providers]]\nslug = \"custom-own\"\nbase_url = \"{}\"\n{allow}",
+            provider.url()
+        )
+    };
+    let path = folder.path().join("p.toml");
+    std::fs::write(&path, with("")).unwrap();
+    let checked = run_cli(&["check", "--conf", &path.display().to_string()], b"");
+    assert!(!checked.status.success());
+    assert!(String::from_utf8_lossy(&checked.stderr).contains("allow_private"));
+    let edge = Edge::start(
+        &with("allow_private = true\n").replace("[[listeners]]\naddress = \"127.0.0.1:0\"\n", ""),
+    );
+    assert_eq!(call(&edge, "custom-own/v1/x", "", "{}").status, 200);
+}
+
+#[test]
+fn a_token_that_is_over_is_refused() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let mut edge = Edge::start(&conf(&provider, &GATEWAY.replace("false", "true")));
+    let path = edge.folder.path().join("p.toml");
+    let make = |expires: &str| {
+        let arguments =
+            ["token", "create", "--account", "acme", "--gateway", "main", "--expires", expires, "--conf"];
+        let made = run_cli(&[&arguments[..], &[&path.display().to_string()]].concat(), b"");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        String::from_utf8(made.stdout).unwrap().trim().to_owned()
+    };
+    let (short, long) = (make("1s"), make("1d"));
+    let status =
+        |edge: &Edge, token: &str| chat(edge, &format!("svc-aig-authorization: Bearer {token}\r\n")).status;
+    wait_for("the long token to be known", || (status(&edge, &long) == 200).then_some(()));
+    wait_for("the short token to end", || (status(&edge, &short) == 401).then_some(()));
+    let row = edge.wait_for_event("ai_call", |event| event["token_id"].is_string());
+    assert!(!row.to_string().contains(&long));
+    assert!(Path::new(&path).exists());
+}
