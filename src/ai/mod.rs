@@ -6,12 +6,14 @@
 
 pub mod answer;
 pub mod body_copy;
+pub mod cache;
 pub mod limit;
 pub mod metadata;
 pub mod options;
 pub mod price;
 pub mod provider;
 pub mod recorder;
+pub mod step;
 pub mod token;
 pub mod usage;
 
@@ -90,6 +92,9 @@ pub enum Decision {
     },
 }
 
+/// What the gateway answers itself, and the gateway where its id is known.
+pub type Refused = (answer::GatewayError, Option<Arc<Gateway>>);
+
 /// A call that may go out.
 #[derive(Debug)]
 pub struct Forward {
@@ -107,24 +112,38 @@ impl Gateways {
     /// `presented` is what the request carries as its token, in any of the accepted forms; `now` is
     /// since the epoch.
     pub fn decide(&self, path: Option<GatewayPath<'_>>, presented: Option<&[u8]>, now: Duration) -> Decision {
-        use answer::GatewayError::{InvalidProvider, Unauthorized, UnknownGateway};
         let refuse = |error, gateway| Decision::Refuse { error, gateway };
-        let Some(path) = path else { return refuse(UnknownGateway, None) };
-        let Some(gateway) = self.by_account.get(path.account).and_then(|gateways| gateways.get(path.gateway))
-        else {
-            return refuse(UnknownGateway, None);
+        let Some(path) = path else { return refuse(answer::GatewayError::UnknownGateway, None) };
+        let (gateway, token) = match self.authorize(path, presented, now) {
+            Ok(authorized) => authorized,
+            Err((error, gateway)) => return refuse(error, gateway),
         };
-        let gateway = Arc::clone(gateway);
-        let token = token::find(presented, &gateway.tokens, now).map(|token| token.id.clone());
-        if gateway.authentication && token.is_none() {
-            return refuse(Unauthorized, Some(gateway));
-        }
         match self.provider(path.provider, path.rest) {
             Some((provider, target)) => {
                 Decision::Forward(Box::new(Forward { gateway, provider, target, token }))
             }
-            None => refuse(InvalidProvider, Some(gateway)),
+            None => refuse(answer::GatewayError::InvalidProvider, Some(gateway)),
         }
+    }
+
+    /// The gateway of a path and the token of a request, where it may call.
+    ///
+    /// # Errors
+    /// What the gateway answers, and the gateway where there is one.
+    pub fn authorize(
+        &self,
+        path: GatewayPath<'_>,
+        presented: Option<&[u8]>,
+        now: Duration,
+    ) -> Result<(Arc<Gateway>, Option<TokenId>), Refused> {
+        use answer::GatewayError::{Unauthorized, UnknownGateway};
+        let gateway = self.by_account.get(path.account).and_then(|gateways| gateways.get(path.gateway));
+        let gateway = Arc::clone(gateway.ok_or((UnknownGateway, None))?);
+        let token = token::find(presented, &gateway.tokens, now).map(|token| token.id.clone());
+        if gateway.authentication && token.is_none() {
+            return Err((Unauthorized, Some(gateway)));
+        }
+        Ok((gateway, token))
     }
 
     /// The provider of a slug, and the path towards it.

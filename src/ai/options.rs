@@ -106,6 +106,30 @@ impl Options {
         options
     }
 
+    /// These, and what they do not say from `outer`.
+    #[must_use]
+    pub fn over(mut self, outer: &Self) -> Self {
+        if self.metadata.entries.is_empty() {
+            self.metadata = outer.metadata.clone();
+        }
+        self.warnings.extend(outer.warnings.iter().cloned());
+        Self {
+            collect_log: self.collect_log.or(outer.collect_log),
+            collect_log_payload: self.collect_log_payload.or(outer.collect_log_payload),
+            event_id: self.event_id.or_else(|| outer.event_id.clone()),
+            custom_cost: self.custom_cost.or(outer.custom_cost),
+            request_timeout: self.request_timeout.or(outer.request_timeout),
+            max_attempts: self.max_attempts.or(outer.max_attempts),
+            retry_delay: self.retry_delay.or(outer.retry_delay),
+            backoff: self.backoff.or(outer.backoff),
+            skip_cache: self.skip_cache || outer.skip_cache,
+            cache_ttl: self.cache_ttl.or(outer.cache_ttl),
+            cache_key: self.cache_key.or_else(|| outer.cache_key.clone()),
+            metadata: self.metadata,
+            warnings: self.warnings,
+        }
+    }
+
     fn field(&mut self, name: &str, text: &str) {
         match name {
             "skip-cache" => self.skip_cache = self.boolean(name, text).unwrap_or(false),

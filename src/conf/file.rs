@@ -11,6 +11,7 @@ use toml::de::DeTable;
 use super::table::{Located, Reader, Table, Words};
 use super::units::Secret;
 use crate::ai::limit::{Measure, Technique};
+use crate::ai::options::Backoff;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Source};
 use crate::model::gateway::GatewaySettings;
 use crate::model::ruleset::Ruleset;
@@ -26,6 +27,7 @@ pub const KEYS: &[&str] = &[
     "gateways",
     "gateways.account",
     "gateways.authentication",
+    "gateways.cache_ttl",
     "gateways.collect_log_payloads",
     "gateways.collect_logs",
     "gateways.id",
@@ -35,6 +37,10 @@ pub const KEYS: &[&str] = &[
     "gateways.limits.limit",
     "gateways.limits.measure",
     "gateways.limits.technique",
+    "gateways.request_timeout",
+    "gateways.retry_backoff",
+    "gateways.retry_delay",
+    "gateways.retry_max_attempts",
     "graceful_stop",
     "limits",
     "limits.arguments",
@@ -168,6 +174,7 @@ pub struct GatewayFile {
     pub id: Located<String>,
     pub authentication: bool,
     pub settings: GatewaySettings,
+    pub retry_max_attempts: Option<Located<usize>>,
     pub limits: Vec<LimitFile>,
 }
 
@@ -387,11 +394,16 @@ fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
     let settings = GatewaySettings {
         collect_logs: table.or("collect_logs", default.collect_logs),
         collect_log_payloads: table.or("collect_log_payloads", default.collect_log_payloads),
+        cache_ttl: table.or("cache_ttl", default.cache_ttl),
+        retry_delay: table.or("retry_delay", default.retry_delay),
+        retry_backoff: table.or("retry_backoff", default.retry_backoff),
+        request_timeout: table.or("request_timeout", default.request_timeout),
         ..default
     };
+    let retry_max_attempts = table.get("retry_max_attempts");
     let limits = table.tables("limits").into_iter().filter_map(limit).collect();
     table.finish();
-    Some(GatewayFile { account: account?, id: id?, authentication, settings, limits })
+    Some(GatewayFile { account: account?, id: id?, authentication, settings, retry_max_attempts, limits })
 }
 
 fn limit(mut table: Table<'_>) -> Option<LimitFile> {
@@ -414,5 +426,9 @@ impl Words for Measure {
 }
 
 impl Words for Technique {
+    const WORDS: &'static [(&'static str, Self)] = Self::WORDS;
+}
+
+impl Words for Backoff {
     const WORDS: &'static [(&'static str, Self)] = Self::WORDS;
 }

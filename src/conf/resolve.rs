@@ -158,6 +158,12 @@ impl Resolving<'_> {
             }
         }
         let mut settings = file.settings;
+        if let Some(attempts) = file.retry_max_attempts {
+            match u32::try_from(attempts.value).ok().filter(|attempts| (1..=5).contains(attempts)) {
+                Some(attempts) => settings.retry_max_attempts = attempts,
+                None => self.bad(&attempts.place, "`gateways.retry_max_attempts` takes 1 to 5"),
+            }
+        }
         settings.limits = file.limits.iter().filter_map(|limit| self.limit(limit)).collect();
         let gateway = Gateway {
             account: AccountId::new(file.account.value),

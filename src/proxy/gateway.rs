@@ -10,12 +10,13 @@ use pingora::proxy::Session;
 use super::call::{self, Call};
 use super::context::{Context, GatewayRoute, Hold, Route, Share};
 use super::refusal::Refusal;
+use super::steps::{Kind, Plan};
 use super::{Edge, headers, refuse};
 use crate::ai::answer::GatewayError;
 use crate::ai::limit::{Amounts, Caller, Exceeded, Measure};
 use crate::ai::options::Options;
 use crate::ai::recorder::BYTES_PER_TOKEN;
-use crate::ai::{Decision, usage};
+use crate::ai::{Decision, Gateway, provider, usage};
 use crate::routing::GatewayPath;
 use crate::snapshot::Snapshot;
 
@@ -23,16 +24,36 @@ use crate::snapshot::Snapshot;
 const UNBOUNDED_ANSWER_TOKENS: u64 = 4096;
 
 impl Edge {
-    /// Decides where a gateway request goes, or that it goes nowhere.
-    pub(super) fn route_gateway(&self, session: &Session, ctx: &mut Context) -> Result<()> {
+    /// Decides where a gateway request goes, or that it goes nowhere. A request that the gateway takes
+    /// in steps of its own is returned as what is to be done.
+    pub(super) fn route_gateway(&self, session: &Session, ctx: &mut Context) -> Result<Option<Plan>> {
         let snapshot = std::sync::Arc::clone(&ctx.snapshot);
         let request = session.req_header();
         let path = std::str::from_utf8(request.raw_path()).ok().and_then(GatewayPath::parse);
         let presented = headers::gateway_token(&request.headers, &snapshot.token_headers);
         let now = self.clock.unix();
+        let kind = path.and_then(|path| match path.provider {
+            "" if path.rest.is_empty() => Some(Kind::Universal),
+            provider::COMPAT => Some(Kind::Compatible),
+            _ => None,
+        });
+        if let (Some(kind), Some(path)) = (kind, path)
+            && let Ok((gateway, token)) = snapshot.gateways.authorize(path, presented, now)
+        {
+            let options = Options::of(&request.headers);
+            let native = (String::new(), String::new(), String::new());
+            return planned(ctx, Plan { kind, gateway, token, options, native });
+        }
         match snapshot.gateways.decide(path, presented, now) {
             Decision::Forward(forward) => {
                 let options = Options::of(&request.headers);
+                if !session.is_upgrade_req() && takes_steps(&options, &forward.gateway) {
+                    let native = path.map_or_else(Default::default, |path| {
+                        (path.provider.to_owned(), path.rest.to_owned(), path.query.to_owned())
+                    });
+                    let (gateway, token) = (forward.gateway, forward.token);
+                    return planned(ctx, Plan { kind: Kind::Native, gateway, token, options, native });
+                }
                 let id = call::ulid(now, self.unique());
                 let mut call = Call::new(*forward, options, id, &request.headers);
                 if session.is_upgrade_req() {
@@ -54,7 +75,7 @@ impl Edge {
                 }
                 route.call = Some(call);
                 ctx.route = Route::Gateway(Box::new(route));
-                Ok(())
+                Ok(None)
             }
             Decision::Refuse { error, gateway } => {
                 let known_provider = path.map_or("unknown", |path| {
@@ -97,6 +118,30 @@ impl Edge {
         Ok(())
     }
 
+    /// The same, where the body is known.
+    pub(super) fn reserve_for_body(
+        &self,
+        call: &mut Call,
+        body: &Bytes,
+        snapshot: &Snapshot,
+    ) -> std::result::Result<(), Exceeded> {
+        let limits = &call.gateway.settings.limits;
+        if !limits.iter().any(crate::ai::limit::Limit::needs_body) {
+            return self.reserve(call, None, Amounts::default(), self.clock.unix());
+        }
+        let facts = usage::facts(&call.path, body);
+        let input = (body.len() as u64).div_ceil(BYTES_PER_TOKEN);
+        let output = facts.max_tokens.unwrap_or(UNBOUNDED_ANSWER_TOKENS);
+        let at_most = usage::Usage { input: Some(input), output: Some(output), ..usage::Usage::default() };
+        let model = facts.model.as_deref().unwrap_or("");
+        let cost = snapshot.gateways.prices.cost(&call.provider.slug, model, &at_most, None);
+        if cost.is_none() && limits.iter().any(|limit| limit.measure == Measure::Cost) {
+            call.options.warnings.push("the model has no price: its cost is not limited".to_owned());
+        }
+        let amounts = Amounts { tokens: input + output, cost_nanos: cost.map_or(0, |cost| cost.nanos) };
+        self.reserve(call, facts.model.as_deref(), amounts, self.clock.unix())
+    }
+
     /// Holds the body of a call until the limits have seen it.
     pub(super) fn hold_call(&self, body: &mut Option<Bytes>, end: bool, ctx: &mut Context) -> Result<()> {
         let snapshot = std::sync::Arc::clone(&ctx.snapshot);
@@ -117,17 +162,7 @@ impl Edge {
         }
         let Some(hold) = call.held.take() else { return Ok(()) };
         let bytes = hold.bytes.freeze();
-        let facts = usage::facts(&call.path, &bytes);
-        let input = bytes.len() as u64 / BYTES_PER_TOKEN;
-        let output = facts.max_tokens.unwrap_or(UNBOUNDED_ANSWER_TOKENS);
-        let at_most = usage::Usage { input: Some(input), output: Some(output), ..usage::Usage::default() };
-        let model = facts.model.as_deref().unwrap_or("");
-        let cost = snapshot.gateways.prices.cost(&call.provider.slug, model, &at_most, None);
-        if cost.is_none() && call.gateway.settings.limits.iter().any(|limit| limit.measure == Measure::Cost) {
-            call.options.warnings.push("the model has no price: its cost is not limited".to_owned());
-        }
-        let amounts = Amounts { tokens: input + output, cost_nanos: cost.map_or(0, |cost| cost.nanos) };
-        if let Err(exceeded) = self.reserve(call, facts.model.as_deref(), amounts, self.clock.unix()) {
+        if let Err(exceeded) = self.reserve_for_body(call, &bytes, &snapshot) {
             return limited(ctx, exceeded);
         }
         *body = Some(bytes);
@@ -135,8 +170,31 @@ impl Edge {
     }
 }
 
+/// Whether a call needs more than to be passed on.
+fn takes_steps(options: &Options, gateway: &Gateway) -> bool {
+    let settings = &gateway.settings;
+    let caches = options.cache_ttl.is_some_and(|ttl| !ttl.is_zero())
+        || options.cache_key.is_some()
+        || (!settings.cache_ttl.is_zero() && options.cache_ttl.is_none());
+    caches
+        || options.max_attempts.unwrap_or(settings.retry_max_attempts) > 1
+        || options.request_timeout.is_some()
+        || !settings.request_timeout.is_zero()
+}
+
+/// Notes whose request it is, for what may be refused from here on.
+fn planned(ctx: &mut Context, plan: Plan) -> Result<Option<Plan>> {
+    ctx.route = Route::Gateway(Box::new(GatewayRoute {
+        label: plan.gateway.label.clone(),
+        provider: "unknown".to_owned(),
+        target: String::new(),
+        call: None,
+    }));
+    Ok(Some(plan))
+}
+
 /// Refuses a call that would pass a limit.
-fn limited<T>(ctx: &mut Context, exceeded: Exceeded) -> Result<T> {
+pub(super) fn limited<T>(ctx: &mut Context, exceeded: Exceeded) -> Result<T> {
     let retry_after_seconds =
         u32::try_from(exceeded.retry_after.as_secs_f64().ceil() as u64).unwrap_or(u32::MAX).max(1);
     ctx.exceeded = Some((exceeded.measure, exceeded.remaining));

@@ -11,6 +11,7 @@
 
 mod call;
 mod context;
+mod flight;
 mod gateway;
 mod headers;
 mod inspect;
@@ -19,6 +20,7 @@ mod outcome;
 mod refusal;
 mod respond;
 mod rule_watch;
+mod steps;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -64,6 +66,7 @@ pub struct Edge {
     pub scans: ScanQueue,
     pub recorder: Recorder,
     pub node: String,
+    caller: steps::Caller,
     rays: AtomicU64,
     held_bodies: Arc<AtomicUsize>,
     /// Requests so far that rules judged.
@@ -92,6 +95,7 @@ impl Edge {
             scans,
             recorder,
             node,
+            caller: steps::Caller::new(),
             rays,
             held_bodies: Arc::new(AtomicUsize::new(0)),
             sampled: AtomicU64::new(0),
@@ -173,7 +177,13 @@ impl ProxyHttp for Edge {
                 ctx.route = Route::Zone(Arc::clone(zone));
                 self.inspect_request(zone, session, ctx).await?;
             }
-            Some(Site::Gateway) => self.route_gateway(session, ctx)?,
+            Some(Site::Gateway) => {
+                if let Some(plan) = self.route_gateway(session, ctx)? {
+                    // Boxed, for it is large and few requests need it.
+                    Box::pin(self.take_steps(plan, session, ctx)).await?;
+                    return Ok(true);
+                }
+            }
             None => return refuse(ctx, Refusal::UnknownHost),
         }
         Ok(false)

@@ -1,0 +1,557 @@
+//! Calls that the gateway makes itself: in several steps and attempts, and from answers it kept.
+//!
+//! The body is read whole first. Nothing reaches the client before a provider's answer began well, or
+//! nothing more can be tried; from its first byte on an answer passes as it comes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use pingora::connectors::http::Connector;
+use pingora::http::{RequestHeader, ResponseHeader};
+use pingora::protocols::http::client::HttpSession;
+use pingora::proxy::Session;
+use pingora::upstreams::peer::HttpPeer;
+use pingora::{Error, ErrorType, Result};
+
+use super::call::{self, Call, End};
+use super::context::{Context, GatewayRoute, Route, Share};
+use super::flight::{Flights, Turn};
+use super::gateway::limited;
+use super::refusal::Refusal;
+use super::{Edge, headers, outcome, refuse};
+use crate::ai::answer::GatewayError;
+use crate::ai::cache::{self, Answer, Cache, Key, Question};
+use crate::ai::options::Options;
+use crate::ai::step::{self, Step};
+use crate::ai::{Forward, Gateway};
+use crate::model::TokenId;
+use crate::upstream::peer;
+
+/// Longest wait that a provider may ask for between two attempts.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
+/// Fields of one connection alone (RFC 9110 section 7.6.1).
+const HOP_BY_HOP: &[&str] =
+    &["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"];
+/// Fields that carry credentials towards providers.
+const CREDENTIALS: &[&str] = &["authorization", "x-api-key", "api-key", "x-goog-api-key", "xi-api-key"];
+
+/// What the gateway needs to make calls itself.
+pub(super) struct Caller {
+    connector: Connector,
+    cache: Cache,
+    flights: Flights,
+}
+
+/// What a request asks the gateway to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A provider's own route, with attempts, a deadline or a cache.
+    Native,
+    Universal,
+    Compatible,
+}
+
+/// A request that the gateway takes in steps.
+pub(super) struct Plan {
+    pub(super) kind: Kind,
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) token: Option<TokenId>,
+    pub(super) options: Options,
+    /// The provider, path and query of a native request.
+    pub(super) native: (String, String, String),
+}
+
+/// A provider's answer that has begun.
+struct Begun {
+    upstream: HttpSession,
+    peer: HttpPeer,
+}
+
+/// Why there is none.
+enum Failure {
+    /// The provider, in every attempt.
+    Provider,
+    /// The client went away.
+    ClientGone,
+}
+
+impl Caller {
+    pub(super) fn new() -> Self {
+        Self { connector: Connector::new(None), cache: Cache::default(), flights: Flights::default() }
+    }
+}
+
+impl Edge {
+    /// Makes the calls of a request and answers it.
+    pub(super) async fn take_steps(
+        &self,
+        plan: Plan,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<()> {
+        let body = self.whole_body(session, ctx).await?;
+        let made = match plan.kind {
+            Kind::Universal => step::universal(&body, &plan.options),
+            Kind::Compatible => step::compatible(&body, &plan.options).map(|step| vec![step]),
+            Kind::Native => {
+                let (slug, path, query) = plan.native.clone();
+                let options = plan.options.clone();
+                Ok(vec![Step { slug, path, query, headers: HeaderMap::new(), body, options }])
+            }
+        };
+        let Ok(steps) = made else { return refuse(ctx, Refusal::Gateway(GatewayError::BadRequest)) };
+        let last = steps.len() - 1;
+        for (nth, step) in steps.into_iter().enumerate() {
+            let is_last = nth == last;
+            if self.take_step(&plan, step, nth, is_last, session, ctx).await? {
+                return Ok(());
+            }
+        }
+        refuse(ctx, Refusal::Gateway(GatewayError::ProviderFailed))
+    }
+
+    /// One step; true where the client was answered.
+    async fn take_step(
+        &self,
+        plan: &Plan,
+        step: Step,
+        nth: usize,
+        is_last: bool,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<bool> {
+        let snapshot = Arc::clone(&ctx.snapshot);
+        let Some((provider, target)) = snapshot.gateways.provider(&step.slug, &step.path) else {
+            return if is_last {
+                refuse(ctx, Refusal::Gateway(GatewayError::InvalidProvider))
+            } else {
+                Ok(false)
+            };
+        };
+        let head = self.head(plan.kind, &step, &target, &provider.authority, session, ctx)?;
+        let forward =
+            Forward { gateway: Arc::clone(&plan.gateway), provider, target, token: plan.token.clone() };
+        let id = call::ulid(self.clock.unix(), self.unique());
+        let mut call = Call::new(forward, step.options, id, &head.headers);
+        call.request_type = match plan.kind {
+            Kind::Native => "native",
+            Kind::Universal => "universal",
+            Kind::Compatible => "compat",
+        };
+        call.step = u32::try_from(nth).unwrap_or(u32::MAX);
+        call.request.push(&step.body);
+        if let Err(exceeded) = self.reserve_for_body(&mut call, &step.body, &snapshot) {
+            return if is_last { limited(ctx, exceeded) } else { Ok(false) };
+        }
+        let keep =
+            ttl(&call).filter(|_| head.method == http::Method::POST || head.method == http::Method::GET);
+        let key = keep.map(|_| question(&call, &head, &step.body));
+        let mut leader = None;
+        if let Some(key) = key.filter(|_| !call.options.skip_cache) {
+            if self.answer_from_cache(&key, &mut call, session, ctx).await? {
+                put(ctx, call);
+                return Ok(true);
+            }
+            match self.caller.flights.turn(key) {
+                Turn::Lead(lead) => leader = Some(lead),
+                Turn::Wait(mut other) => {
+                    // Whether it went well or not: an error says that it is over.
+                    let _ = other.changed().await;
+                    if self.answer_from_cache(&key, &mut call, session, ctx).await? {
+                        put(ctx, call);
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        call.asked_at = Some(ctx.started.elapsed());
+        match self.attempts(&call, &head, &step.body, is_last, session, ctx).await {
+            Ok(begun) => {
+                let status = begun.upstream.response_header().map_or(502, |head| head.status.as_u16());
+                if !is_last && !(200..300).contains(&status) {
+                    self.give_up(call, status, ctx);
+                    return Ok(false);
+                }
+                put(ctx, call);
+                let keep = key.zip(keep).filter(|_| (200..300).contains(&status));
+                let is_universal = plan.kind == Kind::Universal;
+                self.deliver(begun, keep, is_universal, session, ctx).await?;
+                drop(leader);
+                Ok(true)
+            }
+            Err(Failure::ClientGone) => {
+                put(ctx, call);
+                Err(Error::explain(ErrorType::ConnectionClosed, "the client went away").into_down())
+            }
+            Err(Failure::Provider) if is_last => {
+                put(ctx, call);
+                refuse(ctx, Refusal::Gateway(GatewayError::ProviderFailed))
+            }
+            Err(Failure::Provider) => {
+                self.give_up(call, 502, ctx);
+                Ok(false)
+            }
+        }
+    }
+
+    /// Reads the body of a request.
+    async fn whole_body(&self, session: &mut Session, ctx: &mut Context) -> Result<Bytes> {
+        let (limit, all) = (ctx.snapshot.limits.inspected_body.0, ctx.snapshot.limits.inspected_bodies.0);
+        let mut share = Share::new(&self.held_bodies);
+        let mut body = BytesMut::new();
+        if headers::expects_continue(&session.req_header().headers) {
+            session.as_downstream_mut().write_continue_response().await?;
+        }
+        while let Some(chunk) =
+            session.as_downstream_mut().read_request_body().await.map_err(|e| e.into_down())?
+        {
+            if body.len() + chunk.len() > limit {
+                return refuse(ctx, Refusal::BodyTooLong);
+            }
+            if !share.take(chunk.len(), all) {
+                return refuse(ctx, Refusal::TooManyBodies);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body.freeze())
+    }
+
+    /// The head towards a provider.
+    fn head(
+        &self,
+        kind: Kind,
+        step: &Step,
+        target: &str,
+        authority: &str,
+        session: &Session,
+        ctx: &Context,
+    ) -> Result<RequestHeader> {
+        let client = session.req_header();
+        let mut head = if kind == Kind::Universal {
+            let mut head = RequestHeader::build("POST", b"/", Some(step.headers.len() + 4))?;
+            for (name, value) in &step.headers {
+                head.append_header(name.clone(), value.clone())?;
+            }
+            if !head.headers.contains_key(header::CONTENT_TYPE) {
+                head.insert_header(header::CONTENT_TYPE, "application/json")?;
+            }
+            if let Some(coding) = client.headers.get(header::ACCEPT_ENCODING) {
+                head.insert_header(header::ACCEPT_ENCODING, coding.clone())?;
+            }
+            head
+        } else {
+            client.clone()
+        };
+        head.set_version(http::Version::HTTP_11);
+        headers::strip_gateway(&mut head, &ctx.snapshot.token_headers)?;
+        for name in HOP_BY_HOP.iter().chain(&["expect"]) {
+            head.remove_header(*name);
+        }
+        head.set_raw_path(format!("{target}{}", step.query).as_bytes())?;
+        head.insert_header(header::HOST, authority)?;
+        if !step.body.is_empty() || head.method == http::Method::POST {
+            head.insert_header(header::CONTENT_LENGTH, step.body.len().to_string())?;
+        }
+        Ok(head)
+    }
+
+    /// Asks the provider until it answers well or may not be asked again.
+    async fn attempts(
+        &self,
+        call: &Call,
+        head: &RequestHeader,
+        body: &Bytes,
+        is_last_step: bool,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> std::result::Result<Begun, Failure> {
+        let settings = &call.gateway.settings;
+        let attempts = call.options.max_attempts.unwrap_or(settings.retry_max_attempts).max(1);
+        let delay = call.options.retry_delay.unwrap_or(settings.retry_delay);
+        let backoff = call.options.backoff.unwrap_or(settings.retry_backoff);
+        let deadline =
+            call.options.request_timeout.or(Some(settings.request_timeout)).filter(|d| !d.is_zero());
+        for attempt in 1..=attempts {
+            let is_last = attempt == attempts;
+            // The last attempt of several waits as long as the upstream's own limit.
+            let waits_on = is_last && is_last_step && attempts > 1;
+            let deadline = deadline.filter(|_| !waits_on);
+            let asked = tokio::select! {
+                asked = self.ask(call, head, body, deadline, ctx) => asked,
+                () = gone(session) => return Err(Failure::ClientGone),
+            };
+            let mut wait = backoff.wait(delay, attempt + 1);
+            match asked {
+                Ok(begun) => {
+                    let answer = begun.upstream.response_header();
+                    let retry_after = answer.and_then(may_be_repeated);
+                    match retry_after {
+                        Some(asked_for) if !is_last && asked_for <= MAX_RETRY_AFTER => {
+                            wait = wait.max(asked_for)
+                        }
+                        _ => return Ok(begun),
+                    }
+                }
+                Err(_) if is_last => return Err(Failure::Provider),
+                Err(_) => {}
+            }
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = gone(session) => return Err(Failure::ClientGone),
+            }
+        }
+        Err(Failure::Provider)
+    }
+
+    /// One attempt, as far as the head of the answer.
+    async fn ask(
+        &self,
+        call: &Call,
+        head: &RequestHeader,
+        body: &Bytes,
+        deadline: Option<Duration>,
+        ctx: &Context,
+    ) -> Result<Begun> {
+        let (now, settings) = (self.clock.unix(), &ctx.snapshot.upstream);
+        let failed = |reason| Error::explain(ErrorType::ConnectError, reason).into_up();
+        let origin = call.provider.pool.choose(&[], now).ok_or_else(|| failed("there is no address"))?;
+        let begun = async {
+            let address = origin.address(now).await.map_err(|_| failed("the name does not resolve"))?;
+            if !call.provider.allow_private && crate::upstream::url::is_private(address.ip()) {
+                return Err(failed("the address is not public"));
+            }
+            let peer = peer::peer(&origin, address, settings);
+            let (mut upstream, _) = self.caller.connector.get_http_session(&peer).await?;
+            upstream.set_read_timeout(Some(settings.read_timeout));
+            upstream.set_write_timeout(Some(settings.read_timeout));
+            upstream.write_request_header(Box::new(head.clone())).await?;
+            if !body.is_empty() {
+                upstream.write_request_body(body.clone(), true).await?;
+            }
+            upstream.finish_request_body().await?;
+            upstream.read_response_header().await?;
+            // 1xx come before the answer.
+            while upstream.response_header().is_some_and(|head| head.status.is_informational()) {
+                upstream.read_response_header().await?;
+            }
+            Ok(Begun { upstream, peer })
+        };
+        let asked = match deadline {
+            Some(deadline) => tokio::time::timeout(deadline, begun).await.unwrap_or_else(|_| {
+                Err(Error::explain(ErrorType::ReadTimedout, "no answer in time").into_up())
+            }),
+            None => begun.await,
+        };
+        match &asked {
+            Ok(_) => {
+                origin.answered();
+            }
+            Err(_) => outcome::origin_failed(self, ctx, &origin, now),
+        }
+        asked
+    }
+
+    /// Passes an answer on as it comes; keeps a copy where it is to be kept.
+    async fn deliver(
+        &self,
+        begun: Begun,
+        keep: Option<(Key, Duration)>,
+        names_step: bool,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<()> {
+        let Begun { mut upstream, peer } = begun;
+        let Some(answered) = upstream.response_header().cloned() else {
+            return refuse(ctx, Refusal::Gateway(GatewayError::ProviderFailed));
+        };
+        ctx.origin_status = answered.status.as_u16();
+        if let HttpSession::H1(h1) = &mut upstream {
+            h1.respect_keepalive();
+        }
+        let keeps = keep.is_some() && !answered.headers.contains_key(header::SET_COOKIE);
+        let fields =
+            answered.headers.iter().filter(|(name, _)| keeps && !HOP_BY_HOP.contains(&name.as_str()));
+        let fields = fields.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let status = answered.status.as_u16();
+        let has_body = !upstream.response_done() && session.req_header().method != http::Method::HEAD;
+        begin(answered, keep.map(|_| "MISS"), names_step, has_body, session, ctx).await?;
+        let pieces =
+            if has_body { pass(&mut upstream, keeps, session, ctx).await? } else { Some(Vec::new()) };
+        if let (Some((key, ttl)), Some(pieces), true) = (keep, pieces, keeps) {
+            self.caller.cache.put(key, Answer { status, fields, pieces }, self.clock.unix() + ttl);
+        }
+        let idle_timeout = Some(ctx.snapshot.upstream.idle_timeout);
+        self.caller.connector.release_http_session(upstream, &peer, idle_timeout).await;
+        Ok(())
+    }
+
+    /// Answers from the cache; false where it has nothing.
+    async fn answer_from_cache(
+        &self,
+        key: &Key,
+        call: &mut Call,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<bool> {
+        let Some(answer) = self.caller.cache.get(key, self.clock.unix()) else { return Ok(false) };
+        call.cached = true;
+        call.asked_at = Some(ctx.started.elapsed());
+        let mut head = ResponseHeader::build(answer.status, Some(answer.fields.len() + 8))?;
+        for (name, value) in &answer.fields {
+            head.append_header(name.clone(), value.clone())?;
+        }
+        call.begin_answer(&mut head, ctx.started.elapsed())?;
+        head.insert_header("svc-aig-cache-status", "HIT")?;
+        head.insert_header("svc-ray", &ctx.ray)?;
+        frame(&mut head, session);
+        let has_body = session.req_header().method != http::Method::HEAD;
+        session.write_response_header(Box::new(head), !has_body).await?;
+        for piece in answer.pieces.iter().filter(|_| has_body) {
+            let started = ctx.started;
+            call.answer_chunk(piece, || started.elapsed());
+            session
+                .write_response_body(Some(piece.clone()), false)
+                .await
+                .map_err(|error| error.into_down())?;
+        }
+        if has_body {
+            session.write_response_body(None, true).await.map_err(|error| error.into_down())?;
+        }
+        Ok(true)
+    }
+
+    /// A step that did not go well, with others behind it.
+    fn give_up(&self, call: Call, status: u16, ctx: &Context) {
+        let duration = ctx.started.elapsed();
+        let end = End { status, error: Some("fallback"), duration };
+        let created_at = crate::clock::rfc3339(self.clock.now() - duration);
+        let prices = Arc::clone(&ctx.snapshot.gateways.prices);
+        self.recorder.finish(call.finish(end, prices, &ctx.ray, created_at));
+    }
+}
+
+/// Makes a call the one that the request ends with.
+fn put(ctx: &mut Context, call: Call) {
+    ctx.route = Route::Gateway(Box::new(GatewayRoute {
+        label: call.gateway.label.clone(),
+        provider: call.provider.slug.clone(),
+        target: String::new(),
+        call: Some(call),
+    }));
+}
+
+/// Sends the head of an answer.
+async fn begin(
+    mut head: ResponseHeader,
+    cache_status: Option<&'static str>,
+    names_step: bool,
+    has_body: bool,
+    session: &mut Session,
+    ctx: &mut Context,
+) -> Result<()> {
+    let (elapsed, ray) = (ctx.started.elapsed(), ctx.ray.clone());
+    if let Some(call) = ctx.call() {
+        call.begin_answer(&mut head, elapsed)?;
+        if names_step {
+            head.insert_header("svc-aig-step", call.step.to_string())?;
+        }
+    }
+    if let Some(status) = cache_status {
+        head.insert_header("svc-aig-cache-status", status)?;
+    }
+    head.insert_header("svc-ray", ray)?;
+    frame(&mut head, session);
+    session.write_response_header(Box::new(head), !has_body).await.map_err(|error| error.into_down())
+}
+
+/// Passes a body on piece by piece; the pieces, where they are to be kept and are not too long.
+async fn pass(
+    upstream: &mut HttpSession,
+    keeps: bool,
+    session: &mut Session,
+    ctx: &mut Context,
+) -> Result<Option<Vec<Bytes>>> {
+    let started = ctx.started;
+    let (mut pieces, mut bytes) = (keeps.then(Vec::new), 0);
+    loop {
+        let piece = tokio::select! {
+            piece = upstream.read_response_body() => piece.map_err(|error| error.into_up())?,
+            () = gone(session) => {
+                return Err(Error::explain(ErrorType::ConnectionClosed, "the client went away").into_down());
+            }
+        };
+        let Some(piece) = piece else { break };
+        if let Some(call) = ctx.call() {
+            call.answer_chunk(&piece, || started.elapsed());
+        }
+        bytes += piece.len();
+        pieces = pieces.filter(|_| bytes <= cache::MAX_ANSWER_BYTES);
+        if let Some(pieces) = &mut pieces {
+            pieces.push(piece.clone());
+        }
+        session.write_response_body(Some(piece), false).await.map_err(|error| error.into_down())?;
+    }
+    session.write_response_body(None, true).await.map_err(|error| error.into_down())?;
+    Ok(pieces)
+}
+
+/// Frames an answer for the client's connection.
+fn frame(head: &mut ResponseHeader, session: &mut Session) {
+    for name in HOP_BY_HOP {
+        head.remove_header(*name);
+    }
+    let has_length = head.headers.contains_key(header::CONTENT_LENGTH);
+    match session.req_header().version {
+        http::Version::HTTP_11
+            if !has_length && !head.status.is_informational() && head.status != 204 && head.status != 304 =>
+        {
+            // INVARIANT: the name and the value are valid.
+            let _ = head.insert_header(header::TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+        }
+        // Its body ends with the connection.
+        http::Version::HTTP_10 if !has_length => session.set_keepalive(None),
+        _ => {}
+    }
+}
+
+/// How long answers of a call are kept, where they are.
+fn ttl(call: &Call) -> Option<Duration> {
+    let named = call.options.cache_key.as_ref().map(|_| cache::NAMED_TTL);
+    let by_gateway = Some(call.gateway.settings.cache_ttl).filter(|ttl| !ttl.is_zero());
+    call.options.cache_ttl.or(by_gateway).or(named).filter(|ttl| !ttl.is_zero())
+}
+
+fn question(call: &Call, head: &RequestHeader, body: &Bytes) -> Key {
+    let credentials: Vec<&[u8]> = CREDENTIALS
+        .iter()
+        .map(|name| headers::bytes(&head.headers, &HeaderName::from_static(name)))
+        .collect();
+    let question = Question {
+        gateway: &call.gateway.label,
+        provider: &call.provider.slug,
+        method: head.method.as_str(),
+        target: std::str::from_utf8(head.raw_path()).unwrap_or(""),
+        credentials: &credentials,
+        name: call.options.cache_key.as_deref(),
+        body,
+    };
+    question.key()
+}
+
+/// Whether an answer says that another attempt may go well, and how long to wait before it.
+fn may_be_repeated(head: &ResponseHeader) -> Option<Duration> {
+    let is_passing = matches!(head.status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504 | 529);
+    let number = |name: &str| head.headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
+    is_passing.then(|| {
+        let milliseconds = number("retry-after-ms").map(Duration::from_millis);
+        milliseconds.or_else(|| number("retry-after").map(Duration::from_secs)).unwrap_or_default()
+    })
+}
+
+/// Ends when the client does.
+async fn gone(session: &mut Session) {
+    // Bytes behind the body can only be of a next request, which comes later.
+    while let Ok(Some(_)) = session.as_downstream_mut().read_body_or_idle(true).await {}
+}
