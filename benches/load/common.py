@@ -99,13 +99,14 @@ class Servers:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def wrk(folder, port, target, body, arguments, refused=False):
+def wrk(folder, port, target, body, arguments, refused=False, headers=None):
     """One round: requests/s, their number, and p50 and p99 in ms. `body` is its type and its text."""
     script = os.path.join(folder, "wrk.lua")
     with open(script, "w") as f:
         if body:
             f.write(f'wrk.method = "POST"\nwrk.headers["Content-Type"] = "{body[0]}"\nwrk.body = [[{body[1]}]]\n')
-        f.write('wrk.headers["User-Agent"] = "wrk"\n')
+        for name, value in {"User-Agent": "wrk", **(headers or {})}.items():
+            f.write(f'wrk.headers["{name}"] = "{value}"\n')
     output = subprocess.run(["wrk", "-t1", f"-c{arguments.connections}", f"-d{arguments.seconds}s", "--latency", "-s", script,
                              f"http://127.0.0.1:{port}{target}"], capture_output=True, text=True, check=True).stdout
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1])

@@ -23,10 +23,12 @@ pub enum GatewayError {
     },
     /// A body of the gateway's own form that is none.
     BadRequest,
+    /// Sensitive data in the request.
+    ContentBlocked,
 }
 
 impl GatewayError {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Unauthorized,
         Self::UnknownGateway,
         Self::InvalidProvider,
@@ -34,12 +36,13 @@ impl GatewayError {
         Self::RateLimited { retry_after_seconds: 1 },
         Self::SpendLimited { retry_after_seconds: 1 },
         Self::BadRequest,
+        Self::ContentBlocked,
     ];
 
     pub fn status(self) -> u16 {
         match self {
             Self::Unauthorized => 401,
-            Self::UnknownGateway | Self::InvalidProvider | Self::BadRequest => 400,
+            Self::UnknownGateway | Self::InvalidProvider | Self::BadRequest | Self::ContentBlocked => 400,
             Self::ProviderFailed => 502,
             Self::RateLimited { .. } | Self::SpendLimited { .. } => 429,
         }
@@ -55,6 +58,7 @@ impl GatewayError {
             Self::RateLimited { .. } => 2003,
             Self::SpendLimited { .. } => 2045,
             Self::BadRequest => 2000,
+            Self::ContentBlocked => 2029,
         }
     }
 
@@ -67,6 +71,7 @@ impl GatewayError {
             Self::RateLimited { .. } => "Rate limited",
             Self::SpendLimited { .. } => "Spend limit exceeded",
             Self::BadRequest => "Invalid request body",
+            Self::ContentBlocked => "Request content blocked due to DLP policy violations",
         }
     }
 
@@ -80,6 +85,7 @@ impl GatewayError {
             Self::RateLimited { .. } => "rate_limited",
             Self::SpendLimited { .. } => "spend_limited",
             Self::BadRequest => "bad_request",
+            Self::ContentBlocked => "content_blocked",
         }
     }
 

@@ -13,6 +13,7 @@ pub mod options;
 pub mod price;
 pub mod provider;
 pub mod recorder;
+pub mod scan;
 pub mod step;
 pub mod token;
 pub mod usage;
@@ -28,6 +29,7 @@ use crate::model::{Balance, TokenId};
 use crate::routing::GatewayPath;
 use crate::upstream::{Origin, OriginKey, Pool};
 use price::Prices;
+use scan::ScanPlan;
 use token::TokenHash;
 
 /// Hosts of customers and regions that are kept; past that all are made anew.
@@ -55,6 +57,8 @@ pub struct Gateway {
     pub authentication: bool,
     pub tokens: Vec<Token>,
     pub settings: GatewaySettings,
+    /// What its calls are scanned for, where they are.
+    pub scan: Option<ScanPlan>,
 }
 
 /// A token of a gateway, compiled.
@@ -241,6 +245,7 @@ mod tests {
             authentication,
             tokens: vec![token(b"right", None), token(b"lasts", Some(1001)), token(b"over", Some(1000))],
             settings: GatewaySettings::default(),
+            scan: None,
         });
         let provider =
             |slug: &str, base: &str| (slug.to_owned(), Arc::new(Provider::at(slug, base, true).unwrap()));

@@ -8,17 +8,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::Gateways;
 use super::body_copy::BodyCopy;
 use super::limit::{Amounts, Caller, Ledger, Reservation};
 use super::metadata::Metadata;
 use super::options::CustomCost;
 use super::price::{self, Prices};
+use super::scan::{Finding, ScanPlan};
 use super::usage::{self, Report, Tap, Usage, UsageSource};
 use crate::body::decompress::{self, Coding};
 use crate::events::Events;
-use crate::events::kinds::{AiCall, AiLogDropped, ServiceFailed};
+use crate::events::kinds::{AiCall, AiLogDropped, SensitiveDataFound, ServiceFailed};
 use crate::model::AiLog;
+use crate::model::gateway::Scan;
 
 /// Most bytes of calls that wait.
 const MAX_QUEUED_BYTES: usize = 64 << 20;
@@ -53,6 +57,9 @@ pub struct Finished {
     pub is_stream: bool,
     pub custom_cost: Option<CustomCost>,
     pub prices: Arc<Prices>,
+    pub scan: Option<ScanPlan>,
+    pub scan_requests: Scan,
+    pub scan_responses: Scan,
     pub reservation: Option<Reservation>,
     /// What the reservation took of tokens and money.
     pub reserved: Amounts,
@@ -188,6 +195,31 @@ impl Finished {
         }
     }
 
+    /// The beginning of the answer as a reader sees it, and whether that is all.
+    fn decoded_response(&self) -> (Bytes, bool) {
+        let (response, complete) = self.response.head();
+        let limits = decompress::Limits { output_bytes: 1 << 20, ratio: 1000 };
+        match Coding::of(&self.response_coding) {
+            Some(Coding::Identity) | None => (response, complete),
+            Some(coding) => {
+                let decoded = decompress::decode(coding, &response, limits);
+                (decoded.bytes.into(), complete && decoded.end == decompress::End::Complete)
+            }
+        }
+    }
+
+    /// Looks for sensitive data in the copies.
+    fn scan(&mut self, events: &Events) {
+        let Some(plan) = self.scan.take() else { return };
+        if self.scan_requests != Scan::Off {
+            self.log.findings.extend(plan.scan("REQUEST", &self.request.ends()));
+        }
+        if self.scan_responses != Scan::Off {
+            self.log.findings.extend(plan.scan("RESPONSE", &self.decoded_response().0));
+        }
+        report(&plan, &self.log.findings, "log", (&self.log.ray, &self.log.path), events);
+    }
+
     fn payloads(&mut self) {
         if !self.collect_payloads {
             return;
@@ -196,18 +228,39 @@ impl Finished {
         let (request, complete) = self.request.head();
         self.log.request_head = Some(text(&request));
         self.log.request_head_complete = complete;
-        let (response, mut complete) = self.response.head();
-        let limits = decompress::Limits { output_bytes: 1 << 20, ratio: 1000 };
-        let response = match Coding::of(&self.response_coding) {
-            Some(Coding::Identity) | None => response,
-            Some(coding) => {
-                let decoded = decompress::decode(coding, &response, limits);
-                complete &= decoded.end == decompress::End::Complete;
-                decoded.bytes.into()
-            }
-        };
+        let (response, complete) = self.decoded_response();
         self.log.response_head = Some(text(&response));
         self.log.response_head_complete = complete;
+    }
+}
+
+/// The events of what was found; `call` is its ray and its path.
+pub fn report(
+    plan: &ScanPlan,
+    findings: &[Finding],
+    action: &'static str,
+    call: (&str, &str),
+    events: &Events,
+) {
+    for finding in findings {
+        let Some(rule) = plan.detector.rules().iter().find(|rule| rule.id == finding.rule) else { continue };
+        events.emit(&SensitiveDataFound {
+            ray: call.0,
+            action,
+            source: "dlp",
+            rule_id: crate::model::RuleId::derived("sensitive data rule", &rule.id).as_str(),
+            rule: &rule.id,
+            description: &rule.name,
+            categories: &rule.categories,
+            confidence: rule.confidence.word(),
+            host: "",
+            path: call.1,
+            zone: "gateway",
+            count: finding.count,
+            offset: finding.offset,
+            sample: finding.sample.clone(),
+            truncated: false,
+        });
     }
 }
 
@@ -254,6 +307,7 @@ impl Work {
             let cost_nanos = call.log.cost.and_then(price::nanos).unwrap_or(0);
             self.ledger.settle(&reservation, Amounts { tokens, cost_nanos });
         }
+        call.scan(&self.events);
         self.events.emit(&AiCall {
             log: &call.log,
             usage: &usage,

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use super::Compiling;
 use crate::ai::price::Prices;
+use crate::ai::scan::ScanPlan;
 use crate::ai::token::TokenHash;
 use crate::ai::{Gateway, Gateways, Provider, Token, provider};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::Resources;
+use crate::model::gateway::{GatewaySettings, Scan};
 use crate::upstream::OriginKey;
 
 impl Compiling<'_> {
@@ -29,6 +31,7 @@ impl Compiling<'_> {
                 authentication: gateway.authentication,
                 tokens: tokens.collect(),
                 settings: gateway.settings.clone(),
+                scan: self.scan_plan(&gateway.settings),
             };
             by_account
                 .entry(gateway.account.to_string())
@@ -61,6 +64,16 @@ impl Compiling<'_> {
         let prices = self.inputs.conf.model_prices.as_deref().and_then(|text| Prices::parse(text).ok());
         let prices = Arc::new(prices.unwrap_or_default());
         Gateways { by_account, providers, prices, ..Gateways::default() }
+    }
+
+    /// The rules of the response phase, as they are by default.
+    fn scan_plan(&self, settings: &GatewaySettings) -> Option<ScanPlan> {
+        let scans = settings.scan_requests != Scan::Off || settings.scan_responses != Scan::Off;
+        let detector = &self.inputs.rules.detector;
+        scans.then(|| ScanPlan {
+            detector: Arc::clone(detector),
+            enabled: detector.rules().iter().map(|rule| rule.enabled).collect(),
+        })
     }
 
     fn provider(&mut self, slug: &str, base_url: &str, allow_private: bool) -> Result<Provider, String> {

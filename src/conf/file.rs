@@ -13,7 +13,7 @@ use super::units::Secret;
 use crate::ai::limit::{Measure, Technique};
 use crate::ai::options::Backoff;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Source};
-use crate::model::gateway::GatewaySettings;
+use crate::model::gateway::{GatewaySettings, Scan};
 use crate::model::ruleset::Ruleset;
 use crate::model::{Balance, OriginProtocol};
 
@@ -41,6 +41,9 @@ pub const KEYS: &[&str] = &[
     "gateways.retry_backoff",
     "gateways.retry_delay",
     "gateways.retry_max_attempts",
+    "gateways.sensitive_data",
+    "gateways.sensitive_data.requests",
+    "gateways.sensitive_data.responses",
     "graceful_stop",
     "limits",
     "limits.arguments",
@@ -400,6 +403,15 @@ fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
         request_timeout: table.or("request_timeout", default.request_timeout),
         ..default
     };
+    let settings = match table.table("sensitive_data") {
+        Some(mut table) => {
+            let scan_requests = table.or("requests", Scan::Log);
+            let scan_responses = table.or("responses", ResponseScan(Scan::Log)).0;
+            table.finish();
+            GatewaySettings { scan_requests, scan_responses, ..settings }
+        }
+        None => settings,
+    };
     let retry_max_attempts = table.get("retry_max_attempts");
     let limits = table.tables("limits").into_iter().filter_map(limit).collect();
     table.finish();
@@ -431,4 +443,17 @@ impl Words for Technique {
 
 impl Words for Backoff {
     const WORDS: &'static [(&'static str, Self)] = Self::WORDS;
+}
+
+impl Words for Scan {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("off", Self::Off), ("log", Self::Log), ("block", Self::Block)];
+}
+
+/// What can be done about an answer that is on its way already.
+#[derive(Clone, Copy)]
+struct ResponseScan(Scan);
+
+impl Words for ResponseScan {
+    const WORDS: &'static [(&'static str, Self)] = &[("off", Self(Scan::Off)), ("log", Self(Scan::Log))];
 }

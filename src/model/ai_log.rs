@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::ai::scan::Finding;
+
 /// A row of the log. Durations are in milliseconds, sizes in bytes, money in US dollars.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AiLog {
@@ -59,4 +61,7 @@ pub struct AiLog {
     pub gateway_duration: f64,
     #[serde(rename = "ray_id")]
     pub ray: String,
+    /// Sensitive data in it.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
 }

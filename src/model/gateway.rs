@@ -32,6 +32,20 @@ pub struct GatewaySettings {
     /// How long the first byte of an answer is waited for; zero for the upstream's own limit.
     pub request_timeout: Duration,
     pub limits: Vec<Limit>,
+    /// What is done about sensitive data in what is asked, and in what is answered.
+    pub scan_requests: Scan,
+    pub scan_responses: Scan,
+}
+
+/// What is done about sensitive data in a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scan {
+    #[default]
+    Off,
+    /// Found in a copy, told in the log and as events.
+    Log,
+    /// The call is not forwarded.
+    Block,
 }
 
 impl Default for GatewaySettings {
@@ -45,6 +59,8 @@ impl Default for GatewaySettings {
             retry_backoff: Backoff::default(),
             request_timeout: Duration::ZERO,
             limits: Vec::new(),
+            scan_requests: Scan::Off,
+            scan_responses: Scan::Off,
         }
     }
 }

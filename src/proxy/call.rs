@@ -201,6 +201,9 @@ impl Call {
             is_stream,
             custom_cost: self.options.custom_cost,
             prices,
+            scan: self.gateway.scan.clone(),
+            scan_requests: self.gateway.settings.scan_requests,
+            scan_responses: self.gateway.settings.scan_responses,
             reservation: self.reservation,
             reserved: self.reserved,
             streamed_for: self

@@ -15,8 +15,9 @@ use super::{Edge, headers, refuse};
 use crate::ai::answer::GatewayError;
 use crate::ai::limit::{Amounts, Caller, Exceeded, Measure};
 use crate::ai::options::Options;
-use crate::ai::recorder::BYTES_PER_TOKEN;
+use crate::ai::recorder::{self, BYTES_PER_TOKEN};
 use crate::ai::{Decision, Gateway, provider, usage};
+use crate::model::gateway::Scan;
 use crate::routing::GatewayPath;
 use crate::snapshot::Snapshot;
 
@@ -66,8 +67,10 @@ impl Edge {
                     target,
                     call: None,
                 };
-                let limits = &call.gateway.settings.limits;
-                if limits.iter().any(crate::ai::limit::Limit::needs_body) && !session.is_upgrade_req() {
+                let settings = &call.gateway.settings;
+                let needs_body = settings.scan_requests == Scan::Block
+                    || settings.limits.iter().any(crate::ai::limit::Limit::needs_body);
+                if needs_body && !session.is_upgrade_req() {
                     call.held = Some(Hold { bytes: BytesMut::new(), share: Share::new(&self.held_bodies) });
                 } else if let Err(exceeded) = self.reserve(&mut call, None, Amounts::default(), now) {
                     ctx.route = Route::Gateway(Box::new(route));
@@ -142,6 +145,15 @@ impl Edge {
         self.reserve(call, facts.model.as_deref(), amounts, self.clock.unix())
     }
 
+    /// Whether a request carries sensitive data that may not be forwarded.
+    pub(super) fn blocks(&self, call: &Call, body: &Bytes, ray: &str) -> bool {
+        let plan = call.gateway.scan.as_ref().filter(|_| call.gateway.settings.scan_requests == Scan::Block);
+        let Some(plan) = plan else { return false };
+        let found = plan.scan("REQUEST", body);
+        recorder::report(plan, &found, "block", (ray, &call.path), &self.events);
+        !found.is_empty()
+    }
+
     /// Holds the body of a call until the limits have seen it.
     pub(super) fn hold_call(&self, body: &mut Option<Bytes>, end: bool, ctx: &mut Context) -> Result<()> {
         let snapshot = std::sync::Arc::clone(&ctx.snapshot);
@@ -162,6 +174,9 @@ impl Edge {
         }
         let Some(hold) = call.held.take() else { return Ok(()) };
         let bytes = hold.bytes.freeze();
+        if self.blocks(call, &bytes, &ctx.ray) {
+            return refuse(ctx, Refusal::Gateway(GatewayError::ContentBlocked));
+        }
         if let Err(exceeded) = self.reserve_for_body(call, &bytes, &snapshot) {
             return limited(ctx, exceeded);
         }

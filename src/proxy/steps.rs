@@ -142,6 +142,9 @@ impl Edge {
         };
         call.step = u32::try_from(nth).unwrap_or(u32::MAX);
         call.request.push(&step.body);
+        if self.blocks(&call, &step.body, &ctx.ray) {
+            return refuse(ctx, Refusal::Gateway(GatewayError::ContentBlocked));
+        }
         if let Err(exceeded) = self.reserve_for_body(&mut call, &step.body, &snapshot) {
             return if is_last { limited(ctx, exceeded) } else { Ok(false) };
         }

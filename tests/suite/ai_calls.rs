@@ -260,3 +260,32 @@ fn a_token_that_is_over_is_refused() {
     assert!(!row.to_string().contains(&long));
     assert!(Path::new(&path).exists());
 }
+
+#[test]
+fn sensitive_data_is_told_and_where_asked_not_forwarded() {
+    let card = ["4111", "1111", "1111", "1111"].join("");
+    let answer = CHAT.replace("answer-canary", &card);
+    let provider = Origin::fixed("application/json", answer.clone());
+    let gateways = format!("{GATEWAY}[gateways.sensitive_data]\nrequests = \"log\"\nresponses = \"log\"\n");
+    let mut edge = Edge::start(&conf(&provider, &gateways));
+    let body = format!("{{\"model\":\"m-1\",\"messages\":[\"my card is {card}\"]}}");
+    let response = call(&edge, "openai/v1/chat/completions", "svc-aig-collect-log-payload: false\r\n", &body);
+    assert_eq!((response.status, response.text()), (200, answer));
+    let row = line(&mut edge, &response);
+    let checks: Vec<&str> =
+        row["findings"].as_array().unwrap().iter().filter_map(|f| f["check"].as_str()).collect();
+    assert_eq!(checks, ["REQUEST", "RESPONSE"]);
+    let event = edge.wait_for_event("sensitive_data", |event| event["Action"] == "log");
+    assert_eq!(event["Ref"], "financial.credit_card");
+    assert!(!edge.log_text().contains(&card), "the value itself is nowhere");
+    let blocking = gateways.replace("requests = \"log\"", "requests = \"block\"");
+    let mut edge = Edge::start(&conf(&provider, &blocking));
+    let served = provider.requests().len();
+    for headers in ["", "svc-aig-max-attempts: 2\r\n"] {
+        let response = call(&edge, "openai/v1/chat/completions", headers, &body);
+        assert_eq!((response.status, response.header("svc-aig-error")), (400, Some("2029")), "{headers}");
+    }
+    assert_eq!(provider.requests().len(), served);
+    assert_eq!(chat(&edge, "").status, 200);
+    edge.wait_for_event("sensitive_data", |event| event["Action"] == "block");
+}
