@@ -72,7 +72,8 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let ledger = Arc::new(Ledger::default());
     recorder::recover(&ledger, &snapshots.load().gateways, &past, clock.unix());
     let recorder = Recorder::start(ledger, rows, events.clone());
-    let edge = Edge::new(snapshots.clone(), events.clone(), clock, scans, recorder, conf.node.clone());
+    let edge =
+        Edge::new(snapshots.clone(), events.clone(), clock, scans, recorder.clone(), conf.node.clone());
     let mut proxy = HttpProxy::new(edge, proxy_conf);
     proxy.handle_init_modules();
     let app = Arc::new(Guarded::new(proxy, snapshots.clone()));
@@ -107,6 +108,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
 
     let signals = Signals { drain, connections, grace: conf.graceful_stop };
     server.run(RunArgs { shutdown_signal: Box::new(signals) });
+    recorder.flush();
     Ok(())
 }
 

@@ -25,10 +25,12 @@ pub enum GatewayError {
     BadRequest,
     /// Sensitive data in the request.
     ContentBlocked,
+    /// No stored key has the name that the request asks for.
+    UnknownKey,
 }
 
 impl GatewayError {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Unauthorized,
         Self::UnknownGateway,
         Self::InvalidProvider,
@@ -37,12 +39,17 @@ impl GatewayError {
         Self::SpendLimited { retry_after_seconds: 1 },
         Self::BadRequest,
         Self::ContentBlocked,
+        Self::UnknownKey,
     ];
 
     pub fn status(self) -> u16 {
         match self {
             Self::Unauthorized => 401,
-            Self::UnknownGateway | Self::InvalidProvider | Self::BadRequest | Self::ContentBlocked => 400,
+            Self::UnknownGateway
+            | Self::InvalidProvider
+            | Self::BadRequest
+            | Self::ContentBlocked
+            | Self::UnknownKey => 400,
             Self::ProviderFailed => 502,
             Self::RateLimited { .. } | Self::SpendLimited { .. } => 429,
         }
@@ -59,6 +66,7 @@ impl GatewayError {
             Self::SpendLimited { .. } => 2045,
             Self::BadRequest => 2000,
             Self::ContentBlocked => 2029,
+            Self::UnknownKey => 2040,
         }
     }
 
@@ -72,6 +80,7 @@ impl GatewayError {
             Self::SpendLimited { .. } => "Spend limit exceeded",
             Self::BadRequest => "Invalid request body",
             Self::ContentBlocked => "Request content blocked due to DLP policy violations",
+            Self::UnknownKey => "The provider has no stored key of this name",
         }
     }
 
@@ -86,6 +95,7 @@ impl GatewayError {
             Self::SpendLimited { .. } => "spend_limited",
             Self::BadRequest => "bad_request",
             Self::ContentBlocked => "content_blocked",
+            Self::UnknownKey => "unknown_key",
         }
     }
 

@@ -17,6 +17,7 @@ pub mod scan;
 pub mod step;
 pub mod token;
 pub mod usage;
+pub mod vault;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -59,6 +60,8 @@ pub struct Gateway {
     pub settings: GatewaySettings,
     /// What its calls are scanned for, where they are.
     pub scan: Option<ScanPlan>,
+    /// Keys of providers for callers that have none.
+    pub keys: Vec<vault::StoredKey>,
 }
 
 /// A token of a gateway, compiled.
@@ -246,6 +249,7 @@ mod tests {
             tokens: vec![token(b"right", None), token(b"lasts", Some(1001)), token(b"over", Some(1000))],
             settings: GatewaySettings::default(),
             scan: None,
+            keys: Vec::new(),
         });
         let provider =
             |slug: &str, base: &str| (slug.to_owned(), Arc::new(Provider::at(slug, base, true).unwrap()));

@@ -65,6 +65,8 @@ pub struct Options {
     pub skip_cache: bool,
     pub cache_ttl: Option<Duration>,
     pub cache_key: Option<String>,
+    /// Which stored key to take.
+    pub byok_alias: Option<String>,
     /// What the client sent and the gateway does not do.
     pub warnings: Vec<String>,
 }
@@ -125,6 +127,7 @@ impl Options {
             skip_cache: self.skip_cache || outer.skip_cache,
             cache_ttl: self.cache_ttl.or(outer.cache_ttl),
             cache_key: self.cache_key.or_else(|| outer.cache_key.clone()),
+            byok_alias: self.byok_alias.or_else(|| outer.byok_alias.clone()),
             metadata: self.metadata,
             warnings: self.warnings,
         }
@@ -137,6 +140,7 @@ impl Options {
             "collect-log-payload" => self.collect_log_payload = self.boolean(name, text),
             "metadata" => self.metadata = Metadata::parse(text),
             "event-id" => self.event_id = self.id(name, text),
+            "byok-alias" => self.byok_alias = self.id(name, text),
             "cache-key" => self.cache_key = self.id(name, text),
             "cache-ttl" => self.cache_ttl = self.cache_ttl(name, text),
             "request-timeout" => self.request_timeout = self.milliseconds(name, text, 1, u64::MAX),

@@ -28,6 +28,14 @@ use crate::model::gateway::Scan;
 const MAX_QUEUED_BYTES: usize = 64 << 20;
 /// Rows that are written at once.
 const MAX_BATCH: usize = 512;
+/// From so many calls at once on more are gathered before the next look: waking a thread for each costs
+/// its caller more than the rest of the call.
+const BUSY_BATCH: usize = 4;
+const GATHER: Duration = Duration::from_millis(5);
+/// Bytes of a body that are kept with its row.
+const MAX_PAYLOAD_BYTES: usize = 64 << 10;
+/// How long the end of the process waits for the last rows.
+const FLUSH: Duration = Duration::from_secs(10);
 /// Bytes that a token is taken for where nobody counts: English and code have about four.
 pub const BYTES_PER_TOKEN: u64 = 4;
 
@@ -93,10 +101,17 @@ pub fn recover(ledger: &Ledger, gateways: &Gateways, past: &[AiLog], now: Durati
 /// The way to the recorder; clones share one queue.
 #[derive(Clone, Debug)]
 pub struct Recorder {
-    calls: Sender<Box<Finished>>,
+    calls: Sender<Job>,
     queued: Arc<AtomicUsize>,
     ledger: Arc<Ledger>,
     events: Events,
+}
+
+#[derive(Debug)]
+enum Job {
+    Call(Box<Finished>),
+    /// Says when everything before it is done.
+    Flush(Sender<()>),
 }
 
 impl Recorder {
@@ -127,7 +142,16 @@ impl Recorder {
             return;
         }
         // Only fails where the thread is gone, at the end of the process.
-        let _ = self.calls.send(Box::new(call));
+        let _ = self.calls.send(Job::Call(Box::new(call)));
+    }
+
+    /// Waits until every call so far is written.
+    pub fn flush(&self) {
+        let (done, waiting) = channel();
+        if self.calls.send(Job::Flush(done)).is_ok() {
+            // Past the time the process ends all the same.
+            let _ = waiting.recv_timeout(FLUSH);
+        }
     }
 
     pub fn ledger(&self) -> &Ledger {
@@ -224,13 +248,16 @@ impl Finished {
         if !self.collect_payloads {
             return;
         }
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let text = |bytes: &[u8]| {
+            let kept = bytes.get(..MAX_PAYLOAD_BYTES).unwrap_or(bytes);
+            (String::from_utf8_lossy(kept).into_owned(), kept.len() == bytes.len())
+        };
         let (request, complete) = self.request.head();
-        self.log.request_head = Some(text(&request));
-        self.log.request_head_complete = complete;
+        let (head, is_all) = text(&request);
+        (self.log.request_head, self.log.request_head_complete) = (Some(head), complete && is_all);
         let (response, complete) = self.decoded_response();
-        self.log.response_head = Some(text(&response));
-        self.log.response_head_complete = complete;
+        let (head, is_all) = text(&response);
+        (self.log.response_head, self.log.response_head_complete) = (Some(head), complete && is_all);
     }
 }
 
@@ -286,15 +313,27 @@ struct Work {
 }
 
 impl Work {
-    fn run(mut self, waiting: &Receiver<Box<Finished>>, queued: &AtomicUsize) {
-        while let Ok(call) = waiting.recv() {
-            self.take(*call, queued);
-            while self.batch.len() < MAX_BATCH
-                && let Ok(call) = waiting.try_recv()
-            {
-                self.take(*call, queued);
+    fn run(mut self, waiting: &Receiver<Job>, queued: &AtomicUsize) {
+        while let Ok(job) = waiting.recv() {
+            let mut flushed = Vec::new();
+            let mut calls = 0;
+            let mut next = Some(job);
+            while let Some(job) = next {
+                match job {
+                    Job::Call(call) => self.take(*call, queued),
+                    Job::Flush(done) => flushed.push(done),
+                }
+                calls += 1;
+                next = if calls < MAX_BATCH { waiting.try_recv().ok() } else { None };
             }
             self.write();
+            for done in flushed {
+                // Who asked may have stopped waiting.
+                let _ = done.send(());
+            }
+            if calls >= BUSY_BATCH {
+                std::thread::sleep(GATHER);
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 mod check;
 mod demo;
 mod deployment;
+mod key;
 mod run;
 mod scan;
 mod token;
@@ -34,6 +35,8 @@ enum Command {
     Scan(scan::Scan),
     #[command(subcommand)]
     Token(token::TokenCommand),
+    #[command(subcommand)]
+    Key(key::KeyCommand),
 }
 
 /// Work with rules without a server.
@@ -60,6 +63,18 @@ impl From<crate::diagnostic::Diagnostics> for Failure {
     }
 }
 
+impl From<crate::store::StoreError> for Failure {
+    fn from(error: crate::store::StoreError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<String> for Failure {
+    fn from(text: String) -> Self {
+        Self::Input(text)
+    }
+}
+
 /// Runs the command of this process's arguments.
 #[expect(clippy::print_stderr, reason = "the one place where errors reach the terminal")]
 pub fn main() -> ExitCode {
@@ -73,6 +88,7 @@ pub fn main() -> ExitCode {
         Command::Waf(WafCommand::Why(command)) => command.execute(),
         Command::Scan(command) => command.execute(),
         Command::Token(command) => command.execute(),
+        Command::Key(command) => command.execute(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -116,6 +132,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 8);
+        assert_eq!(seen, 13);
     }
 }

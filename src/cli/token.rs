@@ -1,4 +1,4 @@
-//! `portcullis token create`: a gateway token, shown once.
+//! `portcullis token create|list|revoke`: gateway tokens, each shown once.
 
 use std::path::PathBuf;
 
@@ -17,6 +17,35 @@ const MAX_TRIES: usize = 10;
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
     Create(Create),
+    List(List),
+    Revoke(Revoke),
+}
+
+/// Show the tokens of a gateway by id and name; never the tokens themselves.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  portcullis token list --account acme --gateway main --conf conf/portcullis.toml"
+)]
+pub(super) struct List {
+    #[arg(long, value_name = "A")]
+    account: String,
+    #[arg(long, value_name = "G")]
+    gateway: String,
+    /// The configuration whose state folder is meant.
+    #[arg(long, value_name = "FILE", default_value = "conf/portcullis.toml")]
+    conf: PathBuf,
+}
+
+/// End a token. A running edge refuses it from then on.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  portcullis token revoke 0a1b2c --conf conf/portcullis.toml")]
+pub(super) struct Revoke {
+    /// As `token list` shows it.
+    #[arg(value_name = "ID")]
+    id: String,
+    /// The configuration whose state folder is meant.
+    #[arg(long, value_name = "FILE", default_value = "conf/portcullis.toml")]
+    conf: PathBuf,
 }
 
 /// Make a token for a gateway. It is printed once and kept nowhere.
@@ -44,7 +73,42 @@ impl TokenCommand {
     pub(super) fn execute(self) -> Result<(), Failure> {
         match self {
             Self::Create(create) => create.execute(),
+            Self::List(list) => list.execute(),
+            Self::Revoke(revoke) => revoke.execute(),
         }
+    }
+}
+
+impl List {
+    fn execute(self) -> Result<(), Failure> {
+        let (conf, _) = crate::conf::load(&self.conf)?;
+        let (_, resources) = SqliteStore::open(&conf.state_dir).and_then(|store| store.load())?;
+        let of_gateway = |token: &&GatewayToken| {
+            token.account.as_str() == self.account && token.gateway.as_str() == self.gateway
+        };
+        let line = |token: &GatewayToken| match token.expires_at {
+            Some(at) => format!("{} {} until {}\n", token.id, token.name, at),
+            None => format!("{} {}\n", token.id, token.name),
+        };
+        print(&resources.tokens.values().filter(of_gateway).map(line).collect::<String>())
+    }
+}
+
+impl Revoke {
+    fn execute(self) -> Result<(), Failure> {
+        let (conf, _) = crate::conf::load(&self.conf)?;
+        let mut store = SqliteStore::open(&conf.state_dir)?;
+        let id = TokenId::new(self.id);
+        let (_, resources) = store.load()?;
+        if !resources.tokens.contains_key(&id) {
+            return Err(Failure::Input(format!(
+                "there is no token `{id}`; `portcullis token list` shows them"
+            )));
+        }
+        let changeset =
+            Changeset { actor: "command line".to_owned(), changes: vec![Change::DeleteToken { id }] };
+        commit(&mut store, &changeset)?;
+        Ok(())
     }
 }
 
@@ -77,7 +141,7 @@ impl Create {
     }
 }
 
-fn commit(store: &mut dyn Store, changeset: &Changeset) -> Result<u64, StoreError> {
+pub(super) fn commit(store: &mut dyn Store, changeset: &Changeset) -> Result<u64, StoreError> {
     let mut tries = 0;
     loop {
         tries += 1;

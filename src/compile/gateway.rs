@@ -7,17 +7,18 @@ use super::Compiling;
 use crate::ai::price::Prices;
 use crate::ai::scan::ScanPlan;
 use crate::ai::token::TokenHash;
+use crate::ai::vault::{Belonging, StoredKey};
 use crate::ai::{Gateway, Gateways, Provider, Token, provider};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::model::Resources;
 use crate::model::gateway::{GatewaySettings, Scan};
+use crate::model::{self, Resources};
 use crate::upstream::OriginKey;
 
 impl Compiling<'_> {
     pub(super) fn gateways(&mut self, resources: &Resources) -> Gateways {
         let mut by_account: HashMap<String, HashMap<String, Arc<Gateway>>> = HashMap::new();
         for gateway in resources.gateways.values() {
-            let of_gateway = |token: &&crate::model::GatewayToken| {
+            let of_gateway = |token: &&model::GatewayToken| {
                 token.account == gateway.account && token.gateway == gateway.id
             };
             let tokens = resources.tokens.values().filter(of_gateway).filter_map(|token| {
@@ -32,6 +33,7 @@ impl Compiling<'_> {
                 tokens: tokens.collect(),
                 settings: gateway.settings.clone(),
                 scan: self.scan_plan(&gateway.settings),
+                keys: self.keys(gateway, resources),
             };
             by_account
                 .entry(gateway.account.to_string())
@@ -64,6 +66,42 @@ impl Compiling<'_> {
         let prices = self.inputs.conf.model_prices.as_deref().and_then(|text| Prices::parse(text).ok());
         let prices = Arc::new(prices.unwrap_or_default());
         Gateways { by_account, providers, prices, ..Gateways::default() }
+    }
+
+    /// The keys of a gateway, opened. One that does not open is told and left out.
+    fn keys(&mut self, gateway: &model::Gateway, resources: &Resources) -> Vec<StoredKey> {
+        let mut keys = Vec::new();
+        let stored = resources.keys.values();
+        for key in stored.filter(|key| key.account == gateway.account && key.gateway == gateway.id) {
+            let belonging = Belonging {
+                account: key.account.as_str(),
+                gateway: key.gateway.as_str(),
+                provider: &key.provider,
+                authority: &key.authority,
+                alias: &key.alias,
+            };
+            let opened = match &self.inputs.conf.secrets_key {
+                Some(master) => master.open(belonging, &key.sealed),
+                None => Err("`secrets_key_file` is not set".to_owned()),
+            };
+            match opened {
+                Ok(secret) => keys.push(StoredKey {
+                    provider: key.provider.clone(),
+                    authority: key.authority.clone(),
+                    alias: key.alias.clone(),
+                    weight: key.weight,
+                    secret,
+                }),
+                Err(reason) => {
+                    let message = format!(
+                        "the key `{}` for `{}` of the gateway `{}` cannot be used: {reason}",
+                        key.alias, key.provider, key.gateway
+                    );
+                    self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message));
+                }
+            }
+        }
+        keys
     }
 
     /// The rules of the response phase, as they are by default.

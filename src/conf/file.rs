@@ -83,6 +83,7 @@ pub const KEYS: &[&str] = &[
     "rules.owasp",
     "rules.sensitive_data",
     "scan_threads",
+    "secrets_key_file",
     "state_dir",
     "threads",
     "trusted_proxies",
@@ -134,6 +135,7 @@ pub struct ConfFile {
     pub gateways: Vec<GatewayFile>,
     pub providers: Vec<ProviderFile>,
     pub model_prices: Option<Located<String>>,
+    pub secrets_key_file: Option<Located<String>>,
 }
 
 #[derive(Clone, Debug)]
@@ -268,6 +270,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         gateways: table.tables("gateways").into_iter().filter_map(gateway).collect(),
         providers: table.tables("providers").into_iter().filter_map(provider).collect(),
         model_prices: table.get("model_prices"),
+        secrets_key_file: table.get("secrets_key_file"),
     };
     table.finish();
     file

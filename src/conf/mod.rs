@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
+use crate::ai::vault::MasterKey;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Source};
 use crate::dns::HostName;
 use crate::model::Resources;
@@ -44,6 +45,8 @@ pub struct Conf {
     pub sensitive_data: Option<Vec<String>>,
     /// JSON of an operator's prices by model.
     pub model_prices: Option<String>,
+    /// What providers' keys are sealed with.
+    pub secrets_key: Option<MasterKey>,
     pub resources: Resources,
     /// Where each zone's deployment settings are written, for diagnostics of a later stage.
     pub deployments: Vec<Deployment>,

@@ -9,6 +9,7 @@ use super::{Conf, Deployment, Listener};
 use crate::ai::limit::{Dimension, Limit, Measure};
 use crate::ai::price::Prices;
 use crate::ai::provider::CUSTOM_PREFIX;
+use crate::ai::vault::MasterKey;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
 use crate::dns::HostName;
 use crate::model::gateway::Provider;
@@ -51,6 +52,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         owasp: resolving.rules(file.owasp),
         sensitive_data: resolving.rules(file.sensitive_data),
         model_prices: resolving.prices(file.model_prices),
+        secrets_key: resolving.secrets_key(file.secrets_key_file),
         resources,
         deployments,
     }
@@ -209,6 +211,30 @@ impl Resolving<'_> {
             interval: file.interval.value,
             technique: file.technique,
         })
+    }
+
+    /// From the file, else from the environment.
+    fn secrets_key(&mut self, file: Option<Located<String>>) -> Option<MasterKey> {
+        let Some(file) = file else {
+            let text = std::env::var("PORTCULLIS_SECRETS_KEY").ok()?;
+            return match MasterKey::parse(&text) {
+                Ok(key) => Some(key),
+                Err(message) => {
+                    let message = format!("PORTCULLIS_SECRETS_KEY: {message}");
+                    self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message));
+                    None
+                }
+            };
+        };
+        let path = self.existing(&file);
+        let text = zeroize::Zeroizing::new(std::fs::read_to_string(path).ok()?);
+        match MasterKey::parse(&text) {
+            Ok(key) => Some(key),
+            Err(message) => {
+                self.bad(&file.place, format!("`secrets_key_file`: {message}"));
+                None
+            }
+        }
     }
 
     fn prices(&mut self, file: Option<Located<String>>) -> Option<String> {

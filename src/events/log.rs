@@ -4,9 +4,15 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 /// Most bytes of lines that wait to be written; more are dropped and counted.
 pub const MAX_QUEUED_BYTES: usize = 16 << 20;
+
+/// From so many lines at once on more are gathered before they are written: waking a thread for each
+/// costs who writes it more than the line.
+const BUSY_BATCH: usize = 8;
+const GATHER: Duration = Duration::from_millis(2);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -60,11 +66,17 @@ impl LogWriter {
 
 fn drain(lines: &Receiver<Vec<u8>>, queued: &AtomicUsize, mut out: impl Write) {
     let mut batch = Vec::new();
+    let mut count = 0;
     while let Ok(line) = lines.recv() {
+        if count >= BUSY_BATCH {
+            std::thread::sleep(GATHER);
+        }
         batch.clear();
         batch.extend_from_slice(&line);
+        count = 1;
         while let Ok(line) = lines.try_recv() {
             batch.extend_from_slice(&line);
+            count += 1;
         }
         // A log that nobody reads must not end the process.
         let _ = out.write_all(&batch).and_then(|()| out.flush());

@@ -45,8 +45,10 @@ pub struct AiLog {
     pub response_content_type: String,
     pub request_size: u64,
     pub response_size: u64,
-    /// The beginning of the bodies; nothing where they are not kept.
+    /// The beginning of the bodies; nothing where they are not kept. Not part of the row as it is shown.
+    #[serde(default, skip_serializing)]
     pub request_head: Option<String>,
+    #[serde(default, skip_serializing)]
     pub response_head: Option<String>,
     pub request_head_complete: bool,
     pub response_head_complete: bool,

@@ -79,6 +79,21 @@ pub struct GatewayToken {
     pub expires_at: Option<u64>,
 }
 
+/// A provider's key that a gateway keeps for its callers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProviderKey {
+    pub account: AccountId,
+    pub gateway: GatewayId,
+    /// The slug.
+    pub provider: String,
+    /// The host it may be sent to.
+    pub authority: String,
+    pub alias: String,
+    pub weight: u32,
+    /// As [`crate::ai::vault`] seals it.
+    pub sealed: String,
+}
+
 /// A provider: the slug in the path and the base its paths are added to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provider {

@@ -21,6 +21,8 @@ pub struct Resources {
     pub gateways: BTreeMap<(AccountId, GatewayId), Gateway>,
     pub tokens: BTreeMap<TokenId, GatewayToken>,
     pub providers: BTreeMap<String, gateway::Provider>,
+    /// By account, gateway, provider and alias.
+    pub keys: BTreeMap<(AccountId, GatewayId, String, String), gateway::ProviderKey>,
 }
 
 impl Resources {
@@ -35,6 +37,9 @@ impl Resources {
         });
         other.tokens.into_iter().for_each(|(id, token)| {
             self.tokens.entry(id).or_insert(token);
+        });
+        other.keys.into_iter().for_each(|(id, key)| {
+            self.keys.entry(id).or_insert(key);
         });
         other.providers.into_iter().for_each(|(slug, provider)| {
             self.providers.entry(slug).or_insert(provider);

@@ -31,6 +31,8 @@ pub(super) struct Call {
     pub(super) id: String,
     /// Behind the provider, without the query.
     pub(super) path: String,
+    /// A stored key, as the field that carries it.
+    pub(super) credential: Option<(http::HeaderName, http::HeaderValue)>,
     pub(super) request_type: &'static str,
     pub(super) request_content_type: String,
     pub(super) step: u32,
@@ -74,6 +76,7 @@ impl Call {
             options,
             id,
             path: target,
+            credential: None,
             request_type: "native",
             request_content_type: text(headers, &http::header::CONTENT_TYPE),
             step: 0,

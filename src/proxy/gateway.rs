@@ -1,5 +1,6 @@
 //! Gateway requests on a provider's own route: decided from the head, passed on as they are.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -16,7 +17,7 @@ use crate::ai::answer::GatewayError;
 use crate::ai::limit::{Amounts, Caller, Exceeded, Measure};
 use crate::ai::options::Options;
 use crate::ai::recorder::{self, BYTES_PER_TOKEN};
-use crate::ai::{Decision, Gateway, provider, usage};
+use crate::ai::{Decision, Gateway, provider, usage, vault};
 use crate::model::gateway::Scan;
 use crate::routing::GatewayPath;
 use crate::snapshot::Snapshot;
@@ -59,6 +60,9 @@ impl Edge {
                 let mut call = Call::new(*forward, options, id, &request.headers);
                 if session.is_upgrade_req() {
                     call.request_type = "websocket";
+                }
+                if let Err(error) = self.credential(&mut call, &request.headers) {
+                    return refuse_call(ctx, &call, error);
                 }
                 let target = format!("{}{}", call.path, path.map_or("", |path| path.query));
                 let mut route = GatewayRoute {
@@ -197,6 +201,17 @@ fn takes_steps(options: &Options, gateway: &Gateway) -> bool {
         || !settings.request_timeout.is_zero()
 }
 
+/// Refuses a call that would have gone out.
+pub(super) fn refuse_call<T>(ctx: &mut Context, call: &Call, error: GatewayError) -> Result<T> {
+    ctx.route = Route::Gateway(Box::new(GatewayRoute {
+        label: call.gateway.label.clone(),
+        provider: call.provider.slug.clone(),
+        target: String::new(),
+        call: None,
+    }));
+    refuse(ctx, Refusal::Gateway(error))
+}
+
 /// Notes whose request it is, for what may be refused from here on.
 fn planned(ctx: &mut Context, plan: Plan) -> Result<Option<Plan>> {
     ctx.route = Route::Gateway(Box::new(GatewayRoute {
@@ -232,6 +247,35 @@ pub(super) fn to_provider(
     request.set_raw_path(route.target.as_bytes())?;
     if let Some(call) = &route.call {
         request.insert_header("host", &call.provider.authority)?;
+        if let Some((name, value)) = &call.credential {
+            request.insert_header(name.clone(), value.clone())?;
+        }
     }
     Ok(())
+}
+
+impl Edge {
+    /// Takes a stored key for a call that has none, or names one.
+    pub(super) fn credential(
+        &self,
+        call: &mut Call,
+        head: &http::HeaderMap,
+    ) -> std::result::Result<(), GatewayError> {
+        let alias = call.options.byok_alias.as_deref();
+        if call.gateway.keys.is_empty() && alias.is_none() {
+            return Ok(());
+        }
+        let (provider, turn) = (&call.provider, self.turns.fetch_add(1, Ordering::Relaxed));
+        let key = vault::choose(&call.gateway.keys, &provider.slug, &provider.authority, alias, turn);
+        let field = key.and_then(vault::StoredKey::field);
+        match (field, alias) {
+            (None, Some(_)) => Err(GatewayError::UnknownKey),
+            // Who brings a key of his own keeps it.
+            (Some((name, _)), None) if head.contains_key(&name) => Ok(()),
+            (field, _) => {
+                call.credential = field;
+                Ok(())
+            }
+        }
+    }
 }

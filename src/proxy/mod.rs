@@ -67,6 +67,8 @@ pub struct Edge {
     pub recorder: Recorder,
     pub node: String,
     caller: steps::Caller,
+    /// Moves with each call that takes a stored key.
+    turns: AtomicU64,
     rays: AtomicU64,
     held_bodies: Arc<AtomicUsize>,
     /// Requests so far that rules judged.
@@ -96,6 +98,7 @@ impl Edge {
             recorder,
             node,
             caller: steps::Caller::new(),
+            turns: AtomicU64::new(0),
             rays,
             held_bodies: Arc::new(AtomicUsize::new(0)),
             sampled: AtomicU64::new(0),

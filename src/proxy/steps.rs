@@ -17,8 +17,8 @@ use pingora::{Error, ErrorType, Result};
 
 use super::call::{self, Call, End};
 use super::context::{Context, GatewayRoute, Route, Share};
-use super::flight::{Flights, Turn};
-use super::gateway::limited;
+use super::flight::{Flights, Leader, Turn};
+use super::gateway::{limited, refuse_call};
 use super::refusal::Refusal;
 use super::{Edge, headers, outcome, refuse};
 use crate::ai::answer::GatewayError;
@@ -77,6 +77,14 @@ enum Failure {
     ClientGone,
 }
 
+/// What the cache says of a question.
+enum Found<'e> {
+    /// The client has its answer.
+    Answered,
+    /// It has to be asked, by this request for all others where it leads.
+    Turn(Option<Leader<'e>>),
+}
+
 impl Caller {
     pub(super) fn new() -> Self {
         Self { connector: Connector::new(None), cache: Cache::default(), flights: Flights::default() }
@@ -130,7 +138,7 @@ impl Edge {
                 Ok(false)
             };
         };
-        let head = self.head(plan.kind, &step, &target, &provider.authority, session, ctx)?;
+        let mut head = self.head(plan.kind, &step, &target, &provider.authority, session, ctx)?;
         let forward =
             Forward { gateway: Arc::clone(&plan.gateway), provider, target, token: plan.token.clone() };
         let id = call::ulid(self.clock.unix(), self.unique());
@@ -142,6 +150,12 @@ impl Edge {
         };
         call.step = u32::try_from(nth).unwrap_or(u32::MAX);
         call.request.push(&step.body);
+        if let Err(error) = self.credential(&mut call, &head.headers) {
+            return if is_last { refuse_call(ctx, &call, error) } else { Ok(false) };
+        }
+        if let Some((name, value)) = call.credential.take() {
+            head.insert_header(name, value)?;
+        }
         if self.blocks(&call, &step.body, &ctx.ray) {
             return refuse(ctx, Refusal::Gateway(GatewayError::ContentBlocked));
         }
@@ -153,20 +167,12 @@ impl Edge {
         let key = keep.map(|_| question(&call, &head, &step.body));
         let mut leader = None;
         if let Some(key) = key.filter(|_| !call.options.skip_cache) {
-            if self.answer_from_cache(&key, &mut call, session, ctx).await? {
-                put(ctx, call);
-                return Ok(true);
-            }
-            match self.caller.flights.turn(key) {
-                Turn::Lead(lead) => leader = Some(lead),
-                Turn::Wait(mut other) => {
-                    // Whether it went well or not: an error says that it is over.
-                    let _ = other.changed().await;
-                    if self.answer_from_cache(&key, &mut call, session, ctx).await? {
-                        put(ctx, call);
-                        return Ok(true);
-                    }
+            match self.kept_or_turn(&key, &mut call, session, ctx).await? {
+                Found::Answered => {
+                    put(ctx, call);
+                    return Ok(true);
                 }
+                Found::Turn(lead) => leader = lead,
             }
         }
         call.asked_at = Some(ctx.started.elapsed());
@@ -388,6 +394,27 @@ impl Edge {
         let idle_timeout = Some(ctx.snapshot.upstream.idle_timeout);
         self.caller.connector.release_http_session(upstream, &peer, idle_timeout).await;
         Ok(())
+    }
+
+    /// Answers from the cache, or waits for who asks the same, or becomes who asks.
+    async fn kept_or_turn(
+        &self,
+        key: &Key,
+        call: &mut Call,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<Found<'_>> {
+        if self.answer_from_cache(key, call, session, ctx).await? {
+            return Ok(Found::Answered);
+        }
+        let mut other = match self.caller.flights.turn(*key) {
+            Turn::Lead(lead) => return Ok(Found::Turn(Some(lead))),
+            Turn::Wait(other) => other,
+        };
+        // Whether it went well or not: an error says that it is over.
+        let _ = other.changed().await;
+        let answered = self.answer_from_cache(key, call, session, ctx).await?;
+        Ok(if answered { Found::Answered } else { Found::Turn(None) })
     }
 
     /// Answers from the cache; false where it has nothing.

@@ -8,7 +8,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{GatewayToken, Resources, TokenId};
+use crate::model::gateway::ProviderKey;
+use crate::model::{AccountId, GatewayId, GatewayToken, Resources, TokenId};
 pub use memory::MemoryStore;
 pub use records::RecordStore;
 pub use sqlite::SqliteStore;
@@ -28,6 +29,8 @@ pub struct Changeset {
 pub enum Change {
     PutToken { token: GatewayToken },
     DeleteToken { id: TokenId },
+    PutKey { key: ProviderKey },
+    DeleteKey { account: AccountId, gateway: GatewayId, provider: String, alias: String },
 }
 
 impl Change {
@@ -38,6 +41,13 @@ impl Change {
             }
             Self::DeleteToken { id } => {
                 resources.tokens.remove(&id);
+            }
+            Self::PutKey { key } => {
+                let id = (key.account.clone(), key.gateway.clone(), key.provider.clone(), key.alias.clone());
+                resources.keys.insert(id, key);
+            }
+            Self::DeleteKey { account, gateway, provider, alias } => {
+                resources.keys.remove(&(account, gateway, provider, alias));
             }
         }
     }
@@ -83,7 +93,6 @@ pub trait Store: Send {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AccountId, GatewayId};
 
     fn put(id: &str) -> Changeset {
         let token = GatewayToken {

@@ -42,8 +42,9 @@ impl RecordStore {
         connection.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000;
                  CREATE TABLE IF NOT EXISTS ai_log (
-                     id TEXT PRIMARY KEY, gateway TEXT NOT NULL, created_at TEXT NOT NULL, row TEXT NOT NULL
-                 ) WITHOUT ROWID;
+                     id TEXT PRIMARY KEY, gateway TEXT NOT NULL, created_at TEXT NOT NULL, row TEXT NOT NULL,
+                     request_head TEXT, response_head TEXT
+                 );
                  CREATE INDEX IF NOT EXISTS ai_log_by_gateway ON ai_log (gateway, created_at);",
         )?;
         Ok(Self { connection, since_sweep: 0, max_rows: MAX_ROWS })
@@ -69,11 +70,15 @@ impl RecordStore {
     /// # Errors
     /// [`StoreError::Failed`] where it cannot be read.
     pub fn get(&self, id: &str) -> Result<Option<AiLog>, StoreError> {
-        let row: Option<String> = self
+        let sql = "SELECT row, request_head, response_head FROM ai_log WHERE id = ?1";
+        let found: Option<(String, Option<String>, Option<String>)> = self
             .connection
-            .query_row("SELECT row FROM ai_log WHERE id = ?1", [id], |row| row.get(0))
+            .query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
             .optional()?;
-        Ok(row.and_then(|row| serde_json::from_str(&row).ok()))
+        Ok(found.and_then(|(row, request_head, response_head)| {
+            let row = serde_json::from_str(&row).ok()?;
+            Some(AiLog { request_head, response_head, ..row })
+        }))
     }
 
     /// Lets the oldest rows go where there are too many.
@@ -90,13 +95,15 @@ impl RecordStore {
         let transaction = self.connection.transaction()?;
         {
             let mut statement = transaction.prepare_cached(
-                "INSERT OR REPLACE INTO ai_log (id, gateway, created_at, row) VALUES (?1, ?2, ?3, ?4)",
+                "INSERT OR REPLACE INTO ai_log (id, gateway, created_at, row, request_head, response_head)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?;
             for row in rows {
                 let gateway = format!("{}/{}", row.account_id, row.gateway_id);
                 // INVARIANT: a struct of texts and numbers always serialises.
                 let text = serde_json::to_string(row).unwrap_or_default();
-                statement.execute(params![row.id, gateway, row.created_at, text])?;
+                let (request, response) = (&row.request_head, &row.response_head);
+                statement.execute(params![row.id, gateway, row.created_at, text, request, response])?;
             }
         }
         transaction.commit()?;
@@ -118,6 +125,7 @@ mod tests {
     fn row(id: u32) -> AiLog {
         AiLog {
             id: format!("{id:026}"),
+            request_head: Some("{}".to_owned()),
             created_at: format!("2026-01-01T00:00:{:02}Z", id % 60),
             account_id: "acme".to_owned(),
             gateway_id: "main".to_owned(),
@@ -134,7 +142,8 @@ mod tests {
         let rows: Vec<AiLog> = (0..5).map(row).collect();
         store.append(&rows).unwrap();
         assert_eq!(store.get(&rows[4].id).unwrap().as_ref(), Some(&rows[4]));
-        assert_eq!(store.since("2026-01-01T00:00:03Z", 10).unwrap(), [row(4), row(3)]);
+        let bare = |id| AiLog { request_head: None, ..row(id) };
+        assert_eq!(store.since("2026-01-01T00:00:03Z", 10).unwrap(), [bare(4), bare(3)]);
         store.sweep().unwrap();
         assert_eq!(store.since("", 10).unwrap().len(), 3);
         drop(store);

@@ -145,6 +145,7 @@ fn what_is_not_to_be_kept_is_never_stored() {
     let kept = chat(&edge, "authorization: Bearer provider-key-canary\r\n");
     let row = line(&mut edge, &kept);
     assert_eq!((&row["request_head"], &row["response_head"]), (&Value::Null, &Value::Null));
+    assert!(row["tokens_in"] == 19);
     let id = kept.header("svc-aig-log-id").unwrap();
     wait_for("the row to be stored", || holds(&stored(&edge), id).then_some(()));
     for canary in [
@@ -288,4 +289,87 @@ fn sensitive_data_is_told_and_where_asked_not_forwarded() {
     assert_eq!(provider.requests().len(), served);
     assert_eq!(chat(&edge, "").status, 200);
     edge.wait_for_event("sensitive_data", |event| event["Action"] == "block");
+}
+
+#[test]
+fn stored_keys_reach_their_provider_and_nothing_else() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("secrets.key"), "0a".repeat(32)).unwrap();
+    let conf = format!("secrets_key_file = \"secrets.key\"\n{}", conf(&provider, GATEWAY));
+    let edge = Edge::start_in(folder, &conf, &[]);
+    let path = edge.folder.path().join("p.toml").display().to_string();
+    let key = |verb: &str, more: &[&str], input: &[u8]| {
+        let arguments =
+            [&["key", verb, "--account", "acme", "--gateway", "main", "--conf", &path][..], more].concat();
+        run_cli(&arguments, input)
+    };
+    assert!(key("add", &["--provider", "openai"], b"key-canary-one\n").status.success());
+    assert!(
+        key("add", &["--provider", "openai", "--alias", "team", "--weight", "3"], b"key-canary-two")
+            .status
+            .success()
+    );
+    for (arguments, input) in [
+        (&["--provider", "nowhere"], &b"k"[..]),
+        (&["--provider", "openai"], b""),
+        (&["--provider", "azure-openai"], b"k"),
+    ] {
+        assert!(!key("add", arguments, input).status.success(), "{arguments:?}");
+    }
+    let listed = String::from_utf8(key("list", &[], b"").stdout).unwrap();
+    assert!(listed.contains("openai team weight 3") && !listed.contains("canary"));
+    let sent = |headers: &str| {
+        let response = chat(&edge, headers);
+        assert_eq!(response.status, 200, "{headers}");
+        provider.last().header("authorization").map(str::to_owned)
+    };
+    wait_for("the keys to be known", || sent("svc-aig-event-id: e\r\n").map(drop));
+    for headers in [
+        "svc-aig-byok-alias: team\r\n",
+        "svc-aig-byok-alias: team\r\nauthorization: Bearer placeholder\r\n",
+        "svc-aig-byok-alias: team\r\nsvc-aig-max-attempts: 2\r\n",
+    ] {
+        assert_eq!(sent(headers).as_deref(), Some("Bearer key-canary-two"), "{headers}");
+    }
+    // By weight: three of four.
+    let taken: Vec<_> = (0..8).map(|_| sent("")).collect();
+    assert_eq!(taken.iter().filter(|key| key.as_deref() == Some("Bearer key-canary-two")).count(), 6);
+    assert_eq!(sent("authorization: Bearer own\r\n").as_deref(), Some("Bearer own"));
+    let unknown = chat(&edge, "svc-aig-byok-alias: other\r\n");
+    assert_eq!((unknown.status, unknown.header("svc-aig-error")), (400, Some("2040")));
+    assert!(!unknown.text().contains("team"));
+    let state = edge.folder.path().join("state");
+    let files = ["portcullis.db", "portcullis.db-wal", "records.db", "records.db-wal"];
+    let files: Vec<u8> =
+        files.iter().flat_map(|name| std::fs::read(state.join(name)).unwrap_or_default()).collect();
+    assert!(!holds(&files, "key-canary") && !edge.log_text().contains("key-canary"));
+    assert!(key("delete", &["--provider", "openai", "--alias", "team"], b"").status.success());
+    wait_for("the key to be gone", || {
+        (chat(&edge, "svc-aig-byok-alias: team\r\n").status == 400).then_some(())
+    });
+    // Another master key opens nothing, and says so.
+    std::fs::write(edge.folder.path().join("secrets.key"), "0b".repeat(32)).unwrap();
+    let refused = run_cli(&["run", "--conf", &path], b"");
+    assert!(!refused.status.success());
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("sealed with another key"));
+}
+
+#[test]
+fn a_revoked_token_is_refused() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let edge = Edge::start(&conf(&provider, &GATEWAY.replace("false", "true")));
+    let path = edge.folder.path().join("p.toml").display().to_string();
+    let of_gateway = ["--account", "acme", "--gateway", "main", "--conf", &path];
+    let made = run_cli(&[&["token", "create", "--name", "ci"][..], &of_gateway].concat(), b"");
+    let token = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let status = || chat(&edge, &format!("svc-aig-authorization: Bearer {token}\r\n")).status;
+    wait_for("the token to be known", || (status() == 200).then_some(()));
+    let listed =
+        String::from_utf8(run_cli(&[&["token", "list"][..], &of_gateway].concat(), b"").stdout).unwrap();
+    let id = listed.split(' ').next().unwrap();
+    assert!(listed.contains("ci") && !listed.contains(&token));
+    assert!(run_cli(&["token", "revoke", id, "--conf", &path], b"").status.success());
+    assert!(!run_cli(&["token", "revoke", id, "--conf", &path], b"").status.success());
+    wait_for("the token to be refused", || (status() == 401).then_some(()));
 }

@@ -76,6 +76,7 @@ const EFFECTS: &[(&str, &str)] = &[
     ("rules.owasp", "reload::rule_files_are_watched_and_their_mistakes_located"),
     ("rules.sensitive_data", "conf::own_sensitive_data_rules_replace_the_built_in_ones"),
     ("scan_threads", "conf::threads_are_as_many_as_set"),
+    ("secrets_key_file", "ai_calls::stored_keys_reach_their_provider_and_nothing_else"),
     ("state_dir", "conf::state_is_kept_where_it_is_set"),
     ("threads", "conf::threads_are_as_many_as_set"),
     ("trusted_proxies", "upstream::forwarded_fields_cannot_be_spoofed_and_trusted_proxies_are_believed"),
@@ -143,6 +144,7 @@ fn every_key_has_a_test_that_exists_and_a_line_in_the_example() {
                 "owasp",
                 "sensitive_data ",
                 "model_prices",
+                "secrets_key_file",
                 "[[listeners.certificates",
             ]
             .iter()

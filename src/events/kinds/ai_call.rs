@@ -24,8 +24,7 @@ pub struct AiCall<'a> {
 
 impl Serialize for AiCall<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Bodies stand in the stored row alone.
-        AiLog { request_head: None, response_head: None, ..self.log.clone() }.serialize(serializer)
+        self.log.serialize(serializer)
     }
 }
 
