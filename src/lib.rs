@@ -10,14 +10,15 @@
 //! 4. [`routing`] finds the zone or gateway of the host.
 //! 5. [`ruleset`] runs the zone's entry point: managed rulesets under overrides, which [`waf`]
 //!    matches; bodies are read by [`body`] under limits.
-//! 6. [`ai`] decides on gateway requests; [`upstream`] chooses the origin.
+//! 6. [`ai`] decides on gateway requests, reads what they used and keeps count; [`upstream`] chooses
+//!    the origin.
 //! 7. [`detection`] scans a copy of the response on threads of its own.
 //! 8. [`events`] records what happened, once.
 //!
 //! Beside the way of a request: [`regression`] runs tests of rule sets on [`waf`].
 //!
 //! Pure, without sockets, clock, files, Pingora or tokio: [`admission`], [`routing`], [`ruleset`],
-//! [`waf`], [`body`], [`ai`] and [`detection`] (all but its queue). `tests/architecture.rs` keeps it
+//! [`waf`], [`body`], [`ai`] (all but its recorder) and [`detection`] (all but its queue). `tests/architecture.rs` keeps it
 //! so.
 //!
 //! Words that mean one thing everywhere: a *zone* is a name and what stands behind it; an *origin* is

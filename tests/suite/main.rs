@@ -7,6 +7,7 @@ mod support;
 
 mod admission;
 mod ai_calls;
+mod ai_pains;
 mod ai_steps;
 mod bodies;
 mod cli;

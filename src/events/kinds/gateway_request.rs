@@ -12,7 +12,7 @@ pub struct GatewayRequest<'a> {
     pub gateway: &'a str,
     /// A configured provider, or `unknown`.
     pub provider: &'a str,
-    /// `forwarded`, `unauthorized`, `unknown_gateway`, `unknown_provider`, `cancelled` or `failed`.
+    /// `forwarded`, `cancelled`, `failed`, or why the gateway refused it.
     pub outcome: &'static str,
     pub status: u16,
     #[serde(skip)]
@@ -22,6 +22,11 @@ pub struct GatewayRequest<'a> {
 impl Event for GatewayRequest<'_> {
     const NAME: &'static str = "gateway_request";
     const LEVEL: Level = Level::Info;
+
+    /// Forwarded calls have a line of their own, `ai_call`, where their callers want one.
+    fn is_written(&self) -> bool {
+        self.outcome != "forwarded"
+    }
 
     fn count(&self, metrics: &Metrics) {
         metrics.gateway_requests.with_label_values(&[self.gateway, self.provider, self.outcome]).inc();
