@@ -3,9 +3,11 @@
 //! ```text
 //! gateway_mock serve 127.0.0.1:PORT
 //! gateway_mock streams 127.0.0.1:PORT PATH TOKEN STREAMS EVENTS
+//! gateway_mock soak 127.0.0.1:PORT PATH TOKEN REQUESTS_PER_SECOND SECONDS
 //! ```
 //! A request whose body holds `"stream":true` gets an event every 20 ms; each carries the moment it was
 //! sent, by the machine's clock. `streams` prints the delays from there to the client, in microseconds.
+//! `soak` sends at a steady rate over 20 connections, with 16 streams beside, and prints what was answered.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench that cannot go on ends")]
 
@@ -30,6 +32,9 @@ fn main() {
                 streams.parse().unwrap(),
                 events.parse().unwrap(),
             ));
+        }
+        ["soak", address, path, token, rate, seconds] => {
+            runtime.block_on(soak(address, path, token, rate.parse().unwrap(), seconds.parse().unwrap()));
         }
         _ => println!("usage: gateway_mock serve ADDRESS | streams ADDRESS PATH TOKEN STREAMS EVENTS"),
     }
@@ -109,12 +114,89 @@ async fn events(write: &mut (impl AsyncWriteExt + Unpin)) -> std::io::Result<()>
     write.write_all(format!("{:x}\r\n{last}\r\n0\r\n\r\n", last.len()).as_bytes()).await
 }
 
-async fn streams_of(address: &str, path: &str, token: &str, streams: usize, events: usize) {
-    let body = "{\"model\":\"gpt-4o\",\"stream\":true,\"messages\":[]}";
-    let request = format!(
+fn request(path: &str, token: &str, body: &str) -> String {
+    format!(
         "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nsvc-aig-authorization: Bearer {token}\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
-    );
+    )
+}
+
+/// Reads one answer; false where it is not a good one.
+async fn answered(read: &mut (impl AsyncBufReadExt + Unpin)) -> bool {
+    let (mut line, mut length, mut is_good) = (String::new(), None, false);
+    loop {
+        line.clear();
+        if read.read_line(&mut line).await.unwrap_or(0) == 0 {
+            return false;
+        }
+        is_good |= line.starts_with("HTTP/1.1 200");
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse::<usize>().ok();
+        }
+        if line == "\r\n" {
+            break;
+        }
+    }
+    match length {
+        Some(length) => read.read_exact(&mut vec![0; length]).await.is_ok() && is_good,
+        None => loop {
+            line.clear();
+            if read.read_line(&mut line).await.unwrap_or(0) == 0 {
+                return false;
+            }
+            if line == "0\r\n" {
+                return read.read_line(&mut line).await.is_ok() && is_good;
+            }
+        },
+    }
+}
+
+async fn soak(address: &str, path: &str, token: &str, rate: u32, seconds: u64) {
+    const CONNECTIONS: u32 = 20;
+    let plain =
+        request(path, token, &format!("{{\"model\":\"gpt-4o\",\"messages\":[\"{}\"]}}", "word ".repeat(190)));
+    let stream = request(path, token, "{\"model\":\"gpt-4o\",\"stream\":true,\"messages\":[]}");
+    let tasks: Vec<_> = (0..CONNECTIONS + 16)
+        .map(|nth| {
+            let is_plain = nth < CONNECTIONS;
+            let (address, text) = (address.to_owned(), if is_plain { plain.clone() } else { stream.clone() });
+            tokio::spawn(async move {
+                let until = tokio::time::Instant::now() + Duration::from_secs(seconds);
+                let mut pace = tokio::time::interval(Duration::from_secs(1) * CONNECTIONS / rate);
+                let (mut good, mut bad) = (0_u64, 0_u64);
+                while tokio::time::Instant::now() < until {
+                    let connection = TcpStream::connect(&address).await.unwrap();
+                    connection.set_nodelay(true).unwrap();
+                    let (read, mut write) = connection.into_split();
+                    let mut read = BufReader::new(read);
+                    while tokio::time::Instant::now() < until {
+                        if is_plain {
+                            pace.tick().await;
+                        }
+                        if write.write_all(text.as_bytes()).await.is_ok() && answered(&mut read).await {
+                            good += 1;
+                        } else {
+                            bad += 1;
+                            break;
+                        }
+                    }
+                }
+                (good, bad)
+            })
+        })
+        .collect();
+    let (mut good, mut bad) = (0, 0);
+    for task in tasks {
+        let (more_good, more_bad) = task.await.unwrap();
+        good += more_good;
+        bad += more_bad;
+    }
+    println!("{good} good answers, {bad} others");
+}
+
+async fn streams_of(address: &str, path: &str, token: &str, streams: usize, events: usize) {
+    let body = "{\"model\":\"gpt-4o\",\"stream\":true,\"messages\":[]}";
+    let request = request(path, token, body);
     let tasks: Vec<_> = (0..streams)
         .map(|_| {
             let (address, request) = (address.to_owned(), request.clone());
