@@ -19,6 +19,11 @@ use crate::events::kinds::{
 use crate::ruleset::Outcome;
 use crate::upstream::Origin;
 
+/// Longest body that is read after a refusal, so that its connection can be used again, and how long it
+/// is waited for.
+const MAX_DRAINED_BYTES: u64 = 64 << 10;
+const DRAIN: Duration = Duration::from_secs(1);
+
 impl Edge {
     /// Answers a request that failed, where the client still listens.
     pub(super) async fn answer(
@@ -34,12 +39,18 @@ impl Edge {
         ctx.refusal = Some(refusal);
         // A body that was not read would be taken for the next request.
         let unread = !session.as_downstream_mut().is_body_done();
-        let malformed = matches!(refusal, Refusal::Admission(_));
-        let keep = !unread
-            && !malformed
-            && matches!(refusal, Refusal::Rules(_) | Refusal::Gateway(_) | Refusal::UnknownHost);
+        let is_kept_kind = matches!(refusal, Refusal::Rules(_) | Refusal::Gateway(_) | Refusal::UnknownHost);
+        // A short body is here already, or nearly: reading it costs less than another connection.
+        let drains = unread
+            && is_kept_kind
+            && headers::content_length(&session.req_header().headers).is_some_and(|n| n <= MAX_DRAINED_BYTES)
+            && !headers::expects_continue(&session.req_header().headers);
+        let keep = is_kept_kind && (!unread || drains);
         if !keep {
             session.set_keepalive(None);
+        }
+        if drains {
+            session.as_downstream_mut().set_close_on_response_before_downstream_finish(false);
         }
         let form = Form::of_accept(headers::bytes(&session.req_header().headers, &http::header::ACCEPT));
         if let Ok((mut header, body)) = respond::refusal(refusal, &ctx.ray, form) {
@@ -53,6 +64,12 @@ impl Edge {
             if session.write_response_header(Box::new(header), is_head).await.is_ok() && !is_head {
                 let _ = session.write_response_body(Some(body), true).await;
             }
+        }
+        let mut keep = keep;
+        if drains {
+            // After the answer: a client that sends no more has it all the same.
+            let drained = tokio::time::timeout(DRAIN, session.as_downstream_mut().drain_request_body()).await;
+            keep = matches!(drained, Ok(Ok(())));
         }
         FailToProxy { error_code: refusal.status(), can_reuse_downstream: keep }
     }

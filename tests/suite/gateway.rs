@@ -209,3 +209,23 @@ fn a_provider_that_breaks_off_is_never_a_clean_end() {
     );
     assert!(client.receive().is_none(), "no last chunk");
 }
+
+#[test]
+fn a_refusal_keeps_the_connection_where_the_body_is_short() {
+    let provider = Origin::fixed("application/json", "{}");
+    let edge = Edge::start(&conf(&provider));
+    let mut client = Client::connect(edge.proxy[0]);
+    for _ in 0..3 {
+        client.send("POST /v1/acme/main/openai/x HTTP/1.1\r\nHost: gw.example\r\nContent-Length: 5\r\n\r\n");
+        assert_eq!(client.receive().unwrap().status, 401);
+        // The body comes after the answer, and is not taken for the next request.
+        client.send("GET /");
+    }
+    client.send("GET /v1/acme/open/openai/x HTTP/1.1\r\nHost: gw.example\r\n\r\n");
+    assert_eq!(client.receive().unwrap().status, 200);
+    assert_eq!(provider.requests().len(), 1);
+    // One that stays away ends the connection after a moment.
+    client.send("POST /v1/acme/main/openai/x HTTP/1.1\r\nHost: gw.example\r\nContent-Length: 5\r\n\r\n");
+    assert_eq!(client.receive().unwrap().status, 401);
+    assert!(client.is_closed());
+}
