@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::ai::limit::Ledger;
-use crate::ai::recorder::{self, RecordLog, Recorder};
+use crate::ai::recorder::{self, RecordLog, RecordReader, Recorder};
 use crate::api;
 use crate::clock::Clock;
 use crate::conf::Conf;
@@ -42,6 +42,8 @@ pub struct Parts {
     pub clock: Clock,
     /// Where rows of the AI log are kept.
     pub rows: Box<dyn RecordLog>,
+    /// The same rows, for the API.
+    pub records: Box<dyn RecordReader>,
     /// The rows that limits still have to know.
     pub past: Vec<AiLog>,
     /// Take the sockets over from the process before this one.
@@ -62,7 +64,7 @@ pub struct Listening {
 /// # Errors
 /// One sentence where the services cannot be set up.
 pub fn run(parts: Parts) -> Result<(), String> {
-    let Parts { conf, control, events, clock, rows, past, upgrade, listening } = parts;
+    let Parts { conf, control, events, clock, rows, records, past, upgrade, listening } = parts;
     let proxy_conf = Arc::new(server_conf(&conf)?);
     let mut server = Server::new_with_opt_and_conf(Opt { upgrade, ..Opt::default() }, server_conf(&conf)?);
     server.bootstrap();
@@ -95,7 +97,8 @@ pub fn run(parts: Parts) -> Result<(), String> {
         server.add_service(service);
     }
     let control = Arc::new(Mutex::new(control));
-    let state = api::State::new(snapshots, events.clone(), conf.api_tokens.clone(), drain.subscribe());
+    let state =
+        api::State::new(snapshots, events.clone(), conf.api_tokens.clone(), drain.subscribe(), records);
     server.add_service(api::AdminService::new(
         conf.admin_address,
         state,

@@ -48,6 +48,39 @@ pub trait RecordLog: Send {
     fn append(&mut self, rows: &[AiLog]) -> Result<(), String>;
 }
 
+/// Where rows are read.
+pub trait RecordReader: Send {
+    /// Rows without their bodies, and how many there are in all.
+    ///
+    /// # Errors
+    /// One sentence where they cannot be read.
+    fn page(&self, query: &LogQuery) -> Result<(Vec<AiLog>, u64), String>;
+
+    /// A row by its id.
+    ///
+    /// # Errors
+    /// One sentence where it cannot be read.
+    fn get(&self, id: &str) -> Result<Option<AiLog>, String>;
+}
+
+/// Which rows are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct LogQuery {
+    /// `account/gateway`
+    pub gateway: String,
+    pub skip: u64,
+    pub limit: u32,
+    /// The oldest first.
+    pub ascending: bool,
+    /// RFC 3339; from the first, up to but not with the second.
+    pub start_date: Option<String>,
+    pub end_date: Option<String>,
+    pub success: Option<bool>,
+    pub cached: Option<bool>,
+    pub provider: Option<String>,
+    pub model: Option<String>,
+}
+
 /// A call that ended.
 #[derive(Debug)]
 pub struct Finished {

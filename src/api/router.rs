@@ -6,23 +6,29 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, header};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::auth;
 use super::envelope::ApiError;
-use super::resources::rulesets;
+use super::resources::{ai_logs, rulesets};
+use crate::ai::recorder::RecordReader;
 use crate::conf::units::Secret;
 use crate::events::Events;
 use crate::snapshot::SnapshotHandle;
 
 /// What handlers share.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct State {
     pub(super) snapshots: SnapshotHandle,
     events: Events,
     tokens: std::sync::Arc<[Secret]>,
     draining: watch::Receiver<bool>,
+    records: Records,
 }
+
+/// The AI log, for one reader at a time.
+pub type Records = std::sync::Arc<Mutex<Box<dyn RecordReader>>>;
 
 impl State {
     pub fn new(
@@ -30,8 +36,20 @@ impl State {
         events: Events,
         tokens: Vec<Secret>,
         draining: watch::Receiver<bool>,
+        records: Box<dyn RecordReader>,
     ) -> Self {
-        Self { snapshots, events, tokens: tokens.into(), draining }
+        let records = std::sync::Arc::new(Mutex::new(records));
+        Self { snapshots, events, tokens: tokens.into(), draining, records }
+    }
+
+    /// Reads the AI log on a thread that may wait for it.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&dyn RecordReader) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let records = std::sync::Arc::clone(&self.records);
+        let outcome = tokio::task::spawn_blocking(move || read(records.lock().as_ref())).await;
+        outcome.ok().and_then(Result::ok).ok_or(ApiError::Unavailable)
     }
 }
 
@@ -40,6 +58,16 @@ pub(super) fn router(state: State) -> Router {
         .route("/accounts/{account_id}/rulesets", get(rulesets::list))
         .route("/accounts/{account_id}/rulesets/{ruleset_id}", get(rulesets::find))
         .route("/zones/{zone_id}/rulesets/phases/{phase}/entrypoint", get(rulesets::entry_point))
+        .route("/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs", get(ai_logs::list))
+        .route("/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs/{id}", get(ai_logs::find))
+        .route(
+            "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs/{id}/request",
+            get(ai_logs::request),
+        )
+        .route(
+            "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs/{id}/response",
+            get(ai_logs::response),
+        )
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .fallback(async || ApiError::NoSuchRoute)
         .layer(middleware::from_fn_with_state(state.clone(), authenticate));

@@ -10,7 +10,7 @@ use crate::conf::{Conf, LogLevel};
 use crate::control::{self, ConfSource, Control};
 use crate::events::{Events, Level, LogWriter};
 use crate::server::{self, Listening, Parts};
-use crate::store::{RecordStore, SqliteStore, Store, StoreError};
+use crate::store::{RecordStore, SqliteStore, Store};
 
 /// Rows of the AI log that limits are recovered from.
 const MAX_RECOVERED_ROWS: usize = 1_000_000;
@@ -50,7 +50,6 @@ pub(super) fn serve(
     writer: LogWriter,
     listening: Option<std::sync::mpsc::Sender<Listening>>,
 ) -> Result<(), Failure> {
-    let is_file = matches!(source, ConfSource::File(_));
     let conf = match &source {
         ConfSource::File(path) => crate::conf::load(path)?.0,
         ConfSource::Fixed(conf) => (**conf).clone(),
@@ -68,19 +67,18 @@ pub(super) fn serve(
     let events = Events::new(level, writer, clock);
     let conf = start.conf.clone();
     let control = Control::new(source, store, start, events.clone(), clock);
-    let failed = |error: StoreError| Failure::Input(error.to_string());
-    let rows = if is_file { RecordStore::open(&conf.state_dir) } else { RecordStore::in_memory() };
-    let rows = rows.map_err(failed)?;
+    let (rows, records) = (RecordStore::open(&conf.state_dir)?, RecordStore::open(&conf.state_dir)?);
     let longest = conf.resources.gateways.values().flat_map(|gateway| &gateway.settings.limits);
     let longest = longest.map(|limit| limit.interval).max().unwrap_or_default() * 2;
     // Limits go on where the process before this one left them.
     let past = if longest.is_zero() {
         Vec::new()
     } else {
-        rows.since(&rfc3339(clock.now() - longest), MAX_RECOVERED_ROWS).map_err(failed)?
+        rows.since(&rfc3339(clock.now() - longest), MAX_RECOVERED_ROWS)?
     };
     crate::ai::price::load();
-    server::run(Parts { conf, control, events, clock, rows: Box::new(rows), past, upgrade, listening })
+    let (rows, records) = (Box::new(rows), Box::new(records));
+    server::run(Parts { conf, control, events, clock, rows, records, past, upgrade, listening })
         .map_err(Failure::Input)
 }
 

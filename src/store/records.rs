@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::StoreError;
-use crate::ai::recorder::RecordLog;
+use crate::ai::recorder::{LogQuery, RecordLog, RecordReader};
 use crate::model::AiLog;
 
 /// Rows that are kept; the oldest go first.
@@ -28,14 +28,6 @@ impl RecordStore {
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         std::fs::create_dir_all(folder).map_err(|error| StoreError::Failed(error.to_string()))?;
         Self::on(Connection::open(folder.join("records.db"))?)
-    }
-
-    /// A log that ends with the process.
-    ///
-    /// # Errors
-    /// [`StoreError::Failed`] where there is no memory.
-    pub fn in_memory() -> Result<Self, StoreError> {
-        Self::on(Connection::open_in_memory()?)
     }
 
     fn on(connection: Connection) -> Result<Self, StoreError> {
@@ -109,6 +101,50 @@ impl RecordStore {
         transaction.commit()?;
         self.since_sweep += rows.len();
         if self.since_sweep >= ROWS_BETWEEN_SWEEPS { self.sweep() } else { Ok(()) }
+    }
+}
+
+/// Conditions of a page, by position.
+const WHERE: &str = "gateway = ?1 AND created_at >= coalesce(?2, '') AND (?3 IS NULL OR created_at < ?3)
+    AND (?4 IS NULL OR json_extract(row, '$.success') = ?4)
+    AND (?5 IS NULL OR json_extract(row, '$.cached') = ?5)
+    AND (?6 IS NULL OR json_extract(row, '$.provider') = ?6)
+    AND (?7 IS NULL OR json_extract(row, '$.model') = ?7)";
+
+impl RecordStore {
+    fn rows(&self, query: &LogQuery) -> rusqlite::Result<(Vec<AiLog>, u64)> {
+        let conditions = params![
+            query.gateway,
+            query.start_date,
+            query.end_date,
+            query.success,
+            query.cached,
+            query.provider,
+            query.model
+        ];
+        let count = format!("SELECT count(*) FROM ai_log WHERE {WHERE}");
+        let total: i64 = self.connection.prepare_cached(&count)?.query_row(conditions, |row| row.get(0))?;
+        let order = if query.ascending { "ASC" } else { "DESC" };
+        let skip = i64::try_from(query.skip).unwrap_or(i64::MAX);
+        let page = format!(
+            "SELECT row FROM ai_log WHERE {WHERE} ORDER BY created_at {order}, id {order} LIMIT {} OFFSET {skip}",
+            query.limit
+        );
+        let mut statement = self.connection.prepare_cached(&page)?;
+        let rows = statement.query_map(conditions, |row| row.get::<_, String>(0))?;
+        let rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+        let rows = rows.iter().filter_map(|row| serde_json::from_str(row).ok()).collect();
+        Ok((rows, u64::try_from(total).unwrap_or(0)))
+    }
+}
+
+impl RecordReader for RecordStore {
+    fn page(&self, query: &LogQuery) -> Result<(Vec<AiLog>, u64), String> {
+        self.rows(query).map_err(|error| error.to_string())
+    }
+
+    fn get(&self, id: &str) -> Result<Option<AiLog>, String> {
+        Self::get(self, id).map_err(|error| error.to_string())
     }
 }
 

@@ -373,3 +373,50 @@ fn a_revoked_token_is_refused() {
     assert!(!run_cli(&["token", "revoke", id, "--conf", &path], b"").status.success());
     wait_for("the token to be refused", || (status() == 401).then_some(()));
 }
+
+#[test]
+fn the_log_is_read_over_the_api() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let mut edge = Edge::start(&conf(
+        &provider,
+        &format!("[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"api\"]\n{GATEWAY}"),
+    ));
+    let ids: Vec<String> = (0..3)
+        .map(|_| {
+            let response = chat(&edge, "");
+            line(&mut edge, &response);
+            response.header("svc-aig-log-id").unwrap().to_owned()
+        })
+        .collect();
+    call(&edge, "openai/v1/other", "", "{}");
+    let get = |target: &str| {
+        let request = format!(
+            "GET /client/v4/accounts/acme/ai-gateway/gateways/main/logs{target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer api\r\nConnection: close\r\n\r\n"
+        );
+        Client::once(edge.admin, request)
+    };
+    let list = |target: &str| serde_json::from_slice::<Value>(&get(target).body).unwrap();
+    wait_for("the rows to be stored", || (list("")["result_info"]["total_count"] == 4).then_some(()));
+    let page = list("?per_page=2&page=2");
+    assert_eq!(
+        (&page["success"], &page["result_info"]["count"], &page["result_info"]["total_pages"]),
+        (&true.into(), &2.into(), &2.into())
+    );
+    assert_eq!(page["result"][1]["id"], ids[0].as_str(), "the newest first");
+    assert_eq!(list("?model=m-1&success=true&direction=asc")["result"][0]["id"], ids[0].as_str());
+    assert_eq!(list("?cached=true")["result_info"]["total_count"], 0);
+    assert_eq!(list("?start_date=2100-01-01T00:00:00Z")["result_info"]["total_count"], 0);
+    let row = list(&format!("/{}", ids[0]));
+    assert_eq!((&row["result"]["tokens_in"], &row["result"]["response_head"]), (&19.into(), &CHAT.into()));
+    assert!(get(&format!("/{}/request", ids[0])).text().contains("question-canary"));
+    assert_eq!(get(&format!("/{}/response", ids[0])).text(), CHAT);
+    for target in ["/none", &format!("/{}", ids[0].to_lowercase())] {
+        assert_eq!(get(target).status, 404, "{target}");
+    }
+    let other = format!(
+        "GET /client/v4/accounts/acme/ai-gateway/gateways/other/logs/{} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer api\r\nConnection: close\r\n\r\n",
+        ids[0]
+    );
+    assert_eq!(Client::once(edge.admin, &other).status, 404, "another gateway's row");
+    assert_eq!(Client::once(edge.admin, other.replace("Bearer api", "Bearer x")).status, 403);
+}
