@@ -28,6 +28,7 @@ use parking_lot::Mutex;
 use crate::model::gateway::GatewaySettings;
 use crate::model::{Balance, TokenId};
 use crate::routing::GatewayPath;
+use crate::ruleset::EntryPoint;
 use crate::upstream::{Origin, OriginKey, Pool};
 use price::Prices;
 use scan::ScanPlan;
@@ -60,6 +61,8 @@ pub struct Gateway {
     pub settings: GatewaySettings,
     /// What its calls are scanned for, where they are.
     pub scan: Option<ScanPlan>,
+    /// What requests are scored by, where they are.
+    pub waf: Option<Arc<EntryPoint>>,
     /// Keys of providers for callers that have none.
     pub keys: Vec<vault::StoredKey>,
 }
@@ -249,6 +252,7 @@ mod tests {
             tokens: vec![token(b"right", None), token(b"lasts", Some(1001)), token(b"over", Some(1000))],
             settings: GatewaySettings::default(),
             scan: None,
+            waf: None,
             keys: Vec::new(),
         });
         let provider =

@@ -3,6 +3,7 @@
 //! One thread takes finished calls from a queue bounded in bytes. What does not fit loses its row, is
 //! counted, and is settled at what was reserved for it.
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -23,6 +24,9 @@ use crate::events::Events;
 use crate::events::kinds::{AiCall, AiLogDropped, SensitiveDataFound, ServiceFailed};
 use crate::model::AiLog;
 use crate::model::gateway::Scan;
+use crate::ruleset::EntryPoint;
+use crate::waf::RequestHead;
+use crate::waf::matcher::BodyLimits;
 
 /// Most bytes of calls that wait.
 const MAX_QUEUED_BYTES: usize = 64 << 20;
@@ -98,6 +102,7 @@ pub struct Finished {
     pub is_stream: bool,
     pub custom_cost: Option<CustomCost>,
     pub prices: Arc<Prices>,
+    pub waf: Option<Arc<EntryPoint>>,
     pub scan: Option<ScanPlan>,
     pub scan_requests: Scan,
     pub scan_responses: Scan,
@@ -265,6 +270,26 @@ impl Finished {
         }
     }
 
+    /// Scores the request by the web rules. They judge fields by value, and let texts and code be.
+    fn score(&mut self) {
+        let Some(entry_point) = self.waf.take() else { return };
+        let (body, is_all) = self.request.head();
+        let head = RequestHead {
+            method: b"POST",
+            target: self.target.as_bytes(),
+            protocol: "HTTP/1.1",
+            headers: &[(b"host", b"gateway"), (b"content-type", self.log.request_content_type.as_bytes())],
+            client: Ipv4Addr::LOCALHOST.into(),
+            request_id: &self.log.ray,
+            received: Duration::ZERO,
+        };
+        let mut run = entry_point.start(&head, BodyLimits::default(), &mut ());
+        run.body(&body, !is_all, &mut ());
+        let verdict = run.verdict();
+        self.log.waf_score = Some(verdict.score);
+        self.log.waf_rules = verdict.matches.iter().filter(|m| m.score > 0).map(|m| m.rule).collect();
+    }
+
     /// Looks for sensitive data in the copies.
     fn scan(&mut self, events: &Events) {
         let Some(plan) = self.scan.take() else { return };
@@ -379,6 +404,7 @@ impl Work {
             let cost_nanos = call.log.cost.and_then(price::nanos).unwrap_or(0);
             self.ledger.settle(&reservation, Amounts { tokens, cost_nanos });
         }
+        call.score();
         call.scan(&self.events);
         self.events.emit(&AiCall {
             log: &call.log,

@@ -12,7 +12,12 @@ use crate::ai::{Gateway, Gateways, Provider, Token, provider};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::gateway::{GatewaySettings, Scan};
 use crate::model::{self, Resources};
+use crate::ruleset::EntryPoint;
+use crate::ruleset::execute::Execution;
 use crate::upstream::OriginKey;
+
+/// Nothing is refused by it: it only ends the judging of a request.
+const SCORE_THRESHOLD: i64 = i64::MAX;
 
 impl Compiling<'_> {
     pub(super) fn gateways(&mut self, resources: &Resources) -> Gateways {
@@ -33,6 +38,7 @@ impl Compiling<'_> {
                 tokens: tokens.collect(),
                 settings: gateway.settings.clone(),
                 scan: self.scan_plan(&gateway.settings),
+                waf: self.gateway_waf(&gateway.settings),
                 keys: self.keys(gateway, resources),
             };
             by_account
@@ -66,6 +72,12 @@ impl Compiling<'_> {
         let prices = self.inputs.conf.model_prices.as_deref().and_then(|text| Prices::parse(text).ok());
         let prices = Arc::new(prices.unwrap_or_default());
         Gateways { by_account, providers, prices, ..Gateways::default() }
+    }
+
+    fn gateway_waf(&self, settings: &GatewaySettings) -> Option<Arc<EntryPoint>> {
+        let (level, rules) = (settings.waf_paranoia_level?, self.inputs.rules);
+        let execution = Execution::short_form(&rules.program, &rules.owasp, level, SCORE_THRESHOLD);
+        Some(Arc::new(EntryPoint { executions: vec![execution] }))
     }
 
     /// The keys of a gateway, opened. One that does not open is told and left out.

@@ -44,6 +44,8 @@ pub const KEYS: &[&str] = &[
     "gateways.sensitive_data",
     "gateways.sensitive_data.requests",
     "gateways.sensitive_data.responses",
+    "gateways.waf",
+    "gateways.waf.paranoia_level",
     "graceful_stop",
     "limits",
     "limits.arguments",
@@ -179,6 +181,8 @@ pub struct GatewayFile {
     pub id: Located<String>,
     pub authentication: bool,
     pub settings: GatewaySettings,
+    /// The level where the table is there, and where one is set in it.
+    pub waf_paranoia_level: Option<Option<Located<usize>>>,
     pub retry_max_attempts: Option<Located<usize>>,
     pub limits: Vec<LimitFile>,
 }
@@ -415,10 +419,23 @@ fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
         }
         None => settings,
     };
+    let waf_paranoia_level = table.table("waf").map(|mut table| {
+        let level = table.get("paranoia_level");
+        table.finish();
+        level
+    });
     let retry_max_attempts = table.get("retry_max_attempts");
     let limits = table.tables("limits").into_iter().filter_map(limit).collect();
     table.finish();
-    Some(GatewayFile { account: account?, id: id?, authentication, settings, retry_max_attempts, limits })
+    Some(GatewayFile {
+        account: account?,
+        id: id?,
+        authentication,
+        settings,
+        waf_paranoia_level,
+        retry_max_attempts,
+        limits,
+    })
 }
 
 fn limit(mut table: Table<'_>) -> Option<LimitFile> {

@@ -166,6 +166,14 @@ impl Resolving<'_> {
                 None => self.bad(&attempts.place, "`gateways.retry_max_attempts` takes 1 to 5"),
             }
         }
+        settings.waf_paranoia_level = file.waf_paranoia_level.and_then(|level| {
+            let Some(level) = level else { return Some(1) };
+            let fits = u8::try_from(level.value).ok().filter(|level| (1..=4).contains(level));
+            if fits.is_none() {
+                self.bad(&level.place, "`gateways.waf.paranoia_level` takes 1 to 4");
+            }
+            fits
+        });
         settings.limits = file.limits.iter().filter_map(|limit| self.limit(limit)).collect();
         let gateway = Gateway {
             account: AccountId::new(file.account.value),

@@ -63,6 +63,11 @@ pub struct AiLog {
     pub gateway_duration: f64,
     #[serde(rename = "ray_id")]
     pub ray: String,
+    /// The anomaly score of the request and the rules behind it, where requests are scored.
+    #[serde(default)]
+    pub waf_score: Option<i64>,
+    #[serde(default)]
+    pub waf_rules: Vec<u64>,
     /// Sensitive data in it.
     #[serde(default)]
     pub findings: Vec<Finding>,

@@ -35,6 +35,8 @@ pub struct GatewaySettings {
     /// What is done about sensitive data in what is asked, and in what is answered.
     pub scan_requests: Scan,
     pub scan_responses: Scan,
+    /// The paranoia level that requests are scored at, off their path; nothing where they are not.
+    pub waf_paranoia_level: Option<u8>,
 }
 
 /// What is done about sensitive data in a call.
@@ -61,6 +63,7 @@ impl Default for GatewaySettings {
             limits: Vec::new(),
             scan_requests: Scan::Off,
             scan_responses: Scan::Off,
+            waf_paranoia_level: None,
         }
     }
 }

@@ -204,6 +204,7 @@ impl Call {
             is_stream,
             custom_cost: self.options.custom_cost,
             prices,
+            waf: self.gateway.waf.clone(),
             scan: self.gateway.scan.clone(),
             scan_requests: self.gateway.settings.scan_requests,
             scan_responses: self.gateway.settings.scan_responses,

@@ -420,3 +420,27 @@ fn the_log_is_read_over_the_api() {
     assert_eq!(Client::once(edge.admin, &other).status, 404, "another gateway's row");
     assert_eq!(Client::once(edge.admin, other.replace("Bearer api", "Bearer x")).status, 403);
 }
+
+#[test]
+fn prompts_are_scored_and_never_refused() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let gateways = format!("{GATEWAY}[gateways.waf]\nparanoia_level = 1\n");
+    let mut edge = Edge::start(&conf(&provider, &gateways));
+    let mut score = |body: &str| {
+        let response = call(&edge, "openai/v1/chat/completions", "", body);
+        assert_eq!(response.status, 200);
+        let row = line(&mut edge, &response);
+        (row["waf_score"].as_i64().unwrap(), row["waf_rules"].as_array().unwrap().len())
+    };
+    // People ask about code, and send it.
+    for benign in [
+        "Please explain to my team why `SELECT * FROM users WHERE id = '1' OR '1'='1'` is an attack.",
+        "Fix this:\\n```sh\\nfor f in *.txt; do cat \\\"$f\\\" | grep x; done\\n```\\nthank you",
+    ] {
+        let body = format!("{{\"messages\":[{{\"role\":\"user\",\"content\":\"{benign}\"}}]}}");
+        assert_eq!(score(&body), (0, 0), "{benign}");
+    }
+    let (sum, rules) =
+        score(r#"{"messages":[{"role":"user","content":"1' UNION SELECT password FROM users--"}]}"#);
+    assert!(sum >= 5 && rules >= 1);
+}
