@@ -4,6 +4,7 @@
 //! cannot overspend together. What a call may use at most is reserved; what it did use replaces that.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -125,12 +126,40 @@ impl Amounts {
     }
 }
 
-/// What was taken, to be settled once.
-#[derive(Debug, Default)]
+/// What was taken. It is given back when it is dropped before it was settled.
+#[derive(Debug)]
 pub struct Reservation {
+    ledger: Arc<Ledger>,
     taken: Vec<(String, Measure, u64)>,
-    /// What is left of the tightest limit of each measure, after this call.
+    /// What is left of each limit, after this call.
     pub remaining: Vec<(Measure, u64)>,
+}
+
+impl Reservation {
+    /// Replaces what was reserved by what was used.
+    pub fn settle(mut self, used: Amounts) {
+        let taken = std::mem::take(&mut self.taken);
+        let mut counters = self.ledger.counters.lock();
+        for (key, measure, amount) in taken {
+            let counter = counters.entry(key).or_default();
+            counter.reserved = counter.reserved.saturating_sub(amount);
+            counter.used = counter.used.saturating_add(used.of(measure));
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if self.taken.is_empty() {
+            return;
+        }
+        let mut counters = self.ledger.counters.lock();
+        for (key, _, amount) in &self.taken {
+            if let Some(counter) = counters.get_mut(key) {
+                counter.reserved = counter.reserved.saturating_sub(*amount);
+            }
+        }
+    }
 }
 
 /// A limit that a call would pass.
@@ -163,16 +192,13 @@ impl Ledger {
     /// # Errors
     /// The first limit that it would pass.
     pub fn reserve(
-        &self,
+        self: &Arc<Self>,
         limits: &[Limit],
         caller: Caller<'_>,
         amounts: Amounts,
         now: Duration,
     ) -> Result<Reservation, Exceeded> {
-        let mut reservation = Reservation::default();
-        if limits.is_empty() {
-            return Ok(reservation);
-        }
+        let (mut taken, mut remaining) = (Vec::new(), Vec::new());
         let mut counters = self.counters.lock();
         if counters.len() > MAX_COUNTERS {
             counters.retain(|_, counter| counter.reserved > 0 || counter.used > 0);
@@ -190,38 +216,15 @@ impl Ledger {
                     retry_after: limit.until_next(now),
                 });
             }
-            reservation.taken.push((key, limit.measure, amount));
-            reservation.remaining.push((limit.measure, limit.limit - held - amount));
+            taken.push((key, limit.measure, amount));
+            remaining.push((limit.measure, limit.limit - held - amount));
         }
-        for (key, _, amount) in &reservation.taken {
+        for (key, _, amount) in &taken {
             if let Some(counter) = counters.get_mut(key) {
                 counter.reserved += amount;
             }
         }
-        Ok(reservation)
-    }
-
-    /// Replaces what was reserved by what was used.
-    pub fn settle(&self, reservation: &Reservation, used: Amounts) {
-        if reservation.taken.is_empty() {
-            return;
-        }
-        let mut counters = self.counters.lock();
-        for (key, measure, amount) in &reservation.taken {
-            let counter = counters.entry(key.clone()).or_default();
-            counter.reserved = counter.reserved.saturating_sub(*amount);
-            counter.used = counter.used.saturating_add(used.of(*measure));
-        }
-    }
-
-    /// Gives back what was reserved for a call that was not forwarded.
-    pub fn release(&self, reservation: &Reservation) {
-        let mut counters = self.counters.lock();
-        for (key, _, amount) in &reservation.taken {
-            if let Some(counter) = counters.get_mut(key) {
-                counter.reserved = counter.reserved.saturating_sub(*amount);
-            }
-        }
+        Ok(Reservation { ledger: Arc::clone(self), taken, remaining })
     }
 
     /// Counts a call of the past, where it still matters.
@@ -278,7 +281,6 @@ impl Counter {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
@@ -308,7 +310,7 @@ mod tests {
                     let amounts = Amounts { tokens: 50, cost_nanos: 0 };
                     if let Ok(taken) = ledger.reserve(&limits, caller(&metadata), amounts, NOW) {
                         allowed.fetch_add(1, Ordering::Relaxed);
-                        ledger.settle(&taken, Amounts { tokens: 20, cost_nanos: 0 });
+                        taken.settle(Amounts { tokens: 20, cost_nanos: 0 });
                     }
                 });
             }
@@ -318,7 +320,7 @@ mod tests {
 
     #[test]
     fn money_is_reserved_settled_and_given_back() {
-        let (ledger, metadata) = (Ledger::default(), Metadata::default());
+        let (ledger, metadata) = (Arc::new(Ledger::default()), Metadata::default());
         let limits = [limit(Measure::Cost, 1000, Technique::Fixed)];
         let take =
             |nanos| ledger.reserve(&limits, caller(&metadata), Amounts { tokens: 0, cost_nanos: nanos }, NOW);
@@ -326,10 +328,10 @@ mod tests {
         assert_eq!(first.remaining, [(Measure::Cost, 100)]);
         let refused = take(200).unwrap_err();
         assert_eq!((refused.remaining, refused.retry_after), (100, Duration::from_secs(60)));
-        ledger.settle(&first, Amounts { tokens: 0, cost_nanos: 300 });
+        first.settle(Amounts { tokens: 0, cost_nanos: 300 });
         let second = take(700).unwrap();
         assert!(take(1).is_err());
-        ledger.release(&second);
+        drop(second);
         assert!(take(700).is_ok());
     }
 
@@ -337,14 +339,15 @@ mod tests {
     fn windows_turn_and_slide() {
         let metadata = Metadata::default();
         for (technique, half_way) in [(Technique::Fixed, 10), (Technique::Sliding, 5)] {
-            let (ledger, limits) = (Ledger::default(), [limit(Measure::Requests, 10, technique)]);
+            let (ledger, limits) = (Arc::new(Ledger::default()), [limit(Measure::Requests, 10, technique)]);
             let count = |now| {
                 let taken: Vec<_> = std::iter::from_fn(|| {
                     ledger.reserve(&limits, caller(&metadata), Amounts::default(), now).ok()
                 })
                 .collect();
-                taken.iter().for_each(|taken| ledger.settle(taken, Amounts::default()));
-                taken.len()
+                let count = taken.len();
+                taken.into_iter().for_each(|taken| taken.settle(Amounts::default()));
+                count
             };
             assert_eq!(count(NOW), 10);
             assert_eq!(count(NOW + Duration::from_secs(90)), half_way, "{technique:?}");
@@ -354,17 +357,18 @@ mod tests {
 
     #[test]
     fn each_value_has_its_own_counter() {
-        let ledger = Ledger::default();
+        let ledger = Arc::new(Ledger::default());
         let mut limits = [limit(Measure::Requests, 1, Technique::Fixed)];
         limits[0].by = vec![Dimension::Metadata("team".into()), Dimension::Model];
         let (a, b) = (Metadata::parse(r#"{"team":"a"}"#), Metadata::parse(r#"{"team":"b"}"#));
         let take = |metadata| ledger.reserve(&limits, caller(metadata), Amounts::default(), NOW);
-        assert!(take(&a).is_ok() && take(&b).is_ok() && take(&a).is_err());
+        let held = (take(&a), take(&b));
+        assert!(held.0.is_ok() && held.1.is_ok() && take(&a).is_err());
     }
 
     #[test]
     fn calls_of_before_the_start_count() {
-        let (ledger, metadata) = (Ledger::default(), Metadata::default());
+        let (ledger, metadata) = (Arc::new(Ledger::default()), Metadata::default());
         let limits = [limit(Measure::Tokens, 100, Technique::Fixed)];
         let used = |tokens| Amounts { tokens, cost_nanos: 0 };
         ledger.recover(&limits, caller(&metadata), used(60), NOW, NOW + Duration::from_secs(5));

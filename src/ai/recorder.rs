@@ -157,7 +157,7 @@ impl Recorder {
     pub fn start(ledger: Arc<Ledger>, rows: Box<dyn RecordLog>, events: Events) -> Self {
         let (calls, waiting) = channel();
         let queued = Arc::new(AtomicUsize::new(0));
-        let work = Work { ledger: Arc::clone(&ledger), events: events.clone(), rows, batch: Vec::new() };
+        let work = Work { events: events.clone(), rows, batch: Vec::new() };
         let counted = Arc::clone(&queued);
         let thread = std::thread::Builder::new().name("ai-log".to_owned());
         if let Err(error) = thread.spawn(move || work.run(&waiting, &counted)) {
@@ -168,13 +168,13 @@ impl Recorder {
     }
 
     /// Hands a call over. Never waits.
-    pub fn finish(&self, call: Finished) {
+    pub fn finish(&self, mut call: Finished) {
         let size = call.size();
         let is_full = self.queued.fetch_add(size, Ordering::Relaxed) + size > MAX_QUEUED_BYTES;
         if is_full {
             self.queued.fetch_sub(size, Ordering::Relaxed);
-            if let Some(reservation) = &call.reservation {
-                self.ledger.settle(reservation, call.reserved);
+            if let Some(reservation) = call.reservation.take() {
+                reservation.settle(call.reserved);
             }
             self.events.emit(&AiLogDropped { rows: 1, reason: "queue_full" });
             return;
@@ -192,7 +192,7 @@ impl Recorder {
         }
     }
 
-    pub fn ledger(&self) -> &Ledger {
+    pub fn ledger(&self) -> &Arc<Ledger> {
         &self.ledger
     }
 }
@@ -364,7 +364,6 @@ fn dollars(nanos: u64) -> f64 {
 
 /// What the thread works with.
 struct Work {
-    ledger: Arc<Ledger>,
     events: Events,
     rows: Box<dyn RecordLog>,
     batch: Vec<AiLog>,
@@ -402,7 +401,7 @@ impl Work {
         if let Some(reservation) = reservation {
             let tokens = usage.input.unwrap_or(0) + usage.output.unwrap_or(0);
             let cost_nanos = call.log.cost.and_then(price::nanos).unwrap_or(0);
-            self.ledger.settle(&reservation, Amounts { tokens, cost_nanos });
+            reservation.settle(Amounts { tokens, cost_nanos });
         }
         call.score();
         call.scan(&self.events);

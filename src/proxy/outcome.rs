@@ -203,22 +203,15 @@ fn gateway_call(edge: &Edge, error: Option<&Error>, status: u16, duration: Durat
         status,
         seconds: duration.as_secs_f64(),
     });
-    let asked = route.call.as_ref().is_some_and(|call| call.asked_at.is_some());
-    if let Some(call) = route.call.take() {
-        let error = match outcome {
-            "forwarded" => None,
-            "failed" if ctx.origin_status != 0 => Some("truncated"),
-            other => Some(other),
-        };
-        let end = End { status, error, duration };
-        if asked {
-            let created_at = crate::clock::rfc3339(edge.clock.now() - duration);
-            let prices = Arc::clone(&ctx.snapshot.gateways.prices);
-            edge.recorder.finish(call.finish(end, prices, &ctx.ray, created_at));
-        } else if let Some(reservation) = &call.reservation {
-            edge.recorder.ledger().release(reservation);
-        }
-    }
+    let Some(call) = route.call.take().filter(|call| call.asked_at.is_some()) else { return };
+    let error = match outcome {
+        "forwarded" => None,
+        "failed" if ctx.origin_status != 0 => Some("truncated"),
+        other => Some(other),
+    };
+    let created_at = crate::clock::rfc3339(edge.clock.now() - duration);
+    let prices = Arc::clone(&ctx.snapshot.gateways.prices);
+    edge.recorder.finish(call.finish(End { status, error, duration }, prices, &ctx.ray, created_at));
 }
 
 fn rule_matches(edge: &Edge, ctx: &Context) {

@@ -99,7 +99,7 @@ impl Edge {
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<()> {
-        let body = self.whole_body(session, ctx).await?;
+        let (body, _share) = self.whole_body(session, ctx).await?;
         let made = match plan.kind {
             Kind::Universal => step::universal(&body, &plan.options),
             Kind::Compatible => step::compatible(&body, &plan.options).map(|step| vec![step]),
@@ -205,8 +205,8 @@ impl Edge {
         }
     }
 
-    /// Reads the body of a request.
-    async fn whole_body(&self, session: &mut Session, ctx: &mut Context) -> Result<Bytes> {
+    /// Reads the body of a request; its share of all held bodies lasts as long as it does.
+    async fn whole_body(&self, session: &mut Session, ctx: &mut Context) -> Result<(Bytes, Share)> {
         let (limit, all) = (ctx.snapshot.limits.inspected_body.0, ctx.snapshot.limits.inspected_bodies.0);
         let mut share = Share::new(&self.held_bodies);
         let mut body = BytesMut::new();
@@ -224,7 +224,7 @@ impl Edge {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(body.freeze())
+        Ok((body.freeze(), share))
     }
 
     /// The head towards a provider.
