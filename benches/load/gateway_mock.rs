@@ -17,6 +17,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
 const INTERVAL: Duration = Duration::from_millis(20);
+const EVENTS: usize = 100;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -102,7 +103,7 @@ async fn events(write: &mut (impl AsyncWriteExt + Unpin)) -> std::io::Result<()>
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n",
         )
         .await?;
-    for nth in 0..100 {
+    for nth in 0..EVENTS {
         let event = format!(
             "data: {{\"at\":{},\"model\":\"gpt-4o\",\"choices\":[{{\"delta\":{{\"content\":\"word {nth}\"}}}}]}}\n\n",
             micros()
@@ -198,9 +199,11 @@ async fn streams_of(address: &str, path: &str, token: &str, streams: usize, even
     let body = "{\"model\":\"gpt-4o\",\"stream\":true,\"messages\":[]}";
     let request = request(path, token, body);
     let tasks: Vec<_> = (0..streams)
-        .map(|_| {
+        .map(|nth| {
             let (address, request) = (address.to_owned(), request.clone());
             tokio::spawn(async move {
+                // Callers come one after another; all streams run side by side after a second.
+                tokio::time::sleep(Duration::from_millis(1000 * nth as u64 / streams as u64)).await;
                 let stream = TcpStream::connect(address).await.unwrap();
                 stream.set_nodelay(true).unwrap();
                 let (read, mut write) = stream.into_split();

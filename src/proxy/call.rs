@@ -115,6 +115,9 @@ impl Call {
         if self.collects_log() {
             response.insert_header("svc-aig-log-id", &self.id)?;
         }
+        if self.request_type == "universal" {
+            response.insert_header("svc-aig-step", self.step.to_string())?;
+        }
         if let Some(event_id) = &self.options.event_id {
             response.insert_header("svc-aig-event-id", event_id)?;
         }

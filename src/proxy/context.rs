@@ -31,6 +31,8 @@ pub struct Context {
     pub(super) host: String,
     pub(super) route: Route,
     pub(super) refusal: Option<Refusal>,
+    /// What was wrong with a request, for who sent it.
+    pub(super) reason: Option<String>,
     /// What is left of the limit that a call would have passed.
     pub(super) exceeded: Option<(Measure, u64)>,
     pub(super) rules: Option<Run>,
@@ -119,6 +121,7 @@ impl Context {
             host: String::new(),
             route: Route::Unknown,
             refusal: None,
+            reason: None,
             exceeded: None,
             rules: None,
             rules_time: Duration::ZERO,

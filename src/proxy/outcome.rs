@@ -59,6 +59,12 @@ impl Edge {
                 // INVARIANT: a number is a valid value.
                 let _ = header.insert_header(name, value);
             }
+            if let Some(reason) = &ctx.reason {
+                let printable: String =
+                    reason.chars().filter(|c| (' '..='~').contains(c)).take(400).collect();
+                // INVARIANT: printable ASCII is a valid value.
+                let _ = header.insert_header("svc-aig-warning", printable);
+            }
             // The client may be gone: then there is nobody to tell.
             let is_head = session.req_header().method == http::Method::HEAD;
             if session.write_response_header(Box::new(header), is_head).await.is_ok() && !is_head {

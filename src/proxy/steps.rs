@@ -109,7 +109,13 @@ impl Edge {
                 Ok(vec![Step { slug, path, query, headers: HeaderMap::new(), body, options }])
             }
         };
-        let Ok(steps) = made else { return refuse(ctx, Refusal::Gateway(GatewayError::BadRequest)) };
+        let steps = match made {
+            Ok(steps) => steps,
+            Err(reason) => {
+                ctx.reason = Some(reason);
+                return refuse(ctx, Refusal::Gateway(GatewayError::BadRequest));
+            }
+        };
         let last = steps.len() - 1;
         for (nth, step) in steps.into_iter().enumerate() {
             let is_last = nth == last;
@@ -185,8 +191,7 @@ impl Edge {
                 }
                 put(ctx, call);
                 let keep = key.zip(keep).filter(|_| (200..300).contains(&status));
-                let is_universal = plan.kind == Kind::Universal;
-                self.deliver(begun, keep, is_universal, session, ctx).await?;
+                self.deliver(begun, keep, session, ctx).await?;
                 drop(leader);
                 Ok(true)
             }
@@ -367,7 +372,6 @@ impl Edge {
         &self,
         begun: Begun,
         keep: Option<(Key, Duration)>,
-        names_step: bool,
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<()> {
@@ -385,7 +389,7 @@ impl Edge {
         let fields = fields.map(|(name, value)| (name.clone(), value.clone())).collect();
         let status = answered.status.as_u16();
         let has_body = !upstream.response_done() && session.req_header().method != http::Method::HEAD;
-        begin(answered, keep.map(|_| "MISS"), names_step, has_body, session, ctx).await?;
+        begin(answered, keep.map(|_| "MISS"), has_body, session, ctx).await?;
         let pieces =
             if has_body { pass(&mut upstream, keeps, session, ctx).await? } else { Some(Vec::new()) };
         if let (Some((key, ttl)), Some(pieces), true) = (keep, pieces, keeps) {
@@ -476,7 +480,6 @@ fn put(ctx: &mut Context, call: Call) {
 async fn begin(
     mut head: ResponseHeader,
     cache_status: Option<&'static str>,
-    names_step: bool,
     has_body: bool,
     session: &mut Session,
     ctx: &mut Context,
@@ -484,9 +487,6 @@ async fn begin(
     let (elapsed, ray) = (ctx.started.elapsed(), ctx.ray.clone());
     if let Some(call) = ctx.call() {
         call.begin_answer(&mut head, elapsed)?;
-        if names_step {
-            head.insert_header("svc-aig-step", call.step.to_string())?;
-        }
     }
     if let Some(status) = cache_status {
         head.insert_header("svc-aig-cache-status", status)?;

@@ -10,14 +10,19 @@ use crate::model::AiLog;
 
 /// Rows that are kept; the oldest go first.
 const MAX_ROWS: u64 = 1_000_000;
-/// Appended rows after which the oldest are looked for.
+/// Bytes that they may take; past that a tenth of them goes, the oldest.
+const MAX_BYTES: u64 = 4 << 30;
+/// Appended rows, and bytes of them, after which the oldest are looked for.
 const ROWS_BETWEEN_SWEEPS: usize = 10_000;
+const BYTES_BETWEEN_SWEEPS: usize = 64 << 20;
 
 /// The log in `records.db`.
 pub struct RecordStore {
     connection: Connection,
-    since_sweep: usize,
+    rows_since_sweep: usize,
+    bytes_since_sweep: usize,
     max_rows: u64,
+    max_bytes: u64,
 }
 
 impl RecordStore {
@@ -39,7 +44,13 @@ impl RecordStore {
                  );
                  CREATE INDEX IF NOT EXISTS ai_log_by_gateway ON ai_log (gateway, created_at);",
         )?;
-        Ok(Self { connection, since_sweep: 0, max_rows: MAX_ROWS })
+        Ok(Self {
+            connection,
+            rows_since_sweep: 0,
+            bytes_since_sweep: 0,
+            max_rows: MAX_ROWS,
+            max_bytes: MAX_BYTES,
+        })
     }
 
     /// Rows of a moment and later, the newest first, without their bodies.
@@ -73,14 +84,29 @@ impl RecordStore {
         }))
     }
 
-    /// Lets the oldest rows go where there are too many.
+    /// Lets the oldest rows go where there are too many, or too many bytes of them.
     fn sweep(&mut self) -> rusqlite::Result<()> {
-        self.since_sweep = 0;
+        (self.rows_since_sweep, self.bytes_since_sweep) = (0, 0);
         self.connection.execute(
             "DELETE FROM ai_log WHERE id <= (SELECT id FROM ai_log ORDER BY id DESC LIMIT 1 OFFSET ?1)",
             [i64::try_from(self.max_rows).unwrap_or(i64::MAX)],
         )?;
+        if self.bytes()? > self.max_bytes {
+            // What is freed is written over: the file does not grow again until it is full.
+            self.connection.execute(
+                "DELETE FROM ai_log WHERE id <= (SELECT id FROM ai_log ORDER BY id LIMIT 1
+                     OFFSET (SELECT count(*) / 10 FROM ai_log))",
+                [],
+            )?;
+        }
         Ok(())
+    }
+
+    /// Bytes of the file that hold something.
+    fn bytes(&self) -> rusqlite::Result<u64> {
+        let number = |name: &str| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let pages = number("page_count")? - number("freelist_count")?;
+        Ok(u64::try_from(pages * number("page_size")?).unwrap_or(0))
     }
 
     fn write(&mut self, rows: &[AiLog]) -> rusqlite::Result<()> {
@@ -96,11 +122,15 @@ impl RecordStore {
                 let text = serde_json::to_string(row).unwrap_or_default();
                 let (request, response) = (&row.request_head, &row.response_head);
                 statement.execute(params![row.id, gateway, row.created_at, text, request, response])?;
+                let bodies = [request, response].into_iter().flatten().map(String::len).sum::<usize>();
+                self.bytes_since_sweep += text.len() + bodies;
             }
         }
         transaction.commit()?;
-        self.since_sweep += rows.len();
-        if self.since_sweep >= ROWS_BETWEEN_SWEEPS { self.sweep() } else { Ok(()) }
+        self.rows_since_sweep += rows.len();
+        let is_due =
+            self.rows_since_sweep >= ROWS_BETWEEN_SWEEPS || self.bytes_since_sweep >= BYTES_BETWEEN_SWEEPS;
+        if is_due { self.sweep() } else { Ok(()) }
     }
 }
 
@@ -182,7 +212,15 @@ mod tests {
         assert_eq!(store.since("2026-01-01T00:00:03Z", 10).unwrap(), [bare(4), bare(3)]);
         store.sweep().unwrap();
         assert_eq!(store.since("", 10).unwrap().len(), 3);
+        let large = |id| AiLog { request_head: Some("x".repeat(100_000)), ..row(id) };
+        (store.max_rows, store.max_bytes) = (1000, 5_000_000);
+        store.append(&(5..105).map(large).collect::<Vec<_>>()).unwrap();
+        while store.bytes().unwrap() > store.max_bytes {
+            store.sweep().unwrap();
+        }
+        let kept = store.since("", 1000).unwrap();
+        assert!((30..60).contains(&kept.len()) && kept[0].id == row(104).id, "{}", kept.len());
         drop(store);
-        assert_eq!(RecordStore::open(folder.path()).unwrap().since("", 10).unwrap().len(), 3);
+        assert_eq!(RecordStore::open(folder.path()).unwrap().since("", 1000).unwrap().len(), kept.len());
     }
 }

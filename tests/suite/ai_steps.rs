@@ -83,6 +83,7 @@ fn steps_are_tried_in_order_until_one_succeeds() {
     for bad in ["", "{}", "[]", "[{\"provider\":\"first\"}]"] {
         let refused = call(&edge, "", "", bad);
         assert_eq!((refused.status, refused.header("svc-aig-error")), (400, Some("2000")), "{bad}");
+        assert!(refused.header("svc-aig-warning").unwrap().contains("expected"), "{bad}");
     }
     let unknown = call(&edge, "", "", r#"[{"provider":"nowhere","endpoint":"x","query":{}}]"#);
     assert_eq!((unknown.status, unknown.header("svc-aig-error")), (400, Some("2008")));
