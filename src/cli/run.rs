@@ -76,7 +76,9 @@ pub(super) fn serve(
     } else {
         rows.since(&rfc3339(clock.now() - longest), MAX_RECOVERED_ROWS)?
     };
-    crate::ai::price::load();
+    if !conf.resources.gateways.is_empty() {
+        crate::ai::price::load();
+    }
     let (rows, records) = (Box::new(rows), Box::new(records));
     server::run(Parts { conf, control, events, clock, rows, records, past, upgrade, listening })
         .map_err(Failure::Input)
