@@ -58,7 +58,7 @@ pub struct CompiledZone {
     /// Whether rules of the response phases run.
     pub response_rules: bool,
     /// `None` where no response is scanned.
-    pub detection: Option<detection::tee::Plan>,
+    pub detection: Option<detection::Plan>,
     /// The entry point rulesets it was compiled from, as the API shows them.
     pub rulesets: Vec<Ruleset>,
 }

@@ -141,9 +141,16 @@ impl Reservation {
         let taken = std::mem::take(&mut self.taken);
         let mut counters = self.ledger.counters.lock();
         for (key, measure, amount) in taken {
-            let counter = counters.entry(key).or_default();
-            counter.reserved = counter.reserved.saturating_sub(amount);
-            counter.used = counter.used.saturating_add(used.of(measure));
+            counters.entry(key).or_default().settle(amount, used.of(measure));
+        }
+    }
+
+    /// Takes what was reserved for used, where nobody knows better.
+    pub fn settle_as_reserved(mut self) {
+        let taken = std::mem::take(&mut self.taken);
+        let mut counters = self.ledger.counters.lock();
+        for (key, _, amount) in taken {
+            counters.entry(key).or_default().settle(amount, amount);
         }
     }
 }
@@ -156,7 +163,7 @@ impl Drop for Reservation {
         let mut counters = self.ledger.counters.lock();
         for (key, _, amount) in &self.taken {
             if let Some(counter) = counters.get_mut(key) {
-                counter.reserved = counter.reserved.saturating_sub(*amount);
+                counter.settle(*amount, 0);
             }
         }
     }
@@ -260,6 +267,11 @@ impl Limit {
 }
 
 impl Counter {
+    fn settle(&mut self, reserved: u64, used: u64) {
+        self.reserved = self.reserved.saturating_sub(reserved);
+        self.used = self.used.saturating_add(used);
+    }
+
     /// Begins a new window where the last one is over.
     fn turn(&mut self, limit: &Limit, now: Duration) {
         let window = limit.window(now);

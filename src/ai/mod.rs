@@ -20,18 +20,20 @@ pub mod usage;
 pub mod vault;
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::detection;
 use crate::model::gateway::GatewaySettings;
 use crate::model::{Balance, TokenId};
 use crate::routing::GatewayPath;
 use crate::ruleset::EntryPoint;
+use crate::upstream::url::is_private;
 use crate::upstream::{Origin, OriginKey, Pool};
 use price::Prices;
-use scan::ScanPlan;
 use token::TokenHash;
 
 /// Hosts of customers and regions that are kept; past that all are made anew.
@@ -60,7 +62,7 @@ pub struct Gateway {
     pub tokens: Vec<Token>,
     pub settings: GatewaySettings,
     /// What its calls are scanned for, where they are.
-    pub scan: Option<ScanPlan>,
+    pub scan: Option<detection::Plan>,
     /// What requests are scored by, where they are.
     pub waf: Option<Arc<EntryPoint>>,
     /// Keys of providers for callers that have none.
@@ -190,9 +192,17 @@ impl Provider {
     /// # Errors
     /// One sentence where the URL is none.
     pub fn at(slug: &str, base_url: &str, allow_private: bool) -> Result<Self, String> {
-        let key =
-            OriginKey { zone: format!("provider {slug}"), url: base_url.to_owned(), http2: false, ca: None };
-        Ok(Self::of(slug, Origin::new(key)?, allow_private))
+        Ok(Self::of(slug, Origin::new(Self::origin_key(slug, base_url))?, allow_private))
+    }
+
+    /// What its origin is known by.
+    pub fn origin_key(slug: &str, base_url: &str) -> OriginKey {
+        OriginKey { zone: format!("provider {slug}"), url: base_url.to_owned(), http2: false, ca: None }
+    }
+
+    /// Whether it may be asked at an address: one of an account's own only where its operator allows it.
+    pub fn may_be_at(&self, address: IpAddr) -> bool {
+        self.allow_private || !is_private(address)
     }
 
     /// A provider of one origin.

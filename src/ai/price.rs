@@ -3,7 +3,6 @@
 //! Money is in 10⁻⁹ US dollars, whole. A model without a price costs `None`, never 0.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
 use genai_prices::{Calculator, PriceRequest, UsageKey};
 use serde::Deserialize;
@@ -97,15 +96,9 @@ impl OwnPrice {
     }
 }
 
-/// The prices in the package. Reading them takes tens of milliseconds, once.
-fn calculator() -> &'static Calculator {
-    static CALCULATOR: OnceLock<&'static Calculator> = OnceLock::new();
-    CALCULATOR.get_or_init(Calculator::bundled)
-}
-
-/// Reads the prices of the package, so that no call waits for it.
+/// Reads the prices of the package, so that no call waits for it: it takes tens of milliseconds, once.
 pub fn load() {
-    calculator();
+    let _ = Calculator::bundled();
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of tokens are far below 2^52")]
@@ -131,7 +124,7 @@ fn bundled(provider: &str, model: &str, usage: &Usage, service_tier: Option<&str
     if let Some(tier) = service_tier.filter(|tier| *tier != "default" && *tier != "auto") {
         request = request.with_price_context("service_tier", tier);
     }
-    let found = calculator().calculate(&request).ok()?;
+    let found = Calculator::bundled().calculate(&request).ok()?;
     Some(Cost { nanos: nanos(found.total_price)?, model: found.model_id })
 }
 

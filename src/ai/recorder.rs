@@ -17,11 +17,13 @@ use super::limit::{Amounts, Caller, Ledger, Reservation};
 use super::metadata::Metadata;
 use super::options::CustomCost;
 use super::price::{self, Prices};
-use super::scan::{Finding, ScanPlan};
+use super::scan::Finding;
 use super::usage::{self, Report, Tap, Usage, UsageSource};
 use crate::body::decompress::{self, Coding};
+use crate::detection;
+use crate::detection::plan::Subject;
 use crate::events::Events;
-use crate::events::kinds::{AiCall, AiLogDropped, SensitiveDataFound, ServiceFailed};
+use crate::events::kinds::{AiCall, AiLogDropped, ServiceFailed};
 use crate::model::AiLog;
 use crate::model::gateway::Scan;
 use crate::ruleset::EntryPoint;
@@ -90,8 +92,6 @@ pub struct LogQuery {
 pub struct Finished {
     /// What is known of it; usage and cost are filled in here.
     pub log: AiLog,
-    /// Behind the provider, with the model where paths name it.
-    pub target: String,
     pub telemetry_name: &'static str,
     pub collect_log: bool,
     pub collect_payloads: bool,
@@ -103,12 +103,10 @@ pub struct Finished {
     pub custom_cost: Option<CustomCost>,
     pub prices: Arc<Prices>,
     pub waf: Option<Arc<EntryPoint>>,
-    pub scan: Option<ScanPlan>,
+    pub scan: Option<detection::Plan>,
     pub scan_requests: Scan,
     pub scan_responses: Scan,
     pub reservation: Option<Reservation>,
-    /// What the reservation took of tokens and money.
-    pub reserved: Amounts,
     /// From the first byte of the answer to the last.
     pub streamed_for: Duration,
 }
@@ -174,7 +172,7 @@ impl Recorder {
         if is_full {
             self.queued.fetch_sub(size, Ordering::Relaxed);
             if let Some(reservation) = call.reservation.take() {
-                reservation.settle(call.reserved);
+                reservation.settle_as_reserved();
             }
             self.events.emit(&AiLogDropped { rows: 1, reason: "queue_full" });
             return;
@@ -205,7 +203,7 @@ impl Finished {
 
     /// Fills in what the answer says.
     fn complete(&mut self) -> (Usage, String) {
-        let facts = usage::facts(&self.target, &self.request.ends());
+        let facts = usage::facts(&self.log.path, &self.request.ends());
         let report = self.tap.take().map(Tap::finish).unwrap_or_default();
         let (usage, source) = self.usage(&report);
         let asked = facts.model.unwrap_or_default();
@@ -257,26 +255,13 @@ impl Finished {
         }
     }
 
-    /// The beginning of the answer as a reader sees it, and whether that is all.
-    fn decoded_response(&self) -> (Bytes, bool) {
-        let (response, complete) = self.response.head();
-        let limits = decompress::Limits { output_bytes: 1 << 20, ratio: 1000 };
-        match Coding::of(&self.response_coding) {
-            Some(Coding::Identity) | None => (response, complete),
-            Some(coding) => {
-                let decoded = decompress::decode(coding, &response, limits);
-                (decoded.bytes.into(), complete && decoded.end == decompress::End::Complete)
-            }
-        }
-    }
-
     /// Scores the request by the web rules. They judge fields by value, and let texts and code be.
     fn score(&mut self) {
         let Some(entry_point) = self.waf.take() else { return };
         let (body, is_all) = self.request.head();
         let head = RequestHead {
             method: b"POST",
-            target: self.target.as_bytes(),
+            target: self.log.path.as_bytes(),
             protocol: "HTTP/1.1",
             headers: &[(b"host", b"gateway"), (b"content-type", self.log.request_content_type.as_bytes())],
             client: Ipv4Addr::LOCALHOST.into(),
@@ -293,13 +278,18 @@ impl Finished {
     /// Looks for sensitive data in the copies.
     fn scan(&mut self, events: &Events) {
         let Some(plan) = self.scan.take() else { return };
+        let subject = subject(&self.log.ray, &self.log.path);
+        let mut check = |check: &str, body: &[u8]| {
+            let found = plan.scan(body);
+            detection::plan::report(&found, &subject, "log", false, events);
+            self.log.findings.extend(found.iter().map(|found| Finding::of(check, found)));
+        };
         if self.scan_requests != Scan::Off {
-            self.log.findings.extend(plan.scan("REQUEST", &self.request.ends()));
+            check("REQUEST", &self.request.ends());
         }
         if self.scan_responses != Scan::Off {
-            self.log.findings.extend(plan.scan("RESPONSE", &self.decoded_response().0));
+            check("RESPONSE", &decoded(&self.response, &self.response_coding).0);
         }
-        report(&plan, &self.log.findings, "log", (&self.log.ray, &self.log.path), events);
     }
 
     fn payloads(&mut self) {
@@ -313,40 +303,28 @@ impl Finished {
         let (request, complete) = self.request.head();
         let (head, is_all) = text(&request);
         (self.log.request_head, self.log.request_head_complete) = (Some(head), complete && is_all);
-        let (response, complete) = self.decoded_response();
+        let (response, complete) = decoded(&self.response, &self.response_coding);
         let (head, is_all) = text(&response);
         (self.log.response_head, self.log.response_head_complete) = (Some(head), complete && is_all);
     }
 }
 
-/// The events of what was found; `call` is its ray and its path.
-pub fn report(
-    plan: &ScanPlan,
-    findings: &[Finding],
-    action: &'static str,
-    call: (&str, &str),
-    events: &Events,
-) {
-    for finding in findings {
-        let Some(rule) = plan.detector.rules().iter().find(|rule| rule.id == finding.rule) else { continue };
-        events.emit(&SensitiveDataFound {
-            ray: call.0,
-            action,
-            source: "dlp",
-            rule_id: crate::model::RuleId::derived("sensitive data rule", &rule.id).as_str(),
-            rule: &rule.id,
-            description: &rule.name,
-            categories: &rule.categories,
-            confidence: rule.confidence.word(),
-            host: "",
-            path: call.1,
-            zone: "gateway",
-            count: finding.count,
-            offset: finding.offset,
-            sample: finding.sample.clone(),
-            truncated: false,
-        });
+/// The beginning of an answer as a reader sees it, and whether that is all.
+fn decoded(response: &BodyCopy, coding: &[u8]) -> (Bytes, bool) {
+    let (response, complete) = response.head();
+    let limits = decompress::Limits { output_bytes: 1 << 20, ratio: 1000 };
+    match Coding::of(coding) {
+        Some(Coding::Identity) | None => (response, complete),
+        Some(coding) => {
+            let decoded = decompress::decode(coding, &response, limits);
+            (decoded.bytes.into(), complete && decoded.end == decompress::End::Complete)
+        }
     }
+}
+
+/// A call, for the events of what was found in it.
+pub fn subject(ray: &str, path: &str) -> Subject {
+    Subject { ray: ray.to_owned(), zone: "gateway".to_owned(), host: String::new(), path: path.to_owned() }
 }
 
 impl CustomCost {

@@ -4,17 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Compiling;
-use crate::ai::price::Prices;
-use crate::ai::scan::ScanPlan;
 use crate::ai::token::TokenHash;
 use crate::ai::vault::{Belonging, StoredKey};
 use crate::ai::{Gateway, Gateways, Provider, Token, provider};
+use crate::detection;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::gateway::{GatewaySettings, Scan};
 use crate::model::{self, Resources};
 use crate::ruleset::EntryPoint;
 use crate::ruleset::execute::Execution;
-use crate::upstream::OriginKey;
 
 /// Nothing is refused by it: it only ends the judging of a request.
 const SCORE_THRESHOLD: i64 = i64::MAX;
@@ -69,8 +67,7 @@ impl Compiling<'_> {
                 Err(message) => self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message)),
             }
         }
-        let prices = self.inputs.conf.model_prices.as_deref().and_then(|text| Prices::parse(text).ok());
-        let prices = Arc::new(prices.unwrap_or_default());
+        let prices = Arc::clone(&self.inputs.conf.model_prices);
         Gateways { by_account, providers, prices, ..Gateways::default() }
     }
 
@@ -117,18 +114,16 @@ impl Compiling<'_> {
     }
 
     /// The rules of the response phase, as they are by default.
-    fn scan_plan(&self, settings: &GatewaySettings) -> Option<ScanPlan> {
+    fn scan_plan(&self, settings: &GatewaySettings) -> Option<detection::Plan> {
         let scans = settings.scan_requests != Scan::Off || settings.scan_responses != Scan::Off;
         let detector = &self.inputs.rules.detector;
-        scans.then(|| ScanPlan {
+        scans.then(|| detection::Plan {
             detector: Arc::clone(detector),
             enabled: detector.rules().iter().map(|rule| rule.enabled).collect(),
         })
     }
 
     fn provider(&mut self, slug: &str, base_url: &str, allow_private: bool) -> Result<Provider, String> {
-        let key =
-            OriginKey { zone: format!("provider {slug}"), url: base_url.to_owned(), http2: false, ca: None };
-        Ok(Provider::of(slug, self.origin(key)?, allow_private))
+        Ok(Provider::of(slug, self.origin(Provider::origin_key(slug, base_url))?, allow_private))
     }
 }

@@ -153,7 +153,7 @@ impl Compiling<'_> {
         rule: &Rule,
         place: Option<&Place>,
         executions: &mut Vec<Execution>,
-        detection: &mut Option<detection::tee::Plan>,
+        detection: &mut Option<detection::Plan>,
     ) {
         if let Err((_, message)) = Expression::parse(&rule.expression) {
             self.refuse(Code::RulesetExpression, message, place);
@@ -198,7 +198,7 @@ impl Compiling<'_> {
                     .iter()
                     .map(|rule| !effective.disabled.contains(&rule.id))
                     .collect();
-                *detection = enabled.contains(&true).then(|| detection::tee::Plan {
+                *detection = enabled.contains(&true).then(|| detection::Plan {
                     detector: Arc::clone(&rules.detector),
                     enabled: enabled.into(),
                 });

@@ -181,8 +181,7 @@ pub struct GatewayFile {
     pub id: Located<String>,
     pub authentication: bool,
     pub settings: GatewaySettings,
-    /// The level where the table is there, and where one is set in it.
-    pub waf_paranoia_level: Option<Option<Located<usize>>>,
+    pub waf_paranoia_level: Option<Located<usize>>,
     pub retry_max_attempts: Option<Located<usize>>,
     pub limits: Vec<LimitFile>,
 }
@@ -420,7 +419,8 @@ fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
         None => settings,
     };
     let waf_paranoia_level = table.table("waf").map(|mut table| {
-        let level = table.get("paranoia_level");
+        let here = table.place();
+        let level = table.get("paranoia_level").unwrap_or(Located { value: 1, place: here });
         table.finish();
         level
     });

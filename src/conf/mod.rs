@@ -7,10 +7,12 @@ pub mod units;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ipnet::IpNet;
 
+use crate::ai::price::Prices;
 use crate::ai::vault::MasterKey;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Source};
 use crate::dns::HostName;
@@ -43,8 +45,8 @@ pub struct Conf {
     pub owasp: Option<Vec<String>>,
     /// YAML files and folders; `None` for the rules in the binary.
     pub sensitive_data: Option<Vec<String>>,
-    /// JSON of an operator's prices by model.
-    pub model_prices: Option<String>,
+    /// An operator's prices by model.
+    pub model_prices: Arc<Prices>,
     /// What providers' keys are sealed with.
     pub secrets_key: Option<MasterKey>,
     pub resources: Resources,
@@ -178,7 +180,7 @@ pub fn load(path: &Path) -> Result<(Conf, Diagnostics), Diagnostics> {
 ///
 /// # Errors
 /// Every mistake of the text, each with its place.
-pub fn parse(source: &std::sync::Arc<Source>, base: &Path) -> Result<(Conf, Diagnostics), Diagnostics> {
+pub fn parse(source: &Arc<Source>, base: &Path) -> Result<(Conf, Diagnostics), Diagnostics> {
     let (file, mut diagnostics) = file::read(source);
     let Some(file) = file else { return Err(diagnostics) };
     let conf = resolve::resolve(file, base, &mut diagnostics);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::file::{ConfFile, GatewayFile, LimitFile, ListenerFile, ProviderFile, ZoneFile};
 use super::table::Located;
@@ -51,7 +52,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         api_tokens: file.api_tokens,
         owasp: resolving.rules(file.owasp),
         sensitive_data: resolving.rules(file.sensitive_data),
-        model_prices: resolving.prices(file.model_prices),
+        model_prices: Arc::new(resolving.prices(file.model_prices).unwrap_or_default()),
         secrets_key: resolving.secrets_key(file.secrets_key_file),
         resources,
         deployments,
@@ -167,7 +168,6 @@ impl Resolving<'_> {
             }
         }
         settings.waf_paranoia_level = file.waf_paranoia_level.and_then(|level| {
-            let Some(level) = level else { return Some(1) };
             let fits = u8::try_from(level.value).ok().filter(|level| (1..=4).contains(level));
             if fits.is_none() {
                 self.bad(&level.place, "`gateways.waf.paranoia_level` takes 1 to 4");
@@ -236,26 +236,15 @@ impl Resolving<'_> {
         };
         let path = self.existing(&file);
         let text = zeroize::Zeroizing::new(std::fs::read_to_string(path).ok()?);
-        match MasterKey::parse(&text) {
-            Ok(key) => Some(key),
-            Err(message) => {
-                self.bad(&file.place, format!("`secrets_key_file`: {message}"));
-                None
-            }
-        }
+        let parsed = MasterKey::parse(&text);
+        parsed.map_err(|message| self.bad(&file.place, format!("`secrets_key_file`: {message}"))).ok()
     }
 
-    fn prices(&mut self, file: Option<Located<String>>) -> Option<String> {
+    fn prices(&mut self, file: Option<Located<String>>) -> Option<Prices> {
         let file = file?;
         let path = self.existing(&file);
         let text = std::fs::read_to_string(path).ok()?;
-        match Prices::parse(&text) {
-            Ok(_) => Some(text),
-            Err(message) => {
-                self.bad(&file.place, message);
-                None
-            }
-        }
+        Prices::parse(&text).map_err(|message| self.bad(&file.place, message)).ok()
     }
 
     fn provider(&mut self, file: ProviderFile, resources: &mut Resources) {

@@ -2,11 +2,13 @@
 //!
 //! The scanner is pure. [`tee`] holds the queue and the threads; it never delays a byte.
 
+pub mod plan;
 pub mod redact;
 pub mod rule;
 pub mod scan;
 pub mod tee;
 pub mod validators;
 
+pub use plan::Plan;
 pub use rule::{Confidence, Rule, RuleFile};
 pub use scan::{Detection, Detector};

@@ -10,19 +10,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-use super::redact;
-use super::scan::{Detection, Detector};
+use super::plan::{self, Plan, Subject};
 use crate::body::decompress::{self, Coding};
 use crate::events::Events;
-use crate::events::kinds::{ScanSkipped, SensitiveDataFound, ServiceFailed, SkipReason};
-
-/// What a zone's deployment scans for.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    pub detector: Arc<Detector>,
-    /// For each rule of the detector, whether it runs.
-    pub enabled: Arc<[bool]>,
-}
+use crate::events::kinds::{ScanSkipped, ServiceFailed, SkipReason};
 
 /// Limits of one scan.
 #[derive(Clone, Copy, Debug)]
@@ -30,15 +21,6 @@ pub struct Limits {
     /// Bytes of a body that are scanned, after decoding.
     pub scanned_bytes: usize,
     pub decompression: decompress::Limits,
-}
-
-/// The response a body belongs to, for the event.
-#[derive(Clone, Debug)]
-pub struct Subject {
-    pub ray: String,
-    pub zone: String,
-    pub host: String,
-    pub path: String,
 }
 
 /// The way to the scanner threads; clones share one queue.
@@ -204,31 +186,5 @@ fn scan(job: &Job, events: &Events) {
     let metrics = events.metrics();
     metrics.scan_bytes.inc_by(body.len() as u64);
     metrics.scans.inc();
-    let found = job.plan.detector.scan(&body, &|rule| job.plan.enabled.get(rule).copied().unwrap_or(false));
-    report(job, &body, &found, truncated, events);
-}
-
-/// One event for each rule that found something.
-fn report(job: &Job, body: &[u8], found: &[Detection], truncated: bool, events: &Events) {
-    for (index, rule) in job.plan.detector.rules().iter().enumerate() {
-        let mut of_rule = found.iter().filter(|detection| detection.rule == index);
-        let Some(first) = of_rule.next() else { continue };
-        events.emit(&SensitiveDataFound {
-            ray: &job.subject.ray,
-            action: "log",
-            source: "dlp",
-            rule_id: crate::model::RuleId::derived("sensitive data rule", &rule.id).as_str(),
-            rule: &rule.id,
-            description: &rule.name,
-            categories: &rule.categories,
-            confidence: rule.confidence.word(),
-            host: &job.subject.host,
-            path: &job.subject.path,
-            zone: &job.subject.zone,
-            count: 1 + of_rule.count(),
-            offset: first.start,
-            sample: redact::mask(body.get(first.start..first.end).unwrap_or(&[])),
-            truncated,
-        });
-    }
+    plan::report(&job.plan.scan(&body), &job.subject, "log", truncated, events);
 }

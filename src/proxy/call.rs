@@ -10,7 +10,7 @@ use pingora::http::ResponseHeader;
 use super::context::Hold;
 use super::headers;
 use crate::ai::body_copy::BodyCopy;
-use crate::ai::limit::{Amounts, Measure, Reservation};
+use crate::ai::limit::{Measure, Reservation};
 use crate::ai::options::Options;
 use crate::ai::price::Prices;
 use crate::ai::recorder::Finished;
@@ -42,7 +42,6 @@ pub(super) struct Call {
     /// The body, where a limit has to know it before it goes out.
     pub(super) held: Option<Hold>,
     pub(super) reservation: Option<Reservation>,
-    pub(super) reserved: Amounts,
     /// Since the request came: when the provider was asked, when it began to answer.
     pub(super) asked_at: Option<Duration>,
     pub(super) first_byte_at: Option<Duration>,
@@ -85,7 +84,6 @@ impl Call {
             response: BodyCopy::default(),
             held: None,
             reservation: None,
-            reserved: Amounts::default(),
             asked_at: None,
             first_byte_at: None,
             answer: None,
@@ -176,7 +174,7 @@ impl Call {
             event_id: self.options.event_id,
             provider: self.provider.slug.clone(),
             model_type: ai::operation(&self.path).to_owned(),
-            path: self.path.clone(),
+            path: self.path,
             status_code: end.status,
             success: (200..400).contains(&end.status) && end.error.is_none(),
             cached: self.cached,
@@ -196,7 +194,6 @@ impl Call {
         };
         Finished {
             log,
-            target: self.path,
             telemetry_name: self.provider.telemetry_name,
             collect_log,
             collect_payloads,
@@ -212,7 +209,6 @@ impl Call {
             scan_requests: self.gateway.settings.scan_requests,
             scan_responses: self.gateway.settings.scan_responses,
             reservation: self.reservation,
-            reserved: self.reserved,
             streamed_for: self
                 .first_byte_at
                 .map_or(Duration::ZERO, |first| end.duration.saturating_sub(first)),

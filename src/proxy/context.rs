@@ -67,6 +67,20 @@ pub(super) struct GatewayRoute {
     pub(super) call: Option<Call>,
 }
 
+impl Route {
+    /// A call on its way; path and query towards the provider.
+    pub(super) fn of_call(call: Call, target: String) -> Self {
+        let (label, provider) = (call.gateway.label.clone(), call.provider.slug.clone());
+        Self::Gateway(Box::new(GatewayRoute { label, provider, target, call: Some(call) }))
+    }
+
+    /// A gateway request that goes nowhere, or not yet.
+    pub(super) fn without_call(label: &str, provider: &str) -> Self {
+        let (label, provider) = (label.to_owned(), provider.to_owned());
+        Self::Gateway(Box::new(GatewayRoute { label, provider, target: String::new(), call: None }))
+    }
+}
+
 /// The request to the origin that is under way.
 pub(super) struct InFlight {
     /// Counts the request at its origin until it is dropped.

@@ -18,6 +18,7 @@ use crate::ai::limit::{Amounts, Caller, Exceeded, Measure};
 use crate::ai::options::Options;
 use crate::ai::recorder::{self, BYTES_PER_TOKEN};
 use crate::ai::{Decision, Gateway, provider, usage, vault};
+use crate::detection::plan;
 use crate::model::gateway::Scan;
 use crate::routing::GatewayPath;
 use crate::snapshot::Snapshot;
@@ -65,23 +66,16 @@ impl Edge {
                     return refuse_call(ctx, &call, error);
                 }
                 let target = format!("{}{}", call.path, path.map_or("", |path| path.query));
-                let mut route = GatewayRoute {
-                    label: call.gateway.label.clone(),
-                    provider: call.provider.slug.clone(),
-                    target,
-                    call: None,
-                };
                 let settings = &call.gateway.settings;
                 let needs_body = settings.scan_requests == Scan::Block
                     || settings.limits.iter().any(crate::ai::limit::Limit::needs_body);
                 if needs_body && !session.is_upgrade_req() {
                     call.held = Some(Hold { bytes: BytesMut::new(), share: Share::new(&self.held_bodies) });
                 } else if let Err(exceeded) = self.reserve(&mut call, None, Amounts::default(), now) {
-                    ctx.route = Route::Gateway(Box::new(route));
+                    ctx.route = Route::without_call(&call.gateway.label, &call.provider.slug);
                     return limited(ctx, exceeded);
                 }
-                route.call = Some(call);
-                ctx.route = Route::Gateway(Box::new(route));
+                ctx.route = Route::of_call(call, target);
                 Ok(None)
             }
             Decision::Refuse { error, gateway } => {
@@ -89,12 +83,8 @@ impl Edge {
                     let is_known = snapshot.gateways.providers.contains_key(path.provider);
                     if is_known { path.provider } else { "unknown" }
                 });
-                ctx.route = Route::Gateway(Box::new(GatewayRoute {
-                    label: gateway.map_or_else(|| "unknown".to_owned(), |gateway| gateway.label.clone()),
-                    provider: known_provider.to_owned(),
-                    target: String::new(),
-                    call: None,
-                }));
+                let label = gateway.as_ref().map_or("unknown", |gateway| &gateway.label);
+                ctx.route = Route::without_call(label, known_provider);
                 refuse(ctx, Refusal::Gateway(error))
             }
         }
@@ -121,7 +111,6 @@ impl Edge {
         };
         let taken = self.recorder.ledger().reserve(limits, caller, amounts, now)?;
         call.reservation = Some(taken);
-        call.reserved = amounts;
         Ok(())
     }
 
@@ -153,8 +142,8 @@ impl Edge {
     pub(super) fn blocks(&self, call: &Call, body: &Bytes, ray: &str) -> bool {
         let plan = call.gateway.scan.as_ref().filter(|_| call.gateway.settings.scan_requests == Scan::Block);
         let Some(plan) = plan else { return false };
-        let found = plan.scan("REQUEST", body);
-        recorder::report(plan, &found, "block", (ray, &call.path), &self.events);
+        let found = plan.scan(body);
+        plan::report(&found, &recorder::subject(ray, &call.path), "block", false, &self.events);
         !found.is_empty()
     }
 
@@ -203,23 +192,13 @@ fn takes_steps(options: &Options, gateway: &Gateway) -> bool {
 
 /// Refuses a call that would have gone out.
 pub(super) fn refuse_call<T>(ctx: &mut Context, call: &Call, error: GatewayError) -> Result<T> {
-    ctx.route = Route::Gateway(Box::new(GatewayRoute {
-        label: call.gateway.label.clone(),
-        provider: call.provider.slug.clone(),
-        target: String::new(),
-        call: None,
-    }));
+    ctx.route = Route::without_call(&call.gateway.label, &call.provider.slug);
     refuse(ctx, Refusal::Gateway(error))
 }
 
 /// Notes whose request it is, for what may be refused from here on.
 fn planned(ctx: &mut Context, plan: Plan) -> Result<Option<Plan>> {
-    ctx.route = Route::Gateway(Box::new(GatewayRoute {
-        label: plan.gateway.label.clone(),
-        provider: "unknown".to_owned(),
-        target: String::new(),
-        call: None,
-    }));
+    ctx.route = Route::without_call(&plan.gateway.label, "unknown");
     Ok(Some(plan))
 }
 

@@ -22,7 +22,6 @@ mod respond;
 mod rule_watch;
 mod steps;
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -202,7 +201,7 @@ impl ProxyHttp for Edge {
             outcome::origin_failed(self, ctx, &origin, now);
             return refuse(ctx, Refusal::OriginUnreachable);
         };
-        if !may_reach(ctx, address.ip()) {
+        if ctx.call().is_some_and(|call| !call.provider.may_be_at(address.ip())) {
             return refuse(ctx, Refusal::Gateway(GatewayError::InvalidProvider));
         }
         let mut peer = peer::peer(&origin, address, &ctx.snapshot.upstream);
@@ -424,12 +423,6 @@ fn pool_of(ctx: &Context) -> Option<Arc<Pool>> {
         Route::Gateway(route) => route.call.as_ref().map(|call| Arc::clone(&call.provider.pool)),
         Route::Unknown => None,
     }
-}
-
-/// Whether a request may go to an address: a provider of an account's own only where its operator
-/// allows it.
-fn may_reach(ctx: &mut Context, address: IpAddr) -> bool {
-    ctx.call().is_none_or(|call| call.provider.allow_private || !crate::upstream::url::is_private(address))
 }
 
 /// How long an origin may be silent. The clock runs while the client still sends its body, so a

@@ -6,7 +6,7 @@ use std::time::Duration;
 use pingora::proxy::{FailToProxy, Session};
 use pingora::{Error, ErrorSource, ErrorType};
 
-use super::call::{self, End};
+use super::call::{self, Call, End};
 use super::context::{Context, Route};
 use super::refusal::Refusal;
 use super::respond::{self, Form};
@@ -215,6 +215,12 @@ fn gateway_call(edge: &Edge, error: Option<&Error>, status: u16, duration: Durat
         "failed" if ctx.origin_status != 0 => Some("truncated"),
         other => Some(other),
     };
+    call_ended(edge, call, status, error, ctx);
+}
+
+/// Hands a call over that a provider was asked for; `error` is nothing where all went well.
+pub(super) fn call_ended(edge: &Edge, call: Call, status: u16, error: Option<&'static str>, ctx: &Context) {
+    let duration = ctx.started.elapsed();
     let created_at = crate::clock::rfc3339(edge.clock.now() - duration);
     let prices = Arc::clone(&ctx.snapshot.gateways.prices);
     edge.recorder.finish(call.finish(End { status, error, duration }, prices, &ctx.ray, created_at));

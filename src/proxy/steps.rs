@@ -15,8 +15,8 @@ use pingora::proxy::Session;
 use pingora::upstreams::peer::HttpPeer;
 use pingora::{Error, ErrorType, Result};
 
-use super::call::{self, Call, End};
-use super::context::{Context, GatewayRoute, Route, Share};
+use super::call::{self, Call};
+use super::context::{Context, Route, Share};
 use super::flight::{Flights, Leader, Turn};
 use super::gateway::{limited, refuse_call};
 use super::refusal::Refusal;
@@ -186,7 +186,7 @@ impl Edge {
             Ok(begun) => {
                 let status = begun.upstream.response_header().map_or(502, |head| head.status.as_u16());
                 if !is_last && !(200..300).contains(&status) {
-                    self.give_up(call, status, ctx);
+                    outcome::call_ended(self, call, status, Some("fallback"), ctx);
                     return Ok(false);
                 }
                 put(ctx, call);
@@ -204,7 +204,7 @@ impl Edge {
                 refuse(ctx, Refusal::Gateway(GatewayError::ProviderFailed))
             }
             Err(Failure::Provider) => {
-                self.give_up(call, 502, ctx);
+                outcome::call_ended(self, call, 502, Some("fallback"), ctx);
                 Ok(false)
             }
         }
@@ -333,7 +333,7 @@ impl Edge {
         let origin = call.provider.pool.choose(&[], now).ok_or_else(|| failed("there is no address"))?;
         let begun = async {
             let address = origin.address(now).await.map_err(|_| failed("the name does not resolve"))?;
-            if !call.provider.allow_private && crate::upstream::url::is_private(address.ip()) {
+            if !call.provider.may_be_at(address.ip()) {
                 return Err(failed("the address is not public"));
             }
             let peer = peer::peer(&origin, address, settings);
@@ -455,25 +455,11 @@ impl Edge {
         }
         Ok(true)
     }
-
-    /// A step that did not go well, with others behind it.
-    fn give_up(&self, call: Call, status: u16, ctx: &Context) {
-        let duration = ctx.started.elapsed();
-        let end = End { status, error: Some("fallback"), duration };
-        let created_at = crate::clock::rfc3339(self.clock.now() - duration);
-        let prices = Arc::clone(&ctx.snapshot.gateways.prices);
-        self.recorder.finish(call.finish(end, prices, &ctx.ray, created_at));
-    }
 }
 
 /// Makes a call the one that the request ends with.
 fn put(ctx: &mut Context, call: Call) {
-    ctx.route = Route::Gateway(Box::new(GatewayRoute {
-        label: call.gateway.label.clone(),
-        provider: call.provider.slug.clone(),
-        target: String::new(),
-        call: Some(call),
-    }));
+    ctx.route = Route::of_call(call, String::new());
 }
 
 /// Sends the head of an answer.

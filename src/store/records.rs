@@ -1,4 +1,4 @@
-//! Rows of the AI log, in a file of their own: written in batches, let go by age and number.
+//! Rows of the AI log, in a file of their own: written in batches, the oldest let go by number and bytes.
 
 use std::path::Path;
 
