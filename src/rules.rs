@@ -41,8 +41,18 @@ const OWASP: &[(&str, &str)] = &[
 
 /// The sensitive data rules in the binary.
 const SENSITIVE_DATA: &[(&str, &str)] = &[
-    ("<built-in>/credential.yaml", include_str!("../rules/sensitive-data/credential.yaml")),
+    ("<built-in>/credential-access.yaml", include_str!("../rules/sensitive-data/credential-access.yaml")),
+    ("<built-in>/credential-ai.yaml", include_str!("../rules/sensitive-data/credential-ai.yaml")),
+    ("<built-in>/credential-cloud.yaml", include_str!("../rules/sensitive-data/credential-cloud.yaml")),
+    ("<built-in>/credential-code.yaml", include_str!("../rules/sensitive-data/credential-code.yaml")),
+    ("<built-in>/credential-key.yaml", include_str!("../rules/sensitive-data/credential-key.yaml")),
+    ("<built-in>/credential-service.yaml", include_str!("../rules/sensitive-data/credential-service.yaml")),
     ("<built-in>/financial.yaml", include_str!("../rules/sensitive-data/financial.yaml")),
+    ("<built-in>/health.yaml", include_str!("../rules/sensitive-data/health.yaml")),
+    ("<built-in>/leak.yaml", include_str!("../rules/sensitive-data/leak.yaml")),
+    ("<built-in>/national-id.yaml", include_str!("../rules/sensitive-data/national-id.yaml")),
+    ("<built-in>/network.yaml", include_str!("../rules/sensitive-data/network.yaml")),
+    ("<built-in>/pii.yaml", include_str!("../rules/sensitive-data/pii.yaml")),
 ];
 
 /// Everything the rules of a configuration compile to.
@@ -250,7 +260,7 @@ mod tests {
         assert!(diagnostics.is_empty(), "{diagnostics}");
         assert!(rules.owasp.rules.len() > 30, "{}", rules.owasp.rules.len());
         assert!(rules.owasp.threshold_rule().is_some());
-        assert!(rules.detector.rules().len() >= 5);
+        assert!(rules.detector.rules().len() >= 275);
     }
 
     #[test]

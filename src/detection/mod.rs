@@ -2,10 +2,17 @@
 //!
 //! The scanner is pure. [`tee`] holds the queue and the threads; it never delays a byte.
 
+pub mod anchors;
+mod base58;
+mod digits;
+mod entropy;
+mod escapes;
+mod keyword;
 pub mod plan;
 pub mod redact;
 pub mod rule;
 pub mod scan;
+mod shape;
 pub mod tee;
 pub mod validators;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::scan::Detector;
-use super::validators;
+use super::{anchors, validators};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Source};
 use crate::pattern::Pattern;
 
@@ -24,17 +24,79 @@ pub struct RuleFile {
     /// Whether it runs where nobody says otherwise.
     #[serde(default = "yes")]
     pub enabled: bool,
-    pub anchor: Anchor,
-    /// Tried only round an anchor; matches from the anchor or from a little before it.
-    pub pattern: String,
     #[serde(default)]
-    pub validator: Option<String>,
-    pub confidence: Confidence,
+    pub literals: Vec<String>,
+    #[serde(default)]
+    pub tokens: Vec<String>,
+    #[serde(default)]
+    pub token_bytes: Option<usize>,
+    #[serde(default)]
+    pub shapes: Vec<String>,
+    #[serde(default)]
+    pub keyword_shapes: Vec<String>,
+    #[serde(default)]
+    pub number_behind: Vec<char>,
+    #[serde(default)]
+    pub anchor: Option<Anchor>,
+    /// What a value looks like from where it begins; not for shapes, which say it themselves.
+    #[serde(default)]
+    pub pattern: Option<String>,
+    /// How far before the place that it is found by the pattern may begin.
+    #[serde(default)]
+    pub before_bytes: usize,
     #[serde(default = "sixty_four")]
     pub max_bytes: usize,
+    #[serde(default)]
+    pub validator: Option<String>,
+    /// Bits a byte that the value has at least, behind its fixed beginning; placeholders have none.
+    #[serde(default)]
+    pub min_entropy: Option<f64>,
+    /// Words that stand before a value: they raise the confidence, and some rules need one.
+    #[serde(default)]
+    pub keywords: Vec<String>,
+    pub confidence: Confidence,
     pub examples: Vec<String>,
     pub counter_examples: Vec<String>,
 }
+
+/// Where a value may begin. A rule has at least one of these.
+#[derive(Clone, Debug)]
+pub(super) struct Begins {
+    /// Texts of three bytes and more, whatever their case.
+    pub literals: Vec<String>,
+    /// Beginnings of a token: of sixteen and more letters, digits, hyphens and underscores.
+    pub tokens: Vec<String>,
+    /// Tokens of this length with a digit in them.
+    pub token_bytes: Option<usize>,
+    /// Shapes of numbers.
+    pub shapes: Vec<String>,
+    /// Shapes of numbers that count only behind a keyword.
+    pub keyword_shapes: Vec<String>,
+    /// Characters that a number stands right behind; the pattern begins with one of them.
+    pub number_behind: Vec<char>,
+    pub anchor: Option<Anchor>,
+}
+
+/// A place that is found by what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Anchor {
+    /// Any token behind a keyword.
+    KeywordToken,
+    /// Any number of seven and more characters behind a keyword.
+    KeywordNumber,
+    /// A number that begins with two capital letters and two digits.
+    CountryAndCheckDigits,
+    /// The local part of an address, an `@` behind it.
+    Address,
+    /// A URL whose authority has an `@`.
+    UserInformation,
+    /// Six pairs of hexadecimal digits.
+    HardwareAddress,
+}
+
+/// How the group of a pattern begins that is the value, if it is not all of it.
+const GROUP: &str = "(?<value>";
 
 /// Joins two parts of an example, so that no secret scanner takes a rule file for a leak.
 const JOINT: &str = "{+}";
@@ -45,18 +107,6 @@ fn yes() -> bool {
 
 fn sixty_four() -> usize {
     64
-}
-
-/// What must stand in a body before the pattern is tried.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Anchor {
-    /// One of these texts, byte for byte; the pattern begins with it.
-    Literals(Vec<String>),
-    /// A run of digits in which single spaces or hyphens may stand; the pattern begins with it.
-    Digits,
-    /// Two capital letters and two digits, at a boundary; the pattern begins with them.
-    CountryAndCheckDigits,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
@@ -75,6 +125,14 @@ impl Confidence {
             Self::High => "high",
         }
     }
+
+    /// What it is with a keyword before the value.
+    pub(super) fn raised(self) -> Self {
+        match self {
+            Self::Low => Self::Medium,
+            Self::Medium | Self::High => Self::High,
+        }
+    }
 }
 
 /// A rule, compiled.
@@ -85,11 +143,23 @@ pub struct Rule {
     pub description: String,
     pub categories: Vec<String>,
     pub enabled: bool,
-    pub anchor: Anchor,
     pub confidence: Confidence,
-    pub(super) pattern: Pattern,
-    pub(super) validator: Option<&'static validators::Definition>,
+    pub(super) begins: Begins,
+    pub(super) pattern: Option<Pattern>,
+    /// Whether the first group of the pattern is the value.
+    pub(super) has_group: bool,
+    pub(super) before_bytes: usize,
     pub(super) max_bytes: usize,
+    pub(super) validator: Option<&'static validators::Definition>,
+    pub(super) min_entropy: Option<f64>,
+    pub(super) keywords: Vec<String>,
+}
+
+impl Rule {
+    /// The texts that it begins at.
+    pub fn literals(&self) -> impl Iterator<Item = &str> {
+        self.begins.literals.iter().chain(&self.begins.tokens).map(String::as_str)
+    }
 }
 
 /// Reads the rules of files and makes the detector. A rule that fails its own examples is refused.
@@ -135,7 +205,12 @@ pub fn load(sources: &[Arc<Source>]) -> (Detector, Diagnostics) {
             Err(message) => refuse(message),
         }
     }
-    let detector = Detector::new(rules);
+    let (detector, refused) = Detector::new(rules);
+    for (rule, message) in refused {
+        let place = examples.iter().find(|(file, _)| file.id == rule).map(|(_, place)| place.clone());
+        let diagnostic = Diagnostic::error(Code::DetectionRule, format!("rule `{rule}`: {message}"));
+        diagnostics.push(place.into_iter().fold(diagnostic, Diagnostic::at));
+    }
     for (file, place) in examples {
         for message in detector.failed_examples(&file) {
             diagnostics.push(
@@ -152,32 +227,77 @@ fn compile(file: &RuleFile) -> Result<Rule, String> {
         return Err("it needs an id such as `financial.credit_card` and the definition it was written from"
             .to_owned());
     }
-    if matches!(&file.anchor, Anchor::Literals(texts) if texts.is_empty() || texts.iter().any(|text| text.len() < 3))
-    {
-        return Err("its literals must have at least three bytes".to_owned());
+    let begins = Begins {
+        literals: file.literals.clone(),
+        tokens: file.tokens.clone(),
+        token_bytes: file.token_bytes,
+        shapes: file.shapes.clone(),
+        keyword_shapes: file.keyword_shapes.clone(),
+        number_behind: file.number_behind.clone(),
+        anchor: file.anchor,
+    };
+    let texts = begins.literals.iter().chain(&begins.tokens);
+    if texts.clone().any(|text| text.len() < anchors::literals::MIN_LITERAL_BYTES) {
+        return Err("its literals and tokens must have at least three bytes".to_owned());
+    }
+    let needs_pattern = texts.count() > 0
+        || begins.token_bytes.is_some()
+        || begins.anchor.is_some()
+        || !begins.number_behind.is_empty();
+    if !needs_pattern && begins.shapes.is_empty() && begins.keyword_shapes.is_empty() {
+        return Err(
+            "it needs a place to begin: `literals`, `tokens`, `shapes`, `keyword_shapes` or `anchor`"
+                .to_owned(),
+        );
+    }
+    if needs_pattern != file.pattern.is_some() {
+        return Err(
+            "it needs a `pattern` if it has literals, tokens or an anchor, and none if it has shapes only"
+                .to_owned(),
+        );
+    }
+    let by_keyword = matches!(begins.anchor, Some(Anchor::KeywordToken | Anchor::KeywordNumber));
+    if (by_keyword || !begins.keyword_shapes.is_empty()) && file.keywords.is_empty() {
+        return Err("it needs `keywords`".to_owned());
+    }
+    if file.before_bytes > 0 && file.pattern.as_ref().is_some_and(|pattern| pattern.contains(GROUP)) {
+        return Err("a pattern with `before_bytes` is the value as a whole".to_owned());
     }
     let validator = match &file.validator {
         Some(name) => Some(validators::find(name).ok_or_else(|| format!("there is no validator `{name}`"))?),
         None => None,
     };
+    // A pattern that may begin before its place is searched for; any other stands there.
+    let anchored = |pattern: &String| match file.before_bytes {
+        0 => Pattern::new(&format!("^(?:{pattern})")),
+        _ => Pattern::new(pattern),
+    };
     Ok(Rule {
-        pattern: Pattern::new(&format!("^(?:{})", file.pattern))
+        pattern: file
+            .pattern
+            .as_ref()
+            .map(anchored)
+            .transpose()
             .map_err(|reason| format!("its pattern cannot be compiled: {reason}"))?,
+        has_group: file.pattern.as_ref().is_some_and(|pattern| pattern.contains(GROUP)),
         id: file.id.clone(),
         name: file.name.clone(),
         description: file.description.clone(),
         categories: file.categories.clone(),
         enabled: file.enabled,
-        anchor: file.anchor.clone(),
+        begins,
         confidence: file.confidence,
         validator,
+        before_bytes: file.before_bytes,
         max_bytes: file.max_bytes,
+        min_entropy: file.min_entropy,
+        keywords: file.keywords.clone(),
     })
 }
 
 /// Where a rule's id stands in its file.
 fn place_of(source: &Arc<Source>, id: &str) -> Place {
-    let start = source.text.find(&format!("id: {id}")).unwrap_or(0);
+    let start = source.text.find(&format!("id: {id}\n")).unwrap_or(0);
     Place::new(source, start..start + if start > 0 { id.len() + 4 } else { 0 })
 }
 

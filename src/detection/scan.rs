@@ -1,18 +1,42 @@
-//! The scanner: one pass for anchors, rules tried only round them.
+//! The scanner: one pass for the places where a rule may begin, rules tried only there, in bounded windows.
+//!
+//! The time is linear in the body: a place is tried with the rules that may begin at it, each over at most
+//! its `max_bytes`. What the pass costs without a place is the classes of [`classes`](super::anchors) and
+//! one gram in four bytes.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use std::collections::HashMap;
 
+use super::anchors::literals::{Literal, Literals};
+use super::anchors::{CHUNK_BYTES, Candidates, Pass};
+use super::keyword::{Keywords, Near};
 use super::rule::{Anchor, Confidence, Rule, RuleFile};
+use super::shape::{self, Shape, Shapes};
+use super::{entropy, escapes};
+use crate::pattern::Pattern;
+
+/// Most findings of one rule in a body: what comes behind is not told.
+const MAX_FINDINGS_OF_RULE: usize = 1_000;
+/// How far before an `@` an address or a URL may begin.
+const MAX_BEFORE_AT_BYTES: usize = 256;
+/// How much of a token is looked at for its length and its digits.
+const MAX_TOLD_TOKEN_BYTES: usize = 40;
 
 /// All rules, ready to scan.
 #[derive(Debug)]
 pub struct Detector {
     rules: Vec<Rule>,
-    literals: Option<AhoCorasick>,
-    /// For each literal: the rule it belongs to.
-    literal_rules: Vec<usize>,
-    digit_rules: Vec<usize>,
-    country_rules: Vec<usize>,
+    literals: Literals,
+    shapes: Shapes,
+    keywords: Keywords,
+    tokens: Tokens,
+    /// By the byte before a number.
+    behind: Vec<(u8, usize)>,
+    /// By the length of a token.
+    by_token_bytes: Vec<(usize, usize)>,
+    countries: Vec<usize>,
+    addresses: Vec<usize>,
+    user_information: Vec<usize>,
+    hardware: Vec<usize>,
 }
 
 /// Something found.
@@ -26,103 +50,161 @@ pub struct Detection {
     pub confidence: Confidence,
 }
 
-impl Detector {
-    pub(super) fn new(rules: Vec<Rule>) -> Self {
-        let mut detector = Self {
-            rules: Vec::new(),
-            literals: None,
-            literal_rules: Vec::new(),
-            digit_rules: Vec::new(),
-            country_rules: Vec::new(),
-        };
-        let mut texts: Vec<&str> = Vec::new();
-        for (index, rule) in rules.iter().enumerate() {
-            match &rule.anchor {
-                Anchor::Literals(literals) => {
-                    texts.extend(literals.iter().map(String::as_str));
-                    detector.literal_rules.extend(literals.iter().map(|_| index));
+/// Beginnings of tokens, by three of their bytes.
+#[derive(Debug, Default)]
+struct Tokens {
+    /// By how many bytes of the text stand before the token itself, 3 for more: `SG.` has three, for a
+    /// point is no part of a token.
+    by_lead: [HashMap<[u8; 3], Vec<Beginning>, foldhash::fast::FixedState>; 4],
+}
+
+#[derive(Debug)]
+struct Beginning {
+    text: Box<[u8]>,
+    lead: usize,
+    rule: usize,
+}
+
+impl Tokens {
+    fn add(&mut self, text: &str, rule: usize) {
+        let text = text.as_bytes();
+        let lead = text.iter().rposition(|byte| !is_token(*byte)).map_or(0, |at| at + 1);
+        let key = text.get(lead.saturating_sub(3)..).and_then(|rest| rest.first_chunk());
+        if let (Some(key), Some(map)) = (key, self.by_lead.get_mut(lead.min(3))) {
+            map.entry(*key).or_default().push(Beginning { text: text.into(), lead, rule });
+        }
+    }
+
+    /// Where each text begins that the token at `start` has, and its rule.
+    fn at(&self, body: &[u8], start: usize, mut each: impl FnMut(usize, usize)) {
+        for (lead, map) in self.by_lead.iter().enumerate() {
+            let key =
+                start.checked_sub(lead).and_then(|at| body.get(at..)).and_then(|rest| rest.first_chunk());
+            for beginning in key.and_then(|key| map.get(key)).map_or(&[][..], Vec::as_slice) {
+                let from = start.checked_sub(beginning.lead);
+                if let Some(from) =
+                    from.filter(|from| body.get(*from..).is_some_and(|b| b.starts_with(&beginning.text)))
+                {
+                    each(from, beginning.rule);
                 }
-                Anchor::Digits => detector.digit_rules.push(index),
-                Anchor::CountryAndCheckDigits => detector.country_rules.push(index),
             }
         }
-        // Too many literals would be the only reason to fail; without an automaton the literal
-        // rules find nothing, and their examples fail at load.
-        detector.literals = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&texts).ok();
+    }
+}
+
+/// One scan under way.
+struct Scan<'d> {
+    detector: &'d Detector,
+    enabled: &'d dyn Fn(usize) -> bool,
+    found: Vec<Detection>,
+}
+
+impl Detector {
+    /// Makes a detector; a rule that has no place in it is named with the reason.
+    pub(super) fn new(rules: Vec<Rule>) -> (Self, Vec<(String, String)>) {
+        let mut detector = Self {
+            rules: Vec::new(),
+            literals: Literals::default(),
+            shapes: Shapes::default(),
+            keywords: Keywords::default(),
+            tokens: Tokens::default(),
+            behind: Vec::new(),
+            by_token_bytes: Vec::new(),
+            countries: Vec::new(),
+            addresses: Vec::new(),
+            user_information: Vec::new(),
+            hardware: Vec::new(),
+        };
+        let mut literals = Vec::new();
+        let mut refused = Vec::new();
+        for (index, rule) in rules.iter().enumerate() {
+            if let Err(message) = detector.enter(index, rule, &mut literals) {
+                refused.push((rule.id.clone(), message));
+            }
+        }
+        detector.literals = Literals::new(literals);
         detector.rules = rules;
-        detector
+        (detector, refused)
+    }
+
+    fn enter(&mut self, index: usize, rule: &Rule, literals: &mut Vec<Literal>) -> Result<(), String> {
+        let begins = &rule.begins;
+        literals
+            .extend(begins.literals.iter().map(|text| Literal { text: text.as_bytes().into(), rule: index }));
+        begins
+            .tokens
+            .iter()
+            .flat_map(|text| expand_sets(text))
+            .for_each(|text| self.tokens.add(&text, index));
+        for (shapes, needs_keyword) in [(&begins.shapes, false), (&begins.keyword_shapes, true)] {
+            for template in shapes.iter().flat_map(|shape| shape::expand(shape)) {
+                self.shapes.add(Shape {
+                    rule: index,
+                    template: template.into_bytes().into(),
+                    needs_keyword,
+                })?;
+            }
+        }
+        self.by_token_bytes.extend(begins.token_bytes.map(|bytes| (bytes, index)));
+        let behind = begins.number_behind.iter().filter_map(|character| u8::try_from(*character).ok());
+        self.behind.extend(behind.map(|byte| (byte, index)));
+        rule.keywords.iter().try_for_each(|keyword| self.keywords.add(keyword, index))?;
+        match begins.anchor {
+            Some(Anchor::CountryAndCheckDigits) => self.countries.push(index),
+            Some(Anchor::Address) => self.addresses.push(index),
+            Some(Anchor::UserInformation) => self.user_information.push(index),
+            Some(Anchor::HardwareAddress) => self.hardware.push(index),
+            // These are told by their keyword.
+            Some(Anchor::KeywordToken | Anchor::KeywordNumber) | None => {}
+        }
+        Ok(())
     }
 
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// Everything `enabled` rules find, sorted by place.
+    /// Everything `enabled` rules find, sorted by place. Findings of one rule do not overlap.
     pub fn scan(&self, body: &[u8], enabled: &dyn Fn(usize) -> bool) -> Vec<Detection> {
-        let mut found = Vec::new();
-        if let Some(literals) = &self.literals {
-            for hit in literals.find_overlapping_iter(body) {
-                let rule = self.literal_rules.get(hit.pattern().as_usize()).copied();
-                found.extend(
-                    rule.filter(|rule| enabled(*rule)).and_then(|rule| self.try_at(rule, body, hit.start())),
-                );
+        let mut places = Vec::new();
+        let mut scan = Scan { detector: self, enabled, found: Vec::new() };
+        scan.body(body, Some(&mut places));
+        let mut found = scan.found;
+        escapes::regions(body, &places, |region| {
+            let mut scan = Scan { detector: self, enabled, found: Vec::new() };
+            scan.body(&region.text, None);
+            found.extend(scan.found.into_iter().filter_map(|detection| {
+                let (start, end) = region.origin(detection.start, detection.end)?;
+                Some(Detection { start, end, ..detection })
+            }));
+        });
+        self.told_once(found)
+    }
+
+    /// Of findings of one rule that overlap the first and longest, and no more than are told.
+    fn told_once(&self, mut found: Vec<Detection>) -> Vec<Detection> {
+        found.sort_unstable_by_key(|detection| {
+            (detection.start, detection.rule, std::cmp::Reverse(detection.end))
+        });
+        let mut ends = vec![(0, 0_usize); self.rules.len()];
+        found.retain(|detection| {
+            let Some((end, count)) = ends.get_mut(detection.rule) else { return false };
+            let told = detection.start >= *end && *count < MAX_FINDINGS_OF_RULE;
+            if told {
+                (*end, *count) = (detection.end, *count + 1);
             }
-        }
-        self.digits(body, enabled, &mut found);
+            told
+        });
         found.sort_unstable();
-        found.dedup_by(|later, first| later.rule == first.rule && later.start < first.end);
         found
-    }
-
-    /// Tries the rules whose anchors are runs of digits.
-    fn digits(&self, body: &[u8], enabled: &dyn Fn(usize) -> bool, found: &mut Vec<Detection>) {
-        let mut at = 0;
-        while let Some(start) =
-            body.get(at..).and_then(|rest| rest.iter().position(u8::is_ascii_digit)).map(|n| at + n)
-        {
-            let country = start.checked_sub(2).filter(|from| {
-                body.get(*from..start).is_some_and(|letters| letters.iter().all(u8::is_ascii_uppercase))
-            });
-            if let Some(from) = country.filter(|from| is_boundary(body, *from)) {
-                found.extend(
-                    self.country_rules
-                        .iter()
-                        .filter(|r| enabled(**r))
-                        .filter_map(|r| self.try_at(*r, body, from)),
-                );
-            }
-            if is_boundary(body, start) {
-                found.extend(
-                    self.digit_rules
-                        .iter()
-                        .filter(|r| enabled(**r))
-                        .filter_map(|r| self.try_at(*r, body, start)),
-                );
-            }
-            at = start + body.get(start..).map_or(0, run_length).max(1);
-        }
-    }
-
-    /// One rule, from one place: pattern, boundary, validator.
-    fn try_at(&self, index: usize, body: &[u8], start: usize) -> Option<Detection> {
-        let rule = self.rules.get(index)?;
-        let end = body.len().min(start + rule.max_bytes);
-        let window = body.get(start..end)?;
-        let (_, length) = rule.pattern.find(window)?;
-        let end = start + length;
-        let ends =
-            body.get(end).is_none_or(|next| !next.is_ascii_alphanumeric() || !is_word(body.get(end - 1)));
-        let sound = ends && (is_boundary(body, start) || !is_word(body.get(start)));
-        let value = body.get(start..end)?;
-        let valid = rule.validator.is_none_or(|validator| (validator.validate)(value));
-        (sound && valid).then_some(Detection { start, end, rule: index, confidence: rule.confidence })
     }
 
     /// What of a rule's own examples does not hold.
     pub(super) fn failed_examples(&self, file: &RuleFile) -> Vec<String> {
         let reports = |text: &str| {
-            let found = self.scan(text.as_bytes(), &|_| true);
-            found.iter().any(|d| self.rules.get(d.rule).is_some_and(|rule| rule.id == file.id))
+            let found = self
+                .scan(text.as_bytes(), &|rule| self.rules.get(rule).is_some_and(|rule| rule.id == file.id));
+            !found.is_empty()
         };
         let missed = file
             .examples
@@ -138,28 +220,225 @@ impl Detector {
     }
 }
 
-fn is_word(byte: Option<&u8>) -> bool {
-    byte.is_some_and(u8::is_ascii_alphanumeric)
-}
-
-/// Whether no word character stands before `at`; nor a digit and a point, as in a decimal.
-fn is_boundary(body: &[u8], at: usize) -> bool {
-    let before = at.checked_sub(1).and_then(|at| body.get(at));
-    let decimal = before == Some(&b'.')
-        && at.checked_sub(2).and_then(|at| body.get(at)).is_some_and(u8::is_ascii_digit);
-    !is_word(before) && !decimal
-}
-
-/// Digits with single spaces or hyphens between them.
-fn run_length(text: &[u8]) -> usize {
-    let mut length = 0;
-    let mut bytes = text.iter().enumerate().peekable();
-    while let Some((at, byte)) = bytes.next() {
-        match byte {
-            b'0'..=b'9' => length = at + 1,
-            b' ' | b'-' if bytes.peek().is_some_and(|(_, next)| next.is_ascii_digit()) => {}
-            _ => break,
+impl Scan<'_> {
+    fn body(&mut self, body: &[u8], mut escapes: Option<&mut Vec<usize>>) {
+        let mut pass = Pass::default();
+        for start in (0..body.len()).step_by(CHUNK_BYTES) {
+            pass.chunk(body, start, &self.detector.literals);
+            if let Some(escapes) = escapes.as_mut() {
+                escapes.extend(&pass.found.escapes);
+            }
+            self.candidates(body, &pass.found);
         }
     }
-    length
+
+    fn candidates(&mut self, body: &[u8], found: &Candidates) {
+        let detector = self.detector;
+        for place in &found.grams {
+            for (start, literal) in detector.literals.at_gram(body, *place) {
+                self.pattern(literal.rule, body, start, None);
+            }
+        }
+        for place in &found.shorts {
+            for (start, literal) in detector.literals.at_short(body, *place) {
+                self.pattern(literal.rule, body, start, None);
+            }
+        }
+        found.numbers.iter().for_each(|start| self.number(body, *start));
+        found.tokens.iter().for_each(|start| self.token(body, *start));
+        found.at_signs.iter().for_each(|at| self.at_sign(body, *at));
+        for at in &found.pairs {
+            let start = at.saturating_sub(2);
+            let separator = body.get(*at);
+            let goes_on = [start.checked_sub(1), Some(start + 17)];
+            if goes_on.into_iter().flatten().all(|next| body.get(next) != separator) {
+                detector.hardware.iter().for_each(|rule| self.pattern(*rule, body, start, None));
+            }
+        }
+    }
+
+    /// Each group of a number may begin a value.
+    fn number(&mut self, body: &[u8], start: usize) {
+        let detector = self.detector;
+        let mut at = start;
+        loop {
+            if shape::begins_number(body, at) {
+                self.number_at(body, at, at == start);
+            }
+            let group = body.get(at..).unwrap_or(&[]);
+            let end = at + group.iter().take_while(|byte| shape::is_capital(**byte)).count();
+            if let [b'A'..=b'Z', b'A'..=b'Z', b'0'..=b'9', b'0'..=b'9', ..] = group {
+                detector.countries.iter().for_each(|rule| self.grouped(*rule, body, at));
+            }
+            if shape::separator_at(body, end) == 0 {
+                return;
+            }
+            at = end + 1;
+        }
+    }
+
+    fn number_at(&mut self, body: &[u8], at: usize, is_first: bool) {
+        let detector = self.detector;
+        let mut near: Option<Near> = None;
+        detector.shapes.matches(body, at, |shape, end| {
+            if shape.needs_keyword {
+                let near = near.get_or_insert_with(|| detector.keywords.near(body, at));
+                if !near.contains(&shape.rule) {
+                    return;
+                }
+            }
+            self.value(shape.rule, body, at, end, near.as_ref());
+        });
+        if !is_first {
+            return;
+        }
+        let before = at.checked_sub(1).and_then(|before| body.get(before));
+        for (_, rule) in detector.behind.iter().filter(|(byte, _)| Some(byte) == before) {
+            self.pattern(*rule, body, at - 1, None);
+        }
+        let near = near.unwrap_or_else(|| detector.keywords.near(body, at));
+        self.by_keyword(body, at, Anchor::KeywordNumber, &near);
+    }
+
+    fn by_keyword(&mut self, body: &[u8], at: usize, anchor: Anchor, near: &Near) {
+        let detector = self.detector;
+        for (nth, rule) in near.iter().enumerate() {
+            let is_such = detector.rules.get(*rule).is_some_and(|rule| rule.begins.anchor == Some(anchor));
+            if is_such && !near.get(..nth).unwrap_or(&[]).contains(rule) {
+                self.pattern(*rule, body, at, Some(near));
+            }
+        }
+    }
+
+    fn token(&mut self, body: &[u8], start: usize) {
+        let detector = self.detector;
+        detector.tokens.at(body, start, |from, rule| self.pattern(rule, body, from, None));
+        let token = body.get(start..).unwrap_or(&[]);
+        let length = token.iter().take(MAX_TOLD_TOKEN_BYTES).take_while(|byte| is_token(**byte)).count();
+        // A value that is told by its length or its keyword alone is more than small letters.
+        if !token.iter().take(length).any(|byte| shape::is_capital(*byte)) {
+            return;
+        }
+        for (_, rule) in detector.by_token_bytes.iter().filter(|(bytes, _)| *bytes == length) {
+            self.pattern(*rule, body, start, None);
+        }
+        let near = detector.keywords.near(body, start);
+        self.by_keyword(body, start, Anchor::KeywordToken, &near);
+    }
+
+    fn at_sign(&mut self, body: &[u8], at: usize) {
+        let detector = self.detector;
+        let before = body.get(at.saturating_sub(MAX_BEFORE_AT_BYTES)..at).unwrap_or(&[]);
+        let back =
+            |belongs: fn(&u8) -> bool| at - before.iter().rev().take_while(|byte| belongs(byte)).count();
+        let start = back(|byte| byte.is_ascii_alphanumeric() || b"._%+-'".contains(byte));
+        detector.addresses.iter().for_each(|rule| self.pattern(*rule, body, start, None));
+        let start = back(|byte| byte.is_ascii_graphic() && !b"\"'<>`(){}[]|\\,".contains(byte));
+        let scheme = body.get(start..at).and_then(|text| memchr::memmem::find(text, b"://"));
+        if let Some(colon) = scheme {
+            let scheme = body.get(start..start + colon).unwrap_or(&[]);
+            let belongs = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+.-:".contains(byte);
+            let start = start + colon - scheme.iter().rev().take_while(belongs).count();
+            detector.user_information.iter().for_each(|rule| self.pattern(*rule, body, start, None));
+        }
+    }
+
+    /// One rule, from one place: pattern, boundaries, value.
+    fn pattern(&mut self, index: usize, body: &[u8], place: usize, near: Option<&Near>) {
+        let Some(rule) = self.detector.rules.get(index).filter(|_| (self.enabled)(index)) else { return };
+        let Some(pattern) = &rule.pattern else { return };
+        let from = place.saturating_sub(rule.before_bytes);
+        let to = body.len().min(place + rule.max_bytes);
+        let Some(window) = body.get(from..to) else { return };
+        let mut search = 0;
+        while let Some((start, end)) = pattern.find_at(window, search) {
+            let (start, end) = match rule.group(pattern, window) {
+                Some((start, end)) => (place + start, place + end),
+                None => (from + start, from + end),
+            };
+            if start > place && !rule.has_group {
+                return;
+            }
+            if end > place && is_whole(body, start, end) && self.value(index, body, start, end, near) {
+                return;
+            }
+            if rule.before_bytes == 0 {
+                return;
+            }
+            search = start - from + 1;
+        }
+    }
+
+    /// A value whose length only its check knows: a word in capitals may stand behind it.
+    fn grouped(&mut self, index: usize, body: &[u8], start: usize) {
+        let Some(rule) = self.detector.rules.get(index) else { return };
+        let window = body.get(start..body.len().min(start + rule.max_bytes)).unwrap_or(&[]);
+        let found = rule.pattern.as_ref().and_then(|pattern| pattern.find(window));
+        let mut end = found.map_or(0, |(_, end)| end);
+        while end > 0 {
+            if is_whole(body, start, start + end) && self.value(index, body, start, start + end, None) {
+                return;
+            }
+            let shorter = window.get(..end).unwrap_or(&[]);
+            end = shorter.iter().rposition(|byte| matches!(byte, b' ' | b'-')).unwrap_or(0);
+        }
+    }
+
+    /// What is left of a value: its checks.
+    fn value(&mut self, index: usize, body: &[u8], start: usize, end: usize, near: Option<&Near>) -> bool {
+        let detector = self.detector;
+        let Some(rule) = detector.rules.get(index).filter(|_| (self.enabled)(index)) else { return false };
+        let Some(value) = body.get(start..end) else { return false };
+        let valid =
+            rule.validator.is_none_or(|validator| (validator.validate)(value)) && rule.is_random(value);
+        if valid {
+            let raised = !rule.keywords.is_empty()
+                && near.map_or_else(
+                    || detector.keywords.near(body, start).contains(&index),
+                    |near| near.contains(&index),
+                );
+            let confidence = if raised { rule.confidence.raised() } else { rule.confidence };
+            self.found.push(Detection { start, end, rule: index, confidence });
+        }
+        valid
+    }
+}
+
+/// `[ab]c` as `ac` and `bc`.
+fn expand_sets(text: &str) -> Vec<String> {
+    let parts = text.split_once('[').and_then(|(head, rest)| Some((head, rest.split_once(']')?)));
+    let Some((head, (set, tail))) = parts else { return vec![text.to_owned()] };
+    set.chars().flat_map(|member| expand_sets(&format!("{head}{member}{tail}"))).collect()
+}
+
+impl Rule {
+    /// Where the group of the pattern stands that is the value; the pattern stands at the beginning.
+    fn group(&self, pattern: &Pattern, window: &[u8]) -> Option<(usize, usize)> {
+        if !self.has_group {
+            return None;
+        }
+        pattern.groups(window)?.get(1).copied().flatten()
+    }
+
+    /// Whether a value has the entropy it needs, what all values begin with left out.
+    fn is_random(&self, value: &[u8]) -> bool {
+        let Some(least) = self.min_entropy else { return true };
+        let fixed = self.begins.tokens.iter().chain(&self.begins.literals);
+        let fixed =
+            fixed.filter(|text| value.starts_with(text.as_bytes())).map(String::len).max().unwrap_or(0);
+        let rest = value.get(fixed..).unwrap_or(&[]);
+        entropy::bits_per_byte(rest) >= least && !entropy::is_placeholder(rest)
+    }
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
+}
+
+/// Whether `start..end` is no part of a longer word.
+fn is_whole(body: &[u8], start: usize, end: usize) -> bool {
+    let word = |at: Option<usize>| at.and_then(|at| body.get(at)).is_some_and(u8::is_ascii_alphanumeric);
+    let begins = !word(Some(start)) || !word(start.checked_sub(1));
+    let ends = !word(end.checked_sub(1)) || !word(Some(end));
+    begins && ends
 }

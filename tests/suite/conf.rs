@@ -298,7 +298,7 @@ fn the_log_level_chooses_lines() {
 fn own_sensitive_data_rules_replace_the_built_in_ones() {
     let origin = Origin::fixed("text/plain", ["badge ACME-", "1234 and 4111 1111", " 1111 1111"].concat());
     let folder = tempfile::tempdir().unwrap();
-    let rule = "- id: own.badge\n  name: Badge\n  description: A badge number\n  definition: ours\n  anchor:\n    literals: [ACME-]\n  pattern: 'ACME-[0-9]{4}'\n  confidence: high\n  examples: ['ACME-1234']\n  counter_examples: ['ACME-12']\n";
+    let rule = "- id: own.badge\n  name: Badge\n  description: A badge number\n  definition: ours\n  literals: [ACME-]\n  pattern: 'ACME-[0-9]{4}'\n  confidence: high\n  examples: ['ACME-1234']\n  counter_examples: ['ACME-12']\n";
     std::fs::write(folder.path().join("own.yaml"), rule).unwrap();
     let conf = format!(
         "[rules]\nsensitive_data = [\"own.yaml\"]\n{}",

@@ -1,6 +1,7 @@
 //! Payment card numbers (ISO/IEC 7812-1): length by issuer range, Luhn check digit.
 
 use super::Definition;
+use crate::detection::digits::{digits, luhn};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "card",
@@ -32,29 +33,18 @@ const ISSUERS: &[(u32, u32, &[usize])] = &[
     (380_000, 399_999, &[14, 16]),
     (620_000, 629_999, &[16, 17, 18, 19]),
     (220_000, 220_499, &[16, 17, 18, 19]),
-    (500_000, 509_999, &[16, 17, 18, 19]),
+    (500_000, 509_999, &[12, 13, 14, 15, 16, 17, 18, 19]),
+    (560_000, 589_999, &[12, 13, 14, 15, 16, 17, 18, 19]),
+    (630_400, 630_499, &[16, 17, 18, 19]),
+    (639_000, 639_099, &[16, 17, 18, 19]),
+    (670_000, 679_999, &[12, 13, 14, 15, 16, 17, 18, 19]),
 ];
 
 fn validate(value: &[u8]) -> bool {
-    let digits: Vec<u32> = value.iter().filter_map(|byte| char::from(*byte).to_digit(10)).collect();
+    let digits = digits(value);
     let prefix = digits.iter().take(6).fold(0, |n, digit| n * 10 + digit);
     let issued = ISSUERS
         .iter()
         .any(|(first, last, lengths)| (*first..=*last).contains(&prefix) && lengths.contains(&digits.len()));
     issued && luhn(&digits)
-}
-
-/// ISO/IEC 7812-1 annex B.
-fn luhn(digits: &[u32]) -> bool {
-    let sum: u32 = digits
-        .iter()
-        .rev()
-        .enumerate()
-        .map(|(at, digit)| match at % 2 {
-            0 => *digit,
-            _ if *digit > 4 => digit * 2 - 9,
-            _ => digit * 2,
-        })
-        .sum();
-    sum.is_multiple_of(10)
 }

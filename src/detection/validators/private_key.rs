@@ -17,6 +17,10 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn validate(value: &[u8]) -> bool {
+    // The bodies of these are no DER.
+    if value.starts_with(b"PuTTY") || memchr::memmem::find(value, b"PGP PRIVATE KEY BLOCK-----").is_some() {
+        return true;
+    }
     let Some(label_end) = memchr::memmem::find(value, b"KEY-----").map(|at| at + 8) else { return false };
     let mut text = value.get(label_end..).unwrap_or(&[]);
     // Line ends may be escaped, as in JSON.

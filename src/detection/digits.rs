@@ -1,0 +1,129 @@
+//! Arithmetic of check digits and dates, as several numbers use it.
+
+use smallvec::SmallVec;
+
+pub type Digits = SmallVec<[u32; 32]>;
+
+/// The digits of a value, its separators left out.
+pub fn digits(value: &[u8]) -> Digits {
+    value.iter().filter_map(|byte| char::from(*byte).to_digit(10)).collect()
+}
+
+/// Letters as 10 … 35, digits as themselves, everything else left out.
+pub fn base_36(value: &[u8]) -> Digits {
+    value.iter().filter_map(|byte| char::from(*byte).to_digit(36)).collect()
+}
+
+/// Capital letters and digits of a value as they stand.
+pub fn compact(value: &[u8]) -> SmallVec<[u8; 32]> {
+    value.iter().copied().filter(u8::is_ascii_alphanumeric).collect()
+}
+
+/// The sum of each digit times its weight.
+pub fn weighted(digits: &[u32], weights: &[u32]) -> u32 {
+    digits.iter().zip(weights).map(|(digit, weight)| digit * weight).sum()
+}
+
+/// The digits as one number; the greatest for those that have none.
+pub fn number(digits: &[u32]) -> u64 {
+    digits.iter().fold(0, |number: u64, digit| number.saturating_mul(10).saturating_add(u64::from(*digit)))
+}
+
+/// ISO/IEC 7812-1 annex B.
+pub fn luhn(digits: &[u32]) -> bool {
+    !digits.is_empty() && luhn_sum(digits).is_multiple_of(10)
+}
+
+fn luhn_sum(digits: &[u32]) -> u32 {
+    let doubled = |digit: u32| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
+    digits
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(at, digit)| if at % 2 == 0 { *digit } else { doubled(*digit) })
+        .sum()
+}
+
+/// ISO/IEC 7064, hybrid system MOD 11,10: whether the last digit is the check digit.
+pub fn mod_11_10(digits: &[u32]) -> bool {
+    let Some((check, rest)) = digits.split_last() else { return false };
+    let product = rest.iter().fold(10, |product, digit| {
+        let sum = (product + digit) % 10;
+        (if sum == 0 { 10 } else { sum }) * 2 % 11
+    });
+    (11 - product) % 10 == *check
+}
+
+/// J. Verhoeff, Error detecting decimal codes (1969): whether the last digit is the check digit.
+pub fn verhoeff(digits: &[u32]) -> bool {
+    const PRODUCT: [[u32; 10]; 10] = [
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+        [1, 2, 3, 4, 0, 6, 7, 8, 9, 5],
+        [2, 3, 4, 0, 1, 7, 8, 9, 5, 6],
+        [3, 4, 0, 1, 2, 8, 9, 5, 6, 7],
+        [4, 0, 1, 2, 3, 9, 5, 6, 7, 8],
+        [5, 9, 8, 7, 6, 0, 4, 3, 2, 1],
+        [6, 5, 9, 8, 7, 1, 0, 4, 3, 2],
+        [7, 6, 5, 9, 8, 2, 1, 0, 4, 3],
+        [8, 7, 6, 5, 9, 3, 2, 1, 0, 4],
+        [9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
+    ];
+    const PERMUTATION: [u32; 10] = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
+    let permuted = |digit: u32| PERMUTATION.get(digit as usize).copied().unwrap_or(0);
+    let check = digits.iter().rev().enumerate().fold(0_u32, |check, (at, digit)| {
+        let digit = (0..at % 8).fold(*digit, |digit, _| permuted(digit));
+        PRODUCT.get(check as usize).and_then(|row| row.get(digit as usize)).copied().unwrap_or(1)
+    });
+    check == 0 && !digits.is_empty()
+}
+
+/// Whether there is such a day, in a year of which the last two digits may be all that is known.
+pub fn is_date(year: u32, month: u32, day: u32) -> bool {
+    let leap =
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400) || year < 100);
+    let days = match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if leap => 29,
+        2 => 28,
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        _ => 0,
+    };
+    (1..=days).contains(&day)
+}
+
+/// Two digits at a place as one number.
+pub fn pair(digits: &[u32], at: usize) -> u32 {
+    match digits.get(at..at + 2) {
+        Some([tens, ones]) => tens * 10 + ones,
+        // No month, no day, no prefix of anything.
+        _ => 99_999,
+    }
+}
+
+/// Whether all digits are the same.
+pub fn is_uniform(digits: &[u32]) -> bool {
+    digits.windows(2).all(|two| matches!(two, [a, b] if a == b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_numbers_hold() {
+        assert!(luhn(&digits(b"79927398713")) && !luhn(&digits(b"79927398714")) && !luhn(&[]));
+        assert!(verhoeff(&digits(b"2363")) && !verhoeff(&digits(b"2364")));
+        assert!(mod_11_10(&digits(b"07945")) && !mod_11_10(&digits(b"07946")));
+        assert_eq!(number(&digits(b"1 234-5")), 12_345);
+    }
+
+    #[test]
+    fn dates_are_days_that_were() {
+        assert!(is_date(2024, 2, 29) && is_date(96, 2, 29) && is_date(0, 2, 29) && is_date(1999, 12, 31));
+        for (year, month, day) in
+            [(2023, 2, 29), (1900, 2, 29), (99, 4, 31), (99, 13, 1), (99, 0, 1), (99, 1, 0)]
+        {
+            assert!(!is_date(year, month, day), "{year}-{month}-{day}");
+        }
+    }
+}

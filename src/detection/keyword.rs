@@ -1,0 +1,216 @@
+//! The words before a value: the key of a JSON member, the cell or attribute beside it, the sentence it
+//! stands in.
+//!
+//! Words are read backwards from the value, told apart by anything that is no letter or digit and by a
+//! capital behind a small letter (`nhsNumber` is two words). They are compared whatever their case. A
+//! character of a script without spaces is a word of its own.
+
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
+
+/// How far before a value a keyword may begin.
+pub const WINDOW_BYTES: usize = 128;
+/// Most words that are read.
+const MAX_WORDS: usize = 32;
+
+/// Rules with a keyword before a value.
+pub type Near = SmallVec<[usize; 8]>;
+
+type Words = SmallVec<[u32; MAX_WORDS]>;
+
+/// All keywords, by their last word.
+#[derive(Debug, Default)]
+pub struct Keywords {
+    by_last: HashMap<u32, Vec<Keyword>, foldhash::fast::FixedState>,
+}
+
+#[derive(Debug)]
+struct Keyword {
+    /// The words before the last one, backwards.
+    before: Words,
+    rule: usize,
+}
+
+impl Keywords {
+    /// Enters a keyword of a rule, as it stands and as one word.
+    ///
+    /// # Errors
+    /// One sentence: what a keyword may not be.
+    pub fn add(&mut self, text: &str, rule: usize) -> Result<(), String> {
+        let joined: String = text.chars().filter(|c| c.is_alphanumeric()).collect();
+        // Capitals outside ASCII are not folded in a body.
+        let forms = [text.to_owned(), joined];
+        let cased = forms
+            .iter()
+            .flat_map(|form| [form.clone(), form.to_lowercase(), form.to_uppercase(), titled(form)]);
+        let mut entered: Vec<Words> = Vec::new();
+        for form in cased {
+            let words = words_before(form.as_bytes(), form.len());
+            if entered.contains(&words) {
+                continue;
+            }
+            let Some((last, before)) = words.split_first() else {
+                return Err(format!("the keyword `{text}` has no letter or digit"));
+            };
+            let before = before.iter().copied().collect();
+            self.by_last.entry(*last).or_default().push(Keyword { before, rule });
+            entered.push(words);
+        }
+        Ok(())
+    }
+
+    /// The rules of which a keyword stands before the value at `start`.
+    pub fn near(&self, body: &[u8], start: usize) -> Near {
+        let words = words_before(body, start);
+        let mut near = Near::new();
+        for (nth, last) in words.iter().enumerate() {
+            let Some(keywords) = self.by_last.get(last) else { continue };
+            let rest = words.get(nth + 1..).unwrap_or(&[]);
+            let fits = keywords.iter().filter(|keyword| rest.starts_with(&keyword.before));
+            near.extend(fits.map(|keyword| keyword.rule));
+        }
+        near
+    }
+}
+
+/// `été` as `Été`.
+fn titled(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// A word in the making, read backwards.
+#[derive(Default)]
+struct Word {
+    hash: u32,
+    length: usize,
+    /// Whether its first letter so far is a capital.
+    capital: bool,
+    has_small: bool,
+}
+
+impl Word {
+    fn push(&mut self, byte: u8) {
+        self.hash =
+            (self.hash.rotate_left(5) ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x9E37_79B1);
+        self.length += 1;
+        self.capital = byte.is_ascii_uppercase();
+        self.has_small |= byte.is_ascii_lowercase();
+    }
+
+    /// Whether `byte`, which stands before it, belongs to another word.
+    fn is_new_after(&self, byte: u8) -> bool {
+        self.capital && (byte.is_ascii_lowercase() || self.has_small)
+    }
+
+    fn end(&mut self, words: &mut Words) {
+        if self.length > 0 && words.len() < MAX_WORDS {
+            words.push(self.hash);
+        }
+        *self = Self::default();
+    }
+}
+
+/// The words before `start`, the nearest first.
+fn words_before(body: &[u8], start: usize) -> Words {
+    let mut words = Words::new();
+    let mut word = Word::default();
+    let from = start.saturating_sub(WINDOW_BYTES);
+    let window = body.get(from..start).unwrap_or(&[]);
+    let mut at = window.len();
+    while let Some(byte) = at.checked_sub(1).and_then(|at| window.get(at)).copied() {
+        at -= 1;
+        if words.len() == MAX_WORDS || ends_context(window, at, byte, word.length > 0 || !words.is_empty()) {
+            break;
+        }
+        if byte.is_ascii_alphanumeric() {
+            if word.is_new_after(byte) {
+                word.end(&mut words);
+            }
+            word.push(byte);
+        } else if byte >= 0x80 {
+            if let Some(character) = spaceless(window, at) {
+                word.end(&mut words);
+                character.iter().rev().for_each(|byte| word.push(*byte));
+                word.end(&mut words);
+                at = at.saturating_sub(2);
+            } else {
+                word.push(byte);
+            }
+        } else {
+            word.end(&mut words);
+        }
+    }
+    word.end(&mut words);
+    words
+}
+
+/// The character of three bytes that ends at `at` if its script sets no spaces: Thai, Lao, and the ideographs
+/// and syllables of East Asia.
+fn spaceless(window: &[u8], at: usize) -> Option<&[u8; 3]> {
+    let character: &[u8; 3] = window.get(at.checked_sub(2)?..)?.first_chunk()?;
+    let [lead, second, _] = *character;
+    (lead == 0xE0 && (0xB8..=0xBB).contains(&second) || (0xE3..=0xED).contains(&lead)).then_some(character)
+}
+
+/// Whether what stands before `at` is about something else: another member, another object, another row.
+fn ends_context(window: &[u8], at: usize, byte: u8, has_words: bool) -> bool {
+    let back = |by: usize| at.checked_sub(by).and_then(|at| window.get(at)).copied().unwrap_or(b' ');
+    let ahead = |by: usize| window.get(at + by).copied().unwrap_or(b' ');
+    match byte {
+        b'{' | b'}' => has_words,
+        // A comma between members; one in a sentence has a letter before it and a space behind.
+        b',' => has_words && !(back(1).is_ascii_alphabetic() && ahead(1) == b' ' && ahead(2) != b'"'),
+        // A line that goes on is one of markup.
+        b'\n' => {
+            has_words
+                && !matches!(back(1), b'>' | b':' | b' ' | b'\r')
+                && !matches!(ahead(1), b' ' | b'<' | b'\t')
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keywords(texts: &[&str]) -> Keywords {
+        let mut keywords = Keywords::default();
+        for (rule, text) in texts.iter().enumerate() {
+            keywords.add(text, rule).unwrap();
+        }
+        keywords
+    }
+
+    #[test]
+    fn words_are_found_however_they_are_written() {
+        let keywords = keywords(&["nhs number", "ИНН", "身份证", "numéro de sécurité sociale", "dob"]);
+        let cases: &[(&str, &[usize])] = &[
+            (r#"{"nhsNumber":""#, &[0]),
+            ("NHS_NUMBER=", &[0]),
+            ("<td>NHS number</td><td class=\"num\">", &[0]),
+            ("<input name=\"nhs_number\" value=\"", &[0]),
+            ("<nhsnumber>", &[0]),
+            ("The ИНН is ", &[1]),
+            ("инн: ", &[1]),
+            ("您的身份证号码是", &[2]),
+            ("NUMÉRO DE SÉCURITÉ SOCIALE: ", &[3]),
+            ("the number of the nhs ", &[]),
+            ("doblò ", &[]),
+            ("длинный ", &[]),
+            (r#"{"dob":"x","id":""#, &[]),
+            (r#"{"dob":1,"id":""#, &[]),
+            ("dob, as stated: ", &[4]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(keywords.near(text.as_bytes(), text.len()).as_slice(), *expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_keyword_without_letters_is_refused() {
+        assert!(Keywords::default().add("--", 0).is_err());
+    }
+}

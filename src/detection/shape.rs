@@ -1,0 +1,279 @@
+//! Numbers by their shape: how many characters stand in each group, and what stands between groups.
+//!
+//! A shape is written as it looks: `9` stands for a digit, `A` for a capital letter, `X` for either;
+//! everything else for itself. Groups are told apart by single spaces, hyphens, points or slashes. All
+//! shapes of all rules make one tree that is walked group by group, so a number is tried only against
+//! the rules whose groups it has.
+
+use std::collections::HashMap;
+
+/// A shape of a rule.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    pub rule: usize,
+    pub template: Box<[u8]>,
+    /// Counts only where one of the rule's keywords stands before it.
+    pub needs_keyword: bool,
+}
+
+/// Longest shape.
+const MAX_SHAPE_BYTES: usize = 64;
+/// Most groups of a shape.
+const MAX_GROUPS: usize = 12;
+/// Longest group that is told by its length.
+const MAX_GROUP_BYTES: usize = 35;
+
+/// `9{1,3}` as `9`, `99` and `999`; a repetition is one of a single character.
+pub fn expand(text: &str) -> Vec<String> {
+    let parts = text.split_once('{').and_then(|(head, rest)| Some((head, rest.split_once('}')?)));
+    let Some((head, (counts, tail))) = parts else { return vec![text.to_owned()] };
+    let range = counts
+        .split_once(',')
+        .and_then(|(least, most)| Some((least.parse::<usize>().ok()?, most.parse::<usize>().ok()?)));
+    let (Some((least, most)), Some(last)) = (range, head.chars().last()) else {
+        return vec![text.to_owned()];
+    };
+    let head = head.strip_suffix(last).unwrap_or(head);
+    let one = |count: usize| format!("{head}{}{tail}", last.to_string().repeat(count));
+    (least..=most.min(MAX_GROUP_BYTES)).flat_map(|count| expand(&one(count))).collect()
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    /// What follows a group of this length and this separator; 0 stands for the end.
+    next: HashMap<(u8, u8), u32, foldhash::fast::FixedState>,
+    shapes: Vec<Shape>,
+}
+
+/// All shapes, as a tree of groups.
+#[derive(Debug)]
+pub struct Shapes {
+    nodes: Vec<Node>,
+    /// For the first group, by length and separator: whether any shape begins so.
+    begins: [[bool; 6]; MAX_GROUP_BYTES + 1],
+}
+
+impl Default for Shapes {
+    fn default() -> Self {
+        Self { nodes: vec![Node::default()], begins: [[false; 6]; MAX_GROUP_BYTES + 1] }
+    }
+}
+
+impl Shapes {
+    /// Enters a shape.
+    ///
+    /// # Errors
+    /// One sentence: what a shape may not be.
+    pub fn add(&mut self, shape: Shape) -> Result<(), String> {
+        let mut node = 0;
+        let groups = groups(&shape.template);
+        if shape.template.len() > MAX_SHAPE_BYTES || groups.len() > MAX_GROUPS {
+            return Err(format!("a shape has at most {MAX_SHAPE_BYTES} bytes and {MAX_GROUPS} groups"));
+        }
+        for (nth, (length, separator)) in groups.iter().enumerate() {
+            if *length == 0 || *length > MAX_GROUP_BYTES {
+                return Err(format!("a group of a shape has 1 to {MAX_GROUP_BYTES} characters"));
+            }
+            let begins = self.begins.get_mut(*length).filter(|_| nth == 0);
+            if let Some(begins) = begins.and_then(|begins| begins.get_mut(class(*separator))) {
+                *begins = true;
+            }
+            let key = (u8::try_from(*length).unwrap_or(u8::MAX), *separator);
+            let fresh = u32::try_from(self.nodes.len()).unwrap_or(0);
+            let next = match self.nodes.get_mut(node) {
+                Some(node) => *node.next.entry(key).or_insert(fresh),
+                None => fresh,
+            };
+            if next == fresh {
+                self.nodes.push(Node::default());
+            }
+            node = next as usize;
+        }
+        if let Some(node) = self.nodes.get_mut(node) {
+            node.shapes.push(shape);
+        }
+        Ok(())
+    }
+
+    /// Every shape that the number in `body` at `start` has, with its end. The number begins a group; its
+    /// end is a boundary.
+    pub fn matches(&self, body: &[u8], start: usize, mut found: impl FnMut(&Shape, usize)) {
+        let mut node = self.nodes.first();
+        let mut at = start;
+        for nth in 0..MAX_GROUPS {
+            let group = body.get(at..).unwrap_or(&[]);
+            let group = group.get(..group.len().min(MAX_GROUP_BYTES + 1)).unwrap_or(group);
+            let length = group.iter().take_while(|byte| is_capital(**byte)).count();
+            if length == 0 || length > MAX_GROUP_BYTES {
+                return;
+            }
+            let end = at + length;
+            let separator = separator_at(body, end);
+            if nth == 0 && !self.may_begin(length, separator) {
+                return;
+            }
+            let Some(here) = node else { return };
+            let key = u8::try_from(length).unwrap_or(u8::MAX);
+            if let Some(last) = here.next.get(&(key, 0)).and_then(|last| self.nodes.get(*last as usize)) {
+                for shape in &last.shapes {
+                    if let Some(end) = shape.end(body, start) {
+                        found(shape, end);
+                    }
+                }
+            }
+            if separator == 0 {
+                return;
+            }
+            node = here.next.get(&(key, separator)).and_then(|next| self.nodes.get(*next as usize));
+            at = end + 1;
+        }
+    }
+
+    /// Whether a shape begins with a group of this length, before this separator or at its end.
+    fn may_begin(&self, length: usize, separator: u8) -> bool {
+        let begins = self.begins.get(length);
+        begins.is_some_and(|begins| {
+            begins.first() == Some(&true) || begins.get(class(separator)) == Some(&true)
+        })
+    }
+}
+
+impl Shape {
+    /// Where the shape ends in `body` if it stands at `start`, at a boundary.
+    fn end(&self, body: &[u8], start: usize) -> Option<usize> {
+        let end = start + self.template.len();
+        let text = body.get(start..end)?;
+        let fits = self.template.iter().zip(text).all(|(template, byte)| match template {
+            b'9' => byte.is_ascii_digit(),
+            b'A' => byte.is_ascii_uppercase(),
+            b'X' => is_capital(*byte),
+            other => other == byte,
+        });
+        (fits && ends_number(body, end)).then_some(end)
+    }
+}
+
+/// Whether a number may begin at `at`: no letter or digit before it, nor a group that belongs to it.
+pub fn begins_number(body: &[u8], at: usize) -> bool {
+    let back = |by: usize| at.checked_sub(by).and_then(|at| body.get(at)).copied().unwrap_or(b' ');
+    match back(1) {
+        b'.' | b'-' | b'/' => {
+            !back(2).is_ascii_alphanumeric() || !body.get(at).is_some_and(u8::is_ascii_digit)
+        }
+        byte => !byte.is_ascii_alphanumeric(),
+    }
+}
+
+/// Whether a number may end before `at`: no letter or digit there, nor a group that belongs to it.
+fn ends_number(body: &[u8], at: usize) -> bool {
+    let ahead = |by: usize| body.get(at + by).copied().unwrap_or(b' ');
+    match ahead(0) {
+        b'-' => !ahead(1).is_ascii_alphanumeric(),
+        b'.' | b'/' => !ahead(1).is_ascii_digit(),
+        byte => !byte.is_ascii_alphanumeric(),
+    }
+}
+
+/// The groups of a template: length, and the separator behind it; 0 at the end. What comes behind a byte
+/// that is neither is compared, not walked.
+fn groups(template: &[u8]) -> Vec<(usize, u8)> {
+    let mut groups = Vec::new();
+    let mut at = 0;
+    loop {
+        let length = template.iter().skip(at).take_while(|byte| is_capital(**byte)).count();
+        let separator = separator_at(template, at + length);
+        groups.push((length, separator));
+        if separator == 0 {
+            return groups;
+        }
+        at += length + 1;
+    }
+}
+
+pub fn is_capital(byte: u8) -> bool {
+    byte.is_ascii_uppercase() || byte.is_ascii_digit()
+}
+
+/// The separator at `at` if a group goes on behind it, else 0.
+pub fn separator_at(body: &[u8], at: usize) -> u8 {
+    match (body.get(at), body.get(at + 1)) {
+        (Some(byte @ (b' ' | b'-' | b'.' | b'/')), Some(next)) if is_capital(*next) => *byte,
+        _ => 0,
+    }
+}
+
+fn class(separator: u8) -> usize {
+    match separator {
+        b' ' => 1,
+        b'-' => 2,
+        b'.' => 3,
+        b'/' => 4,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(shapes: &[&str], body: &str) -> Vec<(usize, usize)> {
+        let mut all = Shapes::default();
+        for (rule, template) in shapes.iter().enumerate() {
+            all.add(Shape { rule, template: template.as_bytes().into(), needs_keyword: false }).unwrap();
+        }
+        let mut found = Vec::new();
+        all.matches(body.as_bytes(), 0, |shape, end| found.push((shape.rule, end)));
+        found
+    }
+
+    #[test]
+    fn groups_are_counted_and_compared() {
+        let shapes = ["999-99-9999", "999999999", "999 999 999", "A999999(9)", "AA9999", "999999+999X"];
+        assert_eq!(found(&shapes, "123-45-6789"), [(0, 11)]);
+        assert_eq!(found(&shapes, "123456789,"), [(1, 9)]);
+        assert_eq!(found(&shapes, "123 456 789 "), [(2, 11)]);
+        assert_eq!(found(&shapes, "A123456(3)"), [(3, 10)]);
+        assert_eq!(found(&shapes, "131052+308T"), [(5, 11),]);
+        assert_eq!(found(&shapes, "AB1234"), [(4, 6)]);
+    }
+
+    #[test]
+    fn a_number_ends_where_its_groups_end() {
+        let shapes = ["999-99-9999", "999999999"];
+        for body in
+            ["123-45-6789-1", "123-45-67891", "123-45-6789x", "123456789.5", "123456789-A", "123-45-678"]
+        {
+            assert_eq!(found(&shapes, body), [], "{body}");
+        }
+        for body in ["123-45-6789.", "123-45-6789-", "123-45-6789 12", "123-45-6789<"] {
+            assert_eq!(found(&shapes, body), [(0, 11)], "{body}");
+        }
+    }
+
+    #[test]
+    fn a_number_begins_behind_no_group() {
+        for (body, at, begins) in
+            [("a1", 1, false), ("0.1", 2, false), ("1-2", 2, false), ("-2", 1, true), (" 2", 1, true)]
+        {
+            assert_eq!(begins_number(body.as_bytes(), at), begins, "{body}");
+        }
+    }
+
+    #[test]
+    fn repetitions_are_written_out() {
+        assert_eq!(expand("A9{1,2}.9{2,3}"), ["A9.99", "A9.999", "A99.99", "A99.999"]);
+        assert_eq!(expand("9{x}"), ["9{x}"]);
+    }
+
+    #[test]
+    fn shapes_too_long_are_refused() {
+        let mut shapes = Shapes::default();
+        let shape = |template: String| Shape {
+            rule: 0,
+            template: template.into_bytes().into(),
+            needs_keyword: false,
+        };
+        assert!(shapes.add(shape("9".repeat(36))).is_err());
+        assert!(shapes.add(shape("9 ".repeat(40))).is_err());
+    }
+}
