@@ -280,7 +280,7 @@ impl Finished {
         let Some(plan) = self.scan.take() else { return };
         let subject = subject(&self.log.ray, &self.log.path);
         let mut check = |check: &str, body: &[u8]| {
-            let found = plan.scan(body);
+            let (found, _) = plan.scan(body);
             detection::plan::report(&found, &subject, "log", false, events);
             self.log.findings.extend(found.iter().map(|found| Finding::of(check, found)));
         };

@@ -96,7 +96,7 @@ fn found<'d>(detector: &'d Detector, body: &[u8]) -> Vec<Found<'d>> {
             confidence: detection.confidence.word(),
         })
     };
-    detector.scan(body, &|_| true).into_iter().filter_map(named).collect()
+    detector.scan(body, &|_| true).detections.into_iter().filter_map(named).collect()
 }
 
 fn whole(detector: &Detector, name: &str, mut input: Box<dyn Read>) -> Result<(), Failure> {

@@ -160,7 +160,8 @@ fn escape(rest: &[u8]) -> Option<(usize, SmallVec<[u8; 4]>)> {
 fn percent(rest: &[u8]) -> Option<(usize, SmallVec<[u8; 4]>)> {
     let digit = |at: usize| rest.get(at).and_then(|byte| char::from(*byte).to_digit(16));
     let byte = u8::try_from(digit(1)? * 16 + digit(2)?).ok()?;
-    (byte.is_ascii_graphic() || byte == b' ').then(|| (3, SmallVec::from_slice(&[byte])))
+    // Letters and digits are not encoded by anyone, but a program writes `n%64`.
+    (byte.is_ascii_punctuation() || byte == b' ').then(|| (3, SmallVec::from_slice(&[byte])))
 }
 
 /// Tags that change how a number looks and not what it is: their length.

@@ -5,12 +5,14 @@
 //! capital behind a small letter (`nhsNumber` is two words). They are compared whatever their case. A
 //! character of a script without spaces is a word of its own.
 
-use std::collections::HashMap;
-
 use smallvec::SmallVec;
+
+use super::anchors::index::Index;
 
 /// How far before a value a keyword may begin.
 pub const WINDOW_BYTES: usize = 128;
+/// Most words without a letter that are read: numbers beside a number say nothing of it.
+const MAX_NUMBERS: usize = 4;
 /// Most words that are read.
 const MAX_WORDS: usize = 32;
 
@@ -22,8 +24,12 @@ type Words = SmallVec<[u32; MAX_WORDS]>;
 /// All keywords, by their last word.
 #[derive(Debug, Default)]
 pub struct Keywords {
-    by_last: HashMap<u32, Vec<Keyword>, foldhash::fast::FixedState>,
+    by_last: Index<Keyword>,
 }
+
+/// Keywords on their way into [`Keywords`].
+#[derive(Debug, Default)]
+pub struct Entries(Vec<(u32, Keyword)>);
 
 #[derive(Debug)]
 struct Keyword {
@@ -32,7 +38,7 @@ struct Keyword {
     rule: usize,
 }
 
-impl Keywords {
+impl Entries {
     /// Enters a keyword of a rule, as it stands and as one word.
     ///
     /// # Errors
@@ -54,10 +60,16 @@ impl Keywords {
                 return Err(format!("the keyword `{text}` has no letter or digit"));
             };
             let before = before.iter().copied().collect();
-            self.by_last.entry(*last).or_default().push(Keyword { before, rule });
+            self.0.push((*last, Keyword { before, rule }));
             entered.push(words);
         }
         Ok(())
+    }
+}
+
+impl Keywords {
+    pub fn new(entries: Entries) -> Self {
+        Self { by_last: Index::new(entries.0) }
     }
 
     /// The rules of which a keyword stands before the value at `start`.
@@ -65,9 +77,8 @@ impl Keywords {
         let words = words_before(body, start);
         let mut near = Near::new();
         for (nth, last) in words.iter().enumerate() {
-            let Some(keywords) = self.by_last.get(last) else { continue };
             let rest = words.get(nth + 1..).unwrap_or(&[]);
-            let fits = keywords.iter().filter(|keyword| rest.starts_with(&keyword.before));
+            let fits = self.by_last.get(*last).filter(|keyword| rest.starts_with(&keyword.before));
             near.extend(fits.map(|keyword| keyword.rule));
         }
         near
@@ -88,12 +99,15 @@ struct Word {
     /// Whether its first letter so far is a capital.
     capital: bool,
     has_small: bool,
+    /// Whether it has digits only.
+    is_number: bool,
 }
 
 impl Word {
     fn push(&mut self, byte: u8) {
         self.hash =
             (self.hash.rotate_left(5) ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x9E37_79B1);
+        self.is_number = byte.is_ascii_digit() && (self.length == 0 || self.is_number);
         self.length += 1;
         self.capital = byte.is_ascii_uppercase();
         self.has_small |= byte.is_ascii_lowercase();
@@ -119,9 +133,13 @@ fn words_before(body: &[u8], start: usize) -> Words {
     let from = start.saturating_sub(WINDOW_BYTES);
     let window = body.get(from..start).unwrap_or(&[]);
     let mut at = window.len();
+    let mut numbers = 0;
     while let Some(byte) = at.checked_sub(1).and_then(|at| window.get(at)).copied() {
         at -= 1;
-        if words.len() == MAX_WORDS || ends_context(window, at, byte, word.length > 0 || !words.is_empty()) {
+        if words.len() == MAX_WORDS
+            || numbers > MAX_NUMBERS
+            || ends_context(window, at, byte, word.length > 0 || !words.is_empty())
+        {
             break;
         }
         if byte.is_ascii_alphanumeric() {
@@ -139,6 +157,7 @@ fn words_before(body: &[u8], start: usize) -> Words {
                 word.push(byte);
             }
         } else {
+            numbers += usize::from(word.is_number);
             word.end(&mut words);
         }
     }
@@ -177,11 +196,11 @@ mod tests {
     use super::*;
 
     fn keywords(texts: &[&str]) -> Keywords {
-        let mut keywords = Keywords::default();
+        let mut entries = Entries::default();
         for (rule, text) in texts.iter().enumerate() {
-            keywords.add(text, rule).unwrap();
+            entries.add(text, rule).unwrap();
         }
-        keywords
+        Keywords::new(entries)
     }
 
     #[test]
@@ -211,6 +230,6 @@ mod tests {
 
     #[test]
     fn a_keyword_without_letters_is_refused() {
-        assert!(Keywords::default().add("--", 0).is_err());
+        assert!(Entries::default().add("--", 0).is_err());
     }
 }

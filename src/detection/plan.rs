@@ -38,16 +38,18 @@ pub struct Subject {
 }
 
 impl Plan {
-    /// Scans a body: one entry for each rule that found something.
-    pub fn scan(&self, body: &[u8]) -> Vec<Found<'_>> {
-        let found = self.detector.scan(body, &|rule| self.enabled.get(rule).copied().unwrap_or(false));
+    /// Scans a body: one entry for each rule that found something, and whether the scan ended before its
+    /// time.
+    pub fn scan(&self, body: &[u8]) -> (Vec<Found<'_>>, bool) {
+        let scanned = self.detector.scan(body, &|rule| self.enabled.get(rule).copied().unwrap_or(false));
+        let found = scanned.detections;
         let by_rule = |(index, rule)| {
             let mut of_rule = found.iter().filter(|detection| detection.rule == index);
             let first = of_rule.next()?;
             let sample = redact::mask(body.get(first.start..first.end).unwrap_or(&[]));
             Some(Found { rule, count: 1 + of_rule.count(), offset: first.start, sample })
         };
-        self.detector.rules().iter().enumerate().filter_map(by_rule).collect()
+        (self.detector.rules().iter().enumerate().filter_map(by_rule).collect(), scanned.exhausted)
     }
 }
 

@@ -29,7 +29,7 @@ pub struct RuleFile {
     #[serde(default)]
     pub tokens: Vec<String>,
     #[serde(default)]
-    pub token_bytes: Option<usize>,
+    pub token_bytes: Vec<usize>,
     #[serde(default)]
     pub shapes: Vec<String>,
     #[serde(default)]
@@ -66,8 +66,8 @@ pub(super) struct Begins {
     pub literals: Vec<String>,
     /// Beginnings of a token: of sixteen and more letters, digits, hyphens and underscores.
     pub tokens: Vec<String>,
-    /// Tokens of this length with a digit in them.
-    pub token_bytes: Option<usize>,
+    /// Tokens of these lengths that are more than small letters.
+    pub token_bytes: Vec<usize>,
     /// Shapes of numbers.
     pub shapes: Vec<String>,
     /// Shapes of numbers that count only behind a keyword.
@@ -230,7 +230,7 @@ fn compile(file: &RuleFile) -> Result<Rule, String> {
     let begins = Begins {
         literals: file.literals.clone(),
         tokens: file.tokens.clone(),
-        token_bytes: file.token_bytes,
+        token_bytes: file.token_bytes.clone(),
         shapes: file.shapes.clone(),
         keyword_shapes: file.keyword_shapes.clone(),
         number_behind: file.number_behind.clone(),
@@ -241,7 +241,7 @@ fn compile(file: &RuleFile) -> Result<Rule, String> {
         return Err("its literals and tokens must have at least three bytes".to_owned());
     }
     let needs_pattern = texts.count() > 0
-        || begins.token_bytes.is_some()
+        || !begins.token_bytes.is_empty()
         || begins.anchor.is_some()
         || !begins.number_behind.is_empty();
     if !needs_pattern && begins.shapes.is_empty() && begins.keyword_shapes.is_empty() {

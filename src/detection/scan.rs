@@ -4,11 +4,10 @@
 //! its `max_bytes`. What the pass costs without a place is the classes of [`classes`](super::anchors) and
 //! one gram in four bytes.
 
-use std::collections::HashMap;
-
+use super::anchors::index::{Index, key_of_3};
 use super::anchors::literals::{Literal, Literals};
-use super::anchors::{CHUNK_BYTES, Candidates, Pass};
-use super::keyword::{Keywords, Near};
+use super::anchors::{CHUNK_BYTES, Candidates, MIN_TOKEN_BYTES, Pass};
+use super::keyword::{Entries, Keywords, Near};
 use super::rule::{Anchor, Confidence, Rule, RuleFile};
 use super::shape::{self, Shape, Shapes};
 use super::{entropy, escapes};
@@ -16,6 +15,12 @@ use crate::pattern::Pattern;
 
 /// Most findings of one rule in a body: what comes behind is not told.
 const MAX_FINDINGS_OF_RULE: usize = 1_000;
+/// What the patterns of all rules may look at in a body, for each of its bytes, and in any case: past it no
+/// pattern is tried. A body that is dense with values takes a third of it.
+const BUDGET_PER_BYTE: usize = 20;
+const BUDGET_BYTES: usize = 1 << 20;
+/// What a try costs beside the bytes of its window.
+const TRY_BYTES: usize = 64;
 /// How far before an `@` an address or a URL may begin.
 const MAX_BEFORE_AT_BYTES: usize = 256;
 /// How much of a token is looked at for its length and its digits.
@@ -55,7 +60,7 @@ pub struct Detection {
 struct Tokens {
     /// By how many bytes of the text stand before the token itself, 3 for more: `SG.` has three, for a
     /// point is no part of a token.
-    by_lead: [HashMap<[u8; 3], Vec<Beginning>, foldhash::fast::FixedState>; 4],
+    by_lead: [Index<Beginning>; 4],
 }
 
 #[derive(Debug)]
@@ -66,21 +71,25 @@ struct Beginning {
 }
 
 impl Tokens {
-    fn add(&mut self, text: &str, rule: usize) {
-        let text = text.as_bytes();
-        let lead = text.iter().rposition(|byte| !is_token(*byte)).map_or(0, |at| at + 1);
-        let key = text.get(lead.saturating_sub(3)..).and_then(|rest| rest.first_chunk());
-        if let (Some(key), Some(map)) = (key, self.by_lead.get_mut(lead.min(3))) {
-            map.entry(*key).or_default().push(Beginning { text: text.into(), lead, rule });
+    fn new(texts: &[(String, usize)]) -> Self {
+        let mut by_lead: [Vec<(u32, Beginning)>; 4] = Default::default();
+        for (text, rule) in texts {
+            let text = text.as_bytes();
+            let lead = text.iter().rposition(|byte| !is_token(*byte)).map_or(0, |at| at + 1);
+            let key = text.get(lead.saturating_sub(3)..).and_then(|rest| rest.first_chunk());
+            if let (Some(key), Some(entries)) = (key, by_lead.get_mut(lead.min(3))) {
+                entries.push((key_of_3(*key), Beginning { text: text.into(), lead, rule: *rule }));
+            }
         }
+        Self { by_lead: by_lead.map(Index::new) }
     }
 
     /// Where each text begins that the token at `start` has, and its rule.
     fn at(&self, body: &[u8], start: usize, mut each: impl FnMut(usize, usize)) {
-        for (lead, map) in self.by_lead.iter().enumerate() {
+        for (lead, index) in self.by_lead.iter().enumerate().filter(|(_, index)| !index.is_empty()) {
             let key =
                 start.checked_sub(lead).and_then(|at| body.get(at..)).and_then(|rest| rest.first_chunk());
-            for beginning in key.and_then(|key| map.get(key)).map_or(&[][..], Vec::as_slice) {
+            for beginning in key.map(|key| index.get(key_of_3(*key))).into_iter().flatten() {
                 let from = start.checked_sub(beginning.lead);
                 if let Some(from) =
                     from.filter(|from| body.get(*from..).is_some_and(|b| b.starts_with(&beginning.text)))
@@ -92,11 +101,30 @@ impl Tokens {
     }
 }
 
+/// The texts of rules on their way into the detector.
+#[derive(Default)]
+struct Texts {
+    literals: Vec<Literal>,
+    tokens: Vec<(String, usize)>,
+    keywords: Entries,
+}
+
 /// One scan under way.
 struct Scan<'d> {
     detector: &'d Detector,
     enabled: &'d dyn Fn(usize) -> bool,
     found: Vec<Detection>,
+    /// Bytes that patterns may still look at.
+    budget: usize,
+}
+
+/// What a scan found, and whether it ended before its time.
+#[derive(Debug, Default)]
+pub struct Scanned {
+    /// Sorted by place. Findings of one rule do not overlap.
+    pub detections: Vec<Detection>,
+    /// The body asked for more work than a body may: some rules were not tried to its end.
+    pub exhausted: bool,
 }
 
 impl Detector {
@@ -115,27 +143,28 @@ impl Detector {
             user_information: Vec::new(),
             hardware: Vec::new(),
         };
-        let mut literals = Vec::new();
+        let mut texts = Texts::default();
         let mut refused = Vec::new();
         for (index, rule) in rules.iter().enumerate() {
-            if let Err(message) = detector.enter(index, rule, &mut literals) {
+            if let Err(message) = detector.enter(index, rule, &mut texts) {
                 refused.push((rule.id.clone(), message));
             }
         }
-        detector.literals = Literals::new(literals);
+        detector.literals = Literals::new(texts.literals);
+        detector.tokens = Tokens::new(&texts.tokens);
+        detector.keywords = Keywords::new(texts.keywords);
         detector.rules = rules;
         (detector, refused)
     }
 
-    fn enter(&mut self, index: usize, rule: &Rule, literals: &mut Vec<Literal>) -> Result<(), String> {
+    fn enter(&mut self, index: usize, rule: &Rule, texts: &mut Texts) -> Result<(), String> {
         let begins = &rule.begins;
-        literals
+        texts
+            .literals
             .extend(begins.literals.iter().map(|text| Literal { text: text.as_bytes().into(), rule: index }));
-        begins
+        texts
             .tokens
-            .iter()
-            .flat_map(|text| expand_sets(text))
-            .for_each(|text| self.tokens.add(&text, index));
+            .extend(begins.tokens.iter().flat_map(|text| expand_sets(text)).map(|text| (text, index)));
         for (shapes, needs_keyword) in [(&begins.shapes, false), (&begins.keyword_shapes, true)] {
             for template in shapes.iter().flat_map(|shape| shape::expand(shape)) {
                 self.shapes.add(Shape {
@@ -145,10 +174,10 @@ impl Detector {
                 })?;
             }
         }
-        self.by_token_bytes.extend(begins.token_bytes.map(|bytes| (bytes, index)));
+        self.by_token_bytes.extend(begins.token_bytes.iter().map(|bytes| (*bytes, index)));
         let behind = begins.number_behind.iter().filter_map(|character| u8::try_from(*character).ok());
         self.behind.extend(behind.map(|byte| (byte, index)));
-        rule.keywords.iter().try_for_each(|keyword| self.keywords.add(keyword, index))?;
+        rule.keywords.iter().try_for_each(|keyword| texts.keywords.add(keyword, index))?;
         match begins.anchor {
             Some(Anchor::CountryAndCheckDigits) => self.countries.push(index),
             Some(Anchor::Address) => self.addresses.push(index),
@@ -164,21 +193,21 @@ impl Detector {
         &self.rules
     }
 
-    /// Everything `enabled` rules find, sorted by place. Findings of one rule do not overlap.
-    pub fn scan(&self, body: &[u8], enabled: &dyn Fn(usize) -> bool) -> Vec<Detection> {
+    /// Everything `enabled` rules find.
+    pub fn scan(&self, body: &[u8], enabled: &dyn Fn(usize) -> bool) -> Scanned {
         let mut places = Vec::new();
-        let mut scan = Scan { detector: self, enabled, found: Vec::new() };
+        let budget = BUDGET_BYTES + BUDGET_PER_BYTE * body.len();
+        let mut scan = Scan { detector: self, enabled, found: Vec::new(), budget };
         scan.body(body, Some(&mut places));
-        let mut found = scan.found;
+        let mut found = std::mem::take(&mut scan.found);
         escapes::regions(body, &places, |region| {
-            let mut scan = Scan { detector: self, enabled, found: Vec::new() };
             scan.body(&region.text, None);
-            found.extend(scan.found.into_iter().filter_map(|detection| {
+            found.extend(scan.found.drain(..).filter_map(|detection| {
                 let (start, end) = region.origin(detection.start, detection.end)?;
                 Some(Detection { start, end, ..detection })
             }));
         });
-        self.told_once(found)
+        Scanned { exhausted: scan.budget == 0, detections: self.told_once(found) }
     }
 
     /// Of findings of one rule that overlap the first and longest, and no more than are told.
@@ -204,7 +233,7 @@ impl Detector {
         let reports = |text: &str| {
             let found = self
                 .scan(text.as_bytes(), &|rule| self.rules.get(rule).is_some_and(|rule| rule.id == file.id));
-            !found.is_empty()
+            !found.detections.is_empty()
         };
         let missed = file
             .examples
@@ -296,6 +325,9 @@ impl Scan<'_> {
         for (_, rule) in detector.behind.iter().filter(|(byte, _)| Some(byte) == before) {
             self.pattern(*rule, body, at - 1, None);
         }
+        if is_date_or_fraction(body.get(at..).unwrap_or(&[])) {
+            return;
+        }
         let near = near.unwrap_or_else(|| detector.keywords.near(body, at));
         self.by_keyword(body, at, Anchor::KeywordNumber, &near);
     }
@@ -315,8 +347,8 @@ impl Scan<'_> {
         detector.tokens.at(body, start, |from, rule| self.pattern(rule, body, from, None));
         let token = body.get(start..).unwrap_or(&[]);
         let length = token.iter().take(MAX_TOLD_TOKEN_BYTES).take_while(|byte| is_token(**byte)).count();
-        // A value that is told by its length or its keyword alone is more than small letters.
-        if !token.iter().take(length).any(|byte| shape::is_capital(*byte)) {
+        // A value that is told by its length or its keyword alone has a digit.
+        if length < MIN_TOKEN_BYTES || !token.iter().take(length).any(u8::is_ascii_digit) {
             return;
         }
         for (_, rule) in detector.by_token_bytes.iter().filter(|(bytes, _)| *bytes == length) {
@@ -328,15 +360,28 @@ impl Scan<'_> {
 
     fn at_sign(&mut self, body: &[u8], at: usize) {
         let detector = self.detector;
+        let label = body.get(at + 1..).unwrap_or(&[]);
+        let label =
+            label.iter().take(64).take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-').count();
+        if label == 0 {
+            return;
+        }
         let before = body.get(at.saturating_sub(MAX_BEFORE_AT_BYTES)..at).unwrap_or(&[]);
         let back =
             |belongs: fn(&u8) -> bool| at - before.iter().rev().take_while(|byte| belongs(byte)).count();
-        let start = back(|byte| byte.is_ascii_alphanumeric() || b"._%+-'".contains(byte));
-        detector.addresses.iter().for_each(|rule| self.pattern(*rule, body, start, None));
-        let start = back(|byte| byte.is_ascii_graphic() && !b"\"'<>`(){}[]|\\,".contains(byte));
-        let scheme = body.get(start..at).and_then(|text| memchr::memmem::find(text, b"://"));
-        if let Some(colon) = scheme {
-            let scheme = body.get(start..start + colon).unwrap_or(&[]);
+        // A domain has a point.
+        if body.get(at + 1 + label) == Some(&b'.') {
+            let start = back(|byte| byte.is_ascii_alphanumeric() || b"._%+-'".contains(byte));
+            detector.addresses.iter().for_each(|rule| self.pattern(*rule, body, start, None));
+        }
+        let start = back(|byte| byte.is_ascii_graphic() && !b"\"'<>`(){}[]|\\,@".contains(byte));
+        let text = body.get(start..at).unwrap_or(&[]);
+        let Some(colon) = memchr::memmem::find(text, b"://") else { return };
+        // A password is behind a colon of its own.
+        let password =
+            text.get(colon + 3..).and_then(|user| memchr::memrchr(b':', user).map(|at| user.len() - at - 1));
+        if password.is_some_and(|bytes| bytes > 2) {
+            let scheme = text.get(..colon).unwrap_or(&[]);
             let belongs = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+.-:".contains(byte);
             let start = start + colon - scheme.iter().rev().take_while(belongs).count();
             detector.user_information.iter().for_each(|rule| self.pattern(*rule, body, start, None));
@@ -350,6 +395,10 @@ impl Scan<'_> {
         let from = place.saturating_sub(rule.before_bytes);
         let to = body.len().min(place + rule.max_bytes);
         let Some(window) = body.get(from..to) else { return };
+        self.budget = self.budget.saturating_sub(window.len() + TRY_BYTES);
+        if self.budget == 0 {
+            return;
+        }
         let mut search = 0;
         while let Some((start, end)) = pattern.find_at(window, search) {
             let (start, end) = match rule.group(pattern, window) {
@@ -429,6 +478,13 @@ impl Rule {
         let rest = value.get(fixed..).unwrap_or(&[]);
         entropy::bits_per_byte(rest) >= least && !entropy::is_placeholder(rest)
     }
+}
+
+/// What most numbers of a body are: `2026-11-22` and `0.25`. They are no value that a keyword alone tells.
+fn is_date_or_fraction(number: &[u8]) -> bool {
+    let fraction = matches!(number, [b'0', b'.', ..]);
+    let year = matches!(number, [b'1' | b'2', b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', b'-', ..]);
+    fraction || year && matches!(number.get(5..8), Some([b'0' | b'1', b'0'..=b'9', b'-']))
 }
 
 fn is_token(byte: u8) -> bool {

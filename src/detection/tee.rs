@@ -186,5 +186,9 @@ fn scan(job: &Job, events: &Events) {
     let metrics = events.metrics();
     metrics.scan_bytes.inc_by(body.len() as u64);
     metrics.scans.inc();
-    plan::report(&job.plan.scan(&body), &job.subject, "log", truncated, events);
+    let (found, exhausted) = job.plan.scan(&body);
+    if exhausted {
+        events.emit(&ScanSkipped { reason: SkipReason::Exhausted });
+    }
+    plan::report(&found, &job.subject, "log", truncated, events);
 }

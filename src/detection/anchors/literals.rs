@@ -4,9 +4,8 @@
 //! entered in a bit map: every fourth byte of a body begins a gram, so one of the four is met. Shorter
 //! texts are looked for at each place ([`ShortTexts`]). What is met is compared as a whole.
 
-use std::collections::HashMap;
-
 use super::classes::ShortTexts;
+use super::index::{Index, key_of_3};
 
 /// Bytes of a gram, and how far grams lie apart in a body.
 pub const GRAM_BYTES: usize = 4;
@@ -36,38 +35,43 @@ struct Part {
 pub struct Literals {
     literals: Vec<Literal>,
     map: Vec<u64>,
-    grams: HashMap<u32, Vec<Part>, foldhash::fast::FixedState>,
-    short: HashMap<[u8; 3], Vec<Part>, foldhash::fast::FixedState>,
+    grams: Index<Part>,
+    short: Index<Part>,
     pub short_texts: ShortTexts,
 }
 
 impl Literals {
     pub fn new(literals: Vec<Literal>) -> Self {
         let mut all = Self { map: vec![0; 1 << (MAP_BITS - 6)], ..Self::default() };
-        let mut sets: Vec<u8> = Vec::new();
+        let mut sets = [Halves::default(); SETS];
+        let (mut grams, mut short) = (Vec::new(), Vec::new());
         for (index, literal) in literals.iter().enumerate() {
             let index = u32::try_from(index).unwrap_or(u32::MAX);
             if literal.text.len() >= WINDOW_BYTES {
-                all.enter(index, &literal.text);
+                all.enter(index, &literal.text, &mut grams);
             } else if let Some((offset, text)) = rarest(&literal.text, MIN_LITERAL_BYTES) {
                 let Some(text) = text.first_chunk::<3>().map(|text| text.map(|byte| byte | 0x20)) else {
                     continue;
                 };
-                // Texts that begin alike share a set: that keeps the sets narrow.
-                let set = sets.iter().position(|first| *first == text[0]).unwrap_or_else(|| {
-                    sets.push(text[0]);
-                    sets.len() - 1
-                });
-                all.short_texts.add(text, u8::try_from(set % 8).unwrap_or(0));
+                // The set that grows least by it: what a set takes for its texts is every mixture of them.
+                let nth = (0..SETS)
+                    .min_by_key(|nth| sets.get(*nth).map(|set| set.with(text).breadth() - set.breadth()));
+                let nth = nth.unwrap_or(0);
+                if let Some(set) = sets.get_mut(nth) {
+                    *set = set.with(text);
+                }
+                all.short_texts.add(text, u8::try_from(nth).unwrap_or(0));
                 let offset = u32::try_from(offset).unwrap_or(0);
-                all.short.entry(text).or_default().push(Part { literal: index, offset });
+                short.push((key_of_3(text), Part { literal: index, offset }));
             }
         }
+        all.grams = Index::new(grams);
+        all.short = Index::new(short);
         all.literals = literals;
         all
     }
 
-    fn enter(&mut self, literal: u32, text: &[u8]) {
+    fn enter(&mut self, literal: u32, text: &[u8], grams: &mut Vec<(u32, Part)>) {
         let Some((start, window)) = rarest(text, WINDOW_BYTES) else { return };
         for (offset, gram) in window.windows(GRAM_BYTES).enumerate() {
             let Some(gram) = gram.first_chunk().map(|gram| folded(*gram)) else { continue };
@@ -76,59 +80,85 @@ impl Literals {
                 *word |= 1 << (bit % 64);
             }
             let offset = u32::try_from(start + offset).unwrap_or(0);
-            self.grams.entry(gram).or_default().push(Part { literal, offset });
+            grams.push((gram, Part { literal, offset }));
         }
     }
 
     /// Places in `body[start..end]` where a gram of a text stands; `start` is a multiple of
     /// [`GRAM_BYTES`].
+    #[inline(always)]
     pub fn grams(&self, body: &[u8], start: usize, end: usize, places: &mut Vec<usize>) {
         if self.grams.is_empty() {
             return;
         }
         let Some(map) = self.map.first_chunk::<{ 1 << (MAP_BITS - 6) }>() else { return };
         let chunk = body.get(start..end.min(body.len())).unwrap_or(&[]);
-        let (grams, _) = chunk.as_chunks::<GRAM_BYTES>();
-        for (nth, gram) in grams.iter().enumerate() {
+        let bit = |gram: &[u8; GRAM_BYTES]| {
             let bit = hash(folded(*gram));
             // INVARIANT: a hash has 16 bits, the map 2^16.
-            if map.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 != 0) {
-                places.push(start + nth * GRAM_BYTES);
+            map.get(bit / 64).map_or(0, |word| word >> (bit % 64) & 1)
+        };
+        let (grams, _) = chunk.as_chunks::<GRAM_BYTES>();
+        let (fours, rest) = grams.as_chunks::<4>();
+        let mut at = start;
+        for [a, b, c, d] in fours {
+            let bits = bit(a) | bit(b) << 1 | bit(c) << 2 | bit(d) << 3;
+            if bits != 0 {
+                let hit = (0..4).filter(|nth| bits >> nth & 1 != 0);
+                places.extend(hit.map(|nth| at + nth * GRAM_BYTES));
             }
+            at += 4 * GRAM_BYTES;
         }
+        let hit = rest.iter().enumerate().filter(|(_, gram)| bit(gram) != 0);
+        places.extend(hit.map(|(nth, _)| at + nth * GRAM_BYTES));
     }
 
     /// The texts of which a gram stands at `place`.
+    #[inline]
     pub fn at_gram<'l>(&'l self, body: &'l [u8], place: usize) -> impl Iterator<Item = (usize, &'l Literal)> {
-        let gram = body.get(place..).and_then(|rest| rest.first_chunk()).map(|gram| folded(*gram));
-        let parts = gram.and_then(|gram| self.grams.get(&gram)).map_or(&[][..], Vec::as_slice);
-        self.whole(body, place, parts)
+        let gram = body.get(place..).and_then(|rest| rest.first_chunk()).map_or(0, |gram| folded(*gram));
+        self.grams.get(gram).filter_map(move |part| self.whole(body, place, *part))
     }
 
     /// The texts of which the rarest three bytes stand at `place`.
+    #[inline]
     pub fn at_short<'l>(
         &'l self,
         body: &'l [u8],
         place: usize,
     ) -> impl Iterator<Item = (usize, &'l Literal)> {
         let text = body.get(place..).and_then(|rest| rest.first_chunk::<3>());
-        let text = text.map(|text| text.map(|byte| byte | 0x20));
-        let parts = text.and_then(|text| self.short.get(&text)).map_or(&[][..], Vec::as_slice);
-        self.whole(body, place, parts)
+        let key = text.map_or(0, |text| key_of_3(text.map(|byte| byte | 0x20)));
+        self.short.get(key).filter_map(move |part| self.whole(body, place, *part))
     }
 
-    fn whole<'l>(
-        &'l self,
-        body: &'l [u8],
-        place: usize,
-        parts: &'l [Part],
-    ) -> impl Iterator<Item = (usize, &'l Literal)> {
-        parts.iter().filter_map(move |part| {
-            let literal = self.literals.get(part.literal as usize)?;
-            let start = place.checked_sub(part.offset as usize)?;
-            let found = body.get(start..start + literal.text.len())?;
-            found.eq_ignore_ascii_case(&literal.text).then_some((start, literal))
-        })
+    fn whole(&self, body: &[u8], place: usize, part: Part) -> Option<(usize, &Literal)> {
+        let literal = self.literals.get(part.literal as usize)?;
+        let start = place.checked_sub(part.offset as usize)?;
+        let found = body.get(start..start + literal.text.len())?;
+        found.eq_ignore_ascii_case(&literal.text).then_some((start, literal))
+    }
+}
+
+/// Sets of short texts.
+const SETS: usize = 8;
+
+/// The halves of bytes that a set takes at each of three places, as bits: low ones and high ones.
+#[derive(Clone, Copy, Default)]
+struct Halves([(u16, u16); MIN_LITERAL_BYTES]);
+
+impl Halves {
+    fn with(mut self, text: [u8; MIN_LITERAL_BYTES]) -> Self {
+        for ((low, high), byte) in self.0.iter_mut().zip(text) {
+            *low |= 1 << (byte & 15);
+            *high |= 1 << (byte >> 4);
+        }
+        self
+    }
+
+    /// How many texts it takes.
+    fn breadth(self) -> u32 {
+        self.0.iter().map(|(low, high)| low.count_ones() * high.count_ones()).product()
     }
 }
 
@@ -141,11 +171,19 @@ fn hash(gram: u32) -> usize {
     (gram.wrapping_mul(0x9E37_79B1) >> (32 - MAP_BITS)) as usize
 }
 
-/// The window of `length` bytes that bodies hold least often, and where it begins.
+/// The window of `length` bytes of which bodies hold the grams least often, and where it begins.
 fn rarest(text: &[u8], length: usize) -> Option<(usize, &[u8])> {
-    text.windows(length)
-        .enumerate()
-        .min_by_key(|(_, window)| window.iter().map(|byte| commonness(*byte)).sum::<u32>())
+    let cost = |window: &[u8]| window.windows(GRAM_BYTES.min(length)).map(gram_commonness).sum::<f64>();
+    text.windows(length).enumerate().min_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)))
+}
+
+/// How often a gram stands in a body, roughly: letters keep company with letters.
+fn gram_commonness(gram: &[u8]) -> f64 {
+    let bytes: u32 = gram.iter().map(|byte| commonness(*byte)).sum();
+    let changes = gram
+        .windows(2)
+        .filter(|two| matches!(two, [a, b] if a.is_ascii_alphabetic() != b.is_ascii_alphabetic()));
+    (f64::from(bytes) / 2.0 - 2.0 * f64::from(u32::try_from(changes.count()).unwrap_or(0))).exp2()
 }
 
 /// How common a byte is in HTML, JSON and scripts, roughly as the logarithm of its share.
@@ -165,7 +203,7 @@ fn commonness(byte: u8) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::detection::anchors::classes::classify;
+    use crate::detection::anchors::classes::{classify, portable_blocks};
 
     #[test]
     fn a_text_is_found_wherever_it_stands() {
@@ -182,7 +220,7 @@ mod tests {
                 for place in places {
                     found.extend(literals.at_gram(&body, place).map(|(at, literal)| (at, literal.rule)));
                 }
-                classify(&body, 0, usize::MAX, &literals.short_texts, &mut blocks);
+                classify(&body, 0, usize::MAX, &literals.short_texts, &mut blocks, portable_blocks);
                 for (nth, block) in blocks.iter().enumerate() {
                     let at = (0..64).filter(|bit| block.short >> bit & 1 != 0).map(|bit| nth * 64 + bit);
                     for place in at {

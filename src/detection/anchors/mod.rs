@@ -1,9 +1,10 @@
 //! The one pass over a body that says where a rule may begin. Everything it names is looked at again.
 
 pub mod classes;
+pub mod index;
 pub mod literals;
 
-use classes::{BLOCK_BYTES, Block, classify};
+use classes::{BLOCK_BYTES, Block, ShortTexts, classify};
 use literals::Literals;
 
 /// Bytes of a body that are looked at in one go: their classes stay in the first cache.
@@ -21,7 +22,8 @@ pub struct Candidates {
     /// Where sixteen and more letters, digits, hyphens and underscores begin.
     pub tokens: Vec<usize>,
     pub at_signs: Vec<usize>,
-    /// The first of five colons, or hyphens, each three bytes from the next.
+    /// The first of five colons, or of five hyphens, each three bytes from the next; those of one block
+    /// ascend by kind.
     pub pairs: Vec<usize>,
     /// Where a gram of a long text stands.
     pub grams: Vec<usize>,
@@ -42,19 +44,56 @@ pub struct Pass {
 impl Pass {
     /// Looks at the chunk of `body` from `start` on, a multiple of [`CHUNK_BYTES`]; chunks come in order.
     pub fn chunk(&mut self, body: &[u8], start: usize, literals: &Literals) {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi1") {
+            // SAFETY: the function is safe but for the features that it is compiled for, and the line
+            // above has seen them in this processor. `agrees_with_the_portable_form` and the fuzz target
+            // `scanner` hold what it does to the portable form.
+            #[expect(
+                unsafe_code,
+                reason = "a function for a feature of the processor is called in no other way"
+            )]
+            unsafe {
+                self.chunk_avx2(body, start, literals);
+            }
+            return;
+        }
+        self.chunk_with(body, start, literals, classes::portable_blocks);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1")]
+    fn chunk_avx2(&mut self, body: &[u8], start: usize, literals: &Literals) {
+        self.chunk_with(body, start, literals, |rest, count, texts, blocks| {
+            classes::avx2::blocks(rest, count, texts, blocks);
+        });
+    }
+
+    /// Inlined, so that it is compiled for the features of its caller.
+    #[inline(always)]
+    fn chunk_with(
+        &mut self,
+        body: &[u8],
+        start: usize,
+        literals: &Literals,
+        whole_blocks: impl Fn(&[u8], usize, &ShortTexts, &mut Vec<Block>),
+    ) {
         self.found.clear();
         literals.grams(body, start, start + CHUNK_BYTES, &mut self.found.grams);
-        // One block more, for what goes on behind the chunk.
+        // The block before the chunk and the one behind it, for what goes on across its ends.
         let count = CHUNK_BYTES / BLOCK_BYTES;
-        classify(body, start, count + 1, &literals.short_texts, &mut self.blocks);
-        let mut blocks = self.blocks.iter().copied();
-        let mut current = blocks.next().unwrap_or_default();
-        for nth in 0..count.min(self.blocks.len()) {
-            let next = blocks.next().unwrap_or_default();
-            self.found.block(start + nth * BLOCK_BYTES, self.before, current, next);
-            self.before = current;
-            current = next;
+        self.blocks.clear();
+        self.blocks.push(self.before);
+        classify(body, start, count + 1, &literals.short_texts, &mut self.blocks, whole_blocks);
+        if self.blocks.len() < count + 2 {
+            self.blocks.push(Block::default());
         }
+        for (nth, three) in self.blocks.windows(3).enumerate() {
+            if let [before, block, next] = three {
+                self.found.block(start + nth * BLOCK_BYTES, before, block, next);
+            }
+        }
+        self.before = self.blocks.iter().rev().nth(1).copied().unwrap_or_default();
     }
 }
 
@@ -73,50 +112,88 @@ impl Candidates {
         }
     }
 
-    fn block(&mut self, start: usize, before: Block, block: Block, next: Block) {
+    /// What begins in a block.
+    #[inline(always)]
+    fn block(&mut self, start: usize, before: &Block, block: &Block, next: &Block) {
         let last = |mask: u64| mask >> 63;
-        let both = |of: fn(Block) -> u64| u128::from(of(block)) | u128::from(of(next)) << 64;
+        let capital = block.digit | block.upper;
+        // Few blocks hold a number at all.
+        if without_lowest_three(capital) != 0 || capital >> (BLOCK_BYTES - MIN_NUMBER_BYTES) != 0 {
+            let capital_before = before.digit | before.upper;
+            let capital_next = next.digit | next.upper;
+            let lone =
+                block.separator & (capital << 1 | last(capital_before)) & (capital >> 1 | capital_next << 63);
+            let number = capital | lone;
+            // A separator at the very end of the block before this one belongs to a number that began there.
+            let lone_before = last(before.separator) & capital_before >> 62 & capital & 1;
+            let begins = capital & !(number << 1 | last(capital_before) | lone_before);
+            let long = begins & runs_of_7(number);
+            let lone_next = next.separator & (capital_next << 1 | last(capital)) & capital_next >> 1;
+            let goes_on = capital_next | lone_next;
+            push(&mut self.numbers, start, without_short_end(long, goes_on, MIN_NUMBER_BYTES));
+        }
 
-        let capital = both(|b| b.digit | b.upper);
-        let capital_before = last(before.digit | before.upper);
-        let lone = both(|b| b.separator) & (capital << 1 | u128::from(capital_before)) & capital >> 1;
-        // A separator at the very end of the block before this one belongs to a number that began there.
-        let lone_before = last(before.separator) & (before.digit | before.upper) >> 62 & capital as u64 & 1;
-        let number = capital | lone;
-        let begins = capital & !(number << 1 | u128::from(capital_before | lone_before));
-        push(&mut self.numbers, start, (begins & runs(number, 7)) as u64);
-
-        let token = both(|b| b.letter | b.digit | b.hyphen | b.underscore);
-        let token_before = last(before.letter | before.digit | before.hyphen | before.underscore);
-        let begins = token & !(token << 1 | u128::from(token_before));
-        push(&mut self.tokens, start, (begins & runs(token, 16)) as u64);
+        let token = |block: &Block| block.letter | block.digit | block.hyphen | block.underscore;
+        let begins = token(block) & !(token(block) << 1 | last(token(before)));
+        let long = begins & runs_of_16(token(block));
+        push(&mut self.tokens, start, without_short_end(long, token(next), MIN_TOKEN_BYTES));
 
         push(&mut self.at_signs, start, block.at);
         push(&mut self.shorts, start, block.short);
-        let pairs = every_third(both(|b| b.colon)) | every_third(both(|b| b.hyphen));
-        push(&mut self.pairs, start, pairs as u64);
+        for (mask, next) in [(block.colon, next.colon), (block.hyphen, next.hyphen)] {
+            let ahead = |by: u32| mask >> by | next << (64 - by);
+            push(&mut self.pairs, start, mask & ahead(3) & ahead(6) & ahead(9) & ahead(12));
+        }
 
-        let after = both(|b| b.letter | b.digit | b.separator) >> 1;
         let tag = block.less & (block.digit << 1 | last(before.digit));
-        // `&#`, `\"` and `\\` have none of these behind them.
-        let lead = block.lead & (after as u64 | !(both(|b| b.lead) >> 1) as u64);
+        // `&&` and a `\\` begin nothing.
+        let alone = block.lead & !(block.lead << 1 | last(before.lead));
+        let follows = |block: &Block| block.letter | block.digit | block.mark;
+        let lead = alone & (follows(block) >> 1 | follows(next) << 63);
         push(&mut self.escapes, start, lead | tag);
     }
 }
 
-/// Where `length` set bits begin, `length` 7 or 16.
-fn runs(mask: u128, length: u32) -> u128 {
-    let two = mask & mask >> 1;
-    let four = two & two >> 2;
-    if length == 7 { four & four >> 3 } else { (four & four >> 4) & (four & four >> 4) >> 8 }
+/// The last run of a block may reach its end: it is as long as it goes on in the next block.
+#[inline(always)]
+fn without_short_end(begins: u64, next: u64, length: usize) -> u64 {
+    let in_block = begins.leading_zeros() + 1;
+    let is_short = begins != 0 && in_block + next.trailing_ones() < length as u32;
+    if is_short { begins & !(1 << (in_block.wrapping_neg() & 63)) } else { begins }
 }
 
-/// Where the first of five set bits stands, each three from the next.
-fn every_third(mask: u128) -> u128 {
-    let two = mask & mask >> 3;
-    two & two >> 6 & mask >> 12
+/// What is left of a mask without its lowest three bits: nothing if a block has too few capitals for a
+/// number, in which separators stand singly.
+#[inline(always)]
+fn without_lowest_three(mask: u64) -> u64 {
+    let lowest = |mask: u64| mask & mask.wrapping_sub(1);
+    lowest(lowest(lowest(mask)))
 }
 
+/// Where seven set bits begin; those behind the end count as set.
+#[inline(always)]
+fn runs_of_7(mask: u64) -> u64 {
+    let two = mask & ahead(mask, 1);
+    let four = two & ahead(two, 2);
+    four & ahead(four, 3)
+}
+
+/// Where sixteen set bits begin; those behind the end count as set.
+#[inline(always)]
+fn runs_of_16(mask: u64) -> u64 {
+    let two = mask & ahead(mask, 1);
+    let four = two & ahead(two, 2);
+    let eight = four & ahead(four, 4);
+    eight & ahead(eight, 8)
+}
+
+/// The bits `by` places on; those behind the end are set.
+#[inline(always)]
+fn ahead(mask: u64, by: u32) -> u64 {
+    mask >> by | !(u64::MAX >> by)
+}
+
+#[inline(always)]
 fn push(places: &mut Vec<usize>, start: usize, mut mask: u64) {
     while mask != 0 {
         places.push(start + mask.trailing_zeros() as usize);

@@ -22,6 +22,8 @@ pub enum SkipReason {
     DecompressionBomb,
     /// Only the first part was scanned: the body was longer than the limit.
     Truncated,
+    /// The body asked for more work than one may; some rules were not tried to its end.
+    Exhausted,
 }
 
 impl SkipReason {
@@ -32,6 +34,7 @@ impl SkipReason {
             Self::ContentCoding => "content_coding",
             Self::DecompressionBomb => "decompression_bomb",
             Self::Truncated => "truncated",
+            Self::Exhausted => "exhausted",
         }
     }
 }

@@ -10,7 +10,7 @@ use portcullis::detection::{Detector, redact};
 static DETECTOR: LazyLock<Detector> = LazyLock::new(|| portcullis::rules::sensitive(None).0);
 
 fuzz_target!(|body: &[u8]| {
-    let found = DETECTOR.scan(body, &|_| true);
+    let found = DETECTOR.scan(body, &|_| true).detections;
     assert!(found.is_sorted());
     for detection in found {
         assert!(detection.start < detection.end && detection.end <= body.len());

@@ -1,0 +1,73 @@
+//! Entries by the few bytes that they begin with: one look at a small table where there are none.
+
+/// Bits of a hash.
+const BITS: u32 = 13;
+
+/// Entries by a key of up to four bytes.
+#[derive(Debug)]
+pub struct Index<T> {
+    /// For each hash, where its entries begin; one more, for the end.
+    slots: Vec<u16>,
+    /// Sorted by hash.
+    entries: Vec<(u32, T)>,
+}
+
+impl<T> Default for Index<T> {
+    fn default() -> Self {
+        Self { slots: vec![0; (1 << BITS) + 1], entries: Vec::new() }
+    }
+}
+
+impl<T> Index<T> {
+    pub fn new(mut entries: Vec<(u32, T)>) -> Self {
+        // More than a slot can count would be rules by the ten thousand.
+        entries.truncate(usize::from(u16::MAX));
+        entries.sort_by_key(|(key, _)| slot(*key));
+        let before = |hash: usize| entries.partition_point(|(key, _)| slot(*key) < hash);
+        let slots = (0..=1 << BITS).map(|hash| u16::try_from(before(hash)).unwrap_or(u16::MAX)).collect();
+        Self { slots, entries }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The entries of a key.
+    #[inline]
+    pub fn get(&self, key: u32) -> impl Iterator<Item = &T> {
+        let slot = slot(key);
+        let bounds = (self.slots.get(slot), self.slots.get(slot + 1));
+        let entries = match bounds {
+            (Some(start), Some(end)) => self.entries.get(usize::from(*start)..usize::from(*end)),
+            _ => None,
+        };
+        entries.unwrap_or(&[]).iter().filter(move |(other, _)| *other == key).map(|(_, entry)| entry)
+    }
+}
+
+#[inline]
+fn slot(key: u32) -> usize {
+    (key.wrapping_mul(0x9E37_79B1) >> (32 - BITS)) as usize
+}
+
+/// Three bytes as a key.
+#[inline]
+pub fn key_of_3([a, b, c]: [u8; 3]) -> u32 {
+    u32::from_le_bytes([a, b, c, 0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_is_found_by_its_key_alone() {
+        let index = Index::new((0..3_000_u32).flat_map(|key| [(key * 7, key), (key * 7, key + 1)]).collect());
+        for key in 0..3_000 {
+            assert_eq!(index.get(key * 7).copied().collect::<Vec<_>>(), [key, key + 1]);
+            assert_eq!(index.get(key * 7 + 1).count(), 0);
+        }
+        assert!(Index::<u32>::default().is_empty());
+        assert_eq!(Index::<u32>::default().get(5).count(), 0);
+    }
+}
