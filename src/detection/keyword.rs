@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 use super::anchors::index::Index;
 
 /// How far before a value a keyword may begin.
-pub const WINDOW_BYTES: usize = 128;
-/// Most words without a letter that are read: numbers beside a number say nothing of it.
+pub const WINDOW_BYTES: usize = 104;
+/// Most words with a digit that are read: numbers beside a number say nothing of it.
 const MAX_NUMBERS: usize = 4;
 /// Most words that are read.
 const MAX_WORDS: usize = 32;
@@ -99,15 +99,14 @@ struct Word {
     /// Whether its first letter so far is a capital.
     capital: bool,
     has_small: bool,
-    /// Whether it has digits only.
-    is_number: bool,
+    has_digit: bool,
 }
 
 impl Word {
     fn push(&mut self, byte: u8) {
         self.hash =
             (self.hash.rotate_left(5) ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x9E37_79B1);
-        self.is_number = byte.is_ascii_digit() && (self.length == 0 || self.is_number);
+        self.has_digit |= byte.is_ascii_digit();
         self.length += 1;
         self.capital = byte.is_ascii_uppercase();
         self.has_small |= byte.is_ascii_lowercase();
@@ -157,7 +156,7 @@ fn words_before(body: &[u8], start: usize) -> Words {
                 word.push(byte);
             }
         } else {
-            numbers += usize::from(word.is_number);
+            numbers += usize::from(word.has_digit);
             word.end(&mut words);
         }
     }

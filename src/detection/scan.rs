@@ -23,6 +23,8 @@ const BUDGET_BYTES: usize = 1 << 20;
 const TRY_BYTES: usize = 64;
 /// How far before an `@` an address or a URL may begin.
 const MAX_BEFORE_AT_BYTES: usize = 256;
+/// Groups of a number that share the words before the first of them.
+const MAX_SHARED_GROUPS: usize = 8;
 /// How much of a token is looked at for its length and its digits.
 const MAX_TOLD_TOKEN_BYTES: usize = 40;
 
@@ -289,26 +291,33 @@ impl Scan<'_> {
     /// Each group of a number may begin a value.
     fn number(&mut self, body: &[u8], start: usize) {
         let detector = self.detector;
+        // The words before a group are those before the groups behind it too.
+        let mut near: Option<Near> = None;
         let mut at = start;
-        loop {
+        for nth in 0.. {
             if shape::begins_number(body, at) {
-                self.number_at(body, at, at == start);
+                self.number_at(body, at, at == start, &mut near);
             }
             let group = body.get(at..).unwrap_or(&[]);
-            let end = at + group.iter().take_while(|byte| shape::is_capital(**byte)).count();
+            let length = group.iter().take_while(|byte| shape::is_capital(**byte)).count();
+            let end = at + length;
             if let [b'A'..=b'Z', b'A'..=b'Z', b'0'..=b'9', b'0'..=b'9', ..] = group {
                 detector.countries.iter().for_each(|rule| self.grouped(*rule, body, at));
             }
             if shape::separator_at(body, end) == 0 {
                 return;
             }
+            // A group with letters may be a keyword itself.
+            let has_letters = group.iter().take(length).any(u8::is_ascii_uppercase);
+            if has_letters || nth % MAX_SHARED_GROUPS == MAX_SHARED_GROUPS - 1 {
+                near = None;
+            }
             at = end + 1;
         }
     }
 
-    fn number_at(&mut self, body: &[u8], at: usize, is_first: bool) {
+    fn number_at(&mut self, body: &[u8], at: usize, is_first: bool, near: &mut Option<Near>) {
         let detector = self.detector;
-        let mut near: Option<Near> = None;
         detector.shapes.matches(body, at, |shape, end| {
             if shape.needs_keyword {
                 let near = near.get_or_insert_with(|| detector.keywords.near(body, at));
@@ -328,8 +337,8 @@ impl Scan<'_> {
         if is_date_or_fraction(body.get(at..).unwrap_or(&[])) {
             return;
         }
-        let near = near.unwrap_or_else(|| detector.keywords.near(body, at));
-        self.by_keyword(body, at, Anchor::KeywordNumber, &near);
+        let near = near.get_or_insert_with(|| detector.keywords.near(body, at));
+        self.by_keyword(body, at, Anchor::KeywordNumber, near);
     }
 
     fn by_keyword(&mut self, body: &[u8], at: usize, anchor: Anchor, near: &Near) {

@@ -5,8 +5,6 @@
 //! shapes of all rules make one tree that is walked group by group, so a number is tried only against
 //! the rules whose groups it has.
 
-use std::collections::HashMap;
-
 /// A shape of a rule.
 #[derive(Clone, Debug)]
 pub struct Shape {
@@ -40,22 +38,25 @@ pub fn expand(text: &str) -> Vec<String> {
 
 #[derive(Debug, Default)]
 struct Node {
-    /// What follows a group of this length and this separator; 0 stands for the end.
-    next: HashMap<(u8, u8), u32, foldhash::fast::FixedState>,
+    /// The node behind a group of this length and the separator behind it; few, but for the first.
+    next: Vec<(usize, u8, usize)>,
     shapes: Vec<Shape>,
 }
 
-/// All shapes, as a tree of groups.
+/// All shapes, as a tree of groups. What separates groups is its class, 0 the end.
 #[derive(Debug)]
 pub struct Shapes {
+    /// The node behind the first group, by its length and separator.
+    first: [[Option<usize>; SEPARATORS]; MAX_GROUP_BYTES + 1],
     nodes: Vec<Node>,
-    /// For the first group, by length and separator: whether any shape begins so.
-    begins: [[bool; 6]; MAX_GROUP_BYTES + 1],
 }
+
+/// The end of a number, and the four separators.
+const SEPARATORS: usize = 5;
 
 impl Default for Shapes {
     fn default() -> Self {
-        Self { nodes: vec![Node::default()], begins: [[false; 6]; MAX_GROUP_BYTES + 1] }
+        Self { first: [[None; SEPARATORS]; MAX_GROUP_BYTES + 1], nodes: Vec::new() }
     }
 }
 
@@ -65,76 +66,75 @@ impl Shapes {
     /// # Errors
     /// One sentence: what a shape may not be.
     pub fn add(&mut self, shape: Shape) -> Result<(), String> {
-        let mut node = 0;
         let groups = groups(&shape.template);
         if shape.template.len() > MAX_SHAPE_BYTES || groups.len() > MAX_GROUPS {
             return Err(format!("a shape has at most {MAX_SHAPE_BYTES} bytes and {MAX_GROUPS} groups"));
         }
-        for (nth, (length, separator)) in groups.iter().enumerate() {
-            if *length == 0 || *length > MAX_GROUP_BYTES {
-                return Err(format!("a group of a shape has 1 to {MAX_GROUP_BYTES} characters"));
-            }
-            let begins = self.begins.get_mut(*length).filter(|_| nth == 0);
-            if let Some(begins) = begins.and_then(|begins| begins.get_mut(class(*separator))) {
-                *begins = true;
-            }
-            let key = (u8::try_from(*length).unwrap_or(u8::MAX), *separator);
-            let fresh = u32::try_from(self.nodes.len()).unwrap_or(0);
-            let next = match self.nodes.get_mut(node) {
-                Some(node) => *node.next.entry(key).or_insert(fresh),
-                None => fresh,
-            };
-            if next == fresh {
-                self.nodes.push(Node::default());
-            }
-            node = next as usize;
+        if groups.iter().any(|(length, _)| *length == 0 || *length > MAX_GROUP_BYTES) {
+            return Err(format!("a group of a shape has 1 to {MAX_GROUP_BYTES} characters"));
         }
-        if let Some(node) = self.nodes.get_mut(node) {
+        let mut node = None;
+        for (length, separator) in groups {
+            let next = self.next(node, length, separator);
+            node = Some(next.unwrap_or_else(|| self.grow(node, length, separator)));
+        }
+        if let Some(node) = node.and_then(|node| self.nodes.get_mut(node)) {
             node.shapes.push(shape);
         }
         Ok(())
     }
 
+    /// A new node behind another, or behind none.
+    fn grow(&mut self, node: Option<usize>, length: usize, separator: u8) -> usize {
+        let fresh = self.nodes.len();
+        self.nodes.push(Node::default());
+        match node {
+            Some(node) => {
+                if let Some(node) = self.nodes.get_mut(node) {
+                    node.next.push((length, separator, fresh));
+                }
+            }
+            None => {
+                if let Some(next) =
+                    self.first.get_mut(length).and_then(|row| row.get_mut(usize::from(separator)))
+                {
+                    *next = Some(fresh);
+                }
+            }
+        }
+        fresh
+    }
+
+    fn next(&self, node: Option<usize>, length: usize, separator: u8) -> Option<usize> {
+        let Some(node) = node else { return *self.first.get(length)?.get(usize::from(separator))? };
+        let next = &self.nodes.get(node)?.next;
+        next.iter().find(|(l, s, _)| (*l, *s) == (length, separator)).map(|(.., next)| *next)
+    }
+
     /// Every shape that the number in `body` at `start` has, with its end. The number begins a group; its
     /// end is a boundary.
     pub fn matches(&self, body: &[u8], start: usize, mut found: impl FnMut(&Shape, usize)) {
-        let mut node = self.nodes.first();
+        let mut node = None;
         let mut at = start;
-        for nth in 0..MAX_GROUPS {
+        for _ in 0..MAX_GROUPS {
             let group = body.get(at..).unwrap_or(&[]);
-            let group = group.get(..group.len().min(MAX_GROUP_BYTES + 1)).unwrap_or(group);
-            let length = group.iter().take_while(|byte| is_capital(**byte)).count();
-            if length == 0 || length > MAX_GROUP_BYTES {
-                return;
-            }
+            let length = group.iter().take(MAX_GROUP_BYTES + 1).take_while(|byte| is_capital(**byte)).count();
             let end = at + length;
-            let separator = separator_at(body, end);
-            if nth == 0 && !self.may_begin(length, separator) {
-                return;
-            }
-            let Some(here) = node else { return };
-            let key = u8::try_from(length).unwrap_or(u8::MAX);
-            if let Some(last) = here.next.get(&(key, 0)).and_then(|last| self.nodes.get(*last as usize)) {
+            if let Some(last) = self.next(node, length, 0).and_then(|last| self.nodes.get(last)) {
                 for shape in &last.shapes {
                     if let Some(end) = shape.end(body, start) {
                         found(shape, end);
                     }
                 }
             }
+            let separator = class(separator_at(body, end));
             if separator == 0 {
                 return;
             }
-            node = here.next.get(&(key, separator)).and_then(|next| self.nodes.get(*next as usize));
+            let Some(next) = self.next(node, length, separator) else { return };
+            node = Some(next);
             at = end + 1;
         }
-    }
-
-    /// Whether a shape begins with a group of this length, before this separator or at its end.
-    fn may_begin(&self, length: usize, separator: u8) -> bool {
-        let begins = self.begins.get(length);
-        begins.is_some_and(|begins| {
-            begins.first() == Some(&true) || begins.get(class(separator)) == Some(&true)
-        })
     }
 }
 
@@ -174,14 +174,14 @@ fn ends_number(body: &[u8], at: usize) -> bool {
     }
 }
 
-/// The groups of a template: length, and the separator behind it; 0 at the end. What comes behind a byte
+/// The groups of a template: length, and the class of the separator behind it. What comes behind a byte
 /// that is neither is compared, not walked.
 fn groups(template: &[u8]) -> Vec<(usize, u8)> {
     let mut groups = Vec::new();
     let mut at = 0;
     loop {
         let length = template.iter().skip(at).take_while(|byte| is_capital(**byte)).count();
-        let separator = separator_at(template, at + length);
+        let separator = class(separator_at(template, at + length));
         groups.push((length, separator));
         if separator == 0 {
             return groups;
@@ -202,7 +202,7 @@ pub fn separator_at(body: &[u8], at: usize) -> u8 {
     }
 }
 
-fn class(separator: u8) -> usize {
+fn class(separator: u8) -> u8 {
     match separator {
         b' ' => 1,
         b'-' => 2,

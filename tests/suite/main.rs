@@ -15,6 +15,7 @@ mod conf;
 mod crs;
 mod crs_proxy;
 mod detection;
+mod detection_set;
 mod gateway;
 mod listener;
 mod nginx;

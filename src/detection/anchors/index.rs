@@ -1,20 +1,20 @@
 //! Entries by the few bytes that they begin with: one look at a small table where there are none.
 
-/// Bits of a hash.
-const BITS: u32 = 13;
-
 /// Entries by a key of up to four bytes.
 #[derive(Debug)]
 pub struct Index<T> {
     /// For each hash, where its entries begin; one more, for the end.
     slots: Vec<u16>,
+    /// How far the product of a key is shifted for its hash: there are four slots and more for an entry, and
+    /// no more than that, for the table is to stay in the first cache.
+    shift: u32,
     /// Sorted by hash.
     entries: Vec<(u32, T)>,
 }
 
 impl<T> Default for Index<T> {
     fn default() -> Self {
-        Self { slots: vec![0; (1 << BITS) + 1], entries: Vec::new() }
+        Self { slots: vec![0; 3], shift: u32::BITS - 1, entries: Vec::new() }
     }
 }
 
@@ -22,10 +22,12 @@ impl<T> Index<T> {
     pub fn new(mut entries: Vec<(u32, T)>) -> Self {
         // More than a slot can count would be rules by the ten thousand.
         entries.truncate(usize::from(u16::MAX));
-        entries.sort_by_key(|(key, _)| slot(*key));
-        let before = |hash: usize| entries.partition_point(|(key, _)| slot(*key) < hash);
-        let slots = (0..=1 << BITS).map(|hash| u16::try_from(before(hash)).unwrap_or(u16::MAX)).collect();
-        Self { slots, entries }
+        let bits = (4 * entries.len()).next_power_of_two().ilog2().max(1);
+        let shift = u32::BITS - bits;
+        entries.sort_by_key(|(key, _)| slot(*key, shift));
+        let before = |hash: usize| entries.partition_point(|(key, _)| slot(*key, shift) < hash);
+        let slots = (0..=1 << bits).map(|hash| u16::try_from(before(hash)).unwrap_or(u16::MAX)).collect();
+        Self { slots, shift, entries }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -35,7 +37,7 @@ impl<T> Index<T> {
     /// The entries of a key.
     #[inline]
     pub fn get(&self, key: u32) -> impl Iterator<Item = &T> {
-        let slot = slot(key);
+        let slot = slot(key, self.shift);
         let bounds = (self.slots.get(slot), self.slots.get(slot + 1));
         let entries = match bounds {
             (Some(start), Some(end)) => self.entries.get(usize::from(*start)..usize::from(*end)),
@@ -46,8 +48,8 @@ impl<T> Index<T> {
 }
 
 #[inline]
-fn slot(key: u32) -> usize {
-    (key.wrapping_mul(0x9E37_79B1) >> (32 - BITS)) as usize
+fn slot(key: u32, shift: u32) -> usize {
+    (key.wrapping_mul(0x9E37_79B1) >> shift) as usize
 }
 
 /// Three bytes as a key.

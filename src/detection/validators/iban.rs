@@ -1,6 +1,7 @@
 //! International bank account numbers (ISO 13616): length by country, ISO 7064 mod 97-10.
 
 use super::Definition;
+use crate::detection::digits::compact;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "iban",
@@ -104,7 +105,7 @@ const LENGTHS: &[(&[u8; 2], usize)] = &[
 ];
 
 fn validate(value: &[u8]) -> bool {
-    let compact: Vec<u8> = value.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
+    let compact = compact(value);
     let length = LENGTHS.iter().find(|(country, _)| compact.starts_with(*country)).map(|(_, length)| *length);
     length == Some(compact.len()) && remainder(&compact) == 1
 }
