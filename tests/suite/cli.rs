@@ -121,6 +121,42 @@ fn scan_masks_in_text_and_locates_in_json_lines() {
 }
 
 #[test]
+fn scan_walks_folders_and_tells_editors() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let key = ["AKIA", "QYLPMN5HHHFPZAM2"].concat();
+    let card = ["4111", "1111", "1111", "1111"].join(" ");
+    write("a.txt", &format!("one\nkey {key}\n"));
+    write("b.html", &format!("<td>{card}</td>"));
+    write("ignored.txt", &key);
+    write(".gitignore", "ignored.txt\n");
+    write("image.bin", &format!("\0\0{key}"));
+    let path = folder.path().to_str().unwrap();
+    let lines = run_cli(&["scan", path], b"");
+    assert_eq!(
+        text(&lines.stdout).replace(path, ""),
+        "/a.txt:2:5: credential.aws_access_key_id (high confidence): AKIA… (20 characters)\n\
+         /b.html:1:5: financial.credit_card (high confidence): 411111…1111 (16 characters)\n"
+    );
+    let json: serde_json::Value =
+        serde_json::from_slice(&run_cli(&["scan", "--format", "json", path], b"").stdout).unwrap();
+    let found = json["findings"].as_array().unwrap();
+    assert_eq!((found.len(), found[0]["line"].as_u64(), found[1]["start"].as_u64()), (2, Some(2), Some(4)));
+    let output = run_cli(&["scan", "--format", "sarif", path], b"");
+    let sarif: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let run = &sarif["runs"][0];
+    assert_eq!((sarif["version"].as_str(), run["results"].as_array().unwrap().len()), (Some("2.1.0"), 2));
+    assert_eq!(run["results"][0]["ruleId"], "credential.aws_access_key_id");
+    assert_eq!(run["results"][0]["locations"][0]["physicalLocation"]["region"]["startLine"], 2);
+    assert_eq!(run["tool"]["driver"]["rules"].as_array().unwrap().len(), 2);
+    assert!(!text(&output.stdout).contains(&key) && !text(&output.stdout).contains(&card));
+    // What cannot be read is named, and nothing else is lost.
+    let some = run_cli(&["scan", "/nosuch/file", path], b"");
+    assert_eq!((some.status.code(), text(&some.stdout).lines().count()), (Some(1), 2));
+    assert!(text(&some.stderr).contains("/nosuch/file"), "{}", text(&some.stderr));
+}
+
+#[test]
 fn tokens_are_only_made_for_gateways_that_exist() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("p.toml");
