@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, print};
-use crate::detection::{Detection, Detector, redact};
+use crate::detection::{Detection, Detector};
 use crate::diagnostic::Source;
 use crate::rules;
 use report::Finding;
@@ -212,7 +212,7 @@ fn whole(detector: &Detector, file: &Path, problems: &mut Vec<String>) -> Vec<Fi
             kind: rule.id.clone(),
             name: rule.name.clone(),
             confidence: detection.confidence,
-            sample: redact::mask(value),
+            sample: rule.mask(value),
         })
     };
     scanned.detections.into_iter().filter_map(finding).collect()

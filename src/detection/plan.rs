@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::redact;
-use super::rule::Rule;
+use super::location;
+use super::rule::{Confidence, Rule};
 use super::scan::Detector;
 use crate::events::Events;
 use crate::events::kinds::SensitiveDataFound;
@@ -24,6 +24,10 @@ pub struct Found<'p> {
     pub count: usize,
     /// Where the first match begins, in bytes.
     pub offset: usize,
+    /// The JSON pointer or the path of elements that the first match stands at.
+    pub location: Option<String>,
+    /// Of the first match.
+    pub confidence: Confidence,
     /// The first match, masked.
     pub sample: String,
 }
@@ -40,14 +44,23 @@ pub struct Subject {
 impl Plan {
     /// Scans a body: one entry for each rule that found something, and whether the scan ended before its
     /// time.
-    pub fn scan(&self, body: &[u8]) -> (Vec<Found<'_>>, bool) {
+    pub fn scan<'p>(&'p self, body: &[u8]) -> (Vec<Found<'p>>, bool) {
         let scanned = self.detector.scan(body, &|rule| self.enabled.get(rule).copied().unwrap_or(false));
         let found = scanned.detections;
-        let by_rule = |(index, rule)| {
+        let by_rule = |(index, rule): (usize, &'p Rule)| {
             let mut of_rule = found.iter().filter(|detection| detection.rule == index);
             let first = of_rule.next()?;
-            let sample = redact::mask(body.get(first.start..first.end).unwrap_or(&[]));
-            Some(Found { rule, count: 1 + of_rule.count(), offset: first.start, sample })
+            let sample = rule.mask(body.get(first.start..first.end).unwrap_or(&[]));
+            let location = location::of(body, first.start);
+            let confidence = first.confidence;
+            Some(Found {
+                rule,
+                count: 1 + of_rule.count(),
+                offset: first.start,
+                location,
+                confidence,
+                sample,
+            })
         };
         (self.detector.rules().iter().enumerate().filter_map(by_rule).collect(), scanned.exhausted)
     }
@@ -61,7 +74,7 @@ pub fn report(
     truncated: bool,
     events: &Events,
 ) {
-    for Found { rule, count, offset, sample } in found {
+    for Found { rule, count, offset, location, confidence, sample } in found {
         events.emit(&SensitiveDataFound {
             ray: &subject.ray,
             action,
@@ -70,12 +83,13 @@ pub fn report(
             rule: &rule.id,
             description: &rule.name,
             categories: &rule.categories,
-            confidence: rule.confidence.word(),
+            confidence: confidence.word(),
             host: &subject.host,
             path: &subject.path,
             zone: &subject.zone,
             count: *count,
             offset: *offset,
+            location: location.as_deref(),
             sample: sample.clone(),
             truncated,
         });

@@ -4,6 +4,8 @@
 //! its `max_bytes`. What the pass costs without a place is the classes of [`classes`](super::anchors) and
 //! one gram in four bytes.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::anchors::index::{Index, key_of_3};
 use super::anchors::literals::{Literal, Literals};
 use super::anchors::{CHUNK_BYTES, Candidates, MIN_TOKEN_BYTES, Pass};
@@ -31,6 +33,8 @@ const MAX_TOLD_TOKEN_BYTES: usize = 40;
 /// All rules, ready to scan.
 #[derive(Debug)]
 pub struct Detector {
+    /// Tells it from every other in this process.
+    number: u64,
     rules: Vec<Rule>,
     literals: Literals,
     shapes: Shapes,
@@ -132,7 +136,9 @@ pub struct Scanned {
 impl Detector {
     /// Makes a detector; a rule that has no place in it is named with the reason.
     pub(super) fn new(rules: Vec<Rule>) -> (Self, Vec<(String, String)>) {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut detector = Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             rules: Vec::new(),
             literals: Literals::default(),
             shapes: Shapes::default(),
@@ -189,6 +195,10 @@ impl Detector {
             Some(Anchor::KeywordToken | Anchor::KeywordNumber) | None => {}
         }
         Ok(())
+    }
+
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     pub fn rules(&self) -> &[Rule] {

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use super::plan::{self, Plan, Subject};
+use super::seen::Seen;
 use crate::body::decompress::{self, Coding};
 use crate::events::Events;
 use crate::events::kinds::{ScanSkipped, ServiceFailed, SkipReason};
@@ -59,11 +60,12 @@ impl ScanQueue {
     pub fn start(threads: usize, max_bytes: usize, events: Events) -> Self {
         let (jobs, waiting) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
+        let seen = Seen::new().map(Arc::new);
         for _ in 0..threads {
-            let (waiting, events) = (Arc::clone(&waiting), events.clone());
+            let (waiting, events, seen) = (Arc::clone(&waiting), events.clone(), seen.clone());
             let failed = events.clone();
             let scanner = std::thread::Builder::new().name("scan".to_owned());
-            if let Err(error) = scanner.spawn(move || work(&waiting, &events)) {
+            if let Err(error) = scanner.spawn(move || work(&waiting, seen.as_deref(), &events)) {
                 failed.emit(&ServiceFailed {
                     service: "scan",
                     error: format!("cannot start a thread: {error}"),
@@ -151,15 +153,15 @@ fn is_text(content_type: &[u8]) -> bool {
         || media.ends_with(b"+xml")
 }
 
-fn work(waiting: &Mutex<Receiver<Job>>, events: &Events) {
+fn work(waiting: &Mutex<Receiver<Job>>, seen: Option<&Seen>, events: &Events) {
     loop {
         let job = waiting.lock().recv();
         let Ok(job) = job else { return };
-        scan(&job, events);
+        scan(&job, seen, events);
     }
 }
 
-fn scan(job: &Job, events: &Events) {
+fn scan(job: &Job, seen: Option<&Seen>, events: &Events) {
     let raw = match job.body.chunks.as_slice() {
         [only] => only.clone(),
         chunks => chunks.concat().into(),
@@ -183,10 +185,21 @@ fn scan(job: &Job, events: &Events) {
     if truncated {
         events.emit(&ScanSkipped { reason: SkipReason::Truncated });
     }
+    let path = format!("{} {}{}", job.subject.zone, job.subject.host, job.subject.path);
+    let clean = seen.and_then(|seen| seen.digest(&job.plan, &body));
+    let leaking = seen.zip(clean).and_then(|(seen, digest)| seen.at_path(&digest, &path));
+    let known = [clean, leaking].into_iter().flatten();
+    if seen.is_some_and(|seen| known.clone().any(|digest| seen.contains(&digest))) {
+        events.emit(&ScanSkipped { reason: SkipReason::Identical });
+        return;
+    }
     let metrics = events.metrics();
     metrics.scan_bytes.inc_by(body.len() as u64);
     metrics.scans.inc();
     let (found, exhausted) = job.plan.scan(&body);
+    if let (Some(seen), Some(digest)) = (seen, if found.is_empty() { clean } else { leaking }) {
+        seen.remember(digest);
+    }
     if exhausted {
         events.emit(&ScanSkipped { reason: SkipReason::Exhausted });
     }

@@ -119,3 +119,34 @@ fn a_chunked_body_is_found_across_its_chunks_and_errors_are_scanned_too() {
     assert_eq!(Client::get(edge.proxy[0], "a.example", "/").status, 500);
     edge.wait_for_event("sensitive_data", |event| event["Ref"] == "financial.credit_card");
 }
+
+#[test]
+fn a_body_is_scanned_once_and_a_leak_is_told_once_for_each_path() {
+    let leak = format!("{{\"user\":{{\"cards\":[\"{}\"]}}}}", card());
+    let origin = Origin::start(move |request, stream| {
+        let body = if request.path().starts_with("/leak") { leak.as_str() } else { "{\"nothing\":true}" };
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).is_ok()
+    });
+    let mut edge = Edge::start(&zone(&origin));
+    let identical = "portcullis_scans_skipped_total{reason=\"identical\"}";
+    for (path, scans, skips) in [
+        ("/a", 1.0, 0.0),
+        ("/b", 1.0, 1.0),
+        ("/leak/1", 2.0, 1.0),
+        ("/leak/1", 2.0, 2.0),
+        ("/leak/2", 3.0, 2.0),
+    ] {
+        Client::get(edge.proxy[0], "a.example", path);
+        edge.wait_for_metric("portcullis_scans_total", scans);
+        if skips > 0.0 {
+            edge.wait_for_metric(identical, skips);
+        }
+    }
+    let event = edge.wait_for_event("sensitive_data", |event| event["ClientRequestPath"] == "/leak/2");
+    assert_eq!((event["location"].as_str(), event["count"].as_u64()), (Some("/user/cards/0"), Some(1)));
+    edge.wait_for_metric("portcullis_detections_total{rule=\"financial.credit_card\"}", 2.0);
+}

@@ -24,6 +24,8 @@ pub enum SkipReason {
     Truncated,
     /// The body asked for more work than one may; some rules were not tried to its end.
     Exhausted,
+    /// The same body was scanned for the same before.
+    Identical,
 }
 
 impl SkipReason {
@@ -35,6 +37,7 @@ impl SkipReason {
             Self::DecompressionBomb => "decompression_bomb",
             Self::Truncated => "truncated",
             Self::Exhausted => "exhausted",
+            Self::Identical => "identical",
         }
     }
 }

@@ -29,6 +29,9 @@ pub struct SensitiveDataFound<'a> {
     pub count: usize,
     /// Where the first match begins, in bytes of the decoded body.
     pub offset: usize,
+    /// Its JSON pointer or path of elements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub location: Option<&'a str>,
     /// The first match, masked.
     pub sample: String,
     /// Whether only the first part of the body was scanned.
