@@ -5,6 +5,7 @@
 //! and what is found in it is told by the bytes it was written with.
 
 use smallvec::SmallVec;
+use zeroize::Zeroizing;
 
 /// What is decoded on either side of an escape: a keyword and a value.
 const MARGIN_BYTES: usize = 160;
@@ -22,7 +23,8 @@ struct Site {
 /// A part of a body, decoded.
 #[derive(Debug, Default)]
 pub struct Region {
-    pub text: Vec<u8>,
+    /// Wiped when it goes, as all copies of a body.
+    pub text: Zeroizing<Vec<u8>>,
     /// For each byte of the text and for its end, where it comes from in the body.
     origins: Vec<usize>,
     /// Whether it begins and ends where the body does.
@@ -89,6 +91,7 @@ fn decode(body: &[u8], start: usize, end: usize, region: &mut Region) {
     region.at_end = at >= body.len();
 }
 
+#[inline]
 fn site(body: &[u8], at: usize) -> Option<Site> {
     let rest = body.get(at..)?;
     let (length, text) = match rest.first()? {
@@ -110,6 +113,7 @@ fn site(body: &[u8], at: usize) -> Option<Site> {
 
 /// A character reference (HTML, section 13.5), by number or by one of the names that pages use for
 /// characters of values.
+#[inline]
 fn reference(rest: &[u8]) -> Option<(usize, SmallVec<[u8; 4]>)> {
     const NAMES: &[(&[u8], char)] = &[
         (b"amp", '&'),
@@ -145,6 +149,7 @@ fn reference(rest: &[u8]) -> Option<(usize, SmallVec<[u8; 4]>)> {
     Some((end + 1, bytes(character)))
 }
 
+#[inline]
 fn escape(rest: &[u8]) -> Option<(usize, SmallVec<[u8; 4]>)> {
     match rest.get(1)? {
         b'u' => {
@@ -157,6 +162,7 @@ fn escape(rest: &[u8]) -> Option<(usize, SmallVec<[u8; 4]>)> {
     }
 }
 
+#[inline]
 fn percent(rest: &[u8]) -> Option<(usize, SmallVec<[u8; 4]>)> {
     let digit = |at: usize| rest.get(at).and_then(|byte| char::from(*byte).to_digit(16));
     let byte = u8::try_from(digit(1)? * 16 + digit(2)?).ok()?;
@@ -165,6 +171,7 @@ fn percent(rest: &[u8]) -> Option<(usize, SmallVec<[u8; 4]>)> {
 }
 
 /// Tags that change how a number looks and not what it is: their length.
+#[inline]
 fn tag(rest: &[u8]) -> Option<usize> {
     const TAGS: &[&[u8]] = &[b"<wbr>", b"<wbr/>", b"<wbr />", b"<b>", b"</b>", b"<b></b>", b"<i>", b"</i>"];
     TAGS.iter().filter(|tag| rest.starts_with(tag)).map(|tag| tag.len()).max()

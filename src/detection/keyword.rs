@@ -73,6 +73,7 @@ impl Keywords {
     }
 
     /// The rules of which a keyword stands before the value at `start`.
+    #[inline]
     pub fn near(&self, body: &[u8], start: usize) -> Near {
         let words = words_before(body, start);
         let mut near = Near::new();
@@ -103,6 +104,7 @@ struct Word {
 }
 
 impl Word {
+    #[inline]
     fn push(&mut self, byte: u8) {
         self.hash =
             (self.hash.rotate_left(5) ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x9E37_79B1);
@@ -113,6 +115,7 @@ impl Word {
     }
 
     /// Whether `byte`, which stands before it, belongs to another word.
+    #[inline]
     fn is_new_after(&self, byte: u8) -> bool {
         self.capital && (byte.is_ascii_lowercase() || self.has_small)
     }
@@ -126,6 +129,7 @@ impl Word {
 }
 
 /// The words before `start`, the nearest first.
+#[inline]
 fn words_before(body: &[u8], start: usize) -> Words {
     let mut words = Words::new();
     let mut word = Word::default();
@@ -166,6 +170,7 @@ fn words_before(body: &[u8], start: usize) -> Words {
 
 /// The character of three bytes that ends at `at` if its script sets no spaces: Thai, Lao, and the ideographs
 /// and syllables of East Asia.
+#[inline]
 fn spaceless(window: &[u8], at: usize) -> Option<&[u8; 3]> {
     let character: &[u8; 3] = window.get(at.checked_sub(2)?..)?.first_chunk()?;
     let [lead, second, _] = *character;
@@ -173,6 +178,7 @@ fn spaceless(window: &[u8], at: usize) -> Option<&[u8; 3]> {
 }
 
 /// Whether what stands before `at` is about something else: another member, another object, another row.
+#[inline]
 fn ends_context(window: &[u8], at: usize, byte: u8, has_words: bool) -> bool {
     let back = |by: usize| at.checked_sub(by).and_then(|at| window.get(at)).copied().unwrap_or(b' ');
     let ahead = |by: usize| window.get(at + by).copied().unwrap_or(b' ');

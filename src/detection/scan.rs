@@ -91,6 +91,7 @@ impl Tokens {
     }
 
     /// Where each text begins that the token at `start` has, and its rule.
+    #[inline]
     fn at(&self, body: &[u8], start: usize, mut each: impl FnMut(usize, usize)) {
         for (lead, index) in self.by_lead.iter().enumerate().filter(|(_, index)| !index.is_empty()) {
             let key =
@@ -197,6 +198,7 @@ impl Detector {
         Ok(())
     }
 
+    #[inline]
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -326,6 +328,7 @@ impl Scan<'_> {
         }
     }
 
+    #[inline]
     fn number_at(&mut self, body: &[u8], at: usize, is_first: bool, near: &mut Option<Near>) {
         let detector = self.detector;
         detector.shapes.matches(body, at, |shape, end| {
@@ -351,6 +354,7 @@ impl Scan<'_> {
         self.by_keyword(body, at, Anchor::KeywordNumber, near);
     }
 
+    #[inline]
     fn by_keyword(&mut self, body: &[u8], at: usize, anchor: Anchor, near: &Near) {
         let detector = self.detector;
         for (nth, rule) in near.iter().enumerate() {
@@ -361,6 +365,7 @@ impl Scan<'_> {
         }
     }
 
+    #[inline]
     fn token(&mut self, body: &[u8], start: usize) {
         let detector = self.detector;
         detector.tokens.at(body, start, |from, rule| self.pattern(rule, body, from, None));
@@ -408,6 +413,7 @@ impl Scan<'_> {
     }
 
     /// One rule, from one place: pattern, boundaries, value.
+    #[inline]
     fn pattern(&mut self, index: usize, body: &[u8], place: usize, near: Option<&Near>) {
         let Some(rule) = self.detector.rules.get(index).filter(|_| (self.enabled)(index)) else { return };
         let Some(pattern) = &rule.pattern else { return };
@@ -453,6 +459,7 @@ impl Scan<'_> {
     }
 
     /// What is left of a value: its checks.
+    #[inline]
     fn value(&mut self, index: usize, body: &[u8], start: usize, end: usize, near: Option<&Near>) -> bool {
         let detector = self.detector;
         let Some(rule) = detector.rules.get(index).filter(|_| (self.enabled)(index)) else { return false };
@@ -500,17 +507,20 @@ impl Rule {
 }
 
 /// What most numbers of a body are: `2026-11-22` and `0.25`. They are no value that a keyword alone tells.
+#[inline]
 fn is_date_or_fraction(number: &[u8]) -> bool {
     let fraction = matches!(number, [b'0', b'.', ..]);
     let year = matches!(number, [b'1' | b'2', b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', b'-', ..]);
     fraction || year && matches!(number.get(5..8), Some([b'0' | b'1', b'0'..=b'9', b'-']))
 }
 
+#[inline]
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
 /// Whether `start..end` is no part of a longer word.
+#[inline]
 fn is_whole(body: &[u8], start: usize, end: usize) -> bool {
     let word = |at: Option<usize>| at.and_then(|at| body.get(at)).is_some_and(u8::is_ascii_alphanumeric);
     let begins = !word(Some(start)) || !word(start.checked_sub(1));

@@ -105,6 +105,7 @@ impl Shapes {
         fresh
     }
 
+    #[inline]
     fn next(&self, node: Option<usize>, length: usize, separator: u8) -> Option<usize> {
         let Some(node) = node else { return *self.first.get(length)?.get(usize::from(separator))? };
         let next = &self.nodes.get(node)?.next;
@@ -113,6 +114,7 @@ impl Shapes {
 
     /// Every shape that the number in `body` at `start` has, with its end. The number begins a group; its
     /// end is a boundary.
+    #[inline]
     pub fn matches(&self, body: &[u8], start: usize, mut found: impl FnMut(&Shape, usize)) {
         let mut node = None;
         let mut at = start;
@@ -140,6 +142,7 @@ impl Shapes {
 
 impl Shape {
     /// Where the shape ends in `body` if it stands at `start`, at a boundary.
+    #[inline]
     fn end(&self, body: &[u8], start: usize) -> Option<usize> {
         let end = start + self.template.len();
         let text = body.get(start..end)?;
@@ -154,6 +157,7 @@ impl Shape {
 }
 
 /// Whether a number may begin at `at`: no letter or digit before it, nor a group that belongs to it.
+#[inline]
 pub fn begins_number(body: &[u8], at: usize) -> bool {
     let back = |by: usize| at.checked_sub(by).and_then(|at| body.get(at)).copied().unwrap_or(b' ');
     match back(1) {
@@ -165,6 +169,7 @@ pub fn begins_number(body: &[u8], at: usize) -> bool {
 }
 
 /// Whether a number may end before `at`: no letter or digit there, nor a group that belongs to it.
+#[inline]
 fn ends_number(body: &[u8], at: usize) -> bool {
     let ahead = |by: usize| body.get(at + by).copied().unwrap_or(b' ');
     match ahead(0) {
@@ -190,11 +195,13 @@ fn groups(template: &[u8]) -> Vec<(usize, u8)> {
     }
 }
 
+#[inline]
 pub fn is_capital(byte: u8) -> bool {
     byte.is_ascii_uppercase() || byte.is_ascii_digit()
 }
 
 /// The separator at `at` if a group goes on behind it, else 0.
+#[inline]
 pub fn separator_at(body: &[u8], at: usize) -> u8 {
     match (body.get(at), body.get(at + 1)) {
         (Some(byte @ (b' ' | b'-' | b'.' | b'/')), Some(next)) if is_capital(*next) => *byte,
@@ -202,6 +209,7 @@ pub fn separator_at(body: &[u8], at: usize) -> u8 {
     }
 }
 
+#[inline]
 fn class(separator: u8) -> u8 {
     match separator {
         b' ' => 1,

@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+use zeroize::Zeroizing;
 
 use super::plan::{self, Plan, Subject};
 use super::seen::Seen;
@@ -23,6 +24,9 @@ pub struct Limits {
     pub scanned_bytes: usize,
     pub decompression: decompress::Limits,
 }
+
+/// How far the scanner threads stand back behind those that serve (nice(2)).
+const NICENESS: i32 = 15;
 
 /// The way to the scanner threads; clones share one queue.
 #[derive(Clone, Debug)]
@@ -154,6 +158,11 @@ fn is_text(content_type: &[u8]) -> bool {
 }
 
 fn work(waiting: &Mutex<Receiver<Job>>, seen: Option<&Seen>, events: &Events) {
+    // Where this cannot be had, scans take their turn like everything else. On Linux it is the thread that
+    // gives way, not the process.
+    if cfg!(target_os = "linux") {
+        let _ = rustix::process::nice(NICENESS);
+    }
     loop {
         let job = waiting.lock().recv();
         let Ok(job) = job else { return };
@@ -162,31 +171,34 @@ fn work(waiting: &Mutex<Receiver<Job>>, seen: Option<&Seen>, events: &Events) {
 }
 
 fn scan(job: &Job, seen: Option<&Seen>, events: &Events) {
-    let raw = match job.body.chunks.as_slice() {
-        [only] => only.clone(),
-        chunks => chunks.concat().into(),
+    // Copies of our own are wiped when they go: what was found in them is to be in no core dump.
+    let (joined, decoded): (Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>);
+    let raw: &[u8] = match job.body.chunks.as_slice() {
+        [only] => only,
+        chunks => {
+            joined = Zeroizing::new(chunks.concat());
+            &joined
+        }
     };
     let mut truncated = job.body.cut;
-    let body: Bytes = if job.coding == Coding::Identity {
+    let body: &[u8] = if job.coding == Coding::Identity {
         raw
     } else {
         let output_bytes = job.limits.decompression.output_bytes.min(job.limits.scanned_bytes);
-        let decoded = decompress::decode(
-            job.coding,
-            &raw,
-            decompress::Limits { output_bytes, ..job.limits.decompression },
-        );
-        truncated |= decoded.end != decompress::End::Complete;
-        if decoded.end == decompress::End::Bomb {
+        let limits = decompress::Limits { output_bytes, ..job.limits.decompression };
+        let output = decompress::decode(job.coding, raw, limits);
+        truncated |= output.end != decompress::End::Complete;
+        if output.end == decompress::End::Bomb {
             events.emit(&ScanSkipped { reason: SkipReason::DecompressionBomb });
         }
-        decoded.bytes.into()
+        decoded = Zeroizing::new(output.bytes);
+        &decoded
     };
     if truncated {
         events.emit(&ScanSkipped { reason: SkipReason::Truncated });
     }
     let path = format!("{} {}{}", job.subject.zone, job.subject.host, job.subject.path);
-    let clean = seen.and_then(|seen| seen.digest(&job.plan, &body));
+    let clean = seen.and_then(|seen| seen.digest(&job.plan, body));
     let leaking = seen.zip(clean).and_then(|(seen, digest)| seen.at_path(&digest, &path));
     let known = [clean, leaking].into_iter().flatten();
     if seen.is_some_and(|seen| known.clone().any(|digest| seen.contains(&digest))) {
@@ -196,7 +208,7 @@ fn scan(job: &Job, seen: Option<&Seen>, events: &Events) {
     let metrics = events.metrics();
     metrics.scan_bytes.inc_by(body.len() as u64);
     metrics.scans.inc();
-    let (found, exhausted) = job.plan.scan(&body);
+    let (found, exhausted) = job.plan.scan(body);
     if let (Some(seen), Some(digest)) = (seen, if found.is_empty() { clean } else { leaking }) {
         seen.remember(digest);
     }

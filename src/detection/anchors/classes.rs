@@ -96,6 +96,7 @@ pub fn classify(
 }
 
 /// The windows of `count` blocks.
+#[inline]
 fn windows(rest: &[u8], count: usize) -> impl Iterator<Item = &[u8; WINDOW_BYTES]> {
     (0..count).filter_map(|block| rest.get(block * BLOCK_BYTES..)?.first_chunk())
 }

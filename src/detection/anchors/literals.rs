@@ -132,6 +132,7 @@ impl Literals {
         self.short.get(key).filter_map(move |part| self.whole(body, place, *part))
     }
 
+    #[inline]
     fn whole(&self, body: &[u8], place: usize, part: Part) -> Option<(usize, &Literal)> {
         let literal = self.literals.get(part.literal as usize)?;
         let start = place.checked_sub(part.offset as usize)?;
@@ -163,10 +164,12 @@ impl Halves {
 }
 
 /// A gram whatever its case; other bytes that differ in this bit only are told apart later.
+#[inline]
 fn folded(gram: [u8; GRAM_BYTES]) -> u32 {
     u32::from_le_bytes(gram) | 0x2020_2020
 }
 
+#[inline]
 fn hash(gram: u32) -> usize {
     (gram.wrapping_mul(0x9E37_79B1) >> (32 - MAP_BITS)) as usize
 }
