@@ -63,8 +63,8 @@ pub struct Rules {
     pub owasp: Arc<ManagedRuleset>,
     pub detector: Arc<Detector>,
     pub sensitive_data: Arc<ManagedRuleset>,
-    /// Whether the web rules are those in the binary, which never change.
-    is_built_in: bool,
+    /// Whether the web rules, and those for sensitive data, are the ones in the binary, which never change.
+    is_built_in: (bool, bool),
 }
 
 /// Reads and compiles rules; `None` stands for those in the binary.
@@ -79,7 +79,7 @@ pub fn load(
 }
 
 /// As [`load`], for rules that take the place of others: they go on with what those remember of clients
-/// and sessions, and web rules in the binary are not compiled again.
+/// and sessions, and rules in the binary are not compiled again.
 ///
 /// # Errors
 /// Every mistake in them, each with its place.
@@ -88,11 +88,20 @@ pub fn reload(
     sensitive_data: Option<&[String]>,
     previous: Option<&Rules>,
 ) -> Result<(Rules, Diagnostics), Diagnostics> {
-    let (detector, mut diagnostics) = sensitive(sensitive_data);
-    let sensitive_data = Arc::new(managed_detection(&detector));
-    let detector = Arc::new(detector);
-    if let Some(previous) = previous.filter(|previous| previous.is_built_in && owasp.is_none()) {
-        let rules = Rules { detector, sensitive_data, ..previous.clone() };
+    let mut diagnostics = Diagnostics::default();
+    let same = previous.filter(|previous| previous.is_built_in.1 && sensitive_data.is_none());
+    let (detector, sensitive_data_rules) = match same {
+        Some(previous) => (Arc::clone(&previous.detector), Arc::clone(&previous.sensitive_data)),
+        None => {
+            let (detector, found) = sensitive(sensitive_data);
+            diagnostics.append(found);
+            let managed = Arc::new(managed_detection(&detector));
+            (Arc::new(detector), managed)
+        }
+    };
+    let is_built_in = (owasp.is_none(), sensitive_data.is_none());
+    if let Some(previous) = previous.filter(|previous| previous.is_built_in.0 && owasp.is_none()) {
+        let rules = Rules { detector, sensitive_data: sensitive_data_rules, is_built_in, ..previous.clone() };
         return diagnostics.into_result(()).map(|()| (rules, Diagnostics::default()));
     }
     let (ir, found) = seclang(owasp);
@@ -108,8 +117,8 @@ pub fn reload(
         ir: Arc::new(ir),
         program,
         detector,
-        sensitive_data,
-        is_built_in: owasp.is_none(),
+        sensitive_data: sensitive_data_rules,
+        is_built_in,
     };
     Ok((rules, diagnostics))
 }
@@ -261,6 +270,19 @@ mod tests {
         assert!(rules.owasp.rules.len() > 30, "{}", rules.owasp.rules.len());
         assert!(rules.owasp.threshold_rule().is_some());
         assert!(rules.detector.rules().len() >= 275);
+    }
+
+    #[test]
+    fn a_reload_compiles_nothing_that_has_not_changed() {
+        let (first, _) = load(None, None).unwrap_or_else(|found| panic!("{found}"));
+        let (second, _) = reload(None, None, Some(&first)).unwrap_or_else(|found| panic!("{found}"));
+        assert!(
+            Arc::ptr_eq(&first.detector, &second.detector) && Arc::ptr_eq(&first.program, &second.program)
+        );
+        let folder = [concat!(env!("CARGO_MANIFEST_DIR"), "/rules/sensitive-data").to_owned()];
+        let (own, _) = reload(None, Some(&folder), Some(&second)).unwrap_or_else(|found| panic!("{found}"));
+        let (back, _) = reload(None, None, Some(&own)).unwrap_or_else(|found| panic!("{found}"));
+        assert!(!Arc::ptr_eq(&own.detector, &second.detector) && !Arc::ptr_eq(&back.detector, &own.detector));
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod scan;
 mod seen;
 mod shape;
 pub mod tee;
+mod tokens;
 pub mod validators;
 
 pub use plan::Plan;

