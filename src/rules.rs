@@ -63,8 +63,10 @@ pub struct Rules {
     pub owasp: Arc<ManagedRuleset>,
     pub detector: Arc<Detector>,
     pub sensitive_data: Arc<ManagedRuleset>,
-    /// Whether the web rules, and those for sensitive data, are the ones in the binary, which never change.
-    is_built_in: (bool, bool),
+    /// Whether the web rules are those in the binary, which never change.
+    has_built_in_program: bool,
+    /// Whether the rules for sensitive data are.
+    has_built_in_detector: bool,
 }
 
 /// Reads and compiles rules; `None` stands for those in the binary.
@@ -89,7 +91,7 @@ pub fn reload(
     previous: Option<&Rules>,
 ) -> Result<(Rules, Diagnostics), Diagnostics> {
     let mut diagnostics = Diagnostics::default();
-    let same = previous.filter(|previous| previous.is_built_in.1 && sensitive_data.is_none());
+    let same = previous.filter(|previous| previous.has_built_in_detector && sensitive_data.is_none());
     let (detector, sensitive_data_rules) = match same {
         Some(previous) => (Arc::clone(&previous.detector), Arc::clone(&previous.sensitive_data)),
         None => {
@@ -99,9 +101,14 @@ pub fn reload(
             (Arc::new(detector), managed)
         }
     };
-    let is_built_in = (owasp.is_none(), sensitive_data.is_none());
-    if let Some(previous) = previous.filter(|previous| previous.is_built_in.0 && owasp.is_none()) {
-        let rules = Rules { detector, sensitive_data: sensitive_data_rules, is_built_in, ..previous.clone() };
+    let has_built_in_detector = sensitive_data.is_none();
+    if let Some(previous) = previous.filter(|previous| previous.has_built_in_program && owasp.is_none()) {
+        let rules = Rules {
+            detector,
+            sensitive_data: sensitive_data_rules,
+            has_built_in_detector,
+            ..previous.clone()
+        };
         return diagnostics.into_result(()).map(|()| (rules, Diagnostics::default()));
     }
     let (ir, found) = seclang(owasp);
@@ -118,7 +125,8 @@ pub fn reload(
         program,
         detector,
         sensitive_data: sensitive_data_rules,
-        is_built_in,
+        has_built_in_program: owasp.is_none(),
+        has_built_in_detector,
     };
     Ok((rules, diagnostics))
 }

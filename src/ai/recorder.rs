@@ -280,9 +280,9 @@ impl Finished {
         let Some(plan) = self.scan.take() else { return };
         let subject = subject(&self.log.ray, &self.log.path);
         let mut check = |check: &str, body: &[u8]| {
-            let (found, _) = plan.scan(body);
-            detection::plan::report(&found, &subject, "log", false, events);
-            self.log.findings.extend(found.iter().map(|found| Finding::of(check, found)));
+            let findings = plan.scan(body);
+            detection::plan::report(&findings, &subject, "log", false, events);
+            self.log.findings.extend(findings.found.iter().map(|found| Finding::of(check, found)));
         };
         if self.scan_requests != Scan::Off {
             check("REQUEST", &self.request.ends());

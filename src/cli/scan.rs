@@ -143,17 +143,21 @@ fn is_text(path: &Path) -> bool {
     read.is_ok() && !beginning.contains(&0)
 }
 
-fn open(file: &Path) -> Result<Box<dyn Read>, Failure> {
+fn open(file: &Path) -> std::io::Result<Box<dyn Read>> {
     if file.as_os_str() == "-" {
         return Ok(Box::new(std::io::stdin()));
     }
-    let unreadable = |error| Failure::Input(format!("cannot read `{}`: {error}", file.display()));
-    Ok(Box::new(std::fs::File::open(file).map_err(unreadable)?))
+    Ok(Box::new(std::fs::File::open(file)?))
+}
+
+fn unreadable(file: &Path, error: &std::io::Error) -> String {
+    format!("cannot read `{}`: {error}", file.display())
 }
 
 fn lines(detector: &Detector, file: &Path) -> Result<(), Failure> {
     let name = file.display();
-    for (number, line) in std::io::BufReader::new(open(file)?).lines().enumerate() {
+    let input = open(file).map_err(|error| Failure::Input(unreadable(file, &error)))?;
+    for (number, line) in std::io::BufReader::new(input).lines().enumerate() {
         let at = |reason: String| Failure::Input(format!("{name}:{}: {reason}", number + 1));
         let line = line.map_err(|error| at(error.to_string()))?;
         if line.trim().is_empty() {
@@ -178,12 +182,9 @@ fn lines(detector: &Detector, file: &Path) -> Result<(), Failure> {
 fn whole(detector: &Detector, file: &Path, problems: &mut Vec<String>) -> Vec<Finding> {
     let name = file.display().to_string();
     let mut body = Vec::new();
-    let read = open(file).and_then(|input| {
-        let read = input.take(MAX_FILE_BYTES + 1).read_to_end(&mut body);
-        read.map_err(|error| Failure::Input(format!("cannot read `{name}`: {error}")))
-    });
-    if let Err(Failure::Input(problem)) = read {
-        problems.push(problem);
+    let read = open(file).and_then(|input| input.take(MAX_FILE_BYTES + 1).read_to_end(&mut body));
+    if let Err(error) = read {
+        problems.push(unreadable(file, &error));
         return Vec::new();
     }
     if body.len() as u64 > MAX_FILE_BYTES {

@@ -14,7 +14,7 @@ pub fn base_36(value: &[u8]) -> Digits {
     value.iter().filter_map(|byte| char::from(*byte).to_digit(36)).collect()
 }
 
-/// Capital letters and digits of a value as they stand.
+/// Letters and digits of a value as they stand.
 pub fn compact(value: &[u8]) -> SmallVec<[u8; 32]> {
     value.iter().copied().filter(u8::is_ascii_alphanumeric).collect()
 }
@@ -29,19 +29,22 @@ pub fn number(digits: &[u32]) -> u64 {
     digits.iter().fold(0, |number: u64, digit| number.saturating_mul(10).saturating_add(u64::from(*digit)))
 }
 
-/// ISO/IEC 7812-1 annex B.
-pub fn luhn(digits: &[u32]) -> bool {
-    !digits.is_empty() && luhn_sum(digits).is_multiple_of(10)
+/// What a sum lacks to the next multiple.
+pub fn complement(sum: u32, modulus: u32) -> u32 {
+    (modulus - sum % modulus) % modulus
 }
 
-fn luhn_sum(digits: &[u32]) -> u32 {
+/// ISO/IEC 7812-1 annex B: whether the last digit is the check digit.
+pub fn luhn(digits: &[u32]) -> bool {
+    let Some((check, rest)) = digits.split_last() else { return false };
+    luhn_check(rest) == *check
+}
+
+/// The check digit that belongs behind these digits.
+pub fn luhn_check(digits: &[u32]) -> u32 {
     let doubled = |digit: u32| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
-    digits
-        .iter()
-        .rev()
-        .enumerate()
-        .map(|(at, digit)| if at % 2 == 0 { *digit } else { doubled(*digit) })
-        .sum()
+    let pairs = digits.iter().rev().enumerate();
+    complement(pairs.map(|(at, digit)| if at % 2 == 0 { doubled(*digit) } else { *digit }).sum(), 10)
 }
 
 /// ISO/IEC 7064, hybrid system MOD 11,10: whether the last digit is the check digit.

@@ -1,6 +1,7 @@
 //! Sensitive data in responses: rules, a scanner, and the tee that feeds it beside the response.
 //!
-//! The scanner is pure. [`tee`] holds the queue and the threads; it never delays a byte.
+//! The scanner is pure. [`tee`] holds the queue, the threads and what they remember of bodies; it never
+//! delays a byte.
 
 pub mod anchors;
 mod base58;

@@ -1,12 +1,13 @@
 //! What is scanned for, and what each rule found.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::location;
 use super::rule::{Confidence, Rule};
-use super::scan::Detector;
+use super::scan::{Detection, Detector};
 use crate::events::Events;
-use crate::events::kinds::SensitiveDataFound;
+use crate::events::kinds::{ScanSkipped, SensitiveDataFound, SkipReason};
 use crate::model::RuleId;
 
 /// What a zone's deployment or a gateway scans for.
@@ -32,6 +33,15 @@ pub struct Found<'p> {
     pub sample: String,
 }
 
+/// What the rules of a plan found in a body.
+#[derive(Clone, Debug)]
+pub struct Findings<'p> {
+    /// One entry for each rule that found something.
+    pub found: Vec<Found<'p>>,
+    /// Whether the scan ended before its time.
+    pub exhausted: bool,
+}
+
 /// The message a body belongs to, for the event.
 #[derive(Clone, Debug)]
 pub struct Subject {
@@ -42,39 +52,41 @@ pub struct Subject {
 }
 
 impl Plan {
-    /// Scans a body: one entry for each rule that found something, and whether the scan ended before its
-    /// time.
-    pub fn scan<'p>(&'p self, body: &[u8]) -> (Vec<Found<'p>>, bool) {
+    /// Scans a body.
+    pub fn scan(&self, body: &[u8]) -> Findings<'_> {
         let scanned = self.detector.scan(body, &|rule| self.enabled.get(rule).copied().unwrap_or(false));
-        let found = scanned.detections;
-        let by_rule = |(index, rule): (usize, &'p Rule)| {
-            let mut of_rule = found.iter().filter(|detection| detection.rule == index);
-            let first = of_rule.next()?;
-            let sample = rule.mask(body.get(first.start..first.end).unwrap_or(&[]));
-            let location = location::of(body, first.start);
-            let confidence = first.confidence;
+        // Of each rule the first, for they are sorted by place, and how many there are.
+        let mut by_rule: BTreeMap<usize, (Detection, usize)> = BTreeMap::new();
+        for detection in scanned.detections {
+            by_rule.entry(detection.rule).or_insert((detection, 0)).1 += 1;
+        }
+        let found = by_rule.into_iter().filter_map(|(rule, (first, count))| {
+            let rule = self.detector.rules().get(rule)?;
             Some(Found {
                 rule,
-                count: 1 + of_rule.count(),
+                count,
                 offset: first.start,
-                location,
-                confidence,
-                sample,
+                location: location::of(body, first.start),
+                confidence: first.confidence,
+                sample: rule.mask(body.get(first.start..first.end).unwrap_or(&[])),
             })
-        };
-        (self.detector.rules().iter().enumerate().filter_map(by_rule).collect(), scanned.exhausted)
+        });
+        Findings { found: found.collect(), exhausted: scanned.exhausted }
     }
 }
 
-/// One event for each rule that found something.
+/// One event for each rule that found something, and one where the scan ended before its time.
 pub fn report(
-    found: &[Found<'_>],
+    findings: &Findings<'_>,
     subject: &Subject,
     action: &'static str,
     truncated: bool,
     events: &Events,
 ) {
-    for Found { rule, count, offset, location, confidence, sample } in found {
+    if findings.exhausted {
+        events.emit(&ScanSkipped { reason: SkipReason::Exhausted });
+    }
+    for Found { rule, count, offset, location, confidence, sample } in &findings.found {
         events.emit(&SensitiveDataFound {
             ray: &subject.ray,
             action,

@@ -66,7 +66,7 @@ pub(super) struct Begins {
     pub literals: Vec<String>,
     /// Beginnings of a token: of sixteen and more letters, digits, hyphens and underscores.
     pub tokens: Vec<String>,
-    /// Tokens of these lengths that are more than small letters.
+    /// Tokens of these lengths with a digit in them.
     pub token_bytes: Vec<usize>,
     /// Shapes of numbers.
     pub shapes: Vec<String>,
@@ -184,42 +184,35 @@ pub fn load(sources: &[Arc<Source>]) -> (Detector, Diagnostics) {
             .chain(&mut file.counter_examples)
             .for_each(|text| *text = text.replace(JOINT, ""));
         let place = place_of(&source, &file.id);
-        let mut refuse = |message: String| {
-            diagnostics.push(
-                Diagnostic::error(Code::DetectionRule, format!("rule `{}`: {message}", file.id))
-                    .at(place.clone()),
-            );
-        };
+        let mut refuse = |message: &str| diagnostics.push(bad_rule(&file, &place, message));
         if rules.iter().any(|rule: &Rule| rule.id == file.id) {
-            refuse("there is another rule with this id".to_owned());
+            refuse("there is another rule with this id");
             continue;
         }
         if file.examples.is_empty() || file.counter_examples.is_empty() {
-            refuse("it needs at least one example and one counter-example".to_owned());
+            refuse("it needs at least one example and one counter-example");
         }
         match compile(&file) {
             Ok(rule) => {
                 rules.push(rule);
                 examples.push((file, place));
             }
-            Err(message) => refuse(message),
+            Err(message) => refuse(&message),
         }
     }
     let (detector, refused) = Detector::new(rules);
-    for (rule, message) in refused {
-        let place = examples.iter().find(|(file, _)| file.id == rule).map(|(_, place)| place.clone());
-        let diagnostic = Diagnostic::error(Code::DetectionRule, format!("rule `{rule}`: {message}"));
-        diagnostics.push(place.into_iter().fold(diagnostic, Diagnostic::at));
-    }
-    for (file, place) in examples {
-        for message in detector.failed_examples(&file) {
-            diagnostics.push(
-                Diagnostic::error(Code::DetectionRule, format!("rule `{}`: {message}", file.id))
-                    .at(place.clone()),
-            );
+    for (index, (file, place)) in examples.iter().enumerate() {
+        let without_place =
+            refused.iter().filter(|(rule, _)| *rule == index).map(|(_, message)| message.clone());
+        for message in without_place.chain(detector.failed_examples(index, file)) {
+            diagnostics.push(bad_rule(file, place, &message));
         }
     }
     (detector, diagnostics)
+}
+
+fn bad_rule(file: &RuleFile, place: &Place, message: &str) -> Diagnostic {
+    Diagnostic::error(Code::DetectionRule, format!("rule `{}`: {message}", file.id)).at(place.clone())
 }
 
 fn compile(file: &RuleFile) -> Result<Rule, String> {
@@ -246,7 +239,8 @@ fn compile(file: &RuleFile) -> Result<Rule, String> {
         || !begins.number_behind.is_empty();
     if !needs_pattern && begins.shapes.is_empty() && begins.keyword_shapes.is_empty() {
         return Err(
-            "it needs a place to begin: `literals`, `tokens`, `shapes`, `keyword_shapes` or `anchor`"
+            "it needs a place to begin: `literals`, `tokens`, `token_bytes`, `shapes`, `keyword_shapes`, \
+             `number_behind` or `anchor`"
                 .to_owned(),
         );
     }

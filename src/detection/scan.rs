@@ -18,7 +18,7 @@ use crate::pattern::Pattern;
 /// Most findings of one rule in a body: what comes behind is not told.
 const MAX_FINDINGS_OF_RULE: usize = 1_000;
 /// What the patterns of all rules may look at in a body, for each of its bytes, and in any case: past it no
-/// pattern is tried. A body that is dense with values takes a third of it.
+/// pattern is tried.
 const BUDGET_PER_BYTE: usize = 20;
 const BUDGET_BYTES: usize = 1 << 20;
 /// What a try costs beside the bytes of its window.
@@ -76,6 +76,8 @@ struct Scan<'d> {
     found: Vec<Detection>,
     /// Bytes that patterns may still look at.
     budget: usize,
+    /// Kept between a body and its regions: its lists need not grow again.
+    pass: Pass,
 }
 
 /// What a scan found, and whether it ended before its time.
@@ -88,8 +90,8 @@ pub struct Scanned {
 }
 
 impl Detector {
-    /// Makes a detector; a rule that has no place in it is named with the reason.
-    pub(super) fn new(rules: Vec<Rule>) -> (Self, Vec<(String, String)>) {
+    /// Makes a detector; a rule that has no place in it is told by its index, with the reason.
+    pub(super) fn new(rules: Vec<Rule>) -> (Self, Vec<(usize, String)>) {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut detector = Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -109,7 +111,7 @@ impl Detector {
         let mut refused = Vec::new();
         for (index, rule) in rules.iter().enumerate() {
             if let Err(message) = detector.enter(index, rule, &mut texts) {
-                refused.push((rule.id.clone(), message));
+                refused.push((index, message));
             }
         }
         detector.literals = Literals::new(texts.literals);
@@ -164,7 +166,7 @@ impl Detector {
     pub fn scan(&self, body: &[u8], enabled: &dyn Fn(usize) -> bool) -> Scanned {
         let mut places = Vec::new();
         let budget = BUDGET_BYTES + BUDGET_PER_BYTE * body.len();
-        let mut scan = Scan { detector: self, enabled, found: Vec::new(), budget };
+        let mut scan = Scan { detector: self, enabled, found: Vec::new(), budget, pass: Pass::default() };
         scan.body(body, Some(&mut places));
         let mut found = std::mem::take(&mut scan.found);
         escapes::regions(body, &places, |region| {
@@ -196,12 +198,8 @@ impl Detector {
     }
 
     /// What of a rule's own examples does not hold.
-    pub(super) fn failed_examples(&self, file: &RuleFile) -> Vec<String> {
-        let reports = |text: &str| {
-            let found = self
-                .scan(text.as_bytes(), &|rule| self.rules.get(rule).is_some_and(|rule| rule.id == file.id));
-            !found.detections.is_empty()
-        };
+    pub(super) fn failed_examples(&self, rule: usize, file: &RuleFile) -> Vec<String> {
+        let reports = |text: &str| !self.scan(text.as_bytes(), &|other| other == rule).detections.is_empty();
         let missed = file
             .examples
             .iter()
@@ -218,7 +216,8 @@ impl Detector {
 
 impl Scan<'_> {
     fn body(&mut self, body: &[u8], mut escapes: Option<&mut Vec<usize>>) {
-        let mut pass = Pass::default();
+        let mut pass = std::mem::take(&mut self.pass);
+        pass.begin();
         for start in (0..body.len()).step_by(CHUNK_BYTES) {
             pass.chunk(body, start, &self.detector.literals);
             if let Some(escapes) = escapes.as_mut() {
@@ -226,6 +225,7 @@ impl Scan<'_> {
             }
             self.candidates(body, &pass.found);
         }
+        self.pass = pass;
     }
 
     fn candidates(&mut self, body: &[u8], found: &Candidates) {

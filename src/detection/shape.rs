@@ -129,7 +129,7 @@ impl Shapes {
                     }
                 }
             }
-            let separator = class(separator_at(body, end));
+            let separator = separator_at(body, end);
             if separator == 0 {
                 return;
             }
@@ -186,7 +186,7 @@ fn groups(template: &[u8]) -> Vec<(usize, u8)> {
     let mut at = 0;
     loop {
         let length = template.iter().skip(at).take_while(|byte| is_capital(**byte)).count();
-        let separator = class(separator_at(template, at + length));
+        let separator = separator_at(template, at + length);
         groups.push((length, separator));
         if separator == 0 {
             return groups;
@@ -200,24 +200,17 @@ pub fn is_capital(byte: u8) -> bool {
     byte.is_ascii_uppercase() || byte.is_ascii_digit()
 }
 
-/// The separator at `at` if a group goes on behind it, else 0.
+/// The class of the separator at `at` if a group goes on behind it, else 0.
 #[inline]
 pub fn separator_at(body: &[u8], at: usize) -> u8 {
-    match (body.get(at), body.get(at + 1)) {
-        (Some(byte @ (b' ' | b'-' | b'.' | b'/')), Some(next)) if is_capital(*next) => *byte,
+    let class = match body.get(at) {
+        Some(b' ') => 1,
+        Some(b'-') => 2,
+        Some(b'.') => 3,
+        Some(b'/') => 4,
         _ => 0,
-    }
-}
-
-#[inline]
-fn class(separator: u8) -> u8 {
-    match separator {
-        b' ' => 1,
-        b'-' => 2,
-        b'.' => 3,
-        b'/' => 4,
-        _ => 0,
-    }
+    };
+    if body.get(at + 1).is_some_and(|next| is_capital(*next)) { class } else { 0 }
 }
 
 #[cfg(test)]

@@ -208,12 +208,9 @@ fn scan(job: &Job, seen: Option<&Seen>, events: &Events) {
     let metrics = events.metrics();
     metrics.scan_bytes.inc_by(body.len() as u64);
     metrics.scans.inc();
-    let (found, exhausted) = job.plan.scan(body);
-    if let (Some(seen), Some(digest)) = (seen, if found.is_empty() { clean } else { leaking }) {
+    let findings = job.plan.scan(body);
+    if let (Some(seen), Some(digest)) = (seen, if findings.found.is_empty() { clean } else { leaking }) {
         seen.remember(digest);
     }
-    if exhausted {
-        events.emit(&ScanSkipped { reason: SkipReason::Exhausted });
-    }
-    plan::report(&found, &job.subject, "log", truncated, events);
+    plan::report(&findings, &job.subject, "log", truncated, events);
 }

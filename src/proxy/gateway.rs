@@ -142,9 +142,9 @@ impl Edge {
     pub(super) fn blocks(&self, call: &Call, body: &Bytes, ray: &str) -> bool {
         let plan = call.gateway.scan.as_ref().filter(|_| call.gateway.settings.scan_requests == Scan::Block);
         let Some(plan) = plan else { return false };
-        let (found, _) = plan.scan(body);
-        plan::report(&found, &recorder::subject(ray, &call.path), "block", false, &self.events);
-        !found.is_empty()
+        let findings = plan.scan(body);
+        plan::report(&findings, &recorder::subject(ray, &call.path), "block", false, &self.events);
+        !findings.found.is_empty()
     }
 
     /// Holds the body of a call until the limits have seen it.

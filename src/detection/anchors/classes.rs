@@ -1,6 +1,6 @@
 //! Which kinds of byte stand where in a body: one bit for each byte, 64 bytes a block.
 //!
-//! With AVX2 a block takes some twenty cycles; without, a table does it byte by byte.
+//! With AVX2 a block takes some forty cycles; without, it is done byte by byte.
 
 /// Bytes of a block.
 pub const BLOCK_BYTES: usize = 64;
@@ -202,21 +202,21 @@ pub mod avx2 {
         // Each of these has its bit in both tables: sets of bytes that share a half are looked up, for
         // comparisons joined by "or" are taken apart byte by byte by the compiler.
         let sets = sets(bytes, read(&PUNCTUATION_LOW), read(&PUNCTUATION_HIGH));
-        let letter = mask(in_range(folded(bytes), b'a', 26));
+        let letter = bits(in_range(folded(bytes), b'a', 26));
         // Bit 5 of a byte, moved to the place that the mask is taken from: set in small letters.
         let bit_5 = bits(_mm256_slli_epi16::<2>(bytes));
         Block {
-            digit: mask(in_range(bytes, b'0', 10)),
+            digit: bits(in_range(bytes, b'0', 10)),
             upper: letter & !bit_5,
             letter,
             separator: bits(_mm256_slli_epi16::<7>(sets)),
-            hyphen: mask(is(b'-')),
-            underscore: mask(is(b'_')),
-            at: mask(is(b'@')),
-            colon: mask(is(b':')),
+            hyphen: bits(is(b'-')),
+            underscore: bits(is(b'_')),
+            at: bits(is(b'@')),
+            colon: bits(is(b':')),
             lead: bits(_mm256_slli_epi16::<5>(sets)) | bits(_mm256_slli_epi16::<4>(sets)),
             mark: bits(_mm256_slli_epi16::<6>(sets)),
-            less: mask(is(b'<')),
+            less: bits(is(b'<')),
             short: short(window, AT, bytes, tables),
         }
     }
@@ -233,7 +233,7 @@ pub mod avx2 {
         let second = sets(folded(second), tables.low[1], tables.high[1]);
         let third = sets(folded(third), tables.low[2], tables.high[2]);
         let shared = _mm256_and_si256(_mm256_and_si256(first, second), third);
-        u64::from(u32::MAX) & !mask(_mm256_cmpeq_epi8(shared, _mm256_setzero_si256()))
+        u64::from(u32::MAX) & !bits(_mm256_cmpeq_epi8(shared, _mm256_setzero_si256()))
     }
 
     /// The sets that each byte belongs to.
@@ -291,12 +291,6 @@ pub mod avx2 {
     fn in_range(bytes: __m256i, first: u8, count: u8) -> __m256i {
         let from_zero = _mm256_add_epi8(bytes, all(first.wrapping_neg()));
         _mm256_cmpeq_epi8(_mm256_min_epu8(from_zero, all(count - 1)), from_zero)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn mask(bytes: __m256i) -> u64 {
-        bits(bytes)
     }
 
     /// The highest bit of each byte.

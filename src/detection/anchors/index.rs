@@ -47,8 +47,9 @@ impl<T> Index<T> {
     }
 }
 
+/// The upper bits of a product that mixes the key (multiplicative hashing).
 #[inline]
-fn slot(key: u32, shift: u32) -> usize {
+pub fn slot(key: u32, shift: u32) -> usize {
     (key.wrapping_mul(0x9E37_79B1) >> shift) as usize
 }
 

@@ -5,7 +5,7 @@
 //! texts are looked for at each place ([`ShortTexts`]). What is met is compared as a whole.
 
 use super::classes::ShortTexts;
-use super::index::{Index, key_of_3};
+use super::index::{Index, key_of_3, slot};
 
 /// Bytes of a gram, and how far grams lie apart in a body.
 pub const GRAM_BYTES: usize = 4;
@@ -171,7 +171,7 @@ fn folded(gram: [u8; GRAM_BYTES]) -> u32 {
 
 #[inline]
 fn hash(gram: u32) -> usize {
-    (gram.wrapping_mul(0x9E37_79B1) >> (32 - MAP_BITS)) as usize
+    slot(gram, u32::BITS - MAP_BITS)
 }
 
 /// The window of `length` bytes of which bodies hold the grams least often, and where it begins.

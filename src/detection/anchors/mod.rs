@@ -42,6 +42,11 @@ pub struct Pass {
 }
 
 impl Pass {
+    /// Begins another body.
+    pub fn begin(&mut self) {
+        self.before = Block::default();
+    }
+
     /// Looks at the chunk of `body` from `start` on, a multiple of [`CHUNK_BYTES`]; chunks come in order.
     pub fn chunk(&mut self, body: &[u8], start: usize, literals: &Literals) {
         #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,7 @@
 //! Account numbers of Argentina (Clave Bancaria Uniforme): two blocks, each with a check digit, weights 3-1-7-9 from the right.
 
 use super::Definition;
-use crate::detection::digits::digits;
+use crate::detection::digits::{complement, digits};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "ar_cbu",
@@ -21,5 +21,5 @@ fn holds(block: &[u32]) -> bool {
     let Some((check, rest)) = block.split_last() else { return false };
     let sum: u32 =
         rest.iter().rev().zip([3, 1, 7, 9].into_iter().cycle()).map(|(digit, weight)| digit * weight).sum();
-    (10 - sum % 10) % 10 == *check
+    complement(sum, 10) == *check
 }

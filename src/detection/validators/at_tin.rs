@@ -1,7 +1,7 @@
 //! Tax account numbers of Austria: nine digits, each second doubled, modulo 10.
 
 use super::Definition;
-use crate::detection::digits::digits;
+use crate::detection::digits::{digits, luhn, number};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "at_tin",
@@ -13,9 +13,5 @@ pub(super) const DEFINITION: Definition = Definition {
 
 fn validate(value: &[u8]) -> bool {
     let digits = digits(value);
-    let Some((check, rest)) = digits.split_last().filter(|_| digits.len() == 9) else { return false };
-    let doubled = |digit: u32| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
-    let sum: u32 =
-        rest.iter().enumerate().map(|(at, digit)| if at % 2 == 1 { doubled(*digit) } else { *digit }).sum();
-    sum > 0 && (100 - sum) % 10 == *check
+    digits.len() == 9 && number(&digits) > 0 && luhn(&digits)
 }

@@ -1,7 +1,7 @@
 //! Taxpayer numbers of Brazil (CPF): eleven digits, two of them check digits, modulo 11.
 
 use super::Definition;
-use crate::detection::digits::{digits, is_uniform, weighted};
+use crate::detection::digits::{complement, digits, is_uniform, weighted};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "br_cpf",
@@ -13,14 +13,7 @@ pub(super) const DEFINITION: Definition = Definition {
 
 fn validate(value: &[u8]) -> bool {
     let digits = digits(value);
-    let first = check(weighted(&digits, &[10, 9, 8, 7, 6, 5, 4, 3, 2]));
-    let second = check(weighted(&digits, &[11, 10, 9, 8, 7, 6, 5, 4, 3, 2]));
+    let first = complement(weighted(&digits, &[10, 9, 8, 7, 6, 5, 4, 3, 2]), 11) % 10;
+    let second = complement(weighted(&digits, &[11, 10, 9, 8, 7, 6, 5, 4, 3, 2]), 11) % 10;
     digits.len() == 11 && !is_uniform(&digits) && digits.ends_with(&[first, second])
-}
-
-fn check(sum: u32) -> u32 {
-    match sum % 11 {
-        0 | 1 => 0,
-        rest => 11 - rest,
-    }
 }

@@ -1,7 +1,7 @@
 //! Tax numbers of Spanish companies (CIF): a letter, seven digits, a check digit or letter.
 
 use super::Definition;
-use crate::detection::digits::{compact, digits};
+use crate::detection::digits::{compact, digits, luhn_check};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "es_cif",
@@ -15,10 +15,7 @@ fn validate(value: &[u8]) -> bool {
     let value = compact(value);
     let [letter, middle @ .., check] = value.as_slice() else { return false };
     let digits = digits(middle);
-    let doubled = |digit: u32| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
-    let sum: u32 =
-        digits.iter().enumerate().map(|(at, digit)| if at % 2 == 0 { doubled(*digit) } else { *digit }).sum();
-    let control = (10 - sum % 10) % 10;
+    let control = luhn_check(&digits);
     let as_digit = u32::from(check.wrapping_sub(b'0')) == control;
     let as_letter = b"JABCDEFGHI".get(control as usize) == Some(check);
     let sound = match letter {

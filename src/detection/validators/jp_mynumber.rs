@@ -1,7 +1,7 @@
 //! Individual numbers of Japan (My Number): twelve digits, modulo 11.
 
 use super::Definition;
-use crate::detection::digits::{digits, weighted};
+use crate::detection::digits::{complement, digits, weighted};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "jp_mynumber",
@@ -14,6 +14,6 @@ pub(super) const DEFINITION: Definition = Definition {
 fn validate(value: &[u8]) -> bool {
     let digits = digits(value);
     let sum = weighted(&digits, &[6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2]);
-    let check = if sum % 11 <= 1 { 0 } else { 11 - sum % 11 };
+    let check = complement(sum, 11) % 10;
     digits.len() == 12 && sum > 0 && digits.last() == Some(&check)
 }

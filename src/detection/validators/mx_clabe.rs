@@ -1,7 +1,7 @@
 //! Account numbers of Mexico (CLABE): eighteen digits, weights 3-7-1 modulo 10.
 
 use super::Definition;
-use crate::detection::digits::digits;
+use crate::detection::digits::{complement, digits};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "mx_clabe",
@@ -16,5 +16,5 @@ fn validate(value: &[u8]) -> bool {
     let Some((check, rest)) = digits.split_last().filter(|_| digits.len() == 18) else { return false };
     let sum: u32 =
         rest.iter().zip([3, 7, 1].into_iter().cycle()).map(|(digit, weight)| digit * weight % 10).sum();
-    sum > 0 && (10 - sum % 10) % 10 == *check
+    sum > 0 && complement(sum, 10) == *check
 }

@@ -1,7 +1,7 @@
 //! Population registry codes of Mexico (CURP): name, date of birth, sex, state, a check digit.
 
 use super::Definition;
-use crate::detection::digits::{base_36, digits, is_date, pair};
+use crate::detection::digits::{base_36, complement, digits, is_date, pair};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "mx_curp",
@@ -24,5 +24,5 @@ fn validate(value: &[u8]) -> bool {
     let born = is_date(pair(&date, 0), pair(&date, 2), pair(&date, 4));
     let sex = value.get(10).is_some_and(|sex| b"HMX".contains(sex));
     let state = STATES.split(' ').any(|state| value.get(11..13) == Some(state.as_bytes()));
-    born && sex && state && (10 - sum % 10) % 10 == u32::from(check.wrapping_sub(b'0'))
+    born && sex && state && complement(sum, 10) == u32::from(check.wrapping_sub(b'0'))
 }

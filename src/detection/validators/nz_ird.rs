@@ -1,7 +1,7 @@
 //! Tax numbers of New Zealand (IRD): eight or nine digits, modulo 11 in two rounds.
 
 use super::Definition;
-use crate::detection::digits::{digits, number, weighted};
+use crate::detection::digits::{complement, digits, number, weighted};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "nz_ird",
@@ -17,7 +17,7 @@ fn validate(value: &[u8]) -> bool {
         digits.insert(0, 0);
     }
     let Some((check, rest)) = digits.split_last().filter(|_| digits.len() == 9) else { return false };
-    let round = |weights: &[u32; 8]| (11 - weighted(rest, weights) % 11) % 11;
+    let round = |weights: &[u32; 8]| complement(weighted(rest, weights), 11);
     let expected = match round(&[3, 2, 7, 6, 5, 4, 3, 2]) {
         10 => round(&[7, 4, 3, 2, 5, 2, 7, 6]),
         check => check,

@@ -1,7 +1,7 @@
 //! Tax numbers of Portugal (NIF): nine digits, modulo 11.
 
 use super::Definition;
-use crate::detection::digits::{digits, weighted};
+use crate::detection::digits::{complement, digits, weighted};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "pt_nif",
@@ -14,6 +14,6 @@ pub(super) const DEFINITION: Definition = Definition {
 fn validate(value: &[u8]) -> bool {
     let digits = digits(value);
     let sum = weighted(&digits, &[9, 8, 7, 6, 5, 4, 3, 2]);
-    let check = if sum % 11 <= 1 { 0 } else { 11 - sum % 11 };
+    let check = complement(sum, 11) % 10;
     digits.len() == 9 && digits.first() != Some(&0) && digits.last() == Some(&check)
 }

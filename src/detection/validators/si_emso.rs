@@ -1,7 +1,7 @@
 //! Citizen numbers of Slovenia (EMŠO): date of birth, register, serial number, modulo 11.
 
 use super::Definition;
-use crate::detection::digits::{digits, is_date, number, pair, weighted};
+use crate::detection::digits::{complement, digits, is_date, number, pair, weighted};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "si_emso",
@@ -17,5 +17,5 @@ fn validate(value: &[u8]) -> bool {
     let year = digits.get(4..7).map_or(0, |year| number(year) as u32);
     let year = if year >= 800 { 1000 + year } else { 2000 + year };
     let born = is_date(year, pair(&digits, 2), pair(&digits, 0));
-    digits.len() == 13 && born && digits.last() == Some(&((11 - sum % 11) % 11 % 10))
+    digits.len() == 13 && born && digits.last() == Some(&(complement(sum, 11) % 10))
 }

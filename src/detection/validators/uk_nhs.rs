@@ -1,7 +1,7 @@
 //! NHS numbers of the United Kingdom: ten digits, modulo 11.
 
 use super::Definition;
-use crate::detection::digits::{digits, weighted};
+use crate::detection::digits::{complement, digits, weighted};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "uk_nhs",
@@ -14,5 +14,5 @@ pub(super) const DEFINITION: Definition = Definition {
 fn validate(value: &[u8]) -> bool {
     let digits = digits(value);
     let sum = weighted(&digits, &[10, 9, 8, 7, 6, 5, 4, 3, 2]);
-    digits.len() == 10 && sum > 0 && digits.last() == Some(&((11 - sum % 11) % 11))
+    digits.len() == 10 && sum > 0 && digits.last() == Some(&complement(sum, 11))
 }

@@ -1,7 +1,7 @@
 //! Identity card numbers of Uruguay: seven digits and a check digit, modulo 10.
 
 use super::Definition;
-use crate::detection::digits::{digits, weighted};
+use crate::detection::digits::{complement, digits, weighted};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "uy_ci",
@@ -14,5 +14,5 @@ pub(super) const DEFINITION: Definition = Definition {
 fn validate(value: &[u8]) -> bool {
     let digits = digits(value);
     let sum = weighted(&digits, &[2, 9, 8, 7, 6, 3, 4]);
-    digits.len() == 8 && sum > 0 && digits.last() == Some(&((10 - sum % 10) % 10))
+    digits.len() == 8 && sum > 0 && digits.last() == Some(&complement(sum, 10))
 }

@@ -1,7 +1,7 @@
 //! Tax numbers of Venezuela (RIF): a letter, eight digits, a check digit, modulo 11.
 
 use super::Definition;
-use crate::detection::digits::{digits, weighted};
+use crate::detection::digits::{complement, digits, weighted};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "ve_rif",
@@ -22,6 +22,6 @@ fn validate(value: &[u8]) -> bool {
     };
     let digits = digits(value);
     let sum = kind + weighted(&digits, &[3, 2, 7, 6, 5, 4, 3, 2]);
-    let check = if sum % 11 <= 1 { 0 } else { 11 - sum % 11 };
+    let check = complement(sum, 11) % 10;
     digits.len() == 9 && digits.last() == Some(&check)
 }
