@@ -82,6 +82,7 @@ impl Pattern {
         matches!(self.engine, Engine::Backtracking(_))
     }
 
+    #[inline]
     pub fn is_match(&self, text: &[u8]) -> bool {
         match &self.engine {
             Engine::Linear(linear) => linear.is_match(text, || self.syntax()),

@@ -62,6 +62,7 @@ impl Linear {
         Ok(Self { automaton, caches, full: OnceLock::new() })
     }
 
+    #[inline]
     pub(super) fn is_match(&self, text: &[u8], parse: impl FnOnce() -> Option<Hir>) -> bool {
         let mut cache = self.caches.get();
         match self.automaton.try_search_fwd(&mut cache, &Input::new(text).earliest(true)) {

@@ -12,7 +12,7 @@ use super::ir::{
 use super::macros::{Macro, Part};
 use super::matcher::literals::LiteralIndex;
 use super::matcher::{
-    Cell, ChosenRules, CollectionAction, Control, Expansion, First, Gate, Group, Link, Meta, Prefilter,
+    Cell, ChosenRules, CollectionAction, Control, Expansion, Gate, Group, Link, Meta, NameBit, Prefilter,
     Program, Reads, Root, Selector, SetVariable, Step, Target, TxNames, View,
 };
 use super::operators::{Argument, Patterns};
@@ -72,7 +72,6 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
         steps: builder.steps.len(),
         cells: builder.cells,
         groups: builder.groups,
-        first: compiled.iter().map(first).collect(),
         prefilters: compiled
             .iter()
             .map(|root| root.links.first().map_or_else(Prefilter::default, |link| link.gate.prefilter))
@@ -85,16 +84,6 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
         collections: Arc::default(),
         record_lifetime: ir.record_lifetime,
     }
-}
-
-/// What the first link of a rule asks, for the list that is asked first.
-fn first(root: &Root) -> First {
-    root.links.first().map_or_else(First::default, |link| First {
-        // A group that does not fit is not asked: the link does.
-        group: link.group.and_then(|group| u32::try_from(group).ok()),
-        literals: link.gate.literals,
-        negated: link.negated,
-    })
 }
 
 /// Whether a root or a link of it names such a variable, in a target or in a macro.
@@ -334,6 +323,12 @@ impl<'i> Builder<'i> {
             tx: tx.filter(|_| ir.exclusions.is_empty()),
             tx_taken: None,
             selector: ir.selector.as_ref().and_then(selector),
+            header: match &ir.selector {
+                Some(SelectorIr::Name(name)) if ir.variable.name == "REQUEST_HEADERS" => {
+                    Some(NameBit::of(name.as_bytes()))
+                }
+                _ => None,
+            },
             count: ir.count,
             exclusions: ir.exclusions.iter().filter_map(selector).collect(),
         };

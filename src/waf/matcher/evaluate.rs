@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::program::{Control, Link, Program, Root, Target};
+use super::program::{Control, Link, Program, Root};
 use super::report::Hit;
 use super::text::{Buffers, Text};
 use super::transaction::{Interruption, Matched, Transaction, Value};
+use super::turn::Turn;
 use super::watch::Watch;
 use crate::pattern::{Groups, MAX_GROUPS};
 use crate::waf::Phase;
@@ -30,19 +31,22 @@ impl Transaction {
         let plan = Arc::clone(&self.plan);
         let program = &*plan.program;
         let mut resume = 0;
-        for &index in plan.phases.get(phase.index()).map_or(&[][..], Vec::as_slice) {
-            let Some(root) = program.roots.get(index).filter(|_| index >= resume) else { continue };
-            if !watch.begins(root.id) {
+        for turn in plan.phases.get(phase.index()).map_or(&[][..], Vec::as_slice) {
+            let index = turn.root;
+            if index < resume {
+                continue;
+            }
+            if !watch.begins(turn.id) {
                 self.allowed = Some(Phase::Logging);
                 return None;
             }
-            let matches = self.may_match(program, index)
-                && !self.is_removed(program, index)
-                && self.root(program, index, root);
-            watch.ends(root.id, matches);
-            if !matches {
-                continue;
-            }
+            let matched = if self.may_match(program, turn) && !self.is_removed(program, index) {
+                program.roots.get(index).filter(|root| self.root(program, index, root))
+            } else {
+                None
+            };
+            watch.ends(turn.id, matched.is_some());
+            let Some(root) = matched else { continue };
             resume = root.skip_to.unwrap_or(resume);
             match root.disruptive {
                 Some(Disruptive::Allow(scope)) if self.engine == EngineMode::On => {
@@ -65,15 +69,13 @@ impl Transaction {
         None
     }
 
-    /// Whether the first link of a rule can match any value. Answered from a list without gaps: this
-    /// is all that most rules are asked.
-    fn may_match(&mut self, program: &Program, root: usize) -> bool {
-        let Some(first) = program.first.get(root) else { return false };
-        let Some(prefilter) = program.prefilters.get(root) else { return false };
-        first.group.is_none_or(|group| {
-            let known = self.group(program, group as usize);
-            self.admits(known.summary, first.negated, first.literals, prefilter)
-        })
+    /// Whether the first link of a rule can match any value: all that most rules are asked.
+    #[inline]
+    fn may_match(&mut self, program: &Program, turn: &Turn) -> bool {
+        let Some(group) = turn.group else { return true };
+        let Some(prefilter) = program.prefilters.get(turn.root) else { return false };
+        let known = self.group(program, group as usize);
+        self.admits(known.summary, turn.negated, turn.literals, prefilter)
     }
 
     fn is_removed(&self, program: &Program, root: usize) -> bool {
@@ -168,13 +170,12 @@ impl Transaction {
                     continue;
                 }
             }
-            let Some(target) = program.targets.get(cell.target) else { continue };
             let seen_before = self.seen.len();
             let values = self.find(program, cell.target);
             let first = values.start;
             for index in values {
                 let Some(value) = self.values.get(index).copied() else { continue };
-                if self.is_excluded(program, at.0, target, &value) {
+                if self.is_removed_target(program, at.0, &value) {
                     continue;
                 }
                 let mut test = |transaction: &mut Self, seen| {
@@ -250,11 +251,9 @@ impl Transaction {
         }
     }
 
-    fn is_excluded(&self, program: &Program, root: usize, target: &Target, value: &Value) -> bool {
+    /// Whether a `ctl` of this transaction took the value away.
+    fn is_removed_target(&self, program: &Program, root: usize, value: &Value) -> bool {
         let key = self.bytes(value.key);
-        if !target.count && target.exclusions.iter().any(|selector| selector.takes(key)) {
-            return true;
-        }
         self.controls.removed_targets.iter().any(|at| match control(program, *at) {
             Some(Control::RemoveTargets { rules, variable, selector }) => {
                 rules.has(root)

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::moment::Moment;
+use super::names::NameSet;
 use super::request_body::form;
 use super::text::{Buffers, Text};
 use crate::body::multipart::Bend;
@@ -69,6 +70,7 @@ pub(in crate::waf) struct Facts {
     pub(in crate::waf) remote_addr: Text,
     pub(in crate::waf) unique_id: Text,
     pub(in crate::waf) headers: Vec<Pair>,
+    pub(in crate::waf) header_names: NameSet,
     pub(in crate::waf) cookies: Vec<Pair>,
     pub(in crate::waf) args_get: Vec<Pair>,
     pub(in crate::waf) args_post: Vec<Pair>,
@@ -164,6 +166,7 @@ impl Facts {
         for (name, value) in head.headers {
             let pair = Pair { key: buffers.add(name), value: buffers.add(value) };
             self.headers.push(pair);
+            self.header_names.add(name);
             if name.eq_ignore_ascii_case(b"cookie") {
                 cookies(value, pair.value, &mut self.cookies);
             }

@@ -86,7 +86,7 @@ impl<'p> Fold<'p> {
         let roots = plan.phases.get(phase.index()).map_or(&[][..], Vec::as_slice);
         let mut left = Vec::with_capacity(roots.len());
         let mut resume = 0;
-        for &index in roots {
+        for index in roots.iter().map(|turn| turn.root) {
             let Some(root) = plan.program.roots.get(index).filter(|_| index >= resume) else { continue };
             match self.outcome(index, root) {
                 Outcome::Nothing => {}
@@ -169,7 +169,7 @@ impl<'p> Fold<'p> {
         let is_jumped_over = |at: &usize| *at > index && *at < to;
         let jumped_over = || {
             let phase = self.plan.phases.get(root.phase.index()).map_or(&[][..], Vec::as_slice);
-            phase.iter().copied().filter(is_jumped_over)
+            phase.iter().map(|turn| turn.root).filter(is_jumped_over)
         };
         let mut taking = self.removers.iter().filter(|rules| rules.has(index));
         self.blinders.iter().any(|rules| rules.has(index))
@@ -277,7 +277,8 @@ mod tests {
         let variables = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let settings = PlanSettings { variables: variables.collect(), ..PlanSettings::default() };
         let plan = Arc::new(Plan::new(Arc::clone(&program), &settings));
-        let ids = plan.phases.iter().flatten().filter_map(|at| program.roots.get(*at)).map(|root| root.id);
+        let ids =
+            plan.phases.iter().flatten().filter_map(|turn| program.roots.get(turn.root)).map(|root| root.id);
         let transaction = Transaction::new(Arc::clone(&plan), BodyLimits::default());
         let entries = (0..program.names.len()).filter_map(|at| {
             let value = transaction.tx_entry(at)?;

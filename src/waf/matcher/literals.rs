@@ -49,21 +49,22 @@ impl LiteralIndex {
         }
     }
 
-    /// Sets the bit of each set that `text` holds a literal of; whether there was any.
-    pub fn search(&self, text: &[u8], found: &mut [Words]) -> bool {
+    /// Appends the bits of the sets that `text` holds a literal of, or nothing where there are none.
+    pub fn search(&self, text: &[u8], found: &mut Vec<Words>) {
+        let at = found.len();
         let Some(automaton) = &self.automaton else {
             // Without a search everything may be there.
-            found.fill(Words::MAX);
-            return true;
+            found.resize(at + self.words, Words::MAX);
+            return;
         };
-        let mut any = false;
         automaton.search(text, |set| {
-            any = true;
-            if let Some(word) = found.get_mut((set / Words::BITS) as usize) {
+            if found.len() == at {
+                found.resize(at + self.words, 0);
+            }
+            if let Some(word) = found.get_mut(at + (set / Words::BITS) as usize) {
                 *word |= 1 << (set % Words::BITS);
             }
         });
-        any
     }
 }
 
@@ -284,8 +285,11 @@ mod tests {
     fn one_pass_finds_every_set() {
         let sets = [vec![b"abc".to_vec(), b"bcd".to_vec()], vec![b"cde".to_vec()], vec![b"xyz".to_vec()]];
         let index = LiteralIndex::of(&sets);
-        let mut found = vec![0; index.words];
-        assert!(index.search(b"..ABCDE..", &mut found) && !index.search(b"..ABD", &mut [0]));
+        let mut found = vec![7];
+        index.search(b"..ABD", &mut found);
+        assert_eq!(found, [7]);
+        index.search(b"..ABCDE..", &mut found);
+        let found = found.split_off(1);
         assert_eq!((has(&found, 0), has(&found, 1), has(&found, 2)), (true, true, false));
     }
 }

@@ -9,6 +9,7 @@ mod facts;
 mod fold;
 pub mod literals;
 mod moment;
+mod names;
 #[cfg(test)]
 mod oracle;
 mod plan;
@@ -21,17 +22,19 @@ mod spare;
 mod summary;
 mod text;
 mod transaction;
+mod turn;
 mod values;
 mod watch;
 
 pub use collections::Collections;
 pub use expansion::{Expansion, TxNames};
 pub use facts::{BodyLimits, RequestHead, ResponseHead};
+pub use names::NameBit;
 pub use plan::{ActionOverride, Plan, PlanSettings};
 pub use prefilter::Prefilter;
 pub use program::{
-    Cell, ChosenRules, CollectionAction, Control, First, Gate, Group, Link, Program, Reads, Root,
-    SetVariable, Step, Target, View,
+    Cell, ChosenRules, CollectionAction, Control, Gate, Group, Link, Program, Reads, Root, SetVariable, Step,
+    Target, View,
 };
 pub use report::{MAX_VALUES, Match, MatchedValue};
 pub use text::Text;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::fold::{Folded, fold};
 use super::program::Program;
 use super::text::{Buffers, Text};
+use super::turn::Turn;
 use crate::waf::ir::EngineMode;
 
 /// What a zone changes about a program.
@@ -31,7 +32,7 @@ pub struct ActionOverride {
 pub struct Plan {
     pub(super) program: Arc<Program>,
     /// The roots that run, by phase.
-    pub(super) phases: [Vec<usize>; 5],
+    pub(super) phases: [Vec<Turn>; 5],
     /// Root index to whether it refuses, sorted by index.
     pub(super) refuses: Vec<(usize, bool)>,
     pub(super) engine: EngineMode,
@@ -50,6 +51,7 @@ impl Plan {
             return Self::clone(&plain);
         }
         let Folded { phases, entries } = fold(&plain);
+        let phases = phases.map(|roots| Turn::of_roots(&plain.program, roots));
         let plan = Self { phases, ..Self::clone(&plain) };
         plan.beginning_with(&entries)
     }
@@ -59,11 +61,9 @@ impl Plan {
         let enabled = |index: &usize| {
             program.roots.get(*index).is_some_and(|root| !settings.disabled.contains(&root.id))
         };
-        let phases: [Vec<usize>; 5] = std::array::from_fn(|phase| {
-            program
-                .phases
-                .get(phase)
-                .map_or_else(Vec::new, |roots| roots.iter().copied().filter(enabled).collect())
+        let phases: [Vec<Turn>; 5] = std::array::from_fn(|phase| {
+            let roots = program.phases.get(phase).map_or(&[][..], Vec::as_slice);
+            Turn::of_roots(&program, roots.iter().copied().filter(enabled))
         });
         let mut entries: Vec<Option<Box<[u8]>>> = vec![None; program.names.len()];
         for (name, value) in &settings.variables {

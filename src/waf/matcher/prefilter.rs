@@ -15,6 +15,8 @@ const MAX_SETS: usize = 4;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prefilter {
     min_length: usize,
+    /// Of longer values the bytes are not looked at; of empty ones there are none.
+    max_checked_length: usize,
     sets: [ByteSet; MAX_SETS],
     count: usize,
 }
@@ -23,11 +25,14 @@ impl Prefilter {
     /// The condition of a pattern's syntax tree.
     pub fn of(hir: &Hir) -> Self {
         let mut sets = required(hir);
-        sets.sort_by_key(ByteSet::count);
+        sets.sort_by_key(commonness);
         sets.dedup();
         sets.retain(|set| set.count() < 200);
-        let mut prefilter =
-            Self { min_length: hir.properties().minimum_len().unwrap_or(0), ..Self::default() };
+        let mut prefilter = Self {
+            min_length: hir.properties().minimum_len().unwrap_or(0),
+            max_checked_length: usize::MAX,
+            ..Self::default()
+        };
         for (slot, set) in prefilter.sets.iter_mut().zip(sets) {
             *slot = set;
             prefilter.count += 1;
@@ -37,16 +42,29 @@ impl Prefilter {
 
     /// The condition that a value holds one of these bytes.
     pub const fn any_of(bytes: ByteSet) -> Self {
-        let mut sets = [ByteSet::EMPTY; MAX_SETS];
-        sets[0] = bytes;
-        Self { min_length: 1, sets, count: 1 }
+        Self { min_length: 1, max_checked_length: usize::MAX, sets: one(bytes), count: 1 }
+    }
+
+    /// The condition that a value of one byte is one of these, and an empty one only where that is said;
+    /// longer ones may be anything.
+    pub const fn of_one_byte(bytes: ByteSet, empty: bool) -> Self {
+        Self { min_length: if empty { 0 } else { 1 }, max_checked_length: 1, sets: one(bytes), count: 1 }
     }
 
     /// Whether a value of this length and these bytes can match at all.
     #[inline]
     pub fn passes(&self, length: usize, bytes: &ByteSet) -> bool {
-        length >= self.min_length && self.sets.iter().take(self.count).all(|set| set.intersects(bytes))
+        length >= self.min_length
+            && (length == 0
+                || length > self.max_checked_length
+                || self.sets.iter().take(self.count).all(|set| set.intersects(bytes)))
     }
+}
+
+const fn one(set: ByteSet) -> [ByteSet; MAX_SETS] {
+    let mut sets = [ByteSet::EMPTY; MAX_SETS];
+    sets[0] = set;
+    sets
 }
 
 /// Sets of which every match contains a byte each.
@@ -63,11 +81,23 @@ fn required(hir: &Hir) -> Vec<ByteSet> {
     }
 }
 
+/// How likely a value is to hold a byte of a set: punctuation other than that of names, numbers and
+/// texts is rare.
+fn commonness(set: &ByteSet) -> u32 {
+    let weight = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' => 8,
+        b'0'..=b'9' | b' ' | b'.' | b'-' | b'_' | b'/' => 6,
+        b',' | b':' | b'=' | b';' => 3,
+        _ => 1,
+    };
+    (0..=u8::MAX).filter(|byte| set.has(*byte)).map(weight).sum()
+}
+
 /// One set that each branch meets: the union of each branch's most selective set.
 fn alternation(branches: &[Hir]) -> Vec<ByteSet> {
     let mut union = ByteSet::default();
     for branch in branches {
-        match required(branch).into_iter().min_by_key(ByteSet::count) {
+        match required(branch).into_iter().min_by_key(commonness) {
             Some(set) => union = union.union(&set),
             None => return Vec::new(),
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::collections::Collections;
 use super::expansion::{Expansion, TxNames};
 use super::literals::LiteralIndex;
+use super::names::NameBit;
 use super::prefilter::Prefilter;
 use crate::pattern::Pattern;
 use crate::waf::byte_set::ByteSet;
@@ -24,8 +25,7 @@ pub struct Program {
     pub(in crate::waf) steps: usize,
     pub(in crate::waf) cells: Vec<Cell>,
     pub(in crate::waf) groups: Vec<Group>,
-    /// For each root what its first link asks of values, and the rest of its gate.
-    pub(in crate::waf) first: Vec<First>,
+    /// For each root the prefilter of its first link.
     pub(in crate::waf) prefilters: Vec<Prefilter>,
     pub(in crate::waf) literals: LiteralIndex,
     pub(in crate::waf) names: TxNames,
@@ -117,17 +117,6 @@ pub struct Gate {
     pub(in crate::waf) prefilter: Prefilter,
 }
 
-/// What the first link of a root asks of values, apart from all that it takes to test one. Small, for
-/// every request reads all of them.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct First {
-    /// As in the link; `None` too where it looks at nothing.
-    pub(in crate::waf) group: Option<u32>,
-    /// Of its gate.
-    pub(in crate::waf) literals: Option<u32>,
-    pub(in crate::waf) negated: bool,
-}
-
 /// The values of a target under a view. Many links look at the same cell; most of them are answered
 /// by what is known of all its values together.
 #[derive(Clone, Copy, Debug)]
@@ -162,6 +151,8 @@ pub struct Target {
     /// The index of the one `TX` entry that it is, or counts, where it is that.
     pub(in crate::waf) tx: Option<usize>,
     pub(in crate::waf) selector: Option<Selector>,
+    /// The name of the request's header field that it is, or counts, where it is that.
+    pub(in crate::waf) header: Option<NameBit>,
     pub(in crate::waf) count: bool,
     pub(in crate::waf) exclusions: Vec<Selector>,
 }
@@ -173,6 +164,7 @@ pub enum Selector {
 }
 
 impl Selector {
+    #[inline]
     pub fn takes(&self, key: &[u8]) -> bool {
         match self {
             Self::Name(name) => name.eq_ignore_ascii_case(key),
@@ -183,10 +175,10 @@ impl Selector {
 
 impl Target {
     /// Whether the entry of this name is one of its values, or counts as one.
+    #[inline]
     pub(in crate::waf) fn takes(&self, key: &[u8]) -> bool {
-        let chosen = self.selector.as_ref().is_none_or(|selector| selector.takes(key));
-        // A count has no single value to leave out later.
-        chosen && !(self.count && self.exclusions.iter().any(|selector| selector.takes(key)))
+        self.selector.as_ref().is_none_or(|selector| selector.takes(key))
+            && !self.exclusions.iter().any(|selector| selector.takes(key))
     }
 }
 

@@ -96,6 +96,7 @@ impl Transaction {
         }
     }
 
+    #[inline(never)]
     fn sum_up_group(&mut self, program: &Program, index: usize) -> Known {
         let Some(group) = program.groups.get(index) else { return Known::default() };
         let plain = (group.plain != index).then(|| self.group(program, group.plain));
@@ -138,7 +139,7 @@ impl Transaction {
         Known { summary, present }
     }
 
-    /// What is known of the values of a cell, also of those that are excluded from one rule.
+    /// What is known of the values of a cell, also of those that a `ctl` took away from one rule.
     #[inline]
     pub(super) fn cell(&mut self, program: &Program, index: usize) -> SummaryId {
         match self.cells.get(index).copied().flatten() {
@@ -147,6 +148,7 @@ impl Transaction {
         }
     }
 
+    #[inline(never)]
     fn sum_up_cell(&mut self, program: &Program, index: usize) -> SummaryId {
         let Some(cell) = program.cells.get(index) else { return SummaryId::default() };
         let Some(view) = program.views.get(cell.view) else { return SummaryId::default() };
@@ -162,9 +164,13 @@ impl Transaction {
     }
 
     fn sum_up_values(&mut self, program: &Program, cell: &Cell, view: &View) -> SummaryId {
+        let values = self.find(program, cell.target);
+        if values.is_empty() {
+            return SummaryId::default();
+        }
         let mut union = Union::default();
         let words = program.literals.words;
-        for value in self.find(program, cell.target) {
+        for value in values {
             let mut seen = self.raw(value);
             if cell.each {
                 for step in &view.steps {
@@ -206,13 +212,8 @@ impl Transaction {
             Literals::Searched(found) => found,
             Literals::Unsearched => {
                 let at = self.literals.len();
-                self.literals.resize(at + program.literals.words, 0);
-                let found = self.literals.get_mut(at..).unwrap_or(&mut []);
-                let any = program.literals.search(self.buffers.get(entry.text), found);
-                if !any {
-                    self.literals.truncate(at);
-                }
-                let found = u32::try_from(at).ok().filter(|_| any);
+                program.literals.search(self.buffers.get(entry.text), &mut self.literals);
+                let found = u32::try_from(at).ok().filter(|_| self.literals.len() > at);
                 if let Some(entry) = self.seen.get_mut(seen) {
                     entry.literals = Literals::Searched(found);
                 }
@@ -253,6 +254,7 @@ impl Transaction {
         self.passes(&summary, gate.literals, &gate.prefilter)
     }
 
+    #[inline]
     fn passes(&self, summary: &Summary, literals: Option<u32>, prefilter: &Prefilter) -> bool {
         let holds = |set| {
             let found = summary.literals.and_then(|at| self.literals.get(at as usize..));

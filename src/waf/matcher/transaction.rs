@@ -335,6 +335,7 @@ impl Transaction {
     }
 
     /// The bytes of a handle.
+    #[inline]
     pub(in crate::waf) fn bytes(&self, text: Text) -> &[u8] {
         self.buffers.get(text)
     }

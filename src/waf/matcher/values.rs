@@ -12,14 +12,24 @@ use crate::waf::variables::Changes;
 
 impl Transaction {
     /// The values of a target, as a range of `values`.
+    #[inline]
     pub(super) fn find(&mut self, program: &Program, index: usize) -> Range<usize> {
-        if let Some((start, end)) = self.found.get(index).copied().flatten() {
-            return start as usize..end as usize;
+        match self.found.get(index).copied().flatten() {
+            Some((start, end)) => start as usize..end as usize,
+            None => self.look_up(program, index),
         }
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, program: &Program, index: usize) -> Range<usize> {
         let start = self.values.len();
         let Some(target) = program.targets.get(index) else { return start..start };
+        // Most requests have few of the fields that rules know.
+        let is_absent = target.header.is_some_and(|name| !self.facts.header_names.may_have(name));
         match target.tx {
             Some(tx) => self.find_tx(target, tx),
+            None if is_absent && target.count => self.push_count(target, 0),
+            None if is_absent => {}
             None => self.find_all(target),
         }
         let end = self.values.len();
@@ -34,8 +44,7 @@ impl Transaction {
     fn find_tx(&mut self, target: &Target, tx: usize) {
         let text = self.tx.get(tx).copied().flatten();
         if target.count {
-            let text = self.buffers.add_count(usize::from(text.is_some()));
-            self.push_value(target, Text::EMPTY, text);
+            self.push_count(target, usize::from(text.is_some()));
         } else if let Some(text) = text {
             let name = self.tx_names.get(tx).copied().unwrap_or(Text::EMPTY);
             self.push_value(target, name, text);
@@ -56,14 +65,18 @@ impl Transaction {
             });
         }
         if target.count {
-            let text = self.buffers.add_count(entries.len());
-            self.push_value(target, Text::EMPTY, text);
+            self.push_count(target, entries.len());
         } else {
             for (key, text) in &entries {
                 self.push_value(target, *key, *text);
             }
         }
         self.entries_found = entries;
+    }
+
+    fn push_count(&mut self, target: &Target, count: usize) {
+        let text = self.buffers.add_count(count);
+        self.push_value(target, Text::EMPTY, text);
     }
 
     fn push_value(&mut self, target: &Target, key: Text, text: Text) {

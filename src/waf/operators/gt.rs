@@ -1,7 +1,6 @@
 //! The value as a number is above the argument; text without digits is 0.
 
-use super::{Argument, Compiled, Definition, Example, Expansion, Test, number};
-use crate::waf::matcher::Transaction;
+use super::{Argument, Compiled, Definition, Example, comparison};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "gt",
@@ -14,14 +13,6 @@ pub(super) const DEFINITION: Definition = Definition {
     ],
 };
 
-struct Gt(Expansion);
-
 fn compile(argument: &mut Argument<'_>) -> Compiled {
-    Ok(Box::new(Gt(argument.number()?)))
-}
-
-impl Test for Gt {
-    fn is_match(&self, input: &[u8], transaction: &Transaction) -> bool {
-        self.0.with(transaction, |wanted| number(input) > number(wanted))
-    }
+    comparison::compile(argument, i64::gt)
 }
