@@ -22,7 +22,8 @@ use crate::api;
 use crate::clock::Clock;
 use crate::conf::Conf;
 use crate::control::{self, Control};
-use crate::detection::tee::ScanQueue;
+use crate::detection::mac::Mac;
+use crate::detection::tee::{ScanQueue, Scanners};
 use crate::events::Events;
 use crate::events::kinds::{ServerStarted, ServiceFailed};
 use crate::listener::{Connections, EdgeListener, Guarded, ListenerContext};
@@ -46,6 +47,8 @@ pub struct Parts {
     pub records: Box<dyn RecordReader>,
     /// The rows that limits still have to know.
     pub past: Vec<AiLog>,
+    /// What found values are hashed with.
+    pub mac: Mac,
     /// Take the sockets over from the process before this one.
     pub upgrade: bool,
     /// Told the addresses once everything listens.
@@ -64,13 +67,15 @@ pub struct Listening {
 /// # Errors
 /// One sentence where the services cannot be set up.
 pub fn run(parts: Parts) -> Result<(), String> {
-    let Parts { conf, control, events, clock, rows, records, past, upgrade, listening } = parts;
+    let Parts { conf, control, events, clock, rows, records, past, mac, upgrade, listening } = parts;
     let proxy_conf = Arc::new(server_conf(&conf)?);
     let mut server = Server::new_with_opt_and_conf(Opt { upgrade, ..Opt::default() }, server_conf(&conf)?);
     server.bootstrap();
 
     let snapshots = control.handle().clone();
-    let scans = ScanQueue::start(conf.scan_threads, conf.limits.scan_queue.0, events.clone());
+    let scanners =
+        Scanners { threads: conf.scan_threads, cpu: conf.scan_cpu, max_bytes: conf.limits.scan_queue.0 };
+    let scans = ScanQueue::start(scanners, mac, events.clone(), clock);
     let ledger = Arc::new(Ledger::default());
     recorder::recover(&ledger, &snapshots.load().gateways, &past, clock.unix());
     let recorder = Recorder::start(ledger, rows, events.clone());

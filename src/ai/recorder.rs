@@ -280,7 +280,7 @@ impl Finished {
         let Some(plan) = self.scan.take() else { return };
         let subject = subject(&self.log.ray, &self.log.path);
         let mut check = |check: &str, body: &[u8]| {
-            let findings = plan.scan(body);
+            let findings = plan.scan(body, &subject.ray, None);
             detection::plan::report(&findings, &subject, "log", false, events);
             self.log.findings.extend(findings.found.iter().map(|found| Finding::of(check, found)));
         };

@@ -6,6 +6,7 @@ mod check;
 mod demo;
 mod deployment;
 mod key;
+mod payload;
 mod run;
 mod scan;
 mod token;
@@ -37,6 +38,8 @@ enum Command {
     Token(token::TokenCommand),
     #[command(subcommand)]
     Key(key::KeyCommand),
+    #[command(subcommand)]
+    Payload(payload::PayloadCommand),
 }
 
 /// Work with rules without a server.
@@ -89,6 +92,7 @@ pub fn main() -> ExitCode {
         Command::Scan(command) => command.execute(),
         Command::Token(command) => command.execute(),
         Command::Key(command) => command.execute(),
+        Command::Payload(command) => command.execute(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -132,6 +136,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 13);
+        assert_eq!(seen, 15);
     }
 }

@@ -8,9 +8,10 @@ use super::Failure;
 use crate::clock::{Clock, rfc3339};
 use crate::conf::{Conf, LogLevel};
 use crate::control::{self, ConfSource, Control};
+use crate::detection::mac::Mac;
 use crate::events::{Events, Level, LogWriter};
 use crate::server::{self, Listening, Parts};
-use crate::store::{RecordStore, SqliteStore, Store};
+use crate::store::{RecordStore, SqliteStore, Store, install_key};
 
 /// Rows of the AI log that limits are recovered from.
 const MAX_RECOVERED_ROWS: usize = 1_000_000;
@@ -80,7 +81,8 @@ pub(super) fn serve(
         crate::ai::price::load();
     }
     let (rows, records) = (Box::new(rows), Box::new(records));
-    server::run(Parts { conf, control, events, clock, rows, records, past, upgrade, listening })
+    let mac = Mac::new(install_key(&conf.state_dir)?);
+    server::run(Parts { conf, control, events, clock, rows, records, past, mac, upgrade, listening })
         .map_err(Failure::Input)
 }
 

@@ -120,6 +120,7 @@ impl Compiling<'_> {
         scans.then(|| detection::Plan {
             detector: Arc::clone(detector),
             enabled: detector.rules().iter().map(|rule| rule.enabled).collect(),
+            settings: detection::plan::Settings::default(),
         })
     }
 

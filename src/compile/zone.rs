@@ -31,6 +31,9 @@ impl Compiling<'_> {
                 self.execute(ruleset, rule, place.as_ref(), &mut executions, &mut detection);
             }
         }
+        if let (Some(plan), Some(deployment)) = (&mut detection, &deployment) {
+            plan.settings = deployment.sensitive_data.settings;
+        }
         let entry_point = EntryPoint { executions };
         CompiledZone {
             id: zone.id.clone(),
@@ -111,7 +114,7 @@ impl Compiling<'_> {
             let outcome = known.and_then(|_| add(Phase::HttpRequestFirewallManaged, owasp, Some(overrides)));
             outcomes.push((outcome, Code::RulesetBadAction, waf.action.place.clone()));
         }
-        if deployment.sensitive_data {
+        if deployment.sensitive_data.enabled {
             let outcome = add(Phase::HttpResponseFirewallManaged, &self.inputs.rules.sensitive_data, None);
             outcomes.push((outcome, Code::ConfConflict, deployment.place.clone()));
         }
@@ -201,6 +204,7 @@ impl Compiling<'_> {
                 *detection = enabled.contains(&true).then(|| detection::Plan {
                     detector: Arc::clone(&rules.detector),
                     enabled: enabled.into(),
+                    settings: detection::plan::Settings::default(),
                 });
             }
         }

@@ -9,9 +9,10 @@ use ipnet::IpNet;
 use toml::de::DeTable;
 
 use super::table::{Located, Reader, Table, Words};
-use super::units::Secret;
+use super::units::{Percent, Secret};
 use crate::ai::limit::{Measure, Technique};
 use crate::ai::options::Backoff;
+use crate::detection::plan::Settings;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Source};
 use crate::model::gateway::{GatewaySettings, Scan};
 use crate::model::ruleset::Ruleset;
@@ -84,6 +85,7 @@ pub const KEYS: &[&str] = &[
     "rules",
     "rules.owasp",
     "rules.sensitive_data",
+    "scan_cpu_percent",
     "scan_threads",
     "secrets_key_file",
     "state_dir",
@@ -106,6 +108,8 @@ pub const KEYS: &[&str] = &[
     "zones.rulesets",
     "zones.sensitive_data",
     "zones.sensitive_data.enabled",
+    "zones.sensitive_data.payload_key",
+    "zones.sensitive_data.sample_every",
     "zones.waf",
     "zones.waf.action",
     "zones.waf.paranoia_level",
@@ -121,6 +125,7 @@ pub struct ConfFile {
     pub node: Located<String>,
     pub threads: usize,
     pub scan_threads: usize,
+    pub scan_cpu: Percent,
     pub graceful_stop: Duration,
     pub log_level: LogLevel,
     pub trusted_proxies: Vec<IpNet>,
@@ -162,8 +167,16 @@ pub struct ZoneFile {
     pub origin_ca: Option<Located<String>>,
     pub health_check: Option<(Located<String>, Duration)>,
     pub waf: Option<WafFile>,
-    pub sensitive_data: bool,
+    pub sensitive_data: SensitiveDataFile,
     pub rulesets: Option<Located<Vec<Ruleset>>>,
+}
+
+/// What a zone says of its scans.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SensitiveDataFile {
+    /// Whether the managed ruleset is deployed.
+    pub enabled: bool,
+    pub settings: Settings,
 }
 
 /// The short form of a zone's OWASP deployment.
@@ -257,6 +270,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         node: table.get("node").unwrap_or(Located { value: "1".to_owned(), place: start }),
         threads: table.or("threads", 0),
         scan_threads: table.or("scan_threads", 1),
+        scan_cpu: table.or("scan_cpu_percent", Percent::ALL),
         graceful_stop: table.or("graceful_stop", Duration::from_secs(30)),
         log_level: table.or("log_level", LogLevel::Info),
         trusted_proxies: table.or("trusted_proxies", Vec::new()),
@@ -364,11 +378,7 @@ fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
         Some((path?, interval))
     });
     let waf = table.table("waf").map(waf);
-    let sensitive_data = table.table("sensitive_data").is_some_and(|mut table| {
-        let enabled = table.or("enabled", true);
-        table.finish();
-        enabled
-    });
+    let sensitive_data = table.table("sensitive_data").map(sensitive_data).unwrap_or_default();
     let rulesets = table.resource("rulesets");
     table.finish();
     Some(ZoneFile {
@@ -382,6 +392,16 @@ fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
         sensitive_data,
         rulesets,
     })
+}
+
+fn sensitive_data(mut table: Table<'_>) -> SensitiveDataFile {
+    let settings = Settings {
+        payload_key: table.get("payload_key").map(|located| located.value),
+        sample_every: table.or("sample_every", Settings::default().sample_every),
+    };
+    let enabled = table.or("enabled", true);
+    table.finish();
+    SensitiveDataFile { enabled, settings }
 }
 
 fn waf(mut table: Table<'_>) -> WafFile {

@@ -19,7 +19,7 @@ use crate::dns::HostName;
 use crate::model::Resources;
 pub use file::{ConfFile, LogLevel};
 pub use table::Located;
-use units::{Bytes, Secret};
+use units::{Bytes, Percent, Secret};
 
 /// What the process may rely on: already valid.
 #[derive(Clone, Debug)]
@@ -30,6 +30,8 @@ pub struct Conf {
     /// Worker threads of each listener.
     pub threads: usize,
     pub scan_threads: usize,
+    /// How much of the time each of these may work.
+    pub scan_cpu: Percent,
     pub graceful_stop: Duration,
     pub log_level: LogLevel,
     pub trusted_proxies: Vec<IpNet>,
@@ -59,7 +61,7 @@ pub struct Conf {
 pub struct Deployment {
     pub zone: crate::model::ZoneId,
     pub waf: Option<file::WafFile>,
-    pub sensitive_data: bool,
+    pub sensitive_data: file::SensitiveDataFile,
     pub place: Place,
 }
 

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,8 @@ use ipnet::IpNet;
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
-use super::units::{self, Bytes, Secret};
+use super::units::{self, Bytes, Percent, Secret};
+use crate::detection::payload::PayloadKey;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Source, nearest};
 
 /// A value with its place.
@@ -233,6 +235,28 @@ impl FromToml for usize {
         Self::from_str_radix(number.as_str(), number.radix()).map_err(|_| {
             Refusal::Value(format!("expected a whole number of 0 or more, found `{}`", number.as_str()))
         })
+    }
+}
+
+impl FromToml for NonZeroU32 {
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
+        let number = usize::from_toml(value)?;
+        u32::try_from(number)
+            .ok()
+            .and_then(Self::new)
+            .ok_or_else(|| Refusal::Value(format!("expected a whole number of 1 or more, found `{number}`")))
+    }
+}
+
+impl FromToml for Percent {
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
+        Self::new(usize::from_toml(value)?).map_err(Refusal::Value)
+    }
+}
+
+impl FromToml for PayloadKey {
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
+        Self::parse(text(value, "a public key as a string")?).map_err(Refusal::Value)
     }
 }
 

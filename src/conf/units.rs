@@ -67,6 +67,25 @@ fn split_number(text: &str) -> (&str, &str) {
     (number, unit.trim())
 }
 
+/// A part of a hundred, from 1 to 100.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Percent(u8);
+
+impl Percent {
+    pub const ALL: Self = Self(100);
+
+    /// # Errors
+    /// One sentence where it is not from 1 to 100.
+    pub fn new(number: usize) -> Result<Self, String> {
+        let percent = u8::try_from(number).ok().filter(|percent| (1..=100).contains(percent));
+        percent.map(Self).ok_or_else(|| format!("expected a number from 1 to 100, found `{number}`"))
+    }
+
+    pub fn get(self) -> u8 {
+        self.0
+    }
+}
+
 /// A text that is never printed and is wiped when dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Zeroizing<String>);

@@ -5,12 +5,16 @@
 
 pub mod anchors;
 mod base58;
+mod charset;
 mod digits;
 mod entropy;
 mod escapes;
 mod keyword;
 mod location;
+pub mod mac;
+pub mod payload;
 pub mod plan;
+mod recent;
 mod redact;
 pub mod rule;
 pub mod scan;

@@ -1,11 +1,17 @@
 //! What is scanned for, and what each rule found.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use zeroize::Zeroizing;
+
 use super::location;
+use super::mac::{Digest, Mac};
+use super::payload::PayloadKey;
 use super::rule::{Confidence, Rule};
 use super::scan::{Detection, Detector};
+use super::seen::Telling;
 use crate::events::Events;
 use crate::events::kinds::{ScanSkipped, SensitiveDataFound, SkipReason};
 use crate::model::RuleId;
@@ -16,6 +22,22 @@ pub struct Plan {
     pub detector: Arc<Detector>,
     /// For each rule of the detector, whether it runs.
     pub enabled: Arc<[bool]>,
+    pub settings: Settings,
+}
+
+/// What a zone says of its scans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// What was found goes into the event, sealed with this key.
+    pub payload_key: Option<PayloadKey>,
+    /// Of the responses of a path, the first and every one after so many is scanned.
+    pub sample_every: NonZeroU32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { payload_key: None, sample_every: NonZeroU32::MIN }
+    }
 }
 
 /// What one rule found in a body. The value itself is nowhere in it.
@@ -31,6 +53,15 @@ pub struct Found<'p> {
     pub confidence: Confidence,
     /// The first match, masked.
     pub sample: String,
+    /// The first match with the text around it, sealed; `None` without a key.
+    pub payload: Option<String>,
+    /// Keyed hash of the first match, the same wherever it is found and however it is written; `None` where
+    /// nobody asked for it.
+    pub fingerprint: Option<Digest>,
+    /// The same of all matches.
+    pub values: Option<Digest>,
+    /// How often the same was found, where that is counted.
+    pub telling: Option<Telling>,
 }
 
 /// What the rules of a plan found in a body.
@@ -52,27 +83,51 @@ pub struct Subject {
 }
 
 impl Plan {
-    /// Scans a body.
-    pub fn scan(&self, body: &[u8]) -> Findings<'_> {
+    /// Scans the body of the message with this ray id; values are hashed where there is something to hash
+    /// them with.
+    pub fn scan(&self, body: &[u8], ray: &str, mac: Option<&Mac>) -> Findings<'_> {
         let scanned = self.detector.scan(body, &|rule| self.enabled.get(rule).copied().unwrap_or(false));
-        // Of each rule the first, for they are sorted by place, and how many there are.
-        let mut by_rule: BTreeMap<usize, (Detection, usize)> = BTreeMap::new();
+        // Of each rule in the order of their places.
+        let mut by_rule: BTreeMap<usize, Vec<Detection>> = BTreeMap::new();
         for detection in scanned.detections {
-            by_rule.entry(detection.rule).or_insert((detection, 0)).1 += 1;
+            by_rule.entry(detection.rule).or_default().push(detection);
         }
-        let found = by_rule.into_iter().filter_map(|(rule, (first, count))| {
+        let value = |detection: &Detection| body.get(detection.start..detection.end).unwrap_or(&[]);
+        let found = by_rule.into_iter().filter_map(|(rule, detections)| {
+            let first = detections.first()?;
+            let digests = mac.map(|mac| {
+                let digest = |detection| mac.digest([normal_form(value(detection)).as_slice()]);
+                let mut all: Vec<Digest> = detections.iter().map(digest).collect();
+                let first = all.first().copied().unwrap_or_default();
+                all.sort_unstable();
+                all.dedup();
+                (first, mac.digest(all.iter().map(|digest| &digest[..])))
+            });
             let rule = self.detector.rules().get(rule)?;
+            let place = (first.start, first.end);
+            let payload = self.settings.payload_key.and_then(|key| key.seal(ray, &rule.id, body, place));
             Some(Found {
                 rule,
-                count,
+                count: detections.len(),
                 offset: first.start,
                 location: location::of(body, first.start),
                 confidence: first.confidence,
-                sample: rule.mask(body.get(first.start..first.end).unwrap_or(&[])),
+                sample: rule.mask(value(first)),
+                payload,
+                fingerprint: digests.map(|(first, _)| first),
+                values: digests.map(|(_, all)| all),
+                telling: None,
             })
         });
         Findings { found: found.collect(), exhausted: scanned.exhausted }
     }
+}
+
+/// A value without the characters that group it.
+fn normal_form(value: &[u8]) -> Zeroizing<Vec<u8>> {
+    let mut form = Zeroizing::new(Vec::with_capacity(value.len()));
+    form.extend(value.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()));
+    form
 }
 
 /// One event for each rule that found something, and one where the scan ended before its time.
@@ -86,7 +141,8 @@ pub fn report(
     if findings.exhausted {
         events.emit(&ScanSkipped { reason: SkipReason::Exhausted });
     }
-    for Found { rule, count, offset, location, confidence, sample } in &findings.found {
+    for found in &findings.found {
+        let Found { rule, count, offset, location, confidence, sample, payload, .. } = found;
         events.emit(&SensitiveDataFound {
             ray: &subject.ray,
             action,
@@ -102,7 +158,12 @@ pub fn report(
             count: *count,
             offset: *offset,
             location: location.as_deref(),
-            sample: sample.clone(),
+            sample,
+            payload: payload.as_deref(),
+            fingerprint: found.fingerprint.map(u128::from_be_bytes),
+            seen: found.telling.map(|telling| telling.count),
+            first_seen: found.telling.map(|telling| telling.first),
+            last_seen: found.telling.map(|telling| telling.last),
             truncated,
         });
     }

@@ -1,90 +1,86 @@
-//! Bodies that were scanned already.
-//!
-//! A body is told by a keyed hash (HMAC-SHA-256, RFC 2104, of a key made at the start) of itself, of what it
-//! was scanned for, and, where something was found in it, of the path it came from: a clean body need not be
-//! looked at again wherever it is served, a leaking one is told once for each path.
+//! What was scanned and told already: a clean body need not be looked at again wherever it is served, a
+//! leaking one is scanned once for each path, and the same finding is told once in a while.
 
-use std::collections::HashMap;
-
-use hmac::{Hmac, KeyInit, Mac};
-use parking_lot::Mutex;
-use sha2::Sha256;
+use std::time::Duration;
 
 use super::Plan;
+use super::mac::{Digest, Mac};
+use super::plan::{Found, Subject};
+use super::recent::Recent;
 
-/// Bodies that are remembered; past it half of them, the older ones, are forgotten.
-const MAX_BODIES: usize = 8_192;
+/// How long the same finding on the same path is counted and not told again.
+const WINDOW: Duration = Duration::from_mins(10);
 
-/// The hash of a body.
-pub type Digest = [u8; 16];
-
-/// What is remembered of bodies.
+/// What is remembered of bodies and findings.
+#[derive(Debug)]
 pub struct Seen {
-    key: [u8; 32],
-    bodies: Mutex<Bodies>,
+    mac: Mac,
+    /// When each was scanned, since the Unix epoch.
+    bodies: Recent<Duration>,
+    told: Recent<Telling>,
 }
 
-#[derive(Default)]
-struct Bodies {
-    /// By hash, when it was last asked for.
-    last: HashMap<Digest, u64, foldhash::fast::RandomState>,
-    asked: u64,
+/// A finding as it was told. Times are since the Unix epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Telling {
+    pub first: Duration,
+    /// Made so often, and before this time last at `last`.
+    pub count: u64,
+    pub last: Duration,
+    told: Duration,
 }
 
 impl Seen {
-    /// `None` where the system has no random bytes: then every body is scanned.
-    pub fn new() -> Option<Self> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).ok()?;
-        Some(Self { key, bodies: Mutex::default() })
+    pub fn new(mac: Mac) -> Self {
+        Self { mac, bodies: Recent::default(), told: Recent::default() }
+    }
+
+    pub fn mac(&self) -> &Mac {
+        &self.mac
     }
 
     /// The hash of a body and what it is scanned for.
-    pub fn digest(&self, plan: &Plan, body: &[u8]) -> Option<Digest> {
+    pub fn digest(&self, plan: &Plan, body: &[u8]) -> Digest {
         let enabled: Vec<u8> = plan.enabled.iter().map(|enabled| u8::from(*enabled)).collect();
-        self.mac(&[&plan.detector.number().to_le_bytes(), &enabled, body])
+        self.mac.digest([&plan.detector.number().to_le_bytes()[..], &enabled, body])
     }
 
     /// The hash of a body that came from a path.
-    pub fn at_path(&self, digest: &Digest, path: &str) -> Option<Digest> {
-        self.mac(&[digest, path.as_bytes()])
+    pub fn at_path(&self, digest: &Digest, subject: &Subject) -> Digest {
+        let Subject { zone, host, path, .. } = subject;
+        self.mac.digest([&digest[..], zone.as_bytes(), host.as_bytes(), path.as_bytes()])
     }
 
-    /// Each part behind its length, so that no two lists of parts are one text.
-    fn mac(&self, parts: &[&[u8]]) -> Option<Digest> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).ok()?;
-        for part in parts {
-            mac.update(&(part.len() as u64).to_le_bytes());
-            mac.update(part);
-        }
-        mac.finalize().into_bytes().first_chunk().copied()
+    /// When this body was scanned last, if that is known.
+    pub fn scanned(&self, digest: &Digest) -> Option<Duration> {
+        self.bodies.get(digest)
     }
 
-    /// Whether this body was remembered.
-    pub fn contains(&self, digest: &Digest) -> bool {
-        let mut bodies = self.bodies.lock();
-        bodies.asked += 1;
-        let asked = bodies.asked;
-        bodies.last.get_mut(digest).map(|last| *last = asked).is_some()
+    /// The same where that is a short while ago.
+    pub fn scanned_lately(&self, digest: &Digest, now: Duration) -> Option<Duration> {
+        self.scanned(digest).filter(|at| now < *at + WINDOW)
     }
 
-    pub fn remember(&self, digest: Digest) {
-        let mut bodies = self.bodies.lock();
-        bodies.asked += 1;
-        let asked = bodies.asked;
-        bodies.last.insert(digest, asked);
-        if bodies.last.len() > MAX_BODIES {
-            let mut ages: Vec<u64> = bodies.last.values().copied().collect();
-            let (_, middle, _) = ages.select_nth_unstable(MAX_BODIES / 2);
-            let middle = *middle;
-            bodies.last.retain(|_, last| *last > middle);
-        }
+    pub fn remember(&self, digest: Digest, now: Duration) {
+        self.bodies.update(digest, || now, |at| *at = now);
     }
-}
 
-impl std::fmt::Debug for Seen {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Seen({} bodies)", self.bodies.lock().last.len())
+    /// What is to be told of a finding made now; `None` where the same was told of this path a short while
+    /// ago.
+    pub fn telling(&self, found: &Found<'_>, subject: &Subject, now: Duration) -> Option<Telling> {
+        let values = found.values.as_ref()?;
+        let rule = self.mac.digest([&values[..], found.rule.id.as_bytes()]);
+        let new = || Telling { first: now, count: 0, last: now, told: Duration::ZERO };
+        self.told.update(self.at_path(&rule, subject), new, |telling| {
+            telling.count += 1;
+            let is_due = telling.told.is_zero() || now >= telling.told + WINDOW;
+            let tell = is_due.then_some(*telling);
+            telling.last = now;
+            if is_due {
+                telling.told = now;
+            }
+            tell
+        })
     }
 }
 
@@ -92,43 +88,61 @@ impl std::fmt::Debug for Seen {
 mod tests {
     use std::sync::Arc;
 
+    use super::super::plan::Settings;
     use super::*;
+
+    fn plan(count: usize) -> Plan {
+        let detector = Arc::new(crate::rules::sensitive(None).0);
+        Plan { enabled: vec![true; count].into(), detector, settings: Settings::default() }
+    }
+
+    fn subject(path: &str) -> Subject {
+        Subject { ray: "r".to_owned(), zone: "z".to_owned(), host: "h".to_owned(), path: path.to_owned() }
+    }
 
     #[test]
     fn a_body_is_known_by_itself_its_plan_and_its_path() {
-        let plan = |count: usize| {
-            let detector = Arc::new(crate::rules::sensitive(None).0);
-            Plan { enabled: vec![true; count].into(), detector }
-        };
         let (one, other) = (plan(3), plan(4));
-        let seen = Seen::new().unwrap();
-        let digest = seen.digest(&one, b"body").unwrap();
-        assert!(!seen.contains(&digest));
-        seen.remember(digest);
-        assert!(seen.contains(&digest));
+        let seen = Seen::new(Mac::new([1; 32]));
+        let digest = seen.digest(&one, b"body");
+        let now = Duration::from_secs(1_000);
+        assert_eq!(seen.scanned(&digest), None);
+        seen.remember(digest, now);
+        assert_eq!(seen.scanned(&digest), Some(now));
+        assert_eq!(seen.scanned_lately(&digest, now + WINDOW / 2), Some(now));
+        assert_eq!(seen.scanned_lately(&digest, now + WINDOW), None);
         for different in [
             seen.digest(&one, b"Body"),
             seen.digest(&other, b"body"),
             seen.digest(&plan(3), b"body"),
-            seen.at_path(&digest, "/a"),
-            Seen::new().unwrap().digest(&one, b"body"),
+            seen.at_path(&digest, &subject("/a")),
+            Seen::new(Mac::new([2; 32])).digest(&one, b"body"),
         ] {
-            assert!(!seen.contains(&different.unwrap()));
+            assert_eq!(seen.scanned(&different), None);
         }
     }
 
     #[test]
-    fn what_is_remembered_is_bounded_and_the_old_go_first() {
-        let seen = Seen::new().unwrap();
-        let digest = |n: usize| {
-            let mut digest = Digest::default();
-            digest[..8].copy_from_slice(&n.to_le_bytes());
-            digest
+    fn the_same_finding_is_told_again_only_after_a_while() {
+        let seen = Seen::new(Mac::new([1; 32]));
+        let plan = plan(1_000);
+        let card = ["4111", "1111", "1111", "1111"];
+        let other = ["5500", "0000", "0000", "0004"];
+        let tell = |body: &str, path: &str, at: u64| {
+            let findings = plan.scan(body.as_bytes(), "r", Some(seen.mac()));
+            let card = findings.found.iter().find(|found| found.rule.id == "financial.credit_card").unwrap();
+            let telling = seen.telling(card, &subject(path), Duration::from_secs(at));
+            telling.map(|telling| (telling.first.as_secs(), telling.last.as_secs(), telling.count))
         };
-        for n in 0..3 * MAX_BODIES {
-            seen.remember(digest(n));
-        }
-        assert!(seen.bodies.lock().last.len() <= MAX_BODIES);
-        assert!(seen.contains(&digest(3 * MAX_BODIES - 1)) && !seen.contains(&digest(0)));
+        let (spaced, hyphened) = (card.join(" "), card.join("-"));
+        assert_eq!(tell(&spaced, "/a", 1_000), Some((1_000, 1_000, 1)));
+        // However it is written, and whatever stands about it.
+        assert_eq!(tell(&format!("card: {hyphened}."), "/a", 1_010), None);
+        assert_eq!(tell(&format!("{spaced} {hyphened}"), "/a", 1_020), None);
+        assert_eq!(tell(&spaced, "/b", 1_030), Some((1_030, 1_030, 1)));
+        assert_eq!(tell(&other.join(" "), "/a", 1_040), Some((1_040, 1_040, 1)));
+        assert_eq!(tell(&format!("{spaced} {}", other.join(" ")), "/a", 1_050), Some((1_050, 1_050, 1)));
+        assert_eq!(tell(&spaced, "/a", 1_600), Some((1_000, 1_020, 4)));
+        assert_eq!(tell(&spaced, "/a", 1_700), None);
     }
 }

@@ -3,19 +3,26 @@
 //! A copy is a list of handles: no byte is copied and none is delayed. All copies together are
 //! bounded in bytes; a response that does not fit is let go whole and counted.
 
+use std::hash::BuildHasher;
+use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 use zeroize::Zeroizing;
 
+use super::charset;
+use super::mac::Mac;
 use super::plan::{self, Plan, Subject};
 use super::seen::Seen;
 use crate::body::decompress::{self, Coding};
+use crate::clock::Clock;
+use crate::conf::units::Percent;
 use crate::events::Events;
-use crate::events::kinds::{ScanSkipped, ServiceFailed, SkipReason};
+use crate::events::kinds::{ScanSkipped, SensitiveDataRepeated, ServiceFailed, SkipReason};
 
 /// Limits of one scan.
 #[derive(Clone, Copy, Debug)]
@@ -28,12 +35,27 @@ pub struct Limits {
 /// How far the scanner threads stand back behind those that serve (nice(2)).
 const NICENESS: i32 = 15;
 
+/// Paths whose responses are counted apart for sampling; others share a count.
+const COUNTED_PATHS: usize = 4_096;
+
+/// The threads that scan, and what they may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Scanners {
+    pub threads: usize,
+    /// How much of the time each may work.
+    pub cpu: Percent,
+    /// All copies that wait.
+    pub max_bytes: usize,
+}
+
 /// The way to the scanner threads; clones share one queue.
 #[derive(Clone, Debug)]
 pub struct ScanQueue {
     jobs: Sender<Job>,
     held: Arc<AtomicUsize>,
     max_bytes: usize,
+    /// How many responses there were, by the hash of their path.
+    responses: Arc<[AtomicU32]>,
     events: Events,
 }
 
@@ -41,6 +63,7 @@ struct Job {
     plan: Plan,
     limits: Limits,
     coding: Coding,
+    content_type: Box<[u8]>,
     subject: Subject,
     body: HeldBody,
 }
@@ -61,22 +84,25 @@ impl Drop for HeldBody {
 
 impl ScanQueue {
     /// Starts the scanner threads; they end when the last clone is gone.
-    pub fn start(threads: usize, max_bytes: usize, events: Events) -> Self {
+    pub fn start(scanners: Scanners, mac: Mac, events: Events, clock: Clock) -> Self {
+        let Scanners { threads, cpu, max_bytes } = scanners;
         let (jobs, waiting) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
-        let seen = Seen::new().map(Arc::new);
+        let seen = Arc::new(Seen::new(mac));
         for _ in 0..threads {
-            let (waiting, events, seen) = (Arc::clone(&waiting), events.clone(), seen.clone());
+            let (waiting, events, seen) = (Arc::clone(&waiting), events.clone(), Arc::clone(&seen));
             let failed = events.clone();
             let scanner = std::thread::Builder::new().name("scan".to_owned());
-            if let Err(error) = scanner.spawn(move || work(&waiting, seen.as_deref(), &events)) {
+            let work = move || work(&waiting, cpu, clock, |job| scan(job, &seen, clock.unix(), &events));
+            if let Err(error) = scanner.spawn(work) {
                 failed.emit(&ServiceFailed {
                     service: "scan",
                     error: format!("cannot start a thread: {error}"),
                 });
             }
         }
-        Self { jobs, held: Arc::new(AtomicUsize::new(0)), max_bytes, events }
+        let responses = (0..COUNTED_PATHS).map(|_| AtomicU32::new(0)).collect();
+        Self { jobs, held: Arc::new(AtomicUsize::new(0)), max_bytes, responses, events }
     }
 
     /// Begins to copy a response; `None` where its kind is not scanned.
@@ -96,9 +122,24 @@ impl ScanQueue {
             return skip(SkipReason::ContentType);
         }
         let Some(coding) = Coding::of(content_encoding) else { return skip(SkipReason::ContentCoding) };
+        if !self.is_sampled(&subject, plan.settings.sample_every) {
+            return skip(SkipReason::Sampled);
+        }
         let body = HeldBody { chunks: Vec::new(), size: 0, cut: false, held: Arc::clone(&self.held) };
-        let job = Job { plan: plan.clone(), limits, coding, subject, body };
+        let job =
+            Job { plan: plan.clone(), limits, coding, content_type: content_type.into(), subject, body };
         Some(Tee { job: Some(job), queue: self.clone() })
+    }
+
+    /// Of each path the first response, and every one after so many.
+    fn is_sampled(&self, subject: &Subject, every: NonZeroU32) -> bool {
+        if every.get() == 1 {
+            return true;
+        }
+        let path = (&subject.zone, &subject.host, &subject.path);
+        let hash = foldhash::fast::FixedState::default().hash_one(path);
+        let count = usize::try_from(hash % COUNTED_PATHS as u64).ok().and_then(|at| self.responses.get(at));
+        count.is_none_or(|count| count.fetch_add(1, Ordering::Relaxed) % every == 0)
     }
 }
 
@@ -157,7 +198,7 @@ fn is_text(content_type: &[u8]) -> bool {
         || media.ends_with(b"+xml")
 }
 
-fn work(waiting: &Mutex<Receiver<Job>>, seen: Option<&Seen>, events: &Events) {
+fn work(waiting: &Mutex<Receiver<Job>>, cpu: Percent, clock: Clock, scan: impl Fn(&Job)) {
     // Where this cannot be had, scans take their turn like everything else. On Linux it is the thread that
     // gives way, not the process.
     if cfg!(target_os = "linux") {
@@ -166,11 +207,17 @@ fn work(waiting: &Mutex<Receiver<Job>>, seen: Option<&Seen>, events: &Events) {
     loop {
         let job = waiting.lock().recv();
         let Ok(job) = job else { return };
-        scan(&job, seen, events);
+        let begun = clock.start();
+        scan(&job);
+        drop(job);
+        let idle = u32::from(100 - cpu.get());
+        if idle > 0 {
+            std::thread::sleep(begun.elapsed() * idle / u32::from(cpu.get()));
+        }
     }
 }
 
-fn scan(job: &Job, seen: Option<&Seen>, events: &Events) {
+fn scan(job: &Job, seen: &Seen, now: Duration, events: &Events) {
     // Copies of our own are wiped when they go: what was found in them is to be in no core dump.
     let (joined, decoded): (Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>);
     let raw: &[u8] = match job.body.chunks.as_slice() {
@@ -197,20 +244,26 @@ fn scan(job: &Job, seen: Option<&Seen>, events: &Events) {
     if truncated {
         events.emit(&ScanSkipped { reason: SkipReason::Truncated });
     }
-    let path = format!("{} {}{}", job.subject.zone, job.subject.host, job.subject.path);
-    let clean = seen.and_then(|seen| seen.digest(&job.plan, body));
-    let leaking = seen.zip(clean).and_then(|(seen, digest)| seen.at_path(&digest, &path));
-    let known = [clean, leaking].into_iter().flatten();
-    if seen.is_some_and(|seen| known.clone().any(|digest| seen.contains(&digest))) {
+    let clean = seen.digest(&job.plan, body);
+    let leaking = seen.at_path(&clean, &job.subject);
+    if seen.scanned(&clean).or_else(|| seen.scanned_lately(&leaking, now)).is_some() {
         events.emit(&ScanSkipped { reason: SkipReason::Identical });
         return;
     }
     let metrics = events.metrics();
     metrics.scan_bytes.inc_by(body.len() as u64);
     metrics.scans.inc();
-    let findings = job.plan.scan(body);
-    if let (Some(seen), Some(digest)) = (seen, if findings.found.is_empty() { clean } else { leaking }) {
-        seen.remember(digest);
-    }
+    let transcoded = charset::utf8(body, &job.content_type);
+    let text = transcoded.as_ref().map_or(body, |text| text.as_slice());
+    let mut findings = job.plan.scan(text, &job.subject.ray, Some(seen.mac()));
+    seen.remember(if findings.found.is_empty() { clean } else { leaking }, now);
+    findings.found.retain_mut(|found| {
+        found.telling = seen.telling(found, &job.subject, now);
+        if found.telling.is_none() {
+            let (ray, rule) = (&job.subject.ray, &found.rule.id);
+            events.emit(&SensitiveDataRepeated { ray, rule, count: found.count });
+        }
+        found.telling.is_some()
+    });
     plan::report(&findings, &job.subject, "log", truncated, events);
 }

@@ -142,7 +142,7 @@ impl Edge {
     pub(super) fn blocks(&self, call: &Call, body: &Bytes, ray: &str) -> bool {
         let plan = call.gateway.scan.as_ref().filter(|_| call.gateway.settings.scan_requests == Scan::Block);
         let Some(plan) = plan else { return false };
-        let findings = plan.scan(body);
+        let findings = plan.scan(body, ray, None);
         plan::report(&findings, &recorder::subject(ray, &call.path), "block", false, &self.events);
         !findings.found.is_empty()
     }

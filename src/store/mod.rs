@@ -1,5 +1,6 @@
 //! State: a log of changesets, and the resources it adds up to.
 
+mod install_key;
 mod memory;
 mod records;
 mod sqlite;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::gateway::ProviderKey;
 use crate::model::{AccountId, GatewayId, GatewayToken, Resources, TokenId};
+pub use install_key::install_key;
 pub use memory::MemoryStore;
 pub use records::RecordStore;
 pub use sqlite::SqliteStore;

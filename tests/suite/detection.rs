@@ -1,8 +1,10 @@
 //! Copies of responses: found, masked, and the response itself untouched.
 
 use std::io::Write;
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{Client, Edge, Origin, wait_for};
+use crate::support::{BINARY, Client, Edge, Origin, wait_for};
 
 fn card() -> String {
     ["4111", "1111", "1111", "1111"].join(" ")
@@ -149,4 +151,130 @@ fn a_body_is_scanned_once_and_a_leak_is_told_once_for_each_path() {
     let event = edge.wait_for_event("sensitive_data", |event| event["ClientRequestPath"] == "/leak/2");
     assert_eq!((event["location"].as_str(), event["count"].as_u64()), (Some("/user/cards/0"), Some(1)));
     edge.wait_for_metric("portcullis_detections_total{rule=\"financial.credit_card\"}", 2.0);
+}
+
+/// An origin whose every answer is another body, with the card on paths below `/leak`.
+fn counting_origin() -> Origin {
+    let answers = AtomicUsize::new(0);
+    Origin::start(move |request, stream| {
+        let number = answers.fetch_add(1, Ordering::Relaxed);
+        let body = match request.path() {
+            path if path.starts_with("/leak") => format!("<p>visit {number}</p><p>card {}</p>", card()),
+            "/long" => format!("{number} {}{}", "word ".repeat(180_000), card()),
+            _ => format!("visit {number}"),
+        };
+        let head =
+            format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\r\n", body.len());
+        stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).is_ok()
+    })
+}
+
+fn portcullis(arguments: &[&str], input: &str) -> Output {
+    let mut command = Command::new(BINARY);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn what_was_found_comes_sealed_for_whoever_has_the_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("payload.key");
+    let key = key.to_str().unwrap();
+    let made = portcullis(&["payload", "keygen", "--out", key], "");
+    assert!(made.status.success(), "{made:?}");
+    let public = String::from_utf8(made.stdout).unwrap();
+    assert!(
+        !portcullis(&["payload", "keygen", "--out", key], "").status.success(),
+        "a key is not written over"
+    );
+
+    let origin = counting_origin();
+    let conf = format!("{}payload_key = \"{}\"\n", zone(&origin), public.trim());
+    let mut edge = Edge::start(&conf);
+    Client::get(edge.proxy[0], "a.example", "/leak");
+    let event = edge.wait_for_event("sensitive_data", |_| true);
+    let lines = format!("{{\"name\":\"other\"}}\n{event}\n");
+    let opened = portcullis(&["payload", "decrypt", "--key", key], &lines);
+    assert!(opened.status.success(), "{opened:?}");
+    let contents: serde_json::Value = serde_json::from_slice(&opened.stdout).unwrap();
+    assert_eq!(contents["value"], card());
+    assert_eq!((&contents["ray"], &contents["rule"]), (&event["RayID"], &event["Ref"]));
+    assert_eq!((&contents["before"], &contents["after"]), (&"<p>visit 0</p><p>card ".into(), &"</p>".into()));
+    assert!(!edge.log_text().contains(&card()));
+
+    let other = folder.path().join("other.key");
+    let other = other.to_str().unwrap();
+    portcullis(&["payload", "keygen", "--out", other], "");
+    let refused = portcullis(&["payload", "decrypt", "--key", other], &lines);
+    assert_eq!(refused.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(message.starts_with("-:2: ") && message.contains("another key"), "{message}");
+    assert!(!portcullis(&["payload", "decrypt", "--key", key], "").status.success());
+}
+
+#[test]
+fn the_same_values_have_one_fingerprint_and_are_told_once_in_a_while() {
+    let origin = counting_origin();
+    let mut edge = Edge::start(&zone(&origin));
+    let counted = "portcullis_detections_total{rule=\"financial.credit_card\"}";
+    let mut fingerprints = Vec::new();
+    for (nth, path) in ["/leak/1", "/leak/1", "/leak/2"].into_iter().enumerate() {
+        Client::get(edge.proxy[0], "a.example", path);
+        edge.wait_for_metric(counted, f64::from(u32::try_from(nth).unwrap() + 1));
+    }
+    for path in ["/leak/1", "/leak/2"] {
+        let event = edge.wait_for_event("sensitive_data", |event| event["ClientRequestPath"] == path);
+        assert_eq!(event["seen"], 1);
+        assert!(event["first_seen"].is_string() && event["first_seen"] == event["last_seen"]);
+        fingerprints.push(event["fingerprint"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(fingerprints[0], fingerprints[1]);
+    assert_eq!(fingerprints[0].len(), 32);
+    assert_eq!(edge.log_text().matches("\"sensitive_data\"").count(), 2);
+}
+
+#[test]
+fn of_a_sample_the_first_answer_of_each_path_is_scanned() {
+    let origin = counting_origin();
+    let edge = Edge::start(&format!("{}sample_every = 3\n", zone(&origin)));
+    for (path, answers) in [("/a", 4), ("/b", 1)] {
+        for _ in 0..answers {
+            Client::get(edge.proxy[0], "a.example", path);
+        }
+    }
+    edge.wait_for_metric("portcullis_scans_skipped_total{reason=\"sampled\"}", 2.0);
+    edge.wait_for_metric("portcullis_scans_total", 3.0);
+}
+
+#[test]
+fn scanners_rest_as_long_as_is_set() {
+    let origin = counting_origin();
+    let mut edge =
+        Edge::start(&format!("scan_cpu_percent = 1\n{}[limits]\nscan_queue = \"1MB\"\n", zone(&origin)));
+    Client::get(edge.proxy[0], "a.example", "/long");
+    edge.wait_for_event("sensitive_data", |_| true);
+    // The thread rests for a hundred times as long as it worked, and the next two do not fit in the queue.
+    Client::get(edge.proxy[0], "a.example", "/long");
+    Client::get(edge.proxy[0], "a.example", "/long");
+    edge.wait_for_metric("portcullis_scans_skipped_total{reason=\"queue_full\"}", 1.0);
+}
+
+#[test]
+fn utf_16_is_scanned_as_the_text_it_is() {
+    let text = format!("<p>card {}</p>", card());
+    let body: Vec<u8> = [0xFEFF].into_iter().chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect();
+    let served = body.clone();
+    let origin = Origin::start(move |_, stream| {
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-16\r\ncontent-length: {}\r\n\r\n",
+            served.len()
+        );
+        stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&served)).is_ok()
+    });
+    let mut edge = Edge::start(&zone(&origin));
+    assert_eq!(Client::get(edge.proxy[0], "a.example", "/").body, body);
+    let event = edge.wait_for_event("sensitive_data", |_| true);
+    assert_eq!(event["Ref"], "financial.credit_card");
 }

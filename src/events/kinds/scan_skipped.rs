@@ -26,6 +26,8 @@ pub enum SkipReason {
     Exhausted,
     /// The same body was scanned for the same before.
     Identical,
+    /// Not one of those that the zone's sample takes.
+    Sampled,
 }
 
 impl SkipReason {
@@ -38,6 +40,7 @@ impl SkipReason {
             Self::Truncated => "truncated",
             Self::Exhausted => "exhausted",
             Self::Identical => "identical",
+            Self::Sampled => "sampled",
         }
     }
 }

@@ -1,7 +1,10 @@
 //! A response carried sensitive data.
 
-use serde::Serialize;
+use std::time::{Duration, UNIX_EPOCH};
 
+use serde::{Serialize, Serializer};
+
+use crate::clock::rfc3339;
 use crate::events::{Event, Level, Metrics};
 
 #[derive(Debug, Serialize)]
@@ -33,9 +36,32 @@ pub struct SensitiveDataFound<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<&'a str>,
     /// The first match, masked.
-    pub sample: String,
+    pub sample: &'a str,
+    /// The first match with the text around it, sealed for the zone's payload key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<&'a str>,
+    /// Keyed hash of the first match: the same for the same value, wherever it is found.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "hex")]
+    pub fingerprint: Option<u128>,
+    /// How often just these values were found on this path, this time among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "time")]
+    pub first_seen: Option<Duration>,
+    /// The time before this one.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "time")]
+    pub last_seen: Option<Duration>,
     /// Whether only the first part of the body was scanned.
     pub truncated: bool,
+}
+
+fn hex<S: Serializer>(digest: &Option<u128>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&digest.map(|digest| format!("{digest:032x}")).unwrap_or_default())
+}
+
+/// A time since the Unix epoch.
+fn time<S: Serializer>(at: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&at.map(|at| rfc3339(UNIX_EPOCH + at)).unwrap_or_default())
 }
 
 impl Event for SensitiveDataFound<'_> {
