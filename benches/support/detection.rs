@@ -34,6 +34,8 @@ pub const BODIES: &[(Kind, &str, Body)] = &[
     (Kind::Hostile, "colons", || repeat("00:11:")),
     (Kind::Hostile, "less", || repeat("<<<<")),
     (Kind::Hostile, "frames", || repeat(" on line at Exception: \n")),
+    (Kind::Hostile, "columns", || [b"nip,nhs number\n".to_vec(), repeat("1234567,")].concat()),
+    (Kind::Hostile, "headers", || repeat("<th>nip<tr><td>1234567 ")),
     (Kind::Hostile, "countries", || repeat("GB82WEST12345698765431 ")),
 ];
 

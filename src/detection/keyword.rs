@@ -16,8 +16,36 @@ const MAX_NUMBERS: usize = 4;
 /// Most words that are read.
 const MAX_WORDS: usize = 32;
 
-/// Rules with a keyword before a value.
-pub type Near = SmallVec<[usize; 8]>;
+/// Rules with a keyword before a value, the nearest first.
+#[derive(Debug, Default)]
+pub struct Near(SmallVec<[(usize, usize); 8]>);
+
+impl Near {
+    pub fn contains(&self, rule: usize) -> bool {
+        self.distance(rule).is_some()
+    }
+
+    /// How many words stand between the value and the rule's nearest keyword.
+    pub fn distance(&self, rule: usize) -> Option<usize> {
+        self.0.iter().find(|(other, _)| *other == rule).map(|(_, distance)| *distance)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// With those that stand farther off.
+    pub fn extend(&mut self, others: &Self) {
+        self.0.extend(others.0.iter().map(|(rule, distance)| (*rule, MAX_WORDS + distance)));
+    }
+
+    /// Each rule once.
+    pub fn rules(&self) -> impl Iterator<Item = usize> {
+        let is_first = |nth: usize, rule: usize| !self.0.iter().take(nth).any(|(other, _)| *other == rule);
+        let rules = self.0.iter().map(|(rule, _)| *rule).enumerate();
+        rules.filter(move |(nth, rule)| is_first(*nth, *rule)).map(|(_, rule)| rule)
+    }
+}
 
 type Words = SmallVec<[u32; MAX_WORDS]>;
 
@@ -76,11 +104,11 @@ impl Keywords {
     #[inline]
     pub fn near(&self, body: &[u8], start: usize) -> Near {
         let words = words_before(body, start);
-        let mut near = Near::new();
+        let mut near = Near::default();
         for (nth, last) in words.iter().enumerate() {
             let rest = words.get(nth + 1..).unwrap_or(&[]);
             let fits = self.by_last.get(*last).filter(|keyword| rest.starts_with(&keyword.before));
-            near.extend(fits.map(|keyword| keyword.rule));
+            near.0.extend(fits.map(|keyword| (keyword.rule, nth)));
         }
         near
     }
@@ -229,7 +257,8 @@ mod tests {
             ("dob, as stated: ", &[4]),
         ];
         for (text, expected) in cases {
-            assert_eq!(keywords.near(text.as_bytes(), text.len()).as_slice(), *expected, "{text}");
+            let near: Vec<usize> = keywords.near(text.as_bytes(), text.len()).rules().collect();
+            assert_eq!(near, *expected, "{text}");
         }
     }
 

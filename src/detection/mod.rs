@@ -20,6 +20,7 @@ pub mod rule;
 pub mod scan;
 mod seen;
 mod shape;
+mod table;
 pub mod tee;
 mod tokens;
 pub mod validators;

@@ -6,11 +6,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use smallvec::SmallVec;
+
 use super::anchors::literals::{Literal, Literals};
 use super::anchors::{CHUNK_BYTES, Candidates, MIN_TOKEN_BYTES, Pass};
 use super::keyword::{Entries, Keywords, Near};
 use super::rule::{Anchor, Confidence, Rule, RuleFile};
 use super::shape::{self, Shape, Shapes};
+use super::table::Values;
 use super::tokens::{Tokens, expand_sets, is_token};
 use super::{entropy, escapes};
 use crate::pattern::Pattern;
@@ -61,6 +64,9 @@ pub struct Detection {
     pub confidence: Confidence,
 }
 
+/// Findings of one number: the place among all findings, and how far off its keyword is.
+type Rivals = SmallVec<[(usize, usize); 4]>;
+
 /// The texts of rules on their way into the detector.
 #[derive(Default)]
 struct Texts {
@@ -76,6 +82,8 @@ struct Scan<'d> {
     found: Vec<Detection>,
     /// Bytes that patterns may still look at.
     budget: usize,
+    /// Of the body, not of its regions.
+    values: Values,
     /// Kept between a body and its regions: its lists need not grow again.
     pass: Pass,
 }
@@ -166,8 +174,11 @@ impl Detector {
     pub fn scan(&self, body: &[u8], enabled: &dyn Fn(usize) -> bool) -> Scanned {
         let mut places = Vec::new();
         let budget = BUDGET_BYTES + BUDGET_PER_BYTE * body.len();
-        let mut scan = Scan { detector: self, enabled, found: Vec::new(), budget, pass: Pass::default() };
+        let values = Values::of(body, &self.keywords);
+        let mut scan =
+            Scan { detector: self, enabled, found: Vec::new(), budget, values, pass: Pass::default() };
         scan.body(body, Some(&mut places));
+        scan.values = Values::default();
         let mut found = std::mem::take(&mut scan.found);
         escapes::regions(body, &places, |region| {
             scan.body(&region.text, None);
@@ -284,15 +295,19 @@ impl Scan<'_> {
     #[inline]
     fn number_at(&mut self, body: &[u8], at: usize, is_first: bool, near: &mut Option<Near>) {
         let detector = self.detector;
+        let mut rivals = Rivals::new();
         detector.shapes.matches(body, at, |shape, end| {
             if shape.needs_keyword {
-                let near = near.get_or_insert_with(|| detector.keywords.near(body, at));
-                if !near.contains(&shape.rule) {
-                    return;
+                let near = near.get_or_insert_with(|| self.values.near_number(&detector.keywords, body, at));
+                let Some(distance) = near.distance(shape.rule) else { return };
+                if self.value(shape.rule, body, at, end, Some(near)) {
+                    rivals.push((self.found.len() - 1, distance));
                 }
+                return;
             }
             self.value(shape.rule, body, at, end, near.as_ref());
         });
+        self.keep_nearest(&rivals);
         if !is_first {
             return;
         }
@@ -303,17 +318,33 @@ impl Scan<'_> {
         if is_date_or_fraction(body.get(at..).unwrap_or(&[])) {
             return;
         }
-        let near = near.get_or_insert_with(|| detector.keywords.near(body, at));
+        let near = near.get_or_insert_with(|| self.values.near_number(&detector.keywords, body, at));
         self.by_keyword(body, at, Anchor::KeywordNumber, near);
+    }
+
+    /// Of kinds of one shape that only their keywords tell apart, that whose keyword stands nearest; those
+    /// of one distance are all told.
+    fn keep_nearest(&mut self, rivals: &Rivals) {
+        if rivals.len() < 2 {
+            return;
+        }
+        let end = |nth: usize| self.found.get(nth).map(|detection| detection.end);
+        let is_beaten = |(nth, distance): &(usize, usize)| {
+            rivals.iter().any(|(other, nearer)| nearer < distance && end(*other) == end(*nth))
+        };
+        let beaten: Rivals = rivals.iter().copied().filter(is_beaten).collect();
+        // From the last on, so that the places before stay.
+        for (nth, _) in beaten.into_iter().rev() {
+            self.found.remove(nth);
+        }
     }
 
     #[inline]
     fn by_keyword(&mut self, body: &[u8], at: usize, anchor: Anchor, near: &Near) {
         let detector = self.detector;
-        for (nth, rule) in near.iter().enumerate() {
-            let is_such = detector.rules.get(*rule).is_some_and(|rule| rule.begins.anchor == Some(anchor));
-            if is_such && !near.get(..nth).unwrap_or(&[]).contains(rule) {
-                self.pattern(*rule, body, at, Some(near));
+        for index in near.rules() {
+            if detector.rules.get(index).is_some_and(|rule| rule.begins.anchor == Some(anchor)) {
+                self.pattern(index, body, at, Some(near));
             }
         }
     }
@@ -331,7 +362,7 @@ impl Scan<'_> {
         for (_, rule) in detector.by_token_bytes.iter().filter(|(bytes, _)| *bytes == length) {
             self.pattern(*rule, body, start, None);
         }
-        let near = detector.keywords.near(body, start);
+        let near = self.values.near_token(&detector.keywords, body, start);
         self.by_keyword(body, start, Anchor::KeywordToken, &near);
     }
 
@@ -422,8 +453,8 @@ impl Scan<'_> {
         if valid {
             let raised = !rule.keywords.is_empty()
                 && near.map_or_else(
-                    || detector.keywords.near(body, start).contains(&index),
-                    |near| near.contains(&index),
+                    || detector.keywords.near(body, start).contains(index),
+                    |near| near.contains(index),
                 );
             let confidence = if raised { rule.confidence.raised() } else { rule.confidence };
             self.found.push(Detection { start, end, rule: index, confidence });

@@ -105,6 +105,31 @@ fn the_labelled_set_is_found_and_little_else() {
     assert_eq!((ambient.0, encoded.0), (0, encoded.1), "{wrong:#?}");
 }
 
+#[test]
+fn of_kinds_with_one_shape_the_nearest_keyword_names_the_one() {
+    let detector = detector();
+    let of = |text: &str| kinds(&detector, text.as_bytes());
+    // Ten digits that are right for both.
+    let both = (1_000_000_000_u64..).find(|number| {
+        of(&format!("nip {number}")) == ["national_id.pl_nip"]
+            && of(&format!("nhs number {number}")) == ["health.uk_nhs"]
+    });
+    let number = both.unwrap();
+    for (text, kind) in [
+        (format!("NIP of the patient with the NHS number {number}"), "health.uk_nhs"),
+        (format!("NHS number or else the NIP {number}"), "national_id.pl_nip"),
+        (format!("<td>nhs number</td><td>unknown</td><td>NIP</td><td>{number}</td>"), "national_id.pl_nip"),
+        (format!("name,nip,nhs number\nAnn,5,{number}\n"), "health.uk_nhs"),
+        (format!("name,nip,nhs number\nAnn,{number},\n"), "national_id.pl_nip"),
+        (
+            format!("<table><tr><th>NHS number<th>NIP</tr>\n<tr><td>-</td><td>{number}</td></tr></table>"),
+            "national_id.pl_nip",
+        ),
+    ] {
+        assert_eq!(of(&text), [kind], "{text}");
+    }
+}
+
 /// Every example that must be found, by kind.
 fn examples() -> Vec<(String, String)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/sensitive-data");
