@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::ai::limit::Ledger;
-use crate::ai::recorder::{self, RecordLog, RecordReader, Recorder};
+use crate::ai::recorder::{self, RecordLog, RecordReader, Recorder, Retention};
 use crate::api;
 use crate::clock::Clock;
 use crate::conf::Conf;
@@ -78,7 +78,8 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let scans = ScanQueue::start(scanners, mac, events.clone(), clock);
     let ledger = Arc::new(Ledger::default());
     recorder::recover(&ledger, &snapshots.load().gateways, &past, clock.unix());
-    let recorder = Recorder::start(ledger, rows, events.clone());
+    let recorder =
+        Recorder::start(ledger, rows, Retention { age: conf.ai_log_retention, clock }, events.clone());
     let edge =
         Edge::new(snapshots.clone(), events.clone(), clock, scans, recorder.clone(), conf.node.clone());
     let mut proxy = HttpProxy::new(edge, proxy_conf);

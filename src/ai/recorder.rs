@@ -6,7 +6,7 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -20,6 +20,7 @@ use super::price::{self, Prices};
 use super::scan::Finding;
 use super::usage::{self, Report, Tap, Usage, UsageSource};
 use crate::body::decompress::{self, Coding};
+use crate::clock::{Clock, Stopwatch, rfc3339};
 use crate::detection;
 use crate::detection::plan::Subject;
 use crate::events::Events;
@@ -52,6 +53,27 @@ pub trait RecordLog: Send {
     /// # Errors
     /// One sentence where they cannot be written; none of them is then.
     fn append(&mut self, rows: &[AiLog]) -> Result<(), String>;
+
+    /// Lets go of rows that were made before a moment (RFC 3339).
+    ///
+    /// # Errors
+    /// One sentence where they cannot be deleted.
+    fn expire(&mut self, before: &str) -> Result<(), String>;
+}
+
+/// How long rows are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Retention {
+    /// Zero for no end.
+    pub age: Duration,
+    pub clock: Clock,
+}
+
+impl Retention {
+    /// How often old rows are looked for: a tenth of their age, and once a minute at least.
+    fn interval(self) -> Duration {
+        (self.age / 10).clamp(Duration::from_millis(100), Duration::from_mins(1))
+    }
 }
 
 /// Where rows are read.
@@ -152,10 +174,15 @@ enum Job {
 
 impl Recorder {
     /// Starts the thread; it ends when the last clone is gone.
-    pub fn start(ledger: Arc<Ledger>, rows: Box<dyn RecordLog>, events: Events) -> Self {
+    pub fn start(
+        ledger: Arc<Ledger>,
+        rows: Box<dyn RecordLog>,
+        retention: Retention,
+        events: Events,
+    ) -> Self {
         let (calls, waiting) = channel();
         let queued = Arc::new(AtomicUsize::new(0));
-        let work = Work { events: events.clone(), rows, batch: Vec::new() };
+        let work = Work { events: events.clone(), rows, retention, batch: Vec::new() };
         let counted = Arc::clone(&queued);
         let thread = std::thread::Builder::new().name("ai-log".to_owned());
         if let Err(error) = thread.spawn(move || work.run(&waiting, &counted)) {
@@ -344,12 +371,23 @@ fn dollars(nanos: u64) -> f64 {
 struct Work {
     events: Events,
     rows: Box<dyn RecordLog>,
+    retention: Retention,
     batch: Vec<AiLog>,
 }
 
 impl Work {
     fn run(mut self, waiting: &Receiver<Job>, queued: &AtomicUsize) {
-        while let Ok(job) = waiting.recv() {
+        let mut swept: Option<Stopwatch> = None;
+        loop {
+            if swept.is_none_or(|swept| swept.elapsed() >= self.retention.interval()) {
+                self.expire();
+                swept = Some(self.retention.clock.start());
+            }
+            let job = match waiting.recv_timeout(self.retention.interval()) {
+                Ok(job) => job,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
             let mut flushed = Vec::new();
             let mut calls = 0;
             let mut next = Some(job);
@@ -369,6 +407,14 @@ impl Work {
             if calls >= BUSY_BATCH {
                 std::thread::sleep(GATHER);
             }
+        }
+    }
+
+    fn expire(&mut self) {
+        let Retention { age, clock } = self.retention;
+        let Some(before) = clock.now().checked_sub(age).filter(|_| !age.is_zero()) else { return };
+        if let Err(error) = self.rows.expire(&rfc3339(before)) {
+            self.events.emit(&ServiceFailed { service: "ai-log", error });
         }
     }
 

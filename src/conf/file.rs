@@ -23,6 +23,7 @@ pub const KEYS: &[&str] = &[
     "admin",
     "admin.address",
     "admin.api_tokens",
+    "ai_log_retention",
     "gateway_hosts",
     "gateway_token_headers",
     "gateways",
@@ -122,6 +123,7 @@ pub const KEYS: &[&str] = &[
 pub struct ConfFile {
     pub source: Arc<Source>,
     pub state_dir: PathBuf,
+    pub ai_log_retention: Duration,
     pub node: Located<String>,
     pub threads: usize,
     pub scan_threads: usize,
@@ -267,6 +269,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
     let file = ConfFile {
         source: Arc::clone(source),
         state_dir: PathBuf::from(table.or("state_dir", "state".to_owned())),
+        ai_log_retention: table.or("ai_log_retention", Duration::ZERO),
         node: table.get("node").unwrap_or(Located { value: "1".to_owned(), place: start }),
         threads: table.or("threads", 0),
         scan_threads: table.or("scan_threads", 1),

@@ -25,6 +25,8 @@ use units::{Bytes, Percent, Secret};
 #[derive(Clone, Debug)]
 pub struct Conf {
     pub state_dir: PathBuf,
+    /// How long rows of the AI log are kept; zero for no end.
+    pub ai_log_retention: Duration,
     /// Suffix of request ids: letters and digits.
     pub node: String,
     /// Worker threads of each listener.

@@ -33,13 +33,16 @@ impl Edge {
         let snapshot = std::sync::Arc::clone(&ctx.snapshot);
         let request = session.req_header();
         let path = std::str::from_utf8(request.raw_path()).ok().and_then(GatewayPath::parse);
-        let presented = headers::gateway_token(&request.headers, &snapshot.token_headers);
+        let mut presented = headers::gateway_token(&request.headers, &snapshot.token_headers);
         let now = self.clock.unix();
         let kind = path.and_then(|path| match path.provider {
             "" if path.rest.is_empty() => Some(Kind::Universal),
             provider::COMPAT => Some(Kind::Compatible),
             _ => None,
         });
+        if kind == Some(Kind::Compatible) {
+            presented = presented.or_else(|| headers::gateway_token_in_authorization(&request.headers));
+        }
         if let (Some(kind), Some(path)) = (kind, path)
             && let Ok((gateway, token)) = snapshot.gateways.authorize(path, presented, now)
         {

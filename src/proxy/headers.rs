@@ -83,6 +83,14 @@ pub(super) fn gateway_token<'h>(headers: &'h HeaderMap, names: &[HeaderName]) ->
     })
 }
 
+/// The gateway token that a client of the compatible endpoint sends as its provider key: clients made for one
+/// provider have no other field. Only what is made as a gateway token is taken for one.
+pub(super) fn gateway_token_in_authorization(headers: &HeaderMap) -> Option<&[u8]> {
+    let value = headers.get(http::header::AUTHORIZATION)?;
+    let token = crate::ai::token::of_header(value.as_bytes());
+    token.starts_with(crate::ai::token::PREFIX.as_bytes()).then_some(token)
+}
+
 /// Takes everything that is for the gateway alone out of a request to a provider.
 pub(super) fn strip_gateway(request: &mut RequestHeader, names: &[HeaderName]) -> pingora::Result<()> {
     let ours = |name: &&HeaderName| name.as_str().starts_with(GATEWAY_PREFIX) || names.contains(name);

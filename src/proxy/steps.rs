@@ -260,6 +260,9 @@ impl Edge {
         };
         head.set_version(http::Version::HTTP_11);
         headers::strip_gateway(&mut head, &ctx.snapshot.token_headers)?;
+        if kind == Kind::Compatible && headers::gateway_token_in_authorization(&head.headers).is_some() {
+            head.remove_header(&header::AUTHORIZATION);
+        }
         for name in HOP_BY_HOP.iter().chain(&["expect"]) {
             head.remove_header(*name);
         }

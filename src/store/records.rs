@@ -102,6 +102,17 @@ impl RecordStore {
         Ok(())
     }
 
+    /// Lets rows go that are older than a moment, the oldest first.
+    fn delete_before(&mut self, moment: &str) -> rusqlite::Result<()> {
+        // Ids ascend with time; a batch at a time, so that nobody waits long for the file.
+        let batch = format!(
+            "DELETE FROM ai_log
+             WHERE id IN (SELECT id FROM ai_log ORDER BY id LIMIT {ROWS_BETWEEN_SWEEPS}) AND created_at < ?1"
+        );
+        while self.connection.execute(&batch, [moment])? == ROWS_BETWEEN_SWEEPS {}
+        Ok(())
+    }
+
     /// Bytes of the file that hold something.
     fn bytes(&self) -> rusqlite::Result<u64> {
         let number = |name: &str| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
@@ -182,6 +193,10 @@ impl RecordLog for RecordStore {
     fn append(&mut self, rows: &[AiLog]) -> Result<(), String> {
         self.write(rows).map_err(|error| error.to_string())
     }
+
+    fn expire(&mut self, before: &str) -> Result<(), String> {
+        self.delete_before(before).map_err(|error| error.to_string())
+    }
 }
 
 #[cfg(test)]
@@ -192,7 +207,7 @@ mod tests {
         AiLog {
             id: format!("{id:026}"),
             request_head: Some("{}".to_owned()),
-            created_at: format!("2026-01-01T00:00:{:02}Z", id % 60),
+            created_at: format!("2026-01-01T00:{:02}:{:02}Z", id / 60, id % 60),
             account_id: "acme".to_owned(),
             gateway_id: "main".to_owned(),
             cost: Some(0.25),
@@ -220,6 +235,12 @@ mod tests {
         }
         let kept = store.since("", 1000).unwrap();
         assert!((30..60).contains(&kept.len()) && kept[0].id == row(104).id, "{}", kept.len());
+        let (oldest, newest) = (kept.last().unwrap(), &kept[0]);
+        store.delete_before(&oldest.created_at).unwrap();
+        assert_eq!(store.since("", 1000).unwrap().len(), kept.len());
+        store.delete_before(&newest.created_at).unwrap();
+        assert_eq!(store.since("", 1000).unwrap(), kept[..1]);
+        let kept = &kept[..1];
         drop(store);
         assert_eq!(RecordStore::open(folder.path()).unwrap().since("", 1000).unwrap().len(), kept.len());
     }

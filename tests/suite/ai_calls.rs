@@ -444,3 +444,25 @@ fn prompts_are_scored_and_never_refused() {
         score(r#"{"messages":[{"role":"user","content":"1' UNION SELECT password FROM users--"}]}"#);
     assert!(sum >= 5 && rules >= 1);
 }
+
+#[test]
+fn rows_go_when_they_are_old() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let conf = format!(
+        "ai_log_retention = \"1s\"\n{}[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"api\"]\n",
+        conf(&provider, GATEWAY)
+    );
+    let mut edge = Edge::start(&conf);
+    let count = || {
+        let page = Client::once(
+            edge.admin,
+            "GET /client/v4/accounts/acme/ai-gateway/gateways/main/logs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer api\r\nConnection: close\r\n\r\n",
+        );
+        let page: Value = serde_json::from_slice(&page.body).unwrap();
+        page["result"].as_array().map_or(usize::MAX, Vec::len)
+    };
+    assert_eq!(chat(&edge, "").status, 200);
+    wait_for("the row", || (count() == 1).then_some(()));
+    wait_for("the row to go", || (count() == 0).then_some(()));
+    edge.wait_for_event("ai_call", |_| true);
+}

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
-use crate::support::{Client, Edge, Origin, Response, wait_for};
+use crate::support::{Client, Edge, Origin, Response, run_cli, wait_for};
 
 const CHAT: &str =
     r#"{"model":"m-1","choices":[],"usage":{"prompt_tokens":19,"completion_tokens":10,"total_tokens":29}}"#;
@@ -267,4 +267,32 @@ fn a_provider_that_cannot_be_reached_is_said_so() {
         r#"[{"provider":"openai","endpoint":"x","query":{}},{"provider":"second","endpoint":"x","query":{}}]"#,
     );
     assert_eq!((fallen_back.status, fallen_back.header("svc-aig-step")), (200, Some("1")));
+}
+
+#[test]
+fn the_compatible_endpoint_takes_a_gateway_token_as_the_key() {
+    let provider = in_turn(vec![answer("200 OK", "", CHAT)]);
+    let conf = conf("", &[("groq", &provider)]).replace("authentication = false", "authentication = true");
+    let edge = Edge::start(&conf);
+    let path = edge.folder.path().join("p.toml").display().to_string();
+    let made = run_cli(&["token", "create", "--account", "acme", "--gateway", "main", "--conf", &path], b"");
+    let token = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let body = r#"{"messages":[], "model":"groq/x"}"#;
+    let (compatible, key) = ("/compat/chat/completions", format!("authorization: Bearer {token}\r\n"));
+    wait_for("the token to be known", || (call(&edge, compatible, &key, body).status == 200).then_some(()));
+    assert_eq!(provider.last().header("authorization"), None, "it is not for the provider");
+    // A token of its own beside it: the key is the provider's.
+    let both = format!("svc-aig-authorization: Bearer {token}\r\nauthorization: Bearer k\r\n");
+    assert_eq!(call(&edge, compatible, &both, body).status, 200);
+    assert_eq!(provider.last().header("authorization"), Some("Bearer k"));
+    let before = provider.requests().len();
+    for (path, key) in [
+        ("/groq/chat/completions", key.as_str()),
+        (compatible, "authorization: Bearer svcgw_0123\r\n"),
+        (compatible, "authorization: Bearer k\r\n"),
+        (compatible, ""),
+    ] {
+        assert_eq!(call(&edge, path, key, body).status, 401, "{path} {key}");
+    }
+    assert_eq!(provider.requests().len(), before);
 }
