@@ -11,6 +11,7 @@
 
 mod call;
 mod context;
+mod delivery;
 mod flight;
 mod gateway;
 mod headers;

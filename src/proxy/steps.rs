@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, header};
 use pingora::connectors::http::Connector;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::protocols::http::client::HttpSession;
@@ -17,6 +17,7 @@ use pingora::{Error, ErrorType, Result};
 
 use super::call::{self, Call};
 use super::context::{Context, Route, Share};
+use super::delivery::{self, HOP_BY_HOP, gone};
 use super::flight::{Flights, Leader, Turn};
 use super::gateway::{limited, refuse_call};
 use super::refusal::Refusal;
@@ -31,9 +32,6 @@ use crate::upstream::peer;
 
 /// Longest wait that a provider may ask for between two attempts.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
-/// Fields of one connection alone (RFC 9110 section 7.6.1).
-const HOP_BY_HOP: &[&str] =
-    &["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"];
 /// Fields that carry credentials towards providers.
 const CREDENTIALS: &[&str] = &["authorization", "x-api-key", "api-key", "x-goog-api-key", "xi-api-key"];
 
@@ -392,9 +390,12 @@ impl Edge {
         let fields = fields.map(|(name, value)| (name.clone(), value.clone())).collect();
         let status = answered.status.as_u16();
         let has_body = !upstream.response_done() && session.req_header().method != http::Method::HEAD;
-        begin(answered, keep.map(|_| "MISS"), has_body, session, ctx).await?;
-        let pieces =
-            if has_body { pass(&mut upstream, keeps, session, ctx).await? } else { Some(Vec::new()) };
+        delivery::begin(answered, keep.map(|_| "MISS"), has_body, session, ctx).await?;
+        let pieces = if has_body {
+            delivery::pass(&mut upstream, keeps, session, ctx).await?
+        } else {
+            Some(Vec::new())
+        };
         if let (Some((key, ttl)), Some(pieces), true) = (keep, pieces, keeps) {
             self.caller.cache.put(key, Answer { status, fields, pieces }, self.clock.unix() + ttl);
         }
@@ -442,7 +443,7 @@ impl Edge {
         call.begin_answer(&mut head, ctx.started.elapsed())?;
         head.insert_header("svc-aig-cache-status", "HIT")?;
         head.insert_header("svc-ray", &ctx.ray)?;
-        frame(&mut head, session);
+        delivery::frame(&mut head, session);
         let has_body = session.req_header().method != http::Method::HEAD;
         session.write_response_header(Box::new(head), !has_body).await?;
         for piece in answer.pieces.iter().filter(|_| has_body) {
@@ -463,76 +464,6 @@ impl Edge {
 /// Makes a call the one that the request ends with.
 fn put(ctx: &mut Context, call: Call) {
     ctx.route = Route::of_call(call, String::new());
-}
-
-/// Sends the head of an answer.
-async fn begin(
-    mut head: ResponseHeader,
-    cache_status: Option<&'static str>,
-    has_body: bool,
-    session: &mut Session,
-    ctx: &mut Context,
-) -> Result<()> {
-    let (elapsed, ray) = (ctx.started.elapsed(), ctx.ray.clone());
-    if let Some(call) = ctx.call() {
-        call.begin_answer(&mut head, elapsed)?;
-    }
-    if let Some(status) = cache_status {
-        head.insert_header("svc-aig-cache-status", status)?;
-    }
-    head.insert_header("svc-ray", ray)?;
-    frame(&mut head, session);
-    session.write_response_header(Box::new(head), !has_body).await.map_err(|error| error.into_down())
-}
-
-/// Passes a body on piece by piece; the pieces, where they are to be kept and are not too long.
-async fn pass(
-    upstream: &mut HttpSession,
-    keeps: bool,
-    session: &mut Session,
-    ctx: &mut Context,
-) -> Result<Option<Vec<Bytes>>> {
-    let started = ctx.started;
-    let (mut pieces, mut bytes) = (keeps.then(Vec::new), 0);
-    loop {
-        let piece = tokio::select! {
-            piece = upstream.read_response_body() => piece.map_err(|error| error.into_up())?,
-            () = gone(session) => {
-                return Err(Error::explain(ErrorType::ConnectionClosed, "the client went away").into_down());
-            }
-        };
-        let Some(piece) = piece else { break };
-        if let Some(call) = ctx.call() {
-            call.answer_chunk(&piece, || started.elapsed());
-        }
-        bytes += piece.len();
-        pieces = pieces.filter(|_| bytes <= cache::MAX_ANSWER_BYTES);
-        if let Some(pieces) = &mut pieces {
-            pieces.push(piece.clone());
-        }
-        session.write_response_body(Some(piece), false).await.map_err(|error| error.into_down())?;
-    }
-    session.write_response_body(None, true).await.map_err(|error| error.into_down())?;
-    Ok(pieces)
-}
-
-/// Frames an answer for the client's connection.
-fn frame(head: &mut ResponseHeader, session: &mut Session) {
-    for name in HOP_BY_HOP {
-        head.remove_header(*name);
-    }
-    let has_length = head.headers.contains_key(header::CONTENT_LENGTH);
-    match session.req_header().version {
-        http::Version::HTTP_11
-            if !has_length && !head.status.is_informational() && head.status != 204 && head.status != 304 =>
-        {
-            // INVARIANT: the name and the value are valid.
-            let _ = head.insert_header(header::TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
-        }
-        // Its body ends with the connection.
-        http::Version::HTTP_10 if !has_length => session.set_keepalive(None),
-        _ => {}
-    }
 }
 
 /// How long answers of a call are kept, where they are.
@@ -567,10 +498,4 @@ fn may_be_repeated(head: &ResponseHeader) -> Option<Duration> {
         let milliseconds = number("retry-after-ms").map(Duration::from_millis);
         milliseconds.or_else(|| number("retry-after").map(Duration::from_secs)).unwrap_or_default()
     })
-}
-
-/// Ends when the client does.
-async fn gone(session: &mut Session) {
-    // Bytes behind the body can only be of a next request, which comes later.
-    while let Ok(Some(_)) = session.as_downstream_mut().read_body_or_idle(true).await {}
 }
