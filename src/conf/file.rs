@@ -32,6 +32,7 @@ pub const KEYS: &[&str] = &[
     "gateways.cache_ttl",
     "gateways.collect_log_payloads",
     "gateways.collect_logs",
+    "gateways.heartbeat",
     "gateways.id",
     "gateways.limits",
     "gateways.limits.by",
@@ -430,6 +431,7 @@ fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
         retry_delay: table.or("retry_delay", default.retry_delay),
         retry_backoff: table.or("retry_backoff", default.retry_backoff),
         request_timeout: table.or("request_timeout", default.request_timeout),
+        heartbeat: table.or("heartbeat", default.heartbeat),
         ..default
     };
     let settings = match table.table("sensitive_data") {

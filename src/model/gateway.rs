@@ -31,6 +31,8 @@ pub struct GatewaySettings {
     pub retry_backoff: Backoff,
     /// How long the first byte of an answer is waited for; zero for the upstream's own limit.
     pub request_timeout: Duration,
+    /// How long an event stream may be silent before a comment keeps it alive; zero for never.
+    pub heartbeat: Duration,
     pub limits: Vec<Limit>,
     /// What is done about sensitive data in what is asked, and in what is answered.
     pub scan_requests: Scan,
@@ -60,6 +62,7 @@ impl Default for GatewaySettings {
             retry_delay: Duration::ZERO,
             retry_backoff: Backoff::default(),
             request_timeout: Duration::ZERO,
+            heartbeat: Duration::ZERO,
             limits: Vec::new(),
             scan_requests: Scan::Off,
             scan_responses: Scan::Off,

@@ -1,5 +1,7 @@
 //! Answers that the gateway passes on itself: head, pieces, end.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{HeaderValue, header};
 use pingora::http::ResponseHeader;
@@ -9,6 +11,7 @@ use pingora::{Error, ErrorType, Result};
 
 use super::context::Context;
 use crate::ai::cache;
+use crate::body;
 
 /// Fields of one connection alone (RFC 9110 section 7.6.1).
 pub(super) const HOP_BY_HOP: &[&str] =
@@ -34,23 +37,82 @@ pub(super) async fn begin(
     session.write_response_header(Box::new(head), !has_body).await.map_err(|error| error.into_down())
 }
 
+/// What a silent event stream is kept alive with: a comment (HTML Living Standard, section 9.2.6), which every
+/// reader of event streams skips.
+const HEARTBEAT: &[u8] = b": \n\n";
+
+/// Keeps an event stream alive while the provider is silent.
+#[derive(Debug)]
+pub(super) struct Heartbeat {
+    interval: Duration,
+    /// The last bytes that went out: a comment may stand between two events only.
+    last: [u8; 4],
+}
+
+impl Heartbeat {
+    /// For an answer that is an event stream as it stands; `None` for every other.
+    pub(super) fn of(answered: &ResponseHeader, interval: Duration) -> Option<Self> {
+        let field = |name| super::headers::bytes(&answered.headers, name);
+        let is_stream = body::media_type(field(&header::CONTENT_TYPE)) == b"text/event-stream";
+        let is_plain = matches!(field(&header::CONTENT_ENCODING), b"" | b"identity");
+        let goes_on = !answered.headers.contains_key(header::CONTENT_LENGTH);
+        let beats = !interval.is_zero() && is_stream && is_plain && goes_on;
+        beats.then_some(Self { interval, last: *b"\n\n\n\n" })
+    }
+
+    fn passed(&mut self, piece: &[u8]) {
+        for byte in piece.iter().skip(piece.len().saturating_sub(self.last.len())) {
+            self.last.rotate_left(1);
+            if let Some(last) = self.last.last_mut() {
+                *last = *byte;
+            }
+        }
+    }
+
+    fn is_between_events(&self) -> bool {
+        self.last.ends_with(b"\n\n") || self.last.ends_with(b"\r\n\r\n") || self.last.ends_with(b"\r\r")
+    }
+}
+
+/// Ends when it is time for a sign of life.
+async fn due(heartbeat: Option<&Heartbeat>) {
+    match heartbeat.filter(|heartbeat| heartbeat.is_between_events()) {
+        Some(heartbeat) => tokio::time::sleep(heartbeat.interval).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Passes a body on piece by piece; the pieces, where they are to be kept and are not too long.
 pub(super) async fn pass(
     upstream: &mut HttpSession,
     keeps: bool,
+    mut heartbeat: Option<Heartbeat>,
     session: &mut Session,
     ctx: &mut Context,
 ) -> Result<Option<Vec<Bytes>>> {
     let started = ctx.started;
     let (mut pieces, mut bytes) = (keeps.then(Vec::new), 0);
     loop {
-        let piece = tokio::select! {
-            piece = upstream.read_response_body() => piece.map_err(|error| error.into_up())?,
-            () = gone(session) => {
-                return Err(Error::explain(ErrorType::ConnectionClosed, "the client went away").into_down());
+        // Not begun anew behind a sign of life: what it has read would be lost.
+        let next = upstream.read_response_body();
+        tokio::pin!(next);
+        let piece = loop {
+            tokio::select! {
+                piece = &mut next => break piece.map_err(|error| error.into_up())?,
+                () = gone(session) => {
+                    let error = Error::explain(ErrorType::ConnectionClosed, "the client went away");
+                    return Err(error.into_down());
+                }
+                () = due(heartbeat.as_ref()) => {
+                    let sign = Bytes::from_static(HEARTBEAT);
+                    session.write_response_body(Some(sign), false).await.map_err(|error| error.into_down())?;
+                }
             }
         };
         let Some(piece) = piece else { break };
+        if let Some(heartbeat) = &mut heartbeat {
+            heartbeat.passed(&piece);
+        }
         if let Some(call) = ctx.call() {
             call.answer_chunk(&piece, || started.elapsed());
         }

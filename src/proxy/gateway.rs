@@ -191,6 +191,7 @@ fn takes_steps(options: &Options, gateway: &Gateway) -> bool {
         || options.max_attempts.unwrap_or(settings.retry_max_attempts) > 1
         || options.request_timeout.is_some()
         || !settings.request_timeout.is_zero()
+        || !settings.heartbeat.is_zero()
 }
 
 /// Refuses a call that would have gone out.

@@ -17,7 +17,7 @@ use pingora::{Error, ErrorType, Result};
 
 use super::call::{self, Call};
 use super::context::{Context, Route, Share};
-use super::delivery::{self, HOP_BY_HOP, gone};
+use super::delivery::{self, HOP_BY_HOP, Heartbeat, gone};
 use super::flight::{Flights, Leader, Turn};
 use super::gateway::{limited, refuse_call};
 use super::refusal::Refusal;
@@ -390,9 +390,11 @@ impl Edge {
         let fields = fields.map(|(name, value)| (name.clone(), value.clone())).collect();
         let status = answered.status.as_u16();
         let has_body = !upstream.response_done() && session.req_header().method != http::Method::HEAD;
+        let interval = ctx.call().map_or(Duration::ZERO, |call| call.gateway.settings.heartbeat);
+        let heartbeat = Heartbeat::of(&answered, interval);
         delivery::begin(answered, keep.map(|_| "MISS"), has_body, session, ctx).await?;
         let pieces = if has_body {
-            delivery::pass(&mut upstream, keeps, session, ctx).await?
+            delivery::pass(&mut upstream, keeps, heartbeat, session, ctx).await?
         } else {
             Some(Vec::new())
         };

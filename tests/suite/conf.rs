@@ -36,6 +36,7 @@ const EFFECTS: &[(&str, &str)] = &[
     ("gateways.sensitive_data.responses", "ai_calls::sensitive_data_is_told_and_where_asked_not_forwarded"),
     ("gateways.waf", "ai_calls::prompts_are_scored_and_never_refused"),
     ("gateways.waf.paranoia_level", "ai_calls::prompts_are_scored_and_never_refused"),
+    ("gateways.heartbeat", "ai_steps::a_silent_stream_is_kept_alive_between_events"),
     ("gateways.id", "gateway::the_state_table_and_one_body_for_all_refusals"),
     ("graceful_stop", "conf::a_stop_waits_no_longer_than_its_grace"),
     ("limits", "bodies::limits_refuse_or_pass_as_set"),
