@@ -5,6 +5,7 @@
 //! gets, and back.
 
 pub mod answer;
+pub mod aws;
 pub mod body_copy;
 pub mod cache;
 pub mod limit;

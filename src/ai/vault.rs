@@ -7,6 +7,7 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKe
 use http::{HeaderName, HeaderValue};
 use zeroize::Zeroizing;
 
+use super::aws::AccessKey;
 use super::provider::{self, Credential};
 use crate::conf::units::Secret;
 
@@ -100,18 +101,34 @@ pub struct StoredKey {
     /// How often it is taken among those of a provider.
     pub weight: u32,
     pub secret: Secret,
+    /// Where the secret is a key that requests are signed with.
+    pub access_key: Option<AccessKey>,
 }
 
 impl StoredKey {
-    /// The field that carries it to the provider; marked, so that nothing prints it.
+    pub fn new(provider: &str, authority: &str, alias: &str, weight: u32, secret: Secret) -> Self {
+        let signs = provider::find(provider).is_some_and(|known| known.credential == Credential::Aws);
+        Self {
+            provider: provider.to_owned(),
+            authority: authority.to_owned(),
+            alias: alias.to_owned(),
+            weight,
+            access_key: AccessKey::parse(secret.expose()).filter(|_| signs),
+            secret,
+        }
+    }
+
+    /// The field that carries it to the provider; marked, so that nothing prints it. Of a key that signs, its
+    /// name alone, whose place the signature takes.
     pub fn field(&self) -> Option<(HeaderName, HeaderValue)> {
         let credential = provider::find(&self.provider).map_or(Credential::Bearer, |known| known.credential);
         let secret = self.secret.expose();
-        let (name, text) = match credential {
+        let signer = self.access_key.as_ref().map(|key| ("authorization", key.id().to_owned()));
+        let (name, text) = signer.unwrap_or_else(|| match credential {
             Credential::Bearer | Credential::Aws => ("authorization", format!("Bearer {secret}")),
             Credential::Scheme(word) => ("authorization", format!("{word} {secret}")),
             Credential::Header(name) => (name, secret.to_owned()),
-        };
+        });
         let text = Zeroizing::new(text);
         let mut value = HeaderValue::from_str(&text).ok()?;
         value.set_sensitive(true);
@@ -179,12 +196,8 @@ mod tests {
 
     #[test]
     fn keys_take_turns_by_weight_and_go_nowhere_else() {
-        let key = |provider: &str, alias: &str, weight| StoredKey {
-            provider: provider.to_owned(),
-            authority: "a.example".to_owned(),
-            alias: alias.to_owned(),
-            weight,
-            secret: Secret::new(alias),
+        let key = |provider: &str, alias: &str, weight| {
+            StoredKey::new(provider, "a.example", alias, weight, Secret::new(alias))
         };
         let keys = [key("openai", "a", 3), key("openai", "b", 1), key("anthropic", "c", 1)];
         let chosen = |provider, authority, alias| {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{Failure, print, token};
+use crate::ai::aws::AccessKey;
 use crate::ai::provider;
 use crate::ai::vault::Belonging;
 use crate::conf::units::Secret;
@@ -104,6 +105,10 @@ impl Add {
         })?;
         let mut text = zeroize::Zeroizing::new(String::new());
         std::io::stdin().take(MAX_KEY_BYTES).read_to_string(&mut text).map_err(|error| error.to_string())?;
+        if AccessKey::parse(&text).is_some() {
+            // JSON, which people write in lines; nothing in it has spaces.
+            text.retain(|character| !character.is_whitespace());
+        }
         let secret = Secret::new(text.trim());
         if secret.expose().is_empty() || !secret.expose().bytes().all(|byte| (0x21..0x7f).contains(&byte)) {
             return Err(Failure::Input(

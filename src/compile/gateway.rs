@@ -94,13 +94,10 @@ impl Compiling<'_> {
                 None => Err("`secrets_key_file` is not set".to_owned()),
             };
             match opened {
-                Ok(secret) => keys.push(StoredKey {
-                    provider: key.provider.clone(),
-                    authority: key.authority.clone(),
-                    alias: key.alias.clone(),
-                    weight: key.weight,
-                    secret,
-                }),
+                Ok(secret) => {
+                    let (provider, authority) = (&key.provider, &key.authority);
+                    keys.push(StoredKey::new(provider, authority, &key.alias, key.weight, secret));
+                }
                 Err(reason) => {
                     let message = format!(
                         "the key `{}` for `{}` of the gateway `{}` cannot be used: {reason}",

@@ -9,6 +9,7 @@ use pingora::http::ResponseHeader;
 
 use super::context::Hold;
 use super::headers;
+use crate::ai::aws::AccessKey;
 use crate::ai::body_copy::BodyCopy;
 use crate::ai::limit::{Measure, Reservation};
 use crate::ai::options::Options;
@@ -33,6 +34,8 @@ pub(super) struct Call {
     pub(super) path: String,
     /// A stored key, as the field that carries it.
     pub(super) credential: Option<(http::HeaderName, http::HeaderValue)>,
+    /// The stored key that the request is signed with once it is whole.
+    pub(super) signer: Option<AccessKey>,
     pub(super) request_type: &'static str,
     pub(super) request_content_type: String,
     pub(super) step: u32,
@@ -76,6 +79,7 @@ impl Call {
             id,
             path: target,
             credential: None,
+            signer: None,
             request_type: "native",
             request_content_type: text(headers, &http::header::CONTENT_TYPE),
             step: 0,

@@ -1,7 +1,7 @@
 //! Gateway requests on a provider's own route: decided from the head, passed on as they are.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use pingora::Result;
@@ -14,10 +14,11 @@ use super::refusal::Refusal;
 use super::steps::{Kind, Plan};
 use super::{Edge, headers, refuse};
 use crate::ai::answer::GatewayError;
+use crate::ai::aws::AccessKey;
 use crate::ai::limit::{Amounts, Caller, Exceeded, Measure};
 use crate::ai::options::Options;
 use crate::ai::recorder::{self, BYTES_PER_TOKEN};
-use crate::ai::{Decision, Gateway, provider, usage, vault};
+use crate::ai::{Decision, Forward, Gateway, provider, usage, vault};
 use crate::detection::plan;
 use crate::model::gateway::Scan;
 use crate::routing::GatewayPath;
@@ -53,7 +54,8 @@ impl Edge {
         match snapshot.gateways.decide(path, presented, now) {
             Decision::Forward(forward) => {
                 let options = Options::of(&request.headers);
-                if !session.is_upgrade_req() && takes_steps(&options, &forward.gateway) {
+                let signs = signs(&forward, &request.headers);
+                if !session.is_upgrade_req() && (signs || takes_steps(&options, &forward.gateway)) {
                     let native = path.map_or_else(Default::default, |path| {
                         (path.provider.to_owned(), path.rest.to_owned(), path.query.to_owned())
                     });
@@ -194,6 +196,27 @@ fn takes_steps(options: &Options, gateway: &Gateway) -> bool {
         || !settings.heartbeat.is_zero()
 }
 
+/// Whether a stored key may sign the request, which has to be whole for that.
+fn signs(forward: &Forward, headers: &http::HeaderMap) -> bool {
+    let is_such = |key: &vault::StoredKey| key.access_key.is_some() && key.provider == forward.provider.slug;
+    !headers.contains_key(http::header::AUTHORIZATION) && forward.gateway.keys.iter().any(is_such)
+}
+
+/// Signs a request to a provider with a stored key.
+pub(super) fn sign(
+    key: &AccessKey,
+    head: &mut RequestHeader,
+    body: &[u8],
+    now: SystemTime,
+) -> std::result::Result<(), String> {
+    let authority = std::str::from_utf8(headers::bytes(&head.headers, &http::header::HOST)).unwrap_or("");
+    let target = std::str::from_utf8(head.raw_path()).map_err(|_| "the path is not UTF-8".to_owned())?;
+    let (target, fields) = key.sign(head.method.as_str(), authority, target, &head.headers, body, now)?;
+    let failed = |error: Box<pingora::Error>| error.to_string();
+    head.set_raw_path(target.as_bytes()).map_err(failed)?;
+    fields.into_iter().try_for_each(|(name, value)| head.insert_header(name, value)).map_err(failed)
+}
+
 /// Refuses a call that would have gone out.
 pub(super) fn refuse_call<T>(ctx: &mut Context, call: &Call, error: GatewayError) -> Result<T> {
     ctx.route = Route::without_call(&call.gateway.label, &call.provider.slug);
@@ -257,6 +280,7 @@ impl Edge {
             (Some((name, _)), None) if head.contains_key(&name) => Ok(()),
             (field, _) => {
                 call.credential = field;
+                call.signer = key.and_then(|key| key.access_key.clone());
                 Ok(())
             }
         }

@@ -19,7 +19,7 @@ use super::call::{self, Call};
 use super::context::{Context, Route, Share};
 use super::delivery::{self, HOP_BY_HOP, Heartbeat, gone};
 use super::flight::{Flights, Leader, Turn};
-use super::gateway::{limited, refuse_call};
+use super::gateway::{limited, refuse_call, sign};
 use super::refusal::Refusal;
 use super::{Edge, headers, outcome, refuse};
 use crate::ai::answer::GatewayError;
@@ -178,6 +178,12 @@ impl Edge {
                 }
                 Found::Turn(lead) => leader = lead,
             }
+        }
+        if let Some(key) = call.signer.take()
+            && let Err(reason) = sign(&key, &mut head, &step.body, self.clock.now())
+        {
+            ctx.reason = Some(reason);
+            return if is_last { refuse_call(ctx, &call, GatewayError::UnknownKey) } else { Ok(false) };
         }
         call.asked_at = Some(ctx.started.elapsed());
         match self.attempts(&call, &head, &step.body, is_last, session, ctx).await {

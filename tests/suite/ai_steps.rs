@@ -297,6 +297,48 @@ fn the_compatible_endpoint_takes_a_gateway_token_as_the_key() {
     assert_eq!(provider.requests().len(), before);
 }
 
+#[test]
+fn requests_to_aws_are_signed_with_the_stored_key() {
+    let provider = in_turn(vec![answer("200 OK", "", CHAT)]);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("secrets.key"), "0a".repeat(32)).unwrap();
+    let conf = format!("secrets_key_file = \"secrets.key\"\n{}", conf("", &[("aws-bedrock", &provider)]));
+    let edge = Edge::start_in(folder, &conf, &[]);
+    let path = edge.folder.path().join("p.toml").display().to_string();
+    let arguments = [
+        "key",
+        "add",
+        "--account",
+        "acme",
+        "--gateway",
+        "main",
+        "--provider",
+        "aws-bedrock",
+        "--conf",
+        &path,
+    ];
+    let key = "{\n  \"accessKeyId\": \"AKIDEXAMPLE\",\n  \"secretAccessKey\": \"secret-canary\",\n  \"region\": \"eu-west-1\"\n}\n";
+    assert!(run_cli(&arguments, key.as_bytes()).status.success());
+    let target = "/aws-bedrock/model/anthropic.claude-v2:1/converse?a=b";
+    let authorization = |fields: &str, body: &str| {
+        assert_eq!(call(&edge, target, fields, body).status, 200);
+        provider.last().header("authorization").unwrap_or("").to_owned()
+    };
+    wait_for("the key to be known", || {
+        authorization("", "{}").starts_with("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/").then_some(())
+    });
+    let signed = authorization("", "{\"a\":1}");
+    assert!(signed.contains("/eu-west-1/bedrock/aws4_request, SignedHeaders=content-type;host;x-amz-date, "));
+    let seen = provider.last();
+    assert_eq!(seen.path(), "/model/anthropic.claude-v2%3A1/converse?a=b");
+    assert_eq!((&seen.body[..], seen.header("x-amz-date").map(str::len)), (&b"{\"a\":1}"[..], Some(16)));
+    assert_ne!(authorization("", "{\"a\":2}"), signed);
+    // Who signs himself is let through as he is.
+    assert_eq!(authorization("authorization: AWS4-HMAC-SHA256 own\r\n", "{}"), "AWS4-HMAC-SHA256 own");
+    assert_eq!(provider.last().path(), "/model/anthropic.claude-v2:1/converse?a=b");
+    assert!(!edge.log_text().contains("canary"));
+}
+
 /// A stream of a provider, opened by a client that reads it as it comes.
 struct OpenStream {
     stream: std::net::TcpStream,
