@@ -7,6 +7,8 @@
 use smallvec::SmallVec;
 use zeroize::Zeroizing;
 
+use super::anchors::classes::is_capital;
+
 /// What is decoded on either side of an escape: a keyword and a value.
 const MARGIN_BYTES: usize = 160;
 /// Escapes of quotes and letters that make a region: one alone hides nothing.
@@ -104,7 +106,7 @@ fn site(body: &[u8], at: usize) -> Option<Site> {
     let before = at.checked_sub(1).and_then(|at| body.get(at)).copied().unwrap_or(b' ');
     let joins = match text.as_slice() {
         [b'@'] => true,
-        [] | [b' ' | b'-' | b'.' | b'/'] => super::shape::is_capital(before),
+        [] | [b' ' | b'-' | b'.' | b'/'] => is_capital(before),
         [digit] => digit.is_ascii_digit(),
         _ => false,
     };

@@ -15,10 +15,12 @@ pub const WINDOW_BYTES: usize = 104;
 const MAX_NUMBERS: usize = 4;
 /// Most words that are read.
 const MAX_WORDS: usize = 32;
+/// The distance of keywords in the header of a column: behind all words.
+const FAR: u32 = 32;
 
 /// Rules with a keyword before a value, the nearest first.
 #[derive(Debug, Default)]
-pub struct Near(SmallVec<[(usize, usize); 8]>);
+pub struct Near(SmallVec<[(u32, u32); 8]>);
 
 impl Near {
     pub fn contains(&self, rule: usize) -> bool {
@@ -27,7 +29,8 @@ impl Near {
 
     /// How many words stand between the value and the rule's nearest keyword.
     pub fn distance(&self, rule: usize) -> Option<usize> {
-        self.0.iter().find(|(other, _)| *other == rule).map(|(_, distance)| *distance)
+        let near = self.0.iter().find(|(other, _)| *other as usize == rule);
+        near.map(|(_, distance)| *distance as usize)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -36,34 +39,70 @@ impl Near {
 
     /// With those that stand farther off.
     pub fn extend(&mut self, others: &Self) {
-        self.0.extend(others.0.iter().map(|(rule, distance)| (*rule, MAX_WORDS + distance)));
+        self.0.extend(others.0.iter().map(|(rule, distance)| (*rule, FAR + distance)));
     }
 
     /// Each rule once.
     pub fn rules(&self) -> impl Iterator<Item = usize> {
-        let is_first = |nth: usize, rule: usize| !self.0.iter().take(nth).any(|(other, _)| *other == rule);
+        let is_first = |nth: usize, rule: u32| !self.0.iter().take(nth).any(|(other, _)| *other == rule);
         let rules = self.0.iter().map(|(rule, _)| *rule).enumerate();
-        rules.filter(move |(nth, rule)| is_first(*nth, *rule)).map(|(_, rule)| rule)
+        rules.filter(move |(nth, rule)| is_first(*nth, *rule)).map(|(_, rule)| rule as usize)
     }
 }
 
-type Words = SmallVec<[u32; MAX_WORDS]>;
+/// The words of a body before a value, read once where values stand close together.
+#[derive(Debug, Default)]
+pub struct Context {
+    /// In the order of the body.
+    items: Vec<Item>,
+    /// Up to where the body is read; a word ends there.
+    end: usize,
+}
 
-/// All keywords, by their last word.
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    at: usize,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Word {
+        hash: u32,
+        has_digit: bool,
+        /// Whether a keyword may end with it.
+        may_end: bool,
+    },
+    /// Words before it are about something else.
+    Break,
+}
+
+/// What is kept of a body: more than a window holds, so that it is seldom cut.
+const MAX_ITEMS: usize = 16 * WINDOW_BYTES;
+
+/// All keywords.
 #[derive(Debug, Default)]
 pub struct Keywords {
-    by_last: Index<Keyword>,
+    /// Rules of keywords of one word.
+    single: Index<u32>,
+    /// Keywords of more, by their last two.
+    by_last_two: Index<Keyword>,
+    /// Last words: bits by the lowest of a hash.
+    last: Vec<u64>,
 }
+
+/// Bits of [`Keywords::last`].
+const LAST_BITS: usize = 1 << 15;
 
 /// Keywords on their way into [`Keywords`].
 #[derive(Debug, Default)]
-pub struct Entries(Vec<(u32, Keyword)>);
+pub struct Entries(Vec<Keyword>);
 
 #[derive(Debug)]
 struct Keyword {
-    /// The words before the last one, backwards.
-    before: Words,
-    rule: usize,
+    /// Backwards.
+    words: Box<[u32]>,
+    rule: u32,
 }
 
 impl Entries {
@@ -78,18 +117,23 @@ impl Entries {
         let cased = forms
             .iter()
             .flat_map(|form| [form.clone(), form.to_lowercase(), form.to_uppercase(), titled(form)]);
-        let mut entered: Vec<Words> = Vec::new();
+        let rule = u32::try_from(rule).map_err(|_| "there are too many rules".to_owned())?;
+        let mut entered: Vec<Vec<u32>> = Vec::new();
         for form in cased {
-            let words = words_before(form.as_bytes(), form.len());
-            if entered.contains(&words) {
-                continue;
-            }
-            let Some((last, before)) = words.split_first() else {
-                return Err(format!("the keyword `{text}` has no letter or digit"));
+            let mut items = Vec::new();
+            read_back(form.as_bytes(), 0, form.len(), &mut items);
+            let word = |item: &Item| match item.what {
+                What::Word { hash, .. } => Some(hash),
+                What::Break => None,
             };
-            let before = before.iter().copied().collect();
-            self.0.push((*last, Keyword { before, rule }));
-            entered.push(words);
+            let words: Vec<u32> = items.iter().filter_map(word).collect();
+            if words.is_empty() {
+                return Err(format!("the keyword `{text}` has no letter or digit"));
+            }
+            if !entered.contains(&words) {
+                self.0.push(Keyword { words: words.as_slice().into(), rule });
+                entered.push(words);
+            }
         }
         Ok(())
     }
@@ -97,20 +141,109 @@ impl Entries {
 
 impl Keywords {
     pub fn new(entries: Entries) -> Self {
-        Self { by_last: Index::new(entries.0) }
+        let (mut single, mut by_last_two) = (Vec::new(), Vec::new());
+        let mut last = vec![0; LAST_BITS / 64];
+        for keyword in entries.0 {
+            let first_two = (keyword.words.first().copied(), keyword.words.get(1).copied());
+            let (Some(word), next) = first_two else { continue };
+            let bit = word as usize % LAST_BITS;
+            if let Some(bits) = last.get_mut(bit / 64) {
+                *bits |= 1 << (bit % 64);
+            }
+            match next {
+                Some(next) => by_last_two.push((two(word, next), keyword)),
+                None => single.push((word, keyword.rule)),
+            }
+        }
+        Self { single: Index::new(single), by_last_two: Index::new(by_last_two), last }
+    }
+
+    #[inline]
+    fn may_end(&self, word: u32) -> bool {
+        let bit = word as usize % LAST_BITS;
+        self.last.get(bit / 64).is_some_and(|bits| bits >> (bit % 64) & 1 != 0)
     }
 
     /// The rules of which a keyword stands before the value at `start`.
-    #[inline]
     pub fn near(&self, body: &[u8], start: usize) -> Near {
-        let words = words_before(body, start);
+        Context::default().near(self, body, start)
+    }
+}
+
+/// Two words as a key.
+#[inline]
+fn two(last: u32, before: u32) -> u32 {
+    last.rotate_left(7).wrapping_mul(0x85EB_CA6B) ^ before
+}
+
+impl Context {
+    /// The rules of which a keyword stands before the value at `start`, where a word may begin; of values
+    /// in the order of the body each byte is read once.
+    #[inline]
+    pub fn near(&mut self, keywords: &Keywords, body: &[u8], start: usize) -> Near {
+        let from = start.saturating_sub(WINDOW_BYTES);
+        self.read_to(keywords, body, from, start);
+        let (mut words, mut count, mut numbers, mut has_last) = ([0; MAX_WORDS], 0, 0, false);
+        let mut last = [false; MAX_WORDS];
+        for item in self.items.iter().rev() {
+            if item.at < from || numbers > MAX_NUMBERS {
+                break;
+            }
+            match item.what {
+                What::Break if count > 0 => break,
+                What::Break => {}
+                What::Word { hash, has_digit, may_end } => {
+                    let (Some(word), Some(last)) = (words.get_mut(count), last.get_mut(count)) else { break };
+                    (*word, *last) = (hash, may_end);
+                    count += 1;
+                    numbers += usize::from(has_digit);
+                    has_last |= may_end;
+                }
+            }
+        }
         let mut near = Near::default();
-        for (nth, last) in words.iter().enumerate() {
-            let rest = words.get(nth + 1..).unwrap_or(&[]);
-            let fits = self.by_last.get(*last).filter(|keyword| rest.starts_with(&keyword.before));
-            near.0.extend(fits.map(|keyword| (keyword.rule, nth)));
+        if !has_last {
+            return near;
+        }
+        let words = words.get(..count).unwrap_or(&[]);
+        for ((nth, distance), _) in words.iter().enumerate().zip(0..).zip(last).filter(|(_, last)| *last) {
+            let (nth, word) = nth;
+            near.0.extend(keywords.single.get(*word).map(|rule| (*rule, distance)));
+            let rest = words.get(nth..).unwrap_or(&[]);
+            if let [word, before, ..] = rest {
+                let fits = keywords.by_last_two.get(two(*word, *before));
+                let fits = fits.filter(|keyword| rest.starts_with(&keyword.words));
+                near.0.extend(fits.map(|keyword| (keyword.rule, distance)));
+            }
         }
         near
+    }
+
+    fn read_to(&mut self, keywords: &Keywords, body: &[u8], from: usize, to: usize) {
+        if to < self.end || from > self.end || self.items.len() > MAX_ITEMS {
+            self.items.clear();
+            self.end = from;
+        }
+        let mut old = self.items.len();
+        if read_back(body, self.end, to, &mut self.items) {
+            // Nor will a later value be told by what stands before this.
+            self.items.drain(..old);
+            old = 0;
+        }
+        let is_word =
+            |at: usize| body.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte >= 0x80);
+        let is_cut = old == 0 && from > 0 && is_word(from) && is_word(from - 1);
+        if is_cut && self.items.last().is_some_and(|item| item.at == from) {
+            self.items.pop();
+        }
+        let new = self.items.get_mut(old..).unwrap_or_default();
+        new.reverse();
+        for item in new {
+            if let What::Word { hash, may_end, .. } = &mut item.what {
+                *may_end = keywords.may_end(*hash);
+            }
+        }
+        self.end = to;
     }
 }
 
@@ -148,52 +281,52 @@ impl Word {
         self.capital && (byte.is_ascii_lowercase() || self.has_small)
     }
 
-    fn end(&mut self, words: &mut Words) {
-        if self.length > 0 && words.len() < MAX_WORDS {
-            words.push(self.hash);
+    fn end(&mut self, at: usize, items: &mut Vec<Item>) {
+        if self.length > 0 {
+            let what = What::Word { hash: self.hash, has_digit: self.has_digit, may_end: false };
+            items.push(Item { at, what });
         }
         *self = Self::default();
     }
 }
 
-/// The words before `start`, the nearest first.
+/// Adds the words and breaks in `from..to`, the last first, and whether it ended at a break behind which
+/// words stand.
 #[inline]
-fn words_before(body: &[u8], start: usize) -> Words {
-    let mut words = Words::new();
+fn read_back(body: &[u8], from: usize, to: usize, items: &mut Vec<Item>) -> bool {
+    let old = items.len();
     let mut word = Word::default();
-    let from = start.saturating_sub(WINDOW_BYTES);
-    let window = body.get(from..start).unwrap_or(&[]);
-    let mut at = window.len();
-    let mut numbers = 0;
-    while let Some(byte) = at.checked_sub(1).and_then(|at| window.get(at)).copied() {
+    let window = body.get(..to).unwrap_or(&[]);
+    let mut at = to;
+    while let Some(byte) = at.checked_sub(1).filter(|at| *at >= from).and_then(|at| window.get(at)).copied() {
         at -= 1;
-        if words.len() == MAX_WORDS
-            || numbers > MAX_NUMBERS
-            || ends_context(window, at, byte, word.length > 0 || !words.is_empty())
-        {
-            break;
-        }
         if byte.is_ascii_alphanumeric() {
             if word.is_new_after(byte) {
-                word.end(&mut words);
+                word.end(at + 1, items);
             }
             word.push(byte);
         } else if byte >= 0x80 {
             if let Some(character) = spaceless(window, at) {
-                word.end(&mut words);
+                word.end(at + 1, items);
                 character.iter().rev().for_each(|byte| word.push(*byte));
-                word.end(&mut words);
                 at = at.saturating_sub(2);
+                word.end(at, items);
             } else {
                 word.push(byte);
             }
         } else {
-            numbers += usize::from(word.has_digit);
-            word.end(&mut words);
+            word.end(at + 1, items);
+            if is_break(window, at, byte) {
+                items.push(Item { at, what: What::Break });
+                let has_words = |item: &Item| matches!(item.what, What::Word { .. });
+                if items.iter().skip(old).any(has_words) {
+                    return true;
+                }
+            }
         }
     }
-    word.end(&mut words);
-    words
+    word.end(at, items);
+    false
 }
 
 /// The character of three bytes that ends at `at` if its script sets no spaces: Thai, Lao, and the ideographs
@@ -205,21 +338,18 @@ fn spaceless(window: &[u8], at: usize) -> Option<&[u8; 3]> {
     (lead == 0xE0 && (0xB8..=0xBB).contains(&second) || (0xE3..=0xED).contains(&lead)).then_some(character)
 }
 
-/// Whether what stands before `at` is about something else: another member, another object, another row.
+/// Whether what stands before `at` is about something else than what stands behind: another member, another
+/// object, another row.
 #[inline]
-fn ends_context(window: &[u8], at: usize, byte: u8, has_words: bool) -> bool {
+fn is_break(window: &[u8], at: usize, byte: u8) -> bool {
     let back = |by: usize| at.checked_sub(by).and_then(|at| window.get(at)).copied().unwrap_or(b' ');
     let ahead = |by: usize| window.get(at + by).copied().unwrap_or(b' ');
     match byte {
-        b'{' | b'}' => has_words,
+        b'{' | b'}' => true,
         // A comma between members; one in a sentence has a letter before it and a space behind.
-        b',' => has_words && !(back(1).is_ascii_alphabetic() && ahead(1) == b' ' && ahead(2) != b'"'),
+        b',' => !(back(1).is_ascii_alphabetic() && ahead(1) == b' ' && ahead(2) != b'"'),
         // A line that goes on is one of markup.
-        b'\n' => {
-            has_words
-                && !matches!(back(1), b'>' | b':' | b' ' | b'\r')
-                && !matches!(ahead(1), b' ' | b'<' | b'\t')
-        }
+        b'\n' => !matches!(back(1), b'>' | b':' | b' ' | b'\r') && !matches!(ahead(1), b' ' | b'<' | b'\t'),
         _ => false,
     }
 }

@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use smallvec::SmallVec;
 
 use super::anchors::literals::{Literal, Literals};
-use super::anchors::{CHUNK_BYTES, Candidates, MIN_TOKEN_BYTES, Pass};
+use super::anchors::{CHUNK_BYTES, Candidates, MAX_TOLD_TOKEN_BYTES, Pass, Token};
 use super::keyword::{Entries, Keywords, Near};
 use super::rule::{Anchor, Confidence, Rule, RuleFile};
-use super::shape::{self, Shape, Shapes};
+use super::shape::{self, Group, Shape, Shapes};
 use super::table::Values;
-use super::tokens::{Tokens, expand_sets, is_token};
+use super::tokens::{Tokens, expand_sets};
 use super::{entropy, escapes};
 use crate::pattern::Pattern;
 
@@ -30,8 +30,6 @@ const TRY_BYTES: usize = 64;
 const MAX_BEFORE_AT_BYTES: usize = 256;
 /// Groups of a number that share the words before the first of them.
 const MAX_SHARED_GROUPS: usize = 8;
-/// How much of a token is looked at for its length and its digits.
-const MAX_TOLD_TOKEN_BYTES: usize = 40;
 
 /// All rules, ready to scan.
 #[derive(Debug)]
@@ -178,9 +176,9 @@ impl Detector {
         let mut scan =
             Scan { detector: self, enabled, found: Vec::new(), budget, values, pass: Pass::default() };
         scan.body(body, Some(&mut places));
-        scan.values = Values::default();
         let mut found = std::mem::take(&mut scan.found);
         escapes::regions(body, &places, |region| {
+            scan.values.begin();
             scan.body(&region.text, None);
             found.extend(scan.found.drain(..).filter_map(|detection| {
                 let (start, end) = region.origin(detection.start, detection.end)?;
@@ -252,13 +250,14 @@ impl Scan<'_> {
             }
         }
         found.numbers.iter().for_each(|start| self.number(body, *start));
-        found.tokens.iter().for_each(|start| self.token(body, *start));
+        found.tokens.iter().for_each(|token| self.token(body, *token));
         found.at_signs.iter().for_each(|at| self.at_sign(body, *at));
         for at in &found.pairs {
             let start = at.saturating_sub(2);
             let separator = body.get(*at);
+            let is_one = (1..5).all(|nth| body.get(at + 3 * nth) == separator);
             let goes_on = [start.checked_sub(1), Some(start + 17)];
-            if goes_on.into_iter().flatten().all(|next| body.get(next) != separator) {
+            if is_one && goes_on.into_iter().flatten().all(|next| body.get(next) != separator) {
                 detector.hardware.iter().for_each(|rule| self.pattern(*rule, body, start, None));
             }
         }
@@ -267,45 +266,49 @@ impl Scan<'_> {
     /// Each group of a number may begin a value.
     fn number(&mut self, body: &[u8], start: usize) {
         let detector = self.detector;
+        if is_timestamp(body.get(start..).unwrap_or(&[])) {
+            return;
+        }
         // The words before a group are those before the groups behind it too.
         let mut near: Option<Near> = None;
         let mut at = start;
         for nth in 0.. {
+            let group = Group::at(body, at);
             if shape::begins_number(body, at) {
-                self.number_at(body, at, at == start, &mut near);
+                self.number_at(body, group, at == start, &mut near);
             }
-            let group = body.get(at..).unwrap_or(&[]);
-            let length = group.iter().take_while(|byte| shape::is_capital(**byte)).count();
-            let end = at + length;
-            if let [b'A'..=b'Z', b'A'..=b'Z', b'0'..=b'9', b'0'..=b'9', ..] = group {
+            let text = body.get(at..group.end).unwrap_or(&[]);
+            if let [b'A'..=b'Z', b'A'..=b'Z', b'0'..=b'9', b'0'..=b'9', ..] = text {
                 detector.countries.iter().for_each(|rule| self.grouped(*rule, body, at));
             }
-            if shape::separator_at(body, end) == 0 {
+            if group.separator == 0 {
                 return;
             }
             // A group with letters may be a keyword itself.
-            let has_letters = group.iter().take(length).any(u8::is_ascii_uppercase);
+            let has_letters = text.iter().any(u8::is_ascii_uppercase);
             if has_letters || nth % MAX_SHARED_GROUPS == MAX_SHARED_GROUPS - 1 {
                 near = None;
             }
-            at = end + 1;
+            at = group.end + 1;
         }
     }
 
     #[inline]
-    fn number_at(&mut self, body: &[u8], at: usize, is_first: bool, near: &mut Option<Near>) {
+    fn number_at(&mut self, body: &[u8], first: Group, is_first: bool, near: &mut Option<Near>) {
         let detector = self.detector;
+        let at = first.start;
         let mut rivals = Rivals::new();
-        detector.shapes.matches(body, at, |shape, end| {
+        detector.shapes.of_groups(body, first, |shape| {
             if shape.needs_keyword {
                 let near = near.get_or_insert_with(|| self.values.near_number(&detector.keywords, body, at));
                 let Some(distance) = near.distance(shape.rule) else { return };
+                let Some(end) = shape.end(body, at) else { return };
                 if self.value(shape.rule, body, at, end, Some(near)) {
                     rivals.push((self.found.len() - 1, distance));
                 }
-                return;
+            } else if let Some(end) = shape.end(body, at) {
+                self.value(shape.rule, body, at, end, near.as_ref());
             }
-            self.value(shape.rule, body, at, end, near.as_ref());
         });
         self.keep_nearest(&rivals);
         if !is_first {
@@ -350,16 +353,16 @@ impl Scan<'_> {
     }
 
     #[inline]
-    fn token(&mut self, body: &[u8], start: usize) {
+    fn token(&mut self, body: &[u8], token: Token) {
         let detector = self.detector;
+        let start = token.start;
         detector.tokens.at(body, start, |from, rule| self.pattern(rule, body, from, None));
-        let token = body.get(start..).unwrap_or(&[]);
-        let length = token.iter().take(MAX_TOLD_TOKEN_BYTES).take_while(|byte| is_token(**byte)).count();
         // A value that is told by its length or its keyword alone has a digit.
-        if length < MIN_TOKEN_BYTES || !token.iter().take(length).any(u8::is_ascii_digit) {
+        if !token.has_digit {
             return;
         }
-        for (_, rule) in detector.by_token_bytes.iter().filter(|(bytes, _)| *bytes == length) {
+        let bytes = token.bytes.min(MAX_TOLD_TOKEN_BYTES) as usize;
+        for (_, rule) in detector.by_token_bytes.iter().filter(|(other, _)| *other == bytes) {
             self.pattern(*rule, body, start, None);
         }
         let near = self.values.near_token(&detector.keywords, body, start);
@@ -489,6 +492,16 @@ fn is_date_or_fraction(number: &[u8]) -> bool {
     let fraction = matches!(number, [b'0', b'.', ..]);
     let year = matches!(number, [b'1' | b'2', b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', b'-', ..]);
     fraction || year && matches!(number.get(5..8), Some([b'0' | b'1', b'0'..=b'9', b'-']))
+}
+
+/// Most numbers of an answer: `2026-11-22T10:`. No value begins or ends within it.
+#[inline]
+fn is_timestamp(number: &[u8]) -> bool {
+    let Some(text) = number.first_chunk::<14>() else { return false };
+    let digits = [0, 1, 2, 3, 5, 6, 8, 9, 11, 12];
+    let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':')];
+    marks.iter().all(|(at, mark)| text.get(*at) == Some(mark))
+        && digits.iter().all(|at| text.get(*at).is_some_and(u8::is_ascii_digit))
 }
 
 /// Whether `start..end` is no part of a longer word.

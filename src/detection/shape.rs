@@ -5,6 +5,8 @@
 //! shapes of all rules make one tree that is walked group by group, so a number is tried only against
 //! the rules whose groups it has.
 
+use super::anchors::classes::is_capital;
+
 /// A shape of a rule.
 #[derive(Clone, Debug)]
 pub struct Shape {
@@ -112,38 +114,48 @@ impl Shapes {
         next.iter().find(|(l, s, _)| (*l, *s) == (length, separator)).map(|(.., next)| *next)
     }
 
-    /// Every shape that the number in `body` at `start` has, with its end. The number begins a group; its
-    /// end is a boundary.
+    /// Every shape that the groups of a number in `body` have; [`Shape::end`] compares the rest.
     #[inline]
-    pub fn matches(&self, body: &[u8], start: usize, mut found: impl FnMut(&Shape, usize)) {
+    pub fn of_groups(&self, body: &[u8], first: Group, mut found: impl FnMut(&Shape)) {
         let mut node = None;
-        let mut at = start;
+        let mut group = first;
         for _ in 0..MAX_GROUPS {
-            let group = body.get(at..).unwrap_or(&[]);
-            let length = group.iter().take(MAX_GROUP_BYTES + 1).take_while(|byte| is_capital(**byte)).count();
-            let end = at + length;
+            let length = group.end - group.start;
             if let Some(last) = self.next(node, length, 0).and_then(|last| self.nodes.get(last)) {
-                for shape in &last.shapes {
-                    if let Some(end) = shape.end(body, start) {
-                        found(shape, end);
-                    }
-                }
+                last.shapes.iter().for_each(&mut found);
             }
-            let separator = separator_at(body, end);
-            if separator == 0 {
+            if group.separator == 0 {
                 return;
             }
-            let Some(next) = self.next(node, length, separator) else { return };
+            let Some(next) = self.next(node, length, group.separator) else { return };
             node = Some(next);
-            at = end + 1;
+            group = Group::at(body, group.end + 1);
         }
+    }
+}
+
+/// A group of a number in a body.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    pub start: usize,
+    pub end: usize,
+    /// The class of the separator behind it, 0 where it is the last.
+    pub separator: u8,
+}
+
+impl Group {
+    #[inline]
+    pub fn at(body: &[u8], start: usize) -> Self {
+        let rest = body.get(start..).unwrap_or(&[]);
+        let end = start + rest.iter().take_while(|byte| is_capital(**byte)).count();
+        Self { start, end, separator: separator_at(body, end) }
     }
 }
 
 impl Shape {
     /// Where the shape ends in `body` if it stands at `start`, at a boundary.
     #[inline]
-    fn end(&self, body: &[u8], start: usize) -> Option<usize> {
+    pub fn end(&self, body: &[u8], start: usize) -> Option<usize> {
         let end = start + self.template.len();
         let text = body.get(start..end)?;
         let fits = self.template.iter().zip(text).all(|(template, byte)| match template {
@@ -195,14 +207,9 @@ fn groups(template: &[u8]) -> Vec<(usize, u8)> {
     }
 }
 
-#[inline]
-pub fn is_capital(byte: u8) -> bool {
-    byte.is_ascii_uppercase() || byte.is_ascii_digit()
-}
-
 /// The class of the separator at `at` if a group goes on behind it, else 0.
 #[inline]
-pub fn separator_at(body: &[u8], at: usize) -> u8 {
+fn separator_at(body: &[u8], at: usize) -> u8 {
     let class = match body.get(at) {
         Some(b' ') => 1,
         Some(b'-') => 2,
@@ -223,7 +230,10 @@ mod tests {
             all.add(Shape { rule, template: template.as_bytes().into(), needs_keyword: false }).unwrap();
         }
         let mut found = Vec::new();
-        all.matches(body.as_bytes(), 0, |shape, end| found.push((shape.rule, end)));
+        let body = body.as_bytes();
+        all.of_groups(body, Group::at(body, 0), |shape| {
+            found.extend(shape.end(body, 0).map(|end| (shape.rule, end)))
+        });
         found
     }
 

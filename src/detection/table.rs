@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::keyword::{Keywords, Near};
+use super::keyword::{Context, Keywords, Near};
 
 /// Longest header.
 const MAX_ROW_BYTES: usize = 4 << 10;
@@ -33,6 +33,7 @@ struct Tables(Vec<Table>);
 /// Where in the tables of a body values are looked at, one after the other.
 #[derive(Debug, Default)]
 struct Cursor {
+    context: Context,
     /// How many tables have begun.
     tables: usize,
     at: usize,
@@ -59,6 +60,11 @@ enum Form {
 impl Values {
     pub fn of(body: &[u8], keywords: &Keywords) -> Self {
         Self { tables: Tables::of(body, keywords), ..Self::default() }
+    }
+
+    /// Begins another text, which stands in no table.
+    pub fn begin(&mut self) {
+        *self = Self::default();
     }
 
     /// The rules of which a keyword stands before a number, or above it.
@@ -102,7 +108,7 @@ impl Tables {
 impl Cursor {
     #[inline]
     fn near(&mut self, tables: &Tables, keywords: &Keywords, body: &[u8], at: usize) -> Near {
-        let mut near = keywords.near(body, at);
+        let mut near = self.context.near(keywords, body, at);
         if let Some(above) = self.above(tables, body, at) {
             near.extend(above);
         }
@@ -118,7 +124,8 @@ impl Cursor {
 
     fn advance<'t>(&mut self, tables: &'t Tables, body: &[u8], at: usize) -> Option<&'t Near> {
         while let Some(next) = tables.0.get(self.tables).filter(|table| table.rows.start <= at) {
-            *self = Self { tables: self.tables + 1, at: next.rows.start, ..Self::default() };
+            (self.tables, self.at) = (self.tables + 1, next.rows.start);
+            (self.cells, self.is_quoted) = (0, false);
         }
         let table = tables.0.get(self.tables.checked_sub(1)?).filter(|table| table.rows.contains(&at))?;
         let between = body.get(self.at..at).unwrap_or(&[]);

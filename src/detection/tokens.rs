@@ -1,5 +1,6 @@
 //! Beginnings of tokens: `ghp_`, `xoxb-`, `SG.`.
 
+use super::anchors::classes::is_token;
 use super::anchors::index::{Index, key_of_3};
 
 /// Beginnings of tokens, by three of their bytes.
@@ -54,11 +55,6 @@ pub fn expand_sets(text: &str) -> Vec<String> {
     let parts = text.split_once('[').and_then(|(head, rest)| Some((head, rest.split_once(']')?)));
     let Some((head, (set, tail))) = parts else { return vec![text.to_owned()] };
     set.chars().flat_map(|member| expand_sets(&format!("{head}{member}{tail}"))).collect()
-}
-
-#[inline]
-pub fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
 #[cfg(test)]

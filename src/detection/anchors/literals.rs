@@ -14,6 +14,7 @@ const WINDOW_BYTES: usize = 2 * GRAM_BYTES - 1;
 /// Shortest text.
 pub const MIN_LITERAL_BYTES: usize = 3;
 const MAP_BITS: u32 = 16;
+const GRAMS_OF_MASK: usize = 64;
 
 /// A text and the rule that begins at it.
 #[derive(Clone, Debug)]
@@ -28,6 +29,43 @@ struct Part {
     literal: u32,
     /// Where the part begins in the text.
     offset: u32,
+    /// Where in the text the bytes stand that are compared first.
+    first: u32,
+    /// Eight bytes of the text round the part, or as many as it has, their case folded.
+    bytes: u64,
+    /// Those of the eight that there are.
+    mask: u64,
+}
+
+/// The places of a mask of grams.
+#[inline(always)]
+fn push(places: &mut Vec<usize>, at: usize, mut mask: u64) {
+    while mask != 0 {
+        places.push(at + mask.trailing_zeros() as usize * GRAM_BYTES);
+        mask &= mask - 1;
+    }
+}
+
+/// Every byte's bit that tells small letters from capitals.
+const CASE: u64 = 0x2020_2020_2020_2020;
+
+impl Part {
+    fn new(literal: u32, text: &[u8], offset: usize) -> Self {
+        let first = offset.saturating_sub(2).min(text.len().saturating_sub(8));
+        let eight = text.iter().skip(first).take(8).enumerate();
+        let (bytes, mask) = eight.fold((0, 0), |(bytes, mask), (nth, byte)| {
+            (bytes | u64::from(byte | 0x20) << (8 * nth), mask | 0xFF << (8 * nth))
+        });
+        let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Self { literal, offset: small(offset), first: small(first), bytes, mask }
+    }
+
+    /// Whether the text may stand at `start`; where fewer than eight bytes are left it always may.
+    #[inline]
+    fn may_stand(&self, body: &[u8], start: usize) -> bool {
+        let eight = body.get(start + self.first as usize..).and_then(|rest| rest.first_chunk());
+        eight.is_none_or(|eight| (u64::from_le_bytes(*eight) | CASE) & self.mask == self.bytes)
+    }
 }
 
 /// All texts, ready to search.
@@ -43,7 +81,7 @@ pub struct Literals {
 impl Literals {
     pub fn new(literals: Vec<Literal>) -> Self {
         let mut all = Self { map: vec![0; 1 << (MAP_BITS - 6)], ..Self::default() };
-        let mut sets = [Halves::default(); SETS];
+        let mut sets = [Bytes::default(); SETS];
         let (mut grams, mut short) = (Vec::new(), Vec::new());
         for (index, literal) in literals.iter().enumerate() {
             let index = u32::try_from(index).unwrap_or(u32::MAX);
@@ -54,15 +92,14 @@ impl Literals {
                     continue;
                 };
                 // The set that grows least by it: what a set takes for its texts is every mixture of them.
-                let nth = (0..SETS)
-                    .min_by_key(|nth| sets.get(*nth).map(|set| set.with(text).breadth() - set.breadth()));
-                let nth = nth.unwrap_or(0);
+                let growth = |set: &Bytes| set.with(text).commonness() - set.commonness();
+                let grown = sets.iter().map(growth).enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b));
+                let nth = grown.map_or(0, |(nth, _)| nth);
                 if let Some(set) = sets.get_mut(nth) {
                     *set = set.with(text);
                 }
                 all.short_texts.add(text, u8::try_from(nth).unwrap_or(0));
-                let offset = u32::try_from(offset).unwrap_or(0);
-                short.push((key_of_3(text), Part { literal: index, offset }));
+                short.push((key_of_3(text), Part::new(index, &literal.text, offset)));
             }
         }
         all.grams = Index::new(grams);
@@ -79,8 +116,7 @@ impl Literals {
             if let Some(word) = self.map.get_mut(bit / 64) {
                 *word |= 1 << (bit % 64);
             }
-            let offset = u32::try_from(start + offset).unwrap_or(0);
-            grams.push((gram, Part { literal, offset }));
+            grams.push((gram, Part::new(literal, text, start + offset)));
         }
     }
 
@@ -99,18 +135,16 @@ impl Literals {
             map.get(bit / 64).map_or(0, |word| word >> (bit % 64) & 1)
         };
         let (grams, _) = chunk.as_chunks::<GRAM_BYTES>();
-        let (fours, rest) = grams.as_chunks::<4>();
+        let (runs, rest) = grams.as_chunks::<GRAMS_OF_MASK>();
         let mut at = start;
-        for [a, b, c, d] in fours {
-            let bits = bit(a) | bit(b) << 1 | bit(c) << 2 | bit(d) << 3;
-            if bits != 0 {
-                let hit = (0..4).filter(|nth| bits >> nth & 1 != 0);
-                places.extend(hit.map(|nth| at + nth * GRAM_BYTES));
-            }
-            at += 4 * GRAM_BYTES;
+        // Places are taken from masks: a branch for each gram would be guessed wrong too often.
+        for run in runs {
+            let mask = (0..).zip(run).fold(0, |mask, (nth, gram)| mask | bit(gram) << nth);
+            push(places, at, mask);
+            at += GRAMS_OF_MASK * GRAM_BYTES;
         }
-        let hit = rest.iter().enumerate().filter(|(_, gram)| bit(gram) != 0);
-        places.extend(hit.map(|(nth, _)| at + nth * GRAM_BYTES));
+        let mask = (0..).zip(rest).fold(0, |mask, (nth, gram)| mask | bit(gram) << nth);
+        push(places, at, mask);
     }
 
     /// The texts of which a gram stands at `place`.
@@ -135,7 +169,7 @@ impl Literals {
     #[inline]
     fn whole(&self, body: &[u8], place: usize, part: Part) -> Option<(usize, &Literal)> {
         let literal = self.literals.get(part.literal as usize)?;
-        let start = place.checked_sub(part.offset as usize)?;
+        let start = place.checked_sub(part.offset as usize).filter(|start| part.may_stand(body, *start))?;
         let found = body.get(start..start + literal.text.len())?;
         found.eq_ignore_ascii_case(&literal.text).then_some((start, literal))
     }
@@ -144,22 +178,25 @@ impl Literals {
 /// Sets of short texts.
 const SETS: usize = 8;
 
-/// The halves of bytes that a set takes at each of three places, as bits: low ones and high ones.
+/// The bytes that a set takes at each of three places, as bits by their lowest seven.
 #[derive(Clone, Copy, Default)]
-struct Halves([(u16, u16); MIN_LITERAL_BYTES]);
+struct Bytes([u128; MIN_LITERAL_BYTES]);
 
-impl Halves {
+impl Bytes {
     fn with(mut self, text: [u8; MIN_LITERAL_BYTES]) -> Self {
-        for ((low, high), byte) in self.0.iter_mut().zip(text) {
-            *low |= 1 << (byte & 15);
-            *high |= 1 << (byte >> 4);
+        for (bytes, byte) in self.0.iter_mut().zip(text) {
+            *bytes |= 1 << (byte & 0x7F);
         }
         self
     }
 
-    /// How many texts it takes.
-    fn breadth(self) -> u32 {
-        self.0.iter().map(|(low, high)| low.count_ones() * high.count_ones()).product()
+    /// How often bodies hold what it takes.
+    fn commonness(self) -> f64 {
+        let share = |bytes: u128| {
+            let taken = (0..0x80).filter(|byte| bytes >> byte & 1 != 0);
+            taken.map(|byte| f64::from(commonness(byte)).exp2()).sum::<f64>()
+        };
+        self.0.into_iter().map(share).product()
     }
 }
 
@@ -180,14 +217,30 @@ fn rarest(text: &[u8], length: usize) -> Option<(usize, &[u8])> {
     text.windows(length).enumerate().min_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)))
 }
 
-/// How often a gram stands in a body, roughly: letters keep company with letters.
+/// How often a gram stands in a body, roughly: letters keep company with letters, and some words stand
+/// everywhere.
 fn gram_commonness(gram: &[u8]) -> f64 {
     let bytes: u32 = gram.iter().map(|byte| commonness(*byte)).sum();
     let changes = gram
         .windows(2)
         .filter(|two| matches!(two, [a, b] if a.is_ascii_alphabetic() != b.is_ascii_alphabetic()));
-    (f64::from(bytes) / 2.0 - 2.0 * f64::from(u32::try_from(changes.count()).unwrap_or(0))).exp2()
+    let changes = u32::try_from(changes.count()).unwrap_or(0);
+    let folded = gram.to_ascii_lowercase();
+    let in_words = memchr::memmem::find_iter(COMMON_WORDS.as_bytes(), &folded).count();
+    let in_words = u32::try_from(in_words).unwrap_or(u32::MAX);
+    (f64::from(bytes) / 2.0 - 2.0 * f64::from(changes)).exp2() * f64::from(1 + 4 * in_words)
 }
+
+/// Words that stand in most pages, scripts and answers of services.
+const COMMON_WORDS: &str = " the this that these those a an and or but not no if then else when where while what which who how why \
+all any each some more most other another same such only also than too very just of in on at by for from with \
+without into through about after before over under between against to up out off down is are was were be been \
+being have has had do does did will would can could should may must get make use used using find see know need \
+want take give go come show work call help look read write set put keep let you your we our us they their them \
+it its he she his her my me one two three first last next new old own long high good great small large many \
+much well now here there back again still even ever never always often people time way day year world life \
+hand part place case point home house company number group problem fact month week book story word business \
+system program question government money school water information function return var let const this window document location object prototype constructor length undefined string number boolean null true false typeof instanceof new delete void throw catch finally try default export import require module exports async await promise then array map filter reduce push concat slice split join replace match test exec index indexof key keys value values item items entries data result results response request error errors message messages status code type types name names id ids title description content text html body head header footer main section article div span class style script link href src img image images alt width height button input label form select option option table row column list menu nav link url path file files page pages size count total limit offset order orders product products price currency quantity amount user users username account profile email address phone date time created updated modified published version server service client event events handler listener callback element elements node nodes parent child children attribute property properties state props component render update options config settings params query search sort group category categories tag tags comment comments author language locale country city region color background border margin padding display position absolute relative flex font family weight center left right top bottom hidden visible active enabled disabled loading lazy window.location object.keys object.assign object.freeze json.parse on line in file at line ";
 
 /// How common a byte is in HTML, JSON and scripts, roughly as the logarithm of its share.
 fn commonness(byte: u8) -> u32 {
@@ -206,7 +259,7 @@ fn commonness(byte: u8) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::detection::anchors::classes::{classify, portable_blocks};
+    use crate::detection::anchors::classes::{Block, classify, portable_blocks};
 
     #[test]
     fn a_text_is_found_wherever_it_stands() {
@@ -218,12 +271,13 @@ mod tests {
             for shift in 0..150 {
                 let mut body = vec![b'.'; shift];
                 body.extend(text.to_ascii_uppercase());
-                let (mut places, mut blocks, mut found) = (Vec::new(), Vec::new(), Vec::new());
+                let (mut places, mut found) = (Vec::new(), Vec::new());
+                let mut blocks = vec![Block::default(); body.len() / 64 + 1];
                 literals.grams(&body, 0, body.len(), &mut places);
                 for place in places {
                     found.extend(literals.at_gram(&body, place).map(|(at, literal)| (at, literal.rule)));
                 }
-                classify(&body, 0, usize::MAX, &literals.short_texts, &mut blocks, portable_blocks);
+                classify(&body, 0, &literals.short_texts, &mut blocks, portable_blocks);
                 for (nth, block) in blocks.iter().enumerate() {
                     let at = (0..64).filter(|bit| block.short >> bit & 1 != 0).map(|bit| nth * 64 + bit);
                     for place in at {

@@ -8,22 +8,34 @@ use classes::{BLOCK_BYTES, Block, ShortTexts, classify};
 use literals::Literals;
 
 /// Bytes of a body that are looked at in one go: their classes stay in the first cache.
-pub const CHUNK_BYTES: usize = 128 * BLOCK_BYTES;
+pub const CHUNK_BYTES: usize = BLOCKS * BLOCK_BYTES;
+/// Blocks of a chunk.
+const BLOCKS: usize = 128;
 /// Shortest number that is looked at, separators counted.
 pub const MIN_NUMBER_BYTES: usize = 7;
 /// Shortest token that is looked at.
 pub const MIN_TOKEN_BYTES: usize = 16;
+/// How much of a token is looked at for its length and its digits.
+pub const MAX_TOLD_TOKEN_BYTES: u32 = 40;
+
+/// Sixteen and more letters, digits, hyphens and underscores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    pub start: usize,
+    /// Its length, or more than [`MAX_TOLD_TOKEN_BYTES`].
+    pub bytes: u32,
+    /// Whether there is a digit in what is told of it.
+    pub has_digit: bool,
+}
 
 /// Places in a body, by what stands there. Within one kind they ascend.
 #[derive(Debug, Default)]
 pub struct Candidates {
     /// Where seven and more capital letters and digits begin, single separators between them allowed.
     pub numbers: Vec<usize>,
-    /// Where sixteen and more letters, digits, hyphens and underscores begin.
-    pub tokens: Vec<usize>,
+    pub tokens: Vec<Token>,
     pub at_signs: Vec<usize>,
-    /// The first of five colons, or of five hyphens, each three bytes from the next; those of one block
-    /// ascend by kind.
+    /// The first of five colons or hyphens, each three bytes from the next.
     pub pairs: Vec<usize>,
     /// Where a gram of a long text stands.
     pub grams: Vec<usize>,
@@ -36,23 +48,40 @@ pub struct Candidates {
 /// What a pass keeps between chunks.
 #[derive(Debug, Default)]
 pub struct Pass {
+    /// The block before the chunk, those of the chunk, and the one behind it, for what goes on across its
+    /// ends.
     blocks: Vec<Block>,
-    before: Block,
     pub found: Candidates,
 }
 
 impl Pass {
     /// Begins another body.
     pub fn begin(&mut self) {
-        self.before = Block::default();
+        self.blocks.clear();
+        self.blocks.resize(BLOCKS + 2, Block::default());
     }
 
     /// Looks at the chunk of `body` from `start` on, a multiple of [`CHUNK_BYTES`]; chunks come in order.
     pub fn chunk(&mut self, body: &[u8], start: usize, literals: &Literals) {
         #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx512vbmi")
+            && std::arch::is_x86_feature_detected!("avx512bw")
+            && std::arch::is_x86_feature_detected!("bmi2")
+        {
+            // SAFETY: as below.
+            #[expect(
+                unsafe_code,
+                reason = "a function for a feature of the processor is called in no other way"
+            )]
+            unsafe {
+                self.chunk_avx512(body, start, literals);
+            }
+            return;
+        }
+        #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi1") {
             // SAFETY: the function is safe but for the features that it is compiled for, and the line
-            // above has seen them in this processor. `agrees_with_the_portable_form` and the fuzz target
+            // above has seen them in this processor. `all_forms_agree` and the fuzz target
             // `scanner` hold what it does to the portable form.
             #[expect(
                 unsafe_code,
@@ -69,8 +98,16 @@ impl Pass {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1")]
     fn chunk_avx2(&mut self, body: &[u8], start: usize, literals: &Literals) {
-        self.chunk_with(body, start, literals, |rest, count, texts, blocks| {
-            classes::avx2::blocks(rest, count, texts, blocks);
+        self.chunk_with(body, start, literals, |rest, texts, blocks| {
+            classes::avx2::blocks(rest, texts, blocks);
+        });
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2")]
+    fn chunk_avx512(&mut self, body: &[u8], start: usize, literals: &Literals) {
+        self.chunk_with(body, start, literals, |rest, texts, blocks| {
+            classes::avx512::blocks(rest, texts, blocks);
         });
     }
 
@@ -81,32 +118,27 @@ impl Pass {
         body: &[u8],
         start: usize,
         literals: &Literals,
-        whole_blocks: impl Fn(&[u8], usize, &ShortTexts, &mut Vec<Block>),
+        whole_blocks: impl Fn(&[u8], &ShortTexts, &mut [Block]),
     ) {
         self.found.clear();
         literals.grams(body, start, start + CHUNK_BYTES, &mut self.found.grams);
-        // The block before the chunk and the one behind it, for what goes on across its ends.
-        let count = CHUNK_BYTES / BLOCK_BYTES;
-        self.blocks.clear();
-        self.blocks.push(self.before);
-        classify(body, start, count + 1, &literals.short_texts, &mut self.blocks, whole_blocks);
-        if self.blocks.len() < count + 2 {
-            self.blocks.push(Block::default());
+        let last_block = self.blocks.get(BLOCKS).copied();
+        if let Some((before, blocks)) = self.blocks.split_first_mut() {
+            *before = last_block.filter(|_| start > 0).unwrap_or_default();
+            classify(body, start, &literals.short_texts, blocks, whole_blocks);
         }
-        for (nth, three) in self.blocks.windows(3).enumerate() {
-            if let [before, block, next] = three {
-                self.found.block(start + nth * BLOCK_BYTES, before, block, next);
-            }
+        for (nth, three) in self.blocks.array_windows().enumerate() {
+            let [before, block, next] = three;
+            self.found.block(start + nth * BLOCK_BYTES, before, block, next);
         }
-        self.before = self.blocks.iter().rev().nth(1).copied().unwrap_or_default();
     }
 }
 
 impl Candidates {
     fn clear(&mut self) {
+        self.tokens.clear();
         for places in [
             &mut self.numbers,
-            &mut self.tokens,
             &mut self.at_signs,
             &mut self.pairs,
             &mut self.grams,
@@ -121,40 +153,43 @@ impl Candidates {
     #[inline(always)]
     fn block(&mut self, start: usize, before: &Block, block: &Block, next: &Block) {
         let last = |mask: u64| mask >> 63;
-        let capital = block.digit | block.upper;
+        let capital = block.capital;
         // Few blocks hold a number at all.
         if without_lowest_three(capital) != 0 || capital >> (BLOCK_BYTES - MIN_NUMBER_BYTES) != 0 {
-            let capital_before = before.digit | before.upper;
-            let capital_next = next.digit | next.upper;
             let lone =
-                block.separator & (capital << 1 | last(capital_before)) & (capital >> 1 | capital_next << 63);
+                block.separator & (capital << 1 | last(before.capital)) & (capital >> 1 | next.capital << 63);
             let number = capital | lone;
             // A separator at the very end of the block before this one belongs to a number that began there.
-            let lone_before = last(before.separator) & capital_before >> 62 & capital & 1;
-            let begins = capital & !(number << 1 | last(capital_before) | lone_before);
+            let lone_before = last(before.separator) & before.capital >> 62 & capital & 1;
+            let begins = capital & !(number << 1 | last(before.capital) | lone_before);
             let long = begins & runs_of_7(number);
-            let lone_next = next.separator & (capital_next << 1 | last(capital)) & capital_next >> 1;
-            let goes_on = capital_next | lone_next;
+            let lone_next = next.separator & (next.capital << 1 | last(capital)) & next.capital >> 1;
+            let goes_on = next.capital | lone_next;
             push(&mut self.numbers, start, without_short_end(long, goes_on, MIN_NUMBER_BYTES));
         }
 
-        let token = |block: &Block| block.letter | block.digit | block.hyphen | block.underscore;
-        let begins = token(block) & !(token(block) << 1 | last(token(before)));
-        let long = begins & runs_of_16(token(block));
-        push(&mut self.tokens, start, without_short_end(long, token(next), MIN_TOKEN_BYTES));
+        let begins = block.token & !(block.token << 1 | last(before.token));
+        let long = begins & runs_of_16(block.token);
+        let mut long = without_short_end(long, next.token, MIN_TOKEN_BYTES);
+        while long != 0 {
+            let at = long.trailing_zeros();
+            let from = |block: u64, next: u64| u128::from(block) >> at | u128::from(next) << (64 - at);
+            let bytes = from(block.token, next.token).trailing_ones();
+            let digits = from(block.digit, next.digit).trailing_zeros();
+            let has_digit = digits < bytes.min(MAX_TOLD_TOKEN_BYTES);
+            self.tokens.push(Token { start: start + at as usize, bytes, has_digit });
+            long &= long - 1;
+        }
 
         push(&mut self.at_signs, start, block.at);
         push(&mut self.shorts, start, block.short);
-        for (mask, next) in [(block.colon, next.colon), (block.hyphen, next.hyphen)] {
-            let ahead = |by: u32| mask >> by | next << (64 - by);
-            push(&mut self.pairs, start, mask & ahead(3) & ahead(6) & ahead(9) & ahead(12));
-        }
+        let ahead = |by: u32| block.pair >> by | next.pair << (64 - by);
+        push(&mut self.pairs, start, block.pair & ahead(3) & ahead(6) & ahead(9) & ahead(12));
 
         let tag = block.less & (block.digit << 1 | last(before.digit));
         // `&&` and a `\\` begin nothing.
         let alone = block.lead & !(block.lead << 1 | last(before.lead));
-        let follows = |block: &Block| block.letter | block.digit | block.mark;
-        let lead = alone & (follows(block) >> 1 | follows(next) << 63);
+        let lead = alone & (block.follows >> 1 | next.follows << 63);
         push(&mut self.escapes, start, lead | tag);
     }
 }
@@ -212,6 +247,7 @@ mod tests {
 
     fn candidates(body: &[u8]) -> Vec<Candidates> {
         let (mut pass, literals) = (Pass::default(), Literals::default());
+        pass.begin();
         let chunks = (0..body.len()).step_by(CHUNK_BYTES).map(|start| {
             pass.chunk(body, start, &literals);
             std::mem::take(&mut pass.found)
@@ -231,7 +267,8 @@ mod tests {
                 found.iter().flat_map(of).map(|at| at - shift).collect()
             };
             assert_eq!(all(|c| &c.numbers), [2], "{shift}");
-            assert_eq!(all(|c| &c.tokens), [22], "{shift}");
+            let tokens: Vec<Token> = found.iter().flat_map(|found| found.tokens.clone()).collect();
+            assert_eq!(tokens, [Token { start: 22 + shift, bytes: 19, has_digit: false }], "{shift}");
             assert_eq!(all(|c| &c.at_signs), [61], "{shift}");
             assert_eq!(all(|c| &c.pairs), [44], "{shift}");
             ran += 1;

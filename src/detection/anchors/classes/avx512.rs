@@ -1,0 +1,90 @@
+//! Classes with AVX-512: a block a register, and tables of 128 bytes looked up in one step (VBMI).
+
+use std::arch::x86_64::{
+    __m512i, _mm512_and_si512, _mm512_cmpeq_epi8_mask, _mm512_loadu_si512, _mm512_maskz_permutex2var_epi8,
+    _mm512_movepi8_mask, _mm512_permutex2var_epi8, _mm512_set1_epi8, _mm512_setzero_si512,
+    _mm512_test_epi8_mask,
+};
+
+use super::{
+    Block, CAPITAL, DIGIT, FOLLOWS, KINDS, LEAD, PAIR, SEPARATOR, ShortTexts, TOKEN, WINDOW_BYTES,
+    with_windows,
+};
+
+/// A table of 128 entries in two registers.
+#[derive(Clone, Copy)]
+struct Table([__m512i; 2]);
+
+/// # Safety
+/// The processor has AVX-512 BW and VBMI.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+pub fn blocks(rest: &[u8], texts: &ShortTexts, blocks: &mut [Block]) {
+    let kinds = table(&KINDS);
+    let texts = [table(&texts.bytes[0]), table(&texts.bytes[1]), table(&texts.bytes[2])];
+    for (to, window) in with_windows(rest, blocks) {
+        *to = block(window, kinds, texts);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn block(window: &[u8; WINDOW_BYTES], kinds: Table, texts: [Table; 3]) -> Block {
+    let bytes = load::<0>(window);
+    let ascii = !_mm512_movepi8_mask(bytes);
+    let kinds = _mm512_maskz_permutex2var_epi8(ascii, kinds.0[0], bytes, kinds.0[1]);
+    let of = |kind: u8| _mm512_test_epi8_mask(kinds, all(kind));
+    let is = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, all(byte));
+    let sets = |bytes, table: Table| _mm512_permutex2var_epi8(table.0[0], bytes, table.0[1]);
+    let two = _mm512_and_si512(sets(bytes, texts[0]), sets(load::<1>(window), texts[1]));
+    Block {
+        digit: of(DIGIT),
+        capital: of(CAPITAL),
+        token: of(TOKEN),
+        separator: of(SEPARATOR),
+        pair: of(PAIR),
+        at: is(b'@'),
+        lead: of(LEAD),
+        follows: of(FOLLOWS),
+        less: is(b'<'),
+        short: _mm512_test_epi8_mask(two, sets(load::<2>(window), texts[2])),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn table(entries: &[u8]) -> Table {
+    let (halves, _) = entries.as_chunks();
+    // INVARIANT: there are 128 entries, and of the kinds twice as many, the others for bytes outside ASCII.
+    match halves {
+        [low, high, ..] => Table([read(low), read(high)]),
+        _ => Table([_mm512_setzero_si512(); 2]),
+    }
+}
+
+/// 64 bytes of a window from `AT` on.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load<const AT: usize>(window: &[u8; WINDOW_BYTES]) -> __m512i {
+    const { assert!(AT + 64 <= WINDOW_BYTES) };
+    // INVARIANT: they lie in the window, as the line above has shown.
+    match window.get(AT..).and_then(|rest| rest.first_chunk()) {
+        Some(bytes) => read(bytes),
+        None => _mm512_setzero_si512(),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn read(bytes: &[u8; 64]) -> __m512i {
+    // SAFETY: the load takes 64 bytes, which is what there are, and asks for no alignment.
+    #[expect(unsafe_code, reason = "a register is loaded from bytes in no other way that stays one load")]
+    unsafe {
+        _mm512_loadu_si512(bytes.as_ptr().cast())
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn all(byte: u8) -> __m512i {
+    _mm512_set1_epi8(byte.cast_signed())
+}
