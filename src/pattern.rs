@@ -6,6 +6,7 @@
 //! after [`MAX_STEPS`]; a text that exhausts it counts as matched, so that an attacker gains
 //! nothing by it.
 
+mod first;
 mod linear;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use regex_automata::util::primitives::NonMaxUsize;
 use regex_syntax::hir::Hir;
 use smallvec::{SmallVec, smallvec};
 
+pub use first::ByteSet;
 use linear::Linear;
 
 /// Largest compiled form of one pattern, in bytes.
@@ -70,6 +72,11 @@ impl Pattern {
 
     fn syntax(&self) -> Option<Hir> {
         parse(&rewrite(&self.source)).ok()
+    }
+
+    /// The bytes that a match may begin with.
+    pub fn first_bytes(&self) -> ByteSet {
+        ByteSet::first_of(&self.syntax().unwrap_or_else(Hir::empty))
     }
 
     /// The text it was made from.

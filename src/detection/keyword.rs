@@ -183,8 +183,9 @@ impl Context {
     pub fn near(&mut self, keywords: &Keywords, body: &[u8], start: usize) -> Near {
         let from = start.saturating_sub(WINDOW_BYTES);
         self.read_to(keywords, body, from, start);
-        let (mut words, mut count, mut numbers, mut has_last) = ([0; MAX_WORDS], 0, 0, false);
-        let mut last = [false; MAX_WORDS];
+        let mut near = Near::default();
+        let (mut words, mut count, mut numbers) = ([0; MAX_WORDS], 0, 0);
+        let mut ends = 0_u32;
         for item in self.items.iter().rev() {
             if item.at < from || numbers > MAX_NUMBERS {
                 break;
@@ -193,28 +194,24 @@ impl Context {
                 What::Break if count > 0 => break,
                 What::Break => {}
                 What::Word { hash, has_digit, may_end } => {
-                    let (Some(word), Some(last)) = (words.get_mut(count), last.get_mut(count)) else { break };
-                    (*word, *last) = (hash, may_end);
+                    let Some(word) = words.get_mut(count) else { break };
+                    *word = hash;
+                    ends |= u32::from(may_end) << count;
                     count += 1;
                     numbers += usize::from(has_digit);
-                    has_last |= may_end;
                 }
             }
         }
-        let mut near = Near::default();
-        if !has_last {
-            return near;
-        }
-        let words = words.get(..count).unwrap_or(&[]);
-        for ((nth, distance), _) in words.iter().enumerate().zip(0..).zip(last).filter(|(_, last)| *last) {
-            let (nth, word) = nth;
+        while ends != 0 {
+            let distance = ends.trailing_zeros();
+            ends &= ends - 1;
+            let words = words.get(distance as usize..count).unwrap_or(&[]);
+            let [word, rest @ ..] = words else { break };
             near.0.extend(keywords.single.get(*word).map(|rule| (*rule, distance)));
-            let rest = words.get(nth..).unwrap_or(&[]);
-            if let [word, before, ..] = rest {
-                let fits = keywords.by_last_two.get(two(*word, *before));
-                let fits = fits.filter(|keyword| rest.starts_with(&keyword.words));
-                near.0.extend(fits.map(|keyword| (keyword.rule, distance)));
-            }
+            let [before, ..] = rest else { continue };
+            let fits = keywords.by_last_two.get(two(*word, *before));
+            let fits = fits.filter(|keyword| words.starts_with(&keyword.words));
+            near.0.extend(fits.map(|keyword| (keyword.rule, distance)));
         }
         near
     }

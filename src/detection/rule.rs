@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::scan::Detector;
 use super::{anchors, validators};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Source};
-use crate::pattern::Pattern;
+use crate::pattern::{ByteSet, Pattern};
 
 /// One rule as written.
 #[derive(Clone, Debug, Deserialize)]
@@ -146,6 +146,8 @@ pub struct Rule {
     pub confidence: Confidence,
     pub(super) begins: Begins,
     pub(super) pattern: Option<Pattern>,
+    /// What the pattern may begin with; all bytes where it may begin before its place.
+    pub(super) first: ByteSet,
     /// Whether the first group of the pattern is the value.
     pub(super) has_group: bool,
     pub(super) before_bytes: usize,
@@ -266,13 +268,12 @@ fn compile(file: &RuleFile) -> Result<Rule, String> {
         0 => Pattern::new(&format!("^(?:{pattern})")),
         _ => Pattern::new(pattern),
     };
+    let pattern = file.pattern.as_ref().map(anchored).transpose();
+    let pattern = pattern.map_err(|reason| format!("its pattern cannot be compiled: {reason}"))?;
+    let stands = pattern.as_ref().filter(|_| file.before_bytes == 0);
     Ok(Rule {
-        pattern: file
-            .pattern
-            .as_ref()
-            .map(anchored)
-            .transpose()
-            .map_err(|reason| format!("its pattern cannot be compiled: {reason}"))?,
+        first: stands.map_or(ByteSet::ALL, Pattern::first_bytes),
+        pattern,
         has_group: file.pattern.as_ref().is_some_and(|pattern| pattern.contains(GROUP)),
         id: file.id.clone(),
         name: file.name.clone(),

@@ -12,7 +12,7 @@ use super::anchors::literals::{Literal, Literals};
 use super::anchors::{CHUNK_BYTES, Candidates, MAX_TOLD_TOKEN_BYTES, Pass, Token};
 use super::keyword::{Entries, Keywords, Near};
 use super::rule::{Anchor, Confidence, Rule, RuleFile};
-use super::shape::{self, Group, Shape, Shapes};
+use super::shape::{self, Group, Groups, Shape, Shapes};
 use super::table::Values;
 use super::tokens::{Tokens, expand_sets};
 use super::{entropy, escapes};
@@ -22,7 +22,7 @@ use crate::pattern::Pattern;
 const MAX_FINDINGS_OF_RULE: usize = 1_000;
 /// What the patterns of all rules may look at in a body, for each of its bytes, and in any case: past it no
 /// pattern is tried.
-const BUDGET_PER_BYTE: usize = 20;
+const BUDGET_PER_BYTE: usize = 10;
 const BUDGET_BYTES: usize = 1 << 20;
 /// What a try costs beside the bytes of its window.
 const TRY_BYTES: usize = 64;
@@ -82,8 +82,9 @@ struct Scan<'d> {
     budget: usize,
     /// Of the body, not of its regions.
     values: Values,
-    /// Kept between a body and its regions: its lists need not grow again.
+    /// Kept between a body and its regions, as is the next: their lists need not grow again.
     pass: Pass,
+    groups: Vec<Group>,
 }
 
 /// What a scan found, and whether it ended before its time.
@@ -129,19 +130,13 @@ impl Detector {
 
     fn enter(&mut self, index: usize, rule: &Rule, texts: &mut Texts) -> Result<(), String> {
         let begins = &rule.begins;
-        texts
-            .literals
-            .extend(begins.literals.iter().map(|text| Literal { text: text.as_bytes().into(), rule: index }));
+        texts.literals.extend(begins.literals.iter().map(|text| Literal::new(text, index)));
         texts
             .tokens
             .extend(begins.tokens.iter().flat_map(|text| expand_sets(text)).map(|text| (text, index)));
         for (shapes, needs_keyword) in [(&begins.shapes, false), (&begins.keyword_shapes, true)] {
             for template in shapes.iter().flat_map(|shape| shape::expand(shape)) {
-                self.shapes.add(Shape {
-                    rule: index,
-                    template: template.into_bytes().into(),
-                    needs_keyword,
-                })?;
+                self.shapes.add(Shape::new(index, &template, needs_keyword))?;
             }
         }
         self.by_token_bytes.extend(begins.token_bytes.iter().map(|bytes| (*bytes, index)));
@@ -173,8 +168,15 @@ impl Detector {
         let mut places = Vec::new();
         let budget = BUDGET_BYTES + BUDGET_PER_BYTE * body.len();
         let values = Values::of(body, &self.keywords);
-        let mut scan =
-            Scan { detector: self, enabled, found: Vec::new(), budget, values, pass: Pass::default() };
+        let mut scan = Scan {
+            detector: self,
+            enabled,
+            found: Vec::new(),
+            budget,
+            values,
+            pass: Pass::default(),
+            groups: Vec::new(),
+        };
         scan.body(body, Some(&mut places));
         let mut found = std::mem::take(&mut scan.found);
         escapes::regions(body, &places, |region| {
@@ -271,42 +273,40 @@ impl Scan<'_> {
         }
         // The words before a group are those before the groups behind it too.
         let mut near: Option<Near> = None;
-        let mut at = start;
+        let mut groups = Groups::of(body, start, std::mem::take(&mut self.groups));
         for nth in 0.. {
-            let group = Group::at(body, at);
+            let Some(group) = groups.first() else { break };
+            let at = group.start;
             if shape::begins_number(body, at) {
-                self.number_at(body, group, at == start, &mut near);
+                self.number_at(body, &mut groups, at == start, &mut near);
             }
             let text = body.get(at..group.end).unwrap_or(&[]);
             if let [b'A'..=b'Z', b'A'..=b'Z', b'0'..=b'9', b'0'..=b'9', ..] = text {
                 detector.countries.iter().for_each(|rule| self.grouped(*rule, body, at));
             }
-            if group.separator == 0 {
-                return;
-            }
             // A group with letters may be a keyword itself.
-            let has_letters = text.iter().any(u8::is_ascii_uppercase);
-            if has_letters || nth % MAX_SHARED_GROUPS == MAX_SHARED_GROUPS - 1 {
+            if group.has_letters || nth % MAX_SHARED_GROUPS == MAX_SHARED_GROUPS - 1 {
                 near = None;
             }
-            at = group.end + 1;
+            groups.pop();
         }
+        self.groups = groups.into_read();
     }
 
     #[inline]
-    fn number_at(&mut self, body: &[u8], first: Group, is_first: bool, near: &mut Option<Near>) {
+    fn number_at(&mut self, body: &[u8], groups: &mut Groups<'_>, is_first: bool, near: &mut Option<Near>) {
         let detector = self.detector;
-        let at = first.start;
+        let Some(at) = groups.first().map(|group| group.start) else { return };
         let mut rivals = Rivals::new();
-        detector.shapes.of_groups(body, first, |shape| {
+        detector.shapes.of_groups(groups, |shape, are_digits| {
             if shape.needs_keyword {
                 let near = near.get_or_insert_with(|| self.values.near_number(&detector.keywords, body, at));
                 let Some(distance) = near.distance(shape.rule) else { return };
-                let Some(end) = shape.end(body, at) else { return };
+                let Some(end) = shape.end(body, at, are_digits) else { return };
                 if self.value(shape.rule, body, at, end, Some(near)) {
                     rivals.push((self.found.len() - 1, distance));
                 }
-            } else if let Some(end) = shape.end(body, at) {
+            } else if let Some(end) = shape.end(body, at, are_digits) {
                 self.value(shape.rule, body, at, end, near.as_ref());
             }
         });
@@ -404,6 +404,9 @@ impl Scan<'_> {
     fn pattern(&mut self, index: usize, body: &[u8], place: usize, near: Option<&Near>) {
         let Some(rule) = self.detector.rules.get(index).filter(|_| (self.enabled)(index)) else { return };
         let Some(pattern) = &rule.pattern else { return };
+        if !body.get(place).is_some_and(|byte| rule.first.contains(*byte)) {
+            return;
+        }
         let from = place.saturating_sub(rule.before_bytes);
         let to = body.len().min(place + rule.max_bytes);
         let Some(window) = body.get(from..to) else { return };

@@ -11,9 +11,11 @@ use super::anchors::classes::is_capital;
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub rule: usize,
-    pub template: Box<[u8]>,
+    template: Box<[u8]>,
     /// Counts only where one of the rule's keywords stands before it.
     pub needs_keyword: bool,
+    /// Whether there are only groups of digits: nothing is left to compare where a number has them.
+    is_plain: bool,
 }
 
 /// Longest shape.
@@ -114,49 +116,123 @@ impl Shapes {
         next.iter().find(|(l, s, _)| (*l, *s) == (length, separator)).map(|(.., next)| *next)
     }
 
-    /// Every shape that the groups of a number in `body` have; [`Shape::end`] compares the rest.
+    /// Every shape that a number's groups have, and whether they have nothing but digits;
+    /// [`Shape::end`] compares the rest.
     #[inline]
-    pub fn of_groups(&self, body: &[u8], first: Group, mut found: impl FnMut(&Shape)) {
+    pub fn of_groups(&self, groups: &mut Groups<'_>, mut found: impl FnMut(&Shape, bool)) {
         let mut node = None;
-        let mut group = first;
-        for _ in 0..MAX_GROUPS {
+        let mut are_digits = true;
+        for nth in 0..MAX_GROUPS {
+            let Some(group) = groups.get(nth) else { return };
+            are_digits &= !group.has_letters;
             let length = group.end - group.start;
             if let Some(last) = self.next(node, length, 0).and_then(|last| self.nodes.get(last)) {
-                last.shapes.iter().for_each(&mut found);
+                let fitting = last.shapes.iter().filter(|shape| are_digits || !shape.is_plain);
+                fitting.for_each(|shape| found(shape, are_digits));
             }
             if group.separator == 0 {
                 return;
             }
             let Some(next) = self.next(node, length, group.separator) else { return };
             node = Some(next);
-            group = Group::at(body, group.end + 1);
         }
     }
 }
 
 /// A group of a number in a body.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Group {
     pub start: usize,
     pub end: usize,
+    pub has_letters: bool,
     /// The class of the separator behind it, 0 where it is the last.
-    pub separator: u8,
+    separator: u8,
+}
+
+/// The groups of a number from one of them on, each read once.
+pub struct Groups<'b> {
+    body: &'b [u8],
+    /// Those that were read, the first at `first`.
+    read: Vec<Group>,
+    first: usize,
+}
+
+/// Groups behind which nothing goes back to.
+const MAX_PASSED_GROUPS: usize = 1_000;
+
+impl<'b> Groups<'b> {
+    /// The groups of the number that begins at `start`; `read` is emptied and given back by
+    /// [`Self::into_read`].
+    #[inline]
+    pub fn of(body: &'b [u8], start: usize, mut read: Vec<Group>) -> Self {
+        read.clear();
+        read.push(Group::at(body, start));
+        Self { body, read, first: 0 }
+    }
+
+    pub fn into_read(self) -> Vec<Group> {
+        self.read
+    }
+
+    #[inline]
+    pub fn first(&mut self) -> Option<Group> {
+        self.get(0)
+    }
+
+    #[inline]
+    fn get(&mut self, nth: usize) -> Option<Group> {
+        let nth = self.first + nth;
+        while self.read.len() <= nth {
+            let last = self.read.last().filter(|last| last.separator != 0)?;
+            self.read.push(Group::at(self.body, last.end + 1));
+        }
+        self.read.get(nth).copied()
+    }
+
+    /// Goes on to the next group.
+    #[inline]
+    pub fn pop(&mut self) {
+        self.first += 1;
+        // The last one read stays, for the next is behind it.
+        if self.first > MAX_PASSED_GROUPS {
+            let passed = self.first.min(self.read.len().saturating_sub(1));
+            self.read.drain(..passed);
+            self.first -= passed;
+        }
+    }
 }
 
 impl Group {
     #[inline]
-    pub fn at(body: &[u8], start: usize) -> Self {
+    fn at(body: &[u8], start: usize) -> Self {
         let rest = body.get(start..).unwrap_or(&[]);
-        let end = start + rest.iter().take_while(|byte| is_capital(**byte)).count();
-        Self { start, end, separator: separator_at(body, end) }
+        let capitals = rest.iter().take_while(|byte| is_capital(**byte));
+        let (mut end, mut has_letters) = (start, false);
+        for byte in capitals {
+            end += 1;
+            has_letters |= *byte > b'9';
+        }
+        Self { start, end, has_letters, separator: separator_at(body, end) }
     }
 }
 
 impl Shape {
-    /// Where the shape ends in `body` if it stands at `start`, at a boundary.
+    pub fn new(rule: usize, template: &str, needs_keyword: bool) -> Self {
+        let template: Box<[u8]> = template.as_bytes().into();
+        let is_plain = groups(&template).iter().map(|(length, _)| length + 1).sum::<usize>()
+            == template.len() + 1
+            && !template.iter().any(u8::is_ascii_uppercase);
+        Self { rule, template, needs_keyword, is_plain }
+    }
+
+    /// Where the shape ends in `body` if it stands at `start`, at a boundary, `are_digits` being what
+    /// [`Shapes::of_groups`] says of its groups.
     #[inline]
-    pub fn end(&self, body: &[u8], start: usize) -> Option<usize> {
+    pub fn end(&self, body: &[u8], start: usize, are_digits: bool) -> Option<usize> {
         let end = start + self.template.len();
+        if are_digits && self.is_plain {
+            return ends_number(body, end).then_some(end);
+        }
         let text = body.get(start..end)?;
         let fits = self.template.iter().zip(text).all(|(template, byte)| match template {
             b'9' => byte.is_ascii_digit(),
@@ -227,12 +303,12 @@ mod tests {
     fn found(shapes: &[&str], body: &str) -> Vec<(usize, usize)> {
         let mut all = Shapes::default();
         for (rule, template) in shapes.iter().enumerate() {
-            all.add(Shape { rule, template: template.as_bytes().into(), needs_keyword: false }).unwrap();
+            all.add(Shape::new(rule, template, false)).unwrap();
         }
         let mut found = Vec::new();
         let body = body.as_bytes();
-        all.of_groups(body, Group::at(body, 0), |shape| {
-            found.extend(shape.end(body, 0).map(|end| (shape.rule, end)))
+        all.of_groups(&mut Groups::of(body, 0, Vec::new()), |shape, are_digits| {
+            found.extend(shape.end(body, 0, are_digits).map(|end| (shape.rule, end)));
         });
         found
     }
@@ -279,11 +355,7 @@ mod tests {
     #[test]
     fn shapes_too_long_are_refused() {
         let mut shapes = Shapes::default();
-        let shape = |template: String| Shape {
-            rule: 0,
-            template: template.into_bytes().into(),
-            needs_keyword: false,
-        };
+        let shape = |template: String| Shape::new(0, &template, false);
         assert!(shapes.add(shape("9".repeat(36))).is_err());
         assert!(shapes.add(shape("9 ".repeat(40))).is_err());
     }
