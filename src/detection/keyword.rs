@@ -184,28 +184,40 @@ impl Context {
         let from = start.saturating_sub(WINDOW_BYTES);
         self.read_to(keywords, body, from, start);
         let mut near = Near::default();
-        let (mut words, mut count, mut numbers) = ([0; MAX_WORDS], 0, 0);
-        let mut ends = 0_u32;
+        let (mut count, mut numbers, mut ends) = (0, 0, 0_u32);
         for item in self.items.iter().rev() {
-            if item.at < from || numbers > MAX_NUMBERS {
+            if item.at < from || numbers > MAX_NUMBERS || count == MAX_WORDS {
                 break;
             }
             match item.what {
                 What::Break if count > 0 => break,
                 What::Break => {}
-                What::Word { hash, has_digit, may_end } => {
-                    let Some(word) = words.get_mut(count) else { break };
-                    *word = hash;
+                What::Word { has_digit, may_end, .. } => {
                     ends |= u32::from(may_end) << count;
                     count += 1;
                     numbers += usize::from(has_digit);
                 }
             }
         }
+        // Before most values no keyword stands.
+        if ends != 0 {
+            self.keywords_at(keywords, ends, count, &mut near);
+        }
+        near
+    }
+
+    /// Adds the rules of keywords that end with one of the last `count` words; bits of `ends` say which may.
+    fn keywords_at(&self, keywords: &Keywords, mut ends: u32, count: usize, near: &mut Near) {
+        let word = |item: &Item| match item.what {
+            What::Word { hash, .. } => Some(hash),
+            What::Break => None,
+        };
+        let words: SmallVec<[u32; MAX_WORDS]> =
+            self.items.iter().rev().filter_map(word).take(count).collect();
         while ends != 0 {
             let distance = ends.trailing_zeros();
             ends &= ends - 1;
-            let words = words.get(distance as usize..count).unwrap_or(&[]);
+            let words = words.get(distance as usize..).unwrap_or(&[]);
             let [word, rest @ ..] = words else { break };
             near.0.extend(keywords.single.get(*word).map(|rule| (*rule, distance)));
             let [before, ..] = rest else { continue };
@@ -213,7 +225,6 @@ impl Context {
             let fits = fits.filter(|keyword| words.starts_with(&keyword.words));
             near.0.extend(fits.map(|keyword| (keyword.rule, distance)));
         }
-        near
     }
 
     fn read_to(&mut self, keywords: &Keywords, body: &[u8], from: usize, to: usize) {
@@ -291,7 +302,7 @@ impl Word {
 /// words stand.
 #[inline]
 fn read_back(body: &[u8], from: usize, to: usize, items: &mut Vec<Item>) -> bool {
-    let old = items.len();
+    let mut has_words = false;
     let mut word = Word::default();
     let window = body.get(..to).unwrap_or(&[]);
     let mut at = to;
@@ -299,6 +310,7 @@ fn read_back(body: &[u8], from: usize, to: usize, items: &mut Vec<Item>) -> bool
         at -= 1;
         if byte.is_ascii_alphanumeric() {
             if word.is_new_after(byte) {
+                has_words = true;
                 word.end(at + 1, items);
             }
             word.push(byte);
@@ -308,15 +320,16 @@ fn read_back(body: &[u8], from: usize, to: usize, items: &mut Vec<Item>) -> bool
                 character.iter().rev().for_each(|byte| word.push(*byte));
                 at = at.saturating_sub(2);
                 word.end(at, items);
+                has_words = true;
             } else {
                 word.push(byte);
             }
         } else {
+            has_words |= word.length > 0;
             word.end(at + 1, items);
             if is_break(window, at, byte) {
                 items.push(Item { at, what: What::Break });
-                let has_words = |item: &Item| matches!(item.what, What::Word { .. });
-                if items.iter().skip(old).any(has_words) {
+                if has_words {
                     return true;
                 }
             }

@@ -192,9 +192,8 @@ impl Detector {
 
     /// Of findings of one rule that overlap the first and longest, and no more than are told.
     fn told_once(&self, mut found: Vec<Detection>) -> Vec<Detection> {
-        found.sort_unstable_by_key(|detection| {
-            (detection.start, detection.rule, std::cmp::Reverse(detection.end))
-        });
+        // Found kind by kind and part by part, so that most of it is in order.
+        found.sort_by_key(|detection| (detection.start, detection.rule, std::cmp::Reverse(detection.end)));
         let mut ends = vec![(0, 0_usize); self.rules.len()];
         found.retain(|detection| {
             let Some((end, count)) = ends.get_mut(detection.rule) else { return false };
@@ -204,7 +203,7 @@ impl Detector {
             }
             told
         });
-        found.sort_unstable();
+        found.sort();
         found
     }
 

@@ -160,6 +160,10 @@ fn separated(body: &[u8], near: impl Fn(&[u8]) -> Near) -> Option<Table> {
     let first = body.get(..MAX_ROW_BYTES.min(body.len()))?;
     let end = memchr::memchr(b'\n', first)?;
     let line = first.get(..end)?;
+    // A line of JSON or markup has commas too.
+    if matches!(line.trim_ascii_start().first(), Some(b'{' | b'[' | b'<')) {
+        return None;
+    }
     let count = |separator: &u8| memchr::memchr_iter(*separator, line).count();
     let separator = SEPARATORS.into_iter().max_by_key(count).filter(|separator| count(separator) > 0)?;
     let columns = cells(line, separator).take(MAX_COLUMNS);
@@ -239,7 +243,15 @@ mod tests {
         assert_eq!(above("id;\"nhs, number\";x\n1;#;#\n"), [vec![0], none.clone()]);
         assert_eq!(above("nip\tother\n#\t#\n#"), [vec![1], none, vec![1]]);
         // One line is no table, nor is one without separators, nor the header itself.
-        for text in ["nip,other,#", "nip\n#\n", "nip,#\n", "", "\n", "nip,\n"] {
+        for text in [
+            "{\"nip\":1,\"a\":2}\n{\"nip\":#,\"a\":#}",
+            "nip,other,#",
+            "nip\n#\n",
+            "nip,#\n",
+            "",
+            "\n",
+            "nip,\n",
+        ] {
             assert!(above(text).iter().all(Vec::is_empty), "{text}");
         }
     }
