@@ -8,6 +8,7 @@ pub mod answer;
 pub mod aws;
 pub mod body_copy;
 pub mod cache;
+pub mod include_usage;
 pub mod limit;
 pub mod metadata;
 pub mod options;

@@ -262,7 +262,8 @@ impl Finished {
 
     /// Only answers that went well are counted; of those that no one counted the texts are measured.
     fn usage(&self, report: &Report) -> (Usage, UsageSource) {
-        let is_ok = (200..300).contains(&self.log.status_code) && !self.log.cached;
+        let status = self.log.status_code;
+        let is_ok = (status == 101 || (200..300).contains(&status)) && !self.log.cached;
         if !is_ok {
             return (Usage::default(), UsageSource::None);
         }

@@ -33,6 +33,7 @@ pub const KEYS: &[&str] = &[
     "gateways.collect_log_payloads",
     "gateways.collect_logs",
     "gateways.heartbeat",
+    "gateways.include_usage",
     "gateways.id",
     "gateways.limits",
     "gateways.limits.by",
@@ -432,6 +433,7 @@ fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
         retry_backoff: table.or("retry_backoff", default.retry_backoff),
         request_timeout: table.or("request_timeout", default.request_timeout),
         heartbeat: table.or("heartbeat", default.heartbeat),
+        include_usage: table.or("include_usage", default.include_usage),
         ..default
     };
     let settings = match table.table("sensitive_data") {

@@ -33,6 +33,8 @@ pub struct GatewaySettings {
     pub request_timeout: Duration,
     /// How long an event stream may be silent before a comment keeps it alive; zero for never.
     pub heartbeat: Duration,
+    /// Whether streamed chat completions are asked for their usage where the client did not.
+    pub include_usage: bool,
     pub limits: Vec<Limit>,
     /// What is done about sensitive data in what is asked, and in what is answered.
     pub scan_requests: Scan,
@@ -63,6 +65,7 @@ impl Default for GatewaySettings {
             retry_backoff: Backoff::default(),
             request_timeout: Duration::ZERO,
             heartbeat: Duration::ZERO,
+            include_usage: false,
             limits: Vec::new(),
             scan_requests: Scan::Off,
             scan_responses: Scan::Off,

@@ -36,6 +36,8 @@ pub(super) struct Call {
     pub(super) credential: Option<(http::HeaderName, http::HeaderValue)>,
     /// The stored key that the request is signed with once it is whole.
     pub(super) signer: Option<AccessKey>,
+    /// Whether the usage of the stream was asked for by the gateway alone.
+    pub(super) withholds_usage: bool,
     pub(super) request_type: &'static str,
     pub(super) request_content_type: String,
     pub(super) step: u32,
@@ -80,6 +82,7 @@ impl Call {
             path: target,
             credential: None,
             signer: None,
+            withholds_usage: false,
             request_type: "native",
             request_content_type: text(headers, &http::header::CONTENT_TYPE),
             step: 0,
@@ -106,7 +109,11 @@ impl Call {
     ) -> pingora::Result<()> {
         let content_type = headers::bytes(&response.headers, &http::header::CONTENT_TYPE);
         let coding = headers::bytes(&response.headers, &http::header::CONTENT_ENCODING);
-        let tap = Tap::new(content_type, coding);
+        let tap = if response.status == http::StatusCode::SWITCHING_PROTOCOLS {
+            Tap::web_socket(headers::bytes(&response.headers, &http::header::SEC_WEBSOCKET_EXTENSIONS))
+        } else {
+            Tap::new(content_type, coding)
+        };
         self.answer = Some(Answer {
             is_stream: tap.is_stream(),
             tap,
@@ -159,6 +166,16 @@ impl Call {
         }
     }
 
+    /// Takes a piece of what a provider sends over an upgraded connection; of frames no copy is kept.
+    pub(super) fn upgraded_chunk(&mut self, chunk: &Bytes, elapsed: impl FnOnce() -> Duration) {
+        if self.first_byte_at.is_none() {
+            self.first_byte_at = Some(elapsed());
+        }
+        if let Some(answer) = &mut self.answer {
+            answer.tap.push(chunk);
+        }
+    }
+
     /// What the recorder needs of it.
     pub(super) fn finish(self, end: End, prices: Arc<Prices>, ray: &str, created_at: String) -> Finished {
         let collect_log = self.collects_log();
@@ -180,7 +197,7 @@ impl Call {
             model_type: ai::operation(&self.path).to_owned(),
             path: self.path,
             status_code: end.status,
-            success: (200..400).contains(&end.status) && end.error.is_none(),
+            success: (end.status == 101 || (200..400).contains(&end.status)) && end.error.is_none(),
             cached: self.cached,
             duration: milliseconds(end.duration),
             metadata: self.options.metadata.entries,

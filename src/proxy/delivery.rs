@@ -9,8 +9,10 @@ use pingora::protocols::http::client::HttpSession;
 use pingora::proxy::Session;
 use pingora::{Error, ErrorType, Result};
 
+use super::call::Call;
 use super::context::Context;
 use crate::ai::cache;
+use crate::ai::include_usage::Withheld;
 use crate::body;
 
 /// Fields of one connection alone (RFC 9110 section 7.6.1).
@@ -41,32 +43,47 @@ pub(super) async fn begin(
 /// reader of event streams skips.
 const HEARTBEAT: &[u8] = b": \n\n";
 
-/// Keeps an event stream alive while the provider is silent.
+/// An event stream that goes on as it stands, but for what the gateway says itself or withholds.
 #[derive(Debug)]
-pub(super) struct Heartbeat {
+pub(super) struct EventStream {
+    /// How long it may be silent before a sign of life; zero for ever.
     interval: Duration,
+    withheld: Option<Withheld>,
     /// The last bytes that went out: a comment may stand between two events only.
     last: [u8; 4],
 }
 
-impl Heartbeat {
-    /// For an answer that is an event stream as it stands; `None` for every other.
-    pub(super) fn of(answered: &ResponseHeader, interval: Duration) -> Option<Self> {
+impl EventStream {
+    /// `None` for an answer that is no event stream, is encoded or has a length.
+    pub(super) fn of(answered: &ResponseHeader, call: &Call) -> Option<Self> {
         let field = |name| super::headers::bytes(&answered.headers, name);
         let is_stream = body::media_type(field(&header::CONTENT_TYPE)) == b"text/event-stream";
         let is_plain = matches!(field(&header::CONTENT_ENCODING), b"" | b"identity");
         let goes_on = !answered.headers.contains_key(header::CONTENT_LENGTH);
-        let beats = !interval.is_zero() && is_stream && is_plain && goes_on;
-        beats.then_some(Self { interval, last: *b"\n\n\n\n" })
+        (is_stream && is_plain && goes_on).then(|| Self {
+            interval: call.gateway.settings.heartbeat,
+            withheld: call.withholds_usage.then(Withheld::default),
+            last: *b"\n\n\n\n",
+        })
     }
 
-    fn passed(&mut self, piece: &[u8]) {
+    /// What goes on of a piece; may be nothing.
+    fn push(&mut self, piece: Bytes) -> Bytes {
+        let piece = match &mut self.withheld {
+            Some(withheld) => withheld.push(&piece),
+            None => piece,
+        };
         for byte in piece.iter().skip(piece.len().saturating_sub(self.last.len())) {
             self.last.rotate_left(1);
             if let Some(last) = self.last.last_mut() {
                 *last = *byte;
             }
         }
+        piece
+    }
+
+    fn finish(self) -> Bytes {
+        self.withheld.map(Withheld::finish).unwrap_or_default()
     }
 
     fn is_between_events(&self) -> bool {
@@ -75,9 +92,9 @@ impl Heartbeat {
 }
 
 /// Ends when it is time for a sign of life.
-async fn due(heartbeat: Option<&Heartbeat>) {
-    match heartbeat.filter(|heartbeat| heartbeat.is_between_events()) {
-        Some(heartbeat) => tokio::time::sleep(heartbeat.interval).await,
+async fn due(stream: Option<&EventStream>) {
+    match stream.filter(|stream| !stream.interval.is_zero() && stream.is_between_events()) {
+        Some(stream) => tokio::time::sleep(stream.interval).await,
         None => std::future::pending().await,
     }
 }
@@ -86,12 +103,12 @@ async fn due(heartbeat: Option<&Heartbeat>) {
 pub(super) async fn pass(
     upstream: &mut HttpSession,
     keeps: bool,
-    mut heartbeat: Option<Heartbeat>,
+    mut stream: Option<EventStream>,
     session: &mut Session,
     ctx: &mut Context,
 ) -> Result<Option<Vec<Bytes>>> {
     let started = ctx.started;
-    let (mut pieces, mut bytes) = (keeps.then(Vec::new), 0);
+    let mut kept = Kept { pieces: keeps.then(Vec::new), bytes: 0 };
     loop {
         // Not begun anew behind a sign of life: what it has read would be lost.
         let next = upstream.read_response_body();
@@ -103,28 +120,52 @@ pub(super) async fn pass(
                     let error = Error::explain(ErrorType::ConnectionClosed, "the client went away");
                     return Err(error.into_down());
                 }
-                () = due(heartbeat.as_ref()) => {
+                () = due(stream.as_ref()) => {
                     let sign = Bytes::from_static(HEARTBEAT);
-                    session.write_response_body(Some(sign), false).await.map_err(|error| error.into_down())?;
+                    send(sign, session).await?;
                 }
             }
         };
         let Some(piece) = piece else { break };
-        if let Some(heartbeat) = &mut heartbeat {
-            heartbeat.passed(&piece);
-        }
         if let Some(call) = ctx.call() {
             call.answer_chunk(&piece, || started.elapsed());
         }
-        bytes += piece.len();
-        pieces = pieces.filter(|_| bytes <= cache::MAX_ANSWER_BYTES);
-        if let Some(pieces) = &mut pieces {
+        let piece = match &mut stream {
+            Some(stream) => stream.push(piece),
+            None => piece,
+        };
+        kept.push(&piece);
+        send(piece, session).await?;
+    }
+    let rest = stream.map(EventStream::finish).unwrap_or_default();
+    kept.push(&rest);
+    send(rest, session).await?;
+    session.write_response_body(None, true).await.map_err(|error| error.into_down())?;
+    Ok(kept.pieces)
+}
+
+/// A copy of an answer, until it is too long.
+struct Kept {
+    pieces: Option<Vec<Bytes>>,
+    bytes: usize,
+}
+
+impl Kept {
+    fn push(&mut self, piece: &Bytes) {
+        self.bytes += piece.len();
+        self.pieces = self.pieces.take().filter(|_| self.bytes <= cache::MAX_ANSWER_BYTES);
+        if let Some(pieces) = self.pieces.as_mut().filter(|_| !piece.is_empty()) {
             pieces.push(piece.clone());
         }
-        session.write_response_body(Some(piece), false).await.map_err(|error| error.into_down())?;
     }
-    session.write_response_body(None, true).await.map_err(|error| error.into_down())?;
-    Ok(pieces)
+}
+
+/// Sends a piece; nothing would be the end of a body in chunks.
+async fn send(piece: Bytes, session: &mut Session) -> Result<()> {
+    if piece.is_empty() {
+        return Ok(());
+    }
+    session.write_response_body(Some(piece), false).await.map_err(|error| error.into_down())
 }
 
 /// Frames an answer for the client's connection.

@@ -18,7 +18,7 @@ use crate::ai::aws::AccessKey;
 use crate::ai::limit::{Amounts, Caller, Exceeded, Measure};
 use crate::ai::options::Options;
 use crate::ai::recorder::{self, BYTES_PER_TOKEN};
-use crate::ai::{Decision, Forward, Gateway, provider, usage, vault};
+use crate::ai::{Decision, Forward, Gateway, include_usage, provider, usage, vault};
 use crate::detection::plan;
 use crate::model::gateway::Scan;
 use crate::routing::GatewayPath;
@@ -54,8 +54,9 @@ impl Edge {
         match snapshot.gateways.decide(path, presented, now) {
             Decision::Forward(forward) => {
                 let options = Options::of(&request.headers);
-                let signs = signs(&forward, &request.headers);
-                if !session.is_upgrade_req() && (signs || takes_steps(&options, &forward.gateway)) {
+                let is_edited =
+                    signs(&forward, &request.headers) || asks_usage(&forward.gateway, path.as_ref());
+                if !session.is_upgrade_req() && (is_edited || takes_steps(&options, &forward.gateway)) {
                     let native = path.map_or_else(Default::default, |path| {
                         (path.provider.to_owned(), path.rest.to_owned(), path.query.to_owned())
                     });
@@ -194,6 +195,11 @@ fn takes_steps(options: &Options, gateway: &Gateway) -> bool {
         || options.request_timeout.is_some()
         || !settings.request_timeout.is_zero()
         || !settings.heartbeat.is_zero()
+}
+
+/// Whether the gateway may ask for the usage of a stream, for which it reads the request.
+fn asks_usage(gateway: &Gateway, path: Option<&GatewayPath<'_>>) -> bool {
+    gateway.settings.include_usage && path.is_some_and(|path| include_usage::may_ask(path.rest))
 }
 
 /// Whether a stored key may sign the request, which has to be whole for that.

@@ -281,6 +281,10 @@ impl ProxyHttp for Edge {
             if response.status == http::StatusCode::SWITCHING_PROTOCOLS {
                 ctx.origin_status = 101;
                 session.set_read_timeout(Some(UPGRADED_IDLE));
+                let elapsed = ctx.started.elapsed();
+                if let Some(call) = ctx.call() {
+                    call.begin_answer(response, elapsed)?;
+                }
             }
             return Ok(());
         }
@@ -314,8 +318,14 @@ impl ProxyHttp for Edge {
             tee.push(chunk);
         }
         let started = ctx.started;
-        if let (Some(chunk), Some(call), false) = (body.as_ref(), ctx.call(), session.was_upgraded()) {
-            call.answer_chunk(chunk, || started.elapsed());
+        // The first frames may come with the head, before the session is upgraded.
+        let is_upgraded = ctx.origin_status == 101;
+        if let (Some(chunk), Some(call)) = (body.as_ref(), ctx.call()) {
+            if is_upgraded {
+                call.upgraded_chunk(chunk, || started.elapsed());
+            } else {
+                call.answer_chunk(chunk, || started.elapsed());
+            }
         }
         if ctx.response_hold.is_some() && !session.was_upgraded() {
             self.hold_response(body, end, ctx)?;

@@ -17,7 +17,7 @@ use pingora::{Error, ErrorType, Result};
 
 use super::call::{self, Call};
 use super::context::{Context, Route, Share};
-use super::delivery::{self, HOP_BY_HOP, Heartbeat, gone};
+use super::delivery::{self, EventStream, HOP_BY_HOP, gone};
 use super::flight::{Flights, Leader, Turn};
 use super::gateway::{limited, refuse_call, sign};
 use super::refusal::Refusal;
@@ -26,7 +26,7 @@ use crate::ai::answer::GatewayError;
 use crate::ai::cache::{self, Answer, Cache, Key, Question};
 use crate::ai::options::Options;
 use crate::ai::step::{self, Step};
-use crate::ai::{Forward, Gateway};
+use crate::ai::{Forward, Gateway, include_usage};
 use crate::model::TokenId;
 use crate::upstream::peer;
 
@@ -136,17 +136,14 @@ impl Edge {
     ) -> Result<bool> {
         let snapshot = Arc::clone(&ctx.snapshot);
         let Some((provider, target)) = snapshot.gateways.provider(&step.slug, &step.path) else {
-            return if is_last {
-                refuse(ctx, Refusal::Gateway(GatewayError::InvalidProvider))
-            } else {
-                Ok(false)
-            };
+            let error = Refusal::Gateway(GatewayError::InvalidProvider);
+            return or_next(is_last, || refuse(ctx, error));
         };
         let mut head = self.head(plan.kind, &step, &target, &provider.authority, session, ctx)?;
         let forward =
             Forward { gateway: Arc::clone(&plan.gateway), provider, target, token: plan.token.clone() };
         let id = call::ulid(self.clock.unix(), self.unique());
-        let mut call = Call::new(forward, step.options, id, &head.headers);
+        let mut call = Call::new(forward, step.options.clone(), id, &head.headers);
         call.request_type = match plan.kind {
             Kind::Native => "native",
             Kind::Universal => "universal",
@@ -155,7 +152,7 @@ impl Edge {
         call.step = u32::try_from(nth).unwrap_or(u32::MAX);
         call.request.push(&step.body);
         if let Err(error) = self.credential(&mut call, &head.headers) {
-            return if is_last { refuse_call(ctx, &call, error) } else { Ok(false) };
+            return or_next(is_last, || refuse_call(ctx, &call, error));
         }
         if let Some((name, value)) = call.credential.take() {
             head.insert_header(name, value)?;
@@ -164,7 +161,7 @@ impl Edge {
             return refuse(ctx, Refusal::Gateway(GatewayError::ContentBlocked));
         }
         if let Err(exceeded) = self.reserve_for_body(&mut call, &step.body, &snapshot) {
-            return if is_last { limited(ctx, exceeded) } else { Ok(false) };
+            return or_next(is_last, || limited(ctx, exceeded));
         }
         let keep =
             ttl(&call).filter(|_| head.method == http::Method::POST || head.method == http::Method::GET);
@@ -179,14 +176,15 @@ impl Edge {
                 Found::Turn(lead) => leader = lead,
             }
         }
-        if let Some(key) = call.signer.take()
-            && let Err(reason) = sign(&key, &mut head, &step.body, self.clock.now())
-        {
-            ctx.reason = Some(reason);
-            return if is_last { refuse_call(ctx, &call, GatewayError::UnknownKey) } else { Ok(false) };
-        }
+        let body = match self.edited(&mut call, &mut head, &step)? {
+            Ok(body) => body,
+            Err(reason) => {
+                ctx.reason = Some(reason);
+                return or_next(is_last, || refuse_call(ctx, &call, GatewayError::UnknownKey));
+            }
+        };
         call.asked_at = Some(ctx.started.elapsed());
-        match self.attempts(&call, &head, &step.body, is_last, session, ctx).await {
+        match self.attempts(&call, &head, &body, is_last, session, ctx).await {
             Ok(begun) => {
                 let status = begun.upstream.response_header().map_or(502, |head| head.status.as_u16());
                 if !is_last && !(200..300).contains(&status) {
@@ -212,6 +210,31 @@ impl Edge {
                 Ok(false)
             }
         }
+    }
+
+    /// The body as it is sent: asked for its usage where the gateway does that, and signed where a stored key
+    /// signs. Inside, why it cannot be signed.
+    fn edited(
+        &self,
+        call: &mut Call,
+        head: &mut RequestHeader,
+        step: &Step,
+    ) -> Result<std::result::Result<Bytes, String>> {
+        let mut body = step.body.clone();
+        let asks = call.gateway.settings.include_usage && include_usage::may_ask(&step.path);
+        if let Some(asked) = asks.then(|| include_usage::asked(&body)).flatten() {
+            head.insert_header(header::CONTENT_LENGTH, asked.len().to_string())?;
+            // What is withheld is looked for in plain text.
+            head.insert_header(header::ACCEPT_ENCODING, "identity")?;
+            call.withholds_usage = true;
+            body = asked;
+        }
+        if let Some(key) = call.signer.take()
+            && let Err(reason) = sign(&key, head, &body, self.clock.now())
+        {
+            return Ok(Err(reason));
+        }
+        Ok(Ok(body))
     }
 
     /// Reads the body of a request; its share of all held bodies lasts as long as it does.
@@ -396,11 +419,10 @@ impl Edge {
         let fields = fields.map(|(name, value)| (name.clone(), value.clone())).collect();
         let status = answered.status.as_u16();
         let has_body = !upstream.response_done() && session.req_header().method != http::Method::HEAD;
-        let interval = ctx.call().map_or(Duration::ZERO, |call| call.gateway.settings.heartbeat);
-        let heartbeat = Heartbeat::of(&answered, interval);
+        let stream = ctx.call().and_then(|call| EventStream::of(&answered, call));
         delivery::begin(answered, keep.map(|_| "MISS"), has_body, session, ctx).await?;
         let pieces = if has_body {
-            delivery::pass(&mut upstream, keeps, heartbeat, session, ctx).await?
+            delivery::pass(&mut upstream, keeps, stream, session, ctx).await?
         } else {
             Some(Vec::new())
         };
@@ -472,6 +494,11 @@ impl Edge {
 /// Makes a call the one that the request ends with.
 fn put(ctx: &mut Context, call: Call) {
     ctx.route = Route::of_call(call, String::new());
+}
+
+/// Of a step that cannot be taken: the refusal where it is the last, else that there is another.
+fn or_next(is_last: bool, refused: impl FnOnce() -> Result<bool>) -> Result<bool> {
+    if is_last { refused() } else { Ok(false) }
 }
 
 /// How long answers of a call are kept, where they are.

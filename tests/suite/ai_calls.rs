@@ -466,3 +466,45 @@ fn rows_go_when_they_are_old() {
     wait_for("the row to go", || (count() == 0).then_some(()));
     edge.wait_for_event("ai_call", |_| true);
 }
+
+#[test]
+fn the_responses_of_a_realtime_connection_are_summed() {
+    let provider = Origin::start(|request, stream| {
+        let key = request.header("sec-websocket-key").unwrap();
+        let accept = tungstenite::handshake::derive_accept_key(key.as_bytes());
+        let done = |tokens: u32| {
+            format!(
+                r#"{{"event_id":"e","type":"response.done","response":{{"model":"m-1","usage":{{"input_tokens":{tokens},"output_tokens":{}}}}}}}"#,
+                2 * tokens
+            )
+        };
+        let mut text = format!(
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n\r\n"
+        )
+        .into_bytes();
+        for message in [done(5), r#"{"type":"response.done.not","usage":{}}"#.to_owned(), done(7)] {
+            text.extend([0x81, message.len() as u8 & 0x7F]);
+            if message.len() > 125 {
+                *text.last_mut().unwrap() = 126;
+                text.extend((message.len() as u16).to_be_bytes());
+            }
+            text.extend(message.as_bytes());
+        }
+        text.extend([0x88, 0]);
+        let _ = stream.write_all(&text);
+        false
+    });
+    let mut edge = Edge::start(&conf(&provider, GATEWAY));
+    let stream = std::net::TcpStream::connect(edge.proxy[0]).unwrap();
+    let (mut socket, response) =
+        tungstenite::client("ws://gw.example/v1/acme/main/openai/v1/realtime?model=m-1", stream).unwrap();
+    assert!(response.headers().contains_key("svc-aig-log-id"));
+    let mut seen = 0;
+    while let Ok(message) = socket.read() {
+        seen += usize::from(message.is_text());
+    }
+    assert_eq!(seen, 3);
+    let row = edge.wait_for_event("ai_call", |_| true);
+    let found = (&row["tokens_in"], &row["tokens_out"], &row["status_code"], &row["success"]);
+    assert_eq!(found, (&12.into(), &24.into(), &101.into(), &true.into()));
+}

@@ -409,3 +409,35 @@ fn a_silent_stream_is_kept_alive_between_events() {
     let row = edge.wait_for_event("ai_call", |row| row["provider"] == "openai");
     assert_eq!((&row["tokens_in"], &row["tokens_out"]), (&1.into(), &2.into()));
 }
+
+#[test]
+fn the_usage_of_a_stream_is_asked_for_and_withheld() {
+    let content = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":null}\n\n";
+    let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":11,\"completion_tokens\":7}}\n\n";
+    let stream = [content, usage, "data: [DONE]\n\n"].concat();
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{stream}\r\n0\r\n\r\n",
+        stream.len()
+    );
+    let provider = in_turn(vec![answer]);
+    let mut edge = Edge::start(&conf("include_usage = true\n", &[("openai", &provider)]));
+    let asked = r#"{"model":"m","stream":true,"stream_options":{"include_usage":true}}"#;
+    let silent = r#"{"model":"m","stream":true}"#;
+    let edited = r#"{"stream_options":{"include_usage":true},"model":"m","stream":true}"#;
+    let without_usage = stream.replace(usage, "");
+    for (sent, forwarded, received) in [(silent, edited, &without_usage), (asked, asked, &stream)] {
+        let answer = call(&edge, CHAT_PATH, "accept-encoding: gzip\r\n", sent);
+        let seen = provider.last();
+        assert_eq!((std::str::from_utf8(&seen.body).unwrap(), answer.text()), (forwarded, received.clone()));
+        let coding = if sent == silent { "identity" } else { "gzip" };
+        assert_eq!(seen.header("accept-encoding"), Some(coding));
+    }
+    for nth in 1..=2 {
+        let row = edge.wait_for_event("ai_call", |_| true);
+        let found = (&row["tokens_in"], &row["tokens_out"], row["usage_source"].as_str());
+        assert_eq!(found, (&11.into(), &7.into(), Some("provider")), "{nth}");
+    }
+    // What is no stream is not touched.
+    call(&edge, CHAT_PATH, "", r#"{"model":"m"}"#);
+    assert_eq!(provider.last().body, br#"{"model":"m"}"#);
+}

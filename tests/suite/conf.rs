@@ -37,6 +37,7 @@ const EFFECTS: &[(&str, &str)] = &[
     ("gateways.waf", "ai_calls::prompts_are_scored_and_never_refused"),
     ("gateways.waf.paranoia_level", "ai_calls::prompts_are_scored_and_never_refused"),
     ("gateways.heartbeat", "ai_steps::a_silent_stream_is_kept_alive_between_events"),
+    ("gateways.include_usage", "ai_steps::the_usage_of_a_stream_is_asked_for_and_withheld"),
     ("gateways.id", "gateway::the_state_table_and_one_body_for_all_refusals"),
     ("graceful_stop", "conf::a_stop_waits_no_longer_than_its_grace"),
     ("limits", "bodies::limits_refuse_or_pass_as_set"),

@@ -1,7 +1,7 @@
 //! What a call used, read from a copy of the answer on its way to the client.
 //!
 //! ```text
-//! bytes -> coding undone -> framing (JSON, SSE, lines, event stream) -> objects with counts -> Usage
+//! bytes -> coding undone -> framing (JSON, SSE, lines, event stream, WebSocket) -> objects with counts -> Usage
 //! ```
 //! Counts are kept in one convention, whatever the provider's: input holds what was read from and
 //! written to a cache, output holds reasoning.
@@ -11,6 +11,7 @@ mod decoder;
 mod event_stream;
 mod request;
 mod tap;
+mod web_socket;
 
 pub use request::{RequestFacts, facts};
 pub use tap::{Report, Tap};
@@ -42,6 +43,21 @@ impl Usage {
         self.cache_write_1h = later.cache_write_1h.or(self.cache_write_1h);
         self.reasoning = later.reasoning.or(self.reasoning);
         self.reported_cost_nanos = later.reported_cost_nanos.or(self.reported_cost_nanos);
+    }
+
+    /// Counts of one answer of several in a connection.
+    pub(in crate::ai) fn add(&mut self, other: Self) {
+        let sum = |all: Option<u64>, one: Option<u64>| match (all, one) {
+            (Some(all), Some(one)) => Some(all.saturating_add(one)),
+            (all, one) => all.or(one),
+        };
+        self.input = sum(self.input, other.input);
+        self.output = sum(self.output, other.output);
+        self.cache_read = sum(self.cache_read, other.cache_read);
+        self.cache_write = sum(self.cache_write, other.cache_write);
+        self.cache_write_1h = sum(self.cache_write_1h, other.cache_write_1h);
+        self.reasoning = sum(self.reasoning, other.reasoning);
+        self.reported_cost_nanos = sum(self.reported_cost_nanos, other.reported_cost_nanos);
     }
 
     /// Whether anything was counted.

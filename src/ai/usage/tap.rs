@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::decoder::Decoder;
 use super::event_stream::Frames;
+use super::web_socket::Messages;
 use super::{Usage, counts};
 
 /// Most bytes of an event, a line or an answer that are held to be read.
@@ -28,6 +29,7 @@ enum Framing {
     Sse(Lines),
     NdJson(Lines),
     EventStream(Frames),
+    WebSocket(Box<Messages>),
     /// Sound, pictures, pages: nothing to read.
     Opaque,
 }
@@ -76,6 +78,12 @@ impl Tap {
         Self { decoder: Decoder::new(content_encoding), framing, seen: Seen::default() }
     }
 
+    /// For a connection that has become a WebSocket with these extensions.
+    pub fn web_socket(extensions: &[u8]) -> Self {
+        let framing = Framing::WebSocket(Box::new(Messages::new(extensions)));
+        Self { decoder: Decoder::new(b""), framing, seen: Seen::default() }
+    }
+
     /// Whether the answer comes event by event.
     pub fn is_stream(&self) -> bool {
         !matches!(self.framing, Framing::Json(_) | Framing::Opaque)
@@ -92,6 +100,7 @@ impl Tap {
             Framing::Sse(lines) => lines.push(bytes, |line, event| seen.sse_line(line, event)),
             Framing::NdJson(lines) => lines.push(bytes, |line, _| seen.object(line)),
             Framing::EventStream(frames) => frames.push(bytes, |payload| seen.frame(payload)),
+            Framing::WebSocket(messages) => messages.push(bytes, |message| seen.message(message)),
             Framing::Opaque => {}
         });
     }
@@ -110,7 +119,7 @@ impl Tap {
                 let seen = &mut self.seen;
                 lines.end(|line, _| seen.object(line));
             }
-            Framing::EventStream(_) | Framing::Opaque => {}
+            Framing::EventStream(_) | Framing::WebSocket(_) | Framing::Opaque => {}
         }
         let Seen { usage, model, has_error, text_bytes, service_tier } = self.seen;
         Report { usage, model, has_error, text_bytes, service_tier }
@@ -148,6 +157,25 @@ impl Seen {
             }
             None => self.object(payload),
         }
+    }
+
+    /// A message of a realtime connection: each response in it has counts of its own.
+    fn message(&mut self, message: &[u8]) {
+        #[derive(serde::Deserialize)]
+        struct Message<'m> {
+            r#type: &'m str,
+        }
+        const DONE: &str = "response.done";
+        let may_be_done = memchr::memmem::find(message, DONE.as_bytes()).is_some();
+        let parsed = may_be_done.then(|| serde_json::from_slice::<Message<'_>>(message));
+        if !parsed.is_some_and(|message| message.is_ok_and(|message| message.r#type == DONE)) {
+            self.object(message);
+            return;
+        }
+        let before = std::mem::take(&mut self.usage);
+        self.object(message);
+        let one = std::mem::replace(&mut self.usage, before);
+        self.usage.add(one);
     }
 
     /// One JSON object of a stream: most have no counts, and are not parsed.
