@@ -1,12 +1,15 @@
 //! The scanner over bodies of one megabyte: clean ones as services send them, dense ones, and the worst that
-//! somebody could think of. Beside it what a copy and one automaton of all literals cost.
+//! somebody could think of. Beside it what a copy and one automaton of all literals and one set of all patterns cost.
 
 #![expect(clippy::expect_used, reason = "a bench that cannot be set up ends")]
 
 #[path = "support/detection.rs"]
 mod support;
 
+use std::time::Duration;
+
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use regex_automata::{Input, MatchKind, PatternSet, meta};
 use support::{BODIES, Kind};
 
 fn bodies(c: &mut Criterion) {
@@ -29,7 +32,7 @@ fn bodies(c: &mut Criterion) {
     group.finish();
 }
 
-/// What a copy and one automaton of every literal take for the clean bodies.
+/// What a copy, one automaton of every literal and one set of every pattern take for the clean bodies.
 fn yardsticks(c: &mut Criterion) {
     let (detector, _) = portcullis::rules::sensitive(None);
     let literals: Vec<&str> =
@@ -39,14 +42,29 @@ fn yardsticks(c: &mut Criterion) {
         .kind(Some(aho_corasick::AhoCorasickKind::DFA))
         .build(&literals)
         .expect("literals make an automaton");
+    let patterns: Vec<&str> =
+        detector.rules().iter().filter_map(portcullis::detection::Rule::pattern).collect();
+    let config = meta::Config::new().match_kind(MatchKind::All).utf8_empty(false).nfa_size_limit(None);
+    let set = meta::Builder::new()
+        .configure(config)
+        .syntax(regex_automata::util::syntax::Config::new().unicode(false).utf8(false))
+        .build_many(&patterns)
+        .expect("patterns make a set");
     let mut group = c.benchmark_group("detection_yardsticks");
-    group.sample_size(10);
+    group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
     for (_, name, body) in BODIES.iter().filter(|(kind, ..)| matches!(kind, Kind::Clean)) {
         let body = body();
         group.throughput(Throughput::Bytes(body.len() as u64));
         group.bench_function(format!("copy/{name}"), |b| b.iter(|| body.clone().len()));
         group.bench_function(format!("aho_corasick_{}/{name}", literals.len()), |b| {
             b.iter(|| automaton.find_overlapping_iter(&body).count());
+        });
+        group.bench_function(format!("regex_set_{}/{name}", patterns.len()), |b| {
+            b.iter(|| {
+                let mut found = PatternSet::new(patterns.len());
+                set.which_overlapping_matches(&Input::new(&body), &mut found);
+                found.len()
+            });
         });
     }
     group.finish();

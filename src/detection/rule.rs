@@ -135,6 +135,9 @@ impl Confidence {
     }
 }
 
+/// What stands before a pattern that stands at its place.
+const ANCHORED: &str = "^(?:";
+
 /// A rule, compiled.
 #[derive(Debug)]
 pub struct Rule {
@@ -158,6 +161,12 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// Its pattern, as it was written.
+    pub fn pattern(&self) -> Option<&str> {
+        let source = self.pattern.as_ref()?.source();
+        Some(source.strip_prefix(ANCHORED).and_then(|rest| rest.strip_suffix(')')).unwrap_or(source))
+    }
+
     /// The texts that it begins at.
     pub fn literals(&self) -> impl Iterator<Item = &str> {
         self.begins.literals.iter().chain(&self.begins.tokens).map(String::as_str)
@@ -265,7 +274,7 @@ fn compile(file: &RuleFile) -> Result<Rule, String> {
     };
     // A pattern that may begin before its place is searched for; any other stands there.
     let anchored = |pattern: &String| match file.before_bytes {
-        0 => Pattern::new(&format!("^(?:{pattern})")),
+        0 => Pattern::new(&format!("{ANCHORED}{pattern})")),
         _ => Pattern::new(pattern),
     };
     let pattern = file.pattern.as_ref().map(anchored).transpose();

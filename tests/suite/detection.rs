@@ -278,3 +278,49 @@ fn utf_16_is_scanned_as_the_text_it_is() {
     let event = edge.wait_for_event("sensitive_data", |_| true);
     assert_eq!(event["Ref"], "financial.credit_card");
 }
+
+#[test]
+fn scans_that_wait_when_rules_are_swapped_are_done() {
+    const ANSWERS: usize = 12;
+    let origin = Origin::start(|request, stream| {
+        let body = format!("{} {}{}", request.path(), "word ".repeat(40_000), card());
+        let head =
+            format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\r\n", body.len());
+        stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).is_ok()
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("own.yaml");
+    let write_rule = |nth: usize| {
+        let rule = format!(
+            "- id: own.word_{nth}\n  name: Own\n  description: Own\n  definition: none\n  categories: [leak]\n  \
+             literals: [swapped{nth}]\n  pattern: swapped{nth}\n  max_bytes: 16\n  confidence: low\n  \
+             examples: [swapped{nth}]\n  counter_examples: [swapped]\n"
+        );
+        let next = own.with_extension("next");
+        std::fs::write(&next, rule).unwrap();
+        std::fs::rename(next, &own).unwrap();
+    };
+    write_rule(0);
+    let financial = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/sensitive-data/financial.yaml");
+    // Scanners rest half of the time, so that answers wait for them.
+    let conf = format!(
+        "scan_cpu_percent = 50\n[rules]\nsensitive_data = [\"{financial}\", \"own.yaml\"]\n{}",
+        zone(&origin)
+    );
+    let mut edge = Edge::start_in(folder, &conf, &[]);
+    let scans = |edge: &Edge| edge.metric("portcullis_scans_total") as usize;
+    let mut waiting = 0;
+    for nth in 1..=ANSWERS {
+        assert_eq!(Client::get(edge.proxy[0], "a.example", &format!("/{nth}")).status, 200);
+        if nth % 3 == 0 {
+            write_rule(nth);
+            edge.wait_for_event("snapshot_published", |event| {
+                event["revision"].as_u64() > Some(nth as u64 / 3)
+            });
+            waiting += nth - scans(&edge);
+        }
+    }
+    assert!(waiting > 0, "no scan waited for its turn while rules were swapped");
+    edge.wait_for_metric("portcullis_detections_total{rule=\"financial.credit_card\"}", ANSWERS as f64);
+    assert_eq!(scans(&edge), ANSWERS);
+}
