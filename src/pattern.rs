@@ -7,6 +7,7 @@
 //! nothing by it.
 
 mod first;
+mod lazy;
 mod linear;
 
 use std::fmt;
@@ -17,6 +18,7 @@ use regex_syntax::hir::Hir;
 use smallvec::{SmallVec, smallvec};
 
 pub use first::ByteSet;
+pub use lazy::LazyPattern;
 use linear::Linear;
 
 /// Largest compiled form of one pattern, in bytes.
@@ -72,11 +74,6 @@ impl Pattern {
 
     fn syntax(&self) -> Option<Hir> {
         parse(&rewrite(&self.source)).ok()
-    }
-
-    /// The bytes that a match may begin with.
-    pub fn first_bytes(&self) -> ByteSet {
-        ByteSet::first_of(&self.syntax().unwrap_or_else(Hir::empty))
     }
 
     /// The text it was made from.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::detection::rule::Trust;
 use crate::detection::{self, Detector};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Source};
 use crate::model::{RuleId, RulesetId};
@@ -147,11 +148,14 @@ pub fn seclang(paths: Option<&[String]>) -> (RuleSetIr, Diagnostics) {
     }
 }
 
+fn built_in_sensitive_data() -> Vec<Arc<Source>> {
+    SENSITIVE_DATA.iter().map(|(name, text)| Source::new(*name, *text)).collect()
+}
+
 /// Sensitive data rules from paths, or those in the binary.
 pub fn sensitive(paths: Option<&[String]>) -> (Detector, Diagnostics) {
     let Some(paths) = paths else {
-        let sources: Vec<_> = SENSITIVE_DATA.iter().map(|(name, text)| Source::new(*name, *text)).collect();
-        return detection::rule::load(&sources);
+        return detection::rule::load(&built_in_sensitive_data(), Trust::BuiltIn);
     };
     let mut diagnostics = Diagnostics::default();
     let names = expand(paths, "yaml").unwrap_or_else(|found| {
@@ -165,7 +169,7 @@ pub fn sensitive(paths: Option<&[String]>) -> (Detector, Diagnostics) {
             Err(reason) => diagnostics.push(unreadable(&name, &reason)),
         }
     }
-    let (detector, found) = detection::rule::load(&sources);
+    let (detector, found) = detection::rule::load(&sources, Trust::None);
     diagnostics.append(found);
     (detector, diagnostics)
 }
@@ -278,6 +282,13 @@ mod tests {
         assert!(rules.owasp.rules.len() > 30, "{}", rules.owasp.rules.len());
         assert!(rules.owasp.threshold_rule().is_some());
         assert!(rules.detector.rules().len() >= 275);
+    }
+
+    #[test]
+    fn built_in_rules_for_sensitive_data_hold_their_examples() {
+        let (detector, diagnostics) = detection::rule::load(&built_in_sensitive_data(), Trust::None);
+        assert!(diagnostics.is_empty(), "{diagnostics}");
+        assert!(detector.rules().len() >= 275);
     }
 
     #[test]

@@ -13,7 +13,7 @@ def free_port():
 
 
 def wait(port):
-    until = time.time() + 20
+    until = time.time() + 60
     while time.time() < until:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()

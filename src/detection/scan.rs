@@ -16,7 +16,7 @@ use super::shape::{self, Group, Groups, Shape, Shapes};
 use super::table::Values;
 use super::tokens::{Tokens, expand_sets};
 use super::{entropy, escapes};
-use crate::pattern::Pattern;
+use crate::pattern::{LazyPattern, Pattern};
 
 /// Most findings of one rule in a body: what comes behind is not told.
 const MAX_FINDINGS_OF_RULE: usize = 1_000;
@@ -205,6 +205,10 @@ impl Detector {
         });
         found.sort();
         found
+    }
+
+    pub(super) fn forget_compiled(&mut self) {
+        self.rules.iter_mut().filter_map(|rule| rule.pattern.as_mut()).for_each(LazyPattern::forget);
     }
 
     /// What of a rule's own examples does not hold.
@@ -402,10 +406,10 @@ impl Scan<'_> {
     #[inline]
     fn pattern(&mut self, index: usize, body: &[u8], place: usize, near: Option<&Near>) {
         let Some(rule) = self.detector.rules.get(index).filter(|_| (self.enabled)(index)) else { return };
-        let Some(pattern) = &rule.pattern else { return };
         if !body.get(place).is_some_and(|byte| rule.first.contains(*byte)) {
             return;
         }
+        let Some(pattern) = rule.pattern.as_ref().and_then(LazyPattern::get) else { return };
         let from = place.saturating_sub(rule.before_bytes);
         let to = body.len().min(place + rule.max_bytes);
         let Some(window) = body.get(from..to) else { return };
@@ -436,7 +440,8 @@ impl Scan<'_> {
     fn grouped(&mut self, index: usize, body: &[u8], start: usize) {
         let Some(rule) = self.detector.rules.get(index) else { return };
         let window = body.get(start..body.len().min(start + rule.max_bytes)).unwrap_or(&[]);
-        let found = rule.pattern.as_ref().and_then(|pattern| pattern.find(window));
+        let pattern = rule.pattern.as_ref().and_then(LazyPattern::get);
+        let found = pattern.and_then(|pattern| pattern.find(window));
         let mut end = found.map_or(0, |(_, end)| end);
         while end > 0 {
             if is_whole(body, start, start + end) && self.value(index, body, start, start + end, None) {

@@ -85,7 +85,7 @@ fn first(hir: &Hir) -> (ByteSet, bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Pattern;
+    use super::super::LazyPattern;
 
     #[test]
     fn no_match_begins_with_another_byte() {
@@ -99,14 +99,14 @@ mod tests {
             ("[^\\x00-\\xfd]", &[0xFE, 0xFF]),
         ];
         for (pattern, expected) in cases {
-            let set = Pattern::new(pattern).unwrap().first_bytes();
+            let set = LazyPattern::new(pattern).unwrap().first_bytes();
             let found: Vec<u8> = (0..=255).filter(|byte| set.contains(*byte)).collect();
             let mut expected = expected.to_vec();
             expected.sort_unstable();
             assert_eq!(found, expected, "{pattern}");
         }
         for pattern in ["", "a*", "(?=a)b", "a|"] {
-            assert!((0..=255).all(|byte| Pattern::new(pattern).unwrap().first_bytes().contains(byte)));
+            assert!((0..=255).all(|byte| LazyPattern::new(pattern).unwrap().first_bytes().contains(byte)));
         }
     }
 }
