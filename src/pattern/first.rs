@@ -1,6 +1,6 @@
 //! The bytes that a match may begin with: most texts are told by one look that a pattern does not match.
 
-use regex_syntax::hir::{Class, Hir, HirKind};
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 /// A set of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,10 +13,16 @@ impl ByteSet {
     /// The bytes that a match of a pattern may begin with; all where it may be empty or the syntax says
     /// nothing of it.
     pub fn first_of(hir: &Hir) -> Self {
-        match first(hir) {
-            (set, false) => set,
-            (_, true) => Self::ALL,
-        }
+        Self::of_first(first(hir, true))
+    }
+
+    /// The same of a match that does not begin where the text does.
+    pub fn first_beyond_start(hir: &Hir) -> Self {
+        Self::of_first(first(hir, false))
+    }
+
+    fn of_first((set, may_be_empty): (Self, bool)) -> Self {
+        if may_be_empty { Self::ALL } else { set }
     }
 
     #[inline]
@@ -47,9 +53,11 @@ impl ByteSet {
     }
 }
 
-/// The set, and whether the pattern may match without a byte.
-fn first(hir: &Hir) -> (ByteSet, bool) {
+/// The set, and whether the pattern may match without a byte. What stands at the start of a text begins
+/// with nothing where the match does not begin there.
+fn first(hir: &Hir, at_start: bool) -> (ByteSet, bool) {
     match hir.kind() {
+        HirKind::Look(Look::Start) if !at_start => (ByteSet::NONE, false),
         HirKind::Empty | HirKind::Look(_) => (ByteSet::NONE, true),
         HirKind::Literal(literal) => match literal.0.first() {
             Some(byte) => (ByteSet::NONE.with_range(*byte, *byte), false),
@@ -61,14 +69,14 @@ fn first(hir: &Hir) -> (ByteSet, bool) {
         }
         HirKind::Class(Class::Unicode(_)) => (ByteSet::ALL, false),
         HirKind::Repetition(repetition) => {
-            let (set, empty) = first(&repetition.sub);
+            let (set, empty) = first(&repetition.sub, at_start);
             (set, empty || repetition.min == 0)
         }
-        HirKind::Capture(capture) => first(&capture.sub),
+        HirKind::Capture(capture) => first(&capture.sub, at_start),
         HirKind::Concat(parts) => {
             let mut all = ByteSet::NONE;
             for part in parts {
-                let (set, empty) = first(part);
+                let (set, empty) = first(part, at_start);
                 all = all.or(set);
                 if !empty {
                     return (all, false);
@@ -77,7 +85,7 @@ fn first(hir: &Hir) -> (ByteSet, bool) {
             (all, true)
         }
         HirKind::Alternation(parts) => {
-            let parts = parts.iter().map(first);
+            let parts = parts.iter().map(|part| first(part, at_start));
             parts.fold((ByteSet::NONE, false), |(all, any), (set, empty)| (all.or(set), any || empty))
         }
     }
