@@ -86,7 +86,13 @@ impl Plan {
     /// Scans the body of the message with this ray id; values are hashed where there is something to hash
     /// them with.
     pub fn scan(&self, body: &[u8], ray: &str, mac: Option<&Mac>) -> Findings<'_> {
-        let scanned = self.detector.scan(body, &|rule| self.enabled.get(rule).copied().unwrap_or(false));
+        self.scan_in_turns(body, ray, mac, &|| {})
+    }
+
+    /// The same; `pause` is called again and again, so that whoever waits for the processor can have it.
+    pub fn scan_in_turns(&self, body: &[u8], ray: &str, mac: Option<&Mac>, pause: &dyn Fn()) -> Findings<'_> {
+        let enabled = |rule| self.enabled.get(rule).copied().unwrap_or(false);
+        let scanned = self.detector.scan_in_turns(body, &enabled, pause);
         // Of each rule in the order of their places.
         let mut by_rule: BTreeMap<usize, Vec<Detection>> = BTreeMap::new();
         for detection in scanned.detections {

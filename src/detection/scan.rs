@@ -24,6 +24,8 @@ const MAX_FINDINGS_OF_RULE: usize = 1_000;
 /// pattern is tried.
 const BUDGET_PER_BYTE: usize = 10;
 const BUDGET_BYTES: usize = 1 << 20;
+/// How far a scan goes on between two pauses; a multiple of a chunk.
+const PAUSE_BYTES: usize = 4 * CHUNK_BYTES;
 /// What a try costs beside the bytes of its window.
 const TRY_BYTES: usize = 64;
 /// How far before an `@` an address or a URL may begin.
@@ -77,6 +79,7 @@ struct Texts {
 struct Scan<'d> {
     detector: &'d Detector,
     enabled: &'d dyn Fn(usize) -> bool,
+    pause: &'d dyn Fn(),
     found: Vec<Detection>,
     /// Bytes that patterns may still look at.
     budget: usize,
@@ -165,12 +168,18 @@ impl Detector {
 
     /// Everything `enabled` rules find.
     pub fn scan(&self, body: &[u8], enabled: &dyn Fn(usize) -> bool) -> Scanned {
+        self.scan_in_turns(body, enabled, &|| {})
+    }
+
+    /// The same; `pause` is called again and again, so that whoever waits for the processor can have it.
+    pub fn scan_in_turns(&self, body: &[u8], enabled: &dyn Fn(usize) -> bool, pause: &dyn Fn()) -> Scanned {
         let mut places = Vec::new();
         let budget = BUDGET_BYTES + BUDGET_PER_BYTE * body.len();
         let values = Values::of(body, &self.keywords);
         let mut scan = Scan {
             detector: self,
             enabled,
+            pause,
             found: Vec::new(),
             budget,
             values,
@@ -238,6 +247,9 @@ impl Scan<'_> {
                 escapes.extend(&pass.found.escapes);
             }
             self.candidates(body, &pass.found);
+            if start % PAUSE_BYTES == 0 {
+                (self.pause)();
+            }
         }
         self.pass = pass;
     }
