@@ -6,6 +6,7 @@
 //! after [`MAX_STEPS`]; a text that exhausts it counts as matched, so that an attacker gains
 //! nothing by it.
 
+mod byte_set;
 mod first;
 mod lazy;
 mod linear;
@@ -17,7 +18,7 @@ use regex_automata::util::primitives::NonMaxUsize;
 use regex_syntax::hir::Hir;
 use smallvec::{SmallVec, smallvec};
 
-pub use first::ByteSet;
+pub use byte_set::ByteSet;
 pub use lazy::LazyPattern;
 use linear::Linear;
 

@@ -418,7 +418,7 @@ impl Scan<'_> {
     #[inline]
     fn pattern(&mut self, index: usize, body: &[u8], place: usize, near: Option<&Near>) {
         let Some(rule) = self.detector.rules.get(index).filter(|_| (self.enabled)(index)) else { return };
-        if !body.get(place).is_some_and(|byte| rule.first.contains(*byte)) {
+        if !body.get(place).is_some_and(|byte| rule.first.has(*byte)) {
             return;
         }
         let Some(pattern) = rule.pattern.as_ref().and_then(LazyPattern::get) else { return };

@@ -2,70 +2,36 @@
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-/// A set of bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ByteSet([u64; 4]);
+use super::ByteSet;
 
-impl ByteSet {
-    pub const ALL: Self = Self([u64::MAX; 4]);
-    const NONE: Self = Self([0; 4]);
+/// The bytes that a match of a pattern may begin with; all where it may be empty or the syntax says nothing
+/// of it.
+pub(super) fn bytes(hir: &Hir) -> ByteSet {
+    known(first(hir, true))
+}
 
-    /// The bytes that a match of a pattern may begin with; all where it may be empty or the syntax says
-    /// nothing of it.
-    pub fn first_of(hir: &Hir) -> Self {
-        Self::of_first(first(hir, true))
-    }
+/// The same of a match that does not begin where the text does.
+pub(super) fn bytes_beyond_start(hir: &Hir) -> ByteSet {
+    known(first(hir, false))
+}
 
-    /// The same of a match that does not begin where the text does.
-    pub fn first_beyond_start(hir: &Hir) -> Self {
-        Self::of_first(first(hir, false))
-    }
-
-    fn of_first((set, may_be_empty): (Self, bool)) -> Self {
-        if may_be_empty { Self::ALL } else { set }
-    }
-
-    #[inline]
-    pub fn contains(&self, byte: u8) -> bool {
-        let [a, b, c, d] = self.0;
-        let word = match byte >> 6 {
-            0 => a,
-            1 => b,
-            2 => c,
-            _ => d,
-        };
-        word >> (byte & 63) & 1 != 0
-    }
-
-    fn with_range(mut self, start: u8, end: u8) -> Self {
-        for byte in start..=end {
-            if let Some(word) = self.0.get_mut(usize::from(byte >> 6)) {
-                *word |= 1 << (byte & 63);
-            }
-        }
-        self
-    }
-
-    fn or(self, other: Self) -> Self {
-        let [a, b, c, d] = self.0;
-        let [e, f, g, h] = other.0;
-        Self([a | e, b | f, c | g, d | h])
-    }
+fn known((set, may_be_empty): (ByteSet, bool)) -> ByteSet {
+    if may_be_empty { ByteSet::ALL } else { set }
 }
 
 /// The set, and whether the pattern may match without a byte. What stands at the start of a text begins
 /// with nothing where the match does not begin there.
 fn first(hir: &Hir, at_start: bool) -> (ByteSet, bool) {
     match hir.kind() {
-        HirKind::Look(Look::Start) if !at_start => (ByteSet::NONE, false),
-        HirKind::Empty | HirKind::Look(_) => (ByteSet::NONE, true),
+        HirKind::Look(Look::Start) if !at_start => (ByteSet::EMPTY, false),
+        HirKind::Empty | HirKind::Look(_) => (ByteSet::EMPTY, true),
         HirKind::Literal(literal) => match literal.0.first() {
-            Some(byte) => (ByteSet::NONE.with_range(*byte, *byte), false),
-            None => (ByteSet::NONE, true),
+            Some(byte) => (ByteSet::of(&[*byte]), false),
+            None => (ByteSet::EMPTY, true),
         },
         HirKind::Class(Class::Bytes(class)) => {
             let ranges = class.ranges().iter();
-            (ranges.fold(ByteSet::NONE, |set, range| set.with_range(range.start(), range.end())), false)
+            (ranges.fold(ByteSet::EMPTY, |set, range| set.and(range.start(), range.end())), false)
         }
         HirKind::Class(Class::Unicode(_)) => (ByteSet::ALL, false),
         HirKind::Repetition(repetition) => {
@@ -74,10 +40,10 @@ fn first(hir: &Hir, at_start: bool) -> (ByteSet, bool) {
         }
         HirKind::Capture(capture) => first(&capture.sub, at_start),
         HirKind::Concat(parts) => {
-            let mut all = ByteSet::NONE;
+            let mut all = ByteSet::EMPTY;
             for part in parts {
                 let (set, empty) = first(part, at_start);
-                all = all.or(set);
+                all = all.union(&set);
                 if !empty {
                     return (all, false);
                 }
@@ -86,7 +52,7 @@ fn first(hir: &Hir, at_start: bool) -> (ByteSet, bool) {
         }
         HirKind::Alternation(parts) => {
             let parts = parts.iter().map(|part| first(part, at_start));
-            parts.fold((ByteSet::NONE, false), |(all, any), (set, empty)| (all.or(set), any || empty))
+            parts.fold((ByteSet::EMPTY, false), |(all, any), (set, empty)| (all.union(&set), any || empty))
         }
     }
 }
@@ -108,13 +74,13 @@ mod tests {
         ];
         for (pattern, expected) in cases {
             let set = LazyPattern::new(pattern).unwrap().first_bytes();
-            let found: Vec<u8> = (0..=255).filter(|byte| set.contains(*byte)).collect();
+            let found: Vec<u8> = (0..=255).filter(|byte| set.has(*byte)).collect();
             let mut expected = expected.to_vec();
             expected.sort_unstable();
             assert_eq!(found, expected, "{pattern}");
         }
         for pattern in ["", "a*", "(?=a)b", "a|"] {
-            assert!((0..=255).all(|byte| LazyPattern::new(pattern).unwrap().first_bytes().contains(byte)));
+            assert!((0..=255).all(|byte| LazyPattern::new(pattern).unwrap().first_bytes().has(byte)));
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use super::{ByteSet, Pattern, parse, rewrite};
+use super::{ByteSet, Pattern, first, parse, rewrite};
 
 /// A pattern whose syntax is known to be sound.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl LazyPattern {
     pub fn new(source: &str) -> Result<Self, String> {
         let lazy = |first| Self { source: source.to_owned(), first, compiled: OnceLock::new() };
         match parse(&rewrite(source)) {
-            Ok(hir) => Ok(lazy(ByteSet::first_of(&hir))),
+            Ok(hir) => Ok(lazy(first::bytes(&hir))),
             // One with look-around is compiled to know that it can be.
             Err(_) => Pattern::new(source).map(|_| lazy(ByteSet::ALL)),
         }
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn compiled_when_asked_and_forgotten() {
         let mut pattern = LazyPattern::new("^a(?:b|c)").unwrap();
-        assert!(pattern.compiled.get().is_none() && pattern.first_bytes().contains(b'a'));
+        assert!(pattern.compiled.get().is_none() && pattern.first_bytes().has(b'a'));
         for _ in 0..2 {
             assert!(pattern.get().unwrap().is_match(b"ac") && pattern.compiled.get().is_some());
             pattern.forget();

@@ -11,7 +11,7 @@ use regex_automata::util::pool::Pool;
 use regex_automata::{Anchored, HalfMatch, Input, MatchError, meta};
 use regex_syntax::hir::Hir;
 
-use super::{ByteSet, MAX_COMPILED_BYTES, reason};
+use super::{ByteSet, MAX_COMPILED_BYTES, first, reason};
 
 /// Most that one thread keeps of an automaton.
 const CACHE_BYTES: usize = 1 << 20;
@@ -64,7 +64,7 @@ impl Linear {
         let automaton = Arc::new(automaton);
         let of = Arc::clone(&automaton);
         let caches = Pool::new(Box::new(move || of.create_cache()) as NewCache);
-        Ok(Self { beyond_start: ByteSet::first_beyond_start(hir), automaton, caches, full: OnceLock::new() })
+        Ok(Self { beyond_start: first::bytes_beyond_start(hir), automaton, caches, full: OnceLock::new() })
     }
 
     #[inline]
@@ -95,7 +95,7 @@ impl Linear {
         if let Some(found) = self.automaton.try_search_fwd(cache, &start)? {
             return Ok(Some(found));
         }
-        let beyond = text.iter().skip(1).position(|byte| self.beyond_start.contains(*byte));
+        let beyond = text.iter().skip(1).position(|byte| self.beyond_start.has(*byte));
         match beyond {
             Some(at) => self.automaton.try_search_fwd(cache, &input.clone().range(at + 1..)),
             None => Ok(None),

@@ -10,7 +10,6 @@
 //! are read through [`syntax::Loader`].
 
 pub mod actions;
-mod byte_set;
 mod grammars;
 pub mod ir;
 pub mod lower;

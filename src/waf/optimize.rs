@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::byte_set::ByteSet;
 use super::ir::{
     Change, CollectionActionIr, CollectionKind, ControlIr, Disruptive, ItemIr, RuleIr, RuleSetIr, RulesIr,
     SelectorIr, SetVariableIr, TargetIr,
@@ -18,6 +17,7 @@ use super::matcher::{
 use super::operators::{Argument, Patterns};
 use super::transformations;
 use super::variables::Changes;
+use crate::pattern::ByteSet;
 use crate::pattern::Pattern;
 
 /// What `deny` answers with where the rule has no `status`.

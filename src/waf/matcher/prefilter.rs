@@ -6,7 +6,7 @@
 
 use regex_syntax::hir::{Hir, HirKind};
 
-use crate::waf::byte_set::ByteSet;
+use crate::pattern::ByteSet;
 
 /// Most byte sets one pattern keeps: the most selective ones.
 const MAX_SETS: usize = 4;

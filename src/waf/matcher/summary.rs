@@ -7,7 +7,7 @@ use super::prefilter::Prefilter;
 use super::program::{Cell, Gate, Program, View};
 use super::text::Text;
 use super::transaction::Transaction;
-use crate::waf::byte_set::ByteSet;
+use crate::pattern::ByteSet;
 use crate::waf::variables::Changes;
 
 /// A text that operators look at, with what is known of it.

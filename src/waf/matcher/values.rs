@@ -7,7 +7,7 @@ use super::program::{Program, Step, Target, View};
 use super::summary::Seen;
 use super::text::Text;
 use super::transaction::{Transaction, Value};
-use crate::waf::byte_set::ByteSet;
+use crate::pattern::ByteSet;
 use crate::waf::variables::Changes;
 
 impl Transaction {

@@ -1,7 +1,7 @@
 //! The comparison of numbers behind `@eq` and its kin.
 
 use super::{Argument, Compiled, Expansion, Test};
-use crate::waf::byte_set::ByteSet;
+use crate::pattern::ByteSet;
 use crate::waf::matcher::{Prefilter, Transaction};
 
 /// Whether a value stands to the argument as the operator says.

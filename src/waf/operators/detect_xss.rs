@@ -2,7 +2,7 @@
 
 use super::memo::Memo;
 use super::{Argument, Compiled, Definition, Example, Prefilter, Test};
-use crate::waf::byte_set::ByteSet;
+use crate::pattern::ByteSet;
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {

@@ -1,7 +1,7 @@
 //! The value is a GraphQL document that costs more than is allowed.
 
 use super::{Argument, Compiled, Definition, Example, Prefilter, Test};
-use crate::waf::byte_set::ByteSet;
+use crate::pattern::ByteSet;
 use crate::waf::grammars::GraphqlCost;
 use crate::waf::matcher::Transaction;
 

@@ -2,7 +2,7 @@
 
 use super::recognizer::Findings;
 use super::{Argument, Compiled, Definition, Example, Recognizer, Test};
-use crate::waf::byte_set::ByteSet;
+use crate::pattern::ByteSet;
 use crate::waf::grammars::{Finding, sql};
 
 pub(super) const DEFINITION: Definition = Definition {

@@ -2,7 +2,7 @@
 
 use super::memo::Memo;
 use super::{Argument, Compiled, Definition, Example, Prefilter, Test};
-use crate::waf::byte_set::ByteSet;
+use crate::pattern::ByteSet;
 use crate::waf::grammars::levels_above_root;
 use crate::waf::matcher::Transaction;
 

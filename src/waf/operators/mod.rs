@@ -246,7 +246,7 @@ impl Definition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::waf::byte_set::ByteSet;
+    use crate::pattern::ByteSet;
 
     #[test]
     fn the_list_is_sorted_unique_and_complete() {

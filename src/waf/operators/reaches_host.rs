@@ -1,7 +1,7 @@
 //! A URL in the value reaches a host of one of these kinds.
 
 use super::{Argument, Compiled, Definition, Example, Prefilter, Test};
-use crate::waf::byte_set::ByteSet;
+use crate::pattern::ByteSet;
 use crate::waf::grammars::{Reach, reach};
 use crate::waf::matcher::Transaction;
 

@@ -2,7 +2,7 @@
 
 use super::memo::Memo;
 use super::{Found, Prefilter, Test};
-use crate::waf::byte_set::ByteSet;
+use crate::pattern::ByteSet;
 use crate::waf::grammars::{Finding, Strength};
 use crate::waf::matcher::Transaction;
 

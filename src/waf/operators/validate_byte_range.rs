@@ -1,7 +1,7 @@
 //! The value has a byte outside the ranges: `32-126,9,10,13`.
 
 use super::{Argument, Compiled, Definition, Example, Found, Prefilter, Test};
-use crate::waf::byte_set::ByteSet;
+use crate::pattern::ByteSet;
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {

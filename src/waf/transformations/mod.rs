@@ -38,7 +38,7 @@ mod url_decode_uni;
 mod url_encode;
 mod utf8_to_unicode;
 
-use super::byte_set::ByteSet;
+use crate::pattern::ByteSet;
 
 /// One transformation.
 pub struct Definition {

@@ -9,6 +9,7 @@ const LONG_BYTES: usize = 256;
 
 impl ByteSet {
     pub const EMPTY: Self = Self([0; 4]);
+    pub const ALL: Self = Self([u64::MAX; 4]);
 
     /// The bytes that occur in a text.
     pub const fn of(text: &[u8]) -> Self {
