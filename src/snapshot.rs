@@ -16,6 +16,7 @@ use crate::detection;
 use crate::model::ZoneId;
 use crate::model::ruleset::Ruleset;
 use crate::routing::Hosts;
+use crate::ruleset::expression::Expression;
 use crate::ruleset::{EntryPoint, ManagedRuleset};
 use crate::upstream::{Origin, OriginKey, Pool};
 
@@ -57,10 +58,18 @@ pub struct CompiledZone {
     pub entry_point: Option<EntryPoint>,
     /// Whether rules of the response phases run.
     pub response_rules: bool,
-    /// `None` where no response is scanned.
-    pub detection: Option<detection::Plan>,
+    /// What responses are scanned for.
+    pub scans: Vec<Scan>,
     /// The entry point rulesets it was compiled from, as the API shows them.
     pub rulesets: Vec<Ruleset>,
+}
+
+/// One `execute` rule of the response phase.
+#[derive(Debug)]
+pub struct Scan {
+    /// The responses it is for.
+    pub expression: Expression,
+    pub plan: detection::Plan,
 }
 
 impl Snapshot {

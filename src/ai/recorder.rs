@@ -28,6 +28,7 @@ use crate::events::kinds::{AiCall, AiLogDropped, ServiceFailed};
 use crate::model::AiLog;
 use crate::model::gateway::Scan;
 use crate::ruleset::EntryPoint;
+use crate::ruleset::expression::Facts;
 use crate::waf::RequestHead;
 use crate::waf::matcher::BodyLimits;
 
@@ -296,7 +297,7 @@ impl Finished {
             request_id: &self.log.ray,
             received: Duration::ZERO,
         };
-        let mut run = entry_point.start(&head, BodyLimits::default(), &mut ());
+        let mut run = entry_point.start(&Facts::of_request(&head), BodyLimits::default(), &mut ());
         run.body(&body, !is_all, &mut ());
         let verdict = run.verdict();
         self.log.waf_score = Some(verdict.score);

@@ -15,6 +15,7 @@ use super::deployment::Deployment;
 use super::{Failure, print};
 use crate::regression::RawRequest;
 use crate::rules;
+use crate::ruleset::expression::Facts;
 use crate::ruleset::{EntryPoint, Outcome, Verdict};
 use crate::waf::matcher::BodyLimits;
 use crate::waf::{self, Match, RequestHead, Watch};
@@ -113,7 +114,7 @@ fn judge(entry_point: &EntryPoint, request: &Request<'_>, watch: &mut impl Watch
         request_id: "explain",
         received: crate::clock::Clock::real().unix(),
     };
-    let mut run = entry_point.start(&head, BodyLimits::default(), watch);
+    let mut run = entry_point.start(&Facts::of_request(&head), BodyLimits::default(), watch);
     run.body(&Bytes::copy_from_slice(request.raw.body), false, watch);
     run.verdict()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Compiling;
-use crate::conf::Deployment;
+use crate::conf::{Deployment, Located};
 use crate::detection;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
 use crate::model::ruleset::{ActionParameters, Overrides, Rule, Ruleset};
@@ -11,7 +11,7 @@ use crate::model::{OriginProtocol, RuleId, RulesetId, Zone};
 use crate::ruleset::execute::Execution;
 use crate::ruleset::expression::Expression;
 use crate::ruleset::{EntryPoint, ManagedRuleset, Phase, overrides};
-use crate::snapshot::CompiledZone;
+use crate::snapshot::{CompiledZone, Scan};
 use crate::upstream::{OriginKey, Pool};
 
 impl Compiling<'_> {
@@ -25,14 +25,14 @@ impl Compiling<'_> {
         }
         self.name_rulesets(zone, &mut rulesets, place.as_ref());
         let mut executions = Vec::new();
-        let mut detection = None;
+        let mut scans = Vec::new();
         for ruleset in &rulesets {
             for rule in ruleset.rules.iter().filter(|rule| rule.enabled) {
-                self.execute(ruleset, rule, place.as_ref(), &mut executions, &mut detection);
+                self.execute(ruleset, rule, place.as_ref(), &mut executions, &mut scans);
             }
         }
-        if let (Some(plan), Some(deployment)) = (&mut detection, &deployment) {
-            plan.settings = deployment.sensitive_data.settings;
+        if let Some(deployment) = &deployment {
+            scans.iter_mut().for_each(|scan| scan.plan.settings = deployment.sensitive_data.settings);
         }
         let entry_point = EntryPoint { executions };
         CompiledZone {
@@ -40,7 +40,7 @@ impl Compiling<'_> {
             name: zone.name.clone(),
             pool: Arc::new(self.pool(zone, place.as_ref())),
             entry_point: (!entry_point.is_empty()).then_some(entry_point),
-            detection,
+            scans,
             response_rules: deployment
                 .as_ref()
                 .and_then(|d| d.waf.as_ref())
@@ -73,55 +73,48 @@ impl Compiling<'_> {
 
     /// `[zones.waf]` and `[zones.sensitive_data]` as the rulesets the API would hold.
     fn short_form(&mut self, zone: &Zone, deployment: &Deployment, rulesets: &mut Vec<Ruleset>) {
-        let mut add = |phase: Phase, managed: &ManagedRuleset, overrides: Option<Overrides>| {
+        let (owasp, sensitive_data) = (&self.inputs.rules.owasp, &self.inputs.rules.sensitive_data);
+        let mut refused = Vec::new();
+        let mut add = |phase: Phase,
+                       managed: &ManagedRuleset,
+                       overrides,
+                       filter: Option<&Located<String>>| {
             if rulesets.iter().any(|ruleset| ruleset.phase == phase.word()) {
-                return Err(format!(
+                let message = format!(
                     "the zone `{}` sets phase `{}` both by `rulesets` and by its short form; keep one",
                     zone.name,
                     phase.word()
-                ));
+                );
+                return refused.push((Code::ConfConflict, message, deployment.place.clone()));
             }
-            let rule = Rule {
-                action: "execute".to_owned(),
-                expression: "true".to_owned(),
-                description: format!("Execute {}", managed.name),
-                version: "1".to_owned(),
-                enabled: true,
-                action_parameters: Some(ActionParameters {
-                    id: managed.id.to_string(),
-                    version: "latest".to_owned(),
-                    overrides,
-                }),
-                ..Rule::default()
-            };
-            rulesets.push(Ruleset {
-                kind: "zone".to_owned(),
-                version: "1".to_owned(),
-                phase: phase.word().to_owned(),
-                rules: vec![rule],
-                ..Ruleset::default()
-            });
-            Ok(())
+            let mut expression = "true";
+            if let Some(filter) = filter {
+                match Expression::parse(&filter.value, phase) {
+                    Ok(_) => expression = &filter.value,
+                    Err(mistake) => {
+                        refused.push((Code::RulesetExpression, mistake.to_string(), filter.place.clone()));
+                    }
+                }
+            }
+            rulesets.push(entry_point(phase, managed, overrides, expression));
         };
-        let mut outcomes = Vec::new();
         if let Some(waf) = &deployment.waf {
-            let owasp = &self.inputs.rules.owasp;
             // INVARIANT: the configuration takes levels from 1 to 4 only.
             let level = u8::try_from(waf.paranoia_level.value).unwrap_or(4);
             let mut overrides = overrides::short_form(owasp, level, waf.score_threshold.value);
             overrides.rules.iter_mut().for_each(|last| last.action = Some(waf.action.value.clone()));
-            let known = crate::ruleset::Action::for_threshold(&waf.action.value);
-            let outcome = known.and_then(|_| add(Phase::HttpRequestFirewallManaged, owasp, Some(overrides)));
-            outcomes.push((outcome, Code::RulesetBadAction, waf.action.place.clone()));
+            let phase = Phase::HttpRequestFirewallManaged;
+            match crate::ruleset::Action::for_threshold(&waf.action.value) {
+                Ok(_) => add(phase, owasp, Some(overrides), waf.expression.as_ref()),
+                Err(message) => self.refuse(Code::RulesetBadAction, message, Some(&waf.action.place)),
+            }
         }
         if deployment.sensitive_data.enabled {
-            let outcome = add(Phase::HttpResponseFirewallManaged, &self.inputs.rules.sensitive_data, None);
-            outcomes.push((outcome, Code::ConfConflict, deployment.place.clone()));
+            let filter = deployment.sensitive_data.expression.as_ref();
+            add(Phase::HttpResponseFirewallManaged, sensitive_data, None, filter);
         }
-        for (outcome, code, place) in outcomes {
-            if let Err(message) = outcome {
-                self.refuse(code, message, Some(&place));
-            }
+        for (code, message, place) in refused {
+            self.refuse(code, message, Some(&place));
         }
     }
 
@@ -156,11 +149,8 @@ impl Compiling<'_> {
         rule: &Rule,
         place: Option<&Place>,
         executions: &mut Vec<Execution>,
-        detection: &mut Option<detection::Plan>,
+        scans: &mut Vec<Scan>,
     ) {
-        if let Err((_, message)) = Expression::parse(&rule.expression) {
-            self.refuse(Code::RulesetExpression, message, place);
-        }
         let Some(phase) = Phase::parse(&ruleset.phase) else {
             let message = format!(
                 "unknown phase `{}`; expected one of `{}`",
@@ -169,6 +159,10 @@ impl Compiling<'_> {
             );
             return self.refuse(Code::RulesetBadAction, message, place);
         };
+        let expression = Expression::parse(&rule.expression, phase).unwrap_or_else(|mistake| {
+            self.refuse(Code::RulesetExpression, mistake.to_string(), place);
+            Expression::everything()
+        });
         let Some(parameters) = rule.action_parameters.as_ref().filter(|_| rule.action == "execute") else {
             let message = format!(
                 "a rule of a zone's ruleset must `execute` a managed ruleset, found `{}`",
@@ -192,7 +186,8 @@ impl Compiling<'_> {
         }
         match phase {
             Phase::HttpRequestFirewallManaged => {
-                executions.push(Execution::new(&rules.program, managed, &effective));
+                let execution = Execution::new(&rules.program, managed, &effective);
+                executions.push(Execution { expression, ..execution });
             }
             Phase::HttpResponseFirewallManaged => {
                 let enabled: Vec<bool> = rules
@@ -201,12 +196,42 @@ impl Compiling<'_> {
                     .iter()
                     .map(|rule| !effective.disabled.contains(&rule.id))
                     .collect();
-                *detection = enabled.contains(&true).then(|| detection::Plan {
-                    detector: Arc::clone(&rules.detector),
-                    enabled: enabled.into(),
-                    settings: detection::plan::Settings::default(),
-                });
+                if enabled.contains(&true) {
+                    let detector = Arc::clone(&rules.detector);
+                    let settings = detection::plan::Settings::default();
+                    let plan = detection::Plan { detector, enabled: enabled.into(), settings };
+                    scans.push(Scan { expression, plan });
+                }
             }
         }
+    }
+}
+
+/// The ruleset of a zone that runs one managed ruleset.
+fn entry_point(
+    phase: Phase,
+    managed: &ManagedRuleset,
+    overrides: Option<Overrides>,
+    expression: &str,
+) -> Ruleset {
+    let rule = Rule {
+        action: "execute".to_owned(),
+        expression: expression.to_owned(),
+        description: format!("Execute {}", managed.name),
+        version: "1".to_owned(),
+        enabled: true,
+        action_parameters: Some(ActionParameters {
+            id: managed.id.to_string(),
+            version: "latest".to_owned(),
+            overrides,
+        }),
+        ..Rule::default()
+    };
+    Ruleset {
+        kind: "zone".to_owned(),
+        version: "1".to_owned(),
+        phase: phase.word().to_owned(),
+        rules: vec![rule],
+        ..Ruleset::default()
     }
 }

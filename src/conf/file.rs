@@ -111,10 +111,12 @@ pub const KEYS: &[&str] = &[
     "zones.rulesets",
     "zones.sensitive_data",
     "zones.sensitive_data.enabled",
+    "zones.sensitive_data.expression",
     "zones.sensitive_data.payload_key",
     "zones.sensitive_data.sample_every",
     "zones.waf",
     "zones.waf.action",
+    "zones.waf.expression",
     "zones.waf.paranoia_level",
     "zones.waf.response_rules",
     "zones.waf.score_threshold",
@@ -176,10 +178,12 @@ pub struct ZoneFile {
 }
 
 /// What a zone says of its scans.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SensitiveDataFile {
     /// Whether the managed ruleset is deployed.
     pub enabled: bool,
+    /// Which responses are scanned.
+    pub expression: Option<Located<String>>,
     pub settings: Settings,
 }
 
@@ -189,6 +193,8 @@ pub struct WafFile {
     pub paranoia_level: Located<usize>,
     pub score_threshold: Located<i64>,
     pub action: Located<String>,
+    /// Which requests are judged.
+    pub expression: Option<Located<String>>,
     pub response_rules: bool,
 }
 
@@ -405,8 +411,9 @@ fn sensitive_data(mut table: Table<'_>) -> SensitiveDataFile {
         sample_every: table.or("sample_every", Settings::default().sample_every),
     };
     let enabled = table.or("enabled", true);
+    let expression = table.get("expression");
     table.finish();
-    SensitiveDataFile { enabled, settings }
+    SensitiveDataFile { enabled, expression, settings }
 }
 
 fn waf(mut table: Table<'_>) -> WafFile {
@@ -415,6 +422,7 @@ fn waf(mut table: Table<'_>) -> WafFile {
         paranoia_level: table.get("paranoia_level").unwrap_or(Located { value: 1, place: here.clone() }),
         score_threshold: table.get("score_threshold").unwrap_or(Located { value: 5, place: here.clone() }),
         action: table.get("action").unwrap_or(Located { value: "block".to_owned(), place: here }),
+        expression: table.get("expression"),
         response_rules: table.or("response_rules", false),
     };
     table.finish();

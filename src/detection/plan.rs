@@ -83,6 +83,15 @@ pub struct Subject {
 }
 
 impl Plan {
+    /// One plan that looks for what any of these does; they are of one detector. `None` of none.
+    pub fn joined<'p>(mut plans: impl Iterator<Item = &'p Self>) -> Option<Self> {
+        let first = plans.next()?.clone();
+        Some(plans.fold(first, |joined, plan| {
+            let enabled = joined.enabled.iter().zip(&*plan.enabled).map(|(one, other)| *one || *other);
+            Self { enabled: enabled.collect(), ..joined }
+        }))
+    }
+
     /// Scans the body of the message with this ray id; values are hashed where there is something to hash
     /// them with.
     pub fn scan(&self, body: &[u8], ray: &str, mac: Option<&Mac>) -> Findings<'_> {

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use ipnet::IpNet;
-use pingora::http::RequestHeader;
+use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::{ErrorType, OrErr};
 
 /// Fields of ours that only gateways read; none reaches a provider.
@@ -114,6 +114,27 @@ pub(super) fn strip_gateway(request: &mut RequestHeader, names: &[HeaderName]) -
         }
     }
     Ok(())
+}
+
+/// Names and values of a request as rules see them: names as they were sent, where that is known.
+pub(super) fn fields<'r>(request: &'r RequestHeader, host: &'r str) -> Vec<(&'r [u8], &'r [u8])> {
+    let mut fields: Vec<(&[u8], &[u8])> = Vec::with_capacity(request.headers.len() + 1);
+    // HTTP/2 names the host in a pseudo-header; rules know it as a header.
+    if !request.headers.contains_key(http::header::HOST) {
+        fields.push((b"host", host.as_bytes()));
+    }
+    if request.has_case() {
+        fields.extend(request.case_header_iter().map(|(name, value)| (name.as_slice(), value.as_bytes())));
+    } else {
+        fields
+            .extend(request.headers.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes())));
+    }
+    fields
+}
+
+/// Names and values of a response.
+pub(super) fn response_fields(response: &ResponseHeader) -> Vec<(&[u8], &[u8])> {
+    response.headers.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes())).collect()
 }
 
 /// Whether the client waits for `100 Continue` (RFC 9110 section 10.1.1).

@@ -4,11 +4,12 @@
 //! longer one is held back chunk by chunk while the origin has seen the head only: the buffer below
 //! us replays no more than that, and forgets a longer body whole.
 
-use std::net::IpAddr;
+use std::borrow::Cow;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use pingora::Result;
-use pingora::http::ResponseHeader;
+use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::proxy::Session;
 
 use super::context::{Context, Hold, Route, Share};
@@ -17,13 +18,14 @@ use super::rule_watch::RuleWatch;
 use super::{Edge, headers, refuse};
 use crate::body::decompress;
 use crate::conf::BodyPolicy;
-use crate::detection::plan::Subject;
+use crate::detection::plan::{Plan, Subject};
 use crate::detection::tee::Limits;
 use crate::ruleset::Outcome;
 use crate::ruleset::execute::EntryPoint;
-use crate::snapshot::CompiledZone;
-use crate::waf::RequestHead;
+use crate::ruleset::expression::Facts;
+use crate::snapshot::{CompiledZone, Scan};
 use crate::waf::matcher::BodyLimits;
+use crate::waf::{RequestHead, ResponseHead};
 
 /// A body from here on may keep rules busy for more than a millisecond: it is judged on another thread
 /// while the worker goes on with other requests.
@@ -44,6 +46,9 @@ impl Edge {
         ctx.times_rules = self.samples_rules();
         let received = self.clock.unix();
         self.run_rules(ctx, |ctx, watch| start_rules(entry_point, received, session, ctx, watch))?;
+        if ctx.rules.is_none() {
+            return Ok(());
+        }
         // An upgraded connection carries frames, not a body.
         if session.is_upgrade_req() {
             return self.judge_body(&Bytes::new(), ctx).await;
@@ -156,16 +161,43 @@ impl Edge {
         }
     }
 
+    /// What a response is scanned for; `None` where no rule is for it.
+    fn scan_plan<'z>(
+        &self,
+        scans: &'z [Scan],
+        request: &RequestHeader,
+        response: &ResponseHeader,
+        ctx: &Context,
+    ) -> Option<Cow<'z, Plan>> {
+        match scans {
+            [only] if only.expression.is_everything() => Some(Cow::Borrowed(&only.plan)),
+            _ => {
+                let fields = headers::fields(request, &ctx.host);
+                let head = request_head(request, &fields, self.clock.unix(), ctx);
+                let fields = headers::response_fields(response);
+                let protocol = headers::protocol(response.version);
+                let response = ResponseHead { status: response.status.as_u16(), protocol, headers: &fields };
+                let facts =
+                    Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: Some(&response) };
+                let executed = scans.iter().filter(|scan| scan.expression.matches(&facts));
+                Plan::joined(executed.map(|scan| &scan.plan)).map(Cow::Owned)
+            }
+        }
+    }
+
     /// Begins to copy a response, where its zone asks for it.
     pub(super) fn begin_tee(&self, session: &Session, response: &ResponseHeader, ctx: &mut Context) {
         let Route::Zone(zone) = &ctx.route else { return };
-        let Some(plan) = &zone.detection else { return };
+        if zone.scans.is_empty() {
+            return;
+        }
         let bodiless = session.req_header().method == http::Method::HEAD
             || matches!(response.status.as_u16(), 204 | 304)
             || response.headers.get(http::header::CONTENT_LENGTH).is_some_and(|length| length == "0");
         if bodiless {
             return;
         }
+        let Some(plan) = self.scan_plan(&zone.scans, session.req_header(), response, ctx) else { return };
         let limits = ctx.snapshot.limits;
         let limits = Limits {
             scanned_bytes: limits.scanned_body.0,
@@ -182,46 +214,44 @@ impl Edge {
         };
         let content_type = headers::bytes(&response.headers, &http::header::CONTENT_TYPE);
         let content_encoding = headers::bytes(&response.headers, &http::header::CONTENT_ENCODING);
-        ctx.tee = self.scans.tee(plan, limits, content_type, content_encoding, subject).map(Box::new);
+        ctx.tee = self.scans.tee(&plan, limits, content_type, content_encoding, subject).map(Box::new);
     }
 }
 
 fn start_rules(
     entry_point: &EntryPoint,
-    received: std::time::Duration,
+    received: Duration,
     session: &Session,
     ctx: &mut Context,
     watch: &mut RuleWatch,
 ) {
     let request = session.req_header();
-    let mut fields: Vec<(&[u8], &[u8])> = Vec::with_capacity(request.headers.len() + 1);
-    // HTTP/2 names the host in a pseudo-header; rules know it as a header.
-    if !request.headers.contains_key(http::header::HOST) {
-        fields.push((b"host", ctx.host.as_bytes()));
-    }
-    // Names as they were sent, where that is known: rules report them so.
-    if request.has_case() {
-        fields.extend(request.case_header_iter().map(|(name, value)| (name.as_slice(), value.as_bytes())));
-    } else {
-        fields
-            .extend(request.headers.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes())));
-    }
-    let protocol = headers::protocol(request.version);
-    let client: IpAddr = ctx.client;
-    let head = RequestHead {
-        method: request.method.as_str().as_bytes(),
-        target: request.raw_path(),
-        protocol,
-        headers: &fields,
-        client,
-        request_id: &ctx.ray,
-        received,
-    };
+    let fields = headers::fields(request, &ctx.host);
+    let head = request_head(request, &fields, received, ctx);
+    let facts = Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: None };
     let limits = ctx.snapshot.limits;
     let limits = BodyLimits {
         arguments: limits.arguments,
         json_depth: limits.json_depth,
         multipart_parts: limits.multipart_parts,
     };
-    ctx.rules = Some(entry_point.start(&head, limits, watch));
+    let run = entry_point.start(&facts, limits, watch);
+    ctx.rules = (!run.is_empty()).then_some(run);
+}
+
+fn request_head<'r>(
+    request: &'r RequestHeader,
+    fields: &'r [(&'r [u8], &'r [u8])],
+    received: Duration,
+    ctx: &'r Context,
+) -> RequestHead<'r> {
+    RequestHead {
+        method: request.method.as_str().as_bytes(),
+        target: request.raw_path(),
+        protocol: headers::protocol(request.version),
+        headers: fields,
+        client: ctx.client,
+        request_id: &ctx.ray,
+        received,
+    }
 }

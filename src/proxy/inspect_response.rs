@@ -30,11 +30,7 @@ impl Edge {
         }
         self.run_rules(ctx, |ctx, watch| {
             let Some(rules) = &mut ctx.rules else { return };
-            let fields: Vec<(&[u8], &[u8])> = response
-                .headers
-                .iter()
-                .map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
-                .collect();
+            let fields = headers::response_fields(response);
             let protocol = headers::protocol(response.version);
             let head = ResponseHead { status: response.status.as_u16(), protocol, headers: &fields };
             rules.response_head(&head, watch);

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::expression::{Expression, Facts};
 use super::managed::ManagedRuleset;
 use super::overrides::{self, Effective};
 use super::score;
 use super::trace::{Outcome, Verdict};
 use crate::diagnostic::Diagnostics;
 use crate::waf::matcher::BodyLimits;
-use crate::waf::{self, Interruption, Plan, Program, RequestHead, ResponseHead, Transaction, Watch};
+use crate::waf::{self, Interruption, Plan, Program, ResponseHead, Transaction, Watch};
 
 /// The `execute` rules of an entry point, in order.
 #[derive(Clone, Debug)]
@@ -21,18 +22,20 @@ pub struct EntryPoint {
 /// One `execute` rule: a managed ruleset under its overrides.
 #[derive(Clone, Debug)]
 pub struct Execution {
+    /// The requests it is for.
+    pub expression: Expression,
     pub plan: Arc<Plan>,
     /// The rule that carries the threshold, for events; 0 where it does not run.
     pub threshold_rule: u64,
 }
 
 impl Execution {
-    /// A managed ruleset, whose rules `program` holds, under its effective settings.
+    /// A managed ruleset, whose rules `program` holds, under its effective settings; for every request.
     pub fn new(program: &Arc<Program>, managed: &ManagedRuleset, effective: &Effective) -> Self {
         let plan = Plan::new(Arc::clone(program), &score::plan_settings(managed, effective));
         let threshold_rule = managed.threshold_rule().filter(|_| effective.action.is_some());
         let threshold_rule = threshold_rule.and_then(|rule| rule.reference.parse().ok()).unwrap_or(0);
-        Self { plan: Arc::new(plan), threshold_rule }
+        Self { expression: Expression::everything(), plan: Arc::new(plan), threshold_rule }
     }
 
     /// Such a ruleset with a paranoia level and a threshold alone.
@@ -60,11 +63,12 @@ impl EntryPoint {
         self.executions.iter().all(|execution| execution.plan.rules() == 0)
     }
 
-    /// Judges the head of a request.
-    pub fn start(&self, head: &RequestHead<'_>, limits: BodyLimits, watch: &mut impl Watch) -> Run {
-        let transactions = self.executions.iter().map(|execution| {
+    /// Judges the head of a request by the rules that are for it.
+    pub fn start(&self, facts: &Facts<'_>, limits: BodyLimits, watch: &mut impl Watch) -> Run {
+        let executed = self.executions.iter().filter(|execution| execution.expression.matches(facts));
+        let transactions = executed.map(|execution| {
             let mut transaction = Transaction::new(Arc::clone(&execution.plan), limits);
-            transaction.request_head(head);
+            transaction.request_head(facts.request);
             (transaction, execution.threshold_rule)
         });
         let mut run = Run { transactions: transactions.collect(), interruption: None };
@@ -80,6 +84,11 @@ impl Run {
             self.interruption =
                 transactions.find_map(|(transaction, _)| transaction.run_watched(phase, watch));
         }
+    }
+
+    /// Whether no rule is for this request.
+    pub fn is_empty(&self) -> bool {
+        self.transactions.is_empty()
     }
 
     /// Judges the body. Must be called for requests without one too: most rules wait for it.

@@ -52,7 +52,7 @@ action = "managed_challenge"
 phase = "http_response_firewall_managed"
 [[zones.rulesets.rules]]
 action = "execute"
-expression = "ip.src eq 192.0.2.1"
+expression = "ip.src eq 192.0.2"
 action_parameters = { id = "nope" }
 "#;
     std::fs::write(&file, conf).unwrap();

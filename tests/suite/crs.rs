@@ -9,6 +9,7 @@ use bytes::Bytes;
 use portcullis::diagnostic::Diagnostics;
 use portcullis::rules::{self, Rules};
 use portcullis::ruleset::execute::Execution;
+use portcullis::ruleset::expression::Facts;
 use portcullis::ruleset::{EntryPoint, Outcome, Verdict, overrides};
 use portcullis::waf::RequestHead;
 use portcullis::waf::matcher::BodyLimits;
@@ -145,7 +146,7 @@ fn judge(entry_point: &EntryPoint, target: &str, headers: &[(&str, &str)], body:
         request_id: &request_id,
         received: std::time::Duration::from_secs(1_750_000_000),
     };
-    let mut run = entry_point.start(&head, BodyLimits::default(), &mut ());
+    let mut run = entry_point.start(&Facts::of_request(&head), BodyLimits::default(), &mut ());
     run.body(&Bytes::copy_from_slice(body.as_bytes()), false, &mut ());
     run.verdict()
 }

@@ -16,6 +16,7 @@ mod crs;
 mod crs_proxy;
 mod detection;
 mod detection_set;
+mod filters;
 mod gateway;
 mod listener;
 mod nginx;

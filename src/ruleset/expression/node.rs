@@ -1,0 +1,106 @@
+//! A compiled expression and what it is for a request.
+
+use super::field::{Facts, Field};
+use super::function::Function;
+use super::test::Test;
+use super::value::Value;
+
+/// A condition. Types were checked when it was parsed.
+pub(super) enum Node {
+    Constant(bool),
+    Not(Box<Self>),
+    And(Vec<Self>),
+    Or(Vec<Self>),
+    Xor(Vec<Self>),
+    Compare(Operand, Test),
+    /// `any` and `all` of what a list holds.
+    Each {
+        all: bool,
+        operand: Operand,
+        test: Test,
+    },
+}
+
+/// The left side of a comparison, or an argument.
+pub(super) struct Operand {
+    pub(super) source: Source,
+    pub(super) steps: Vec<Step>,
+}
+
+pub(super) enum Source {
+    Field(&'static Field),
+    Call(&'static Function, Vec<Operand>),
+    Literal(Value<'static>),
+}
+
+/// What follows an operand in brackets.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// `["name"]`
+    Name(Vec<u8>),
+    /// `[0]`
+    Index(usize),
+    /// `[*]`
+    Each,
+}
+
+impl Node {
+    pub(super) fn matches(&self, facts: &Facts<'_>) -> bool {
+        match self {
+            Self::Constant(is) => *is,
+            Self::Not(node) => !node.matches(facts),
+            Self::And(nodes) => nodes.iter().all(|node| node.matches(facts)),
+            Self::Or(nodes) => nodes.iter().any(|node| node.matches(facts)),
+            Self::Xor(nodes) => nodes.iter().filter(|node| node.matches(facts)).count() % 2 == 1,
+            Self::Compare(operand, test) => test.holds(&operand.value(facts)),
+            Self::Each { all, operand, test } => match operand.value(facts) {
+                Value::List(values) if *all => values.iter().all(|value| test.holds(value)),
+                Value::List(values) => values.iter().any(|value| test.holds(value)),
+                // Of nothing all holds, as it does of an empty list.
+                _ => *all,
+            },
+        }
+    }
+}
+
+impl Operand {
+    /// Whether it stands for each value of a list.
+    pub(super) fn is_each(&self) -> bool {
+        self.steps.last() == Some(&Step::Each)
+    }
+
+    fn value<'r>(&self, facts: &Facts<'r>) -> Value<'r> {
+        let value = match &self.source {
+            Source::Field(field) => (field.read)(facts),
+            Source::Literal(value) => value.clone(),
+            Source::Call(function, arguments) => call(function, arguments, facts),
+        };
+        self.steps.iter().fold(value, |value, step| match (step, value) {
+            (Step::Name(name), Value::Map(map)) => {
+                let named = map.into_iter().filter(|(known, _)| known.as_ref() == name.as_slice());
+                Value::List(named.map(|(_, value)| Value::Text(value)).collect())
+            }
+            (Step::Index(index), Value::List(mut list)) if *index < list.len() => list.swap_remove(*index),
+            (Step::Each, list @ Value::List(_)) => list,
+            _ => Value::Missing,
+        })
+    }
+}
+
+/// A function over its arguments; over each value of the one that stands for many.
+fn call<'r>(function: &Function, arguments: &[Operand], facts: &Facts<'r>) -> Value<'r> {
+    let mut values: Vec<Value<'r>> = arguments.iter().map(|argument| argument.value(facts)).collect();
+    let once = |values: &[Value<'r>]| {
+        if values.contains(&Value::Missing) { Value::Missing } else { (function.call)(values) }
+    };
+    let Some(many) = arguments.iter().position(Operand::is_each) else { return once(&values) };
+    let Some(slot) = values.get_mut(many) else { return Value::Missing };
+    let Value::List(list) = std::mem::replace(slot, Value::Missing) else { return Value::Missing };
+    let of_each = list.into_iter().map(|value| {
+        if let Some(slot) = values.get_mut(many) {
+            *slot = value;
+        }
+        once(&values)
+    });
+    Value::List(of_each.collect())
+}
