@@ -445,14 +445,17 @@ impl Edge {
         if self.answer_from_cache(key, call, session, ctx).await? {
             return Ok(Found::Answered);
         }
-        let mut other = match self.caller.flights.turn(*key) {
-            Turn::Lead(lead) => return Ok(Found::Turn(Some(lead))),
-            Turn::Wait(other) => other,
+        let lead = match self.caller.flights.turn(*key) {
+            Turn::Lead(lead) => Some(lead),
+            Turn::Wait(mut other) => {
+                // Whether it went well or not: an error says that it is over.
+                let _ = other.changed().await;
+                None
+            }
         };
-        // Whether it went well or not: an error says that it is over.
-        let _ = other.changed().await;
+        // Also for who leads: whoever led before may have ended after the first look.
         let answered = self.answer_from_cache(key, call, session, ctx).await?;
-        Ok(if answered { Found::Answered } else { Found::Turn(None) })
+        Ok(if answered { Found::Answered } else { Found::Turn(lead) })
     }
 
     /// Answers from the cache; false where it has nothing.
