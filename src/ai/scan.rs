@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::detection::plan::Found;
+use crate::model::RuleId;
+use crate::ruleset::ManagedRuleset;
 
 /// What a rule found in one direction of a call. The value itself is nowhere in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,4 +29,20 @@ impl Finding {
             sample: found.sample.clone(),
         }
     }
+}
+
+/// What was found in a call and what came of it: the JSON of the header `svc-aig-dlp`.
+pub fn verdict<'r>(check: &str, rules: impl Iterator<Item = &'r str>, action: &str) -> String {
+    let entries: Vec<_> =
+        rules.map(|rule| RuleId::derived("sensitive data rule", rule).to_string()).collect();
+    let profile = serde_json::json!({
+        "context": {},
+        "entry_ids": entries,
+        "profile_id": ManagedRuleset::sensitive_data_id().to_string(),
+    });
+    serde_json::json!({
+        "findings": [{ "profile": profile, "policy_ids": [], "check": check }],
+        "action": action,
+    })
+    .to_string()
 }

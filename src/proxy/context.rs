@@ -33,6 +33,8 @@ pub struct Context {
     pub(super) refusal: Option<Refusal>,
     /// What was wrong with a request, for who sent it.
     pub(super) reason: Option<String>,
+    /// What was found in a request that may not be forwarded.
+    pub(super) blocked_for: Option<String>,
     /// What is left of the limit that a call would have passed.
     pub(super) exceeded: Option<(Measure, u64)>,
     pub(super) rules: Option<Run>,
@@ -136,6 +138,7 @@ impl Context {
             route: Route::Unknown,
             refusal: None,
             reason: None,
+            blocked_for: None,
             exceeded: None,
             rules: None,
             rules_time: Duration::ZERO,

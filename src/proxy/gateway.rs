@@ -12,14 +12,13 @@ use super::call::{self, Call};
 use super::context::{Context, GatewayRoute, Hold, Route, Share};
 use super::refusal::Refusal;
 use super::steps::{Kind, Plan};
-use super::{Edge, headers, refuse};
+use super::{Edge, headers, prescan, refuse};
 use crate::ai::answer::GatewayError;
 use crate::ai::aws::AccessKey;
 use crate::ai::limit::{Amounts, Caller, Exceeded, Measure};
 use crate::ai::options::Options;
-use crate::ai::recorder::{self, BYTES_PER_TOKEN};
+use crate::ai::recorder::BYTES_PER_TOKEN;
 use crate::ai::{Decision, Forward, Gateway, include_usage, provider, usage, vault};
-use crate::detection::plan;
 use crate::model::gateway::Scan;
 use crate::routing::GatewayPath;
 use crate::snapshot::Snapshot;
@@ -144,17 +143,13 @@ impl Edge {
         self.reserve(call, facts.model.as_deref(), amounts, self.clock.unix())
     }
 
-    /// Whether a request carries sensitive data that may not be forwarded.
-    pub(super) fn blocks(&self, call: &Call, body: &Bytes, ray: &str) -> bool {
-        let plan = call.gateway.scan.as_ref().filter(|_| call.gateway.settings.scan_requests == Scan::Block);
-        let Some(plan) = plan else { return false };
-        let findings = plan.scan(body, ray, None);
-        plan::report(&findings, &recorder::subject(ray, &call.path), "block", false, &self.events);
-        !findings.found.is_empty()
-    }
-
-    /// Holds the body of a call until the limits have seen it.
-    pub(super) fn hold_call(&self, body: &mut Option<Bytes>, end: bool, ctx: &mut Context) -> Result<()> {
+    /// Holds the body of a call until the scanner and the limits have seen it.
+    pub(super) async fn hold_call(
+        &self,
+        body: &mut Option<Bytes>,
+        end: bool,
+        ctx: &mut Context,
+    ) -> Result<()> {
         let snapshot = std::sync::Arc::clone(&ctx.snapshot);
         let (limit, all) = (snapshot.limits.inspected_body.0, snapshot.limits.inspected_bodies.0);
         let Route::Gateway(route) = &mut ctx.route else { return Ok(()) };
@@ -173,9 +168,9 @@ impl Edge {
         }
         let Some(hold) = call.held.take() else { return Ok(()) };
         let bytes = hold.bytes.freeze();
-        if self.blocks(call, &bytes, &ctx.ray) {
-            return refuse(ctx, Refusal::Gateway(GatewayError::ContentBlocked));
-        }
+        let prescan = prescan::of_call(call);
+        self.prescan(prescan, &bytes, ctx).await?;
+        let Some(call) = ctx.call() else { return Ok(()) };
         if let Err(exceeded) = self.reserve_for_body(call, &bytes, &snapshot) {
             return limited(ctx, exceeded);
         }

@@ -27,9 +27,9 @@ use crate::snapshot::{CompiledZone, Scan};
 use crate::waf::matcher::BodyLimits;
 use crate::waf::{RequestHead, ResponseHead};
 
-/// A body from here on may keep rules busy for more than a millisecond: it is judged on another thread
+/// A body from here on may keep rules or scanners busy for more than a millisecond: it is judged on another thread
 /// while the worker goes on with other requests.
-const OFFLOADED_BYTES: usize = 16 << 10;
+pub(super) const OFFLOADED_BYTES: usize = 16 << 10;
 /// Longest body that is read before an origin is asked: what Pingora's retry buffer holds.
 const PRE_READ_BYTES: usize = 64 << 10;
 

@@ -18,6 +18,7 @@ mod headers;
 mod inspect;
 mod inspect_response;
 mod outcome;
+mod prescan;
 mod refusal;
 mod respond;
 mod rule_watch;
@@ -264,7 +265,7 @@ impl ProxyHttp for Edge {
                 call.request.push(chunk);
             }
             if call.held.is_some() {
-                return self.hold_call(body, end, ctx);
+                return self.hold_call(body, end, ctx).await;
             }
         }
         Ok(())

@@ -65,6 +65,10 @@ impl Edge {
                 // INVARIANT: printable ASCII is a valid value.
                 let _ = header.insert_header("svc-aig-warning", printable);
             }
+            if let Some(verdict) = &ctx.blocked_for {
+                // INVARIANT: ids of rules and words of ours are printable ASCII.
+                let _ = header.insert_header("svc-aig-dlp", verdict.as_str());
+            }
             // The client may be gone: then there is nobody to tell.
             let is_head = session.req_header().method == http::Method::HEAD;
             if session.write_response_header(Box::new(header), is_head).await.is_ok() && !is_head {

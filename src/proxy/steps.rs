@@ -21,7 +21,7 @@ use super::delivery::{self, EventStream, HOP_BY_HOP, gone};
 use super::flight::{Flights, Leader, Turn};
 use super::gateway::{limited, refuse_call, sign};
 use super::refusal::Refusal;
-use super::{Edge, headers, outcome, refuse};
+use super::{Edge, headers, outcome, prescan, refuse};
 use crate::ai::answer::GatewayError;
 use crate::ai::cache::{self, Answer, Cache, Key, Question};
 use crate::ai::options::Options;
@@ -157,9 +157,7 @@ impl Edge {
         if let Some((name, value)) = call.credential.take() {
             head.insert_header(name, value)?;
         }
-        if self.blocks(&call, &step.body, &ctx.ray) {
-            return refuse(ctx, Refusal::Gateway(GatewayError::ContentBlocked));
-        }
+        self.prescan(prescan::of_call(&call), &step.body, ctx).await?;
         if let Err(exceeded) = self.reserve_for_body(&mut call, &step.body, &snapshot) {
             return or_next(is_last, || limited(ctx, exceeded));
         }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Client, Edge, Origin, Response, run_cli, wait_for};
 
@@ -285,7 +285,16 @@ fn sensitive_data_is_told_and_where_asked_not_forwarded() {
     for headers in ["", "svc-aig-max-attempts: 2\r\n"] {
         let response = call(&edge, "openai/v1/chat/completions", headers, &body);
         assert_eq!((response.status, response.header("svc-aig-error")), (400, Some("2029")), "{headers}");
+        let verdict: Value = serde_json::from_str(response.header("svc-aig-dlp").unwrap()).unwrap();
+        assert_eq!(
+            (&verdict["action"], &verdict["findings"][0]["check"]),
+            (&"BLOCK".into(), &"REQUEST".into())
+        );
+        assert_eq!(verdict["findings"][0]["profile"]["entry_ids"], json!([event["RuleID"]]));
     }
+    // A long one is scanned on another thread.
+    let long = format!("{{\"messages\":[\"{} {card}\"]}}", "word ".repeat(10_000));
+    assert_eq!(call(&edge, "openai/v1/chat/completions", "", &long).status, 400);
     assert_eq!(provider.requests().len(), served);
     assert_eq!(chat(&edge, "").status, 200);
     edge.wait_for_event("sensitive_data", |event| event["Action"] == "block");

@@ -1,0 +1,57 @@
+//! Requests to a provider that are scanned before they go on, on gateways that refuse sensitive data.
+
+use bytes::Bytes;
+use pingora::Result;
+
+use super::call::Call;
+use super::context::Context;
+use super::inspect::OFFLOADED_BYTES;
+use super::refusal::Refusal;
+use super::{Edge, refuse};
+use crate::ai::answer::GatewayError;
+use crate::ai::recorder;
+use crate::ai::scan;
+use crate::detection::plan::{self, Plan};
+use crate::events::Events;
+use crate::model::gateway::Scan;
+
+/// What a call is scanned for before it goes on; `None` where it may carry what it likes.
+pub(super) fn of_call(call: &Call) -> Option<(Plan, String)> {
+    let plan = call.gateway.scan.as_ref().filter(|_| call.gateway.settings.scan_requests == Scan::Block)?;
+    Some((plan.clone(), call.path.clone()))
+}
+
+impl Edge {
+    /// Refuses a request whose body carries sensitive data; a long one is scanned on another thread while
+    /// this one goes on with other requests.
+    pub(super) async fn prescan(
+        &self,
+        prescan: Option<(Plan, String)>,
+        body: &Bytes,
+        ctx: &mut Context,
+    ) -> Result<()> {
+        let Some((plan, path)) = prescan else { return Ok(()) };
+        let verdict = if body.len() > OFFLOADED_BYTES {
+            let (body, ray, events) = (body.clone(), ctx.ray.clone(), self.events.clone());
+            let away = tokio::task::spawn_blocking(move || told(&plan, &body, &ray, &path, &events));
+            // Whoever fails to scan a request must not let it pass.
+            let Ok(verdict) = away.await else { return refuse(ctx, Refusal::Internal) };
+            verdict
+        } else {
+            told(&plan, body, &ctx.ray, &path, &self.events)
+        };
+        if verdict.is_none() {
+            return Ok(());
+        }
+        ctx.blocked_for = verdict;
+        refuse(ctx, Refusal::Gateway(GatewayError::ContentBlocked))
+    }
+}
+
+/// Tells what was found in a request that is not forwarded: as events, and in a word for who sent it.
+fn told(plan: &Plan, body: &[u8], ray: &str, path: &str, events: &Events) -> Option<String> {
+    let findings = plan.scan(body, ray, None);
+    plan::report(&findings, &recorder::subject(ray, path), "block", false, events);
+    let rules = findings.found.iter().map(|found| found.rule.id.as_str());
+    (!findings.found.is_empty()).then(|| scan::verdict("REQUEST", rules, "BLOCK"))
+}
