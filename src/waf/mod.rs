@@ -6,10 +6,12 @@
 //! Everything up to [`Plan`] happens when rules or settings change; a request only walks arrays.
 //! The four lists of definitions ([`variables`], [`transformations`], [`operators`], [`actions`])
 //! are what the language knows; each has one file for each entry. `grammars` reads values as the
-//! languages that attacks are written in, for operators of our own. This module does no I/O: files
+//! languages that attacks are written in, for operators of our own; `fingerprint` is what `@detectSQLi`
+//! asks. This module does no I/O: files
 //! are read through [`syntax::Loader`].
 
 pub mod actions;
+mod fingerprint;
 mod grammars;
 pub mod ir;
 pub mod lower;

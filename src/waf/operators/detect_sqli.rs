@@ -3,6 +3,7 @@
 use super::memo::Memo;
 use super::{Argument, Compiled, Definition, Example, Prefilter, Test};
 use crate::pattern::ByteSet;
+use crate::waf::fingerprint;
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -29,8 +30,7 @@ fn compile(_: &mut Argument<'_>) -> Compiled {
 
 impl Test for DetectSqli {
     fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
-        let judge = |input: &[u8]| libinjectionrs::detect_sqli(input).is_injection();
-        !is_word(input) && VERDICTS.with(|verdicts| verdicts.answer(input, judge))
+        !is_word(input) && VERDICTS.with(|verdicts| verdicts.answer(input, fingerprint::is_injection))
     }
 
     fn prefilter(&self) -> Option<&Prefilter> {
@@ -91,7 +91,7 @@ mod tests {
                 {
                     assert!(is_word(word.as_bytes()));
                     for word in [word.to_ascii_uppercase(), word] {
-                        assert!(!libinjectionrs::detect_sqli(word.as_bytes()).is_injection(), "{word}");
+                        assert!(!fingerprint::is_injection(word.as_bytes()), "{word}");
                         checked += 1;
                     }
                 }
