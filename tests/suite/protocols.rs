@@ -17,9 +17,18 @@ impl Drop for Killed {
     }
 }
 
-/// A port nothing listens on now.
+/// A port nothing listens on now. It is below those that the system gives out, so that no other test's
+/// socket gets it before it is used.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    let candidates = std::iter::repeat_with(|| 10_000 + u16::from_le_bytes(random()) % 20_000);
+    let mut free = candidates.filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    free.next().unwrap()
+}
+
+fn random() -> [u8; 2] {
+    let mut bytes = [0; 2];
+    getrandom::fill(&mut bytes).unwrap();
+    bytes
 }
 
 #[test]
