@@ -21,7 +21,9 @@ fn requests(c: &mut Criterion) {
             group.throughput(Throughput::Bytes(case.body.len() as u64));
             group.bench_function(case.name, |bencher| bencher.iter(|| case.run(&plan)));
         }
-        c.bench_function(&format!("waf_compile/{set}"), |b| b.iter(|| optimize::optimize(&rules.ir)));
+        let paths = support::paths(set).flatten();
+        let (ir, _) = portcullis::rules::seclang(paths.as_ref().map(|paths| paths.as_slice()));
+        c.bench_function(&format!("waf_compile/{set}"), |b| b.iter(|| optimize::optimize(&ir)));
     }
 }
 

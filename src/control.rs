@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::certificates::{self, Certificates};
 use crate::clock::Clock;
@@ -14,6 +15,7 @@ use crate::conf::{self, Conf, resolve};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, render};
 use crate::events::Events;
 use crate::events::kinds::{OriginChanged, SnapshotPublished, SnapshotRefused};
+use crate::memory;
 use crate::model::Resources;
 use crate::rules::{self, Rules};
 use crate::snapshot::{Snapshot, SnapshotHandle};
@@ -169,7 +171,11 @@ impl Control {
         self.handle.publish(snapshot);
         self.seen_revision = store_revision;
         self.conf = conf;
+        let has_new_program = !Arc::ptr_eq(&self.rules.program, &rules.program);
         self.rules = rules;
+        if has_new_program {
+            memory::give_back();
+        }
         Ok(needs_restart)
     }
 

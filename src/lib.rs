@@ -33,6 +33,7 @@ pub mod server;
 pub mod clock;
 pub mod conf;
 pub mod diagnostic;
+pub mod memory;
 pub mod pattern;
 
 // The data plane, in request order.

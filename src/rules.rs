@@ -59,7 +59,6 @@ const SENSITIVE_DATA: &[(&str, &str)] = &[
 /// Everything the rules of a configuration compile to.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    pub ir: Arc<RuleSetIr>,
     pub program: Arc<Program>,
     pub owasp: Arc<ManagedRuleset>,
     pub detector: Arc<Detector>,
@@ -122,7 +121,6 @@ pub fn reload(
     let program = Arc::new(waf::optimize::optimize(&ir).with_collections(collections));
     let rules = Rules {
         owasp: Arc::new(ManagedRuleset::owasp(&program)),
-        ir: Arc::new(ir),
         program,
         detector,
         sensitive_data: sensitive_data_rules,

@@ -27,6 +27,7 @@ use crate::detection::tee::{ScanQueue, Scanners};
 use crate::events::Events;
 use crate::events::kinds::{ServerStarted, ServiceFailed};
 use crate::listener::{Connections, EdgeListener, Guarded, ListenerContext};
+use crate::memory;
 use crate::model::AiLog;
 use crate::proxy::Edge;
 
@@ -221,6 +222,7 @@ impl ServiceWithDependents for Announcing {
             admin: admin.to_string(),
             version: env!("CARGO_PKG_VERSION"),
         });
+        memory::give_back();
         if let Some(listening) = self.listening.take() {
             // Who asked may have stopped waiting.
             let _ = listening.send(Listening { listeners: addresses, admin });

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::{Failure, print};
 use crate::control::{self, ConfSource};
+use crate::rules;
 use crate::store::MemoryStore;
 
 /// Check a configuration and the rules it names.
@@ -25,8 +26,10 @@ impl Check {
     pub(super) fn execute(self) -> Result<(), Failure> {
         let start = control::start(&ConfSource::File(self.conf), &MemoryStore::default())?;
         let mut text = start.warnings.to_string();
-        let slow: Vec<&str> = start.rules.ir.patterns.backtracking().collect();
-        for root in start.rules.ir.roots() {
+        // What they are compiled from is not kept: a server never asks for it.
+        let (ir, _) = rules::seclang(start.conf.owasp.as_deref());
+        let slow: Vec<&str> = ir.patterns.backtracking().collect();
+        for root in ir.roots() {
             let operators =
                 std::iter::once(root).chain(&root.chain).filter_map(|link| link.operator.as_ref());
             for operator in operators.filter(|operator| slow.contains(&operator.argument.as_str())) {
@@ -44,7 +47,7 @@ impl Check {
                 let rulesets = serde_json::to_string_pretty(&zone.rulesets).unwrap_or_default();
                 let _ = writeln!(text, "zone {}\n{rulesets}\n", zone.name);
             }
-            let _ = writeln!(text, "{}", start.rules.ir);
+            let _ = writeln!(text, "{ir}");
         }
         let zones = start.snapshot.zones().count();
         let _ = writeln!(
