@@ -253,7 +253,8 @@ impl Fold<'_> {
     /// Makes one of two words that mean something together.
     fn merge(&mut self, here: usize, left: &Token, right: &Token) -> bool {
         let joins = |kind| matches!(kind, b'k' | b'n' | b'o' | b'U' | b'f' | b'E' | b'T' | b't');
-        if !joins(left.kind) || !(joins(right.kind) || right.kind == kind::LOGIC) {
+        let may_join = joins(left.kind) && (joins(right.kind) || right.kind == kind::LOGIC);
+        if !may_join || !words::may_begin_several(&left.value) {
             return false;
         }
         let Some(value) = Text::joined(&left.value, &right.value) else { return false };

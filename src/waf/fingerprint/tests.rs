@@ -262,13 +262,13 @@ fn verdicts_on_bytes_are_those_of_the_package() {
 
 #[test]
 fn each_kind_of_value_takes_linear_time() {
-    // With a cost that grows with the square, one of these alone would take minutes.
+    // With a cost that grows with the square, one of these alone would take a minute.
     let mut read = 0;
     for piece in PIECES
         .iter()
         .chain(&["a.", "a`", "\u{e9}.", "$a.", "a=", "<a =", "= ", "'\\", "\\\\'", "/*/", "x'0", "$a$b"])
     {
-        read += usize::from(is_injection(piece.repeat(400_000 / piece.len()).as_bytes()));
+        read += usize::from(is_injection(piece.repeat(100_000 / piece.len()).as_bytes()));
     }
     assert!(read < PIECES.len());
 }
