@@ -1,7 +1,8 @@
 //! The rule engine over whole requests: instructions, counted by callgrind, against recorded figures.
 //!
 //! `cargo bench --bench waf_instructions` fails where a case takes 5 % more than
-//! `benches/instructions.txt` says; `-- --record` writes that file anew. Needs valgrind.
+//! `benches/instructions.txt` says; `-- --record` writes that file anew. Needs valgrind. Another compiler
+//! than the one that the figures were recorded with makes other code: then nothing is compared.
 
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "a bench that cannot be set up ends")]
 
@@ -91,10 +92,18 @@ fn output(command: &mut Command) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn recorded() -> BTreeMap<String, u64> {
+/// The figures, and the compiler they were recorded with.
+fn recorded() -> (BTreeMap<String, u64>, String) {
     let text = std::fs::read_to_string(FIGURES).unwrap_or_default();
+    let compiler = text.lines().next().and_then(|line| line.strip_prefix("# ")).unwrap_or("").to_owned();
     let rows = text.lines().filter_map(|line| line.split_once(' '));
-    rows.filter_map(|(name, count)| Some((name.to_owned(), count.trim().parse().ok()?))).collect()
+    let rows = rows.filter_map(|(name, count)| Some((name.to_owned(), count.trim().parse().ok()?)));
+    (rows.collect(), compiler)
+}
+
+fn compiler() -> String {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    output(Command::new(rustc).arg("--version")).trim().to_owned()
 }
 
 fn main() -> ExitCode {
@@ -110,7 +119,13 @@ fn main() -> ExitCode {
         // `cargo test --all-targets` builds benches and runs them, to see that they do.
         return ExitCode::SUCCESS;
     }
-    let (counts, mut figures) = (count(), recorded());
+    let ((mut figures, recorded_with), compiler) = (recorded(), compiler());
+    let records = is("--record");
+    if recorded_with != compiler && !records {
+        println!("not compared: the figures were recorded with {recorded_with}, this is {compiler}");
+        return ExitCode::SUCCESS;
+    }
+    let counts = count();
     let mut worse = 0;
     for (name, count) in &counts {
         let figure = figures.get(name).copied().unwrap_or(*count);
@@ -118,10 +133,10 @@ fn main() -> ExitCode {
         worse += usize::from(is_worse);
         println!("{name:40} {count:>12} {figure:>12}{}", if is_worse { "  worse" } else { "" });
     }
-    if is("--record") {
+    if records {
         figures.extend(counts);
-        let text: String = figures.iter().map(|(name, count)| format!("{name} {count}\n")).collect();
-        std::fs::write(FIGURES, text).expect("the figures can be written");
+        let rows: String = figures.iter().map(|(name, count)| format!("{name} {count}\n")).collect();
+        std::fs::write(FIGURES, format!("# {compiler}\n{rows}")).expect("the figures can be written");
         return ExitCode::SUCCESS;
     }
     println!("{worse} of {} cases take over {TOLERANCE} % more than recorded", counts.len());
