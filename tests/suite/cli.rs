@@ -1,6 +1,6 @@
 //! The commands, as a person runs them.
 
-use crate::support::run_cli;
+use crate::support::{refused_by_check, run_cli};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -8,8 +8,6 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn check_reports_every_mistake_in_one_run() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("bad.toml");
     let conf = r#"
 threads = "many"
 nodee = "x"
@@ -31,17 +29,12 @@ action = "challenge"
 [[gateways]]
 account = "a b"
 "#;
-    std::fs::write(&file, conf).unwrap();
-    let output = run_cli(&["check", "--conf", &file.display().to_string()], b"");
-    assert_eq!(output.status.code(), Some(1));
-    let shown = text(&output.stderr).replace(&folder.path().display().to_string(), "");
+    let shown = refused_by_check(conf);
     insta::assert_snapshot!(shown);
 }
 
 #[test]
 fn later_stages_report_with_places_too() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("bad.toml");
     let conf = r#"
 [[zones]]
 name = "shop.example"
@@ -55,10 +48,7 @@ action = "execute"
 expression = "ip.src eq 192.0.2"
 action_parameters = { id = "nope" }
 "#;
-    std::fs::write(&file, conf).unwrap();
-    let output = run_cli(&["check", "--conf", &file.display().to_string()], b"");
-    assert_eq!(output.status.code(), Some(1));
-    let shown = text(&output.stderr).replace(&folder.path().display().to_string(), "");
+    let shown = refused_by_check(conf);
     insta::assert_snapshot!(shown);
 }
 

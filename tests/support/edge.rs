@@ -151,6 +151,16 @@ fn spawn(folder: &Path, arguments: &[&str]) -> (Child, Arc<Mutex<Vec<Value>>>) {
     (child, log)
 }
 
+/// What `check` says of a configuration that it refuses, without the folder the file stands in.
+pub fn refused_by_check(conf: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bad.toml");
+    std::fs::write(&file, conf).unwrap();
+    let output = run_cli(&["check", "--conf", &file.display().to_string()], b"");
+    assert_eq!(output.status.code(), Some(1));
+    String::from_utf8(output.stderr).unwrap().replace(&folder.path().display().to_string(), "")
+}
+
 /// Runs a command of the binary to its end.
 pub fn run_cli(arguments: &[&str], input: &[u8]) -> Output {
     use std::io::Write;

@@ -5,7 +5,7 @@ mod edge;
 mod origin;
 
 pub use client::{Client, Response, curl, curl_output, http_get};
-pub use edge::{BINARY, Edge, run_cli};
+pub use edge::{BINARY, Edge, refused_by_check, run_cli};
 pub use origin::Origin;
 
 use std::time::{Duration, Instant};
