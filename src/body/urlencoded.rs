@@ -27,19 +27,25 @@ pub fn decode_path(input: &[u8], out: &mut Vec<u8>) {
 fn unescape(input: &[u8], plus: u8, out: &mut Vec<u8>) {
     let mut rest = input;
     while let Some((&byte, after)) = rest.split_first() {
-        rest = match (byte, after) {
-            (b'%', [high, low, tail @ ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
-                let digit =
-                    |byte: u8| char::from(byte).to_digit(16).and_then(|d| u8::try_from(d).ok()).unwrap_or(0);
-                out.push(digit(*high) << 4 | digit(*low));
+        rest = match escaped(rest) {
+            Some((escaped, tail)) => {
+                out.push(escaped);
                 tail
             }
-            _ => {
+            None => {
                 out.push(if byte == b'+' { plus } else { byte });
                 after
             }
         };
     }
+}
+
+/// The byte of the escape that a text begins with, and what follows it.
+#[inline]
+pub fn escaped(text: &[u8]) -> Option<(u8, &[u8])> {
+    let [b'%', high, low, tail @ ..] = text else { return None };
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    Some((digit(*high)? << 4 | digit(*low)?, tail))
 }
 
 /// Whether a `%` is not followed by two hex digits.

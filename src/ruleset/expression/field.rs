@@ -66,7 +66,7 @@ pub(super) const FIELDS: &[Field] = &[
     of_request("http.request.timestamp.sec", One(Int), |facts| {
         Value::Int(i64::try_from(facts.request.received.as_secs()).unwrap_or(i64::MAX))
     }),
-    of_request("raw.http.request.uri", One(Text), |facts| Value::text(origin_form(facts))),
+    of_request("raw.http.request.uri", One(Text), |facts| Value::text(facts.request.origin_form())),
     of_request("raw.http.request.uri.path", One(Text), |facts| Value::text(raw_path(facts))),
     of_request("raw.http.request.uri.query", One(Text), |facts| Value::text(query(facts).unwrap_or(&[]))),
     of_request("ip.src", One(Ip), |facts| Value::Ip(facts.request.client.to_canonical())),
@@ -111,24 +111,13 @@ fn names<'r>(fields: Fields<'r>) -> Value<'r> {
     Value::List(fields.iter().map(|(name, _)| Value::Text(lower(name))).collect())
 }
 
-/// The target without scheme and authority, which a request may name (RFC 9112 section 3.2.2).
-fn origin_form<'r>(facts: &Facts<'r>) -> &'r [u8] {
-    let target = facts.request.target;
-    let rest = [&b"http://"[..], b"https://"].iter().find_map(|scheme| {
-        target.get(..scheme.len())?.eq_ignore_ascii_case(scheme).then(|| target.get(scheme.len()..))?
-    });
-    let Some(rest) = rest else { return target };
-    let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
-    rest.get(end..).unwrap_or(&[])
-}
-
 fn raw_path<'r>(facts: &Facts<'r>) -> &'r [u8] {
-    origin_form(facts).split(|byte| *byte == b'?').next().unwrap_or(&[])
+    facts.request.origin_form().split(|byte| *byte == b'?').next().unwrap_or(&[])
 }
 
 /// What follows the first `?`.
 fn query<'r>(facts: &Facts<'r>) -> Option<&'r [u8]> {
-    let target = origin_form(facts);
+    let target = facts.request.origin_form();
     target.get(target.iter().position(|byte| *byte == b'?')? + 1..)
 }
 

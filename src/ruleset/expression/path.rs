@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use crate::body::urlencoded;
+
 /// The normal form of a path, borrowed where it has it already.
 pub(super) fn normal_form(path: &[u8]) -> Cow<'_, [u8]> {
     let is_normal = path.starts_with(b"/")
@@ -38,22 +40,21 @@ pub(super) fn normal_form(path: &[u8]) -> Cow<'_, [u8]> {
 
 /// With the escapes of unreserved characters, slashes and backslashes taken back; other escapes in upper case.
 fn unescaped(path: &[u8]) -> Vec<u8> {
-    let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
     let mut plain = Vec::with_capacity(path.len());
-    let mut at = 0;
-    while let Some(&byte) = path.get(at) {
-        let escaped = (byte == b'%').then(|| digit(path.get(at + 1)).zip(digit(path.get(at + 2)))).flatten();
-        let Some((high, low)) = escaped else {
+    let mut rest = path;
+    while let Some((&byte, after)) = rest.split_first() {
+        let Some((escaped, tail)) = urlencoded::escaped(rest) else {
             plain.push(if byte == b'\\' { b'/' } else { byte });
-            at += 1;
+            rest = after;
             continue;
         };
-        match u8::try_from(16 * high + low).unwrap_or(0) {
+        match escaped {
             b'/' | b'\\' => plain.push(b'/'),
-            byte if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => plain.push(byte),
-            byte => plain.extend_from_slice(format!("%{byte:02X}").as_bytes()),
+            b'-' | b'.' | b'_' | b'~' => plain.push(escaped),
+            _ if escaped.is_ascii_alphanumeric() => plain.push(escaped),
+            _ => plain.extend_from_slice(format!("%{escaped:02X}").as_bytes()),
         }
-        at += 3;
+        rest = tail;
     }
     plain
 }

@@ -12,6 +12,9 @@ use super::words;
 /// Most tokens of a fingerprint.
 pub(super) const MAX_TOKENS: usize = 5;
 
+/// To begin again at the first token, however many are settled.
+const ALL: usize = usize::MAX;
+
 /// What is left of a value.
 #[derive(Debug)]
 pub(super) struct Folded {
@@ -176,12 +179,12 @@ impl Fold<'_> {
     }
 
     fn fold_two(&mut self) -> Pair {
-        let (here, all) = (self.settled, self.settled);
+        let here = self.settled;
         let (left, right) = (self.at(here), self.at(here + 1));
         match (left.kind, right.kind) {
             (kind::STRING, kind::STRING) | (kind::SEMICOLON, kind::SEMICOLON) => self.drop_last(1, 0),
             (kind::OPERATOR | kind::LOGIC, _) if right.is_unary() || right.kind == kind::SQL_TYPE => {
-                self.drop_last(1, all);
+                self.drop_last(1, ALL);
             }
             (kind::LEFT_PARENTHESIS, _) if right.is_unary() => self.drop_last(1, 1),
             _ if self.merge(here, &left, &right) => self.drop_last(1, 1),
@@ -192,7 +195,6 @@ impl Fold<'_> {
 
     /// The rules for two tokens that are asked where the two make no word.
     fn fold_two_more(&mut self, here: usize, left: &Token, right: &Token) -> Pair {
-        let all = here;
         match (left.kind, right.kind) {
             // A function elsewhere, but a statement of Transact-SQL.
             (kind::SEMICOLON, kind::FUNCTION) if starts_with_if(&right.value) => {
@@ -213,7 +215,7 @@ impl Fold<'_> {
             }
             (kind::SQL_TYPE, b'n' | b'1' | b't' | b'(' | b'f' | b'v' | b's') => {
                 self.put(here, *right);
-                self.drop_last(1, all);
+                self.drop_last(1, ALL);
             }
             (kind::COLLATE, kind::BAREWORD) => {
                 // There are too many collations to know their names.
@@ -235,7 +237,7 @@ impl Fold<'_> {
             }
             (kind::LEFT_PARENTHESIS, kind::LEFT_PARENTHESIS)
             | (kind::RIGHT_PARENTHESIS, kind::RIGHT_PARENTHESIS)
-            | (_, kind::RIGHT_BRACE) => self.drop_last(1, all),
+            | (_, kind::RIGHT_BRACE) => self.drop_last(1, ALL),
             (kind::LEFT_BRACE, kind::BAREWORD) if right.value.is_empty() => {
                 // MySQL takes a name without letters in braces, and nobody else writes one.
                 self.put(0, Token::new(kind::EVIL, &[]));
@@ -244,7 +246,7 @@ impl Fold<'_> {
                 return Pair::Evil;
             }
             // `{name expression}` is the expression.
-            (kind::LEFT_BRACE, kind::BAREWORD) => self.drop_last(2, all),
+            (kind::LEFT_BRACE, kind::BAREWORD) => self.drop_last(2, ALL),
             _ => return Pair::Unfolded,
         }
         Pair::Folded
@@ -265,7 +267,7 @@ impl Fold<'_> {
 
     /// Whether a rule for three tokens was.
     fn fold_three(&mut self) -> bool {
-        let (here, all) = (self.settled, self.settled);
+        let here = self.settled;
         let (left, middle, right) = (self.at(here), self.at(here + 1), self.at(here + 2));
         let is_unary = middle.is_unary();
         match (left.kind, middle.kind, right.kind) {
@@ -274,27 +276,27 @@ impl Fold<'_> {
             | (b'v', b'o', b'v' | b'1' | b'n')
             | (b'n' | b'1', b'o', b'1' | b'n')
             | (b'n' | b'1' | b's' | b'v', b',', b'1' | b'n' | b's' | b'v')
-            | (b'n', b'.', b'n') => self.drop_last(2, all),
-            (b'o', between, b'o') if between != b'(' => self.drop_last(2, all),
-            (b'n' | b'1' | b'v' | b's', b'o', b't') if &*middle.value == b"::" => self.drop_last(2, all),
+            | (b'n', b'.', b'n') => self.drop_last(2, ALL),
+            (b'o', between, b'o') if between != b'(' => self.drop_last(2, ALL),
+            (b'n' | b'1' | b'v' | b's', b'o', b't') if &*middle.value == b"::" => self.drop_last(2, ALL),
             (b'E' | b'B' | b',', _, b'(') | (b'k' | b'E' | b'B', _, b'1' | b'n' | b'v' | b's' | b'f')
                 if is_unary =>
             {
                 self.put(here + 1, right);
-                self.drop_last(1, all);
+                self.drop_last(1, ALL);
             }
             (b',', _, b'1' | b'n' | b'v' | b's') if is_unary => {
                 // `, -1` is `, 1`, which may fold with what stands before it.
                 self.put(here + 1, right);
-                self.drop_last(3, all);
+                self.drop_last(3, ALL);
             }
             (b',', _, b'f') if is_unary => {
                 self.put(here + 1, right);
-                self.drop_last(1, all);
+                self.drop_last(1, ALL);
             }
             (b'E', b'.', b'n') => {
                 self.put(here + 1, right);
-                self.drop_last(1, all);
+                self.drop_last(1, ALL);
             }
             (b'f', b'(', closing) if closing != b')' => {
                 // With an argument it is not the function of this name.

@@ -4,6 +4,7 @@ use libinjectionrs::sqli::sqli_data::{CHAR_MAP, CharType};
 
 use super::token::{Kind, Token, kind};
 use super::words;
+use crate::pattern::ByteSet;
 
 /// Whose comments are understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,23 +31,13 @@ pub(super) struct Lexer<'v> {
 pub(super) type Read = (Token, usize);
 
 /// Bytes that end a word.
-static ENDS_WORD: [bool; 256] = set(b" []{}<>:\\?=@!#~+-*/&|^%(),';\t\n\x0B\x0C\r\"\xA0\x00");
+const ENDS_WORD: ByteSet = ByteSet::of(b" []{}<>:\\?=@!#~+-*/&|^%(),';\t\n\x0B\x0C\r\"\xA0\x00");
 /// Bytes that end a variable's name.
-static ENDS_VARIABLE: [bool; 256] = set(b" <>:\\?=@!#~+-*/&|^%(),;'\t\n\x0B\x0C\r'`\"");
-
-const fn set(bytes: &[u8]) -> [bool; 256] {
-    let mut set = [false; 256];
-    let mut index = 0;
-    while index < bytes.len() {
-        set[bytes[index] as usize] = true;
-        index += 1;
-    }
-    set
-}
+const ENDS_VARIABLE: ByteSet = ByteSet::of(b" <>:\\?=@!#~+-*/&|^%(),;'\t\n\x0B\x0C\r'`\"");
 
 /// How many bytes there are before the first one of a set.
-fn length_to(set: &[bool; 256], bytes: &[u8]) -> usize {
-    bytes.iter().position(|byte| set.get(usize::from(*byte)) == Some(&true)).unwrap_or(bytes.len())
+fn length_to(set: &ByteSet, bytes: &[u8]) -> usize {
+    bytes.iter().position(|byte| set.has(*byte)).unwrap_or(bytes.len())
 }
 
 pub(super) fn is_space(byte: u8) -> bool {

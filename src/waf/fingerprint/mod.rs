@@ -16,6 +16,8 @@ mod literal;
 mod token;
 mod words;
 
+use smallvec::SmallVec;
+
 use fold::{Folded, MAX_TOKENS, fold};
 use lexer::{Dialect, Lexer};
 use token::{Kind, Token, kind};
@@ -36,17 +38,8 @@ pub(super) fn is_injection(value: &[u8]) -> bool {
 impl Folded {
     /// Whether the tokens are those of an injection.
     fn tells(&self, value: &[u8]) -> bool {
-        let kinds: &mut [Kind; MAX_TOKENS] = &mut [0; MAX_TOKENS];
-        let mut fingerprint: &[Kind] = &[];
-        for (slot, token) in kinds.iter_mut().zip(&self.tokens) {
-            *slot = token.kind;
-        }
-        if let Some(known) = kinds.get(..self.tokens.len()) {
-            fingerprint = known;
-        }
-        if fingerprint.contains(&kind::EVIL) {
-            fingerprint = &[kind::EVIL];
-        }
+        let kinds: SmallVec<[Kind; MAX_TOKENS]> = self.tokens.iter().map(|token| token.kind).collect();
+        let fingerprint = if kinds.contains(&kind::EVIL) { &[kind::EVIL] } else { kinds.as_slice() };
         words::is_fingerprint(fingerprint) && self.is_meant(fingerprint, value)
     }
 

@@ -25,6 +25,13 @@ pub struct RequestHead<'r> {
     pub received: Duration,
 }
 
+impl<'r> RequestHead<'r> {
+    /// Path and query of the target, undecoded, whatever its form (RFC 9112 section 3.2).
+    pub fn origin_form(&self) -> &'r [u8] {
+        origin_form(self.target)
+    }
+}
+
 /// The head of a response, as received.
 #[derive(Clone, Copy, Debug)]
 pub struct ResponseHead<'r> {
@@ -225,14 +232,8 @@ impl Facts {
 
     /// Path and query of the request target, whatever its form (RFC 9112 section 3.2).
     fn split_target(&mut self, target: &[u8], buffers: &mut Buffers) {
-        let absolute = memchr::memmem::find(target, b"://")
-            .filter(|at| !target.get(..*at).is_some_and(|s| s.contains(&b'/')));
-        let start = absolute.map_or(0, |scheme| {
-            let authority = target.get(scheme + 3..).unwrap_or(&[]);
-            scheme + 3 + authority.iter().position(|b| matches!(b, b'/' | b'?')).unwrap_or(authority.len())
-        });
-        self.uri = Buffers::part(self.uri_raw, start, target.len());
-        let origin_form = target.get(start..).unwrap_or(&[]);
+        let origin_form = origin_form(target);
+        self.uri = Buffers::part(self.uri_raw, target.len() - origin_form.len(), target.len());
         let question = memchr::memchr(b'?', origin_form).unwrap_or(origin_form.len());
         self.query = Buffers::part(self.uri, question + 1, origin_form.len());
         let path = Buffers::part(self.uri, 0, question);
@@ -264,6 +265,16 @@ impl Facts {
 fn emptied<T>(mut list: Vec<T>) -> Vec<T> {
     list.clear();
     list
+}
+
+/// A target without the scheme and the authority that it may name.
+fn origin_form(target: &[u8]) -> &[u8] {
+    let absolute = memchr::memmem::find(target, b"://")
+        .filter(|at| !target.get(..*at).is_some_and(|s| s.contains(&b'/')));
+    let Some(scheme) = absolute else { return target };
+    let authority = target.get(scheme + 3..).unwrap_or(&[]);
+    let end = authority.iter().position(|b| matches!(b, b'/' | b'?')).unwrap_or(authority.len());
+    authority.get(end..).unwrap_or(&[])
 }
 
 /// Splits a `Cookie` value; a cookie without `=` has an empty name, as browsers treat it.
