@@ -115,6 +115,8 @@ pub(super) async fn pass(
         tokio::pin!(next);
         let piece = loop {
             tokio::select! {
+                // What is there is read first: a client may go as soon as it has the whole answer.
+                biased;
                 piece = &mut next => break piece.map_err(|error| error.into_up())?,
                 () = gone(session) => {
                     let error = Error::explain(ErrorType::ConnectionClosed, "the client went away");
