@@ -8,6 +8,7 @@
 
 mod byte_set;
 mod first;
+mod lanes;
 mod lazy;
 mod linear;
 

@@ -1,29 +1,19 @@
 //! The bytes that a match may begin with: most texts are told by one look that a pattern does not match.
 
-use regex_syntax::hir::{Class, Hir, HirKind, Look};
+use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::ByteSet;
 
 /// The bytes that a match of a pattern may begin with; all where it may be empty or the syntax says nothing
 /// of it.
 pub(super) fn bytes(hir: &Hir) -> ByteSet {
-    known(first(hir, true))
-}
-
-/// The same of a match that does not begin where the text does.
-pub(super) fn bytes_beyond_start(hir: &Hir) -> ByteSet {
-    known(first(hir, false))
-}
-
-fn known((set, may_be_empty): (ByteSet, bool)) -> ByteSet {
+    let (set, may_be_empty) = first(hir);
     if may_be_empty { ByteSet::ALL } else { set }
 }
 
-/// The set, and whether the pattern may match without a byte. What stands at the start of a text begins
-/// with nothing where the match does not begin there.
-fn first(hir: &Hir, at_start: bool) -> (ByteSet, bool) {
+/// The set, and whether the pattern may match without a byte.
+fn first(hir: &Hir) -> (ByteSet, bool) {
     match hir.kind() {
-        HirKind::Look(Look::Start) if !at_start => (ByteSet::EMPTY, false),
         HirKind::Empty | HirKind::Look(_) => (ByteSet::EMPTY, true),
         HirKind::Literal(literal) => match literal.0.first() {
             Some(byte) => (ByteSet::of(&[*byte]), false),
@@ -35,14 +25,14 @@ fn first(hir: &Hir, at_start: bool) -> (ByteSet, bool) {
         }
         HirKind::Class(Class::Unicode(_)) => (ByteSet::ALL, false),
         HirKind::Repetition(repetition) => {
-            let (set, empty) = first(&repetition.sub, at_start);
+            let (set, empty) = first(&repetition.sub);
             (set, empty || repetition.min == 0)
         }
-        HirKind::Capture(capture) => first(&capture.sub, at_start),
+        HirKind::Capture(capture) => first(&capture.sub),
         HirKind::Concat(parts) => {
             let mut all = ByteSet::EMPTY;
             for part in parts {
-                let (set, empty) = first(part, at_start);
+                let (set, empty) = first(part);
                 all = all.union(&set);
                 if !empty {
                     return (all, false);
@@ -51,7 +41,7 @@ fn first(hir: &Hir, at_start: bool) -> (ByteSet, bool) {
             (all, true)
         }
         HirKind::Alternation(parts) => {
-            let parts = parts.iter().map(|part| first(part, at_start));
+            let parts = parts.iter().map(first);
             parts.fold((ByteSet::EMPTY, false), |(all, any), (set, empty)| (all.union(&set), any || empty))
         }
     }

@@ -8,30 +8,22 @@ use std::sync::{Arc, OnceLock};
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_automata::util::pool::Pool;
-use regex_automata::{Anchored, HalfMatch, Input, MatchError, meta};
+use regex_automata::{Input, meta};
 use regex_syntax::hir::Hir;
 
-use super::{ByteSet, MAX_COMPILED_BYTES, first, reason};
+use super::lanes::{self, LONG_BYTES};
+use super::{MAX_COMPILED_BYTES, reason};
 
 /// Most that one thread keeps of an automaton.
-const CACHE_BYTES: usize = 1 << 20;
+const CACHE_BYTES: usize = 2 << 20;
 /// Caches that a text may fill, and bytes it must advance for each state built, before the slower
 /// engine takes over: no text may make every byte cost a state.
 const MAX_FILLED_CACHES: usize = 3;
 const MIN_BYTES_PER_STATE: usize = 10;
 
-/// Texts of this length are searched only where a match may begin.
-const LONG_BYTES: usize = 512;
-
-/// Bytes that are looked at together.
-const CHUNK_BYTES: usize = 32;
-
 type NewCache = Box<dyn Fn() -> Cache + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
 pub(super) struct Linear {
-    /// For each byte 1 if a match may begin with it that does not begin where the text does; `None` where
-    /// such a match may begin with any.
-    beyond_start: Option<Box<[u8; 256]>>,
     automaton: Arc<DFA>,
     caches: Pool<Cache, NewCache>,
     /// `None` where it cannot be compiled, though the automaton could.
@@ -69,7 +61,6 @@ impl Linear {
         let of = Arc::clone(&automaton);
         let caches = Pool::new(Box::new(move || of.create_cache()) as NewCache);
         Ok(Self {
-            beyond_start: table(first::bytes_beyond_start(hir)),
             automaton,
             caches,
             full: OnceLock::new(),
@@ -79,39 +70,16 @@ impl Linear {
     #[inline]
     pub(super) fn is_match(&self, text: &[u8], parse: impl FnOnce() -> Option<Hir>) -> bool {
         let mut cache = self.caches.get();
-        let input = Input::new(text).earliest(true);
-        let found = match self.beyond_start.as_deref().filter(|_| text.len() >= LONG_BYTES) {
-            Some(beyond_start) => self.search_long(&mut cache, text, &input, beyond_start),
-            None => self.automaton.try_search_fwd(&mut cache, &input),
-        };
-        match found {
+        if text.len() >= LONG_BYTES
+            && let Some(found) = lanes::is_match(&self.automaton, &mut cache, text)
+        {
+            return found;
+        }
+        match self.automaton.try_search_fwd(&mut cache, &Input::new(text).earliest(true)) {
             Ok(found) => found.is_some(),
             // What cannot be decided counts as a match.
             Err(_) => self.full(parse).is_none_or(|full| full.is_match(text)),
         }
-    }
-
-    /// Searches where the text begins, and from the first byte on with which a match elsewhere may begin.
-    fn search_long(
-        &self,
-        cache: &mut Cache,
-        text: &[u8],
-        input: &Input<'_>,
-        beyond_start: &[u8; 256],
-    ) -> Result<Option<HalfMatch>, MatchError> {
-        let start = input.clone().anchored(Anchored::Yes);
-        if let Some(found) = self.automaton.try_search_fwd(cache, &start)? {
-            return Ok(Some(found));
-        }
-        let begins = |byte: &u8| beyond_start.get(usize::from(*byte)).copied().unwrap_or(0);
-        // Several bytes to a branch.
-        let chunks = text.chunks(CHUNK_BYTES);
-        let passed = chunks.take_while(|chunk| chunk.iter().fold(0, |any, byte| any | begins(byte)) == 0);
-        let from = (passed.count() * CHUNK_BYTES).max(1);
-        if from >= text.len() {
-            return Ok(None);
-        }
-        self.automaton.try_search_fwd(cache, &input.clone().range(from..))
     }
 
     /// The engine that knows places; `parse` gives the syntax tree, where it is not compiled yet.
@@ -125,16 +93,6 @@ impl Linear {
         };
         self.full.get_or_init(compile).as_ref()
     }
-}
-
-fn table(set: ByteSet) -> Option<Box<[u8; 256]>> {
-    (set != ByteSet::ALL).then(|| {
-        let mut table = Box::new([0; 256]);
-        for (byte, entry) in (0..=u8::MAX).zip(table.iter_mut()) {
-            *entry = u8::from(set.has(byte));
-        }
-        table
-    })
 }
 
 #[cfg(test)]
@@ -164,6 +122,7 @@ mod tests {
             "a$",
             "\\bzq\\b",
             "(?m)^zq",
+            "(?m)q$",
             "(?:^|[;|])zq",
             "[^a]q",
             "q{0,2}z",
@@ -172,16 +131,21 @@ mod tests {
             "zq|^a*$",
             "(?i)ZQ",
             "\\Bq",
+            "z[^q]*b",
+            "^[^z]*z[^b]*b",
+            "z.{100,300}b",
+            "^[a ]*zq",
         ];
         let mut texts = Vec::new();
-        for filling in ["a", "a ", "\n"] {
-            let filled = filling.repeat(600);
+        for filling in ["a", "a ", "\n", "az ", "zb\na;"] {
+            let filled = filling.repeat(1500 / filling.len());
             for found in ["", "zq", "b", ";zq", "\nzq", "ZQ", "x", "json.x"] {
-                texts.extend([
-                    format!("{found}{filled}"),
-                    format!("{filled}{found}"),
-                    format!("{filled}{found}{filled}"),
-                ]);
+                let places = (0..20).chain([63, 64, 65, 127, 128, 255, 256, 257]).chain((300..1500).step_by(61));
+                texts.extend(places.map(|place| {
+                    let (before, after) = filled.split_at(place);
+                    format!("{before}{found}{after}")
+                }));
+                texts.push(format!("{filled}{found}"));
             }
         }
         let mut matched = 0;
@@ -192,6 +156,6 @@ mod tests {
                 matched += usize::from(found);
             }
         }
-        assert!(matched > 100 && matched < patterns.len() * texts.len() - 100, "{matched}");
+        assert!(matched > 5_000 && matched < patterns.len() * texts.len() - 5_000, "{matched}");
     }
 }
