@@ -183,15 +183,18 @@ fn latin1(text: &[u8]) -> String {
     text.iter().map(|b| char::from(*b)).collect()
 }
 
-/// What PCRE writes otherwise: `\x{bc}` is the byte 0xBC, which is only understood as `\xbc` with
-/// Unicode off; and inside a class `[`, `&&`, `--` and `~~` are just bytes.
+/// What PCRE writes otherwise, or takes for bytes: characters beyond ASCII are the bytes of their encoding;
+/// a `{` that begins no count is itself; inside a class `[`, `&&`, `--` and `~~` are just bytes.
 fn rewrite(source: &str) -> String {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;
     let mut in_class = false;
     while let Some(character) = rest.chars().next() {
         let (written, taken) = if character == '\\' {
-            escape(rest)
+            escape(rest, in_class)
+        } else if !character.is_ascii() {
+            let bytes = character.to_string().into_bytes();
+            (bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect(), bytes.len())
         } else if in_class {
             in_class = character != ']';
             class_member(rest, character)
@@ -200,8 +203,10 @@ fn rewrite(source: &str) -> String {
             // A `]` that comes first is a byte of the class.
             let open = ["[^]", "[]", "[^"].into_iter().find(|open| rest.starts_with(open)).unwrap_or("[");
             (open.to_owned(), open.len())
+        } else if character == '{' && !begins_count(rest) {
+            ("\\{".to_owned(), 1)
         } else {
-            (character.to_string(), character.len_utf8())
+            (character.to_string(), 1)
         };
         out.push_str(&written);
         rest = rest.get(taken..).unwrap_or("");
@@ -209,17 +214,41 @@ fn rewrite(source: &str) -> String {
     out
 }
 
+/// Whether a brace is that of `{2}`, `{2,}` or `{2,3}`.
+fn begins_count(rest: &str) -> bool {
+    let count = rest.strip_prefix('{').and_then(|rest| rest.split_once('}')).map(|(count, _)| count);
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    count.is_some_and(|count| match count.split_once(',') {
+        Some((least, most)) => is_number(least) && (most.is_empty() || is_number(most)),
+        None => is_number(count),
+    })
+}
+
 /// An escape as it is written for the engine, and how much of the pattern it takes.
-fn escape(rest: &str) -> (String, usize) {
-    let hex = rest.strip_prefix("\\x{").and_then(|t| t.split_once('}')).map(|(hex, _)| hex);
-    match hex.filter(|hex| (1..=2).contains(&hex.len()) && hex.bytes().all(|b| b.is_ascii_hexdigit())) {
-        Some(hex) => (format!("\\x{hex:0>2}"), hex.len() + 4),
-        None => {
-            let pair: String = rest.chars().take(2).collect();
-            let length = pair.len();
-            (pair, length)
-        }
-    }
+///
+/// `\x{bc}` is the byte 0xBC, which is only understood as `\xbc` with Unicode off; `\<` and `\>` are no
+/// assertions; `\h` and `\v` are classes.
+fn escape(rest: &str, in_class: bool) -> (String, usize) {
+    let pair: String = rest.chars().take(2).collect();
+    let braced = rest.get(2..).filter(|after| after.starts_with('{')).and_then(|after| after.find('}'));
+    // With what belongs to it, as in `\p{L}`.
+    let taken = braced.filter(|_| pair.ends_with(|c: char| "pPxogkN".contains(c)));
+    let length = pair.len() + taken.map_or(0, |end| end + 1);
+    let whole = rest.get(..length).unwrap_or(&pair);
+    let hex = whole.strip_prefix("\\x{").and_then(|hex| hex.strip_suffix('}'));
+    let class = |members: &str| if in_class { members.to_owned() } else { format!("[{members}]") };
+    let written = match pair.as_str() {
+        "\\<" | "\\>" => pair.trim_start_matches('\\').to_owned(),
+        "\\h" => class(r"\t\x20\xa0"),
+        "\\v" => class(r"\n\x0b\f\r\x85"),
+        _ => match hex {
+            Some(hex) if (1..=2).contains(&hex.len()) && hex.bytes().all(|b| b.is_ascii_hexdigit()) => {
+                format!("\\x{hex:0>2}")
+            }
+            _ => whole.to_owned(),
+        },
+    };
+    (written, length)
 }
 
 /// What stands in a class, and how much of the pattern it takes.
@@ -260,6 +289,15 @@ mod tests {
             (r"^[^][:alpha:]]$", b"1", true),
             (r"^[^][:alpha:]]$", b"]", false),
             (r"(?:a|(b)|(c))+$", b"abc", true),
+            (r"^(?:{|\s*{+)a{1,}{1,2}$", b" {{aa", true),
+            (r"^\${x{,2}\{\}{$", b"${x{,2}{}{", true),
+            (r"^\d{2}\D{1,}$", b"12ab", true),
+            (r"^\<[\<\>]\>$", b"<<>", true),
+            (r"^\h[^\h]\v[\v]+$", b"\xa0a\x85\n\x0b", true),
+            ("^[´’]+$", "’´".as_bytes(), true),
+            ("^[´’]+$", b"\xb4\x80", true),
+            ("^é+$", b"\xc3\xa9\xa9", true),
+            (r"^(?<n>.)\k<n>$", b"aa", true),
         ];
         for (source, text, expected) in cases {
             let pattern = Pattern::new(source).unwrap();
