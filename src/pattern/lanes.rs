@@ -17,7 +17,7 @@ const CHUNK_BYTES: usize = 64;
 const MAX_CHUNKS: usize = 16;
 
 /// Texts of this length are walked so.
-pub(super) const LONG_BYTES: usize = 2 * LANES * CHUNK_BYTES;
+pub(super) const LONG_BYTES: usize = 4 * LANES * CHUNK_BYTES;
 
 /// The states of the lanes.
 type States = [LazyStateID; LANES];

@@ -60,11 +60,7 @@ impl Linear {
         let automaton = Arc::new(automaton);
         let of = Arc::clone(&automaton);
         let caches = Pool::new(Box::new(move || of.create_cache()) as NewCache);
-        Ok(Self {
-            automaton,
-            caches,
-            full: OnceLock::new(),
-        })
+        Ok(Self { automaton, caches, full: OnceLock::new() })
     }
 
     #[inline]
@@ -140,12 +136,18 @@ mod tests {
         for filling in ["a", "a ", "\n", "az ", "zb\na;"] {
             let filled = filling.repeat(1500 / filling.len());
             for found in ["", "zq", "b", ";zq", "\nzq", "ZQ", "x", "json.x"] {
-                let places = (0..20).chain([63, 64, 65, 127, 128, 255, 256, 257]).chain((300..1500).step_by(61));
+                let places =
+                    (0..20).chain([63, 64, 65, 127, 128, 255, 256, 257]).chain((300..1500).step_by(61));
                 texts.extend(places.map(|place| {
                     let (before, after) = filled.split_at(place);
                     format!("{before}{found}{after}")
                 }));
                 texts.push(format!("{filled}{found}"));
+                let longer = filled.repeat(8);
+                texts.extend((0..8).map(|nth| {
+                    let (before, after) = longer.split_at(nth * 1_357);
+                    format!("{before}{found}{after}")
+                }));
             }
         }
         let mut matched = 0;
