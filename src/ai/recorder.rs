@@ -39,7 +39,10 @@ const MAX_BATCH: usize = 512;
 /// From so many calls at once on more are gathered before the next look: waking a thread for each costs
 /// its caller more than the rest of the call.
 const BUSY_BATCH: usize = 4;
-const GATHER: Duration = Duration::from_millis(5);
+/// Whoever shares a processor with the thread waits for as long as a batch takes: many small ones.
+const GATHER: Duration = Duration::from_millis(1);
+/// After so long without a call what could wait is done.
+const IDLE: Duration = Duration::from_millis(200);
 /// Bytes of a body that are kept with its row.
 const MAX_PAYLOAD_BYTES: usize = 64 << 10;
 /// How long the end of the process waits for the last rows.
@@ -60,6 +63,12 @@ pub trait RecordLog: Send {
     /// # Errors
     /// One sentence where they cannot be deleted.
     fn expire(&mut self, before: &str) -> Result<(), String>;
+
+    /// Does what can wait until nothing else is to be done.
+    ///
+    /// # Errors
+    /// One sentence where it cannot be done; nothing is lost by it.
+    fn tidy(&mut self) -> Result<(), String>;
 }
 
 /// How long rows are kept.
@@ -183,7 +192,7 @@ impl Recorder {
     ) -> Self {
         let (calls, waiting) = channel();
         let queued = Arc::new(AtomicUsize::new(0));
-        let work = Work { events: events.clone(), rows, retention, batch: Vec::new() };
+        let work = Work { events: events.clone(), rows, retention, batch: Vec::new(), is_tidy: true };
         let counted = Arc::clone(&queued);
         let thread = std::thread::Builder::new().name("ai-log".to_owned());
         if let Err(error) = thread.spawn(move || work.run(&waiting, &counted)) {
@@ -375,6 +384,8 @@ struct Work {
     rows: Box<dyn RecordLog>,
     retention: Retention,
     batch: Vec<AiLog>,
+    /// Whether nothing was written since the last look.
+    is_tidy: bool,
 }
 
 impl Work {
@@ -385,9 +396,14 @@ impl Work {
                 self.expire();
                 swept = Some(self.retention.clock.start());
             }
-            let job = match waiting.recv_timeout(self.retention.interval()) {
+            let patience =
+                if self.is_tidy { self.retention.interval() } else { IDLE.min(self.retention.interval()) };
+            let job = match waiting.recv_timeout(patience) {
                 Ok(job) => job,
-                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.tidy();
+                    continue;
+                }
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             let mut flushed = Vec::new();
@@ -415,7 +431,19 @@ impl Work {
     fn expire(&mut self) {
         let Retention { age, clock } = self.retention;
         let Some(before) = clock.now().checked_sub(age).filter(|_| !age.is_zero()) else { return };
-        if let Err(error) = self.rows.expire(&rfc3339(before)) {
+        let expired = self.rows.expire(&rfc3339(before));
+        self.tell(expired);
+    }
+
+    fn tidy(&mut self) {
+        if !std::mem::replace(&mut self.is_tidy, true) {
+            let tidied = self.rows.tidy();
+            self.tell(tidied);
+        }
+    }
+
+    fn tell(&self, done: Result<(), String>) {
+        if let Err(error) = done {
             self.events.emit(&ServiceFailed { service: "ai-log", error });
         }
     }
@@ -451,10 +479,12 @@ impl Work {
         if self.batch.is_empty() {
             return;
         }
-        if let Err(error) = self.rows.append(&self.batch) {
+        let written = self.rows.append(&self.batch);
+        if written.is_err() {
             self.events.emit(&AiLogDropped { rows: self.batch.len(), reason: "not_written" });
-            self.events.emit(&ServiceFailed { service: "ai-log", error });
         }
+        self.tell(written);
         self.batch.clear();
+        self.is_tidy = false;
     }
 }

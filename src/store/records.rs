@@ -15,6 +15,10 @@ const MAX_BYTES: u64 = 4 << 30;
 /// Appended rows, and bytes of them, after which the oldest are looked for.
 const ROWS_BETWEEN_SWEEPS: usize = 10_000;
 const BYTES_BETWEEN_SWEEPS: usize = 64 << 20;
+/// Pages of the write-ahead log (4 KiB) from which on it is copied into the file also while rows come: a
+/// copy takes the processor for tens of milliseconds, and the longer the log, the more of its pages are
+/// copied once in place of many times.
+const MAX_LOG_PAGES: u32 = 16 << 10;
 
 /// The log in `records.db`.
 pub struct RecordStore {
@@ -36,6 +40,7 @@ impl RecordStore {
     }
 
     fn on(connection: Connection) -> Result<Self, StoreError> {
+        connection.pragma_update(None, "wal_autocheckpoint", MAX_LOG_PAGES)?;
         connection.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000;
                  CREATE TABLE IF NOT EXISTS ai_log (
@@ -197,6 +202,12 @@ impl RecordLog for RecordStore {
     fn expire(&mut self, before: &str) -> Result<(), String> {
         self.delete_before(before).map_err(|error| error.to_string())
     }
+
+    /// Copies the write-ahead log into the file.
+    fn tidy(&mut self) -> Result<(), String> {
+        let copied = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        copied.map_err(|error| error.to_string())
+    }
 }
 
 #[cfg(test)]
@@ -241,6 +252,16 @@ mod tests {
         store.delete_before(&newest.created_at).unwrap();
         assert_eq!(store.since("", 1000).unwrap(), kept[..1]);
         let kept = &kept[..1];
+        // What is copied need not be read from the log again.
+        let pages = |store: &RecordStore| {
+            let counts = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
+            store.connection.query_row("PRAGMA wal_checkpoint(NOOP)", [], counts).unwrap()
+        };
+        let (in_log, copied) = pages(&store);
+        assert!(in_log > copied, "{copied} of {in_log}");
+        store.tidy().unwrap();
+        let (in_log, copied) = pages(&store);
+        assert_eq!(in_log, copied);
         drop(store);
         assert_eq!(RecordStore::open(folder.path()).unwrap().since("", 1000).unwrap().len(), kept.len());
     }
