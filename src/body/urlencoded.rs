@@ -44,8 +44,14 @@ fn unescape(input: &[u8], plus: u8, out: &mut Vec<u8>) {
 #[inline]
 pub fn escaped(text: &[u8]) -> Option<(u8, &[u8])> {
     let [b'%', high, low, tail @ ..] = text else { return None };
+    Some((hex_pair(*high, *low)?, tail))
+}
+
+/// The byte of two hex digits.
+#[inline]
+pub fn hex_pair(high: u8, low: u8) -> Option<u8> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    Some((digit(*high)? << 4 | digit(*low)?, tail))
+    Some(digit(high)? << 4 | digit(low)?)
 }
 
 /// Whether a `%` is not followed by two hex digits.

@@ -6,6 +6,7 @@
 use smallvec::SmallVec;
 
 use super::is_document;
+use crate::body::urlencoded;
 
 /// Longer paths are read up to here.
 const MAX_PATH_BYTES: usize = 4096;
@@ -94,10 +95,7 @@ fn decode(path: &[u8]) -> Path {
                 Some(byte) => (byte, 6),
                 None => (byte, 1),
             },
-            (b'%', [high, low, ..]) => match (hex(*high), hex(*low)) {
-                (Some(high), Some(low)) => (high << 4 | low, 3),
-                _ => (byte, 1),
-            },
+            (b'%', _) => urlencoded::escaped(rest).map_or((byte, 1), |(escaped, _)| (escaped, 3)),
             // Overlong forms of `.`, `/` and `\`, and their full-width relatives.
             (0xc0, [0xae, ..]) => (b'.', 2),
             (0xc0, [0xaf, ..]) => (b'/', 2),
@@ -115,10 +113,6 @@ fn decode(path: &[u8]) -> Path {
         rest = rest.get(length..).unwrap_or_default();
     }
     decoded
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
 /// `%u002e`, `%u2215`, `%u2216`, `%uff0e` …

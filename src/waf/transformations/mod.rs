@@ -38,6 +38,7 @@ mod url_decode_uni;
 mod url_encode;
 mod utf8_to_unicode;
 
+use crate::body::urlencoded::hex_pair;
 use crate::pattern::ByteSet;
 
 /// One transformation.
@@ -114,11 +115,6 @@ pub fn find(name: &str) -> Option<&'static Definition> {
     let name =
         SPELLINGS.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map_or(name, |(_, name)| name);
     ALL.iter().copied().find(|definition| definition.name.eq_ignore_ascii_case(name))
-}
-
-fn hex_pair(high: u8, low: u8) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|d| u8::try_from(d).ok());
-    Some(digit(high)? << 4 | digit(low)?)
 }
 
 /// The bytes of hex digits, two each, up to what is none.
