@@ -9,6 +9,7 @@
 mod counts;
 mod decoder;
 mod event_stream;
+pub(in crate::ai) mod lines;
 mod request;
 mod tap;
 mod web_socket;

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::decoder::Decoder;
 use super::event_stream::Frames;
+use super::lines::{self, Lines};
 use super::web_socket::Messages;
 use super::{Usage, counts};
 
@@ -67,9 +68,9 @@ impl Tap {
     pub fn new(content_type: &[u8], content_encoding: &[u8]) -> Self {
         let media = crate::body::media_type(content_type).to_ascii_lowercase();
         let framing = match media.as_slice() {
-            b"text/event-stream" => Framing::Sse(Lines::default()),
+            b"text/event-stream" => Framing::Sse(Lines::holding(MAX_HELD_BYTES)),
             b"application/x-ndjson" | b"application/jsonl" | b"application/stream+json" => {
-                Framing::NdJson(Lines::default())
+                Framing::NdJson(Lines::holding(MAX_HELD_BYTES))
             }
             b"application/vnd.amazon.eventstream" => Framing::EventStream(Frames::default()),
             media if crate::body::is_json(media) => Framing::Json(Held::default()),
@@ -97,8 +98,9 @@ impl Tap {
         }
         self.decoder.push(chunk, |bytes| match framing {
             Framing::Json(held) => held.push(bytes),
-            Framing::Sse(lines) => lines.push(bytes, |line, event| seen.sse_line(line, event)),
-            Framing::NdJson(lines) => lines.push(bytes, |line, _| seen.object(line)),
+            // What is too long to be held is not read.
+            Framing::Sse(lines) => drop(lines.push(bytes, |line, event| seen.sse_line(line, event))),
+            Framing::NdJson(lines) => drop(lines.push(bytes, |line, _| seen.object(line))),
             Framing::EventStream(frames) => frames.push(bytes, |payload| seen.frame(payload)),
             Framing::WebSocket(messages) => messages.push(bytes, |message| seen.message(message)),
             Framing::Opaque => {}
@@ -132,8 +134,7 @@ impl Seen {
         if line.is_empty() {
             self.object(event);
             event.clear();
-        } else if let Some(data) = line.strip_prefix(b"data:") {
-            let data = data.strip_prefix(b" ").unwrap_or(data);
+        } else if let Some(data) = lines::data(line) {
             if event.len() + data.len() < MAX_HELD_BYTES {
                 if !event.is_empty() {
                     event.push(b'\n');
@@ -316,62 +317,6 @@ impl Held {
         if self.bytes.len() > MAX_HELD_BYTES {
             self.is_cut = true;
             self.bytes.drain(..self.bytes.len() - TAIL_BYTES);
-        }
-    }
-}
-
-/// Lines that end with LF, CR LF or CR, split off as their bytes come.
-#[derive(Debug, Default)]
-struct Lines {
-    pending: Vec<u8>,
-    event: Vec<u8>,
-    /// The last byte was a CR: an LF now ends no line.
-    after_cr: bool,
-    /// The line is longer than is held; the rest of it is not read.
-    is_overlong: bool,
-}
-
-impl Lines {
-    fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&[u8], &mut Vec<u8>)) {
-        while let Some(at) = memchr::memchr2(b'\n', b'\r', bytes) {
-            let Some((line, rest)) = bytes.split_at_checked(at) else { return };
-            let Some((end, rest)) = rest.split_first() else { return };
-            bytes = rest;
-            let is_second_half = *end == b'\n' && self.after_cr && line.is_empty() && self.pending.is_empty();
-            self.after_cr = *end == b'\r';
-            if is_second_half {
-                continue;
-            }
-            if self.pending.is_empty() && !self.is_overlong {
-                take(line, &mut self.event);
-            } else {
-                self.hold(line);
-                let line = std::mem::take(&mut self.pending);
-                if !std::mem::take(&mut self.is_overlong) {
-                    take(&line, &mut self.event);
-                }
-            }
-        }
-        if !bytes.is_empty() {
-            self.after_cr = false;
-            self.hold(bytes);
-        }
-    }
-
-    fn hold(&mut self, bytes: &[u8]) {
-        if self.is_overlong || self.pending.len() + bytes.len() > MAX_HELD_BYTES {
-            self.is_overlong = true;
-            self.pending.clear();
-        } else {
-            self.pending.extend_from_slice(bytes);
-        }
-    }
-
-    /// What came last without the end of its line.
-    fn end(&mut self, mut take: impl FnMut(&[u8], &mut Vec<u8>)) {
-        let line = std::mem::take(&mut self.pending);
-        if !line.is_empty() && !self.is_overlong {
-            take(&line, &mut self.event);
         }
     }
 }

@@ -1,0 +1,79 @@
+//! Lines of a stream, and what an event stream says in them.
+
+/// Lines that end with LF, CR LF or CR, split off as their bytes come.
+#[derive(Debug)]
+pub(in crate::ai) struct Lines {
+    pending: Vec<u8>,
+    max_bytes: usize,
+    /// What gathers from several lines, for whoever takes them.
+    pub(in crate::ai) event: Vec<u8>,
+    /// The last byte was a CR: an LF now ends no line.
+    after_cr: bool,
+    /// The line is longer than is held; the rest of it is not read.
+    is_overlong: bool,
+}
+
+impl Lines {
+    /// Lines up to so many bytes; longer ones are passed over.
+    pub(in crate::ai) fn holding(max_bytes: usize) -> Self {
+        Self { pending: Vec::new(), max_bytes, event: Vec::new(), after_cr: false, is_overlong: false }
+    }
+
+    /// Hands on each line that is complete; false where one is longer than is held.
+    pub(in crate::ai) fn push(
+        &mut self,
+        mut bytes: &[u8],
+        mut take: impl FnMut(&[u8], &mut Vec<u8>),
+    ) -> bool {
+        let mut is_whole = true;
+        while let Some(at) = memchr::memchr2(b'\n', b'\r', bytes) {
+            let Some((line, rest)) = bytes.split_at_checked(at) else { break };
+            let Some((end, rest)) = rest.split_first() else { break };
+            bytes = rest;
+            let is_second_half = *end == b'\n' && self.after_cr && line.is_empty() && self.pending.is_empty();
+            self.after_cr = *end == b'\r';
+            if is_second_half {
+                continue;
+            }
+            if self.pending.is_empty() && !self.is_overlong {
+                take(line, &mut self.event);
+            } else {
+                self.hold(line);
+                let line = std::mem::take(&mut self.pending);
+                if std::mem::take(&mut self.is_overlong) {
+                    is_whole = false;
+                } else {
+                    take(&line, &mut self.event);
+                }
+            }
+        }
+        if !bytes.is_empty() {
+            self.after_cr = false;
+            self.hold(bytes);
+        }
+        is_whole && !self.is_overlong
+    }
+
+    fn hold(&mut self, bytes: &[u8]) {
+        if self.is_overlong || self.pending.len() + bytes.len() > self.max_bytes {
+            self.is_overlong = true;
+            self.pending.clear();
+        } else {
+            self.pending.extend_from_slice(bytes);
+        }
+    }
+
+    /// What came last without the end of its line.
+    pub(in crate::ai) fn end(&mut self, mut take: impl FnMut(&[u8], &mut Vec<u8>)) {
+        let line = std::mem::take(&mut self.pending);
+        if !line.is_empty() && !self.is_overlong {
+            take(&line, &mut self.event);
+        }
+    }
+}
+
+/// What a line of an event stream adds to its event (WHATWG HTML, section "Server-sent events").
+pub(in crate::ai) fn data(line: &[u8]) -> Option<&[u8]> {
+    let data = line.strip_prefix(b"data:")?;
+    Some(data.strip_prefix(b" ").unwrap_or(data))
+}
