@@ -29,7 +29,7 @@ use crate::events::kinds::{ServerStarted, ServiceFailed};
 use crate::listener::{Connections, EdgeListener, Guarded, ListenerContext};
 use crate::memory;
 use crate::model::AiLog;
-use crate::proxy::Edge;
+use crate::proxy::{Door, Edge};
 
 /// How often the store is asked whether another process changed it.
 const STORE_POLL: Duration = Duration::from_secs(1);
@@ -81,12 +81,15 @@ pub fn run(parts: Parts) -> Result<(), String> {
     recorder::recover(&ledger, &snapshots.load().gateways, &past, clock.unix());
     let recorder =
         Recorder::start(ledger, rows, Retention { age: conf.ai_log_retention, clock }, events.clone());
+    let door = Door::default();
+    let node = conf.node.clone();
     let edge =
-        Edge::new(snapshots.clone(), events.clone(), clock, scans, recorder.clone(), conf.node.clone());
+        Edge::new(snapshots.clone(), events.clone(), clock, scans, recorder.clone(), node, door.clone());
     let mut proxy = HttpProxy::new(edge, proxy_conf);
     proxy.handle_init_modules();
     let app = Arc::new(Guarded::new(proxy, snapshots.clone()));
     let drain = watch::Sender::new(false);
+    door.open(&app, drain.subscribe());
     let (bound, bindings) = mpsc::unbounded_channel();
     let connections = Connections::new(events.clone());
     for (index, listener) in conf.listeners.iter().enumerate() {

@@ -18,6 +18,7 @@ pub mod recorder;
 pub mod scan;
 pub mod step;
 pub mod token;
+pub mod universal_socket;
 pub mod usage;
 pub mod vault;
 

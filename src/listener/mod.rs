@@ -21,3 +21,4 @@ pub use guard::Guarded;
 pub use meta::{ConnectionMeta, Progress, address_text};
 pub use service::{EdgeListener, ListenerContext};
 pub use socket::{Bound, bind};
+pub(crate) use stream::without_socket;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,14 +12,15 @@ use pingora::http::ResponseHeader;
 use pingora::protocols::raw_connect::ProxyDigest;
 use pingora::protocols::tls::SslDigest;
 use pingora::protocols::{
-    ALPN, GetProxyDigest, GetSocketDigest, GetTimingDigest, Peek, Shutdown, SocketDigest, Ssl, TimingDigest,
-    UniqueID, UniqueIDType,
+    ALPN, GetProxyDigest, GetSocketDigest, GetTimingDigest, Peek, Shutdown, SocketDigest, Ssl, Stream,
+    TimingDigest, UniqueID, UniqueIDType,
 };
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufWriter, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufWriter, DuplexStream, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
 use super::deadline::HeadDeadline;
-use super::meta::ConnectionMeta;
+use super::meta::{ConnectionMeta, Progress};
+use crate::snapshot::SnapshotHandle;
 
 /// What must have come of an HTTP/2 connection before its deadline: the preface and the header of
 /// the first frame (RFC 9113 section 3.4).
@@ -26,6 +28,9 @@ const HTTP2_PREFACE_BYTES: usize = 24 + 9;
 
 /// Bytes gathered before they are sent, so that a small answer's head and body are one packet.
 const WRITE_BUFFER_BYTES: usize = 4 << 10;
+
+/// What stands for a descriptor where there is none.
+const NO_SOCKET: UniqueIDType = -1;
 
 /// A client connection, plain or over TLS.
 pub(super) struct EdgeStream<T> {
@@ -92,6 +97,25 @@ impl<T: AsyncWrite> EdgeStream<T> {
         self.alpn = alpn;
         self
     }
+}
+
+/// A connection that has no socket, for requests of our own on behalf of the client that `meta` tells of.
+///
+/// # Errors
+/// Where Pingora's digest cannot be built.
+pub(crate) fn without_socket(
+    io: DuplexStream,
+    meta: &ConnectionMeta,
+    snapshots: &SnapshotHandle,
+    now: std::time::SystemTime,
+) -> pingora::Result<Stream> {
+    let digest = SocketDigest::from_raw_fd(NO_SOCKET);
+    // The digest is new, so the cell is empty.
+    let _ = digest.peer_addr.set(Some(SocketAddr::new(meta.source, 0).into()));
+    let meta = ConnectionMeta { progress: Arc::new(Progress::default()), ..meta.clone() };
+    let head = HeadDeadline::new(snapshots.clone(), Instant::now() + snapshots.load().limits.header_deadline);
+    let stream = EdgeStream::new(io, NO_SOCKET, meta, Arc::new(digest), now, head)?;
+    Ok(Box::new(stream))
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for EdgeStream<T> {

@@ -116,6 +116,13 @@ impl Share {
         self.taken += bytes;
         true
     }
+
+    /// Gives a part of it back.
+    pub(super) fn put_back(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.taken);
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+        self.taken -= bytes;
+    }
 }
 
 impl Drop for Share {

@@ -91,9 +91,22 @@ pub(super) fn gateway_token_in_authorization(headers: &HeaderMap) -> Option<&[u8
     token.starts_with(crate::ai::token::PREFIX.as_bytes()).then_some(token)
 }
 
+/// Whether a field is for the gateway alone.
+pub(super) fn is_gateways(name: &HeaderName, token_headers: &[HeaderName]) -> bool {
+    name.as_str().starts_with(GATEWAY_PREFIX) || token_headers.contains(name)
+}
+
+/// The subprotocol to agree on: the first that is offered and carries no token, else the one that does, for
+/// browsers want one of those they offered.
+pub(super) fn subprotocol(headers: &HeaderMap) -> Option<&str> {
+    let offered = headers.get(http::header::SEC_WEBSOCKET_PROTOCOL)?.to_str().ok()?;
+    let mut names = offered.split(',').map(str::trim);
+    names.clone().find(|name| !name.starts_with(GATEWAY_SUBPROTOCOL)).or_else(|| names.next())
+}
+
 /// Takes everything that is for the gateway alone out of a request to a provider.
 pub(super) fn strip_gateway(request: &mut RequestHeader, names: &[HeaderName]) -> pingora::Result<()> {
-    let ours = |name: &&HeaderName| name.as_str().starts_with(GATEWAY_PREFIX) || names.contains(name);
+    let ours = |name: &&HeaderName| is_gateways(name, names);
     let found: Vec<HeaderName> = request.headers.keys().filter(ours).cloned().collect();
     for name in &found {
         request.remove_header(name.as_str());

@@ -12,6 +12,7 @@
 mod call;
 mod context;
 mod delivery;
+mod door;
 mod flight;
 mod gateway;
 mod headers;
@@ -23,6 +24,7 @@ mod refusal;
 mod respond;
 mod rule_watch;
 mod steps;
+mod universal;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -38,6 +40,7 @@ use pingora::{Error, ErrorType, Result};
 
 pub use context::Context;
 use context::{InFlight, Route};
+pub use door::Door;
 use refusal::Refusal;
 
 use crate::admission::{self, framing, parsed};
@@ -68,6 +71,7 @@ pub struct Edge {
     pub recorder: Recorder,
     pub node: String,
     caller: steps::Caller,
+    door: Door,
     /// Moves with each call that takes a stored key.
     turns: AtomicU64,
     rays: AtomicU64,
@@ -84,6 +88,7 @@ impl Edge {
         scans: ScanQueue,
         recorder: Recorder,
         node: String,
+        door: Door,
     ) -> Self {
         // Ids of two runs of a process must not meet.
         let mut seed = [0; 8];
@@ -99,6 +104,7 @@ impl Edge {
             recorder,
             node,
             caller: steps::Caller::new(),
+            door,
             turns: AtomicU64::new(0),
             rays,
             held_bodies: Arc::new(AtomicUsize::new(0)),
@@ -183,8 +189,12 @@ impl ProxyHttp for Edge {
             }
             Some(Site::Gateway) => {
                 if let Some(plan) = self.route_gateway(session, ctx)? {
-                    // Boxed, for it is large and few requests need it.
-                    Box::pin(self.take_steps(plan, session, ctx)).await?;
+                    // Boxed, for they are large and few requests need them.
+                    if plan.kind == steps::Kind::Universal && session.is_upgrade_req() {
+                        Box::pin(self.converse(session, ctx)).await?;
+                    } else {
+                        Box::pin(self.take_steps(plan, session, ctx)).await?;
+                    }
                     return Ok(true);
                 }
             }

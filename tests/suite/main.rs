@@ -9,6 +9,7 @@ mod admission;
 mod ai_calls;
 mod ai_pains;
 mod ai_steps;
+mod ai_universal;
 mod bodies;
 mod cli;
 mod conf;
