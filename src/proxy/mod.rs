@@ -300,7 +300,9 @@ impl ProxyHttp for Edge {
             return Ok(());
         }
         ctx.origin_status = response.status.as_u16();
-        outcome::origin_answered(self, ctx);
+        if let Some(attempt) = &ctx.attempt {
+            outcome::origin_answered(self, ctx, &attempt.origin, ctx.origin_status, self.clock.unix());
+        }
         self.inspect_response(session, response, ctx)?;
         response.insert_header("svc-ray", &ctx.ray)?;
         let elapsed = ctx.started.elapsed();

@@ -123,16 +123,14 @@ pub(super) fn origin_failed(edge: &Edge, ctx: &Context, origin: &Arc<Origin>, no
 }
 
 /// An origin answered.
-pub(super) fn origin_answered(edge: &Edge, ctx: &Context) {
-    if let Some(attempt) = &ctx.attempt
-        && attempt.origin.answered()
-    {
-        let event = OriginChanged {
-            zone: ctx.zone_label(),
-            origin: &attempt.origin.key.url,
-            up: true,
-            reason: "answered",
-        };
+pub(super) fn origin_answered(edge: &Edge, ctx: &Context, origin: &Arc<Origin>, status: u16, now: Duration) {
+    // A provider that says it cannot answer is one that does not; what a site's origin says is its answer.
+    if matches!(ctx.route, Route::Gateway(_)) && matches!(status, 502 | 503 | 504 | 529) {
+        return origin_failed(edge, ctx, origin, now);
+    }
+    if origin.answered() {
+        let event =
+            OriginChanged { zone: ctx.zone_label(), origin: &origin.key.url, up: true, reason: "answered" };
         edge.events.emit(&event);
     }
 }

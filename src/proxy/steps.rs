@@ -67,6 +67,12 @@ struct Begun {
     peer: HttpPeer,
 }
 
+impl Begun {
+    fn status(&self) -> u16 {
+        self.upstream.response_header().map_or(502, |head| head.status.as_u16())
+    }
+}
+
 /// Why there is none.
 enum Failure {
     /// The provider, in every attempt.
@@ -139,6 +145,10 @@ impl Edge {
             let error = Refusal::Gateway(GatewayError::InvalidProvider);
             return or_next(is_last, || refuse(ctx, error));
         };
+        if !is_last && !provider.pool.is_up(self.clock.unix()) {
+            // It failed just now, time and again: the next one need not wait for it to fail once more.
+            return Ok(false);
+        }
         let mut head = self.head(plan.kind, &step, &target, &provider.authority, session, ctx)?;
         let forward =
             Forward { gateway: Arc::clone(&plan.gateway), provider, target, token: plan.token.clone() };
@@ -184,7 +194,7 @@ impl Edge {
         call.asked_at = Some(ctx.started.elapsed());
         match self.attempts(&call, &head, &body, is_last, session, ctx).await {
             Ok(begun) => {
-                let status = begun.upstream.response_header().map_or(502, |head| head.status.as_u16());
+                let status = begun.status();
                 if !is_last && !(200..300).contains(&status) {
                     outcome::call_ended(self, call, status, Some("fallback"), ctx);
                     return Ok(false);
@@ -387,9 +397,7 @@ impl Edge {
             None => begun.await,
         };
         match &asked {
-            Ok(_) => {
-                origin.answered();
-            }
+            Ok(begun) => outcome::origin_answered(self, ctx, &origin, begun.status(), now),
             Err(_) => outcome::origin_failed(self, ctx, &origin, now),
         }
         asked

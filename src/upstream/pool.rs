@@ -20,6 +20,11 @@ impl Pool {
         Self { origins, balance, health_check, next: AtomicUsize::new(0) }
     }
 
+    /// Whether one of them takes requests now.
+    pub fn is_up(&self, now: Duration) -> bool {
+        self.origins.iter().any(|origin| origin.is_up(now))
+    }
+
     /// The origin for a request, among those not in `tried`. Where all are down one is tried all
     /// the same: a wrong guess costs less than a refusal.
     pub fn choose(&self, tried: &[Arc<Origin>], now: Duration) -> Option<Arc<Origin>> {

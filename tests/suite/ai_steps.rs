@@ -90,6 +90,40 @@ fn steps_are_tried_in_order_until_one_succeeds() {
 }
 
 #[test]
+fn a_provider_that_keeps_failing_is_left_out_for_a_while() {
+    let overloaded = in_turn(vec![answer("503 Service Unavailable", "", "{}")]);
+    let good = in_turn(vec![answer("200 OK", "", CHAT)]);
+    let mut edge = Edge::start(&conf("", &[("first", &overloaded), ("second", &good)]));
+    let both =
+        r#"[{"provider":"first","endpoint":"x","query":{}},{"provider":"second","endpoint":"x","query":{}}]"#;
+    for _ in 0..5 {
+        assert_eq!(call(&edge, "", "", both).header("svc-aig-step"), Some("1"));
+    }
+    assert_eq!(overloaded.requests().len(), 3);
+    let event = edge.wait_for_event("origin_changed", |event| event["up"] == false);
+    assert_eq!(event["origin"], overloaded.url());
+    // Where there is no other it is asked all the same.
+    assert_eq!(call(&edge, "", "", r#"[{"provider":"first","endpoint":"x","query":{}}]"#).status, 503);
+    assert_eq!(call(&edge, "/first/x", "", "{}").status, 503);
+    assert_eq!(overloaded.requests().len(), 5);
+
+    // It is back as soon as it answers, whatever route asked.
+    let mended = in_turn(vec![
+        answer("502 Bad Gateway", "", "{}"),
+        answer("529 Overloaded", "", "{}"),
+        answer("504 Gateway Timeout", "", "{}"),
+        answer("400 Bad Request", "", "{}"),
+    ]);
+    let mut edge = Edge::start(&conf("", &[("first", &mended), ("second", &good)]));
+    for expected in [502, 529, 504, 400] {
+        assert_eq!(call(&edge, "/first/x", "", "{}").status, expected);
+    }
+    edge.wait_for_event("origin_changed", |event| event["up"] == true);
+    assert_eq!(call(&edge, "", "", both).header("svc-aig-step"), Some("1"));
+    assert_eq!(mended.requests().len(), 5);
+}
+
+#[test]
 fn the_model_names_the_provider() {
     let provider = in_turn(vec![answer("200 OK", "", CHAT)]);
     let edge = Edge::start(&conf("", &[("groq", &provider), ("own", &provider)]));
