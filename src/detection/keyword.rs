@@ -16,11 +16,12 @@ const MAX_NUMBERS: usize = 4;
 /// Most words that are read.
 const MAX_WORDS: usize = 32;
 /// The distance of keywords in the header of a column: behind all words.
-const FAR: u32 = 32;
+const FAR: u16 = 32;
 
-/// Rules with a keyword before a value, the nearest first.
-#[derive(Debug, Default)]
-pub struct Near(SmallVec<[(u32, u32); 8]>);
+/// Rules with a keyword before a value, and how many words stand between, the nearest first. Small, for every
+/// value has one and most are empty.
+#[derive(Clone, Debug, Default)]
+pub struct Near(SmallVec<[(u16, u16); 4]>);
 
 impl Near {
     pub fn contains(&self, rule: usize) -> bool {
@@ -29,8 +30,8 @@ impl Near {
 
     /// How many words stand between the value and the rule's nearest keyword.
     pub fn distance(&self, rule: usize) -> Option<usize> {
-        let near = self.0.iter().find(|(other, _)| *other as usize == rule);
-        near.map(|(_, distance)| *distance as usize)
+        let near = self.0.iter().find(|(other, _)| usize::from(*other) == rule);
+        near.map(|(_, distance)| usize::from(*distance))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -44,9 +45,9 @@ impl Near {
 
     /// Each rule once.
     pub fn rules(&self) -> impl Iterator<Item = usize> {
-        let is_first = |nth: usize, rule: u32| !self.0.iter().take(nth).any(|(other, _)| *other == rule);
+        let is_first = |nth: usize, rule: u16| !self.0.iter().take(nth).any(|(other, _)| *other == rule);
         let rules = self.0.iter().map(|(rule, _)| *rule).enumerate();
-        rules.filter(move |(nth, rule)| is_first(*nth, *rule)).map(|(_, rule)| rule as usize)
+        rules.filter(move |(nth, rule)| is_first(*nth, *rule)).map(|(_, rule)| usize::from(rule))
     }
 }
 
@@ -84,7 +85,7 @@ const MAX_ITEMS: usize = 16 * WINDOW_BYTES;
 #[derive(Debug, Default)]
 pub struct Keywords {
     /// Rules of keywords of one word.
-    single: Index<u32>,
+    single: Index<u16>,
     /// Keywords of more, by their last two.
     by_last_two: Index<Keyword>,
     /// Last words: bits by the lowest of a hash.
@@ -102,7 +103,7 @@ pub struct Entries(Vec<Keyword>);
 struct Keyword {
     /// Backwards.
     words: Box<[u32]>,
-    rule: u32,
+    rule: u16,
 }
 
 impl Entries {
@@ -117,7 +118,7 @@ impl Entries {
         let cased = forms
             .iter()
             .flat_map(|form| [form.clone(), form.to_lowercase(), form.to_uppercase(), titled(form)]);
-        let rule = u32::try_from(rule).map_err(|_| "there are too many rules".to_owned())?;
+        let rule = u16::try_from(rule).map_err(|_| "there are too many rules".to_owned())?;
         let mut entered: Vec<Vec<u32>> = Vec::new();
         for form in cased {
             let mut items = Vec::new();
@@ -215,9 +216,9 @@ impl Context {
         let words: SmallVec<[u32; MAX_WORDS]> =
             self.items.iter().rev().filter_map(word).take(count).collect();
         while ends != 0 {
-            let distance = ends.trailing_zeros();
+            let distance = ends.trailing_zeros() as u16;
             ends &= ends - 1;
-            let words = words.get(distance as usize..).unwrap_or(&[]);
+            let words = words.get(usize::from(distance)..).unwrap_or(&[]);
             let [word, rest @ ..] = words else { break };
             near.0.extend(keywords.single.get(*word).map(|rule| (*rule, distance)));
             let [before, ..] = rest else { continue };

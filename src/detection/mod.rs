@@ -12,6 +12,7 @@ mod escapes;
 mod keyword;
 mod location;
 pub mod mac;
+mod member;
 pub mod payload;
 pub mod plan;
 mod recent;

@@ -8,6 +8,7 @@ use std::ops::Range;
 use memchr::memmem;
 
 use super::keyword::{Context, Keywords, Near};
+use super::member::Members;
 
 /// Longest header.
 const MAX_ROW_BYTES: usize = 4 << 10;
@@ -22,6 +23,7 @@ const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 #[derive(Debug, Default)]
 pub struct Values {
     tables: Tables,
+    members: Members,
     numbers: Cursor,
     tokens: Cursor,
 }
@@ -70,13 +72,13 @@ impl Values {
     /// The rules of which a keyword stands before a number, or above it.
     #[inline]
     pub fn near_number(&mut self, keywords: &Keywords, body: &[u8], at: usize) -> Near {
-        self.numbers.near(&self.tables, keywords, body, at)
+        self.numbers.near(&self.tables, &mut self.members, keywords, body, at)
     }
 
     /// The same of a token.
     #[inline]
     pub fn near_token(&mut self, keywords: &Keywords, body: &[u8], at: usize) -> Near {
-        self.tokens.near(&self.tables, keywords, body, at)
+        self.tokens.near(&self.tables, &mut self.members, keywords, body, at)
     }
 }
 
@@ -107,8 +109,15 @@ impl Tables {
 
 impl Cursor {
     #[inline]
-    fn near(&mut self, tables: &Tables, keywords: &Keywords, body: &[u8], at: usize) -> Near {
-        let mut near = self.context.near(keywords, body, at);
+    fn near(
+        &mut self,
+        tables: &Tables,
+        members: &mut Members,
+        keywords: &Keywords,
+        body: &[u8],
+        at: usize,
+    ) -> Near {
+        let mut near = members.near(body, at, || self.context.near(keywords, body, at));
         if let Some(above) = self.above(tables, body, at) {
             near.extend(above);
         }
