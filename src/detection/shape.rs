@@ -42,8 +42,9 @@ pub fn expand(text: &str) -> Vec<String> {
 
 #[derive(Debug, Default)]
 struct Node {
-    /// The node behind a group of this length and the separator behind it; few, but for the first.
-    next: Vec<(usize, u8, usize)>,
+    /// Groups by [`key`], few but for the first, and the node behind each.
+    keys: Vec<u16>,
+    next: Vec<usize>,
     shapes: Vec<Shape>,
 }
 
@@ -95,7 +96,8 @@ impl Shapes {
         match node {
             Some(node) => {
                 if let Some(node) = self.nodes.get_mut(node) {
-                    node.next.push((length, separator, fresh));
+                    node.keys.push(key(length, separator));
+                    node.next.push(fresh);
                 }
             }
             None => {
@@ -112,8 +114,8 @@ impl Shapes {
     #[inline]
     fn next(&self, node: Option<usize>, length: usize, separator: u8) -> Option<usize> {
         let Some(node) = node else { return *self.first.get(length)?.get(usize::from(separator))? };
-        let next = &self.nodes.get(node)?.next;
-        next.iter().find(|(l, s, _)| (*l, *s) == (length, separator)).map(|(.., next)| *next)
+        let (node, key) = (self.nodes.get(node)?, key(length, separator));
+        node.keys.iter().position(|other| *other == key).and_then(|nth| node.next.get(nth)).copied()
     }
 
     /// Every shape that a number's groups have, and whether they have nothing but digits;
@@ -137,6 +139,12 @@ impl Shapes {
             node = Some(next);
         }
     }
+}
+
+/// A group, by its length and the separator behind it. No shape has one that is longer than can be told here.
+#[inline]
+fn key(length: usize, separator: u8) -> u16 {
+    (length.min(MAX_GROUP_BYTES + 1) * SEPARATORS) as u16 + u16::from(separator)
 }
 
 /// A group of a number in a body.

@@ -11,7 +11,7 @@ pub(super) const DEFINITION: Definition = Definition {
     invalid: &["GB82 WEST 1234 5698 7654 33", "DE8937040044053201300", "XX89370400440532013000"],
 };
 
-/// Countries with the length of their numbers, from the IBAN registry.
+/// Countries with the length of their numbers, in order, from the IBAN registry.
 const LENGTHS: &[(&[u8; 2], usize)] = &[
     (b"AD", 24),
     (b"AE", 23),
@@ -106,15 +106,30 @@ const LENGTHS: &[(&[u8; 2], usize)] = &[
 
 fn validate(value: &[u8]) -> bool {
     let compact = compact(value);
-    let length = LENGTHS.iter().find(|(country, _)| compact.starts_with(*country)).map(|(_, length)| *length);
+    let country =
+        LENGTHS.binary_search_by(|(country, _)| country.as_slice().cmp(compact.get(..2).unwrap_or(&[])));
+    let length = country.ok().and_then(|nth| LENGTHS.get(nth)).map(|(_, length)| *length);
     length == Some(compact.len()) && remainder(&compact) == 1
 }
 
 /// The number with its first four characters moved to the end and letters as 10 … 35, modulo 97.
-fn remainder(compact: &[u8]) -> u32 {
+fn remainder(compact: &[u8]) -> u64 {
     let (head, tail) = compact.split_at_checked(4).unwrap_or((compact, &[]));
-    tail.iter().chain(head).filter_map(|byte| char::from(*byte).to_digit(36)).fold(0, |remainder, digit| {
-        let factor = if digit > 9 { 100 } else { 10 };
-        (remainder * factor + digit) % 97
-    })
+    let digits = tail.iter().chain(head).filter_map(|byte| char::from(*byte).to_digit(36));
+    let number = digits.fold(0_u64, |number, digit| {
+        // Reduced only where the next two digits might not fit.
+        let number = if number < 1 << 56 { number } else { number % 97 };
+        number * if digit > 9 { 100 } else { 10 } + u64::from(digit)
+    });
+    number % 97
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn countries_are_in_order() {
+        assert!(LENGTHS.is_sorted_by(|(a, _), (b, _)| a < b));
+    }
 }
