@@ -106,9 +106,11 @@ const LENGTHS: &[(&[u8; 2], usize)] = &[
 
 fn validate(value: &[u8]) -> bool {
     let compact = compact(value);
-    let country =
-        LENGTHS.binary_search_by(|(country, _)| country.as_slice().cmp(compact.get(..2).unwrap_or(&[])));
-    let length = country.ok().and_then(|nth| LENGTHS.get(nth)).map(|(_, length)| *length);
+    let Some(country) = compact.first_chunk().map(|letters| u16::from_be_bytes(*letters)) else {
+        return false;
+    };
+    let place = LENGTHS.binary_search_by_key(&country, |(letters, _)| u16::from_be_bytes(**letters));
+    let length = place.ok().and_then(|nth| LENGTHS.get(nth)).map(|(_, length)| *length);
     length == Some(compact.len()) && remainder(&compact) == 1
 }
 
