@@ -333,7 +333,9 @@ fn stored_keys_reach_their_provider_and_nothing_else() {
         assert_eq!(response.status, 200, "{headers}");
         provider.last().header("authorization").map(str::to_owned)
     };
-    wait_for("the keys to be known", || sent("svc-aig-event-id: e\r\n").map(drop));
+    // The last that was added: the store may be read between the two.
+    let known = || chat(&edge, "svc-aig-byok-alias: team\r\n").status == 200;
+    wait_for("the keys to be known", || known().then_some(()));
     for headers in [
         "svc-aig-byok-alias: team\r\n",
         "svc-aig-byok-alias: team\r\nauthorization: Bearer placeholder\r\n",
