@@ -34,6 +34,7 @@ const MAX_UNDER_WAY: usize = 64;
 const MAX_WAITING: usize = 16;
 /// Longest answer that goes into one message.
 const MAX_ANSWER_BYTES: usize = 32 << 20;
+const TOO_LONG: pingora::ErrorType = pingora::ErrorType::Custom("answer_too_long");
 /// What an answer may grow to when its coding is undone.
 const DECODED: decompress::Limits = decompress::Limits { output_bytes: MAX_ANSWER_BYTES, ratio: 1000 };
 /// Goes behind a client's key (RFC 6455 section 1.3).
@@ -204,10 +205,11 @@ impl Question {
     /// Asks, and sends what is answered.
     async fn ask(self, ask: Ask, mut proxy: HttpSession) {
         let event_id = ask.event_id.clone();
-        if self.exchange(ask, &mut proxy).await.is_err() {
+        if let Err(failure) = self.exchange(ask, &mut proxy).await {
             let error = GatewayError::ProviderFailed;
+            let reason = (*failure.etype() == TOO_LONG).then_some("the answer is too long for a message");
             // Only fails where the client is gone.
-            let _ = self.out.send(universal_socket::failed(event_id.as_deref(), error, None)).await;
+            let _ = self.out.send(universal_socket::failed(event_id.as_deref(), error, reason)).await;
         }
     }
 
@@ -219,9 +221,13 @@ impl Question {
         }
         head.insert_header(header::CONTENT_LENGTH, ask.body.len().to_string())?;
         proxy.write_request_header(Box::new(head)).await?;
-        proxy.write_request_body(ask.body.clone(), true).await?;
-        proxy.finish_request_body().await?;
-        proxy.read_response_header().await?;
+        let body = async {
+            proxy.write_request_body(ask.body.clone(), true).await?;
+            proxy.finish_request_body().await
+        };
+        let sent = body.await;
+        // A question may be answered before all of it was read; else why it was not sent says more.
+        proxy.read_response_header().await.or_else(|error| sent.and(Err(error)))?;
         let Some(answered) = proxy.response_header().cloned() else { return Ok(()) };
         let metadata = metadata(&answered.headers, answered.status.as_u16(), ask.event_id.clone());
         let coding = headers::bytes(&answered.headers, &header::CONTENT_ENCODING).to_vec();
@@ -285,7 +291,7 @@ async fn whole(proxy: &mut HttpSession) -> Result<Bytes> {
 }
 
 fn too_long() -> Box<pingora::Error> {
-    pingora::Error::explain(pingora::ErrorType::InternalError, "the answer is too long for a message")
+    pingora::Error::new(TOO_LONG)
 }
 
 fn metadata(headers: &HeaderMap, status: u16, event_id: Option<String>) -> Metadata {

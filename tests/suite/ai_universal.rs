@@ -117,6 +117,10 @@ fn streams_come_event_by_event_beside_each_other() {
             path if path.ends_with("/quick") => {
                 send("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nquick")
             }
+            path if path.ends_with("/endless") => {
+                let piece = chunk(&"x".repeat(1 << 20));
+                send(STREAM_HEAD) && (0..40).all(|_| send(&piece))
+            }
             // Ends without its last chunk.
             path if path.ends_with("/cut") => {
                 assert!(send(STREAM_HEAD) && send(&chunk("data: {\"n\":1}\n\n")));
@@ -151,6 +155,10 @@ fn streams_come_event_by_event_beside_each_other() {
     let done = next(&mut socket);
     assert_eq!((&done["type"], &done["metadata"]), (&json!("universal.done"), &begun["metadata"]));
 
+    ask(&mut socket, "endless", "endless");
+    assert_eq!(next(&mut socket)["type"], "universal.created");
+    let endless = next(&mut socket);
+    assert!(endless["error"]["message"].as_str().unwrap().contains("too long"), "{endless}");
     ask(&mut socket, "cut", "cut");
     assert_eq!(next(&mut socket)["type"], "universal.created");
     assert_eq!(next(&mut socket), event("cut", json!({"n": 1})));
@@ -181,6 +189,11 @@ fn tokens_are_asked_of_the_connection_and_of_each_question() {
             .iter()
             .all(|request| request.headers.iter().all(|(_, value)| !value.contains(&token)))
     );
+    // A question that is refused before it is read whole is answered all the same.
+    let long = json!({"type": "universal.create", "request": {"eventId": "long", "provider": "nobody", "endpoint": "x",
+        "query": "x".repeat(1 << 20)}});
+    socket.send(Message::text(long.to_string())).unwrap();
+    assert_eq!(next(&mut socket)["response"]["internalCode"], 2008);
     let listed = run_cli(&["token", "list", "--account", "acme", "--gateway", "main", "--conf", &path], b"");
     let listed = String::from_utf8(listed.stdout).unwrap();
     let id = listed.split(' ').next().unwrap();
@@ -189,6 +202,8 @@ fn tokens_are_asked_of_the_connection_and_of_each_question() {
         ask(&mut socket, "late", "x");
         (next(&mut socket)["metadata"]["statusCode"] == 401).then_some(())
     });
+    socket.send(Message::text(long.to_string())).unwrap();
+    assert_eq!(next(&mut socket)["metadata"]["statusCode"], 401);
 }
 
 #[test]
