@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::answer::GatewayError;
-use super::usage::lines::{self, Lines};
+use super::usage::lines::{self, Form, Lines};
 
 /// Most bytes of one event of a stream.
 pub const MAX_EVENT_BYTES: usize = 16 << 20;
@@ -89,8 +89,8 @@ struct Reply<'r> {
 }
 
 impl Metadata {
-    fn of_event(event_id: Option<&str>) -> Self {
-        Self { event_id: event_id.map(str::to_owned), ..Self::default() }
+    fn of_event(event_id: Option<String>) -> Self {
+        Self { event_id, ..Self::default() }
     }
 
     /// That an answer has come: with its body, unless that follows event by event.
@@ -101,6 +101,10 @@ impl Metadata {
     /// That a stream is at its end.
     pub fn done(&self) -> String {
         self.reply("universal.done", None, None)
+    }
+
+    fn event(&self, data: &[u8]) -> String {
+        self.reply("universal.stream", Some(content(data)), None)
     }
 
     fn reply(
@@ -114,11 +118,6 @@ impl Metadata {
     }
 }
 
-/// An event of a stream.
-fn event(event_id: Option<&str>, data: &[u8]) -> String {
-    Metadata::of_event(event_id).reply("universal.stream", Some(content(data)), None)
-}
-
 /// That a question has no answer, or that its answer broke off.
 pub fn failed(event_id: Option<&str>, error: GatewayError, reason: Option<&str>) -> String {
     #[derive(Serialize)]
@@ -127,86 +126,62 @@ pub fn failed(event_id: Option<&str>, error: GatewayError, reason: Option<&str>)
         message: &'e str,
     }
     let error = Error { code: error.code(), message: reason.unwrap_or(error.message()) };
-    let metadata = Metadata::of_event(event_id);
+    let metadata = Metadata::of_event(event_id.map(str::to_owned));
     metadata.reply("universal.error", None, serde_json::value::to_raw_value(&error).ok())
 }
 
 /// A body within a message: JSON as it is, texts as a string, all else in Base64.
 fn content(body: &[u8]) -> Box<RawValue> {
-    let json = std::str::from_utf8(body).ok().and_then(|text| serde_json::from_str(text).ok());
-    json.unwrap_or_else(|| {
-        let text = std::str::from_utf8(body).map_or_else(|_| STANDARD.encode(body), str::to_owned);
-        // INVARIANT: a string always serialises.
-        serde_json::value::to_raw_value(&text).unwrap_or_default()
-    })
+    // INVARIANT: a string always serialises.
+    let string = |text: &str| serde_json::value::to_raw_value(text).unwrap_or_default();
+    let Ok(text) = str::from_utf8(body) else { return string(&STANDARD.encode(body)) };
+    serde_json::from_str(text).unwrap_or_else(|_| string(text))
 }
 
 /// A stream on its way into messages.
 #[derive(Debug)]
 pub struct Stream {
     lines: Lines,
-    has_events: bool,
+    form: Form,
+    /// Of each message.
+    metadata: Metadata,
 }
 
 impl Stream {
     /// `None` for an answer that is no stream.
-    pub fn of(media_type: &[u8]) -> Option<Self> {
-        let has_events = match media_type {
-            b"text/event-stream" => true,
-            b"application/x-ndjson" | b"application/jsonl" | b"application/stream+json" => false,
-            _ => return None,
-        };
-        Some(Self { lines: Lines::holding(MAX_EVENT_BYTES), has_events })
+    pub fn of(media_type: &[u8], event_id: Option<String>) -> Option<Self> {
+        let form = Form::of(media_type)?;
+        Some(Self { lines: Lines::holding(MAX_EVENT_BYTES), form, metadata: Metadata::of_event(event_id) })
     }
 
     /// The messages of a piece. False where an event is longer than [`MAX_EVENT_BYTES`].
-    pub fn push(&mut self, piece: &[u8], event_id: Option<&str>, out: &mut Vec<String>) -> bool {
-        let has_events = self.has_events;
+    pub fn push(&mut self, piece: &[u8], out: &mut Vec<String>) -> bool {
+        let Self { lines, form, metadata } = self;
         let mut is_short = true;
-        let take = |line: &[u8], gathered: &mut Vec<u8>| {
-            is_short &= take(line, gathered, has_events, event_id, out);
+        let take = |line: &[u8], gathered: &mut Vec<u8>| match form {
+            Form::Lines if line.trim_ascii().is_empty() => {}
+            Form::Lines => out.push(metadata.event(line)),
+            Form::Events if line.is_empty() => {
+                if !gathered.is_empty() && gathered != DONE {
+                    out.push(metadata.event(gathered));
+                }
+                gathered.clear();
+            }
+            Form::Events => {
+                let data = lines::data(line);
+                is_short &= data.is_none_or(|data| lines::gather(gathered, data, MAX_EVENT_BYTES));
+            }
         };
-        self.lines.push(piece, take) && is_short
+        lines.push(piece, take) && is_short
     }
 
     /// The messages of what came last. An event without its empty line is none (WHATWG HTML), a line without its
     /// end is one.
-    pub fn finish(mut self, event_id: Option<&str>, out: &mut Vec<String>) {
-        if !self.has_events {
-            self.lines.end(|line, gathered| {
-                take(line, gathered, false, event_id, out);
-            });
+    pub fn finish(mut self, out: &mut Vec<String>) {
+        if self.form == Form::Lines {
+            self.push(b"\n", out);
         }
     }
-}
-
-/// Takes a line; false where its event grows too long.
-fn take(
-    line: &[u8],
-    gathered: &mut Vec<u8>,
-    has_events: bool,
-    event_id: Option<&str>,
-    out: &mut Vec<String>,
-) -> bool {
-    if !has_events {
-        if !line.trim_ascii().is_empty() {
-            out.push(event(event_id, line));
-        }
-    } else if line.is_empty() {
-        if !gathered.is_empty() && gathered != DONE {
-            out.push(event(event_id, gathered));
-        }
-        gathered.clear();
-    } else if let Some(data) = lines::data(line) {
-        if gathered.len() + data.len() > MAX_EVENT_BYTES {
-            return false;
-        }
-        if !gathered.is_empty() {
-            gathered.push(b'\n');
-        }
-        gathered.extend_from_slice(data);
-    }
-    true
 }
 
 #[cfg(test)]
@@ -256,28 +231,29 @@ mod tests {
     #[test]
     fn events_are_the_same_however_they_are_split() {
         let text = "event: a\r\ndata: {\"n\":1}\r\n\r\n: comment\n\ndata: two\ndata:lines \u{e9}\n\ndata: [DONE]\n\ndata: cut";
+        let event = |id: Option<&str>, data: &[u8]| Metadata::of_event(id.map(str::to_owned)).event(data);
         let expected = [event(Some("e"), b"{\"n\":1}"), event(Some("e"), "two\nlines \u{e9}".as_bytes())];
         for size in 1..text.len() {
-            let mut stream = Stream::of(b"text/event-stream").unwrap();
+            let mut stream = Stream::of(b"text/event-stream", Some("e".to_owned())).unwrap();
             let mut out = Vec::new();
-            assert!(text.as_bytes().chunks(size).all(|piece| stream.push(piece, Some("e"), &mut out)));
-            stream.finish(Some("e"), &mut out);
+            assert!(text.as_bytes().chunks(size).all(|piece| stream.push(piece, &mut out)));
+            stream.finish(&mut out);
             assert_eq!(out, expected, "pieces of {size}");
         }
-        let mut lines = Stream::of(b"application/x-ndjson").unwrap();
+        let mut lines = Stream::of(b"application/x-ndjson", None).unwrap();
         let mut out = Vec::new();
-        assert!(lines.push(b"{\"n\":1}\n\n{\"n\":", None, &mut out) && lines.push(b"2}", None, &mut out));
-        lines.finish(None, &mut out);
+        assert!(lines.push(b"{\"n\":1}\n\n{\"n\":", &mut out) && lines.push(b"2}", &mut out));
+        lines.finish(&mut out);
         assert_eq!(out, [event(None, b"{\"n\":1}"), event(None, b"{\"n\":2}")]);
-        assert!(Stream::of(b"application/json").is_none());
+        assert!(Stream::of(b"application/json", None).is_none());
     }
 
     #[test]
     fn an_endless_event_is_refused() {
         let long = vec![b'x'; MAX_EVENT_BYTES / 2];
         let refused_after = |pieces: &[&[u8]]| {
-            let mut stream = Stream::of(b"text/event-stream").unwrap();
-            pieces.iter().position(|piece| !stream.push(piece, None, &mut Vec::new()))
+            let mut stream = Stream::of(b"text/event-stream", None).unwrap();
+            pieces.iter().position(|piece| !stream.push(piece, &mut Vec::new()))
         };
         assert_eq!(refused_after(&[b"data:", &long, &long]), Some(2));
         assert_eq!(refused_after(&[b"data:", &long, b"\ndata:", &long, b"\ndata:x\n"]), Some(4));

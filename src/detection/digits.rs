@@ -42,28 +42,30 @@ pub fn complement(sum: u32, modulus: u32) -> u32 {
 
 /// ISO/IEC 7812-1 annex B: whether the last digit is the check digit.
 pub fn luhn(digits: &[u32]) -> bool {
-    let Some((check, rest)) = digits.split_last() else { return false };
-    luhn_check(rest) == *check
+    !digits.is_empty() && luhn_sum(digits.iter().rev().copied(), 1) % 10 == 0
 }
 
-/// [`luhn`] for the digits of a value, whatever stands between them: most numbers of a card's shape go no further.
+/// [`luhn`] of the digits of a value, whatever stands between them: most numbers of a card's shape go no further.
 #[inline]
 pub fn luhn_of_text(value: &[u8]) -> bool {
-    const DOUBLED: [u32; 10] = [0, 2, 4, 6, 8, 1, 3, 5, 7, 9];
-    let (mut sum, mut count) = (0, 0_usize);
-    for byte in value.iter().rev().filter(|byte| byte.is_ascii_digit()) {
-        let digit = u32::from(byte - b'0');
-        sum += if count % 2 == 0 { digit } else { DOUBLED.get(digit as usize).copied().unwrap_or(0) };
-        count += 1;
-    }
-    count > 0 && sum % 10 == 0
+    let digits =
+        || value.iter().rev().filter(|byte| byte.is_ascii_digit()).map(|byte| u32::from(byte - b'0'));
+    luhn_sum(digits(), 1) % 10 == 0 && digits().next().is_some()
 }
 
 /// The check digit that belongs behind these digits.
 pub fn luhn_check(digits: &[u32]) -> u32 {
+    complement(luhn_sum(digits.iter().rev().copied(), 0), 10)
+}
+
+/// The sum of digits, the last of them first; every second is doubled, from `first_doubled` on.
+#[inline]
+fn luhn_sum(from_last: impl Iterator<Item = u32>, first_doubled: usize) -> u32 {
     let doubled = |digit: u32| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
-    let pairs = digits.iter().rev().enumerate();
-    complement(pairs.map(|(at, digit)| if at % 2 == 0 { doubled(*digit) } else { *digit }).sum(), 10)
+    from_last
+        .enumerate()
+        .map(|(at, digit)| if at % 2 == first_doubled { doubled(digit) } else { digit })
+        .sum()
 }
 
 /// ISO/IEC 7064, hybrid system MOD 11,10: whether the last digit is the check digit.

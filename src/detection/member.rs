@@ -50,10 +50,9 @@ impl Members {
 
 #[inline]
 fn slot(key: &[u8]) -> usize {
-    let part = |bytes: &[u8]| bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
     let word = match (key.first_chunk(), key.last_chunk()) {
         (Some(first), Some(last)) => u64::from_le_bytes(*first) ^ u64::from_le_bytes(*last).rotate_left(23),
-        _ => part(key),
+        _ => key.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
     };
     let spread = (word ^ (key.len() as u64) << 59).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (spread >> 57) as usize % KEYS
@@ -103,10 +102,8 @@ mod tests {
             r#"{"a":1,"nhsNumber": ""#,
             r#"{"a":1, "nhsNumber": "#,
             "{\n    \"nhsNumber\": \"",
-            "{\"a\": 1,\r\n\t".trim_end_matches('\t'),
         ] {
-            let expected = text.contains("nhs").then_some("nhsNumber");
-            assert_eq!(of(text), expected, "{text}");
+            assert_eq!(of(text), Some("nhsNumber"), "{text}");
         }
         for text in [
             "",
@@ -120,6 +117,7 @@ mod tests {
             r#"{"nhs":  "#,
             r#"so, said "nhs": "#,
             "so,  \"nhs\":",
+            "{\"a\": 1,\r\n",
             r#"{"a key that is longer than what is kept":"#,
         ] {
             assert_eq!(of(text), None, "{text}");

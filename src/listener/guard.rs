@@ -48,10 +48,7 @@ where
         'd: 'f,
         Self: 'f,
     {
-        let meta = session.digest().and_then(|digest| {
-            digest.proxy_digest.as_ref()?.user_data.as_ref()?.downcast_ref::<ConnectionMeta>()
-        });
-        if let Some(meta) = meta {
+        if let Some(meta) = ConnectionMeta::of(session.digest()) {
             meta.progress.await_head();
         }
         self.proxy.process_new_http(session, shutdown)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use http::HeaderValue;
+use pingora::protocols::Digest;
 
 /// Facts of a connection. They ride in Pingora's digest.
 #[derive(Clone, Debug)]
@@ -17,6 +18,13 @@ pub struct ConnectionMeta {
     /// The name the client asked for in TLS.
     pub server_name: Option<String>,
     pub progress: Arc<Progress>,
+}
+
+impl ConnectionMeta {
+    /// Those of a request's connection.
+    pub fn of(digest: Option<&Digest>) -> Option<&Self> {
+        digest?.proxy_digest.as_ref()?.user_data.as_ref()?.downcast_ref()
+    }
 }
 
 /// An address as a field value.

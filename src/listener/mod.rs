@@ -19,6 +19,7 @@ mod tls;
 pub use caps::Connections;
 pub use guard::Guarded;
 pub use meta::{ConnectionMeta, Progress, address_text};
+pub(crate) use service::until;
 pub use service::{EdgeListener, ListenerContext};
 pub use socket::{Bound, bind};
 pub(crate) use stream::without_socket;

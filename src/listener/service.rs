@@ -283,7 +283,7 @@ async fn read_proxy_header(mut tcp: TcpStream) -> Option<(Option<IpAddr>, L4Stre
 }
 
 /// Ends when the process is to stop.
-async fn until(drain: &mut watch::Receiver<bool>) {
+pub(crate) async fn until(drain: &mut watch::Receiver<bool>) {
     // A sender that is gone means the same.
     let _ = drain.wait_for(|draining| *draining).await;
 }

@@ -127,7 +127,7 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.held.fetch_sub(self.taken, Ordering::Relaxed);
+        self.put_back(self.taken);
     }
 }
 

@@ -163,7 +163,7 @@ impl Kept {
 }
 
 /// Sends a piece; nothing would be the end of a body in chunks.
-async fn send(piece: Bytes, session: &mut Session) -> Result<()> {
+pub(super) async fn send(piece: Bytes, session: &mut Session) -> Result<()> {
     if piece.is_empty() {
         return Ok(());
     }

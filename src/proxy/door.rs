@@ -15,11 +15,12 @@ use pingora::server::ShutdownWatch;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 
 use crate::listener::{self, ConnectionMeta};
+use crate::snapshot::SnapshotHandle;
 
 /// Bytes on their way in one direction.
 const BUFFER_BYTES: usize = 64 << 10;
 
-type Serve = Box<dyn Fn(Stream) + Send + Sync>;
+type Serve = Box<dyn Fn(Stream, ShutdownWatch) + Send + Sync>;
 
 /// Leads into the proxy once that is built; clones lead to the same.
 #[derive(Clone, Default)]
@@ -34,11 +35,11 @@ impl Door {
     /// Leads to `app` from now on. The first call counts.
     pub fn open<A: HttpServerApp + Send + Sync + 'static>(&self, app: &Arc<A>, shutdown: ShutdownWatch) {
         // Weak, for the app owns what owns the door.
-        let (app, until) = (Arc::downgrade(app), shutdown.clone());
-        let serve = Box::new(move |stream| {
-            let (Some(app), until) = (app.upgrade(), until.clone()) else { return };
+        let app = Arc::downgrade(app);
+        let serve = Box::new(move |stream, shutdown| {
+            let Some(app) = app.upgrade() else { return };
             // On its own, so that a request whose asker is gone still ends as every request does.
-            tokio::spawn(async move { app.process_new(stream, &until).await });
+            tokio::spawn(async move { app.process_new(stream, &shutdown).await });
         });
         // INVARIANT: a process opens its door once.
         let _ = self.0.set(Opened { serve, shutdown });
@@ -53,12 +54,13 @@ impl Door {
     pub(super) fn connect(
         &self,
         meta: &ConnectionMeta,
-        snapshots: &crate::snapshot::SnapshotHandle,
+        snapshots: &SnapshotHandle,
         now: std::time::SystemTime,
     ) -> Option<HttpSession> {
+        let opened = self.0.get()?;
         let (ours, theirs) = tokio::io::duplex(BUFFER_BYTES);
         let stream = listener::without_socket(theirs, meta, snapshots, now).ok()?;
-        (self.0.get()?.serve)(stream);
+        (opened.serve)(stream, opened.shutdown.clone());
         let stream = L4Stream::from(VirtualSocketStream::new(Box::new(NoSocket(ours))));
         Some(HttpSession::H1(v1::client::HttpSession::new(Box::new(stream))))
     }

@@ -151,10 +151,7 @@ impl ProxyHttp for Edge {
     async fn early_request_filter(&self, session: &mut Session, ctx: &mut Context) -> Result<()> {
         ctx.ray = self.new_ray();
         let mut spaces_in_target = false;
-        let meta = session.digest().and_then(|digest| {
-            digest.proxy_digest.as_ref()?.user_data.as_ref()?.downcast_ref::<ConnectionMeta>()
-        });
-        if let Some(meta) = meta {
+        if let Some(meta) = ConnectionMeta::of(session.digest()) {
             meta.progress.head_done();
             ctx.peer = meta.source;
             ctx.client_text = meta.source_text.clone();
@@ -301,7 +298,7 @@ impl ProxyHttp for Edge {
         }
         ctx.origin_status = response.status.as_u16();
         if let Some(attempt) = &ctx.attempt {
-            outcome::origin_answered(self, ctx, &attempt.origin, ctx.origin_status, self.clock.unix());
+            outcome::origin_answered(self, ctx, &attempt.origin, ctx.origin_status);
         }
         self.inspect_response(session, response, ctx)?;
         response.insert_header("svc-ray", &ctx.ray)?;

@@ -123,10 +123,10 @@ pub(super) fn origin_failed(edge: &Edge, ctx: &Context, origin: &Arc<Origin>, no
 }
 
 /// An origin answered.
-pub(super) fn origin_answered(edge: &Edge, ctx: &Context, origin: &Arc<Origin>, status: u16, now: Duration) {
+pub(super) fn origin_answered(edge: &Edge, ctx: &Context, origin: &Arc<Origin>, status: u16) {
     // A provider that says it cannot answer is one that does not; what a site's origin says is its answer.
     if matches!(ctx.route, Route::Gateway(_)) && matches!(status, 502 | 503 | 504 | 529) {
-        return origin_failed(edge, ctx, origin, now);
+        return origin_failed(edge, ctx, origin, edge.clock.unix());
     }
     if origin.answered() {
         let event =

@@ -397,7 +397,7 @@ impl Edge {
             None => begun.await,
         };
         match &asked {
-            Ok(begun) => outcome::origin_answered(self, ctx, &origin, begun.status(), now),
+            Ok(begun) => outcome::origin_answered(self, ctx, &origin, begun.status()),
             Err(_) => outcome::origin_failed(self, ctx, &origin, now),
         }
         asked

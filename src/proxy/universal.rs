@@ -21,12 +21,12 @@ use tungstenite::{Message, Utf8Bytes};
 
 use super::context::{Context, Share};
 use super::refusal::Refusal;
-use super::{Edge, UPGRADED_IDLE, headers, refuse};
+use super::{Edge, UPGRADED_IDLE, delivery, headers, refuse};
 use crate::ai::answer::GatewayError;
 use crate::ai::universal_socket::{self, Ask, Metadata, Stream};
 use crate::body;
 use crate::body::decompress::{self, Coding};
-use crate::listener::ConnectionMeta;
+use crate::listener::{ConnectionMeta, until};
 
 /// Questions of one connection that are under way.
 const MAX_UNDER_WAY: usize = 64;
@@ -55,7 +55,8 @@ impl Edge {
                 return refuse(ctx, Refusal::Gateway(GatewayError::BadRequest));
             }
         };
-        let (Some(meta), Some(mut shutdown)) = (meta(session), self.door.shutdown()) else {
+        let meta = ConnectionMeta::of(session.digest()).cloned();
+        let (Some(meta), Some(mut shutdown)) = (meta, self.door.shutdown()) else {
             return refuse(ctx, Refusal::Gateway(GatewayError::ProviderFailed));
         };
         let questions = self.question_head(session, ctx)?;
@@ -75,7 +76,7 @@ impl Edge {
         let mut has_asked = false;
         while !socket.is_done() {
             if let Some(bytes) = socket.take() {
-                session.write_response_body(Some(bytes), false).await.map_err(|error| error.into_down())?;
+                delivery::send(bytes, session).await?;
                 continue;
             }
             tokio::select! {
@@ -87,11 +88,11 @@ impl Edge {
                         socket.close(CloseCode::Again, "too much is being asked at once");
                         continue;
                     }
-                    socket.push(&bytes);
+                    socket.push(bytes);
                     while let Some(text) = socket.next() {
                         let held = std::mem::replace(&mut share, Share::new(&self.held_bodies));
-                        let question = Question { out: out.clone(), head: questions.clone(), _held: held };
-                        if let Err(refused) = self.begin(&text, question, &meta, &mut under_way) {
+                        let question = Question { out: out.clone(), _held: held };
+                        if let Err(refused) = self.begin(&text, question, &questions, &meta, &mut under_way) {
                             socket.send(refused);
                         }
                     }
@@ -106,13 +107,13 @@ impl Edge {
                     socket.ping();
                 }
                 // The answers under way are still given.
-                () = is_to_stop(&mut shutdown), if under_way.is_empty() && answers.is_empty() => {
+                () = until(&mut shutdown), if under_way.is_empty() && answers.is_empty() => {
                     socket.close(CloseCode::Away, "the server stops");
                 }
             }
         }
         if let Some(bytes) = socket.take() {
-            session.write_response_body(Some(bytes), false).await.map_err(|error| error.into_down())?;
+            delivery::send(bytes, session).await?;
         }
         session.write_response_body(None, true).await.map_err(|error| error.into_down())
     }
@@ -122,6 +123,7 @@ impl Edge {
         &self,
         text: &str,
         question: Question,
+        head: &RequestHeader,
         meta: &ConnectionMeta,
         under_way: &mut JoinSet<()>,
     ) -> std::result::Result<(), String> {
@@ -135,7 +137,7 @@ impl Edge {
         }
         let proxy = self.door.connect(meta, &self.snapshots, self.clock.now());
         let proxy = proxy.ok_or_else(|| failed(GatewayError::ProviderFailed, None))?;
-        under_way.spawn(question.ask(ask, proxy));
+        under_way.spawn(question.ask(ask, head.clone(), proxy));
         Ok(())
     }
 
@@ -183,29 +185,18 @@ fn accepted(request: &HeaderMap, ray: &str) -> std::result::Result<ResponseHeade
     built().map_err(|_| "the subprotocol is no field value")
 }
 
-fn meta(session: &Session) -> Option<ConnectionMeta> {
-    let proxy = session.digest()?.proxy_digest.as_ref()?;
-    proxy.user_data.as_ref()?.downcast_ref::<ConnectionMeta>().cloned()
-}
-
-async fn is_to_stop(shutdown: &mut pingora::server::ShutdownWatch) {
-    // A sender that is gone means the same.
-    let _ = shutdown.wait_for(|stops| *stops).await;
-}
-
 /// A question on its way.
 struct Question {
     out: mpsc::Sender<String>,
-    head: RequestHeader,
     /// The message counts as held until it is answered.
     _held: Share,
 }
 
 impl Question {
     /// Asks, and sends what is answered.
-    async fn ask(self, ask: Ask, mut proxy: HttpSession) {
+    async fn ask(self, ask: Ask, head: RequestHeader, mut proxy: HttpSession) {
         let event_id = ask.event_id.clone();
-        if let Err(failure) = self.exchange(ask, &mut proxy).await {
+        if let Err(failure) = self.exchange(ask, head, &mut proxy).await {
             let error = GatewayError::ProviderFailed;
             let reason = (*failure.etype() == TOO_LONG).then_some("the answer is too long for a message");
             // Only fails where the client is gone.
@@ -213,50 +204,41 @@ impl Question {
         }
     }
 
-    async fn exchange(&self, ask: Ask, proxy: &mut HttpSession) -> Result<()> {
-        let event_id = ask.event_id.as_deref();
-        let mut head = self.head.clone();
-        if let Some(Ok(id)) = event_id.map(HeaderValue::from_str) {
+    async fn exchange(&self, ask: Ask, mut head: RequestHeader, proxy: &mut HttpSession) -> Result<()> {
+        if let Some(Ok(id)) = ask.event_id.as_deref().map(HeaderValue::from_str) {
             head.insert_header("svc-aig-event-id", id)?;
         }
         head.insert_header(header::CONTENT_LENGTH, ask.body.len().to_string())?;
         proxy.write_request_header(Box::new(head)).await?;
         let body = async {
-            proxy.write_request_body(ask.body.clone(), true).await?;
+            proxy.write_request_body(ask.body, true).await?;
             proxy.finish_request_body().await
         };
         let sent = body.await;
         // A question may be answered before all of it was read; else why it was not sent says more.
         proxy.read_response_header().await.or_else(|error| sent.and(Err(error)))?;
         let Some(answered) = proxy.response_header().cloned() else { return Ok(()) };
-        let metadata = metadata(&answered.headers, answered.status.as_u16(), ask.event_id.clone());
-        let coding = headers::bytes(&answered.headers, &header::CONTENT_ENCODING).to_vec();
-        let is_plain = matches!(Coding::of(&coding), None | Some(Coding::Identity));
+        let metadata = metadata(&answered.headers, answered.status.as_u16(), ask.event_id);
+        let coding = Coding::of(headers::bytes(&answered.headers, &header::CONTENT_ENCODING));
+        let coding = coding.filter(|coding| *coding != Coding::Identity);
         let media = body::media_type(headers::bytes(&answered.headers, &header::CONTENT_TYPE));
-        match Stream::of(media).filter(|_| is_plain) {
-            Some(stream) => self.stream(stream, &metadata, event_id, proxy).await,
-            None => {
-                let body = whole(proxy).await?;
-                let body = match Coding::of(&coding) {
-                    Some(coding) if !is_plain => decompress::decode(coding, &body, DECODED).bytes.into(),
-                    _ => body,
-                };
-                self.send(metadata.created(Some(&body))).await
-            }
+        let stream = Stream::of(media, metadata.event_id.clone()).filter(|_| coding.is_none());
+        if let Some(stream) = stream {
+            return self.stream(stream, &metadata, proxy).await;
         }
+        let body = whole(proxy).await?;
+        let body = match coding {
+            Some(coding) => decompress::decode(coding, &body, DECODED).bytes.into(),
+            None => body,
+        };
+        self.send(metadata.created(Some(&body))).await
     }
 
-    async fn stream(
-        &self,
-        mut stream: Stream,
-        metadata: &Metadata,
-        event_id: Option<&str>,
-        proxy: &mut HttpSession,
-    ) -> Result<()> {
+    async fn stream(&self, mut stream: Stream, metadata: &Metadata, proxy: &mut HttpSession) -> Result<()> {
         self.send(metadata.created(None)).await?;
         let mut messages = Vec::new();
         while let Some(piece) = proxy.read_response_body().await? {
-            let is_short = stream.push(&piece, event_id, &mut messages);
+            let is_short = stream.push(&piece, &mut messages);
             for message in messages.drain(..) {
                 self.send(message).await?;
             }
@@ -264,8 +246,8 @@ impl Question {
                 return Err(too_long());
             }
         }
-        stream.finish(event_id, &mut messages);
-        for message in messages.drain(..) {
+        stream.finish(&mut messages);
+        for message in messages {
             self.send(message).await?;
         }
         self.send(metadata.done()).await
@@ -317,7 +299,7 @@ struct Socket {
 /// Bytes that came and bytes that are to go.
 #[derive(Default)]
 struct Pipe {
-    read: io::Cursor<Vec<u8>>,
+    read: io::Cursor<Bytes>,
     written: Vec<u8>,
 }
 
@@ -356,10 +338,9 @@ impl Socket {
         self.is_done && self.frames.get_ref().written.is_empty()
     }
 
-    fn push(&mut self, bytes: &[u8]) {
-        let pipe = self.frames.get_mut();
+    fn push(&mut self, bytes: Bytes) {
         // INVARIANT: all that came before was read.
-        pipe.read = io::Cursor::new(bytes.to_vec());
+        self.frames.get_mut().read = io::Cursor::new(bytes);
     }
 
     /// The next message that is complete.

@@ -72,6 +72,38 @@ impl Lines {
     }
 }
 
+/// How a stream is parted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ai) enum Form {
+    /// Events of several lines (WHATWG HTML, section "Server-sent events").
+    Events,
+    /// A JSON text in each line.
+    Lines,
+}
+
+impl Form {
+    /// `None` for a media type, in small letters, of what is no stream.
+    pub(in crate::ai) fn of(media_type: &[u8]) -> Option<Self> {
+        match media_type {
+            b"text/event-stream" => Some(Self::Events),
+            b"application/x-ndjson" | b"application/jsonl" | b"application/stream+json" => Some(Self::Lines),
+            _ => None,
+        }
+    }
+}
+
+/// Adds data to an event as a line of its own; false where its texts together are longer than `max_bytes`.
+pub(in crate::ai) fn gather(event: &mut Vec<u8>, data: &[u8], max_bytes: usize) -> bool {
+    let fits = event.len() + data.len() <= max_bytes;
+    if fits {
+        if !event.is_empty() {
+            event.push(b'\n');
+        }
+        event.extend_from_slice(data);
+    }
+    fits
+}
+
 /// What a line of an event stream adds to its event (WHATWG HTML, section "Server-sent events").
 pub(in crate::ai) fn data(line: &[u8]) -> Option<&[u8]> {
     let data = line.strip_prefix(b"data:")?;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::decoder::Decoder;
 use super::event_stream::Frames;
-use super::lines::{self, Lines};
+use super::lines::{self, Form, Lines};
 use super::web_socket::Messages;
 use super::{Usage, counts};
 
@@ -67,14 +67,12 @@ impl Tap {
     /// For an answer with these fields.
     pub fn new(content_type: &[u8], content_encoding: &[u8]) -> Self {
         let media = crate::body::media_type(content_type).to_ascii_lowercase();
-        let framing = match media.as_slice() {
-            b"text/event-stream" => Framing::Sse(Lines::holding(MAX_HELD_BYTES)),
-            b"application/x-ndjson" | b"application/jsonl" | b"application/stream+json" => {
-                Framing::NdJson(Lines::holding(MAX_HELD_BYTES))
-            }
-            b"application/vnd.amazon.eventstream" => Framing::EventStream(Frames::default()),
-            media if crate::body::is_json(media) => Framing::Json(Held::default()),
-            _ => Framing::Opaque,
+        let framing = match (Form::of(&media), media.as_slice()) {
+            (Some(Form::Events), _) => Framing::Sse(Lines::holding(MAX_HELD_BYTES)),
+            (Some(Form::Lines), _) => Framing::NdJson(Lines::holding(MAX_HELD_BYTES)),
+            (None, b"application/vnd.amazon.eventstream") => Framing::EventStream(Frames::default()),
+            (None, media) if crate::body::is_json(media) => Framing::Json(Held::default()),
+            (None, _) => Framing::Opaque,
         };
         Self { decoder: Decoder::new(content_encoding), framing, seen: Seen::default() }
     }
@@ -99,8 +97,12 @@ impl Tap {
         self.decoder.push(chunk, |bytes| match framing {
             Framing::Json(held) => held.push(bytes),
             // What is too long to be held is not read.
-            Framing::Sse(lines) => drop(lines.push(bytes, |line, event| seen.sse_line(line, event))),
-            Framing::NdJson(lines) => drop(lines.push(bytes, |line, _| seen.object(line))),
+            Framing::Sse(lines) => {
+                lines.push(bytes, |line, event| seen.sse_line(line, event));
+            }
+            Framing::NdJson(lines) => {
+                lines.push(bytes, |line, _| seen.object(line));
+            }
             Framing::EventStream(frames) => frames.push(bytes, |payload| seen.frame(payload)),
             Framing::WebSocket(messages) => messages.push(bytes, |message| seen.message(message)),
             Framing::Opaque => {}
@@ -135,12 +137,8 @@ impl Seen {
             self.object(event);
             event.clear();
         } else if let Some(data) = lines::data(line) {
-            if event.len() + data.len() < MAX_HELD_BYTES {
-                if !event.is_empty() {
-                    event.push(b'\n');
-                }
-                event.extend_from_slice(data);
-            }
+            // What does not fit is not read.
+            lines::gather(event, data, MAX_HELD_BYTES - 1);
         } else if line.strip_prefix(b"event:").is_some_and(|name| name.trim_ascii() == b"error") {
             self.has_error = true;
         }
