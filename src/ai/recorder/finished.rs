@@ -1,0 +1,203 @@
+//! A call that ended, and what is made of it: usage, cost, score, findings, the payloads that are kept.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::BYTES_PER_TOKEN;
+use crate::ai::body_copy::BodyCopy;
+use crate::ai::limit::Reservation;
+use crate::ai::options::CustomCost;
+use crate::ai::price::{self, Prices};
+use crate::ai::scan::Finding;
+use crate::ai::usage::{self, Report, Tap, Usage, UsageSource};
+use crate::body::decompress::{self, Coding};
+use crate::detection;
+use crate::detection::plan::Subject;
+use crate::events::Events;
+use crate::model::AiLog;
+use crate::model::gateway::Scan;
+use crate::ruleset::EntryPoint;
+use crate::ruleset::expression::Facts;
+use crate::waf::RequestHead;
+use crate::waf::matcher::BodyLimits;
+
+/// Bytes of a body that are kept with its row.
+const MAX_PAYLOAD_BYTES: usize = 64 << 10;
+
+/// A call that ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// What is known of it; usage and cost are filled in here.
+    pub log: AiLog,
+    pub telemetry_name: &'static str,
+    pub collect_log: bool,
+    pub collect_payloads: bool,
+    pub request: BodyCopy,
+    pub response: BodyCopy,
+    pub response_coding: Vec<u8>,
+    pub tap: Option<Tap>,
+    pub is_stream: bool,
+    pub custom_cost: Option<CustomCost>,
+    pub prices: Arc<Prices>,
+    pub waf: Option<Arc<EntryPoint>>,
+    pub scan: Option<detection::Plan>,
+    pub scan_requests: Scan,
+    pub scan_responses: Scan,
+    pub reservation: Option<Reservation>,
+    /// From the first byte of the answer to the last.
+    pub streamed_for: Duration,
+}
+
+impl Finished {
+    /// Bytes that it is counted with while it waits.
+    pub(super) fn size(&self) -> usize {
+        let held = |copy: &BodyCopy| usize::try_from(copy.size().min(300 << 10)).unwrap_or(0);
+        4096 + held(&self.request) + held(&self.response)
+    }
+
+    /// Fills in what the answer says.
+    pub(super) fn complete(&mut self) -> (Usage, String) {
+        let facts = usage::facts(&self.log.path, &self.request.ends());
+        let report = self.tap.take().map(Tap::finish).unwrap_or_default();
+        let (usage, source) = self.usage(&report);
+        let asked = facts.model.unwrap_or_default();
+        let log = &mut self.log;
+        log.model = report.model.unwrap_or_else(|| asked.clone());
+        if report.has_error {
+            log.success = false;
+            log.error.get_or_insert_with(|| "provider_error".to_owned());
+        }
+        let tier = report.service_tier.or(facts.service_tier);
+        let cost = [log.model.as_str(), asked.as_str()]
+            .into_iter()
+            .find_map(|model| self.prices.cost(&log.provider, model, &usage, tier.as_deref()));
+        let custom =
+            self.custom_cost.filter(|_| source != UsageSource::None).and_then(|cost| cost.of(&usage));
+        log.custom_cost = custom.is_some();
+        let nanos = custom.or(cost.as_ref().map(|cost| cost.nanos)).filter(|_| source != UsageSource::None);
+        log.cost = if log.cached { Some(0.0) } else { nanos.map(dollars) };
+        log.tokens_in = usage.input;
+        log.tokens_out = usage.output;
+        log.tokens_cache_read = usage.cache_read;
+        log.tokens_cache_write = usage.cache_write;
+        log.tokens_reasoning = usage.reasoning;
+        log.usage_source = source.word().to_owned();
+        log.request_size = self.request.size();
+        log.response_size = self.response.size();
+        (usage, cost.map_or_else(|| "other".to_owned(), |cost| cost.model))
+    }
+
+    /// Only answers that went well are counted; of those that no one counted the texts are measured.
+    fn usage(&self, report: &Report) -> (Usage, UsageSource) {
+        let status = self.log.status_code;
+        let is_ok = (status == 101 || (200..300).contains(&status)) && !self.log.cached;
+        if !is_ok {
+            return (Usage::default(), UsageSource::None);
+        }
+        let (usage, makes_text) =
+            (report.usage, self.log.model_type == "chat" || self.log.model_type == "text_completion");
+        let estimate = || Some(report.text_bytes.div_ceil(BYTES_PER_TOKEN));
+        match (usage.input, usage.output) {
+            (Some(_), Some(_)) => (usage, UsageSource::Provider),
+            // A stream that was cut off before its last counts.
+            (Some(_), None) if makes_text => (Usage { output: estimate(), ..usage }, UsageSource::Estimated),
+            (Some(_), None) | (None, Some(_)) => (usage, UsageSource::Provider),
+            (None, None) if makes_text => {
+                let input = Some(self.request.size().div_ceil(BYTES_PER_TOKEN));
+                (Usage { input, output: estimate(), ..usage }, UsageSource::Estimated)
+            }
+            (None, None) => (Usage::default(), UsageSource::None),
+        }
+    }
+
+    /// Scores the request by the web rules. They judge fields by value, and let texts and code be.
+    pub(super) fn score(&mut self) {
+        let Some(entry_point) = self.waf.take() else { return };
+        let (body, is_all) = self.request.head();
+        let head = RequestHead {
+            method: b"POST",
+            target: self.log.path.as_bytes(),
+            protocol: "HTTP/1.1",
+            headers: &[(b"host", b"gateway"), (b"content-type", self.log.request_content_type.as_bytes())],
+            client: Ipv4Addr::LOCALHOST.into(),
+            request_id: &self.log.ray,
+            received: Duration::ZERO,
+        };
+        let mut run = entry_point.start(&Facts::of_request(&head), BodyLimits::default(), &mut ());
+        run.body(&body, !is_all, &mut ());
+        let verdict = run.verdict();
+        self.log.waf_score = Some(verdict.score);
+        self.log.waf_rules = verdict.matches.iter().filter(|m| m.score > 0).map(|m| m.rule).collect();
+    }
+
+    /// Looks for sensitive data in the copies.
+    pub(super) fn scan(&mut self, events: &Events) {
+        let Some(plan) = self.scan.take() else { return };
+        let subject = subject(&self.log.ray, &self.log.path);
+        let mut check = |check: &str, body: &[u8]| {
+            let findings = plan.scan(body, &subject.ray, None);
+            detection::plan::report(&findings, &subject, "log", false, events);
+            self.log.findings.extend(findings.found.iter().map(|found| Finding::of(check, found)));
+        };
+        if self.scan_requests != Scan::Off {
+            check("REQUEST", &self.request.ends());
+        }
+        if self.scan_responses != Scan::Off {
+            check("RESPONSE", &decoded(&self.response, &self.response_coding).0);
+        }
+    }
+
+    /// Keeps the beginnings of the bodies, where they are to be kept.
+    pub(super) fn payloads(&mut self) {
+        if !self.collect_payloads {
+            return;
+        }
+        let text = |bytes: &[u8]| {
+            let kept = bytes.get(..MAX_PAYLOAD_BYTES).unwrap_or(bytes);
+            // Nearly all are UTF-8, and to know that takes a tenth of what replacing takes.
+            let text = str::from_utf8(kept)
+                .map_or_else(|_| String::from_utf8_lossy(kept).into_owned(), str::to_owned);
+            (text, kept.len() == bytes.len())
+        };
+        let (request, complete) = self.request.head();
+        let (head, is_all) = text(&request);
+        (self.log.request_head, self.log.request_head_complete) = (Some(head), complete && is_all);
+        let (response, complete) = decoded(&self.response, &self.response_coding);
+        let (head, is_all) = text(&response);
+        (self.log.response_head, self.log.response_head_complete) = (Some(head), complete && is_all);
+    }
+}
+
+/// The beginning of an answer as a reader sees it, and whether that is all.
+fn decoded(response: &BodyCopy, coding: &[u8]) -> (Bytes, bool) {
+    let (response, complete) = response.head();
+    let limits = decompress::Limits { output_bytes: 1 << 20, ratio: 1000 };
+    match Coding::of(coding) {
+        Some(Coding::Identity) | None => (response, complete),
+        Some(coding) => {
+            let decoded = decompress::decode(coding, &response, limits);
+            (decoded.bytes.into(), complete && decoded.end == decompress::End::Complete)
+        }
+    }
+}
+
+/// A call, for the events of what was found in it.
+pub fn subject(ray: &str, path: &str) -> Subject {
+    Subject { ray: ray.to_owned(), zone: "gateway".to_owned(), host: String::new(), path: path.to_owned() }
+}
+
+impl CustomCost {
+    #[expect(clippy::cast_precision_loss, reason = "counts of tokens are far below 2^52")]
+    fn of(self, usage: &Usage) -> Option<u64> {
+        let count = |tokens: Option<u64>| tokens.unwrap_or(0) as f64;
+        price::nanos(count(usage.input) * self.per_token_in + count(usage.output) * self.per_token_out)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a call costs far less than 2^52 nanodollars")]
+fn dollars(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
