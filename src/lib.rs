@@ -35,6 +35,7 @@ pub mod conf;
 pub mod diagnostic;
 pub mod memory;
 pub mod pattern;
+pub mod sleeper;
 
 // The data plane, in request order.
 pub mod listener;

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crossbeam_queue::SegQueue;
 use parking_lot::Mutex;
 
 /// Counters that are kept; past that the idle ones go.
@@ -136,37 +137,35 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Replaces what was reserved by what was used.
+    /// Replaces what was reserved by what was used. Never waits.
     pub fn settle(mut self, used: Amounts) {
-        let taken = std::mem::take(&mut self.taken);
-        let mut counters = self.ledger.counters.lock();
-        for (key, measure, amount) in taken {
-            counters.entry(key).or_default().settle(amount, used.of(measure));
-        }
+        self.close(|measure, _| used.of(measure));
     }
 
     /// Takes what was reserved for used, where nobody knows better.
     pub fn settle_as_reserved(mut self) {
-        let taken = std::mem::take(&mut self.taken);
-        let mut counters = self.ledger.counters.lock();
-        for (key, _, amount) in taken {
-            counters.entry(key).or_default().settle(amount, amount);
+        self.close(|_, reserved| reserved);
+    }
+
+    fn close(&mut self, used: impl Fn(Measure, u64) -> u64) {
+        for (key, measure, reserved) in std::mem::take(&mut self.taken) {
+            self.ledger.settled.push(Settled { key, reserved, used: used(measure, reserved) });
         }
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        if self.taken.is_empty() {
-            return;
-        }
-        let mut counters = self.ledger.counters.lock();
-        for (key, _, amount) in &self.taken {
-            if let Some(counter) = counters.get_mut(key) {
-                counter.settle(*amount, 0);
-            }
-        }
+        self.close(|_, _| 0);
     }
+}
+
+/// What a call used in place of what was reserved for it.
+#[derive(Debug)]
+struct Settled {
+    key: String,
+    reserved: u64,
+    used: u64,
 }
 
 /// A limit that a call would pass.
@@ -191,6 +190,9 @@ struct Counter {
 #[derive(Debug, Default)]
 pub struct Ledger {
     counters: Mutex<HashMap<String, Counter>>,
+    /// Not counted yet: the next call counts them before it is judged. Whoever settles may be kept from its
+    /// processor for long, and must not hold the lock meanwhile.
+    settled: SegQueue<Settled>,
 }
 
 impl Ledger {
@@ -207,6 +209,9 @@ impl Ledger {
     ) -> Result<Reservation, Exceeded> {
         let (mut taken, mut remaining) = (Vec::new(), Vec::new());
         let mut counters = self.counters.lock();
+        while let Some(Settled { key, reserved, used }) = self.settled.pop() {
+            counters.entry(key).or_default().settle(reserved, used);
+        }
         if counters.len() > MAX_COUNTERS {
             counters.retain(|_, counter| counter.reserved > 0 || counter.used > 0);
         }

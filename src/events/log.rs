@@ -2,9 +2,12 @@
 
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
+
+use crossbeam_queue::SegQueue;
+
+use crate::sleeper::Sleeper;
 
 /// Most bytes of lines that wait to be written; more are dropped and counted.
 pub const MAX_QUEUED_BYTES: usize = 16 << 20;
@@ -38,49 +41,79 @@ impl Level {
 
 /// Where lines go; clones share one queue.
 #[derive(Clone)]
-pub struct LogWriter {
-    lines: Sender<Vec<u8>>,
-    queued: Arc<AtomicUsize>,
+pub struct LogWriter(Arc<Open>);
+
+struct Lines {
+    waiting: SegQueue<Vec<u8>>,
+    bytes: AtomicUsize,
+    is_closed: AtomicBool,
+    thread: Sleeper,
+}
+
+/// Lines may still come.
+struct Open(Arc<Lines>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.is_closed.store(true, Ordering::SeqCst);
+        self.0.thread.wake();
+    }
 }
 
 impl LogWriter {
     /// Starts the writing thread; it ends when the last clone is gone.
     pub fn new(out: impl Write + Send + 'static) -> Self {
-        let (lines, waiting) = channel();
-        let queued = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&queued);
-        std::thread::spawn(move || drain(&waiting, &counted, out));
-        Self { lines, queued }
+        let lines = Arc::new(Lines {
+            waiting: SegQueue::new(),
+            bytes: AtomicUsize::new(0),
+            is_closed: AtomicBool::new(false),
+            thread: Sleeper::default(),
+        });
+        let open = Open(Arc::clone(&lines));
+        std::thread::spawn(move || lines.drain(out));
+        Self(Arc::new(open))
     }
 
     /// Queues a line; false where the queue is full.
     pub fn write_line(&self, line: Vec<u8>) -> bool {
+        let lines = &self.0.0;
         let size = line.len();
-        if self.queued.fetch_add(size, Ordering::Relaxed) + size > MAX_QUEUED_BYTES {
-            self.queued.fetch_sub(size, Ordering::Relaxed);
+        if lines.bytes.fetch_add(size, Ordering::Relaxed) + size > MAX_QUEUED_BYTES {
+            lines.bytes.fetch_sub(size, Ordering::Relaxed);
             return false;
         }
-        self.lines.send(line).is_ok()
+        lines.waiting.push(line);
+        lines.thread.wake();
+        true
     }
 }
 
-fn drain(lines: &Receiver<Vec<u8>>, queued: &AtomicUsize, mut out: impl Write) {
-    let mut batch = Vec::new();
-    let mut count = 0;
-    while let Ok(line) = lines.recv() {
-        if count >= BUSY_BATCH {
-            std::thread::sleep(GATHER);
+impl Lines {
+    fn drain(&self, mut out: impl Write) {
+        let mut batch = Vec::new();
+        loop {
+            let is_closed = self.is_closed.load(Ordering::SeqCst);
+            batch.clear();
+            let mut count = 0;
+            while let Some(line) = self.waiting.pop() {
+                batch.extend_from_slice(&line);
+                count += 1;
+            }
+            if count == 0 {
+                if is_closed {
+                    return;
+                }
+                let is_due = || !self.waiting.is_empty() || self.is_closed.load(Ordering::SeqCst);
+                self.thread.sleep(Duration::MAX, is_due);
+                continue;
+            }
+            // A log that nobody reads must not end the process.
+            let _ = out.write_all(&batch).and_then(|()| out.flush());
+            self.bytes.fetch_sub(batch.len(), Ordering::Relaxed);
+            if count >= BUSY_BATCH {
+                std::thread::sleep(GATHER);
+            }
         }
-        batch.clear();
-        batch.extend_from_slice(&line);
-        count = 1;
-        while let Ok(line) = lines.try_recv() {
-            batch.extend_from_slice(&line);
-            count += 1;
-        }
-        // A log that nobody reads must not end the process.
-        let _ = out.write_all(&batch).and_then(|()| out.flush());
-        queued.fetch_sub(batch.len(), Ordering::Relaxed);
     }
 }
 
@@ -98,6 +131,8 @@ impl Write for LogWriter {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::{Receiver, channel};
+
     use super::*;
 
     #[test]
@@ -117,5 +152,30 @@ mod tests {
         assert!(writer.write_line(vec![0; MAX_QUEUED_BYTES]));
         assert!(!writer.write_line(vec![0; 1]));
         drop(release);
+    }
+
+    #[test]
+    fn every_line_is_written_before_the_thread_ends() {
+        struct Out(std::sync::mpsc::Sender<Vec<u8>>);
+        impl Write for Out {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                let _ = self.0.send(bytes.to_vec());
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let (written, out) = channel();
+        let writer = LogWriter::new(Out(written));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                let writer = writer.clone();
+                scope.spawn(move || (0..1000).for_each(|_| assert!(writer.write_line(b"line\n".to_vec()))));
+            }
+        });
+        drop(writer);
+        // The other end goes with the thread.
+        assert_eq!(out.iter().map(|bytes| bytes.len()).sum::<usize>(), 4 * 1000 * 5);
     }
 }
