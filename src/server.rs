@@ -43,7 +43,7 @@ pub struct Parts {
     pub events: Events,
     pub clock: Clock,
     /// Where rows of the AI log are kept.
-    pub rows: Box<dyn RecordLog>,
+    pub rows: [Box<dyn RecordLog>; 3],
     /// The same rows, for the API.
     pub records: Box<dyn RecordReader>,
     /// The rows that limits still have to know.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Failure;
+use crate::ai::recorder::RecordLog;
 use crate::clock::{Clock, rfc3339};
 use crate::conf::{Conf, LogLevel};
 use crate::control::{self, ConfSource, Control};
@@ -68,19 +69,21 @@ pub(super) fn serve(
     let events = Events::new(level, writer, clock);
     let conf = start.conf.clone();
     let control = Control::new(source, store, start, events.clone(), clock);
-    let (rows, records) = (RecordStore::open(&conf.state_dir)?, RecordStore::open(&conf.state_dir)?);
+    let open = || RecordStore::open(&conf.state_dir);
+    let (rows, records) = ([open()?, open()?, open()?], open()?);
     let longest = conf.resources.gateways.values().flat_map(|gateway| &gateway.settings.limits);
     let longest = longest.map(|limit| limit.interval).max().unwrap_or_default() * 2;
     // Limits go on where the process before this one left them.
     let past = if longest.is_zero() {
         Vec::new()
     } else {
-        rows.since(&rfc3339(clock.now() - longest), MAX_RECOVERED_ROWS)?
+        records.since(&rfc3339(clock.now() - longest), MAX_RECOVERED_ROWS)?
     };
     if !conf.resources.gateways.is_empty() {
         crate::ai::price::load();
     }
-    let (rows, records) = (Box::new(rows), Box::new(records));
+    let rows = rows.map(|rows| Box::new(rows) as Box<dyn RecordLog>);
+    let records = Box::new(records);
     let mac = Mac::new(install_key(&conf.state_dir)?);
     server::run(Parts { conf, control, events, clock, rows, records, past, mac, upgrade, listening })
         .map_err(Failure::Input)

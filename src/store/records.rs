@@ -1,6 +1,7 @@
 //! Rows of the AI log, in a file of their own: written in batches, the oldest let go by number and bytes.
 
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -12,21 +13,23 @@ use crate::model::AiLog;
 const MAX_ROWS: u64 = 1_000_000;
 /// Bytes that they may take; past that a tenth of them goes, the oldest.
 const MAX_BYTES: u64 = 4 << 30;
-/// Appended rows, and bytes of them, after which the oldest are looked for.
-const ROWS_BETWEEN_SWEEPS: usize = 10_000;
-const BYTES_BETWEEN_SWEEPS: usize = 64 << 20;
-/// Pages of the write-ahead log (4 KiB) from which on it is copied into the file also while rows come: a
-/// copy takes the processor for tens of milliseconds, and the longer the log, the more of its pages are
-/// copied once in place of many times.
-const MAX_LOG_PAGES: u32 = 16 << 10;
+/// Rows with the beginnings of their bodies take 2 to 3 KB: in pages of 4 KiB there is one in each, and to
+/// write it costs a third more. Files that exist keep the size they have.
+const PAGE_BYTES: u32 = 8 << 10;
+/// Pages of the write-ahead log from which on who writes copies what is left of it into the file, and the
+/// log begins anew. Most was copied by then, beside those who write: while rows come such a copy is never
+/// whole, for some came meanwhile.
+const MAX_LOG_PAGES: u32 = (128 << 20) / PAGE_BYTES;
+/// How long one who writes waits for another.
+const BUSY: Duration = Duration::from_secs(30);
 
 /// The log in `records.db`.
 pub struct RecordStore {
     connection: Connection,
-    rows_since_sweep: usize,
-    bytes_since_sweep: usize,
     max_rows: u64,
     max_bytes: u64,
+    /// Whether the file was too large and still is not small enough.
+    is_shrinking: bool,
 }
 
 impl RecordStore {
@@ -41,21 +44,17 @@ impl RecordStore {
 
     fn on(connection: Connection) -> Result<Self, StoreError> {
         connection.pragma_update(None, "wal_autocheckpoint", MAX_LOG_PAGES)?;
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "page_size", PAGE_BYTES)?;
         connection.execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000;
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
                  CREATE TABLE IF NOT EXISTS ai_log (
                      id TEXT PRIMARY KEY, gateway TEXT NOT NULL, created_at TEXT NOT NULL, row TEXT NOT NULL,
                      request_head TEXT, response_head TEXT
                  );
                  CREATE INDEX IF NOT EXISTS ai_log_by_gateway ON ai_log (gateway, created_at);",
         )?;
-        Ok(Self {
-            connection,
-            rows_since_sweep: 0,
-            bytes_since_sweep: 0,
-            max_rows: MAX_ROWS,
-            max_bytes: MAX_BYTES,
-        })
+        Ok(Self { connection, max_rows: MAX_ROWS, max_bytes: MAX_BYTES, is_shrinking: false })
     }
 
     /// Rows of a moment and later, the newest first, without their bodies.
@@ -89,33 +88,30 @@ impl RecordStore {
         }))
     }
 
-    /// Lets the oldest rows go where there are too many, or too many bytes of them.
-    fn sweep(&mut self) -> rusqlite::Result<()> {
-        (self.rows_since_sweep, self.bytes_since_sweep) = (0, 0);
-        self.connection.execute(
-            "DELETE FROM ai_log WHERE id <= (SELECT id FROM ai_log ORDER BY id DESC LIMIT 1 OFFSET ?1)",
-            [i64::try_from(self.max_rows).unwrap_or(i64::MAX)],
-        )?;
-        if self.bytes()? > self.max_bytes {
-            // What is freed is written over: the file does not grow again until it is full.
-            self.connection.execute(
-                "DELETE FROM ai_log WHERE id <= (SELECT id FROM ai_log ORDER BY id LIMIT 1
-                     OFFSET (SELECT count(*) / 10 FROM ai_log))",
-                [],
-            )?;
-        }
-        Ok(())
-    }
-
-    /// Lets rows go that are older than a moment, the oldest first.
-    fn delete_before(&mut self, moment: &str) -> rusqlite::Result<()> {
-        // Ids ascend with time; a batch at a time, so that nobody waits long for the file.
-        let batch = format!(
-            "DELETE FROM ai_log
-             WHERE id IN (SELECT id FROM ai_log ORDER BY id LIMIT {ROWS_BETWEEN_SWEEPS}) AND created_at < ?1"
-        );
-        while self.connection.execute(&batch, [moment])? == ROWS_BETWEEN_SWEEPS {}
-        Ok(())
+    /// Lets up to `most` of the oldest rows go where there are too many, too many bytes of them, or where
+    /// they are from before a moment. True where more may have to go.
+    fn delete_oldest(&mut self, before: Option<&str>, most: usize) -> rusqlite::Result<bool> {
+        // Row ids ascend, and the oldest go first: there are no gaps worth counting.
+        let sql = "SELECT coalesce((SELECT max(rowid) FROM ai_log) - (SELECT min(rowid) FROM ai_log) + 1, 0)";
+        let rows: i64 = self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        let surplus = u64::try_from(rows).unwrap_or(0).saturating_sub(self.max_rows);
+        // What is freed is written over: the file does not grow again until it is full.
+        let limit = if self.is_shrinking { self.max_bytes / 10 * 9 } else { self.max_bytes };
+        self.is_shrinking = self.bytes()? > limit;
+        let (most, before) = match (self.is_shrinking, surplus, before) {
+            (true, ..) => (most, None),
+            (false, 1.., _) => (usize::try_from(surplus).unwrap_or(most).min(most), None),
+            (false, 0, Some(before)) => (most, Some(before)),
+            (false, 0, None) => return Ok(false),
+        };
+        let deleted = self
+            .connection
+            .prepare_cached(
+                "DELETE FROM ai_log WHERE rowid IN (SELECT rowid FROM ai_log ORDER BY rowid LIMIT ?1)
+                     AND (?2 IS NULL OR created_at < ?2)",
+            )?
+            .execute(params![i64::try_from(most).unwrap_or(i64::MAX), before])?;
+        Ok(deleted == most)
     }
 
     /// Bytes of the file that hold something.
@@ -138,15 +134,9 @@ impl RecordStore {
                 let text = serde_json::to_string(row).unwrap_or_default();
                 let (request, response) = (&row.request_head, &row.response_head);
                 statement.execute(params![row.id, gateway, row.created_at, text, request, response])?;
-                let bodies = [request, response].into_iter().flatten().map(String::len).sum::<usize>();
-                self.bytes_since_sweep += text.len() + bodies;
             }
         }
-        transaction.commit()?;
-        self.rows_since_sweep += rows.len();
-        let is_due =
-            self.rows_since_sweep >= ROWS_BETWEEN_SWEEPS || self.bytes_since_sweep >= BYTES_BETWEEN_SWEEPS;
-        if is_due { self.sweep() } else { Ok(()) }
+        transaction.commit()
     }
 }
 
@@ -199,8 +189,8 @@ impl RecordLog for RecordStore {
         self.write(rows).map_err(|error| error.to_string())
     }
 
-    fn expire(&mut self, before: &str) -> Result<(), String> {
-        self.delete_before(before).map_err(|error| error.to_string())
+    fn sweep(&mut self, before: Option<&str>, most: usize) -> Result<bool, String> {
+        self.delete_oldest(before, most).map_err(|error| error.to_string())
     }
 
     /// Copies the write-ahead log into the file.
@@ -236,20 +226,22 @@ mod tests {
         assert_eq!(store.get(&rows[4].id).unwrap().as_ref(), Some(&rows[4]));
         let bare = |id| AiLog { request_head: None, ..row(id) };
         assert_eq!(store.since("2026-01-01T00:00:03Z", 10).unwrap(), [bare(4), bare(3)]);
-        store.sweep().unwrap();
+        let sweep = |store: &mut RecordStore, before: Option<&str>| {
+            while store.sweep(before, 2).unwrap() {}
+        };
+        sweep(&mut store, None);
         assert_eq!(store.since("", 10).unwrap().len(), 3);
         let large = |id| AiLog { request_head: Some("x".repeat(100_000)), ..row(id) };
         (store.max_rows, store.max_bytes) = (1000, 5_000_000);
         store.append(&(5..105).map(large).collect::<Vec<_>>()).unwrap();
-        while store.bytes().unwrap() > store.max_bytes {
-            store.sweep().unwrap();
-        }
+        sweep(&mut store, None);
+        assert!(store.bytes().unwrap() <= store.max_bytes / 10 * 9);
         let kept = store.since("", 1000).unwrap();
-        assert!((30..60).contains(&kept.len()) && kept[0].id == row(104).id, "{}", kept.len());
+        assert!((35..45).contains(&kept.len()) && kept[0].id == row(104).id, "{}", kept.len());
         let (oldest, newest) = (kept.last().unwrap(), &kept[0]);
-        store.delete_before(&oldest.created_at).unwrap();
+        sweep(&mut store, Some(&oldest.created_at));
         assert_eq!(store.since("", 1000).unwrap().len(), kept.len());
-        store.delete_before(&newest.created_at).unwrap();
+        sweep(&mut store, Some(&newest.created_at));
         assert_eq!(store.since("", 1000).unwrap(), kept[..1]);
         let kept = &kept[..1];
         // What is copied need not be read from the log again.

@@ -28,7 +28,7 @@ use crate::waf::matcher::BodyLimits;
 const MAX_PAYLOAD_BYTES: usize = 64 << 10;
 
 /// A call that ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Finished {
     /// What is known of it; usage and cost are filled in here.
     pub log: AiLog,
@@ -56,6 +56,11 @@ impl Finished {
     pub(super) fn size(&self) -> usize {
         let held = |copy: &BodyCopy| usize::try_from(copy.size().min(300 << 10)).unwrap_or(0);
         4096 + held(&self.request) + held(&self.response)
+    }
+
+    /// Whether work on it takes long, or locks that requests wait for.
+    pub(super) fn is_slow(&self) -> bool {
+        self.waf.is_some() || self.scan.is_some()
     }
 
     /// Fills in what the answer says.

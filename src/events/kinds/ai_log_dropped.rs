@@ -7,7 +7,7 @@ use crate::events::{Event, Level, Metrics};
 #[derive(Debug, Serialize)]
 pub struct AiLogDropped {
     pub rows: usize,
-    /// `queue_full` or `not_written`.
+    /// `queue_full`, `not_written`, or `ended` for those that the end of the process left.
     pub reason: &'static str,
 }
 
