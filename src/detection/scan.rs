@@ -4,6 +4,7 @@
 //! its `max_bytes`. What the pass costs without a place is the classes of [`classes`](super::anchors) and
 //! one gram in four bytes.
 
+use std::cmp::Reverse;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use smallvec::SmallVec;
@@ -16,7 +17,7 @@ use super::shape::{self, Group, Groups, Shape, Shapes};
 use super::table::Values;
 use super::tokens::{Tokens, expand_sets};
 use super::{entropy, escapes};
-use crate::pattern::{LazyPattern, Pattern};
+use crate::pattern::{ByteSet, LazyPattern, Pattern};
 
 /// Most findings of one rule in a body: what comes behind is not told.
 const MAX_FINDINGS_OF_RULE: usize = 1_000;
@@ -32,6 +33,10 @@ const TRY_BYTES: usize = 64;
 const MAX_BEFORE_AT_BYTES: usize = 256;
 /// Groups of a number that share the words before the first of them.
 const MAX_SHARED_GROUPS: usize = 8;
+/// What stands before the `@` of an address.
+const MAILBOX: ByteSet = ByteSet::of(b"._%+-'").and(b'a', b'z').and(b'A', b'Z').and(b'0', b'9');
+/// What stands before the `@` of a URL: all that is printed but what URLs do not have.
+const AUTHORITY: ByteSet = ByteSet::of(b"\"'<>`(){}[]|\\,@").and(0, b' ').and(0x7F, 0xFF).others();
 
 /// All rules, ready to scan.
 #[derive(Debug)]
@@ -62,6 +67,13 @@ pub struct Detection {
     /// Index in the detector's rules.
     pub rule: usize,
     pub confidence: Confidence,
+}
+
+impl Detection {
+    /// The order in which a finding is told where it overlaps others of its rule.
+    fn longest_first(&self) -> (usize, usize, Reverse<usize>) {
+        (self.start, self.rule, Reverse(self.end))
+    }
 }
 
 /// Findings of one number: the place among all findings, and how far off its keyword is.
@@ -201,8 +213,8 @@ impl Detector {
 
     /// Of findings of one rule that overlap the first and longest, and no more than are told.
     fn told_once(&self, mut found: Vec<Detection>) -> Vec<Detection> {
-        // Found kind by kind and part by part, so that most of it is in order.
-        found.sort_by_key(|detection| (detection.start, detection.rule, std::cmp::Reverse(detection.end)));
+        // What overlaps two chunks, or stands in a region, is not in its place yet.
+        found.sort_by_key(Detection::longest_first);
         let mut ends = vec![(0, 0_usize); self.rules.len()];
         found.retain(|detection| {
             let Some((end, count)) = ends.get_mut(detection.rule) else { return false };
@@ -212,7 +224,7 @@ impl Detector {
             }
             told
         });
-        found.sort();
+        found.chunk_by_mut(|one, next| one.start == next.start).for_each(<[Detection]>::sort);
         found
     }
 
@@ -246,7 +258,10 @@ impl Scan<'_> {
             if let Some(escapes) = escapes.as_mut() {
                 escapes.extend(&pass.found.escapes);
             }
+            let before = self.found.len();
             self.candidates(body, &pass.found);
+            // Found kind by kind; few are put in order sooner than many.
+            self.found.get_mut(before..).unwrap_or_default().sort_by_key(Detection::longest_first);
             if start % PAUSE_BYTES == 0 {
                 (self.pause)();
             }
@@ -393,14 +408,13 @@ impl Scan<'_> {
             return;
         }
         let before = body.get(at.saturating_sub(MAX_BEFORE_AT_BYTES)..at).unwrap_or(&[]);
-        let back =
-            |belongs: fn(&u8) -> bool| at - before.iter().rev().take_while(|byte| belongs(byte)).count();
+        let back = |set: ByteSet| at - before.iter().rev().take_while(|byte| set.has(**byte)).count();
         // A domain has a point.
         if body.get(at + 1 + label) == Some(&b'.') {
-            let start = back(|byte| byte.is_ascii_alphanumeric() || b"._%+-'".contains(byte));
+            let start = back(MAILBOX);
             detector.addresses.iter().for_each(|rule| self.pattern(*rule, body, start, None));
         }
-        let start = back(|byte| byte.is_ascii_graphic() && !b"\"'<>`(){}[]|\\,@".contains(byte));
+        let start = back(AUTHORITY);
         let text = body.get(start..at).unwrap_or(&[]);
         let Some(colon) = memchr::memmem::find(text, b"://") else { return };
         // A password is behind a colon of its own.
@@ -474,10 +488,10 @@ impl Scan<'_> {
             rule.validator.is_none_or(|validator| (validator.validate)(value)) && rule.is_random(value);
         if valid {
             let raised = !rule.keywords.is_empty()
-                && near.map_or_else(
-                    || detector.keywords.near(body, start).contains(index),
-                    |near| near.contains(index),
-                );
+                && match near {
+                    Some(near) => near.contains(index),
+                    None => self.values.near_other(&detector.keywords, body, start).contains(index),
+                };
             let confidence = if raised { rule.confidence.raised() } else { rule.confidence };
             self.found.push(Detection { start, end, rule: index, confidence });
         }

@@ -26,6 +26,8 @@ pub struct Values {
     members: Members,
     numbers: Cursor,
     tokens: Cursor,
+    /// Of values that are told by themselves.
+    others: Context,
 }
 
 /// The headers of a body that have a keyword.
@@ -75,7 +77,13 @@ impl Values {
         self.numbers.near(&self.tables, &mut self.members, keywords, body, at)
     }
 
-    /// The same of a token.
+    /// The rules of which a keyword stands before a value, wherever it stands.
+    #[inline]
+    pub fn near_other(&mut self, keywords: &Keywords, body: &[u8], at: usize) -> Near {
+        self.members.near(body, at, || self.others.near(keywords, body, at))
+    }
+
+    /// The same as of a number, of a token.
     #[inline]
     pub fn near_token(&mut self, keywords: &Keywords, body: &[u8], at: usize) -> Near {
         self.tokens.near(&self.tables, &mut self.members, keywords, body, at)
