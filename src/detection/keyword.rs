@@ -20,8 +20,16 @@ const FAR: u16 = 32;
 
 /// Rules with a keyword before a value, and how many words stand between, the nearest first. Small, for every
 /// value has one and most are empty.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Near(SmallVec<[(u16, u16); 4]>);
+
+impl Clone for Near {
+    #[inline]
+    fn clone(&self) -> Self {
+        // Copied as a whole, not one by one.
+        Self(SmallVec::from_slice(&self.0))
+    }
+}
 
 impl Near {
     pub fn contains(&self, rule: usize) -> bool {

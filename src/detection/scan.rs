@@ -87,6 +87,14 @@ struct Texts {
     keywords: Entries,
 }
 
+/// Where a value may begin that is looked for at a place.
+#[derive(Clone, Copy, Debug)]
+enum Begins {
+    /// There, or up to the rule's `before_bytes` before it.
+    Before,
+    Here,
+}
+
 /// One scan under way.
 struct Scan<'d> {
     detector: &'d Detector,
@@ -345,14 +353,17 @@ impl Scan<'_> {
             return;
         }
         let before = at.checked_sub(1).and_then(|before| body.get(before));
+        let mut told = None;
         for (_, rule) in detector.behind.iter().filter(|(byte, _)| Some(byte) == before) {
-            self.pattern(*rule, body, at - 1, None);
+            if self.pattern_from(*rule, body, at - 1, Begins::Here, None) {
+                told = Some(*rule);
+            }
         }
         if is_date_or_fraction(body.get(at..).unwrap_or(&[])) {
             return;
         }
         let near = near.get_or_insert_with(|| self.values.near_number(&detector.keywords, body, at));
-        self.by_keyword(body, at, Anchor::KeywordNumber, near);
+        self.by_keyword(body, at, Anchor::KeywordNumber, told, near);
     }
 
     /// Of kinds of one shape that only their keywords tell apart, that whose keyword stands nearest; those
@@ -372,11 +383,14 @@ impl Scan<'_> {
         }
     }
 
+    /// The rules whose keyword stands before a value, but one that it told already.
     #[inline]
-    fn by_keyword(&mut self, body: &[u8], at: usize, anchor: Anchor, near: &Near) {
+    fn by_keyword(&mut self, body: &[u8], at: usize, anchor: Anchor, told: Option<usize>, near: &Near) {
         let detector = self.detector;
         for index in near.rules() {
-            if detector.rules.get(index).is_some_and(|rule| rule.begins.anchor == Some(anchor)) {
+            if Some(index) != told
+                && detector.rules.get(index).is_some_and(|rule| rule.begins.anchor == Some(anchor))
+            {
                 self.pattern(index, body, at, Some(near));
             }
         }
@@ -396,7 +410,7 @@ impl Scan<'_> {
             self.pattern(*rule, body, start, None);
         }
         let near = self.values.near_token(&detector.keywords, body, start);
-        self.by_keyword(body, start, Anchor::KeywordToken, &near);
+        self.by_keyword(body, start, Anchor::KeywordToken, None, &near);
     }
 
     fn at_sign(&mut self, body: &[u8], at: usize) {
@@ -431,35 +445,54 @@ impl Scan<'_> {
     /// One rule, from one place: pattern, boundaries, value.
     #[inline]
     fn pattern(&mut self, index: usize, body: &[u8], place: usize, near: Option<&Near>) {
-        let Some(rule) = self.detector.rules.get(index).filter(|_| (self.enabled)(index)) else { return };
+        self.pattern_from(index, body, place, Begins::Before, near);
+    }
+
+    /// The same, and whether a value was found.
+    #[inline]
+    fn pattern_from(
+        &mut self,
+        index: usize,
+        body: &[u8],
+        place: usize,
+        begins: Begins,
+        near: Option<&Near>,
+    ) -> bool {
+        let Some(rule) = self.detector.rules.get(index).filter(|_| (self.enabled)(index)) else {
+            return false;
+        };
         if !body.get(place).is_some_and(|byte| rule.first.has(*byte)) {
-            return;
+            return false;
         }
-        let Some(pattern) = rule.pattern.as_ref().and_then(LazyPattern::get) else { return };
+        let Some(pattern) = rule.pattern.as_ref().and_then(LazyPattern::get) else { return false };
         let from = place.saturating_sub(rule.before_bytes);
         let to = body.len().min(place + rule.max_bytes);
-        let Some(window) = body.get(from..to) else { return };
+        let Some(window) = body.get(from..to) else { return false };
         self.budget = self.budget.saturating_sub(window.len() + TRY_BYTES);
         if self.budget == 0 {
-            return;
+            return false;
         }
-        let mut search = 0;
+        let mut search = match begins {
+            Begins::Before => 0,
+            Begins::Here => place - from,
+        };
         while let Some((start, end)) = pattern.find_at(window, search) {
             let (start, end) = match rule.group(pattern, window) {
                 Some((start, end)) => (place + start, place + end),
                 None => (from + start, from + end),
             };
             if start > place && !rule.has_group {
-                return;
+                return false;
             }
             if end > place && is_whole(body, start, end) && self.value(index, body, start, end, near) {
-                return;
+                return true;
             }
             if rule.before_bytes == 0 {
-                return;
+                return false;
             }
             search = start - from + 1;
         }
+        false
     }
 
     /// A value whose length only its check knows: a word in capitals may stand behind it.
