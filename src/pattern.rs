@@ -14,8 +14,8 @@ mod linear;
 
 use std::fmt;
 
-use regex_automata::Input;
 use regex_automata::util::primitives::NonMaxUsize;
+use regex_automata::{Anchored, Input};
 use regex_syntax::hir::Hir;
 use smallvec::{SmallVec, smallvec};
 
@@ -114,6 +114,19 @@ impl Pattern {
             },
             Engine::Backtracking(_) => self.groups_at(text, from).and_then(|g| g.first().copied().flatten()),
         }
+    }
+
+    /// The match that starts at `at`, as a span; what stands before is still seen by assertions.
+    pub fn match_at(&self, text: &[u8], at: usize) -> Option<Span> {
+        let Engine::Linear(linear) = &self.engine else {
+            return self.find_at(text, at).filter(|(start, _)| *start == at);
+        };
+        if at > text.len() {
+            return None;
+        }
+        let Some(full) = linear.full(|| self.syntax()) else { return Some((at, text.len())) };
+        let input = Input::new(text).range(at..).anchored(Anchored::Yes);
+        full.find(input).map(|found| (found.start(), found.end()))
     }
 
     /// The first match and its groups, at most [`MAX_GROUPS`]; a group that took no part is `None`.
@@ -272,6 +285,17 @@ fn reason(report: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_match_at_a_place_begins_there() {
+        // Both engines: look-behind is for the one that goes back.
+        for source in [r"\bb+|c", r"(?<![a-z])b+|c"] {
+            let pattern = Pattern::new(source).unwrap();
+            let spans: Vec<_> = (0..=6).map(|at| pattern.match_at(b" bb ab", at)).collect();
+            assert_eq!(spans, [None, Some((1, 3)), None, None, None, None, None], "{source}");
+            assert_eq!(pattern.match_at(b"b", 2), None);
+        }
+    }
 
     #[test]
     fn means_what_pcre_means() {

@@ -472,15 +472,18 @@ impl Scan<'_> {
         if self.budget == 0 {
             return false;
         }
-        let mut search = match begins {
-            Begins::Before => 0,
-            Begins::Here => place - from,
+        let value_of = |(start, end): (usize, usize)| match rule.group(pattern, window) {
+            Some((start, end)) => (place + start, place + end),
+            None => (from + start, from + end),
         };
-        while let Some((start, end)) = pattern.find_at(window, search) {
-            let (start, end) = match rule.group(pattern, window) {
-                Some((start, end)) => (place + start, place + end),
-                None => (from + start, from + end),
+        if matches!(begins, Begins::Here) {
+            let Some((start, end)) = pattern.match_at(window, place - from).map(value_of) else {
+                return false;
             };
+            return is_whole(body, start, end) && self.value(index, body, start, end, near);
+        }
+        let mut search = 0;
+        while let Some((start, end)) = pattern.find_at(window, search).map(value_of) {
             if start > place && !rule.has_group {
                 return false;
             }
