@@ -140,8 +140,10 @@ impl Backlog {
 
     /// Rows were written.
     pub(super) fn set_untidy(&self) {
-        self.is_untidy.store(true, Ordering::SeqCst);
-        self.tidier.wake();
+        // Once a turn: it lets rows gather from the first on.
+        if !self.is_untidy.swap(true, Ordering::SeqCst) {
+            self.tidier.wake();
+        }
     }
 
     /// Whether rows were written; from now on only later ones count.
