@@ -377,4 +377,39 @@ mod tests {
         assert_eq!(kept.ids.lock().len(), calls);
         backlog.close();
     }
+
+    /// Rows behind which there are always more calls while the helper is in charge.
+    struct Endless(Kept, Arc<Backlog>);
+
+    impl RecordLog for Endless {
+        fn append(&mut self, rows: &[AiLog]) -> Result<(), String> {
+            if self.1.is_helped() {
+                (0..BUSY_BATCH).for_each(|id| add(&self.1, id));
+            }
+            self.0.append(rows)
+        }
+
+        fn sweep(&mut self, before: Option<&str>, most: usize) -> Result<bool, String> {
+            self.0.sweep(before, most)
+        }
+
+        fn tidy(&mut self) -> Result<(), String> {
+            self.0.tidy()
+        }
+    }
+
+    #[test]
+    fn help_ends_though_calls_go_on() {
+        let (backlog, kept) = (Arc::new(Backlog::default()), Kept::default());
+        let endless = || Box::new(Endless(kept.clone(), Arc::clone(&backlog))) as Box<dyn RecordLog>;
+        start(&backlog, [endless(), endless(), endless()], forever(), &Events::silent());
+        // Whoever waits for the last row calls the helper.
+        assert_eq!(backlog.flush(PATIENCE), 0);
+        (0..BUSY_BATCH).for_each(|id| add(&backlog, id));
+        while backlog.is_helped() {
+            assert!(kept.ids.lock().len() < 50_000, "the helper stays");
+            std::thread::yield_now();
+        }
+        backlog.close();
+    }
 }
