@@ -104,29 +104,32 @@ impl Pattern {
     /// The first match that starts at `from` or later; what stands before `from` is still seen by
     /// assertions.
     pub fn find_at(&self, text: &[u8], from: usize) -> Option<Span> {
+        self.span(text, from, Anchored::No)
+    }
+
+    /// The match that starts at `at`, as a span; what stands before is still seen by assertions.
+    pub fn match_at(&self, text: &[u8], at: usize) -> Option<Span> {
+        self.span(text, at, Anchored::Yes)
+    }
+
+    #[inline]
+    fn span(&self, text: &[u8], from: usize, anchored: Anchored) -> Option<Span> {
         if from > text.len() {
             return None;
         }
         match &self.engine {
             Engine::Linear(linear) => match linear.full(|| self.syntax()) {
-                Some(full) => full.find(Input::new(text).range(from..)).map(|m| (m.start(), m.end())),
+                Some(full) => {
+                    let input = Input::new(text).range(from..).anchored(anchored);
+                    full.find(input).map(|m| (m.start(), m.end()))
+                }
                 None => Some((from, text.len())),
             },
-            Engine::Backtracking(_) => self.groups_at(text, from).and_then(|g| g.first().copied().flatten()),
+            Engine::Backtracking(_) => {
+                let found = self.groups_at(text, from).and_then(|g| g.first().copied().flatten());
+                found.filter(|(start, _)| !anchored.is_anchored() || *start == from)
+            }
         }
-    }
-
-    /// The match that starts at `at`, as a span; what stands before is still seen by assertions.
-    pub fn match_at(&self, text: &[u8], at: usize) -> Option<Span> {
-        let Engine::Linear(linear) = &self.engine else {
-            return self.find_at(text, at).filter(|(start, _)| *start == at);
-        };
-        if at > text.len() {
-            return None;
-        }
-        let Some(full) = linear.full(|| self.syntax()) else { return Some((at, text.len())) };
-        let input = Input::new(text).range(at..).anchored(Anchored::Yes);
-        full.find(input).map(|found| (found.start(), found.end()))
     }
 
     /// The first match and its groups, at most [`MAX_GROUPS`]; a group that took no part is `None`.

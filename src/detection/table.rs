@@ -77,16 +77,16 @@ impl Values {
         self.numbers.near(&self.tables, &mut self.members, keywords, body, at)
     }
 
-    /// The rules of which a keyword stands before a value, wherever it stands.
-    #[inline]
-    pub fn near_other(&mut self, keywords: &Keywords, body: &[u8], at: usize) -> Near {
-        self.members.near(body, at, || self.others.near(keywords, body, at))
-    }
-
-    /// The same as of a number, of a token.
+    /// The same of a token.
     #[inline]
     pub fn near_token(&mut self, keywords: &Keywords, body: &[u8], at: usize) -> Near {
         self.tokens.near(&self.tables, &mut self.members, keywords, body, at)
+    }
+
+    /// The rules of which a keyword stands before a value that is told by itself; no matter what above it.
+    #[inline]
+    pub fn near_other(&mut self, keywords: &Keywords, body: &[u8], at: usize) -> Near {
+        self.members.near(body, at, || self.others.near(keywords, body, at))
     }
 }
 

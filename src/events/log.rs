@@ -131,7 +131,7 @@ impl Write for LogWriter {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::{Receiver, channel};
+    use std::sync::mpsc::{Receiver, Sender, channel};
 
     use super::*;
 
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn every_line_is_written_before_the_thread_ends() {
-        struct Out(std::sync::mpsc::Sender<Vec<u8>>);
+        struct Out(Sender<Vec<u8>>);
         impl Write for Out {
             fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
                 let _ = self.0.send(bytes.to_vec());

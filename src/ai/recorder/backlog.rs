@@ -33,14 +33,18 @@ pub(super) struct Backlog {
     is_helped: AtomicBool,
     /// Whether the helper looks now and then whether the quiet thread keeps up.
     is_watched: AtomicBool,
-    /// Calls ever added and taken, apart from the slow ones.
-    added: AtomicUsize,
+    /// Calls ever taken, apart from the slow ones.
     taken: AtomicUsize,
     /// Whether rows were written since the file was last put in order.
     is_untidy: AtomicBool,
     pub(super) quiet: Sleeper,
     pub(super) helper: Sleeper,
     pub(super) tidier: Sleeper,
+}
+
+/// Whether so much waits that help is needed.
+fn presses(calls: usize, bytes: usize) -> bool {
+    calls > PRESSING_CALLS || bytes > PRESSING_BYTES
 }
 
 impl Backlog {
@@ -59,12 +63,11 @@ impl Backlog {
             return Ok(());
         }
         self.calls.push(call);
-        self.added.fetch_add(1, Ordering::SeqCst);
         if self.is_helped() {
             self.helper.wake();
         } else {
             self.quiet.wake();
-            if calls > PRESSING_CALLS || bytes > PRESSING_BYTES || !self.is_watched.load(Ordering::SeqCst) {
+            if presses(calls, bytes) || !self.is_watched.load(Ordering::SeqCst) {
                 self.helper.wake();
             }
         }
@@ -108,8 +111,7 @@ impl Backlog {
         self.is_closed()
             || !self.slow.is_empty()
             || !self.flushes.is_empty()
-            || self.unwritten.load(Ordering::SeqCst) > PRESSING_CALLS
-            || self.bytes.load(Ordering::Relaxed) > PRESSING_BYTES
+            || presses(self.unwritten.load(Ordering::SeqCst), self.bytes.load(Ordering::Relaxed))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -153,7 +155,8 @@ impl Backlog {
 
     /// Calls that were ever added for the quiet thread; see [`Self::is_late`].
     pub(super) fn added(&self) -> usize {
-        self.added.load(Ordering::SeqCst)
+        // In this order: one that is taken meanwhile is missed, not counted twice and waited for in vain.
+        self.taken.load(Ordering::SeqCst).wrapping_add(self.calls.len())
     }
 
     /// Whether some of the first `added` calls still wait.

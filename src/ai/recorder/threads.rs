@@ -257,7 +257,7 @@ fn give_way() {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::mpsc::channel;
 
     use parking_lot::Mutex;
 
@@ -293,21 +293,21 @@ mod tests {
         }
     }
 
-    /// Rows of a thread that is kept from its processor while it writes.
-    struct Held(Kept, Sender<()>, Receiver<()>);
+    /// Rows before each batch of which something is done.
+    struct Before<F>(F, Kept);
 
-    impl RecordLog for Held {
+    impl<F: FnMut() + Send> RecordLog for Before<F> {
         fn append(&mut self, rows: &[AiLog]) -> Result<(), String> {
-            let _ = (self.1.send(()), self.2.recv());
-            self.0.append(rows)
+            (self.0)();
+            self.1.append(rows)
         }
 
         fn sweep(&mut self, before: Option<&str>, most: usize) -> Result<bool, String> {
-            self.0.sweep(before, most)
+            self.1.sweep(before, most)
         }
 
         fn tidy(&mut self) -> Result<(), String> {
-            self.0.tidy()
+            self.1.tidy()
         }
     }
 
@@ -352,9 +352,12 @@ mod tests {
     #[test]
     fn no_call_waits_for_a_thread_that_is_kept_from_its_processor() {
         let (backlog, kept) = (Arc::new(Backlog::default()), Kept::default());
-        let ((begun, begins), (release, released)) = (channel(), channel());
+        let ((begun, begins), (release, released)) = (channel(), channel::<()>());
         let rows = || Box::new(kept.clone()) as Box<dyn RecordLog>;
-        let held = Box::new(Held(kept.clone(), begun, released));
+        let hold = move || {
+            let _ = (begun.send(()), released.recv());
+        };
+        let held = Box::new(Before(hold, kept.clone()));
         start(&backlog, [held, rows(), rows()], forever(), &Events::silent());
         // On a busy machine the helper may be faster.
         let mut calls = 0;
@@ -378,30 +381,19 @@ mod tests {
         backlog.close();
     }
 
-    /// Rows behind which there are always more calls while the helper is in charge.
-    struct Endless(Kept, Arc<Backlog>);
-
-    impl RecordLog for Endless {
-        fn append(&mut self, rows: &[AiLog]) -> Result<(), String> {
-            if self.1.is_helped() {
-                (0..BUSY_BATCH).for_each(|id| add(&self.1, id));
-            }
-            self.0.append(rows)
-        }
-
-        fn sweep(&mut self, before: Option<&str>, most: usize) -> Result<bool, String> {
-            self.0.sweep(before, most)
-        }
-
-        fn tidy(&mut self) -> Result<(), String> {
-            self.0.tidy()
-        }
-    }
-
     #[test]
     fn help_ends_though_calls_go_on() {
         let (backlog, kept) = (Arc::new(Backlog::default()), Kept::default());
-        let endless = || Box::new(Endless(kept.clone(), Arc::clone(&backlog))) as Box<dyn RecordLog>;
+        // While the helper is in charge there are always more calls.
+        let endless = || {
+            let backlog = Arc::clone(&backlog);
+            let more = move || {
+                if backlog.is_helped() {
+                    (0..BUSY_BATCH).for_each(|id| add(&backlog, id));
+                }
+            };
+            Box::new(Before(more, kept.clone())) as Box<dyn RecordLog>
+        };
         start(&backlog, [endless(), endless(), endless()], forever(), &Events::silent());
         // Whoever waits for the last row calls the helper.
         assert_eq!(backlog.flush(PATIENCE), 0);
