@@ -7,6 +7,7 @@
 //! nothing by it.
 
 mod byte_set;
+mod descent;
 mod first;
 mod lanes;
 mod lazy;
@@ -15,7 +16,7 @@ mod linear;
 use std::fmt;
 
 use regex_automata::util::primitives::NonMaxUsize;
-use regex_automata::{Anchored, Input};
+use regex_automata::{Anchored, Input, meta};
 use regex_syntax::hir::Hir;
 use smallvec::{SmallVec, smallvec};
 
@@ -88,6 +89,15 @@ impl Pattern {
         matches!(self.engine, Engine::Backtracking(_))
     }
 
+    /// How many groups it has, the whole match not counted.
+    fn groups_len(&self) -> usize {
+        let all = match &self.engine {
+            Engine::Linear(linear) => linear.full(|| self.syntax()).map_or(1, meta::Regex::captures_len),
+            Engine::Backtracking(regex) => regex.captures_len(),
+        };
+        all.saturating_sub(1)
+    }
+
     #[inline]
     pub fn is_match(&self, text: &[u8]) -> bool {
         match &self.engine {
@@ -137,6 +147,7 @@ impl Pattern {
         self.groups_at(text, 0)
     }
 
+    /// The same from `from` on.
     fn groups_at(&self, text: &[u8], from: usize) -> Option<Groups> {
         match &self.engine {
             Engine::Linear(linear) => {

@@ -151,8 +151,6 @@ pub struct Rule {
     pub(super) pattern: Option<LazyPattern>,
     /// What the pattern may begin with; all bytes where it may begin before its place.
     pub(super) first: ByteSet,
-    /// Whether the first group of the pattern is the value.
-    pub(super) has_group: bool,
     pub(super) before_bytes: usize,
     pub(super) max_bytes: usize,
     pub(super) validator: Option<&'static validators::Definition>,
@@ -294,11 +292,16 @@ fn compile(file: &RuleFile) -> Result<Rule, String> {
     };
     let pattern = file.pattern.as_ref().map(anchored).transpose();
     let pattern = pattern.map_err(|reason| format!("its pattern cannot be compiled: {reason}"))?;
+    let values = usize::from(file.pattern.as_ref().is_some_and(|pattern| pattern.contains(GROUP)));
+    if pattern.as_ref().is_some_and(|pattern| pattern.groups() > values) {
+        return Err(format!(
+            "the only group of a pattern is the value, `{GROUP}…)`; write others as `(?:…)`"
+        ));
+    }
     let stands = pattern.as_ref().filter(|_| file.before_bytes == 0);
     Ok(Rule {
         first: stands.map_or(ByteSet::ALL, LazyPattern::first_bytes),
         pattern,
-        has_group: file.pattern.as_ref().is_some_and(|pattern| pattern.contains(GROUP)),
         id: file.id.clone(),
         name: file.name.clone(),
         description: file.description.clone(),
@@ -322,4 +325,56 @@ fn place_of(source: &Arc<Source>, id: &str) -> Place {
 
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOUND: &str = "- id: own.badge
+  name: Badge
+  description: A badge number
+  definition: ours
+  literals: [ACME-]
+  pattern: 'ACME-(?<value>[0-9]{4})'
+  confidence: high
+  examples: ['ACME-1234']
+  counter_examples: ['ACME-12']
+";
+
+    /// What is said of a rule.
+    fn said(text: &str) -> String {
+        let source = Source::new("own.yaml", text);
+        load(&[source], Trust::None).1.to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_rule_is_said() {
+        assert_eq!(said(SOUND), "");
+        let cases = [
+            ("own.badge", "badge", "it needs an id such as"),
+            ("ACME-]", "AC]", "at least three bytes"),
+            ("  literals: [ACME-]\n", "", "it needs a place to begin"),
+            ("literals: [ACME-]", "shapes: ['9999']", "none if it has shapes only"),
+            ("literals: [ACME-]", "anchor: keyword_number", "it needs `keywords`"),
+            ("confidence", "before_bytes: 3\n  confidence", "is the value as a whole"),
+            ("confidence", "validator: none\n  confidence", "there is no validator `none`"),
+            ("(?<value>[0-9]{4})", "[0-9", "its pattern cannot be compiled"),
+            ("(?<value>[0-9]{4})", "([0-9]{4})", "write others as `(?:…)`"),
+            ("(?<value>[0-9]{4})", "(?<value>[0-9])([0-9]{3})", "write others as `(?:…)`"),
+            ("(?<value>[0-9]{4})", "(?=1)([0-9]{4})", "write others as `(?:…)`"),
+            ("'ACME-12'", "'ACME-4321'", "it reports its counter-example"),
+            ("'ACME-1234'", "'ACME-x'", "it misses its example"),
+            ("['ACME-12']", "[]", "at least one example and one counter-example"),
+            ("- id", "id", "the file is not a list of rules"),
+        ];
+        for (sound, wrong, message) in cases {
+            let text = SOUND.replace(sound, wrong);
+            assert_ne!(text, SOUND, "{sound}");
+            let said = said(&text);
+            assert!(said.contains(message), "{wrong}: {said}");
+        }
+        let said = said(&format!("{SOUND}{SOUND}"));
+        assert!(said.contains("another rule with this id"), "{said}");
+    }
 }

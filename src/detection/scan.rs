@@ -17,7 +17,7 @@ use super::shape::{self, Group, Groups, Shape, Shapes};
 use super::table::Values;
 use super::tokens::{Tokens, expand_sets};
 use super::{entropy, escapes};
-use crate::pattern::{ByteSet, LazyPattern, Pattern};
+use crate::pattern::{ByteSet, LazyPattern};
 
 /// Most findings of one rule in a body: what comes behind is not told.
 const MAX_FINDINGS_OF_RULE: usize = 1_000;
@@ -464,7 +464,7 @@ impl Scan<'_> {
         if !body.get(place).is_some_and(|byte| rule.first.has(*byte)) {
             return false;
         }
-        let Some(pattern) = rule.pattern.as_ref().and_then(LazyPattern::get) else { return false };
+        let Some(pattern) = &rule.pattern else { return false };
         let from = place.saturating_sub(rule.before_bytes);
         let to = body.len().min(place + rule.max_bytes);
         let Some(window) = body.get(from..to) else { return false };
@@ -472,26 +472,21 @@ impl Scan<'_> {
         if self.budget == 0 {
             return false;
         }
-        let value_of = |(start, end): (usize, usize)| match rule.group(pattern, window) {
-            Some((start, end)) => (place + start, place + end),
-            None => (from + start, from + end),
-        };
-        if matches!(begins, Begins::Here) {
-            let Some((start, end)) = pattern.match_at(window, place - from).map(value_of) else {
-                return false;
-            };
-            return is_whole(body, start, end) && self.value(index, body, start, end, near);
+        if matches!(begins, Begins::Here) || from == place {
+            let Some((span, group)) = pattern.match_at(window, place - from) else { return false };
+            let (start, end) = group.unwrap_or(span);
+            return is_whole(body, from + start, from + end)
+                && self.value(index, body, from + start, from + end, near);
         }
+        let Some(pattern) = pattern.get() else { return false };
         let mut search = 0;
-        while let Some((start, end)) = pattern.find_at(window, search).map(value_of) {
-            if start > place && !rule.has_group {
+        while let Some((start, end)) = pattern.find_at(window, search) {
+            let (start, end) = (from + start, from + end);
+            if start > place {
                 return false;
             }
             if end > place && is_whole(body, start, end) && self.value(index, body, start, end, near) {
                 return true;
-            }
-            if rule.before_bytes == 0 {
-                return false;
             }
             search = start - from + 1;
         }
@@ -502,9 +497,8 @@ impl Scan<'_> {
     fn grouped(&mut self, index: usize, body: &[u8], start: usize) {
         let Some(rule) = self.detector.rules.get(index) else { return };
         let window = body.get(start..body.len().min(start + rule.max_bytes)).unwrap_or(&[]);
-        let pattern = rule.pattern.as_ref().and_then(LazyPattern::get);
-        let found = pattern.and_then(|pattern| pattern.find(window));
-        let mut end = found.map_or(0, |(_, end)| end);
+        let found = rule.pattern.as_ref().and_then(|pattern| pattern.match_at(window, 0));
+        let mut end = found.map_or(0, |((_, end), _)| end);
         while end > 0 {
             if is_whole(body, start, start + end) && self.value(index, body, start, start + end, None) {
                 return;
@@ -536,14 +530,6 @@ impl Scan<'_> {
 }
 
 impl Rule {
-    /// Where the group of the pattern stands that is the value; the pattern stands at the beginning.
-    fn group(&self, pattern: &Pattern, window: &[u8]) -> Option<(usize, usize)> {
-        if !self.has_group {
-            return None;
-        }
-        pattern.groups(window)?.get(1).copied().flatten()
-    }
-
     /// Whether a value has the entropy it needs, what all values begin with left out.
     fn is_random(&self, value: &[u8]) -> bool {
         let Some(least) = self.min_entropy else { return true };

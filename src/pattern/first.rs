@@ -12,18 +12,14 @@ pub(super) fn bytes(hir: &Hir) -> ByteSet {
 }
 
 /// The set, and whether the pattern may match without a byte.
-fn first(hir: &Hir) -> (ByteSet, bool) {
+pub(super) fn first(hir: &Hir) -> (ByteSet, bool) {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => (ByteSet::EMPTY, true),
         HirKind::Literal(literal) => match literal.0.first() {
             Some(byte) => (ByteSet::of(&[*byte]), false),
             None => (ByteSet::EMPTY, true),
         },
-        HirKind::Class(Class::Bytes(class)) => {
-            let ranges = class.ranges().iter();
-            (ranges.fold(ByteSet::EMPTY, |set, range| set.and(range.start(), range.end())), false)
-        }
-        HirKind::Class(Class::Unicode(_)) => (ByteSet::ALL, false),
+        HirKind::Class(class) => (of_class(class).unwrap_or(ByteSet::ALL), false),
         HirKind::Repetition(repetition) => {
             let (set, empty) = first(&repetition.sub);
             (set, empty || repetition.min == 0)
@@ -47,6 +43,16 @@ fn first(hir: &Hir) -> (ByteSet, bool) {
     }
 }
 
+/// The bytes of a class; `None` where it has characters beyond ASCII.
+pub(super) fn of_class(class: &Class) -> Option<ByteSet> {
+    let bytes = match class {
+        Class::Bytes(class) => class.clone(),
+        // So are classes that the parser makes of branches: `a|b`.
+        Class::Unicode(class) => class.to_byte_class()?,
+    };
+    Some(bytes.ranges().iter().fold(ByteSet::EMPTY, |set, range| set.and(range.start(), range.end())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::LazyPattern;
@@ -60,6 +66,7 @@ mod tests {
             ("a?b", b"ab"),
             ("\\b(?:a|)c", b"ac"),
             ("(a*)(b+)c", b"ab"),
+            ("(?:a|b)c", b"ab"),
             ("[^\\x00-\\xfd]", &[0xFE, 0xFF]),
         ];
         for (pattern, expected) in cases {

@@ -3,13 +3,18 @@
 
 use std::sync::OnceLock;
 
-use super::{ByteSet, Pattern, first, parse, rewrite};
+use super::descent::Descent;
+use super::{ByteSet, Pattern, Span, first, parse, rewrite};
 
 /// A pattern whose syntax is known to be sound.
 #[derive(Debug)]
 pub struct LazyPattern {
     source: String,
     first: ByteSet,
+    /// How many groups it has.
+    groups: usize,
+    /// Answers in the place of the compiled pattern where it can.
+    pub(super) descent: Option<Descent>,
     /// `None` where it is too big.
     compiled: OnceLock<Option<Pattern>>,
 }
@@ -20,11 +25,19 @@ impl LazyPattern {
     /// # Errors
     /// One sentence: why it is no pattern.
     pub fn new(source: &str) -> Result<Self, String> {
-        let lazy = |first| Self { source: source.to_owned(), first, compiled: OnceLock::new() };
-        match parse(&rewrite(source)) {
-            Ok(hir) => Ok(lazy(first::bytes(&hir))),
+        let source = source.to_owned();
+        let compiled = OnceLock::new();
+        match parse(&rewrite(&source)) {
+            Ok(hir) => {
+                let (first, descent) = (first::bytes(&hir), Descent::new(&hir));
+                let groups = hir.properties().explicit_captures_len();
+                Ok(Self { source, first, groups, descent, compiled })
+            }
             // One with look-around is compiled to know that it can be.
-            Err(_) => Pattern::new(source).map(|_| lazy(ByteSet::ALL)),
+            Err(_) => {
+                let groups = Pattern::new(&source)?.groups_len();
+                Ok(Self { source, first: ByteSet::ALL, groups, descent: None, compiled })
+            }
         }
     }
 
@@ -42,6 +55,28 @@ impl LazyPattern {
     #[inline]
     pub fn get(&self) -> Option<&Pattern> {
         self.compiled.get_or_init(|| Pattern::new(&self.source).ok()).as_ref()
+    }
+
+    /// How many groups it has, the whole match not counted.
+    pub fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// The match that begins at `at`, and its first group; `None` too where the pattern is too big.
+    #[inline]
+    pub fn match_at(&self, text: &[u8], at: usize) -> Option<(Span, Option<Span>)> {
+        match &self.descent {
+            Some(descent) => descent.match_at(text, at),
+            None => self.compiled_match_at(text, at),
+        }
+    }
+
+    pub(super) fn compiled_match_at(&self, text: &[u8], at: usize) -> Option<(Span, Option<Span>)> {
+        let pattern = self.get()?;
+        let span = pattern.match_at(text, at)?;
+        // The first match from there on is the one that begins there.
+        let group = || pattern.groups_at(text, at)?.get(1).copied().flatten();
+        Some((span, (self.groups > 0).then(group).flatten()))
     }
 
     /// Gives back what compiling took, until it is asked again.
