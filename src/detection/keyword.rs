@@ -20,41 +20,60 @@ const FAR: u16 = 32;
 
 /// Rules with a keyword before a value, and how many words stand between, the nearest first. Small, for every
 /// value has one and most are empty.
-#[derive(Debug, Default)]
-pub struct Near(SmallVec<[(u16, u16); 4]>);
-
-impl Clone for Near {
-    #[inline]
-    fn clone(&self) -> Self {
-        // Copied as a whole, not one by one.
-        Self(SmallVec::from_slice(&self.0))
-    }
+#[derive(Clone, Debug, Default)]
+pub struct Near {
+    few: [(u16, u16); FEW],
+    count: usize,
+    /// All of them, where they are more than a few.
+    many: Option<Box<[(u16, u16)]>>,
 }
 
+/// Rules that are kept in place.
+const FEW: usize = 4;
+
 impl Near {
+    fn rules_and_distances(&self) -> &[(u16, u16)] {
+        match &self.many {
+            Some(many) => many,
+            None => self.few.get(..self.count).unwrap_or(&[]),
+        }
+    }
+
     pub fn contains(&self, rule: usize) -> bool {
         self.distance(rule).is_some()
     }
 
     /// How many words stand between the value and the rule's nearest keyword.
     pub fn distance(&self, rule: usize) -> Option<usize> {
-        let near = self.0.iter().find(|(other, _)| usize::from(*other) == rule);
+        let near = self.rules_and_distances().iter().find(|(other, _)| usize::from(*other) == rule);
         near.map(|(_, distance)| usize::from(*distance))
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.count == 0
     }
 
     /// With those that stand farther off.
     pub fn extend(&mut self, others: &Self) {
-        self.0.extend(others.0.iter().map(|(rule, distance)| (*rule, FAR + distance)));
+        others.rules_and_distances().iter().for_each(|(rule, distance)| self.push(*rule, FAR + distance));
+    }
+
+    fn push(&mut self, rule: u16, distance: u16) {
+        match self.few.get_mut(self.count) {
+            Some(free) => *free = (rule, distance),
+            None => {
+                let all = self.rules_and_distances().iter().copied().chain([(rule, distance)]).collect();
+                self.many = Some(all);
+            }
+        }
+        self.count += 1;
     }
 
     /// Each rule once.
     pub fn rules(&self) -> impl Iterator<Item = usize> {
-        let is_first = |nth: usize, rule: u16| !self.0.iter().take(nth).any(|(other, _)| *other == rule);
-        let rules = self.0.iter().map(|(rule, _)| *rule).enumerate();
+        let all = self.rules_and_distances();
+        let is_first = |nth: usize, rule: u16| !all.iter().take(nth).any(|(other, _)| *other == rule);
+        let rules = all.iter().map(|(rule, _)| *rule).enumerate();
         rules.filter(move |(nth, rule)| is_first(*nth, *rule)).map(|(_, rule)| usize::from(rule))
     }
 }
@@ -228,11 +247,11 @@ impl Context {
             ends &= ends - 1;
             let words = words.get(usize::from(distance)..).unwrap_or(&[]);
             let [word, rest @ ..] = words else { break };
-            near.0.extend(keywords.single.get(*word).map(|rule| (*rule, distance)));
+            keywords.single.get(*word).for_each(|rule| near.push(*rule, distance));
             let [before, ..] = rest else { continue };
             let fits = keywords.by_last_two.get(two(*word, *before));
             let fits = fits.filter(|keyword| words.starts_with(&keyword.words));
-            near.0.extend(fits.map(|keyword| (keyword.rule, distance)));
+            fits.for_each(|keyword| near.push(keyword.rule, distance));
         }
     }
 

@@ -6,7 +6,7 @@
 use super::keyword::Near;
 
 /// Longest key that is remembered.
-const MAX_KEY_BYTES: usize = 31;
+const MAX_KEY_BYTES: usize = 32;
 /// Keys that are remembered, by the top bits of a hash.
 const KEYS: usize = 128;
 /// Most spaces before a key.
@@ -16,46 +16,57 @@ const MAX_INDENT: usize = 32;
 #[derive(Debug, Default)]
 pub struct Members {
     /// Empty until there is a key, then [`KEYS`].
-    known: Vec<Known>,
+    known: Vec<(Key, Near)>,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Known {
-    key: [u8; MAX_KEY_BYTES],
-    /// 0 where there is none.
-    length: u8,
-    near: Near,
+/// The bytes of a key, and how many they are: none where there is no key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Key {
+    length: usize,
+    /// From both ends, as far as they are needed.
+    words: [u64; MAX_KEY_BYTES / 8],
 }
 
 impl Members {
     /// What the key of the member tells whose value begins at `start`; what is not known is `read`.
     #[inline]
     pub fn near(&mut self, body: &[u8], start: usize, read: impl FnOnce() -> Near) -> Near {
-        let Some(key) = key_before(body, start) else { return read() };
+        let Some(key) = key_before(body, start).map(Key::of) else { return read() };
         if self.known.is_empty() {
-            self.known.resize_with(KEYS, Known::default);
+            self.known.resize_with(KEYS, Default::default);
         }
-        let Some(known) = self.known.get_mut(slot(key)) else { return read() };
-        if known.key.get(..usize::from(known.length)) != Some(key) {
-            *known = Known { near: read(), ..Known::default() };
-            if let (Some(kept), Ok(length)) = (known.key.get_mut(..key.len()), u8::try_from(key.len())) {
-                kept.copy_from_slice(key);
-                known.length = length;
-            }
+        let Some((known, near)) = self.known.get_mut(key.slot()) else { return read() };
+        if *known != key {
+            (*known, *near) = (key, read());
         }
-        // Most keys tell nothing.
-        if known.near.is_empty() { Near::default() } else { known.near.clone() }
+        near.clone()
     }
 }
 
-#[inline]
-fn slot(key: &[u8]) -> usize {
-    let word = match (key.first_chunk(), key.last_chunk()) {
-        (Some(first), Some(last)) => u64::from_le_bytes(*first) ^ u64::from_le_bytes(*last).rotate_left(23),
-        _ => key.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
-    };
-    let spread = (word ^ (key.len() as u64) << 59).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (spread >> 57) as usize % KEYS
+impl Key {
+    /// The key of at most [`MAX_KEY_BYTES`].
+    #[inline]
+    fn of(key: &[u8]) -> Self {
+        let word = |bytes: Option<&[u8; 8]>| bytes.map(|bytes| u64::from_le_bytes(*bytes));
+        let short = |bytes: &[u8]| bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        let ends = |bytes: &[u8]| match (word(bytes.first_chunk()), word(bytes.last_chunk())) {
+            (Some(first), Some(last)) => (first, last),
+            _ => (short(bytes), 0),
+        };
+        let (first, last) = ends(key);
+        // Most keys have no more bytes than these two.
+        let inner = key.get(8..key.len().saturating_sub(8)).unwrap_or(&[]);
+        let (second, third) = ends(inner);
+        let words = [first, last, second, third];
+        Self { length: key.len(), words }
+    }
+
+    #[inline]
+    fn slot(&self) -> usize {
+        let [first, last, ..] = self.words;
+        let word = first ^ last.rotate_left(23) ^ (self.length as u64) << 59;
+        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57) as usize % KEYS
+    }
 }
 
 /// The key before a value that begins at `start`, `"key":` behind a comma or a brace; `None` also where its words

@@ -289,8 +289,15 @@ impl Scan<'_> {
                 self.pattern(literal.rule, body, start, None);
             }
         }
-        found.numbers.iter().for_each(|start| self.number(body, *start));
-        found.tokens.iter().for_each(|token| self.token(body, *token));
+        // In the order of the body, so that the words before them are read once.
+        let mut tokens = found.tokens.iter().peekable();
+        for start in &found.numbers {
+            while let Some(token) = tokens.next_if(|token| token.start < *start) {
+                self.token(body, *token);
+            }
+            self.number(body, *start);
+        }
+        tokens.for_each(|token| self.token(body, *token));
         found.at_signs.iter().for_each(|at| self.at_sign(body, *at));
         for at in &found.pairs {
             let start = at.saturating_sub(2);
@@ -313,10 +320,10 @@ impl Scan<'_> {
         let mut near: Option<Near> = None;
         let mut groups = Groups::of(body, start, std::mem::take(&mut self.groups));
         for nth in 0.. {
-            let Some(group) = groups.first() else { break };
+            let Some(group) = groups.ahead().first().copied() else { break };
             let at = group.start;
             if shape::begins_number(body, at) {
-                self.number_at(body, &mut groups, at == start, &mut near);
+                self.number_at(body, groups.ahead(), at == start, &mut near);
             }
             let text = body.get(at..group.end).unwrap_or(&[]);
             if let [b'A'..=b'Z', b'A'..=b'Z', b'0'..=b'9', b'0'..=b'9', ..] = text {
@@ -332,13 +339,13 @@ impl Scan<'_> {
     }
 
     #[inline]
-    fn number_at(&mut self, body: &[u8], groups: &mut Groups<'_>, is_first: bool, near: &mut Option<Near>) {
+    fn number_at(&mut self, body: &[u8], groups: &[Group], is_first: bool, near: &mut Option<Near>) {
         let detector = self.detector;
         let Some(at) = groups.first().map(|group| group.start) else { return };
         let mut rivals = Rivals::new();
         detector.shapes.of_groups(groups, |shape, are_digits| {
             if shape.needs_keyword {
-                let near = near.get_or_insert_with(|| self.values.near_number(&detector.keywords, body, at));
+                let near = near.get_or_insert_with(|| self.values.near(&detector.keywords, body, at));
                 let Some(distance) = near.distance(shape.rule) else { return };
                 let Some(end) = shape.end(body, at, are_digits) else { return };
                 if self.value(shape.rule, body, at, end, Some(near)) {
@@ -362,7 +369,7 @@ impl Scan<'_> {
         if is_date_or_fraction(body.get(at..).unwrap_or(&[])) {
             return;
         }
-        let near = near.get_or_insert_with(|| self.values.near_number(&detector.keywords, body, at));
+        let near = near.get_or_insert_with(|| self.values.near(&detector.keywords, body, at));
         self.by_keyword(body, at, Anchor::KeywordNumber, told, near);
     }
 
@@ -409,7 +416,7 @@ impl Scan<'_> {
         for (_, rule) in detector.by_token_bytes.iter().filter(|(other, _)| *other == bytes) {
             self.pattern(*rule, body, start, None);
         }
-        let near = self.values.near_token(&detector.keywords, body, start);
+        let near = self.values.near(&detector.keywords, body, start);
         self.by_keyword(body, start, Anchor::KeywordToken, None, &near);
     }
 

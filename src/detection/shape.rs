@@ -43,16 +43,18 @@ pub fn expand(text: &str) -> Vec<String> {
 #[derive(Debug, Default)]
 struct Node {
     /// Groups by [`key`], few but for the first, and the node behind each.
-    keys: Vec<u16>,
-    next: Vec<usize>,
+    next: Vec<(u16, NodeIndex)>,
     shapes: Vec<Shape>,
 }
+
+/// A node's place; at the first there is none.
+type NodeIndex = u16;
 
 /// All shapes, as a tree of groups. What separates groups is its class, 0 the end.
 #[derive(Debug)]
 pub struct Shapes {
     /// The node behind the first group, by its length and separator.
-    first: [[Option<usize>; SEPARATORS]; MAX_GROUP_BYTES + 1],
+    first: [[NodeIndex; SEPARATORS]; MAX_GROUP_BYTES + 1],
     nodes: Vec<Node>,
 }
 
@@ -61,7 +63,7 @@ const SEPARATORS: usize = 5;
 
 impl Default for Shapes {
     fn default() -> Self {
-        Self { first: [[None; SEPARATORS]; MAX_GROUP_BYTES + 1], nodes: Vec::new() }
+        Self { first: [[0; SEPARATORS]; MAX_GROUP_BYTES + 1], nodes: vec![Node::default()] }
     }
 }
 
@@ -78,65 +80,71 @@ impl Shapes {
         if groups.iter().any(|(length, _)| *length == 0 || *length > MAX_GROUP_BYTES) {
             return Err(format!("a group of a shape has 1 to {MAX_GROUP_BYTES} characters"));
         }
-        let mut node = None;
+        let mut node = 0;
         for (length, separator) in groups {
-            let next = self.next(node, length, separator);
-            node = Some(next.unwrap_or_else(|| self.grow(node, length, separator)));
+            let (end, next) = self.behind(node, length, separator);
+            node = match if separator == 0 { end } else { next } {
+                0 => self.grow(node, length, separator)?,
+                known => known,
+            };
         }
-        if let Some(node) = node.and_then(|node| self.nodes.get_mut(node)) {
+        if let Some(node) = self.nodes.get_mut(usize::from(node)) {
             node.shapes.push(shape);
         }
         Ok(())
     }
 
     /// A new node behind another, or behind none.
-    fn grow(&mut self, node: Option<usize>, length: usize, separator: u8) -> usize {
-        let fresh = self.nodes.len();
+    fn grow(&mut self, node: NodeIndex, length: usize, separator: u8) -> Result<NodeIndex, String> {
+        let fresh =
+            NodeIndex::try_from(self.nodes.len()).map_err(|_| "there are too many shapes".to_owned())?;
         self.nodes.push(Node::default());
-        match node {
-            Some(node) => {
-                if let Some(node) = self.nodes.get_mut(node) {
-                    node.keys.push(key(length, separator));
-                    node.next.push(fresh);
-                }
+        if node == 0 {
+            let row = self.first.get_mut(length);
+            if let Some(next) = row.and_then(|row| row.get_mut(usize::from(separator))) {
+                *next = fresh;
             }
-            None => {
-                if let Some(next) =
-                    self.first.get_mut(length).and_then(|row| row.get_mut(usize::from(separator)))
-                {
-                    *next = Some(fresh);
-                }
-            }
+        } else if let Some(node) = self.nodes.get_mut(usize::from(node)) {
+            node.next.push((key(length, separator), fresh));
         }
-        fresh
+        Ok(fresh)
     }
 
+    /// The nodes behind a group that follows a node: where the number ends with it, and where it goes on behind
+    /// the separator.
     #[inline]
-    fn next(&self, node: Option<usize>, length: usize, separator: u8) -> Option<usize> {
-        let Some(node) = node else { return *self.first.get(length)?.get(usize::from(separator))? };
-        let (node, key) = (self.nodes.get(node)?, key(length, separator));
-        node.keys.iter().position(|other| *other == key).and_then(|nth| node.next.get(nth)).copied()
+    fn behind(&self, node: NodeIndex, length: usize, separator: u8) -> (NodeIndex, NodeIndex) {
+        if node == 0 {
+            let row = self.first.get(length);
+            let of = |separator: usize| row.and_then(|row| row.get(separator)).copied().unwrap_or(0);
+            return (of(0), if separator == 0 { 0 } else { of(usize::from(separator)) });
+        }
+        let next = self.nodes.get(usize::from(node)).map_or(&[][..], |node| &node.next);
+        let (end, on) = (key(length, 0), key(length, separator));
+        next.iter().fold((0, 0), |(last, behind), (key, node)| match *key {
+            key if key == end => (*node, behind),
+            key if key == on => (last, *node),
+            _ => (last, behind),
+        })
     }
 
-    /// Every shape that a number's groups have, and whether they have nothing but digits;
+    /// Every shape that the groups of a number have, and whether they have nothing but digits;
     /// [`Shape::end`] compares the rest.
     #[inline]
-    pub fn of_groups(&self, groups: &mut Groups<'_>, mut found: impl FnMut(&Shape, bool)) {
-        let mut node = None;
+    pub fn of_groups(&self, groups: &[Group], mut found: impl FnMut(&Shape, bool)) {
+        let mut node = 0;
         let mut are_digits = true;
-        for nth in 0..MAX_GROUPS {
-            let Some(group) = groups.get(nth) else { return };
+        for group in groups.iter().take(MAX_GROUPS) {
             are_digits &= !group.has_letters;
-            let length = group.end - group.start;
-            if let Some(last) = self.next(node, length, 0).and_then(|last| self.nodes.get(last)) {
-                let fitting = last.shapes.iter().filter(|shape| are_digits || !shape.is_plain);
+            let (end, next) = self.behind(node, group.end - group.start, group.separator);
+            if let Some(end) = self.nodes.get(usize::from(end)) {
+                let fitting = end.shapes.iter().filter(|shape| are_digits || !shape.is_plain);
                 fitting.for_each(|shape| found(shape, are_digits));
             }
-            if group.separator == 0 {
+            if next == 0 {
                 return;
             }
-            let Some(next) = self.next(node, length, group.separator) else { return };
-            node = Some(next);
+            node = next;
         }
     }
 }
@@ -175,26 +183,29 @@ impl<'b> Groups<'b> {
     pub fn of(body: &'b [u8], start: usize, mut read: Vec<Group>) -> Self {
         read.clear();
         read.push(Group::at(body, start));
-        Self { body, read, first: 0 }
+        let mut groups = Self { body, read, first: 0 };
+        groups.read_on();
+        groups
     }
 
     pub fn into_read(self) -> Vec<Group> {
         self.read
     }
 
+    /// As many as a shape may have, or all that are left.
     #[inline]
-    pub fn first(&mut self) -> Option<Group> {
-        self.get(0)
+    pub fn ahead(&self) -> &[Group] {
+        self.read.get(self.first..).unwrap_or(&[])
     }
 
     #[inline]
-    fn get(&mut self, nth: usize) -> Option<Group> {
-        let nth = self.first + nth;
-        while self.read.len() <= nth {
-            let last = self.read.last().filter(|last| last.separator != 0)?;
-            self.read.push(Group::at(self.body, last.end + 1));
+    fn read_on(&mut self) {
+        while self.read.len() < self.first + MAX_GROUPS
+            && let Some(last) = self.read.last().filter(|last| last.separator != 0)
+        {
+            let group = Group::at(self.body, last.end + 1);
+            self.read.push(group);
         }
-        self.read.get(nth).copied()
     }
 
     /// Goes on to the next group.
@@ -207,6 +218,7 @@ impl<'b> Groups<'b> {
             self.read.drain(..passed);
             self.first -= passed;
         }
+        self.read_on();
     }
 }
 
@@ -214,14 +226,26 @@ impl Group {
     #[inline]
     fn at(body: &[u8], start: usize) -> Self {
         let rest = body.get(start..).unwrap_or(&[]);
-        let capitals = rest.iter().take_while(|byte| is_capital(**byte));
-        let (mut end, mut has_letters) = (start, false);
-        for byte in capitals {
+        // Most groups are a few digits.
+        let digits = rest.first_chunk().map_or(0, |eight| leading_digits(*eight));
+        let (mut end, mut has_letters) = (start + digits, false);
+        let others = rest.get(digits..).unwrap_or(&[]);
+        for byte in others.iter().take_while(|byte| is_capital(**byte)) {
             end += 1;
             has_letters |= *byte > b'9';
         }
         Self { start, end, has_letters, separator: separator_at(body, end) }
     }
+}
+
+/// How many bytes are digits before the first that is none, without a branch.
+#[inline]
+fn leading_digits(bytes: [u8; 8]) -> usize {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let values = u64::from_le_bytes(bytes) ^ 0x3030_3030_3030_3030;
+    // A value of ten and more gets the high bit; none is carried into the next.
+    let others = (((values & !HIGH) + 0x7676_7676_7676_7676) | values) & HIGH;
+    others.trailing_zeros() as usize / 8
 }
 
 impl Shape {
@@ -315,7 +339,7 @@ mod tests {
         }
         let mut found = Vec::new();
         let body = body.as_bytes();
-        all.of_groups(&mut Groups::of(body, 0, Vec::new()), |shape, are_digits| {
+        all.of_groups(Groups::of(body, 0, Vec::new()).ahead(), |shape, are_digits| {
             found.extend(shape.end(body, 0, are_digits).map(|end| (shape.rule, end)));
         });
         found
@@ -342,6 +366,21 @@ mod tests {
         }
         for body in ["123-45-6789.", "123-45-6789-", "123-45-6789 12", "123-45-6789<"] {
             assert_eq!(found(&shapes, body), [(0, 11)], "{body}");
+        }
+    }
+
+    #[test]
+    fn digits_are_counted_up_to_the_first_other() {
+        for byte in 0..=255_u8 {
+            for at in 0..8 {
+                let mut bytes = *b"09518273";
+                bytes[at] = byte;
+                let expected = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                assert_eq!(leading_digits(bytes), expected, "{byte} at {at}");
+                bytes.iter_mut().skip(at).for_each(|other| *other = byte);
+                let expected = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                assert_eq!(leading_digits(bytes), expected, "{byte} from {at} on");
+            }
         }
     }
 

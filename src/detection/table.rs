@@ -19,13 +19,14 @@ const MAX_HEADERS: usize = 256;
 /// What cells may stand apart by.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-/// The values of a body, numbers and tokens each in their order, and the tables that they stand in.
+/// The values of a body in their order, and the tables that they stand in.
 #[derive(Debug, Default)]
 pub struct Values {
     tables: Tables,
     members: Members,
-    numbers: Cursor,
-    tokens: Cursor,
+    cursor: Cursor,
+    /// The value that was looked at last: a number may be a token too.
+    last: Option<(usize, Near)>,
     /// Of values that are told by themselves.
     others: Context,
 }
@@ -71,16 +72,15 @@ impl Values {
         *self = Self::default();
     }
 
-    /// The rules of which a keyword stands before a number, or above it.
+    /// The rules of which a keyword stands before a value, or above it.
     #[inline]
-    pub fn near_number(&mut self, keywords: &Keywords, body: &[u8], at: usize) -> Near {
-        self.numbers.near(&self.tables, &mut self.members, keywords, body, at)
-    }
-
-    /// The same of a token.
-    #[inline]
-    pub fn near_token(&mut self, keywords: &Keywords, body: &[u8], at: usize) -> Near {
-        self.tokens.near(&self.tables, &mut self.members, keywords, body, at)
+    pub fn near(&mut self, keywords: &Keywords, body: &[u8], at: usize) -> Near {
+        if let Some((_, near)) = self.last.as_ref().filter(|(last, _)| *last == at) {
+            return near.clone();
+        }
+        let near = self.cursor.near(&self.tables, &mut self.members, keywords, body, at);
+        self.last = Some((at, near.clone()));
+        near
     }
 
     /// The rules of which a keyword stands before a value that is told by itself; no matter what above it.

@@ -15,6 +15,9 @@ fn validate(value: &[u8]) -> bool {
         b"png", b"jpg", b"jpeg", b"gif", b"svg", b"webp", b"avif", b"css", b"js", b"mjs", b"json", b"map",
         b"html", b"php", b"ts",
     ];
-    let ending = value.rsplit(|byte| *byte == b'.').next().unwrap_or(&[]).to_ascii_lowercase();
-    value.contains(&b'@') && !value.windows(2).any(|two| two == b"..") && !FILES.contains(&ending.as_slice())
+    let ending = value.rsplit(|byte| *byte == b'.').next().unwrap_or(&[]);
+    let is_file = FILES.iter().any(|file| ending.eq_ignore_ascii_case(file));
+    // Looked at to its end: it is short, and then there is no branch.
+    let has_empty_label = value.array_windows().fold(false, |has, two| has | (*two == *b".."));
+    value.contains(&b'@') && !has_empty_label && !is_file
 }

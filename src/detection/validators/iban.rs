@@ -11,7 +11,7 @@ pub(super) const DEFINITION: Definition = Definition {
     invalid: &["GB82 WEST 1234 5698 7654 33", "DE8937040044053201300", "XX89370400440532013000"],
 };
 
-/// Countries with the length of their numbers, in order, from the IBAN registry.
+/// Countries with the length of their numbers, from the IBAN registry.
 const LENGTHS: &[(&[u8; 2], usize)] = &[
     (b"AD", 24),
     (b"AE", 23),
@@ -104,34 +104,52 @@ const LENGTHS: &[(&[u8; 2], usize)] = &[
     (b"YE", 30),
 ];
 
+/// The lengths by country, the letters counted from A; 0 where there is no such country.
+static LENGTH_OF: [u8; 26 * 26] = {
+    let mut lengths = [0; 26 * 26];
+    let mut rest = LENGTHS;
+    while let [([first, second], length), others @ ..] = rest {
+        lengths[(*first - b'A') as usize * 26 + (*second - b'A') as usize] = *length as u8;
+        rest = others;
+    }
+    lengths
+};
+
+/// Most digits of a number with its letters as two.
+const MAX_DIGITS: usize = 72;
+
+/// The powers of ten modulo 97.
+static POWERS: [u32; MAX_DIGITS] = {
+    let mut powers = [1; MAX_DIGITS];
+    let mut nth = 1;
+    while nth < MAX_DIGITS {
+        powers[nth] = powers[nth - 1] * 10 % 97;
+        nth += 1;
+    }
+    powers
+};
+
 fn validate(value: &[u8]) -> bool {
     let compact = compact(value);
-    let Some(country) = compact.first_chunk().map(|letters| u16::from_be_bytes(*letters)) else {
-        return false;
-    };
-    let place = LENGTHS.binary_search_by_key(&country, |(letters, _)| u16::from_be_bytes(**letters));
-    let length = place.ok().and_then(|nth| LENGTHS.get(nth)).map(|(_, length)| *length);
-    length == Some(compact.len()) && remainder(&compact) == 1
+    let letter = |at: usize| compact.get(at).filter(|byte| byte.is_ascii_uppercase()).map(|byte| byte - b'A');
+    let (Some(first), Some(second)) = (letter(0), letter(1)) else { return false };
+    let length = LENGTH_OF.get(usize::from(first) * 26 + usize::from(second));
+    length.is_some_and(|length| usize::from(*length) == compact.len()) && remainder(&compact) == 1
 }
 
 /// The number with its first four characters moved to the end and letters as 10 … 35, modulo 97.
-fn remainder(compact: &[u8]) -> u64 {
+fn remainder(compact: &[u8]) -> u32 {
     let (head, tail) = compact.split_at_checked(4).unwrap_or((compact, &[]));
-    let digits = tail.iter().chain(head).filter_map(|byte| char::from(*byte).to_digit(36));
-    let number = digits.fold(0_u64, |number, digit| {
-        // Reduced only where the next two digits might not fit.
-        let number = if number < 1 << 56 { number } else { number % 97 };
-        number * if digit > 9 { 100 } else { 10 } + u64::from(digit)
+    let mut digits = 0;
+    let from_last = head.iter().rev().chain(tail.iter().rev());
+    let products = from_last.map(|byte| {
+        let (value, more) = match byte {
+            b'0'..=b'9' => (u32::from(byte - b'0'), 1),
+            _ => (u32::from(byte.to_ascii_uppercase().wrapping_sub(b'A')) + 10, 2),
+        };
+        let power = POWERS.get(digits).copied().unwrap_or(0);
+        digits += more;
+        value * power
     });
-    number % 97
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn countries_are_in_order() {
-        assert!(LENGTHS.is_sorted_by(|(a, _), (b, _)| a < b));
-    }
+    products.sum::<u32>() % 97
 }
