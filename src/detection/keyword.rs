@@ -5,6 +5,8 @@
 //! capital behind a small letter (`nhsNumber` is two words). They are compared whatever their case. A
 //! character of a script without spaces is a word of its own.
 
+use std::rc::Rc;
+
 use smallvec::SmallVec;
 
 use super::anchors::index::Index;
@@ -18,25 +20,18 @@ const MAX_WORDS: usize = 32;
 /// The distance of keywords in the header of a column: behind all words.
 const FAR: u16 = 32;
 
-/// Rules with a keyword before a value, and how many words stand between, the nearest first. Small, for every
-/// value has one and most are empty.
+/// Rules with a keyword before a value, and how many words stand between, the nearest first. Every value has one,
+/// and most are empty: shared, it is handed on in two registers.
 #[derive(Clone, Debug, Default)]
-pub struct Near {
-    few: [(u16, u16); FEW],
-    count: usize,
-    /// All of them, where they are more than a few.
-    many: Option<Box<[(u16, u16)]>>,
-}
-
-/// Rules that are kept in place.
-const FEW: usize = 4;
+pub struct Near(Option<Rc<[(u16, u16)]>>);
 
 impl Near {
+    fn new(rules_and_distances: &[(u16, u16)]) -> Self {
+        Self((!rules_and_distances.is_empty()).then(|| rules_and_distances.into()))
+    }
+
     fn rules_and_distances(&self) -> &[(u16, u16)] {
-        match &self.many {
-            Some(many) => many,
-            None => self.few.get(..self.count).unwrap_or(&[]),
-        }
+        self.0.as_deref().unwrap_or(&[])
     }
 
     pub fn contains(&self, rule: usize) -> bool {
@@ -50,23 +45,22 @@ impl Near {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.0.is_none()
+    }
+
+    /// The same, behind all words before a value.
+    pub fn far_off(&self) -> Self {
+        let all = self.rules_and_distances().iter().map(|(rule, distance)| (*rule, FAR + distance));
+        Self::new(&all.collect::<SmallVec<[_; FEW]>>())
     }
 
     /// With those that stand farther off.
-    pub fn extend(&mut self, others: &Self) {
-        others.rules_and_distances().iter().for_each(|(rule, distance)| self.push(*rule, FAR + distance));
-    }
-
-    fn push(&mut self, rule: u16, distance: u16) {
-        match self.few.get_mut(self.count) {
-            Some(free) => *free = (rule, distance),
-            None => {
-                let all = self.rules_and_distances().iter().copied().chain([(rule, distance)]).collect();
-                self.many = Some(all);
-            }
+    pub fn and(self, others: &Self) -> Self {
+        if self.is_empty() {
+            return others.clone();
         }
-        self.count += 1;
+        let all = self.rules_and_distances().iter().chain(others.rules_and_distances());
+        Self::new(&all.copied().collect::<SmallVec<[_; FEW]>>())
     }
 
     /// Each rule once.
@@ -77,6 +71,9 @@ impl Near {
         rules.filter(move |(nth, rule)| is_first(*nth, *rule)).map(|(_, rule)| usize::from(rule))
     }
 }
+
+/// Rules that are gathered without an allocation.
+const FEW: usize = 8;
 
 /// The words of a body before a value, read once where values stand close together.
 #[derive(Debug, Default)]
@@ -211,7 +208,6 @@ impl Context {
     pub fn near(&mut self, keywords: &Keywords, body: &[u8], start: usize) -> Near {
         let from = start.saturating_sub(WINDOW_BYTES);
         self.read_to(keywords, body, from, start);
-        let mut near = Near::default();
         let (mut count, mut numbers, mut ends) = (0, 0, 0_u32);
         for item in self.items.iter().rev() {
             if item.at < from || numbers > MAX_NUMBERS || count == MAX_WORDS {
@@ -228,14 +224,12 @@ impl Context {
             }
         }
         // Before most values no keyword stands.
-        if ends != 0 {
-            self.keywords_at(keywords, ends, count, &mut near);
-        }
-        near
+        if ends == 0 { Near::default() } else { self.keywords_at(keywords, ends, count) }
     }
 
-    /// Adds the rules of keywords that end with one of the last `count` words; bits of `ends` say which may.
-    fn keywords_at(&self, keywords: &Keywords, mut ends: u32, count: usize, near: &mut Near) {
+    /// The rules of keywords that end with one of the last `count` words; bits of `ends` say which may.
+    fn keywords_at(&self, keywords: &Keywords, mut ends: u32, count: usize) -> Near {
+        let mut near: SmallVec<[(u16, u16); FEW]> = SmallVec::new();
         let word = |item: &Item| match item.what {
             What::Word { hash, .. } => Some(hash),
             What::Break => None,
@@ -247,12 +241,13 @@ impl Context {
             ends &= ends - 1;
             let words = words.get(usize::from(distance)..).unwrap_or(&[]);
             let [word, rest @ ..] = words else { break };
-            keywords.single.get(*word).for_each(|rule| near.push(*rule, distance));
+            near.extend(keywords.single.get(*word).map(|rule| (*rule, distance)));
             let [before, ..] = rest else { continue };
             let fits = keywords.by_last_two.get(two(*word, *before));
             let fits = fits.filter(|keyword| words.starts_with(&keyword.words));
-            fits.for_each(|keyword| near.push(keyword.rule, distance));
+            near.extend(fits.map(|keyword| (keyword.rule, distance)));
         }
+        Near::new(&near)
     }
 
     fn read_to(&mut self, keywords: &Keywords, body: &[u8], from: usize, to: usize) {

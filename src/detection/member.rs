@@ -74,6 +74,8 @@ impl Key {
 #[inline]
 fn key_before(body: &[u8], start: usize) -> Option<&[u8]> {
     let before = body.get(..start)?;
+    // A telephone number begins with no digit.
+    let before = before.strip_suffix(b"+").or_else(|| before.strip_suffix(b"(")).unwrap_or(before);
     let before = before.strip_suffix(b"\"").unwrap_or(before);
     let before = before.strip_suffix(b" ").unwrap_or(before).strip_suffix(b"\":")?;
     let window = before.get(before.len().saturating_sub(MAX_KEY_BYTES + 1)..)?;
@@ -112,6 +114,8 @@ mod tests {
             r#"{"nhsNumber":""#,
             r#"{"a":1,"nhsNumber": ""#,
             r#"{"a":1, "nhsNumber": "#,
+            r#"{"nhsNumber":"+"#,
+            r#"{"nhsNumber": ("#,
             "{\n    \"nhsNumber\": \"",
         ] {
             assert_eq!(of(text), Some("nhsNumber"), "{text}");
@@ -126,6 +130,7 @@ mod tests {
             r#"{"":"#,
             r#"{"nhs"  :"#,
             r#"{"nhs":  "#,
+            r#"{"nhs":"++"#,
             r#"so, said "nhs": "#,
             "so,  \"nhs\":",
             "{\"a\": 1,\r\n",
@@ -156,7 +161,7 @@ mod tests {
             "ID",
         ];
         let joints = ["{", ",", ", ", ",\n  ", "{\r\n ", "dob, ", "dob ,  ", "} ", ""];
-        let colons = ["\":", "\": ", "\":\"", "\": \"", "\" :", "\":\n"];
+        let colons = ["\":", "\": ", "\":\"", "\": \"", "\" :", "\":\n", "\":\"+", "\": ("];
         let mut body = String::new();
         let (mut starts, mut hits) = (Vec::new(), 0);
         for nth in 0..5_000_usize {

@@ -289,16 +289,24 @@ impl Scan<'_> {
                 self.pattern(literal.rule, body, start, None);
             }
         }
-        // In the order of the body, so that the words before them are read once.
-        let mut tokens = found.tokens.iter().peekable();
-        for start in &found.numbers {
-            while let Some(token) = tokens.next_if(|token| token.start < *start) {
-                self.token(body, *token);
+        // In the order of the body, so that the words before them are read once and findings need no sorting.
+        let mut numbers = found.numbers.iter().copied().peekable();
+        let mut tokens = found.tokens.iter().copied().peekable();
+        for end in found.at_signs.iter().copied().map(Some).chain([None]) {
+            let is_before = |at: usize| end.is_none_or(|end| at < end);
+            while let Some(start) = numbers.next_if(|start| is_before(*start)) {
+                while let Some(token) = tokens.next_if(|token| token.start < start) {
+                    self.token(body, token);
+                }
+                self.number(body, start);
             }
-            self.number(body, *start);
+            while let Some(token) = tokens.next_if(|token| is_before(token.start)) {
+                self.token(body, token);
+            }
+            if let Some(at) = end {
+                self.at_sign(body, at);
+            }
         }
-        tokens.for_each(|token| self.token(body, *token));
-        found.at_signs.iter().for_each(|at| self.at_sign(body, *at));
         for at in &found.pairs {
             let start = at.saturating_sub(2);
             let separator = body.get(*at);
@@ -437,7 +445,7 @@ impl Scan<'_> {
         }
         let start = back(AUTHORITY);
         let text = body.get(start..at).unwrap_or(&[]);
-        let Some(colon) = memchr::memmem::find(text, b"://") else { return };
+        let Some(colon) = text.array_windows().position(|three| *three == *b"://") else { return };
         // A password is behind a colon of its own.
         let password =
             text.get(colon + 3..).and_then(|user| memchr::memrchr(b':', user).map(|at| user.len() - at - 1));

@@ -228,24 +228,65 @@ impl Group {
         let rest = body.get(start..).unwrap_or(&[]);
         // Most groups are a few digits.
         let digits = rest.first_chunk().map_or(0, |eight| leading_digits(*eight));
-        let (mut end, mut has_letters) = (start + digits, false);
-        let others = rest.get(digits..).unwrap_or(&[]);
-        for byte in others.iter().take_while(|byte| is_capital(**byte)) {
-            end += 1;
-            has_letters |= *byte > b'9';
+        let (mut length, mut has_letters) = (digits, false);
+        if rest.get(digits).is_some_and(|byte| is_capital(*byte)) {
+            let (more, letters) = Self::capitals(rest.get(digits..).unwrap_or(&[]));
+            (length, has_letters) = (length + more, letters);
         }
+        let end = start + length;
         Self { start, end, has_letters, separator: separator_at(body, end) }
+    }
+
+    /// How many capital letters and digits a text begins with, and whether there are letters.
+    fn capitals(text: &[u8]) -> (usize, bool) {
+        let (mut length, mut has_letters) = (0, false);
+        let (eights, _) = text.as_chunks();
+        for eight in eights {
+            let (capitals, letters) = leading_capitals(*eight);
+            (length, has_letters) = (length + capitals, has_letters | letters);
+            if capitals < eight.len() {
+                return (length, has_letters);
+            }
+        }
+        for byte in text.iter().skip(length).take_while(|byte| is_capital(**byte)) {
+            (length, has_letters) = (length + 1, has_letters | (*byte > b'9'));
+        }
+        (length, has_letters)
     }
 }
 
 /// How many bytes are digits before the first that is none, without a branch.
 #[inline]
 fn leading_digits(bytes: [u8; 8]) -> usize {
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let values = u64::from_le_bytes(bytes) ^ 0x3030_3030_3030_3030;
-    // A value of ten and more gets the high bit; none is carried into the next.
-    let others = (((values & !HIGH) + 0x7676_7676_7676_7676) | values) & HIGH;
+    let others = is_at_least(u64::from_le_bytes(bytes) ^ repeat(b'0'), 10);
     others.trailing_zeros() as usize / 8
+}
+
+/// How many bytes are capital letters or digits before the first that is neither, and whether there are letters
+/// among them; without a branch.
+#[inline]
+fn leading_capitals(bytes: [u8; 8]) -> (usize, bool) {
+    let from = |first: u8| u64::from_le_bytes(bytes) ^ repeat(first);
+    let digits = !is_at_least(from(b'0'), 10);
+    let letters = is_at_least(from(b'@'), 1) & !is_at_least(from(b'@'), 27);
+    let others = !(digits | letters) & HIGHS;
+    let before = others.wrapping_sub(1) & !others;
+    (others.trailing_zeros() as usize / 8, letters & before & HIGHS != 0)
+}
+
+/// The high bit of each byte.
+const HIGHS: u64 = repeat(0x80);
+
+/// The high bit of each byte that is `least` or more, which is at most 128.
+#[inline]
+const fn is_at_least(values: u64, least: u8) -> u64 {
+    // No sum is carried into the next byte.
+    (((values & !HIGHS) + repeat(0x80 - least)) | values) & HIGHS
+}
+
+/// A byte eight times.
+const fn repeat(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
 }
 
 impl Shape {
@@ -370,18 +411,24 @@ mod tests {
     }
 
     #[test]
-    fn digits_are_counted_up_to_the_first_other() {
-        for byte in 0..=255_u8 {
-            for at in 0..8 {
-                let mut bytes = *b"09518273";
-                bytes[at] = byte;
-                let expected = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
-                assert_eq!(leading_digits(bytes), expected, "{byte} at {at}");
-                bytes.iter_mut().skip(at).for_each(|other| *other = byte);
-                let expected = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
-                assert_eq!(leading_digits(bytes), expected, "{byte} from {at} on");
+    fn capitals_are_counted_up_to_the_first_other() {
+        let mut ran = 0;
+        for text in [*b"09518273", *b"AZKQWERT", *b"A1B2C3D4", *b"1234567Z"] {
+            for (byte, at) in (0..=255_u8).flat_map(|byte| (0..8).map(move |at| (byte, at))) {
+                let (mut one, mut rest) = (text, text);
+                one[at] = byte;
+                rest.iter_mut().skip(at).for_each(|other| *other = byte);
+                for bytes in [one, rest] {
+                    let capitals: Vec<u8> = bytes.into_iter().take_while(|byte| is_capital(*byte)).collect();
+                    let has_letters = capitals.iter().any(u8::is_ascii_uppercase);
+                    assert_eq!(leading_capitals(bytes), (capitals.len(), has_letters), "{bytes:?}");
+                    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                    assert_eq!(leading_digits(bytes), digits, "{bytes:?}");
+                    ran += 1;
+                }
             }
         }
+        assert_eq!(ran, 16_384);
     }
 
     #[test]

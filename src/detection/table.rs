@@ -52,7 +52,7 @@ struct Table {
     /// Where its rows stand.
     rows: Range<usize>,
     form: Form,
-    /// By column the rules of which a keyword stands in the header.
+    /// By column the rules of which a keyword stands in the header, far off.
     columns: Vec<Near>,
 }
 
@@ -92,7 +92,7 @@ impl Values {
 
 impl Tables {
     fn of(body: &[u8], keywords: &Keywords) -> Self {
-        let near = |cell: &[u8]| keywords.near(cell, cell.len());
+        let near = |cell: &[u8]| keywords.near(cell, cell.len()).far_off();
         let mut tables = Self::default();
         tables.push(separated(body, near));
         let (mut from, mut end) = (0, 0);
@@ -125,11 +125,11 @@ impl Cursor {
         body: &[u8],
         at: usize,
     ) -> Near {
-        let mut near = members.near(body, at, || self.context.near(keywords, body, at));
-        if let Some(above) = self.above(tables, body, at) {
-            near.extend(above);
+        let near = members.near(body, at, || self.context.near(keywords, body, at));
+        match self.above(tables, body, at) {
+            Some(above) => near.and(above),
+            None => near,
         }
-        near
     }
 
     /// The rules of which a keyword stands in the header above the value at `at`, which is behind those that

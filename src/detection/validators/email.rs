@@ -10,14 +10,35 @@ pub(super) const DEFINITION: Definition = Definition {
     invalid: &["logo@2x.png", "icon@3x.webp", "no-at"],
 };
 
+/// A short text in small letters as a number; 0 for a longer one.
+const fn short(text: &[u8]) -> u64 {
+    let (mut number, mut rest) = (0, text);
+    while let [byte, others @ ..] = rest {
+        (number, rest) = (number << 8 | (*byte | 0x20) as u64, others);
+    }
+    if text.len() > 8 { 0 } else { number }
+}
+
 fn validate(value: &[u8]) -> bool {
-    const FILES: &[&[u8]] = &[
-        b"png", b"jpg", b"jpeg", b"gif", b"svg", b"webp", b"avif", b"css", b"js", b"mjs", b"json", b"map",
-        b"html", b"php", b"ts",
+    const FILES: [u64; 15] = [
+        short(b"png"),
+        short(b"jpg"),
+        short(b"jpeg"),
+        short(b"gif"),
+        short(b"svg"),
+        short(b"webp"),
+        short(b"avif"),
+        short(b"css"),
+        short(b"js"),
+        short(b"mjs"),
+        short(b"json"),
+        short(b"map"),
+        short(b"html"),
+        short(b"php"),
+        short(b"ts"),
     ];
     let ending = value.rsplit(|byte| *byte == b'.').next().unwrap_or(&[]);
-    let is_file = FILES.iter().any(|file| ending.eq_ignore_ascii_case(file));
     // Looked at to its end: it is short, and then there is no branch.
     let has_empty_label = value.array_windows().fold(false, |has, two| has | (*two == *b".."));
-    value.contains(&b'@') && !has_empty_label && !is_file
+    value.contains(&b'@') && !has_empty_label && !FILES.contains(&short(ending))
 }
