@@ -204,7 +204,6 @@ fn two(last: u32, before: u32) -> u32 {
 impl Context {
     /// The rules of which a keyword stands before the value at `start`, where a word may begin; of values
     /// in the order of the body each byte is read once.
-    #[inline]
     pub fn near(&mut self, keywords: &Keywords, body: &[u8], start: usize) -> Near {
         let from = start.saturating_sub(WINDOW_BYTES);
         self.read_to(keywords, body, from, start);

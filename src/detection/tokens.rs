@@ -38,7 +38,8 @@ impl Tokens {
         for (lead, index) in self.by_lead.iter().enumerate().filter(|(_, index)| !index.is_empty()) {
             let key =
                 start.checked_sub(lead).and_then(|at| body.get(at..)).and_then(|rest| rest.first_chunk());
-            for beginning in key.map(|key| index.get(key_of_3(*key))).into_iter().flatten() {
+            let Some(key) = key.map(|key| key_of_3(*key)) else { continue };
+            for beginning in index.get(key) {
                 let from = start.checked_sub(beginning.lead);
                 if let Some(from) =
                     from.filter(|from| body.get(*from..).is_some_and(|b| b.starts_with(&beginning.text)))

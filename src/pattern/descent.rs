@@ -144,14 +144,27 @@ impl Reading<'_> {
 
 impl Node {
     /// Where it ends that begins at `at`.
+    #[inline]
     fn end(&self, reading: &mut Reading<'_>, at: usize) -> Option<usize> {
         match self {
-            Self::Text(own) => reading.text.get(at..)?.starts_with(own).then_some(at + own.len()),
+            Self::Text(own) => {
+                let end = at + own.len();
+                // Byte by byte: most are a few.
+                let mut pairs = reading.text.get(at..end)?.iter().zip(own);
+                pairs.all(|(byte, own)| byte == own).then_some(end)
+            }
             Self::Byte(set) => reading.has(at, *set).then_some(at + 1),
             Self::Run { set, least, most } => {
                 let bytes = reading.run(at, *set, *most);
                 (bytes >= *least).then_some(at + bytes)
             }
+            _ => self.end_of_parts(reading, at),
+        }
+    }
+
+    fn end_of_parts(&self, reading: &mut Reading<'_>, at: usize) -> Option<usize> {
+        match self {
+            Self::Text(_) | Self::Byte(_) | Self::Run { .. } => self.end(reading, at),
             Self::RunTo { set, least, most, last } => {
                 let bytes = reading.run(at, *set, *most);
                 let before_last = (*least..=bytes).rev().find(|bytes| reading.has(at + bytes, *last));
