@@ -117,7 +117,10 @@ impl Compiling<'_> {
         scans.then(|| detection::Plan {
             detector: Arc::clone(detector),
             enabled: detector.rules().iter().map(|rule| rule.enabled).collect(),
-            settings: detection::plan::Settings::default(),
+            settings: detection::plan::Settings {
+                payload_key: settings.payload_key,
+                ..detection::plan::Settings::default()
+            },
         })
     }
 

@@ -46,6 +46,7 @@ pub const KEYS: &[&str] = &[
     "gateways.retry_delay",
     "gateways.retry_max_attempts",
     "gateways.sensitive_data",
+    "gateways.sensitive_data.payload_key",
     "gateways.sensitive_data.requests",
     "gateways.sensitive_data.responses",
     "gateways.waf",
@@ -448,8 +449,9 @@ fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
         Some(mut table) => {
             let scan_requests = table.or("requests", Scan::Log);
             let scan_responses = table.or("responses", ResponseScan(Scan::Log)).0;
+            let payload_key = table.get("payload_key").map(|located| located.value);
             table.finish();
-            GatewaySettings { scan_requests, scan_responses, ..settings }
+            GatewaySettings { scan_requests, scan_responses, payload_key, ..settings }
         }
         None => settings,
     };

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::id::{AccountId, GatewayId, TokenId};
 use crate::ai::limit::Limit;
 use crate::ai::options::Backoff;
+use crate::detection::payload::PayloadKey;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gateway {
@@ -39,6 +40,8 @@ pub struct GatewaySettings {
     /// What is done about sensitive data in what is asked, and in what is answered.
     pub scan_requests: Scan,
     pub scan_responses: Scan,
+    /// What was found goes into the event, sealed with this key.
+    pub payload_key: Option<PayloadKey>,
     /// The paranoia level that requests are scored at, off their path; nothing where they are not.
     pub waf_paranoia_level: Option<u8>,
 }
@@ -69,6 +72,7 @@ impl Default for GatewaySettings {
             limits: Vec::new(),
             scan_requests: Scan::Off,
             scan_responses: Scan::Off,
+            payload_key: None,
             waf_paranoia_level: None,
         }
     }

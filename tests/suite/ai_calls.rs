@@ -301,6 +301,34 @@ fn sensitive_data_is_told_and_where_asked_not_forwarded() {
 }
 
 #[test]
+fn what_was_found_in_a_call_comes_sealed() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("payload.key").display().to_string();
+    let made = run_cli(&["payload", "keygen", "--out", &key], b"");
+    assert!(made.status.success(), "{made:?}");
+    let public = String::from_utf8(made.stdout).unwrap();
+    let card = ["4111", "1111", "1111", "1111"].join("");
+    let provider = Origin::fixed("application/json", CHAT.replace("answer-canary", &card));
+    let body = format!("{{\"messages\":[\"my card is {card}\"]}}");
+    for (requests, status, findings) in [("log", 200, 2), ("block", 400, 1)] {
+        let gateways = format!(
+            "{GATEWAY}[gateways.sensitive_data]\nrequests = \"{requests}\"\npayload_key = \"{}\"\n",
+            public.trim()
+        );
+        let mut edge = Edge::start(&conf(&provider, &gateways));
+        assert_eq!(call(&edge, "openai/v1/chat/completions", "", &body).status, status);
+        edge.wait_for_metric("portcullis_detections_total{rule=\"financial.credit_card\"}", findings.into());
+        let event = edge.wait_for_event("sensitive_data", |_| true);
+        let opened = run_cli(&["payload", "decrypt", "--key", &key], format!("{event}\n").as_bytes());
+        assert!(opened.status.success(), "{opened:?}");
+        let contents: Value = serde_json::from_slice(&opened.stdout).unwrap();
+        assert_eq!(contents["value"], card.as_str());
+        assert_eq!(contents["ray"], event["RayID"]);
+        assert!(!edge.log_text().contains(&card), "the value itself is nowhere");
+    }
+}
+
+#[test]
 fn stored_keys_reach_their_provider_and_nothing_else() {
     let provider = Origin::fixed("application/json", CHAT);
     let folder = tempfile::tempdir().unwrap();

@@ -32,6 +32,7 @@ const EFFECTS: &[(&str, &str)] = &[
     ("gateways.retry_max_attempts", "ai_steps::a_provider_that_fails_is_asked_again"),
     ("ai_log_retention", "ai_calls::rows_go_when_they_are_old"),
     ("gateways.sensitive_data", "ai_calls::sensitive_data_is_told_and_where_asked_not_forwarded"),
+    ("gateways.sensitive_data.payload_key", "ai_calls::what_was_found_in_a_call_comes_sealed"),
     ("gateways.sensitive_data.requests", "ai_calls::sensitive_data_is_told_and_where_asked_not_forwarded"),
     ("gateways.sensitive_data.responses", "ai_calls::sensitive_data_is_told_and_where_asked_not_forwarded"),
     ("gateways.waf", "ai_calls::prompts_are_scored_and_never_refused"),
