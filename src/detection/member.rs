@@ -19,7 +19,7 @@ pub struct Members {
     known: Vec<(Key, Near)>,
 }
 
-/// The bytes of a key, and how many they are: none where there is no key.
+/// The bytes of a key, and how many they are; none has none.
 #[derive(Clone, Copy, Debug, Default)]
 struct Key {
     length: usize,
