@@ -15,6 +15,7 @@ use crate::ai::limit::{Measure, Reservation};
 use crate::ai::options::Options;
 use crate::ai::price::Prices;
 use crate::ai::recorder::Finished;
+use crate::ai::scan::Finding;
 use crate::ai::usage::Tap;
 use crate::ai::{self, Gateway, Provider};
 use crate::model::{AiLog, TokenId};
@@ -62,12 +63,14 @@ struct Answer {
 }
 
 /// How a call ended.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct End {
     pub(super) status: u16,
     /// `None` where all went well.
     pub(super) error: Option<&'static str>,
     pub(super) duration: Duration,
+    /// What it was not forwarded for.
+    pub(super) findings: Vec<Finding>,
 }
 
 impl Call {
@@ -211,6 +214,7 @@ impl Call {
             time_to_first_byte: self.first_byte_at.map(milliseconds),
             gateway_duration: milliseconds(self.asked_at.unwrap_or(end.duration)),
             ray: ray.to_owned(),
+            findings: end.findings,
             ..AiLog::default()
         };
         Finished {

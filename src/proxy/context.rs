@@ -9,6 +9,7 @@ use bytes::BytesMut;
 use http::HeaderValue;
 
 use super::call::Call;
+use super::prescan::Blocked;
 use super::refusal::Refusal;
 use crate::ai::limit::Measure;
 use crate::clock::Stopwatch;
@@ -34,7 +35,7 @@ pub struct Context {
     /// What was wrong with a request, for who sent it.
     pub(super) reason: Option<String>,
     /// What was found in a request that may not be forwarded.
-    pub(super) blocked_for: Option<String>,
+    pub(super) blocked_for: Option<Blocked>,
     /// What is left of the limit that a call would have passed.
     pub(super) exceeded: Option<(Measure, u64)>,
     pub(super) rules: Option<Run>,

@@ -65,9 +65,9 @@ impl Edge {
                 // INVARIANT: printable ASCII is a valid value.
                 let _ = header.insert_header("svc-aig-warning", printable);
             }
-            if let Some(verdict) = &ctx.blocked_for {
+            if let Some(blocked) = &ctx.blocked_for {
                 // INVARIANT: ids of rules and words of ours are printable ASCII.
-                let _ = header.insert_header("svc-aig-dlp", verdict.as_str());
+                let _ = header.insert_header("svc-aig-dlp", blocked.verdict.as_str());
             }
             // The client may be gone: then there is nobody to tell.
             let is_head = session.req_header().method == http::Method::HEAD;
@@ -225,7 +225,9 @@ pub(super) fn call_ended(edge: &Edge, call: Call, status: u16, error: Option<&'s
     let duration = ctx.started.elapsed();
     let created_at = crate::clock::rfc3339(edge.clock.now() - duration);
     let prices = Arc::clone(&ctx.snapshot.gateways.prices);
-    edge.recorder.finish(call.finish(End { status, error, duration }, prices, &ctx.ray, created_at));
+    let findings = ctx.blocked_for.as_ref().map_or_else(Vec::new, |blocked| blocked.findings.clone());
+    let end = End { status, error, duration, findings };
+    edge.recorder.finish(call.finish(end, prices, &ctx.ray, created_at));
 }
 
 fn rule_matches(edge: &Edge, ctx: &Context) {

@@ -10,10 +10,19 @@ use super::refusal::Refusal;
 use super::{Edge, refuse};
 use crate::ai::answer::GatewayError;
 use crate::ai::recorder;
-use crate::ai::scan;
+use crate::ai::scan::{self, Finding};
 use crate::detection::plan::{self, Plan};
 use crate::events::Events;
 use crate::model::gateway::Scan;
+
+/// What was found in a request that may not be forwarded.
+#[derive(Debug)]
+pub(super) struct Blocked {
+    /// For who sent it.
+    pub(super) verdict: String,
+    /// For its row.
+    pub(super) findings: Vec<Finding>,
+}
 
 /// What a call is scanned for before it goes on; `None` where it may carry what it likes.
 pub(super) fn of_call(call: &Call) -> Option<(Plan, String)> {
@@ -31,27 +40,30 @@ impl Edge {
         ctx: &mut Context,
     ) -> Result<()> {
         let Some((plan, path)) = prescan else { return Ok(()) };
-        let verdict = if body.len() > OFFLOADED_BYTES {
+        let blocked = if body.len() > OFFLOADED_BYTES {
             let (body, ray, events) = (body.clone(), ctx.ray.clone(), self.events.clone());
             let away = tokio::task::spawn_blocking(move || told(&plan, &body, &ray, &path, &events));
             // Whoever fails to scan a request must not let it pass.
-            let Ok(verdict) = away.await else { return refuse(ctx, Refusal::Internal) };
-            verdict
+            let Ok(blocked) = away.await else { return refuse(ctx, Refusal::Internal) };
+            blocked
         } else {
             told(&plan, body, &ctx.ray, &path, &self.events)
         };
-        if verdict.is_none() {
+        if blocked.is_none() {
             return Ok(());
         }
-        ctx.blocked_for = verdict;
+        ctx.blocked_for = blocked;
         refuse(ctx, Refusal::Gateway(GatewayError::ContentBlocked))
     }
 }
 
-/// Tells what was found in a request that is not forwarded: as events, and in a word for who sent it.
-fn told(plan: &Plan, body: &[u8], ray: &str, path: &str, events: &Events) -> Option<String> {
+/// Tells what was found in a request that is not forwarded, as events.
+fn told(plan: &Plan, body: &[u8], ray: &str, path: &str, events: &Events) -> Option<Blocked> {
     let findings = plan.scan(body, ray, None);
     plan::report(&findings, &recorder::subject(ray, path), "block", false, events);
     let rules = findings.found.iter().map(|found| found.rule.id.as_str());
-    (!findings.found.is_empty()).then(|| scan::verdict("REQUEST", rules, "BLOCK"))
+    (!findings.found.is_empty()).then(|| Blocked {
+        verdict: scan::verdict("REQUEST", rules, "BLOCK"),
+        findings: findings.found.iter().map(|found| Finding::of("REQUEST", found)).collect(),
+    })
 }

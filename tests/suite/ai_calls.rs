@@ -316,8 +316,13 @@ fn what_was_found_in_a_call_comes_sealed() {
             public.trim()
         );
         let mut edge = Edge::start(&conf(&provider, &gateways));
-        assert_eq!(call(&edge, "openai/v1/chat/completions", "", &body).status, status);
-        edge.wait_for_metric("portcullis_detections_total{rule=\"financial.credit_card\"}", findings.into());
+        let response = call(&edge, "openai/v1/chat/completions", "", &body);
+        assert_eq!(response.status, status);
+        let row = edge.wait_for_event("ai_call", |_| true);
+        assert_eq!(row["findings"].as_array().unwrap().len(), findings, "{row}");
+        // Each is told once.
+        let told = edge.metric("portcullis_detections_total{rule=\"financial.credit_card\"}");
+        assert_eq!(told, findings as f64);
         let event = edge.wait_for_event("sensitive_data", |_| true);
         let opened = run_cli(&["payload", "decrypt", "--key", &key], format!("{event}\n").as_bytes());
         assert!(opened.status.success(), "{opened:?}");

@@ -147,7 +147,8 @@ impl Finished {
             detection::plan::report(&findings, &subject, "log", false, events);
             self.log.findings.extend(findings.found.iter().map(|found| Finding::of(check, found)));
         };
-        if self.scan_requests != Scan::Off {
+        // Where they may be refused they were looked at before they went on.
+        if self.scan_requests == Scan::Log {
             check("REQUEST", &self.request.ends());
         }
         if self.scan_responses != Scan::Off {
