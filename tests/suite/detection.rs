@@ -307,7 +307,7 @@ fn scans_that_wait_when_rules_are_swapped_are_done() {
     let financial = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/sensitive-data/financial.yaml");
     // Scanners rest most of the time, so that answers wait for them.
     let conf = format!(
-        "scan_cpu_percent = 30\n[rules]\nsensitive_data = [\"{financial}\", \"own.yaml\"]\n{}",
+        "scan_cpu_percent = 5\n[rules]\nsensitive_data = [\"{financial}\", \"own.yaml\"]\n{}",
         zone(&origin)
     );
     let mut edge = Edge::start_in(folder, &conf, &[]);
