@@ -57,8 +57,10 @@ impl EventStream {
     /// `None` for an answer that is no event stream, is encoded or has a length.
     pub(super) fn of(answered: &ResponseHeader, call: &Call) -> Option<Self> {
         let field = |name| super::headers::bytes(&answered.headers, name);
-        let is_stream = body::media_type(field(&header::CONTENT_TYPE)) == b"text/event-stream";
-        let is_plain = matches!(field(&header::CONTENT_ENCODING), b"" | b"identity");
+        let media_type = body::media_type(field(&header::CONTENT_TYPE));
+        let is_stream = media_type.eq_ignore_ascii_case(b"text/event-stream");
+        let encoding = field(&header::CONTENT_ENCODING);
+        let is_plain = encoding.is_empty() || encoding.eq_ignore_ascii_case(b"identity");
         let goes_on = !answered.headers.contains_key(header::CONTENT_LENGTH);
         (is_stream && is_plain && goes_on).then(|| Self {
             interval: call.gateway.settings.heartbeat,

@@ -404,7 +404,7 @@ impl OpenStream {
 #[test]
 fn a_silent_stream_is_kept_alive_between_events() {
     const BEAT: &str = "\r\n: \n\n\r\n";
-    const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: Text/Event-Stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n";
     fn chunk(text: &str) -> String {
         format!("{:x}\r\n{text}\r\n", text.len())
     }

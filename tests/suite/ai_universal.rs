@@ -13,7 +13,7 @@ use crate::support::{Client, Edge, Origin, run_cli, wait_for};
 
 const ANSWER: &str = r#"{"model":"m-1","choices":[],"usage":{"prompt_tokens":19,"completion_tokens":10}}"#;
 const STREAM_HEAD: &str =
-    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+    "HTTP/1.1 200 OK\r\nContent-Type: Text/Event-Stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 fn conf(more: &str, provider: &Origin) -> String {
     format!(
@@ -142,7 +142,7 @@ fn streams_come_event_by_event_beside_each_other() {
     let begun = next(&mut socket);
     assert_eq!(
         (&begun["type"], &begun["metadata"]["contentType"]),
-        (&json!("universal.created"), &json!("text/event-stream"))
+        (&json!("universal.created"), &json!("Text/Event-Stream"))
     );
     assert!(begun.get("response").is_none());
     let event = |event_id: &str, response: Value| json!({"type": "universal.stream", "metadata": {"eventId": event_id}, "response": response});

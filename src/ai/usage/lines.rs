@@ -82,9 +82,9 @@ pub(in crate::ai) enum Form {
 }
 
 impl Form {
-    /// `None` for a media type, in small letters, of what is no stream.
+    /// `None` for a media type of what is no stream.
     pub(in crate::ai) fn of(media_type: &[u8]) -> Option<Self> {
-        match media_type {
+        match media_type.to_ascii_lowercase().as_slice() {
             b"text/event-stream" => Some(Self::Events),
             b"application/x-ndjson" | b"application/jsonl" | b"application/stream+json" => Some(Self::Lines),
             _ => None,
