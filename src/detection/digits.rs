@@ -7,6 +7,11 @@ pub type Digits = SmallVec<[u32; INLINE_DIGITS]>;
 /// Most digits that are kept in place.
 const INLINE_DIGITS: usize = 32;
 
+pub type Compact = SmallVec<[u8; INLINE_BYTES]>;
+
+/// Most letters and digits that are kept in place: an account number and its spaces.
+const INLINE_BYTES: usize = 64;
+
 /// The digits of a value, its separators left out.
 #[inline]
 pub fn digits(value: &[u8]) -> Digits {
@@ -31,8 +36,19 @@ pub fn base_36(value: &[u8]) -> Digits {
 }
 
 /// Letters and digits of a value as they stand.
-pub fn compact(value: &[u8]) -> SmallVec<[u8; 32]> {
-    value.iter().copied().filter(u8::is_ascii_alphanumeric).collect()
+pub fn compact(value: &[u8]) -> Compact {
+    if value.len() > INLINE_BYTES {
+        return value.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
+    }
+    let (mut bytes, mut count) = ([0; INLINE_BYTES], 0);
+    for byte in value {
+        // As of digits.
+        if let Some(kept) = bytes.get_mut(count) {
+            *kept = *byte;
+        }
+        count += usize::from(byte.is_ascii_alphanumeric());
+    }
+    Compact::from_buf_and_len(bytes, count)
 }
 
 /// The sum of each digit times its weight.
@@ -52,30 +68,39 @@ pub fn complement(sum: u32, modulus: u32) -> u32 {
 
 /// ISO/IEC 7812-1 annex B: whether the last digit is the check digit.
 pub fn luhn(digits: &[u32]) -> bool {
-    !digits.is_empty() && luhn_sum(digits.iter().rev().copied(), 1) % 10 == 0
+    let sums = digits.iter().fold(LuhnSums::default(), |sums, digit| sums.and(*digit));
+    !digits.is_empty() && sums.plain % 10 == 0
 }
 
 /// [`luhn`] of the digits of a value, whatever stands between them: most numbers of a card's shape go no further.
 #[inline]
 pub fn luhn_of_text(value: &[u8]) -> bool {
-    let digits =
-        || value.iter().rev().filter(|byte| byte.is_ascii_digit()).map(|byte| u32::from(byte - b'0'));
-    luhn_sum(digits(), 1) % 10 == 0 && digits().next().is_some()
+    let (sums, count) = value.iter().fold((LuhnSums::default(), 0), |(sums, count), byte| {
+        let digit = u32::from(byte.wrapping_sub(b'0'));
+        if digit < 10 { (sums.and(digit), count + 1) } else { (sums, count) }
+    });
+    count > 0 && sums.plain % 10 == 0
 }
 
 /// The check digit that belongs behind these digits.
 pub fn luhn_check(digits: &[u32]) -> u32 {
-    complement(luhn_sum(digits.iter().rev().copied(), 0), 10)
+    complement(digits.iter().fold(LuhnSums::default(), |sums, digit| sums.and(*digit)).doubled, 10)
 }
 
-/// The sum of digits, the last of them first; every second is doubled, from `first_doubled` on.
-#[inline]
-fn luhn_sum(from_last: impl Iterator<Item = u32>, first_doubled: usize) -> u32 {
-    let doubled = |digit: u32| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
-    from_last
-        .enumerate()
-        .map(|(at, digit)| if at % 2 == first_doubled { doubled(digit) } else { digit })
-        .sum()
+/// The sums of digits of which every second is doubled: not the last, or the last too.
+#[derive(Clone, Copy, Default)]
+struct LuhnSums {
+    plain: u32,
+    doubled: u32,
+}
+
+impl LuhnSums {
+    /// With one digit more at the end.
+    #[inline]
+    fn and(self, digit: u32) -> Self {
+        let twice = if digit > 4 { digit * 2 - 9 } else { digit * 2 };
+        Self { plain: self.doubled + digit, doubled: self.plain + twice }
+    }
 }
 
 /// ISO/IEC 7064, hybrid system MOD 11,10: whether the last digit is the check digit.
@@ -150,6 +175,10 @@ mod tests {
         {
             let expected: Vec<u32> = text.chars().filter_map(|character| character.to_digit(10)).collect();
             assert_eq!(digits(text.as_bytes()).to_vec(), expected, "{text}");
+            for text in [text.to_owned(), text.repeat(3), format!("{text} ").repeat(9)] {
+                let expected: Vec<u8> = text.bytes().filter(u8::is_ascii_alphanumeric).collect();
+                assert_eq!(compact(text.as_bytes()).to_vec(), expected, "{text}");
+            }
         }
         assert!(luhn(&digits(b"79927398713")) && !luhn(&digits(b"79927398714")) && !luhn(&[]));
         for number in 0..100_000 {

@@ -37,7 +37,8 @@ fn validate(value: &[u8]) -> bool {
         short(b"php"),
         short(b"ts"),
     ];
-    let ending = value.rsplit(|byte| *byte == b'.').next().unwrap_or(&[]);
+    let point = memchr::memrchr(b'.', value);
+    let ending = point.and_then(|point| value.get(point + 1..)).unwrap_or(value);
     // Looked at to its end: it is short, and then there is no branch.
     let has_empty_label = value.array_windows().fold(false, |has, two| has | (*two == *b".."));
     value.contains(&b'@') && !has_empty_label && !FILES.contains(&short(ending))

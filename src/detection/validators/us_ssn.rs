@@ -1,7 +1,7 @@
 //! Social security numbers of the United States: area, group and serial number, without those never issued.
 
 use super::Definition;
-use crate::detection::digits::{digits, is_uniform, number, pair};
+use crate::detection::digits::{digits, is_uniform, number};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "us_ssn",
@@ -21,13 +21,11 @@ pub(super) const DEFINITION: Definition = Definition {
 
 fn validate(value: &[u8]) -> bool {
     let digits = digits(value);
-    let area = digits.get(..3).map_or(0, number);
-    let serial = digits.get(5..).map_or(0, number);
+    let number = number(&digits);
+    let (area, group, serial) = (number / 1_000_000, number / 10_000 % 100, number % 10_000);
     // Printed on sample cards and in leaflets.
-    let published = matches!(
-        number(&digits),
-        78_051_120 | 219_099_999 | 123_456_789 | 457_555_462 | 111_111_111..=111_111_119
-    );
-    let issued = !matches!(area, 0 | 666 | 900..) && pair(&digits, 3) != 0 && serial != 0;
+    let published =
+        matches!(number, 78_051_120 | 219_099_999 | 123_456_789 | 457_555_462 | 111_111_111..=111_111_119);
+    let issued = !matches!(area, 0 | 666 | 900..) && group != 0 && serial != 0;
     digits.len() == 9 && issued && !published && !is_uniform(&digits)
 }
