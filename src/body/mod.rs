@@ -60,6 +60,11 @@ pub fn is_json(media_type: &[u8]) -> bool {
         || suffix.eq_ignore_ascii_case(b"+json")
 }
 
+/// Whether a media type is that of server-sent events (WHATWG HTML, section "Server-sent events").
+pub fn is_event_stream(media_type: &[u8]) -> bool {
+    media_type.eq_ignore_ascii_case(b"text/event-stream")
+}
+
 /// Whether a media type is XML: `text/xml`, `application/xml` or any `+xml` (RFC 7303).
 pub fn is_xml(media_type: &[u8]) -> bool {
     let suffix = media_type.get(media_type.len().saturating_sub(4)..).unwrap_or(&[]);

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Failure, print};
 use crate::detection::{Detection, Detector};
+use crate::diagnostic::Lines;
 use crate::rules;
 use report::Finding;
 
@@ -216,49 +217,4 @@ fn whole(detector: &Detector, file: &Path, problems: &mut Vec<String>) -> Vec<Fi
         })
     };
     scanned.detections.into_iter().filter_map(finding).collect()
-}
-
-/// Lines and columns of places in a file, each byte looked at once.
-struct Lines<'b> {
-    rest: &'b [u8],
-    at: usize,
-    line: usize,
-    column: usize,
-}
-
-impl<'b> Lines<'b> {
-    fn of(body: &'b [u8]) -> Self {
-        Self { rest: body, at: 0, line: 1, column: 1 }
-    }
-
-    /// Those of a place at or behind the last one that was asked for, both from 1; columns count characters.
-    fn line_column(&mut self, at: usize) -> (usize, usize) {
-        let (passed, rest) =
-            self.rest.split_at_checked(at.saturating_sub(self.at)).unwrap_or((self.rest, &[]));
-        for byte in passed {
-            match byte {
-                b'\n' => (self.line, self.column) = (self.line + 1, 1),
-                // What goes on with a character of UTF-8.
-                0x80..=0xBF => {}
-                _ => self.column += 1,
-            }
-        }
-        (self.rest, self.at) = (rest, self.at + passed.len());
-        (self.line, self.column)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_are_told_by_line_and_character() {
-        let body = b"a\xff\n\xc3\xa9\xe2\x82\xacb\n\nlast";
-        let mut lines = Lines::of(body);
-        let places = [0, 1, 2, 3, 5, 8, 8, 9, 10, 13, 14, 99].map(|at| lines.line_column(at));
-        let expected =
-            [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3), (2, 3), (2, 4), (3, 1), (4, 3), (4, 4), (4, 5)];
-        assert_eq!(places, expected);
-    }
 }

@@ -15,19 +15,7 @@ const INLINE_BYTES: usize = 64;
 /// The digits of a value, its separators left out.
 #[inline]
 pub fn digits(value: &[u8]) -> Digits {
-    let all = value.iter().filter(|byte| byte.is_ascii_digit()).map(|byte| u32::from(byte - b'0'));
-    if value.len() > INLINE_DIGITS {
-        return all.collect();
-    }
-    let (mut digits, mut count) = ([0; INLINE_DIGITS], 0);
-    for byte in value {
-        // What is no digit is written over by the next.
-        if let Some(digit) = digits.get_mut(count) {
-            *digit = u32::from(byte.wrapping_sub(b'0'));
-        }
-        count += usize::from(byte.is_ascii_digit());
-    }
-    Digits::from_buf_and_len(digits, count)
+    kept(value, u8::is_ascii_digit, |byte| u32::from(byte.wrapping_sub(b'0')))
 }
 
 /// Letters as 10 … 35, digits as themselves, everything else left out.
@@ -37,18 +25,32 @@ pub fn base_36(value: &[u8]) -> Digits {
 
 /// Letters and digits of a value as they stand.
 pub fn compact(value: &[u8]) -> Compact {
-    if value.len() > INLINE_BYTES {
-        return value.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
+    kept(value, u8::is_ascii_alphanumeric, |byte| byte)
+}
+
+/// What is made of those bytes that `is_kept` takes.
+#[inline]
+fn kept<A>(value: &[u8], is_kept: impl Fn(&u8) -> bool, of: impl Fn(u8) -> A::Item) -> SmallVec<A>
+where
+    A: smallvec::Array,
+    A::Item: Clone + Default,
+{
+    let mut kept = SmallVec::new();
+    if value.len() > kept.inline_size() {
+        kept.extend(value.iter().filter(|byte| is_kept(byte)).map(|byte| of(*byte)));
+        return kept;
     }
-    let (mut bytes, mut count) = ([0; INLINE_BYTES], 0);
+    kept.resize(kept.inline_size(), A::Item::default());
+    let mut count = 0;
     for byte in value {
-        // As of digits.
-        if let Some(kept) = bytes.get_mut(count) {
-            *kept = *byte;
+        // Without a branch: what is not kept is written over by the next.
+        if let Some(place) = kept.get_mut(count) {
+            *place = of(*byte);
         }
-        count += usize::from(byte.is_ascii_alphanumeric());
+        count += usize::from(is_kept(byte));
     }
-    Compact::from_buf_and_len(bytes, count)
+    kept.truncate(count);
+    kept
 }
 
 /// The sum of each digit times its weight.
@@ -68,8 +70,7 @@ pub fn complement(sum: u32, modulus: u32) -> u32 {
 
 /// ISO/IEC 7812-1 annex B: whether the last digit is the check digit.
 pub fn luhn(digits: &[u32]) -> bool {
-    let sums = digits.iter().fold(LuhnSums::default(), |sums, digit| sums.and(*digit));
-    !digits.is_empty() && sums.plain % 10 == 0
+    !digits.is_empty() && LuhnSums::of(digits).plain.is_multiple_of(10)
 }
 
 /// [`luhn`] of the digits of a value, whatever stands between them: most numbers of a card's shape go no further.
@@ -79,12 +80,12 @@ pub fn luhn_of_text(value: &[u8]) -> bool {
         let digit = u32::from(byte.wrapping_sub(b'0'));
         if digit < 10 { (sums.and(digit), count + 1) } else { (sums, count) }
     });
-    count > 0 && sums.plain % 10 == 0
+    count > 0 && sums.plain.is_multiple_of(10)
 }
 
 /// The check digit that belongs behind these digits.
 pub fn luhn_check(digits: &[u32]) -> u32 {
-    complement(digits.iter().fold(LuhnSums::default(), |sums, digit| sums.and(*digit)).doubled, 10)
+    complement(LuhnSums::of(digits).doubled, 10)
 }
 
 /// The sums of digits of which every second is doubled: not the last, or the last too.
@@ -95,6 +96,10 @@ struct LuhnSums {
 }
 
 impl LuhnSums {
+    fn of(digits: &[u32]) -> Self {
+        digits.iter().fold(Self::default(), |sums, digit| sums.and(*digit))
+    }
+
     /// With one digit more at the end.
     #[inline]
     fn and(self, digit: u32) -> Self {

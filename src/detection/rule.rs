@@ -278,7 +278,8 @@ fn compile(file: &RuleFile) -> Result<Rule, String> {
     if (by_keyword || !begins.keyword_shapes.is_empty()) && file.keywords.is_empty() {
         return Err("it needs `keywords`".to_owned());
     }
-    if file.before_bytes > 0 && file.pattern.as_ref().is_some_and(|pattern| pattern.contains(GROUP)) {
+    let has_value = file.pattern.as_ref().is_some_and(|pattern| pattern.contains(GROUP));
+    if file.before_bytes > 0 && has_value {
         return Err("a pattern with `before_bytes` is the value as a whole".to_owned());
     }
     let validator = match &file.validator {
@@ -292,8 +293,7 @@ fn compile(file: &RuleFile) -> Result<Rule, String> {
     };
     let pattern = file.pattern.as_ref().map(anchored).transpose();
     let pattern = pattern.map_err(|reason| format!("its pattern cannot be compiled: {reason}"))?;
-    let values = usize::from(file.pattern.as_ref().is_some_and(|pattern| pattern.contains(GROUP)));
-    if pattern.as_ref().is_some_and(|pattern| pattern.groups() > values) {
+    if pattern.as_ref().is_some_and(|pattern| pattern.groups() > usize::from(has_value)) {
         return Err(format!(
             "the only group of a pattern is the value, `{GROUP}…)`; write others as `(?:…)`"
         ));

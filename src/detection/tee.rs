@@ -192,7 +192,7 @@ fn is_text(content_type: &[u8]) -> bool {
     let media = crate::body::media_type(content_type).to_ascii_lowercase();
     let known: &[&[u8]] =
         &[b"application/json", b"application/xml", b"application/javascript", b"application/x-ndjson"];
-    (media.starts_with(b"text/") && media != b"text/event-stream")
+    (media.starts_with(b"text/") && !crate::body::is_event_stream(&media))
         || known.contains(&media.as_slice())
         || media.ends_with(b"+json")
         || media.ends_with(b"+xml")

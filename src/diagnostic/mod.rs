@@ -27,10 +27,38 @@ impl Source {
 
     /// Line and column of a byte offset, both from 1; columns count characters.
     pub fn line_column(&self, offset: usize) -> (usize, usize) {
-        let before = self.text.get(..offset).unwrap_or(&self.text);
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
-        (line, column)
+        Lines::of(self.text.as_bytes()).line_column(offset)
+    }
+}
+
+/// Lines and columns of places in a text that ascend, each byte looked at once.
+#[derive(Debug)]
+pub struct Lines<'t> {
+    rest: &'t [u8],
+    at: usize,
+    line: usize,
+    column: usize,
+}
+
+impl<'t> Lines<'t> {
+    pub fn of(text: &'t [u8]) -> Self {
+        Self { rest: text, at: 0, line: 1, column: 1 }
+    }
+
+    /// Those of a place at or behind the last one that was asked for, both from 1; columns count characters.
+    pub fn line_column(&mut self, at: usize) -> (usize, usize) {
+        let (passed, rest) =
+            self.rest.split_at_checked(at.saturating_sub(self.at)).unwrap_or((self.rest, &[]));
+        for byte in passed {
+            match byte {
+                b'\n' => (self.line, self.column) = (self.line + 1, 1),
+                // What goes on with a character of UTF-8.
+                0x80..=0xBF => {}
+                _ => self.column += 1,
+            }
+        }
+        (self.rest, self.at) = (rest, self.at + passed.len());
+        (self.line, self.column)
     }
 }
 
@@ -208,5 +236,15 @@ mod tests {
     fn nearest_offers_only_what_is_close() {
         assert_eq!(nearest("orgins", ["origins", "name"]), Some("origins"));
         assert_eq!(nearest("zzz", ["origins", "name"]), None);
+    }
+
+    #[test]
+    fn places_are_told_by_line_and_character() {
+        let body = b"a\xff\n\xc3\xa9\xe2\x82\xacb\n\nlast";
+        let mut lines = Lines::of(body);
+        let places = [0, 1, 2, 3, 5, 8, 8, 9, 10, 13, 14, 99].map(|at| lines.line_column(at));
+        let expected =
+            [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3), (2, 3), (2, 4), (3, 1), (4, 3), (4, 4), (4, 5)];
+        assert_eq!(places, expected);
     }
 }

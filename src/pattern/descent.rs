@@ -20,13 +20,14 @@ pub(super) struct Descent {
     node: Node,
     /// Whether it stands at the start of a text only.
     at_start: bool,
-    sets: Sets,
+    /// For every byte the sets that have it, a bit each.
+    sets: [u16; 256],
 }
 
-/// The sets of a pattern: a bit each, for every byte those that have it.
-#[derive(Debug)]
+/// The sets of a pattern that is built.
 struct Sets {
     of: [u16; 256],
+    /// In the order of their bits.
     known: Vec<ByteSet>,
 }
 
@@ -102,7 +103,7 @@ impl Descent {
             _ => (false, parts),
         };
         let mut sets = Sets { of: [0; 256], known: Vec::new() };
-        Some(Self { node: sets.row(parts, &end)?, at_start, sets })
+        Some(Self { node: sets.row(parts, &end)?, at_start, sets: sets.of })
     }
 
     /// The match that begins at `at`, and its group.
@@ -111,7 +112,7 @@ impl Descent {
         if at > if self.at_start { 0 } else { text.len() } {
             return None;
         }
-        let mut reading = Reading { text, sets: &self.sets.of, group: None };
+        let mut reading = Reading { text, sets: &self.sets, group: None };
         let end = self.node.end(&mut reading, at)?;
         Some(((at, end), reading.group))
     }

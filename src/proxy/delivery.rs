@@ -14,6 +14,7 @@ use super::context::Context;
 use crate::ai::cache;
 use crate::ai::include_usage::Withheld;
 use crate::body;
+use crate::body::decompress::Coding;
 
 /// Fields of one connection alone (RFC 9110 section 7.6.1).
 pub(super) const HOP_BY_HOP: &[&str] =
@@ -57,10 +58,8 @@ impl EventStream {
     /// `None` for an answer that is no event stream, is encoded or has a length.
     pub(super) fn of(answered: &ResponseHeader, call: &Call) -> Option<Self> {
         let field = |name| super::headers::bytes(&answered.headers, name);
-        let media_type = body::media_type(field(&header::CONTENT_TYPE));
-        let is_stream = media_type.eq_ignore_ascii_case(b"text/event-stream");
-        let encoding = field(&header::CONTENT_ENCODING);
-        let is_plain = encoding.is_empty() || encoding.eq_ignore_ascii_case(b"identity");
+        let is_stream = body::is_event_stream(body::media_type(field(&header::CONTENT_TYPE)));
+        let is_plain = Coding::of(field(&header::CONTENT_ENCODING)) == Some(Coding::Identity);
         let goes_on = !answered.headers.contains_key(header::CONTENT_LENGTH);
         (is_stream && is_plain && goes_on).then(|| Self {
             interval: call.gateway.settings.heartbeat,

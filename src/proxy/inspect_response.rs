@@ -14,6 +14,7 @@ use super::Edge;
 use super::context::{Context, Hold, Route, Share};
 use super::headers;
 use crate::body;
+use crate::body::decompress::Coding;
 use crate::waf::ResponseHead;
 
 impl Edge {
@@ -73,10 +74,10 @@ impl Edge {
 /// Whether a body of this kind and length is held back at all.
 fn may_be_held(response: &ResponseHeader, limit: usize) -> bool {
     let media_type = body::media_type(headers::bytes(&response.headers, &http::header::CONTENT_TYPE));
-    let streams = media_type.eq_ignore_ascii_case(b"text/event-stream")
+    let streams = body::is_event_stream(media_type)
         || media_type.get(..16).is_some_and(|start| start.eq_ignore_ascii_case(b"application/grpc"));
-    let encoding = headers::bytes(&response.headers, &http::header::CONTENT_ENCODING);
-    let encoded = !encoding.is_empty() && !encoding.eq_ignore_ascii_case(b"identity");
+    let coding = Coding::of(headers::bytes(&response.headers, &http::header::CONTENT_ENCODING));
+    let encoded = coding != Some(Coding::Identity);
     let fits = headers::content_length(&response.headers)
         .is_none_or(|length| usize::try_from(length).is_ok_and(|length| length <= limit));
     let bodiless = matches!(response.status.as_u16(), 204 | 304);

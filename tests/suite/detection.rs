@@ -1,10 +1,9 @@
 //! Copies of responses: found, masked, and the response itself untouched.
 
 use std::io::Write;
-use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{BINARY, Client, Edge, Origin, wait_for};
+use crate::support::{Client, Edge, Origin, run_cli, wait_for};
 
 fn card() -> String {
     ["4111", "1111", "1111", "1111"].join(" ")
@@ -169,24 +168,16 @@ fn counting_origin() -> Origin {
     })
 }
 
-fn portcullis(arguments: &[&str], input: &str) -> Output {
-    let mut command = Command::new(BINARY);
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
-}
-
 #[test]
 fn what_was_found_comes_sealed_for_whoever_has_the_key() {
     let folder = tempfile::tempdir().unwrap();
     let key = folder.path().join("payload.key");
     let key = key.to_str().unwrap();
-    let made = portcullis(&["payload", "keygen", "--out", key], "");
+    let made = run_cli(&["payload", "keygen", "--out", key], b"");
     assert!(made.status.success(), "{made:?}");
     let public = String::from_utf8(made.stdout).unwrap();
     assert!(
-        !portcullis(&["payload", "keygen", "--out", key], "").status.success(),
+        !run_cli(&["payload", "keygen", "--out", key], b"").status.success(),
         "a key is not written over"
     );
 
@@ -196,7 +187,7 @@ fn what_was_found_comes_sealed_for_whoever_has_the_key() {
     Client::get(edge.proxy[0], "a.example", "/leak");
     let event = edge.wait_for_event("sensitive_data", |_| true);
     let lines = format!("{{\"name\":\"other\"}}\n{event}\n");
-    let opened = portcullis(&["payload", "decrypt", "--key", key], &lines);
+    let opened = run_cli(&["payload", "decrypt", "--key", key], lines.as_bytes());
     assert!(opened.status.success(), "{opened:?}");
     let contents: serde_json::Value = serde_json::from_slice(&opened.stdout).unwrap();
     assert_eq!(contents["value"], card());
@@ -206,12 +197,12 @@ fn what_was_found_comes_sealed_for_whoever_has_the_key() {
 
     let other = folder.path().join("other.key");
     let other = other.to_str().unwrap();
-    portcullis(&["payload", "keygen", "--out", other], "");
-    let refused = portcullis(&["payload", "decrypt", "--key", other], &lines);
+    run_cli(&["payload", "keygen", "--out", other], b"");
+    let refused = run_cli(&["payload", "decrypt", "--key", other], lines.as_bytes());
     assert_eq!(refused.status.code(), Some(1));
     let message = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(message.starts_with("-:2: ") && message.contains("another key"), "{message}");
-    assert!(!portcullis(&["payload", "decrypt", "--key", key], "").status.success());
+    assert!(!run_cli(&["payload", "decrypt", "--key", key], b"").status.success());
 }
 
 #[test]

@@ -84,11 +84,11 @@ pub(in crate::ai) enum Form {
 impl Form {
     /// `None` for a media type of what is no stream.
     pub(in crate::ai) fn of(media_type: &[u8]) -> Option<Self> {
-        match media_type.to_ascii_lowercase().as_slice() {
-            b"text/event-stream" => Some(Self::Events),
-            b"application/x-ndjson" | b"application/jsonl" | b"application/stream+json" => Some(Self::Lines),
-            _ => None,
+        const LINES: [&[u8]; 3] = [b"application/x-ndjson", b"application/jsonl", b"application/stream+json"];
+        if crate::body::is_event_stream(media_type) {
+            return Some(Self::Events);
         }
+        LINES.iter().any(|lines| media_type.eq_ignore_ascii_case(lines)).then_some(Self::Lines)
     }
 }
 

@@ -66,13 +66,15 @@ impl std::fmt::Debug for Tap {
 impl Tap {
     /// For an answer with these fields.
     pub fn new(content_type: &[u8], content_encoding: &[u8]) -> Self {
-        let media = crate::body::media_type(content_type).to_ascii_lowercase();
-        let framing = match (Form::of(&media), media.as_slice()) {
-            (Some(Form::Events), _) => Framing::Sse(Lines::holding(MAX_HELD_BYTES)),
-            (Some(Form::Lines), _) => Framing::NdJson(Lines::holding(MAX_HELD_BYTES)),
-            (None, b"application/vnd.amazon.eventstream") => Framing::EventStream(Frames::default()),
-            (None, media) if crate::body::is_json(media) => Framing::Json(Held::default()),
-            (None, _) => Framing::Opaque,
+        let media_type = crate::body::media_type(content_type);
+        let framing = match Form::of(media_type) {
+            Some(Form::Events) => Framing::Sse(Lines::holding(MAX_HELD_BYTES)),
+            Some(Form::Lines) => Framing::NdJson(Lines::holding(MAX_HELD_BYTES)),
+            None if media_type.eq_ignore_ascii_case(b"application/vnd.amazon.eventstream") => {
+                Framing::EventStream(Frames::default())
+            }
+            None if crate::body::is_json(media_type) => Framing::Json(Held::default()),
+            None => Framing::Opaque,
         };
         Self { decoder: Decoder::new(content_encoding), framing, seen: Seen::default() }
     }
