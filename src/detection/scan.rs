@@ -260,7 +260,6 @@ impl Detector {
 impl Scan<'_> {
     fn body(&mut self, body: &[u8], mut escapes: Option<&mut Vec<usize>>) {
         let mut pass = std::mem::take(&mut self.pass);
-        pass.begin();
         for start in (0..body.len()).step_by(CHUNK_BYTES) {
             pass.chunk(body, start, &self.detector.literals);
             if let Some(escapes) = escapes.as_mut() {

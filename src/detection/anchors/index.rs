@@ -50,8 +50,11 @@ impl<T> Index<T> {
 /// The upper bits of a product that mixes the key (multiplicative hashing).
 #[inline]
 pub fn slot(key: u32, shift: u32) -> usize {
-    (key.wrapping_mul(0x9E37_79B1) >> shift) as usize
+    (key.wrapping_mul(MIX) >> shift) as usize
 }
+
+/// 2^32 divided by the golden ratio.
+pub const MIX: u32 = 0x9E37_79B1;
 
 /// Three bytes as a key.
 #[inline]

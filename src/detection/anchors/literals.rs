@@ -4,17 +4,17 @@
 //! entered in a bit map: every fourth byte of a body begins a gram, so one of the four is met. Shorter
 //! texts are looked for at each place ([`ShortTexts`]). What is met is compared as a whole.
 
-use super::classes::ShortTexts;
-use super::index::{Index, key_of_3, slot};
+use super::classes::{BLOCK_BYTES, ShortTexts};
+use super::grams::{GRAM_BYTES, GramMap, folded};
+use super::index::{Index, key_of_3};
 
-/// Bytes of a gram, and how far grams lie apart in a body.
-pub const GRAM_BYTES: usize = 4;
 /// A text of this length holds a whole gram of a body wherever it stands.
 const WINDOW_BYTES: usize = 2 * GRAM_BYTES - 1;
+const GRAMS_OF_BLOCK: usize = BLOCK_BYTES / GRAM_BYTES;
+/// Blocks of which the grams have one mask.
+const BLOCKS_OF_MASK: usize = 64 / GRAMS_OF_BLOCK;
 /// Shortest text.
 pub const MIN_LITERAL_BYTES: usize = 3;
-const MAP_BITS: u32 = 16;
-const GRAMS_OF_MASK: usize = 64;
 
 /// A text and the rule that begins at it.
 #[derive(Clone, Debug)]
@@ -82,7 +82,7 @@ impl Part {
 #[derive(Debug, Default)]
 pub struct Literals {
     literals: Vec<Literal>,
-    map: Vec<u64>,
+    map: GramMap,
     grams: Index<Part>,
     short: Index<Part>,
     pub short_texts: ShortTexts,
@@ -90,7 +90,7 @@ pub struct Literals {
 
 impl Literals {
     pub fn new(literals: Vec<Literal>) -> Self {
-        let mut all = Self { map: vec![0; 1 << (MAP_BITS - 6)], ..Self::default() };
+        let mut all = Self::default();
         let mut sets = [Bytes::default(); SETS];
         let (mut grams, mut short) = (Vec::new(), Vec::new());
         for (index, literal) in literals.iter().enumerate() {
@@ -122,39 +122,46 @@ impl Literals {
         let Some((start, window)) = rarest(text, WINDOW_BYTES) else { return };
         for (offset, gram) in window.windows(GRAM_BYTES).enumerate() {
             let Some(gram) = gram.first_chunk().map(|gram| folded(*gram)) else { continue };
-            let bit = hash(gram);
-            if let Some(word) = self.map.get_mut(bit / 64) {
-                *word |= 1 << (bit % 64);
-            }
+            self.map.add(gram);
             grams.push((gram, Part::new(literal, text, start + offset)));
         }
     }
 
-    /// Places in `body[start..end]` where a gram of a text stands; `start` is a multiple of
-    /// [`GRAM_BYTES`].
+    /// Places in `body[start..end]` where a gram of a text may stand; `start` is a multiple of
+    /// [`GRAM_BYTES`]. `of_block` is [`GramMap::of_block`], or what a processor does faster.
     #[inline(always)]
-    pub fn grams(&self, body: &[u8], start: usize, end: usize, places: &mut Vec<usize>) {
-        if self.grams.is_empty() {
+    pub fn grams(
+        &self,
+        body: &[u8],
+        start: usize,
+        end: usize,
+        places: &mut Vec<usize>,
+        of_block: impl Fn(&GramMap, &[u8; BLOCK_BYTES]) -> u64,
+    ) {
+        if self.map.is_empty() {
             return;
         }
-        let Some(map) = self.map.first_chunk::<{ 1 << (MAP_BITS - 6) }>() else { return };
         let chunk = body.get(start..end.min(body.len())).unwrap_or(&[]);
-        let bit = |gram: &[u8; GRAM_BYTES]| {
-            let bit = hash(folded(*gram));
-            // INVARIANT: a hash has 16 bits, the map 2^16.
-            map.get(bit / 64).map_or(0, |word| word >> (bit % 64) & 1)
-        };
-        let (grams, _) = chunk.as_chunks::<GRAM_BYTES>();
-        let (runs, rest) = grams.as_chunks::<GRAMS_OF_MASK>();
+        let (blocks, rest) = chunk.as_chunks::<BLOCK_BYTES>();
+        let (fours, others) = blocks.as_chunks::<BLOCKS_OF_MASK>();
         let mut at = start;
         // Places are taken from masks: a branch for each gram would be guessed wrong too often.
-        for run in runs {
-            let mask = (0..).zip(run).fold(0, |mask, (nth, gram)| mask | bit(gram) << nth);
+        for four in fours {
+            let mask =
+                four.iter().rev().fold(0, |mask, block| mask << GRAMS_OF_BLOCK | of_block(&self.map, block));
             push(places, at, mask);
-            at += GRAMS_OF_MASK * GRAM_BYTES;
+            at += BLOCKS_OF_MASK * BLOCK_BYTES;
         }
-        let mask = (0..).zip(rest).fold(0, |mask, (nth, gram)| mask | bit(gram) << nth);
-        push(places, at, mask);
+        for block in others {
+            push(places, at, of_block(&self.map, block));
+            at += BLOCK_BYTES;
+        }
+        let mut last = [0; BLOCK_BYTES];
+        for (to, from) in last.iter_mut().zip(rest) {
+            *to = *from;
+        }
+        let there = !(u64::MAX << (rest.len() / GRAM_BYTES));
+        push(places, at, of_block(&self.map, &last) & there);
     }
 
     /// The texts of which a gram stands at `place`.
@@ -212,17 +219,6 @@ impl Bytes {
     }
 }
 
-/// A gram whatever its case; other bytes that differ in this bit only are told apart later.
-#[inline]
-fn folded(gram: [u8; GRAM_BYTES]) -> u32 {
-    u32::from_le_bytes(gram) | 0x2020_2020
-}
-
-#[inline]
-fn hash(gram: u32) -> usize {
-    slot(gram, u32::BITS - MAP_BITS)
-}
-
 /// The window of `length` bytes of which bodies hold the grams least often, and where it begins.
 fn rarest(text: &[u8], length: usize) -> Option<(usize, &[u8])> {
     let cost = |window: &[u8]| window.windows(GRAM_BYTES.min(length)).map(gram_commonness).sum::<f64>();
@@ -271,7 +267,7 @@ fn commonness(byte: u8) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::detection::anchors::classes::{Block, classify, portable_blocks};
+    use crate::detection::anchors::Pass;
 
     #[test]
     fn a_text_is_found_wherever_it_stands() {
@@ -283,19 +279,11 @@ mod tests {
             for shift in 0..150 {
                 let mut body = vec![b'.'; shift];
                 body.extend(text.to_ascii_uppercase().bytes());
-                let (mut places, mut found) = (Vec::new(), Vec::new());
-                let mut blocks = vec![Block::default(); body.len() / 64 + 1];
-                literals.grams(&body, 0, body.len(), &mut places);
-                for place in places {
-                    found.extend(literals.at_gram(&body, place).map(|(at, literal)| (at, literal.rule)));
-                }
-                classify(&body, 0, &literals.short_texts, &mut blocks, portable_blocks);
-                for (nth, block) in blocks.iter().enumerate() {
-                    let at = (0..64).filter(|bit| block.short >> bit & 1 != 0).map(|bit| nth * 64 + bit);
-                    for place in at {
-                        found.extend(literals.at_short(&body, place).map(|(at, literal)| (at, literal.rule)));
-                    }
-                }
+                let mut pass = Pass::default();
+                pass.chunk(&body, 0, &literals);
+                let grams = pass.found.grams.iter().flat_map(|place| literals.at_gram(&body, *place));
+                let shorts = pass.found.shorts.iter().flat_map(|place| literals.at_short(&body, *place));
+                let found: Vec<_> = grams.chain(shorts).map(|(at, literal)| (at, literal.rule)).collect();
                 assert_eq!(found, [(shift, rule)], "{text:?} at {shift}");
                 ran += 1;
             }

@@ -1,16 +1,18 @@
 //! The one pass over a body that says where a rule may begin. Everything it names is looked at again.
 
 pub mod classes;
+pub mod grams;
 pub mod index;
 pub mod literals;
 
-use classes::{BLOCK_BYTES, Block, ShortTexts, classify};
+use std::ops::Range;
+
+use classes::{BLOCK_BYTES, BLOCKS, Classes, Masks, ShortTexts, classify};
+use grams::GramMap;
 use literals::Literals;
 
 /// Bytes of a body that are looked at in one go: their classes stay in the first cache.
 pub const CHUNK_BYTES: usize = BLOCKS * BLOCK_BYTES;
-/// Blocks of a chunk.
-const BLOCKS: usize = 128;
 /// Shortest number that is looked at, separators counted.
 pub const MIN_NUMBER_BYTES: usize = 7;
 /// Shortest token that is looked at.
@@ -48,19 +50,27 @@ pub struct Candidates {
 /// What a pass keeps between chunks.
 #[derive(Debug, Default)]
 pub struct Pass {
-    /// The block before the chunk, those of the chunk, and the one behind it, for what goes on across its
-    /// ends.
-    blocks: Vec<Block>,
+    classes: Box<Classes>,
+    begins: Box<Begins>,
     pub found: Candidates,
 }
 
-impl Pass {
-    /// Begins another body.
-    pub fn begin(&mut self) {
-        self.blocks.clear();
-        self.blocks.resize(BLOCKS + 2, Block::default());
-    }
+/// Where something begins in the blocks of a chunk.
+#[derive(Debug)]
+struct Begins {
+    numbers: [u64; BLOCKS],
+    tokens: [u64; BLOCKS],
+    pairs: [u64; BLOCKS],
+    escapes: [u64; BLOCKS],
+}
 
+impl Default for Begins {
+    fn default() -> Self {
+        Self { numbers: [0; BLOCKS], tokens: [0; BLOCKS], pairs: [0; BLOCKS], escapes: [0; BLOCKS] }
+    }
+}
+
+impl Pass {
     /// Looks at the chunk of `body` from `start` on, a multiple of [`CHUNK_BYTES`]; chunks come in order.
     pub fn chunk(&mut self, body: &[u8], start: usize, literals: &Literals) {
         #[cfg(target_arch = "x86_64")]
@@ -94,22 +104,23 @@ impl Pass {
             }
             return;
         }
-        self.chunk_with(body, start, literals, classes::portable_blocks);
+        self.chunk_with(body, start, literals, GramMap::of_block, classes::portable_blocks);
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1")]
     fn chunk_avx2(&mut self, body: &[u8], start: usize, literals: &Literals) {
-        self.chunk_with(body, start, literals, |rest, texts, blocks| {
-            classes::avx2::blocks(rest, texts, blocks);
+        self.chunk_with(body, start, literals, GramMap::of_block, |rest, texts, blocks, classes| {
+            classes::avx2::blocks(rest, texts, blocks, classes);
         });
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2")]
     fn chunk_avx512(&mut self, body: &[u8], start: usize, literals: &Literals) {
-        self.chunk_with(body, start, literals, |rest, texts, blocks| {
-            classes::avx512::blocks(rest, texts, blocks);
+        let grams = |map: &GramMap, block: &[u8; BLOCK_BYTES]| classes::avx512::grams(map, block);
+        self.chunk_with(body, start, literals, grams, |rest, texts, blocks, classes| {
+            classes::avx512::blocks(rest, texts, blocks, classes);
         });
     }
 
@@ -120,19 +131,110 @@ impl Pass {
         body: &[u8],
         start: usize,
         literals: &Literals,
-        whole_blocks: impl Fn(&[u8], &ShortTexts, &mut [Block]),
+        grams: impl Fn(&GramMap, &[u8; BLOCK_BYTES]) -> u64,
+        whole_blocks: impl Fn(&[u8], &ShortTexts, Range<usize>, &mut Classes),
     ) {
         self.found.clear();
-        literals.grams(body, start, start + CHUNK_BYTES, &mut self.found.grams);
-        let last_block = self.blocks.get(BLOCKS).copied();
-        if let Some((before, blocks)) = self.blocks.split_first_mut() {
-            *before = last_block.filter(|_| start > 0).unwrap_or_default();
-            classify(body, start, &literals.short_texts, blocks, whole_blocks);
+        literals.grams(body, start, start + CHUNK_BYTES, &mut self.found.grams, grams);
+        classify(body, start, &literals.short_texts, &mut self.classes, whole_blocks);
+        self.begins.of(&self.classes);
+        self.found.places(start, &self.classes, &self.begins);
+    }
+}
+
+impl Begins {
+    /// Without a branch, so that several blocks are worked out in one step.
+    #[inline(always)]
+    fn of(&mut self, classes: &Classes) {
+        for nth in 0..BLOCKS {
+            let three = |masks: &Masks| Three::of(masks, nth);
+            let (digit, capital, token) =
+                (three(&classes.digit), three(&classes.capital), three(&classes.token));
+            let set = |masks: &mut [u64; BLOCKS], mask| {
+                if let Some(to) = masks.get_mut(nth) {
+                    *to = mask;
+                }
+            };
+            let number = capital.or(three(&classes.separator).and(capital.behind(1)).and(capital.ahead(1)));
+            set(&mut self.numbers, capital.here & !number.behind(1).here & number.runs_of_7());
+            set(&mut self.tokens, token.here & !token.behind(1).here & token.runs_of_16());
+            let pair = three(&classes.pair);
+            let six = pair.and(pair.ahead(3));
+            set(&mut self.pairs, six.and(six.ahead(6)).here & pair.ahead(12).here);
+            let lead = three(&classes.lead);
+            // `&&` and a `\\` begin nothing.
+            let alone = lead.here & !lead.behind(1).here & three(&classes.follows).ahead(1).here;
+            set(&mut self.escapes, alone | three(&classes.less).here & digit.behind(1).here);
         }
-        for (nth, three) in self.blocks.array_windows().enumerate() {
-            let [before, block, next] = three;
-            self.found.block(start + nth * BLOCK_BYTES, before, block, next);
+    }
+}
+
+/// The masks of one kind of three blocks: what begins in the middle one goes on in the next, and may have gone
+/// on since the one before.
+#[derive(Clone, Copy)]
+struct Three {
+    before: u64,
+    here: u64,
+    next: u64,
+}
+
+impl Three {
+    /// Those around block `nth` of a chunk.
+    #[inline(always)]
+    fn of(masks: &Masks, nth: usize) -> Self {
+        let at = |nth: usize| masks.get(nth).copied().unwrap_or_default();
+        Self { before: at(nth), here: at(nth + 1), next: at(nth + 2) }
+    }
+
+    /// At each place what stands `by` places on; behind the third block stands nothing.
+    #[inline(always)]
+    fn ahead(self, by: u32) -> Self {
+        let Self { before, here, next } = self;
+        let back = 64 - by;
+        Self { before: before >> by | here << back, here: here >> by | next << back, next: next >> by }
+    }
+
+    /// At each place what stands `by` places before it; before the first block stands nothing.
+    #[inline(always)]
+    fn behind(self, by: u32) -> Self {
+        let Self { before, here, next } = self;
+        let back = 64 - by;
+        Self { before: before << by, here: here << by | before >> back, next: next << by | here >> back }
+    }
+
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        Self {
+            before: self.before & other.before,
+            here: self.here & other.here,
+            next: self.next & other.next,
         }
+    }
+
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        Self {
+            before: self.before | other.before,
+            here: self.here | other.here,
+            next: self.next | other.next,
+        }
+    }
+
+    /// Where seven set bits begin.
+    #[inline(always)]
+    fn runs_of_7(self) -> u64 {
+        let two = self.and(self.ahead(1));
+        let four = two.and(two.ahead(2));
+        four.here & four.ahead(3).here
+    }
+
+    /// Where sixteen set bits begin.
+    #[inline(always)]
+    fn runs_of_16(self) -> u64 {
+        let two = self.and(self.ahead(1));
+        let four = two.and(two.ahead(2));
+        let eight = four.and(four.ahead(4));
+        eight.here & eight.ahead(8).here
     }
 }
 
@@ -151,96 +253,60 @@ impl Candidates {
         }
     }
 
-    /// What begins in a block.
+    /// Adds what begins in a chunk.
     #[inline(always)]
-    fn block(&mut self, start: usize, before: &Block, block: &Block, next: &Block) {
-        let last = |mask: u64| mask >> 63;
-        let capital = block.capital;
-        // Few blocks hold a number at all.
-        if without_lowest_three(capital) != 0 || capital >> (BLOCK_BYTES - MIN_NUMBER_BYTES) != 0 {
-            let lone =
-                block.separator & (capital << 1 | last(before.capital)) & (capital >> 1 | next.capital << 63);
-            let number = capital | lone;
-            // A separator at the very end of the block before this one belongs to a number that began there.
-            let lone_before = last(before.separator) & before.capital >> 62 & capital & 1;
-            let begins = capital & !(number << 1 | last(before.capital) | lone_before);
-            let long = begins & runs_of_7(number);
-            let lone_next = next.separator & (next.capital << 1 | last(capital)) & next.capital >> 1;
-            let goes_on = next.capital | lone_next;
-            push(&mut self.numbers, start, without_short_end(long, goes_on, MIN_NUMBER_BYTES));
-        }
-
-        let begins = block.token & !(block.token << 1 | last(before.token));
-        let long = begins & runs_of_16(block.token);
-        let mut long = without_short_end(long, next.token, MIN_TOKEN_BYTES);
-        while long != 0 {
-            let at = long.trailing_zeros();
-            let from = |block: u64, next: u64| u128::from(block) >> at | u128::from(next) << (64 - at);
-            let bytes = from(block.token, next.token).trailing_ones();
-            let digits = from(block.digit, next.digit).trailing_zeros();
-            let has_digit = digits < bytes.min(MAX_TOLD_TOKEN_BYTES);
-            self.tokens.push(Token { start: start + at as usize, bytes, has_digit });
-            long &= long - 1;
-        }
-
-        push(&mut self.at_signs, start, block.at);
-        push(&mut self.shorts, start, block.short);
-        let ahead = |by: u32| block.pair >> by | next.pair << (64 - by);
-        push(&mut self.pairs, start, block.pair & ahead(3) & ahead(6) & ahead(9) & ahead(12));
-
-        let tag = block.less & (block.digit << 1 | last(before.digit));
-        // `&&` and a `\\` begin nothing.
-        let alone = block.lead & !(block.lead << 1 | last(before.lead));
-        let lead = alone & (block.follows >> 1 | next.follows << 63);
-        push(&mut self.escapes, start, lead | tag);
+    fn places(&mut self, start: usize, classes: &Classes, begins: &Begins) {
+        push(&mut self.numbers, start, &begins.numbers);
+        push(&mut self.pairs, start, &begins.pairs);
+        push(&mut self.escapes, start, &begins.escapes);
+        push(&mut self.at_signs, start, of_chunk(&classes.at));
+        push(&mut self.shorts, start, of_chunk(&classes.short));
+        for_each_filled(&begins.tokens, |nth, mut mask| {
+            let (token, digit) = (Three::of(&classes.token, nth), Three::of(&classes.digit, nth));
+            while mask != 0 {
+                let at = mask.trailing_zeros();
+                let from = |three: Three| u128::from(three.here) >> at | u128::from(three.next) << (64 - at);
+                let bytes = from(token).trailing_ones();
+                let digits = from(digit).trailing_zeros();
+                let has_digit = digits < bytes.min(MAX_TOLD_TOKEN_BYTES);
+                self.tokens.push(Token { start: start + nth * BLOCK_BYTES + at as usize, bytes, has_digit });
+                mask &= mask - 1;
+            }
+        });
     }
 }
 
-/// The last run of a block may reach its end: it is as long as it goes on in the next block.
+/// Of all masks those of the chunk itself.
 #[inline(always)]
-fn without_short_end(begins: u64, next: u64, length: usize) -> u64 {
-    let in_block = begins.leading_zeros() + 1;
-    let is_short = begins != 0 && in_block + next.trailing_ones() < length as u32;
-    if is_short { begins & !(1 << (in_block.wrapping_neg() & 63)) } else { begins }
+fn of_chunk(masks: &Masks) -> &[u64; BLOCKS] {
+    const NONE: &[u64; BLOCKS] = &[0; BLOCKS];
+    // INVARIANT: there is one before them, and one behind.
+    masks.get(1..).and_then(|masks| masks.first_chunk()).unwrap_or(NONE)
 }
 
-/// What is left of a mask without its lowest three bits: nothing if a block has too few capitals for a
-/// number, in which separators stand singly.
+/// The masks of a chunk that have a bit, and which block they are of: most have none.
 #[inline(always)]
-fn without_lowest_three(mask: u64) -> u64 {
-    let lowest = |mask: u64| mask & mask.wrapping_sub(1);
-    lowest(lowest(lowest(mask)))
-}
-
-/// Where seven set bits begin; those behind the end count as set.
-#[inline(always)]
-fn runs_of_7(mask: u64) -> u64 {
-    let two = mask & ahead(mask, 1);
-    let four = two & ahead(two, 2);
-    four & ahead(four, 3)
-}
-
-/// Where sixteen set bits begin; those behind the end count as set.
-#[inline(always)]
-fn runs_of_16(mask: u64) -> u64 {
-    let two = mask & ahead(mask, 1);
-    let four = two & ahead(two, 2);
-    let eight = four & ahead(four, 4);
-    eight & ahead(eight, 8)
-}
-
-/// The bits `by` places on; those behind the end are set.
-#[inline(always)]
-fn ahead(mask: u64, by: u32) -> u64 {
-    mask >> by | !(u64::MAX >> by)
-}
-
-#[inline(always)]
-fn push(places: &mut Vec<usize>, start: usize, mut mask: u64) {
-    while mask != 0 {
-        places.push(start + mask.trailing_zeros() as usize);
-        mask &= mask - 1;
+fn for_each_filled(masks: &[u64; BLOCKS], mut each: impl FnMut(usize, u64)) {
+    let (halves, _) = masks.as_chunks::<64>();
+    for (masks, first) in halves.iter().zip([0, 64]) {
+        let mut filled =
+            (0..).zip(masks).fold(0, |filled, (nth, mask)| filled | u64::from(*mask != 0) << nth);
+        while filled != 0 {
+            let nth = filled.trailing_zeros() as usize;
+            each(first + nth, masks.get(nth).copied().unwrap_or_default());
+            filled &= filled - 1;
+        }
     }
+}
+
+#[inline(always)]
+fn push(places: &mut Vec<usize>, start: usize, masks: &[u64; BLOCKS]) {
+    for_each_filled(masks, |nth, mut mask| {
+        while mask != 0 {
+            places.push(start + nth * BLOCK_BYTES + mask.trailing_zeros() as usize);
+            mask &= mask - 1;
+        }
+    });
 }
 
 #[cfg(test)]
@@ -249,7 +315,6 @@ mod tests {
 
     fn candidates(body: &[u8]) -> Vec<Candidates> {
         let (mut pass, literals) = (Pass::default(), Literals::default());
-        pass.begin();
         let chunks = (0..body.len()).step_by(CHUNK_BYTES).map(|start| {
             pass.chunk(body, start, &literals);
             std::mem::take(&mut pass.found)

@@ -6,7 +6,9 @@ use std::arch::x86_64::{
     _mm256_slli_epi16, _mm256_srli_epi16,
 };
 
-use super::{Block, HalfTable, ShortTexts, WINDOW_BYTES, with_windows};
+use std::ops::Range;
+
+use super::{Block, Classes, HalfTable, ShortTexts, WINDOW_BYTES, with_windows};
 
 struct Tables {
     low: [__m256i; 3],
@@ -16,13 +18,13 @@ struct Tables {
 /// # Safety
 /// The processor has AVX2.
 #[target_feature(enable = "avx2")]
-pub fn blocks(rest: &[u8], texts: &ShortTexts, blocks: &mut [Block]) {
+pub fn blocks(rest: &[u8], texts: &ShortTexts, blocks: Range<usize>, classes: &mut Classes) {
     let tables = Tables {
         low: [read(&texts.low[0]), read(&texts.low[1]), read(&texts.low[2])],
         high: [read(&texts.high[0]), read(&texts.high[1]), read(&texts.high[2])],
     };
-    for (to, window) in with_windows(rest, blocks) {
-        *to = join(half::<0>(window, &tables), half::<32>(window, &tables));
+    for (nth, window) in with_windows(rest, blocks) {
+        classes.set(nth, join(half::<0>(window, &tables), half::<32>(window, &tables)));
     }
 }
 

@@ -1,14 +1,19 @@
 //! Classes with AVX-512: a block a register, and tables of 128 bytes looked up in one step (VBMI).
 
 use std::arch::x86_64::{
-    __m512i, _mm512_and_si512, _mm512_cmpeq_epi8_mask, _mm512_loadu_si512, _mm512_maskz_permutex2var_epi8,
-    _mm512_movepi8_mask, _mm512_permutex2var_epi8, _mm512_set1_epi8, _mm512_setzero_si512,
-    _mm512_test_epi8_mask,
+    __m512i, _mm512_and_si512, _mm512_cmpeq_epi8_mask, _mm512_i32gather_epi32, _mm512_loadu_si512,
+    _mm512_maskz_permutex2var_epi8, _mm512_movepi8_mask, _mm512_mullo_epi32, _mm512_or_si512,
+    _mm512_permutex2var_epi8, _mm512_rorv_epi32, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_setzero_si512,
+    _mm512_srli_epi32, _mm512_test_epi8_mask, _mm512_test_epi32_mask,
 };
 
+use std::ops::Range;
+
+use super::super::grams::{CASE, GramMap, MAP_BITS, WORD_BITS};
+use super::super::index::MIX;
 use super::{
-    Block, CAPITAL, DIGIT, FOLLOWS, KINDS, LEAD, PAIR, SEPARATOR, ShortTexts, TOKEN, WINDOW_BYTES,
-    with_windows,
+    BLOCK_BYTES, Block, CAPITAL, Classes, DIGIT, FOLLOWS, KINDS, LEAD, PAIR, SEPARATOR, ShortTexts, TOKEN,
+    WINDOW_BYTES, with_windows,
 };
 
 /// A table of 128 entries in two registers.
@@ -18,11 +23,11 @@ struct Table([__m512i; 2]);
 /// # Safety
 /// The processor has AVX-512 BW and VBMI.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub fn blocks(rest: &[u8], texts: &ShortTexts, blocks: &mut [Block]) {
+pub fn blocks(rest: &[u8], texts: &ShortTexts, blocks: Range<usize>, classes: &mut Classes) {
     let kinds = table(&KINDS);
     let texts = [table(&texts.bytes[0]), table(&texts.bytes[1]), table(&texts.bytes[2])];
-    for (to, window) in with_windows(rest, blocks) {
-        *to = block(window, kinds, texts);
+    for (nth, window) in with_windows(rest, blocks) {
+        classes.set(nth, block(window, kinds, texts));
     }
 }
 
@@ -48,6 +53,26 @@ fn block(window: &[u8; WINDOW_BYTES], kinds: Table, texts: [Table; 3]) -> Block 
         less: is(b'<'),
         short: _mm512_test_epi8_mask(two, sets(load::<2>(window), texts[2])),
     }
+}
+
+/// Of the sixteen grams of a block those that have their bit in a map, the first in the lowest bit.
+///
+/// # Safety
+/// The processor has AVX-512.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn grams(map: &GramMap, block: &[u8; BLOCK_BYTES]) -> u64 {
+    let folded = _mm512_or_si512(read(block), _mm512_set1_epi32(CASE.cast_signed()));
+    let hashes = _mm512_mullo_epi32(folded, _mm512_set1_epi32(MIX.cast_signed()));
+    let bits = _mm512_srli_epi32::<{ u32::BITS - MAP_BITS }>(hashes);
+    let places = _mm512_srli_epi32::<WORD_BITS>(bits);
+    // SAFETY: of a hash the highest `MAP_BITS` bits are kept, less the `WORD_BITS` lowest of them: each place is
+    // one of the words, of which there are 2^(MAP_BITS - WORD_BITS), of four bytes each.
+    #[expect(unsafe_code, reason = "several words are read in one step in no other way")]
+    let words = unsafe { _mm512_i32gather_epi32::<4>(places, map.words.as_ptr().cast()) };
+    // It turns by the lowest five bits.
+    let turned = _mm512_rorv_epi32(words, bits);
+    u64::from(_mm512_test_epi32_mask(turned, _mm512_set1_epi32(1)))
 }
 
 #[inline]

@@ -3,6 +3,8 @@
 //! With AVX-512 a block takes some twenty cycles, with AVX2 forty; without, it is done byte by byte. All
 //! forms agree, but that AVX2 names more places for short texts.
 
+use std::ops::Range;
+
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -10,6 +12,8 @@ pub mod avx512;
 
 /// Bytes of a block.
 pub const BLOCK_BYTES: usize = 64;
+/// Blocks that are classified in one go.
+pub const BLOCKS: usize = 128;
 /// What is read for one block: its bytes, and two more for texts that begin at its end.
 pub const WINDOW_BYTES: usize = BLOCK_BYTES + 2;
 
@@ -33,6 +37,80 @@ pub struct Block {
     pub less: u64,
     /// Where one of the short texts may begin; see [`ShortTexts`].
     pub short: u64,
+}
+
+/// One kind's masks: of the block before those at hand, of these, and of the one behind, for what goes on
+/// across their ends.
+pub type Masks = [u64; BLOCKS + 2];
+
+/// The blocks at hand, kind by kind, so that what is worked out for each can be for several in one step.
+#[derive(Clone, Debug)]
+pub struct Classes {
+    pub digit: Masks,
+    pub capital: Masks,
+    pub token: Masks,
+    pub separator: Masks,
+    pub pair: Masks,
+    pub at: Masks,
+    pub lead: Masks,
+    pub follows: Masks,
+    pub less: Masks,
+    pub short: Masks,
+}
+
+impl Default for Classes {
+    fn default() -> Self {
+        let none = [0; BLOCKS + 2];
+        Self {
+            digit: none,
+            capital: none,
+            token: none,
+            separator: none,
+            pair: none,
+            at: none,
+            lead: none,
+            follows: none,
+            less: none,
+            short: none,
+        }
+    }
+}
+
+impl Classes {
+    fn block(&self, nth: usize) -> Block {
+        let of = |masks: &Masks| masks.get(nth).copied().unwrap_or_default();
+        Block {
+            digit: of(&self.digit),
+            capital: of(&self.capital),
+            token: of(&self.token),
+            separator: of(&self.separator),
+            pair: of(&self.pair),
+            at: of(&self.at),
+            lead: of(&self.lead),
+            follows: of(&self.follows),
+            less: of(&self.less),
+            short: of(&self.short),
+        }
+    }
+
+    #[inline(always)]
+    fn set(&mut self, nth: usize, block: Block) {
+        let set = |masks: &mut Masks, mask| {
+            if let Some(to) = masks.get_mut(nth) {
+                *to = mask;
+            }
+        };
+        set(&mut self.digit, block.digit);
+        set(&mut self.capital, block.capital);
+        set(&mut self.token, block.token);
+        set(&mut self.separator, block.separator);
+        set(&mut self.pair, block.pair);
+        set(&mut self.at, block.at);
+        set(&mut self.lead, block.lead);
+        set(&mut self.follows, block.follows);
+        set(&mut self.less, block.less);
+        set(&mut self.short, block.short);
+    }
 }
 
 const DIGIT: u8 = 1;
@@ -141,50 +219,48 @@ fn enter<const ENTRIES: usize>(table: Option<&mut [u8; ENTRIES]>, at: u8, bit: u
     }
 }
 
-/// The blocks of `body` from byte `start` on, a multiple of [`BLOCK_BYTES`]; what stands behind the body
-/// counts as zero bytes. `whole_blocks` classifies as many blocks as it gets: [`portable_blocks`], or what a
-/// processor does faster.
+/// The blocks of `body` from byte `start` on, a multiple of [`BLOCK_BYTES`], behind those that were there
+/// before; what stands behind the body counts as zero bytes. `whole_blocks` classifies as many blocks as it
+/// gets windows, from one on: [`portable_blocks`], or what a processor does faster.
 #[inline(always)]
 pub fn classify(
     body: &[u8],
     start: usize,
     texts: &ShortTexts,
-    blocks: &mut [Block],
-    whole_blocks: impl Fn(&[u8], &ShortTexts, &mut [Block]),
+    classes: &mut Classes,
+    whole_blocks: impl Fn(&[u8], &ShortTexts, Range<usize>, &mut Classes),
 ) {
+    let before = if start > 0 { classes.block(BLOCKS) } else { Block::default() };
+    classes.set(0, before);
     let rest = body.get(start..).unwrap_or(&[]);
     // As many blocks as have a whole window.
     let whole = rest.len().saturating_sub(WINDOW_BYTES - BLOCK_BYTES) / BLOCK_BYTES;
-    let (whole, others) = blocks.split_at_mut(whole.min(blocks.len()));
-    whole_blocks(rest, texts, whole);
-    let mut at = whole.len() * BLOCK_BYTES;
-    for block in others {
-        let tail = rest.get(at..).unwrap_or(&[]);
+    let whole = whole.min(BLOCKS + 1);
+    whole_blocks(rest, texts, 1..whole + 1, classes);
+    for nth in whole..=BLOCKS {
+        let tail = rest.get(nth * BLOCK_BYTES..).unwrap_or(&[]);
+        if tail.is_empty() {
+            classes.set(nth + 1, Block::default());
+            continue;
+        }
         let mut window = [0; WINDOW_BYTES];
         for (to, from) in window.iter_mut().zip(tail) {
             *to = *from;
         }
-        *block = Block::default();
-        if !tail.is_empty() {
-            whole_blocks(&window, texts, std::slice::from_mut(block));
-        }
-        at += BLOCK_BYTES;
+        whole_blocks(&window, texts, nth + 1..nth + 2, classes);
     }
 }
 
 /// Blocks with their windows.
 #[inline]
-fn with_windows<'b>(
-    rest: &'b [u8],
-    blocks: &'b mut [Block],
-) -> impl Iterator<Item = (&'b mut Block, &'b [u8; WINDOW_BYTES])> {
+fn with_windows(rest: &[u8], blocks: Range<usize>) -> impl Iterator<Item = (usize, &[u8; WINDOW_BYTES])> {
     let windows = rest.windows(WINDOW_BYTES).step_by(BLOCK_BYTES);
-    blocks.iter_mut().zip(windows.filter_map(|window| window.first_chunk()))
+    blocks.zip(windows.filter_map(|window| window.first_chunk()))
 }
 
 /// Classifies blocks byte by byte.
-pub fn portable_blocks(rest: &[u8], texts: &ShortTexts, blocks: &mut [Block]) {
-    with_windows(rest, blocks).for_each(|(block, window)| *block = portable::block(window, texts));
+pub fn portable_blocks(rest: &[u8], texts: &ShortTexts, blocks: Range<usize>, classes: &mut Classes) {
+    with_windows(rest, blocks).for_each(|(nth, window)| classes.set(nth, portable::block(window, texts)));
 }
 
 mod portable {
@@ -237,16 +313,16 @@ mod tests {
             #[cfg(target_arch = "x86_64")]
             if std::arch::is_x86_feature_detected!("avx512vbmi") {
                 // SAFETY: the feature was seen in the line above; it comes with the others.
-                let blocks = blocks_with(body, &texts, |rest, texts, blocks| unsafe {
-                    avx512::blocks(rest, texts, blocks);
+                let blocks = blocks_with(body, &texts, |rest, texts, blocks, classes| unsafe {
+                    avx512::blocks(rest, texts, blocks, classes);
                 });
                 assert_eq!(blocks, plain, "{cut}");
             }
             #[cfg(target_arch = "x86_64")]
             if std::arch::is_x86_feature_detected!("avx2") {
                 // SAFETY: the feature was seen in the line above.
-                let blocks = blocks_with(body, &texts, |rest, texts, blocks| unsafe {
-                    avx2::blocks(rest, texts, blocks);
+                let blocks = blocks_with(body, &texts, |rest, texts, blocks, classes| unsafe {
+                    avx2::blocks(rest, texts, blocks, classes);
                 });
                 for (block, plain) in blocks.iter().zip(&plain) {
                     assert_eq!(Block { short: plain.short, ..*block }, *plain, "{cut}");
@@ -258,11 +334,11 @@ mod tests {
     fn blocks_with(
         body: &[u8],
         texts: &ShortTexts,
-        whole_blocks: impl Fn(&[u8], &ShortTexts, &mut [Block]),
+        whole_blocks: impl Fn(&[u8], &ShortTexts, Range<usize>, &mut Classes),
     ) -> Vec<Block> {
-        let mut blocks = vec![Block::default(); body.len().div_ceil(BLOCK_BYTES) + 1];
-        classify(body, 0, texts, &mut blocks, whole_blocks);
-        blocks
+        let mut classes = Classes::default();
+        classify(body, 0, texts, &mut classes, whole_blocks);
+        (1..BLOCKS + 2).map(|nth| classes.block(nth)).collect()
     }
 
     #[test]
@@ -280,8 +356,8 @@ mod tests {
                 unsafe_code,
                 reason = "a function for a feature of the processor is called in no other way"
             )]
-            let likely = blocks_with(body, &texts, |rest, texts, blocks| unsafe {
-                avx2::blocks(rest, texts, blocks);
+            let likely = blocks_with(body, &texts, |rest, texts, blocks, classes| unsafe {
+                avx2::blocks(rest, texts, blocks, classes);
             });
             assert_eq!(likely.first().unwrap().short & places, places);
         }
