@@ -1,4 +1,5 @@
-//! The grams that texts are found by: a body is cut into pieces of four bytes, and each is looked up.
+//! The grams that texts are found by: a body is cut into pieces of four bytes, and each is looked up. Most that are
+//! known stand in other words, so these are looked up again with the bytes beside them.
 
 use super::classes::BLOCK_BYTES;
 use super::index::slot;
@@ -9,46 +10,113 @@ pub const GRAM_BYTES: usize = 4;
 pub const MAP_BITS: u32 = 16;
 /// How many of these tell the bit of a word.
 pub const WORD_BITS: u32 = u32::BITS.ilog2();
-const WORDS: usize = 1 << (MAP_BITS - WORD_BITS);
 /// In each byte the bit that tells small letters from capitals.
 pub const CASE: u32 = 0x2020_2020;
+/// Bytes on one side of a gram that are looked up with it.
+const BESIDE_BYTES: usize = 2;
+/// The bits of these.
+const BESIDE_BITS: u32 = BESIDE_BYTES as u32 * u8::BITS;
 
-/// Grams by a bit of their hash, their case folded.
+/// One bit for each hash.
+type Bits = [u32; 1 << (MAP_BITS - WORD_BITS)];
+
+/// Grams of texts, whatever their case; some that are of no text seem to be.
 #[derive(Debug)]
 pub struct GramMap {
-    pub words: Box<[u32; WORDS]>,
+    pub grams: Box<Bits>,
+    /// Grams with the bytes before or behind them.
+    wide: Box<Bits>,
     is_empty: bool,
 }
 
 impl Default for GramMap {
     fn default() -> Self {
-        Self { words: Box::new([0; WORDS]), is_empty: true }
+        let none = [0; 1 << (MAP_BITS - WORD_BITS)];
+        Self { grams: Box::new(none), wide: Box::new(none), is_empty: true }
     }
 }
 
 impl GramMap {
-    /// Enters a folded gram.
-    pub fn add(&mut self, gram: u32) {
-        let (word, bit) = place(gram);
-        if let Some(word) = self.words.get_mut(word) {
-            *word |= 1 << bit;
-        }
+    /// Enters the gram at `offset` of a text and returns it; `None` if there are too few bytes beside it.
+    pub fn add(&mut self, text: &[u8], offset: usize) -> Option<u32> {
+        let gram = folded(*text.get(offset..)?.first_chunk()?);
+        let before = || six(text, offset.checked_sub(BESIDE_BYTES)?).map(|six| six << BESIDE_BITS);
+        let wide = six(text, offset).or_else(before)?;
+        set(&mut self.grams, hash(gram));
+        set(&mut self.wide, wide_hash(wide));
         self.is_empty = false;
+        Some(gram)
     }
 
     pub fn is_empty(&self) -> bool {
         self.is_empty
     }
 
-    /// Of the grams of a block those that may have been entered, the first in the lowest bit.
+    /// Of the grams of a block those that may be of a text, the first in the lowest bit.
     #[inline]
     pub fn of_block(&self, block: &[u8; BLOCK_BYTES]) -> u64 {
         let (grams, _) = block.as_chunks();
-        (0..).zip(grams).fold(0, |mask, (nth, gram)| {
-            let (word, bit) = place(folded(*gram));
-            // INVARIANT: a place has as many bits as there are words.
-            mask | self.words.get(word).map_or(0, |word| u64::from(word >> bit & 1)) << nth
-        })
+        let bit = |gram: &[u8; GRAM_BYTES]| u64::from(has(&self.grams, hash(folded(*gram))));
+        (0..).zip(grams).fold(0, |mask, (nth, gram)| mask | bit(gram) << nth)
+    }
+
+    /// Leaves those of these grams that may be of a text with what stands beside them. Without a branch for each,
+    /// which would be guessed wrong too often.
+    #[inline]
+    pub fn keep_wide(&self, body: &[u8], places: &mut Vec<usize>) {
+        let mut kept = 0;
+        for nth in 0..places.len() {
+            let place = places.get(nth).copied().unwrap_or_default();
+            if let Some(to) = places.get_mut(kept) {
+                *to = place;
+            }
+            kept += usize::from(self.may_stand(body, place));
+        }
+        places.truncate(kept);
+    }
+
+    #[inline]
+    fn may_stand(&self, body: &[u8], gram: usize) -> bool {
+        let eight =
+            gram.checked_sub(BESIDE_BYTES).and_then(|at| body.get(at..)).and_then(|rest| rest.first_chunk());
+        // At an end of the body there may be none before it, or behind it.
+        let Some(eight) = eight else { return true };
+        let eight = u64::from_le_bytes(*eight) | WIDE_CASE;
+        has(&self.wide, wide_hash(eight << BESIDE_BITS)) | has(&self.wide, wide_hash(eight >> BESIDE_BITS))
+    }
+}
+
+const WIDE_CASE: u64 = (CASE as u64) << 32 | CASE as u64;
+
+/// Six bytes of a text, whatever their case.
+fn six(text: &[u8], at: usize) -> Option<u64> {
+    let [a, b, c, d, e, f] = *text.get(at..)?.first_chunk()?;
+    Some(u64::from_le_bytes([a, b, c, d, e, f, 0, 0]) | WIDE_CASE >> BESIDE_BITS)
+}
+
+#[inline]
+fn hash(gram: u32) -> usize {
+    slot(gram, u32::BITS - MAP_BITS)
+}
+
+/// Six bytes, those with bytes before the gram moved up: the two sides are told apart.
+#[inline]
+fn wide_hash(six: u64) -> usize {
+    (six.wrapping_mul(WIDE_MIX) >> (u64::BITS - MAP_BITS)) as usize
+}
+
+/// 2^64 divided by the golden ratio.
+const WIDE_MIX: u64 = 0x9E37_79B9_7F4A_7C15;
+
+#[inline]
+fn has(bits: &Bits, hash: usize) -> bool {
+    // INVARIANT: there is a bit for each hash.
+    bits.get(hash >> WORD_BITS).is_some_and(|word| word >> (hash as u32 % u32::BITS) & 1 != 0)
+}
+
+fn set(bits: &mut Bits, hash: usize) {
+    if let Some(word) = bits.get_mut(hash >> WORD_BITS) {
+        *word |= 1 << (hash as u32 % u32::BITS);
     }
 }
 
@@ -58,13 +126,6 @@ pub fn folded(gram: [u8; GRAM_BYTES]) -> u32 {
     u32::from_le_bytes(gram) | CASE
 }
 
-/// The word of a gram, and the bit in it.
-#[inline]
-fn place(gram: u32) -> (usize, u32) {
-    let hash = slot(gram, u32::BITS - MAP_BITS);
-    (hash >> WORD_BITS, hash as u32 % u32::BITS)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,8 +133,8 @@ mod tests {
     #[test]
     fn all_forms_agree() {
         let mut map = GramMap::default();
-        for gram in [*b"ghp_", *b"-KEY", *b"zzzz"] {
-            map.add(folded(gram));
+        for (text, offset) in [("ghp_12", 0), ("x.-KEY", 2), ("zzzzzz", 0)] {
+            assert!(map.add(text.as_bytes(), offset).is_some(), "{text}");
         }
         let (mut ran, mut seen) = (0, 0);
         for shift in 0..200 {
@@ -97,5 +158,26 @@ mod tests {
             }
         }
         assert!(ran > 20_000 && seen > 1_000, "{ran} blocks, {seen} grams");
+    }
+
+    #[test]
+    fn a_gram_stands_with_what_is_beside_it() {
+        let mut map = GramMap::default();
+        assert!(map.add(b"ghp_12", 0).is_some() && map.add(b"x.-KEY", 2).is_some());
+        assert_eq!([map.add(b"ghp_1", 0), map.add(b"ghp_1", 4), map.add(b"", 0)], [None; 3]);
+        for (body, is_kept) in [
+            ("..ghp_12", true),
+            ("..GHP_12", true),
+            ("..ghp_34", false),
+            ("12ghp_..", false),
+            ("X.-key..", true),
+            ("..-key..", false),
+            // Nothing tells at an end of the body.
+            ("34ghp_1", true),
+        ] {
+            let mut places = vec![2, 2];
+            map.keep_wide(body.as_bytes(), &mut places);
+            assert_eq!(places.len(), if is_kept { 2 } else { 0 }, "{body}");
+        }
     }
 }

@@ -119,11 +119,11 @@ impl Literals {
     }
 
     fn enter(&mut self, literal: u32, text: &[u8], grams: &mut Vec<(u32, Part)>) {
-        let Some((start, window)) = rarest(text, WINDOW_BYTES) else { return };
-        for (offset, gram) in window.windows(GRAM_BYTES).enumerate() {
-            let Some(gram) = gram.first_chunk().map(|gram| folded(*gram)) else { continue };
-            self.map.add(gram);
-            grams.push((gram, Part::new(literal, text, start + offset)));
+        let Some((start, _)) = rarest(text, WINDOW_BYTES) else { return };
+        for offset in start..start + GRAM_BYTES {
+            if let Some(gram) = self.map.add(text, offset) {
+                grams.push((gram, Part::new(literal, text, offset)));
+            }
         }
     }
 
@@ -162,6 +162,7 @@ impl Literals {
         }
         let there = !(u64::MAX << (rest.len() / GRAM_BYTES));
         push(places, at, of_block(&self.map, &last) & there);
+        self.map.keep_wide(body, places);
     }
 
     /// The texts of which a gram stands at `place`.

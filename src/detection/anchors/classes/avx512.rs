@@ -69,7 +69,7 @@ pub fn grams(map: &GramMap, block: &[u8; BLOCK_BYTES]) -> u64 {
     // SAFETY: of a hash the highest `MAP_BITS` bits are kept, less the `WORD_BITS` lowest of them: each place is
     // one of the words, of which there are 2^(MAP_BITS - WORD_BITS), of four bytes each.
     #[expect(unsafe_code, reason = "several words are read in one step in no other way")]
-    let words = unsafe { _mm512_i32gather_epi32::<4>(places, map.words.as_ptr().cast()) };
+    let words = unsafe { _mm512_i32gather_epi32::<4>(places, map.grams.as_ptr().cast()) };
     // It turns by the lowest five bits.
     let turned = _mm512_rorv_epi32(words, bits);
     u64::from(_mm512_test_epi32_mask(turned, _mm512_set1_epi32(1)))
