@@ -264,6 +264,9 @@ impl Scan<'_> {
             pass.chunk(body, start, &self.detector.literals);
             if let Some(escapes) = escapes.as_mut() {
                 escapes.extend(&pass.found.escapes);
+                if pass.found.has_tags {
+                    self.values.read_html(body, start, &self.detector.keywords);
+                }
             }
             let before = self.found.len();
             self.candidates(body, &pass.found);

@@ -23,6 +23,7 @@ const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 #[derive(Debug, Default)]
 pub struct Values {
     tables: Tables,
+    is_html_read: bool,
     members: Members,
     cursor: Cursor,
     /// The value that was looked at last: a number may be a token too.
@@ -64,7 +65,17 @@ enum Form {
 
 impl Values {
     pub fn of(body: &[u8], keywords: &Keywords) -> Self {
-        Self { tables: Tables::of(body, keywords), ..Self::default() }
+        let mut tables = Tables::default();
+        tables.read_separated(body, keywords);
+        Self { tables, ..Self::default() }
+    }
+
+    /// Reads the headers of HTML tables, the first of which begins at `from` or behind it; once a body.
+    #[inline]
+    pub fn read_html(&mut self, body: &[u8], from: usize, keywords: &Keywords) {
+        if !std::mem::replace(&mut self.is_html_read, true) {
+            self.tables.read_html(body, from, keywords);
+        }
     }
 
     /// Begins another text, which stands in no table.
@@ -91,11 +102,13 @@ impl Values {
 }
 
 impl Tables {
-    fn of(body: &[u8], keywords: &Keywords) -> Self {
+    fn read_separated(&mut self, body: &[u8], keywords: &Keywords) {
+        self.push(separated(body, |cell| keywords.near(cell, cell.len()).far_off()));
+    }
+
+    fn read_html(&mut self, body: &[u8], mut from: usize, keywords: &Keywords) {
         let near = |cell: &[u8]| keywords.near(cell, cell.len()).far_off();
-        let mut tables = Self::default();
-        tables.push(separated(body, near));
-        let (mut from, mut end) = (0, 0);
+        let mut end = 0;
         for _ in 0..MAX_HEADERS {
             let Some((header, cells)) = html_header(body, from) else { break };
             if end < header.end {
@@ -105,9 +118,8 @@ impl Tables {
             from = header.end;
             let rows = from..end;
             let columns = cells.into_iter().map(|cell| near(body.get(cell).unwrap_or(&[]))).collect();
-            tables.push(Some(Table { rows, form: Form::Html, columns }));
+            self.push(Some(Table { rows, form: Form::Html, columns }));
         }
-        tables
     }
 
     fn push(&mut self, table: Option<Table>) {
@@ -241,7 +253,9 @@ mod tests {
         for (rule, keyword) in ["nhs number", "nip"].into_iter().enumerate() {
             entries.add(keyword, rule).unwrap();
         }
-        let tables = Tables::of(body.as_bytes(), &Keywords::new(entries));
+        let (mut tables, keywords) = (Tables::default(), Keywords::new(entries));
+        tables.read_separated(body.as_bytes(), &keywords);
+        tables.read_html(body.as_bytes(), 0, &keywords);
         let mut cursor = Cursor::default();
         let mut rules = |(at, _)| {
             let near = cursor.above(&tables, body.as_bytes(), at);

@@ -2,6 +2,7 @@
 
 use super::anchors::classes::is_token;
 use super::anchors::index::{Index, key_of_3};
+use crate::pattern::ByteSet;
 
 /// Beginnings of tokens, by three of their bytes.
 #[derive(Debug, Default)]
@@ -9,6 +10,8 @@ pub struct Tokens {
     /// By how many bytes of the text stand before the token itself, 3 for more: `SG.` has three, for a
     /// point is no part of a token.
     by_lead: [Index<Beginning>; 4],
+    /// What stands right before a token that has bytes of its text before it.
+    ends_of_leads: ByteSet,
 }
 
 #[derive(Debug)]
@@ -21,21 +24,29 @@ struct Beginning {
 impl Tokens {
     pub fn new(texts: &[(String, usize)]) -> Self {
         let mut by_lead: [Vec<(u32, Beginning)>; 4] = Default::default();
+        let mut ends_of_leads = ByteSet::EMPTY;
         for (text, rule) in texts {
             let text = text.as_bytes();
             let lead = text.iter().rposition(|byte| !is_token(*byte)).map_or(0, |at| at + 1);
+            if let Some(end) = lead.checked_sub(1).and_then(|end| text.get(end)) {
+                ends_of_leads = ends_of_leads.and(*end, *end);
+            }
             let key = text.get(lead.saturating_sub(3)..).and_then(|rest| rest.first_chunk());
             if let (Some(key), Some(entries)) = (key, by_lead.get_mut(lead.min(3))) {
                 entries.push((key_of_3(*key), Beginning { text: text.into(), lead, rule: *rule }));
             }
         }
-        Self { by_lead: by_lead.map(Index::new) }
+        Self { by_lead: by_lead.map(Index::new), ends_of_leads }
     }
 
     /// Where each text begins that the token at `start` has, and its rule.
     #[inline]
     pub fn at(&self, body: &[u8], start: usize, mut each: impl FnMut(usize, usize)) {
-        for (lead, index) in self.by_lead.iter().enumerate().filter(|(_, index)| !index.is_empty()) {
+        let before = start.checked_sub(1).and_then(|before| body.get(before));
+        // Most tokens stand behind what is in no text.
+        let leads =
+            if before.is_some_and(|byte| self.ends_of_leads.has(*byte)) { self.by_lead.len() } else { 1 };
+        for (lead, index) in self.by_lead.iter().enumerate().take(leads) {
             let key =
                 start.checked_sub(lead).and_then(|at| body.get(at..)).and_then(|rest| rest.first_chunk());
             let Some(key) = key.map(|key| key_of_3(*key)) else { continue };

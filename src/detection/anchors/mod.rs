@@ -45,6 +45,8 @@ pub struct Candidates {
     pub shorts: Vec<usize>,
     /// Where a character reference, an escape or a tag inside a number may begin.
     pub escapes: Vec<usize>,
+    /// Whether a tag may begin anywhere.
+    pub has_tags: bool,
 }
 
 /// What a pass keeps between chunks.
@@ -261,6 +263,7 @@ impl Candidates {
         push(&mut self.escapes, start, &begins.escapes);
         push(&mut self.at_signs, start, of_chunk(&classes.at));
         push(&mut self.shorts, start, of_chunk(&classes.short));
+        self.has_tags = of_chunk(&classes.less).iter().fold(0, |all, less| all | less) != 0;
         for_each_filled(&begins.tokens, |nth, mut mask| {
             let (token, digit) = (Three::of(&classes.token, nth), Three::of(&classes.digit, nth));
             while mask != 0 {
