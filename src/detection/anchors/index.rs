@@ -30,10 +30,6 @@ impl<T> Index<T> {
         Self { slots, shift, entries }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// The entries of a key.
     #[inline]
     pub fn get(&self, key: u32) -> impl Iterator<Item = &T> {
@@ -73,7 +69,6 @@ mod tests {
             assert_eq!(index.get(key * 7).copied().collect::<Vec<_>>(), [key, key + 1]);
             assert_eq!(index.get(key * 7 + 1).count(), 0);
         }
-        assert!(Index::<u32>::default().is_empty());
         assert_eq!(Index::<u32>::default().get(5).count(), 0);
     }
 }

@@ -3,8 +3,9 @@
 use std::arch::x86_64::{
     __m512i, _mm512_and_si512, _mm512_cmpeq_epi8_mask, _mm512_i32gather_epi32, _mm512_loadu_si512,
     _mm512_maskz_permutex2var_epi8, _mm512_movepi8_mask, _mm512_mullo_epi32, _mm512_or_si512,
-    _mm512_permutex2var_epi8, _mm512_rorv_epi32, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_setzero_si512,
-    _mm512_srli_epi32, _mm512_test_epi8_mask, _mm512_test_epi32_mask,
+    _mm512_permutexvar_epi8, _mm512_rorv_epi32, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_setzero_si512,
+    _mm512_srli_epi16, _mm512_srli_epi32, _mm512_ternarylogic_epi64, _mm512_test_epi8_mask,
+    _mm512_test_epi32_mask,
 };
 
 use std::ops::Range;
@@ -16,6 +17,9 @@ use super::{
     WINDOW_BYTES, with_windows,
 };
 
+/// Of three bits the second where the first is set, else the third.
+const SELECT: i32 = 0b1100_1010;
+
 /// A table of 128 entries in two registers.
 #[derive(Clone, Copy)]
 struct Table([__m512i; 2]);
@@ -25,7 +29,7 @@ struct Table([__m512i; 2]);
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub fn blocks(rest: &[u8], texts: &ShortTexts, blocks: Range<usize>, classes: &mut Classes) {
     let kinds = table(&KINDS);
-    let texts = [table(&texts.bytes[0]), table(&texts.bytes[1]), table(&texts.bytes[2])];
+    let texts = [read(&texts.sixes[0]), read(&texts.sixes[1]), read(&texts.sixes[2])];
     for (nth, window) in with_windows(rest, blocks) {
         classes.set(nth, block(window, kinds, texts));
     }
@@ -33,13 +37,15 @@ pub fn blocks(rest: &[u8], texts: &ShortTexts, blocks: Range<usize>, classes: &m
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn block(window: &[u8; WINDOW_BYTES], kinds: Table, texts: [Table; 3]) -> Block {
+fn block(window: &[u8; WINDOW_BYTES], kinds: Table, texts: [__m512i; 3]) -> Block {
     let bytes = load::<0>(window);
     let ascii = !_mm512_movepi8_mask(bytes);
     let kinds = _mm512_maskz_permutex2var_epi8(ascii, kinds.0[0], bytes, kinds.0[1]);
     let of = |kind: u8| _mm512_test_epi8_mask(kinds, all(kind));
-    let is = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, all(byte));
-    let sets = |bytes, table: Table| _mm512_permutex2var_epi8(table.0[0], bytes, table.0[1]);
+    // The step that looks up takes the lowest six bits: the seventh is moved down beside the lowest five.
+    let six_bits =
+        |bytes| _mm512_ternarylogic_epi64::<SELECT>(all(0x1F), bytes, _mm512_srli_epi16::<1>(bytes));
+    let sets = |bytes, table| _mm512_permutexvar_epi8(six_bits(bytes), table);
     let two = _mm512_and_si512(sets(bytes, texts[0]), sets(load::<1>(window), texts[1]));
     Block {
         digit: of(DIGIT),
@@ -47,10 +53,10 @@ fn block(window: &[u8; WINDOW_BYTES], kinds: Table, texts: [Table; 3]) -> Block 
         token: of(TOKEN),
         separator: of(SEPARATOR),
         pair: of(PAIR),
-        at: is(b'@'),
+        at: _mm512_cmpeq_epi8_mask(bytes, all(b'@')),
         lead: of(LEAD),
         follows: of(FOLLOWS),
-        less: is(b'<'),
+        less: _mm512_movepi8_mask(kinds),
         short: _mm512_test_epi8_mask(two, sets(load::<2>(window), texts[2])),
     }
 }
