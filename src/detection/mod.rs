@@ -7,6 +7,7 @@ pub mod anchors;
 mod base58;
 mod charset;
 mod digits;
+mod eights;
 mod entropy;
 mod escapes;
 mod keyword;

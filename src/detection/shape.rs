@@ -6,6 +6,7 @@
 //! the rules whose groups it has.
 
 use super::anchors::classes::is_capital;
+use super::eights::{leading_capitals, leading_digits};
 
 /// A shape of a rule.
 #[derive(Clone, Debug)]
@@ -255,40 +256,6 @@ impl Group {
     }
 }
 
-/// How many bytes are digits before the first that is none, without a branch.
-#[inline]
-fn leading_digits(bytes: [u8; 8]) -> usize {
-    let others = is_at_least(u64::from_le_bytes(bytes) ^ repeat(b'0'), 10);
-    others.trailing_zeros() as usize / 8
-}
-
-/// How many bytes are capital letters or digits before the first that is neither, and whether there are letters
-/// among them; without a branch.
-#[inline]
-fn leading_capitals(bytes: [u8; 8]) -> (usize, bool) {
-    let from = |first: u8| u64::from_le_bytes(bytes) ^ repeat(first);
-    let digits = !is_at_least(from(b'0'), 10);
-    let letters = is_at_least(from(b'@'), 1) & !is_at_least(from(b'@'), 27);
-    let others = !(digits | letters) & HIGHS;
-    let before = others.wrapping_sub(1) & !others;
-    (others.trailing_zeros() as usize / 8, letters & before & HIGHS != 0)
-}
-
-/// The high bit of each byte.
-const HIGHS: u64 = repeat(0x80);
-
-/// The high bit of each byte that is `least` or more, which is at most 128.
-#[inline]
-const fn is_at_least(values: u64, least: u8) -> u64 {
-    // No sum is carried into the next byte.
-    (((values & !HIGHS) + repeat(0x80 - least)) | values) & HIGHS
-}
-
-/// A byte eight times.
-const fn repeat(byte: u8) -> u64 {
-    u64::from_le_bytes([byte; 8])
-}
-
 impl Shape {
     pub fn new(rule: usize, template: &str, needs_keyword: bool) -> Self {
         let template: Box<[u8]> = template.as_bytes().into();
@@ -408,27 +375,6 @@ mod tests {
         for body in ["123-45-6789.", "123-45-6789-", "123-45-6789 12", "123-45-6789<"] {
             assert_eq!(found(&shapes, body), [(0, 11)], "{body}");
         }
-    }
-
-    #[test]
-    fn capitals_are_counted_up_to_the_first_other() {
-        let mut ran = 0;
-        for text in [*b"09518273", *b"AZKQWERT", *b"A1B2C3D4", *b"1234567Z"] {
-            for (byte, at) in (0..=255_u8).flat_map(|byte| (0..8).map(move |at| (byte, at))) {
-                let (mut one, mut rest) = (text, text);
-                one[at] = byte;
-                rest.iter_mut().skip(at).for_each(|other| *other = byte);
-                for bytes in [one, rest] {
-                    let capitals: Vec<u8> = bytes.into_iter().take_while(|byte| is_capital(*byte)).collect();
-                    let has_letters = capitals.iter().any(u8::is_ascii_uppercase);
-                    assert_eq!(leading_capitals(bytes), (capitals.len(), has_letters), "{bytes:?}");
-                    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
-                    assert_eq!(leading_digits(bytes), digits, "{bytes:?}");
-                    ran += 1;
-                }
-            }
-        }
-        assert_eq!(ran, 16_384);
     }
 
     #[test]
