@@ -33,18 +33,16 @@ pub fn compact(value: &[u8]) -> Compact {
 fn kept<A>(value: &[u8], is_kept: impl Fn(&u8) -> bool, of: impl Fn(u8) -> A::Item) -> SmallVec<A>
 where
     A: smallvec::Array,
-    A::Item: Clone + Default,
+    A::Item: Copy + Default,
 {
-    let mut kept = SmallVec::new();
-    if value.len() > kept.inline_size() {
-        kept.extend(value.iter().filter(|byte| is_kept(byte)).map(|byte| of(*byte)));
-        return kept;
+    if value.len() > A::size() {
+        return value.iter().filter(|byte| is_kept(byte)).map(|byte| of(*byte)).collect();
     }
-    kept.resize(kept.inline_size(), A::Item::default());
-    let mut count = 0;
+    let mut kept = SmallVec::from_elem(A::Item::default(), A::size());
+    let (places, mut count) = (kept.as_mut_slice(), 0);
     for byte in value {
         // Without a branch: what is not kept is written over by the next.
-        if let Some(place) = kept.get_mut(count) {
+        if let Some(place) = places.get_mut(count) {
             *place = of(*byte);
         }
         count += usize::from(is_kept(byte));

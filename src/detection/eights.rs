@@ -19,6 +19,13 @@ pub fn leading_capitals(bytes: [u8; 8]) -> (usize, bool) {
     (others.trailing_zeros() as usize / 8, letters & before & HIGHS != 0)
 }
 
+/// How many bytes stand behind the last that is `byte`; `None` if none is.
+#[inline]
+pub fn bytes_behind_last(bytes: [u8; 8], byte: u8) -> Option<usize> {
+    let found = !is_at_least(u64::from_le_bytes(bytes) ^ repeat(byte), 1) & HIGHS;
+    (found != 0).then_some(found.leading_zeros() as usize / 8)
+}
+
 /// The high bit of each byte.
 const HIGHS: u64 = repeat(0x80);
 
@@ -58,5 +65,17 @@ mod tests {
             }
         }
         assert_eq!(ran, 16_384);
+    }
+
+    #[test]
+    fn the_last_of_a_byte_is_found() {
+        for bits in 0..=255_u8 {
+            // The bytes beside it differ least from what is looked for.
+            for other in [b'!', b'#', b'"' | 0x80, 0] {
+                let bytes = std::array::from_fn(|at| if bits >> at & 1 != 0 { b'"' } else { other });
+                let expected = bytes.iter().rev().position(|byte| *byte == b'"');
+                assert_eq!(bytes_behind_last(bytes, b'"'), expected, "{bytes:?}");
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Behind the comma or brace before a member its words end, so what they tell is told by the key alone.
 
+use super::eights::bytes_behind_last;
 use super::keyword::Near;
 
 /// Longest key that is remembered.
@@ -31,12 +32,17 @@ impl Members {
     /// What the key of the member tells whose value begins at `start`; what is not known is `read`.
     #[inline]
     pub fn near(&mut self, body: &[u8], start: usize, read: impl FnOnce() -> Near) -> Near {
-        let Some(key) = key_before(body, start).map(Key::of) else { return read() };
+        let Some((text, length)) = key_before(body, start) else { return read() };
+        let key = Key::of(text, length);
         if self.known.is_empty() {
             self.known.resize_with(KEYS, Default::default);
         }
         let Some((known, near)) = self.known.get_mut(key.slot()) else { return read() };
         if !key.is(known) {
+            // A key without a word tells nothing: then those before it do.
+            if !text.iter().rev().take(length).any(u8::is_ascii_alphanumeric) {
+                return read();
+            }
             (*known, *near) = (key, read());
         }
         near.clone()
@@ -44,21 +50,24 @@ impl Members {
 }
 
 impl Key {
-    /// The key of at most [`MAX_KEY_BYTES`].
+    /// The last `length` bytes of a text, from one to [`MAX_KEY_BYTES`].
     #[inline]
-    fn of(key: &[u8]) -> Self {
-        let word = |bytes: Option<&[u8; 8]>| bytes.map(|bytes| u64::from_le_bytes(*bytes));
-        let short = |bytes: &[u8]| bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
-        let ends = |bytes: &[u8]| match (word(bytes.first_chunk()), word(bytes.last_chunk())) {
-            (Some(first), Some(last)) => (first, last),
-            _ => (short(bytes), 0),
+    fn of(text: &[u8], length: usize) -> Self {
+        if length <= 8 {
+            // Of a text that is shorter than a word, as if zeros stood before it.
+            let padded = || text.iter().fold(0, |word, byte| word >> 8 | u64::from(*byte) << 56);
+            let last = text.last_chunk().map_or_else(padded, |eight| u64::from_le_bytes(*eight));
+            return Self { length, words: [last.unbounded_shr(64 - 8 * length as u32), 0, 0, 0] };
+        }
+        let key = text.get(text.len() - length..).unwrap_or(&[]);
+        let word = |at: usize| {
+            let eight = key.get(at..).and_then(|rest| rest.first_chunk());
+            eight.map_or(0, |eight| u64::from_le_bytes(*eight))
         };
-        let (first, last) = ends(key);
-        // Most keys have no more bytes than these two.
-        let inner = key.get(8..key.len().saturating_sub(8)).unwrap_or(&[]);
-        let (second, third) = ends(inner);
-        let words = [first, last, second, third];
-        Self { length: key.len(), words }
+        // Words from both ends overlap where there are fewer bytes.
+        let inner = if length > 16 { [word(8), word(length - 16)] } else { [0; 2] };
+        let [second, third] = inner;
+        Self { length, words: [word(0), word(length - 8), second, third] }
     }
 
     /// Whether they are the same. Word by word: compared as a whole, the one that was just made would first have to
@@ -77,21 +86,32 @@ impl Key {
     }
 }
 
-/// The key before a value that begins at `start`, `"key":` behind a comma or a brace; `None` also where its words
-/// may not be all that stand before the value.
+/// The body up to the end of the key before a value that begins at `start`, `"key":` behind a comma or a brace, and
+/// the length of the key, which has a byte; `None` also where its words may not be all that stand before the value.
 #[inline]
-fn key_before(body: &[u8], start: usize) -> Option<&[u8]> {
+fn key_before(body: &[u8], start: usize) -> Option<(&[u8], usize)> {
     let before = body.get(..start)?;
     // A telephone number begins with no digit.
     let before = before.strip_suffix(b"+").or_else(|| before.strip_suffix(b"(")).unwrap_or(before);
     let before = before.strip_suffix(b"\"").unwrap_or(before);
     let before = before.strip_suffix(b" ").unwrap_or(before).strip_suffix(b"\":")?;
-    let window = before.get(before.len().saturating_sub(MAX_KEY_BYTES + 1)..)?;
-    let length = window.iter().rev().position(|byte| *byte == b'"')?;
-    let (before, key) = before.split_at_checked(before.len() - length)?;
-    // A key without a word tells nothing: then those before it do.
-    let has_word = key.iter().any(|byte| byte.is_ascii_alphanumeric());
-    (has_word && begins_member(before.strip_suffix(b"\"")?)).then_some(key)
+    let length = bytes_behind_quote(before.get(before.len().saturating_sub(MAX_KEY_BYTES + 1)..)?)?;
+    let quote = before.len().checked_sub(length + 1)?;
+    (length > 0 && begins_member(before.get(..quote)?)).then_some((before, length))
+}
+
+/// How many bytes stand behind the last quote of a text.
+#[inline]
+fn bytes_behind_quote(text: &[u8]) -> Option<usize> {
+    let (rest, eights) = text.as_rchunks();
+    let mut length = 0;
+    for eight in eights.iter().rev() {
+        match bytes_behind_last(*eight, b'"') {
+            Some(behind) => return Some(length + behind),
+            None => length += eight.len(),
+        }
+    }
+    rest.iter().rev().position(|byte| *byte == b'"').map(|behind| length + behind)
 }
 
 /// Whether a member begins behind `before`: at once, behind one space, or on a line of its own.
@@ -115,7 +135,8 @@ mod tests {
     #[test]
     fn keys_are_those_of_the_member() {
         let of = |text: &'static str| {
-            key_before(text.as_bytes(), text.len()).map(|key| str::from_utf8(key).unwrap())
+            let (before, length) = key_before(text.as_bytes(), text.len())?;
+            Some(str::from_utf8(&before[before.len() - length..]).unwrap())
         };
         for text in [
             r#"{"nhsNumber":"#,
@@ -134,7 +155,6 @@ mod tests {
             r#"nhs":"#,
             r#""nhs":"#,
             r#"{"nhs\"x":"#,
-            r#"{"_":"#,
             r#"{"":"#,
             r#"{"nhs"  :"#,
             r#"{"nhs":  "#,
@@ -146,6 +166,30 @@ mod tests {
         ] {
             assert_eq!(of(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn keys_differ_where_their_bytes_do() {
+        let text = "0123456789abcdefghijklmnopqrstuv";
+        let mut keys = Vec::new();
+        for length in 1..=MAX_KEY_BYTES {
+            for at in 0..=length {
+                let mut key = text.as_bytes()[..length].to_vec();
+                if let Some(byte) = key.get_mut(at) {
+                    *byte = b'!';
+                }
+                // Whatever stands before them.
+                let of = |before: &str| Key::of(&[before.as_bytes(), &key].concat(), length);
+                assert!(of("").is(&of("{\"")) && of("").is(&of("a text before {\"")), "{length}");
+                keys.push((of(""), key));
+            }
+        }
+        for ((one, text), (other, other_text)) in
+            keys.iter().flat_map(|one| keys.iter().map(move |two| (one, two)))
+        {
+            assert_eq!(one.is(other), text == other_text);
+        }
+        assert_eq!(keys.len(), 560);
     }
 
     #[test]

@@ -133,13 +133,21 @@ impl Reading<'_> {
     #[inline]
     fn run(&self, at: usize, set: Set, most: usize) -> usize {
         let rest = self.text.get(at..).unwrap_or(&[]);
-        let rest = rest.get(..most).unwrap_or(rest);
-        let (eights, _) = rest.as_chunks::<8>();
+        let (eights, _) = rest.get(..most).unwrap_or(rest).as_chunks::<8>();
         // Eight at a time, without a branch for each.
         let all = |eight: &&[u8; 8]| eight.iter().fold(set.0, |sets, byte| sets & self.sets_of(*byte)) != 0;
         let whole = 8 * eights.iter().take_while(all).count();
-        let last = rest.get(whole..).unwrap_or(&[]);
-        whole + last.iter().take_while(|byte| self.sets_of(**byte) & set.0 != 0).count()
+        let has = |byte: &u8| self.sets_of(*byte) & set.0 != 0;
+        let rest = rest.get(whole..).unwrap_or(&[]);
+        let left = most - whole;
+        match rest.first_chunk::<8>() {
+            Some(eight) => {
+                let others =
+                    (0..).zip(eight).fold(0_u32, |others, (nth, byte)| others | u32::from(!has(byte)) << nth);
+                whole + left.min(others.trailing_zeros() as usize)
+            }
+            None => whole + rest.iter().take(left).take_while(|byte| has(byte)).count(),
+        }
     }
 }
 
