@@ -30,25 +30,26 @@ pub fn compact(value: &[u8]) -> Compact {
 
 /// What is made of those bytes that `is_kept` takes.
 #[inline]
-fn kept<A>(value: &[u8], is_kept: impl Fn(&u8) -> bool, of: impl Fn(u8) -> A::Item) -> SmallVec<A>
+fn kept<T: Copy + Default, const INLINE: usize>(
+    value: &[u8],
+    is_kept: impl Fn(&u8) -> bool,
+    of: impl Fn(u8) -> T,
+) -> SmallVec<[T; INLINE]>
 where
-    A: smallvec::Array,
-    A::Item: Copy + Default,
+    [T; INLINE]: smallvec::Array<Item = T>,
 {
-    if value.len() > A::size() {
+    if value.len() > INLINE {
         return value.iter().filter(|byte| is_kept(byte)).map(|byte| of(*byte)).collect();
     }
-    let mut kept = SmallVec::from_elem(A::Item::default(), A::size());
-    let (places, mut count) = (kept.as_mut_slice(), 0);
+    let (mut kept, mut count) = ([T::default(); INLINE], 0);
     for byte in value {
         // Without a branch: what is not kept is written over by the next.
-        if let Some(place) = places.get_mut(count) {
+        if let Some(place) = kept.get_mut(count) {
             *place = of(*byte);
         }
         count += usize::from(is_kept(byte));
     }
-    kept.truncate(count);
-    kept
+    SmallVec::from_buf_and_len(kept, count)
 }
 
 /// The sum of each digit times its weight.

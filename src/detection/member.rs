@@ -91,10 +91,15 @@ impl Key {
 #[inline]
 fn key_before(body: &[u8], start: usize) -> Option<(&[u8], usize)> {
     let before = body.get(..start)?;
-    // A telephone number begins with no digit.
-    let before = before.strip_suffix(b"+").or_else(|| before.strip_suffix(b"(")).unwrap_or(before);
-    let before = before.strip_suffix(b"\"").unwrap_or(before);
-    let before = before.strip_suffix(b" ").unwrap_or(before).strip_suffix(b"\":")?;
+    // A colon behind the key, a space or none, a quote or none; and a telephone number begins with no digit.
+    let behind = match before.last_chunk::<5>()? {
+        [.., b'"', b':'] => 2,
+        [.., b'"', b':', b' ' | b'"' | b'+' | b'('] => 3,
+        [.., b'"', b':', b' ', b'"' | b'+' | b'('] | [.., b'"', b':', b'"', b'+' | b'('] => 4,
+        [b'"', b':', b' ', b'"', b'+' | b'('] => 5,
+        _ => return None,
+    };
+    let before = before.get(..start - behind)?;
     let length = bytes_behind_quote(before.get(before.len().saturating_sub(MAX_KEY_BYTES + 1)..)?)?;
     let quote = before.len().checked_sub(length + 1)?;
     (length > 0 && begins_member(before.get(..quote)?)).then_some((before, length))
