@@ -23,6 +23,7 @@ pub mod scan;
 mod seen;
 mod shape;
 mod table;
+mod tally;
 pub mod tee;
 mod tokens;
 pub mod validators;

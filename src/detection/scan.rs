@@ -15,12 +15,11 @@ use super::keyword::{Entries, Keywords, Near};
 use super::rule::{Anchor, Confidence, Rule, RuleFile};
 use super::shape::{self, Group, Groups, Shape, Shapes};
 use super::table::Values;
+use super::tally::{self, Tally};
 use super::tokens::{Tokens, expand_sets};
 use super::{entropy, escapes};
 use crate::pattern::{ByteSet, LazyPattern};
 
-/// Most findings of one rule in a body: what comes behind is not told.
-const MAX_FINDINGS_OF_RULE: usize = 1_000;
 /// What the patterns of all rules may look at in a body, for each of its bytes, and in any case: past it no
 /// pattern is tried.
 const BUDGET_PER_BYTE: usize = 10;
@@ -71,7 +70,7 @@ pub struct Detection {
 
 impl Detection {
     /// The order in which a finding is told where it overlaps others of its rule.
-    fn longest_first(&self) -> (usize, usize, Reverse<usize>) {
+    pub(super) fn longest_first(&self) -> (usize, usize, Reverse<usize>) {
         (self.start, self.rule, Reverse(self.end))
     }
 }
@@ -100,7 +99,12 @@ struct Scan<'d> {
     detector: &'d Detector,
     enabled: &'d dyn Fn(usize) -> bool,
     pause: &'d dyn Fn(),
+    /// In the chunk at hand.
     found: Vec<Detection>,
+    /// In the chunks before.
+    all: Vec<Detection>,
+    /// Of the body, not of its regions, which stand among what was found before.
+    tally: Tally,
     /// Bytes that patterns may still look at.
     budget: usize,
     /// Of the body, not of its regions.
@@ -201,39 +205,25 @@ impl Detector {
             enabled,
             pause,
             found: Vec::new(),
+            all: Vec::new(),
+            tally: Tally::new(self.rules.len()),
             budget,
             values,
             pass: Pass::default(),
             groups: Vec::new(),
         };
         scan.body(body, Some(&mut places));
-        let mut found = std::mem::take(&mut scan.found);
+        let mut found = std::mem::take(&mut scan.all);
+        scan.tally = Tally::new(self.rules.len());
         escapes::regions(body, &places, |region| {
             scan.values.begin();
             scan.body(&region.text, None);
-            found.extend(scan.found.drain(..).filter_map(|detection| {
+            found.extend(scan.all.drain(..).filter_map(|detection| {
                 let (start, end) = region.origin(detection.start, detection.end)?;
                 Some(Detection { start, end, ..detection })
             }));
         });
-        Scanned { exhausted: scan.budget == 0, detections: self.told_once(found) }
-    }
-
-    /// Of findings of one rule that overlap the first and longest, and no more than are told.
-    fn told_once(&self, mut found: Vec<Detection>) -> Vec<Detection> {
-        // What overlaps two chunks, or stands in a region, is not in its place yet.
-        found.sort_by_key(Detection::longest_first);
-        let mut ends = vec![(0, 0_usize); self.rules.len()];
-        found.retain(|detection| {
-            let Some((end, count)) = ends.get_mut(detection.rule) else { return false };
-            let told = detection.start >= *end && *count < MAX_FINDINGS_OF_RULE;
-            if told {
-                (*end, *count) = (detection.end, *count + 1);
-            }
-            told
-        });
-        found.chunk_by_mut(|one, next| one.start == next.start).for_each(<[Detection]>::sort);
-        found
+        Scanned { exhausted: scan.budget == 0, detections: tally::told(found, self.rules.len()) }
     }
 
     pub(super) fn forget_compiled(&mut self) {
@@ -257,7 +247,7 @@ impl Detector {
     }
 }
 
-impl Scan<'_> {
+impl<'d> Scan<'d> {
     fn body(&mut self, body: &[u8], mut escapes: Option<&mut Vec<usize>>) {
         let mut pass = std::mem::take(&mut self.pass);
         for start in (0..body.len()).step_by(CHUNK_BYTES) {
@@ -268,10 +258,13 @@ impl Scan<'_> {
                     self.values.read_html(body, start, &self.detector.keywords);
                 }
             }
-            let before = self.found.len();
             self.candidates(body, &pass.found);
             // Found kind by kind; few are put in order sooner than many.
-            self.found.get_mut(before..).unwrap_or_default().sort_by_key(Detection::longest_first);
+            self.found.sort_by_key(Detection::longest_first);
+            if escapes.is_some() {
+                self.found.retain(|found| self.tally.is_told(found) || !self.tally.is_full(found.rule));
+            }
+            self.all.append(&mut self.found);
             if start % PAUSE_BYTES == 0 {
                 (self.pause)();
             }
@@ -361,7 +354,9 @@ impl Scan<'_> {
                 if self.value(shape.rule, body, at, end, Some(near)) {
                     rivals.push((self.found.len() - 1, distance));
                 }
-            } else if let Some(end) = shape.end(body, at, are_digits) {
+            } else if self.wanted(shape.rule).is_some()
+                && let Some(end) = shape.end(body, at, are_digits)
+            {
                 self.value(shape.rule, body, at, end, near.as_ref());
             }
         });
@@ -459,6 +454,14 @@ impl Scan<'_> {
         }
     }
 
+    /// A rule that runs and may find more that is told. Those that a keyword tells from others of their shape are
+    /// not asked: what is found of them keeps the others from being told.
+    #[inline]
+    fn wanted(&self, index: usize) -> Option<&'d Rule> {
+        let rule = self.detector.rules.get(index)?;
+        ((self.enabled)(index) && !self.tally.is_full(index)).then_some(rule)
+    }
+
     /// One rule, from one place: pattern, boundaries, value.
     #[inline]
     fn pattern(&mut self, index: usize, body: &[u8], place: usize, near: Option<&Near>) {
@@ -475,9 +478,7 @@ impl Scan<'_> {
         begins: Begins,
         near: Option<&Near>,
     ) -> bool {
-        let Some(rule) = self.detector.rules.get(index).filter(|_| (self.enabled)(index)) else {
-            return false;
-        };
+        let Some(rule) = self.wanted(index) else { return false };
         if !body.get(place).is_some_and(|byte| rule.first.has(*byte)) {
             return false;
         }
@@ -512,7 +513,7 @@ impl Scan<'_> {
 
     /// A value whose length only its check knows: a word in capitals may stand behind it.
     fn grouped(&mut self, index: usize, body: &[u8], start: usize) {
-        let Some(rule) = self.detector.rules.get(index) else { return };
+        let Some(rule) = self.wanted(index) else { return };
         let window = body.get(start..body.len().min(start + rule.max_bytes)).unwrap_or(&[]);
         let found = rule.pattern.as_ref().and_then(|pattern| pattern.match_at(window, 0));
         let mut end = found.map_or(0, |((_, end), _)| end);

@@ -128,6 +128,34 @@ fn of_kinds_with_one_shape_the_nearest_keyword_names_the_one() {
     ] {
         assert_eq!(of(&text), [kind], "{text}");
     }
+    // Nor is the other told where no more is told of the nearest.
+    let line = format!("NIP of the patient with the NHS number {number}\n");
+    assert_eq!(of(&line.repeat(1_100)), vec!["health.uk_nhs"; 1_000]);
+}
+
+#[test]
+fn a_thousand_findings_of_a_rule_are_told_and_no_other_is_lost_for_them() {
+    let detector = detector();
+    let most = 1_000;
+    let mut body = String::new();
+    for nth in 0..2 * most {
+        body += &format!("{{\"email\":\"svc-{nth}@example.org\",\"ssn\":\"281-87-{:04}\"}},\n", nth + 1);
+    }
+    body += "card 4111 1111 1111 1111\n";
+    let found = detector.scan(body.as_bytes(), &|_| true).detections;
+    let of = |kind: &str| -> Vec<&str> {
+        let rules = detector.rules();
+        let found = found.iter().filter(|detection| rules[detection.rule].id == kind);
+        found.map(|detection| &body[detection.start..detection.end]).collect()
+    };
+    let (emails, ssns) = (of("pii.email"), of("national_id.us_ssn"));
+    for nth in 0..most {
+        assert_eq!(emails.get(nth).copied(), Some(format!("svc-{nth}@example.org").as_str()));
+        assert_eq!(ssns.get(nth).copied(), Some(format!("281-87-{:04}", nth + 1).as_str()));
+    }
+    assert_eq!((emails.len(), ssns.len()), (most, most));
+    assert_eq!(of("financial.credit_card"), ["4111 1111 1111 1111"]);
+    assert_eq!(found.len(), 2 * most + 1);
 }
 
 /// Every example that must be found, by kind.
