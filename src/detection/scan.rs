@@ -346,18 +346,24 @@ impl<'d> Scan<'d> {
         let detector = self.detector;
         let Some(at) = groups.first().map(|group| group.start) else { return };
         let mut rivals = Rivals::new();
-        detector.shapes.of_groups(groups, |shape, are_digits| {
-            if shape.needs_keyword {
-                let near = near.get_or_insert_with(|| self.values.near(&detector.keywords, body, at));
-                let Some(distance) = near.distance(shape.rule) else { return };
-                let Some(end) = shape.end(body, at, are_digits) else { return };
-                if self.value(shape.rule, body, at, end, Some(near)) {
-                    rivals.push((self.found.len() - 1, distance));
+        detector.shapes.of_groups(groups, |shapes, are_digits| {
+            for shape in shapes {
+                if shape.needs_keyword {
+                    let near = near.get_or_insert_with(|| self.values.near(&detector.keywords, body, at));
+                    // So do those that follow.
+                    if near.is_empty() {
+                        return;
+                    }
+                    let Some(distance) = near.distance(shape.rule) else { continue };
+                    let Some(end) = shape.end(body, at, are_digits) else { continue };
+                    if self.value(shape.rule, body, at, end, Some(near)) {
+                        rivals.push((self.found.len() - 1, distance));
+                    }
+                } else if self.wanted(shape.rule).is_some()
+                    && let Some(end) = shape.end(body, at, are_digits)
+                {
+                    self.value(shape.rule, body, at, end, near.as_ref());
                 }
-            } else if self.wanted(shape.rule).is_some()
-                && let Some(end) = shape.end(body, at, are_digits)
-            {
-                self.value(shape.rule, body, at, end, near.as_ref());
             }
         });
         self.keep_nearest(&rivals);

@@ -45,6 +45,7 @@ pub fn expand(text: &str) -> Vec<String> {
 struct Node {
     /// Groups by [`key`], few but for the first, and the node behind each.
     next: Vec<(u16, NodeIndex)>,
+    /// Those that need a keyword come last.
     shapes: Vec<Shape>,
 }
 
@@ -90,7 +91,8 @@ impl Shapes {
             };
         }
         if let Some(node) = self.nodes.get_mut(usize::from(node)) {
-            node.shapes.push(shape);
+            let place = node.shapes.partition_point(|other| other.needs_keyword <= shape.needs_keyword);
+            node.shapes.insert(place, shape);
         }
         Ok(())
     }
@@ -129,18 +131,17 @@ impl Shapes {
         })
     }
 
-    /// Every shape that the groups of a number have, and whether they have nothing but digits;
-    /// [`Shape::end`] compares the rest.
+    /// The shapes that the groups of a number have, those of some groups after another, and whether these have
+    /// nothing but digits; [`Shape::end`] compares the rest.
     #[inline]
-    pub fn of_groups(&self, groups: &[Group], mut found: impl FnMut(&Shape, bool)) {
+    pub fn of_groups(&self, groups: &[Group], mut found: impl FnMut(&[Shape], bool)) {
         let mut node = 0;
         let mut are_digits = true;
         for group in groups.iter().take(MAX_GROUPS) {
             are_digits &= !group.has_letters;
             let (end, next) = self.behind(node, group.end - group.start, group.separator);
             if let Some(end) = self.nodes.get(usize::from(end)) {
-                let fitting = end.shapes.iter().filter(|shape| are_digits || !shape.is_plain);
-                fitting.for_each(|shape| found(shape, are_digits));
+                found(&end.shapes, are_digits);
             }
             if next == 0 {
                 return;
@@ -270,8 +271,8 @@ impl Shape {
     #[inline]
     pub fn end(&self, body: &[u8], start: usize, are_digits: bool) -> Option<usize> {
         let end = start + self.template.len();
-        if are_digits && self.is_plain {
-            return ends_number(body, end).then_some(end);
+        if self.is_plain {
+            return (are_digits && ends_number(body, end)).then_some(end);
         }
         let text = body.get(start..end)?;
         let fits = self.template.iter().zip(text).all(|(template, byte)| match template {
@@ -347,8 +348,9 @@ mod tests {
         }
         let mut found = Vec::new();
         let body = body.as_bytes();
-        all.of_groups(Groups::of(body, 0, Vec::new()).ahead(), |shape, are_digits| {
-            found.extend(shape.end(body, 0, are_digits).map(|end| (shape.rule, end)));
+        all.of_groups(Groups::of(body, 0, Vec::new()).ahead(), |shapes, are_digits| {
+            let ends = shapes.iter().filter_map(|shape| Some((shape.rule, shape.end(body, 0, are_digits)?)));
+            found.extend(ends);
         });
         found
     }
