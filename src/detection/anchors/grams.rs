@@ -52,31 +52,18 @@ impl GramMap {
         self.is_empty
     }
 
-    /// Of the grams of a block those that may be of a text, the first in the lowest bit.
-    #[inline]
+    /// Of the grams of a block those that may be of a text, the first in the lowest bit. Inlined, so that it is
+    /// compiled for the features of its caller.
+    #[inline(always)]
     pub fn of_block(&self, block: &[u8; BLOCK_BYTES]) -> u64 {
         let (grams, _) = block.as_chunks();
         let bit = |gram: &[u8; GRAM_BYTES]| u64::from(has(&self.grams, hash(folded(*gram))));
         (0..).zip(grams).fold(0, |mask, (nth, gram)| mask | bit(gram) << nth)
     }
 
-    /// Leaves those of these grams that may be of a text with what stands beside them. Without a branch for each,
-    /// which would be guessed wrong too often.
+    /// Whether the gram at `gram` may be of a text with what stands beside it.
     #[inline]
-    pub fn keep_wide(&self, body: &[u8], places: &mut Vec<usize>) {
-        let mut kept = 0;
-        for nth in 0..places.len() {
-            let place = places.get(nth).copied().unwrap_or_default();
-            if let Some(to) = places.get_mut(kept) {
-                *to = place;
-            }
-            kept += usize::from(self.may_stand(body, place));
-        }
-        places.truncate(kept);
-    }
-
-    #[inline]
-    fn may_stand(&self, body: &[u8], gram: usize) -> bool {
+    pub fn may_stand(&self, body: &[u8], gram: usize) -> bool {
         let eight =
             gram.checked_sub(BESIDE_BYTES).and_then(|at| body.get(at..)).and_then(|rest| rest.first_chunk());
         // At an end of the body there may be none before it, or behind it.
@@ -175,9 +162,7 @@ mod tests {
             // Nothing tells at an end of the body.
             ("34ghp_1", true),
         ] {
-            let mut places = vec![2, 2];
-            map.keep_wide(body.as_bytes(), &mut places);
-            assert_eq!(places.len(), if is_kept { 2 } else { 0 }, "{body}");
+            assert_eq!(map.may_stand(body.as_bytes(), 2), is_kept, "{body}");
         }
     }
 }

@@ -56,6 +56,20 @@ fn push(places: &mut Vec<usize>, at: usize, mut mask: u64) {
     }
 }
 
+/// Leaves those places where something holds. Without a branch for each, which would be guessed wrong too often.
+#[inline(always)]
+fn keep(places: &mut Vec<usize>, holds: impl Fn(usize) -> bool) {
+    let mut kept = 0;
+    for nth in 0..places.len() {
+        let place = places.get(nth).copied().unwrap_or_default();
+        if let Some(to) = places.get_mut(kept) {
+            *to = place;
+        }
+        kept += usize::from(holds(place));
+    }
+    places.truncate(kept);
+}
+
 /// Every byte's bit that tells small letters from capitals.
 const CASE: u64 = 0x2020_2020_2020_2020;
 
@@ -162,7 +176,14 @@ impl Literals {
         }
         let there = !(u64::MAX << (rest.len() / GRAM_BYTES));
         push(places, at, of_block(&self.map, &last) & there);
-        self.map.keep_wide(body, places);
+        keep(places, |place| self.map.may_stand(body, place));
+    }
+
+    /// Leaves of places where a short text may begin those where the bytes are of one.
+    #[inline(always)]
+    pub fn keep_shorts(&self, body: &[u8], places: &mut Vec<usize>) {
+        let three = |place: usize| body.get(place..).and_then(|rest| rest.first_chunk());
+        keep(places, |place| three(place).is_some_and(|three| self.short_texts.at(*three)));
     }
 
     /// The texts of which a gram stands at `place`.

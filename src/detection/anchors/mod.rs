@@ -106,13 +106,15 @@ impl Pass {
             }
             return;
         }
-        self.chunk_with(body, start, literals, GramMap::of_block, classes::portable_blocks);
+        let grams = |map: &GramMap, block: &[u8; BLOCK_BYTES]| map.of_block(block);
+        self.chunk_with(body, start, literals, grams, classes::portable_blocks);
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1")]
     fn chunk_avx2(&mut self, body: &[u8], start: usize, literals: &Literals) {
-        self.chunk_with(body, start, literals, GramMap::of_block, |rest, texts, blocks, classes| {
+        let grams = |map: &GramMap, block: &[u8; BLOCK_BYTES]| map.of_block(block);
+        self.chunk_with(body, start, literals, grams, |rest, texts, blocks, classes| {
             classes::avx2::blocks(rest, texts, blocks, classes);
         });
     }
@@ -141,6 +143,7 @@ impl Pass {
         classify(body, start, &literals.short_texts, &mut self.classes, whole_blocks);
         self.begins.of(&self.classes);
         self.found.places(start, &self.classes, &self.begins);
+        literals.keep_shorts(body, &mut self.found.shorts);
     }
 }
 

@@ -214,7 +214,9 @@ impl ShortTexts {
         }
     }
 
-    fn at(&self, bytes: [u8; 3]) -> bool {
+    /// Whether a text may be these bytes; those outside ASCII count as what they are without their highest bit.
+    #[inline]
+    pub fn at(&self, bytes: [u8; 3]) -> bool {
         let entry = |(byte, table): (u8, &AsciiTable)| table.get(usize::from(byte & 0x7F)).copied();
         let sets = bytes.into_iter().zip(&self.bytes).filter_map(entry);
         sets.fold(u8::MAX, |all, sets| all & sets) != 0
