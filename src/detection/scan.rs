@@ -347,7 +347,7 @@ impl<'d> Scan<'d> {
         let Some(at) = groups.first().map(|group| group.start) else { return };
         let mut rivals = Rivals::new();
         detector.shapes.of_groups(groups, |shapes, are_digits| {
-            for shape in shapes {
+            for shape in shapes.iter().filter(|shape| shape.may_stand(are_digits)) {
                 if shape.needs_keyword {
                     let near = near.get_or_insert_with(|| self.values.near(&detector.keywords, body, at));
                     // So do those that follow.

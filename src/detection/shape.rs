@@ -266,13 +266,19 @@ impl Shape {
         Self { rule, template, needs_keyword, is_plain }
     }
 
+    /// Whether groups may have it: one of digits alone is only that of digits.
+    #[inline]
+    pub fn may_stand(&self, are_digits: bool) -> bool {
+        are_digits || !self.is_plain
+    }
+
     /// Where the shape ends in `body` if it stands at `start`, at a boundary, `are_digits` being what
     /// [`Shapes::of_groups`] says of its groups.
     #[inline]
     pub fn end(&self, body: &[u8], start: usize, are_digits: bool) -> Option<usize> {
         let end = start + self.template.len();
-        if self.is_plain {
-            return (are_digits && ends_number(body, end)).then_some(end);
+        if are_digits && self.is_plain {
+            return ends_number(body, end).then_some(end);
         }
         let text = body.get(start..end)?;
         let fits = self.template.iter().zip(text).all(|(template, byte)| match template {
