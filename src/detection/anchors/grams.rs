@@ -73,7 +73,8 @@ impl GramMap {
     }
 }
 
-const WIDE_CASE: u64 = (CASE as u64) << 32 | CASE as u64;
+/// The same of eight bytes.
+pub const WIDE_CASE: u64 = (CASE as u64) << 32 | CASE as u64;
 
 /// Six bytes of a text, whatever their case.
 fn six(text: &[u8], at: usize) -> Option<u64> {

@@ -5,7 +5,7 @@
 //! texts are looked for at each place ([`ShortTexts`]). What is met is compared as a whole.
 
 use super::classes::{BLOCK_BYTES, ShortTexts};
-use super::grams::{GRAM_BYTES, GramMap, folded};
+use super::grams::{GRAM_BYTES, GramMap, WIDE_CASE, folded};
 use super::index::{Index, key_of_3};
 
 /// A text of this length holds a whole gram of a body wherever it stands.
@@ -70,9 +70,6 @@ fn keep(places: &mut Vec<usize>, holds: impl Fn(usize) -> bool) {
     places.truncate(kept);
 }
 
-/// Every byte's bit that tells small letters from capitals.
-const CASE: u64 = 0x2020_2020_2020_2020;
-
 impl Part {
     fn new(literal: u32, text: &[u8], offset: usize) -> Self {
         let first = offset.saturating_sub(2).min(text.len().saturating_sub(8));
@@ -88,7 +85,7 @@ impl Part {
     #[inline]
     fn may_stand(&self, body: &[u8], start: usize) -> bool {
         let eight = body.get(start + self.first as usize..).and_then(|rest| rest.first_chunk());
-        eight.is_none_or(|eight| (u64::from_le_bytes(*eight) | CASE) & self.mask == self.bytes)
+        eight.is_none_or(|eight| (u64::from_le_bytes(*eight) | WIDE_CASE) & self.mask == self.bytes)
     }
 }
 

@@ -5,7 +5,6 @@ use std::arch::x86_64::{
     _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8,
     _mm256_slli_epi16, _mm256_srli_epi16,
 };
-
 use std::ops::Range;
 
 use super::{Block, Classes, HalfTable, ShortTexts, WINDOW_BYTES, with_windows};

@@ -7,7 +7,6 @@ use std::arch::x86_64::{
     _mm512_srli_epi16, _mm512_srli_epi32, _mm512_ternarylogic_epi64, _mm512_test_epi8_mask,
     _mm512_test_epi32_mask,
 };
-
 use std::ops::Range;
 
 use super::super::grams::{CASE, GramMap, MAP_BITS, WORD_BITS};

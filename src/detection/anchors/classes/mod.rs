@@ -1,6 +1,6 @@
 //! Which kinds of byte stand where in a body: one bit for each byte, 64 bytes a block.
 //!
-//! With AVX-512 a block takes some fifteen cycles, with AVX2 forty; without, it is done byte by byte. All
+//! With AVX-512 a block takes less than twenty cycles, with AVX2 forty; without, it is done byte by byte. All
 //! forms agree, but that these two name more places for short texts.
 
 use std::ops::Range;
