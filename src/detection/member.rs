@@ -65,8 +65,7 @@ impl Key {
             eight.map_or(0, |eight| u64::from_le_bytes(*eight))
         };
         // Words from both ends overlap where there are fewer bytes.
-        let inner = if length > 16 { [word(8), word(length - 16)] } else { [0; 2] };
-        let [second, third] = inner;
+        let [second, third] = if length > 16 { [word(8), word(length - 16)] } else { [0; 2] };
         Self { length, words: [word(0), word(length - 8), second, third] }
     }
 

@@ -26,13 +26,12 @@ pub struct GramMap {
     pub grams: Box<Bits>,
     /// Grams with the bytes before or behind them.
     wide: Box<Bits>,
-    is_empty: bool,
 }
 
 impl Default for GramMap {
     fn default() -> Self {
         let none = [0; 1 << (MAP_BITS - WORD_BITS)];
-        Self { grams: Box::new(none), wide: Box::new(none), is_empty: true }
+        Self { grams: Box::new(none), wide: Box::new(none) }
     }
 }
 
@@ -44,12 +43,7 @@ impl GramMap {
         let wide = six(text, offset).or_else(before)?;
         set(&mut self.grams, hash(gram));
         set(&mut self.wide, wide_hash(wide));
-        self.is_empty = false;
         Some(gram)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.is_empty
     }
 
     /// Of the grams of a block those that may be of a text, the first in the lowest bit. Inlined, so that it is

@@ -4,7 +4,7 @@
 //! entered in a bit map: every fourth byte of a body begins a gram, so one of the four is met. Shorter
 //! texts are looked for at each place ([`ShortTexts`]). What is met is compared as a whole.
 
-use super::classes::{BLOCK_BYTES, ShortTexts};
+use super::classes::{BLOCK_BYTES, ShortTexts, padded};
 use super::grams::{GRAM_BYTES, GramMap, WIDE_CASE, folded};
 use super::index::{Index, key_of_3};
 
@@ -149,9 +149,6 @@ impl Literals {
         places: &mut Vec<usize>,
         of_block: impl Fn(&GramMap, &[u8; BLOCK_BYTES]) -> u64,
     ) {
-        if self.map.is_empty() {
-            return;
-        }
         let chunk = body.get(start..end.min(body.len())).unwrap_or(&[]);
         let (blocks, rest) = chunk.as_chunks::<BLOCK_BYTES>();
         let (fours, others) = blocks.as_chunks::<BLOCKS_OF_MASK>();
@@ -167,12 +164,8 @@ impl Literals {
             push(places, at, of_block(&self.map, block));
             at += BLOCK_BYTES;
         }
-        let mut last = [0; BLOCK_BYTES];
-        for (to, from) in last.iter_mut().zip(rest) {
-            *to = *from;
-        }
         let there = !(u64::MAX << (rest.len() / GRAM_BYTES));
-        push(places, at, of_block(&self.map, &last) & there);
+        push(places, at, of_block(&self.map, &padded(rest)) & there);
         keep(places, |place| self.map.may_stand(body, place));
     }
 

@@ -1,4 +1,4 @@
-//! Classes with AVX-512: a block a register, and tables of 128 bytes looked up in one step (VBMI).
+//! Classes and grams with AVX-512: a block a register, and tables of 64 and 128 bytes looked up in one step (VBMI).
 
 use std::arch::x86_64::{
     __m512i, _mm512_and_si512, _mm512_cmpeq_epi8_mask, _mm512_i32gather_epi32, _mm512_loadu_si512,
@@ -84,7 +84,7 @@ pub fn grams(map: &GramMap, block: &[u8; BLOCK_BYTES]) -> u64 {
 #[target_feature(enable = "avx512f")]
 fn table(entries: &[u8]) -> Table {
     let (halves, _) = entries.as_chunks();
-    // INVARIANT: there are 128 entries, and of the kinds twice as many, the others for bytes outside ASCII.
+    // INVARIANT: there are twice as many entries, the others for bytes outside ASCII.
     match halves {
         [low, high, ..] => Table([read(low), read(high)]),
         _ => Table([_mm512_setzero_si512(); 2]),

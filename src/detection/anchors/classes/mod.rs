@@ -259,12 +259,18 @@ pub fn classify(
             classes.set(nth + 1, Block::default());
             continue;
         }
-        let mut window = [0; WINDOW_BYTES];
-        for (to, from) in window.iter_mut().zip(tail) {
-            *to = *from;
-        }
-        whole_blocks(&window, texts, nth + 1..nth + 2, classes);
+        whole_blocks(&padded::<WINDOW_BYTES>(tail), texts, nth + 1..nth + 2, classes);
     }
+}
+
+/// As many bytes of a text as there are places, zeros behind its end.
+#[inline]
+pub fn padded<const BYTES: usize>(text: &[u8]) -> [u8; BYTES] {
+    let mut padded = [0; BYTES];
+    for (to, from) in padded.iter_mut().zip(text) {
+        *to = *from;
+    }
+    padded
 }
 
 /// Blocks with their windows.
