@@ -65,6 +65,11 @@ pub fn is_event_stream(media_type: &[u8]) -> bool {
     media_type.eq_ignore_ascii_case(b"text/event-stream")
 }
 
+/// Whether a media type is gRPC's, with any suffix.
+pub fn is_grpc(media_type: &[u8]) -> bool {
+    media_type.get(..16).is_some_and(|start| start.eq_ignore_ascii_case(b"application/grpc"))
+}
+
 /// Whether a media type is XML: `text/xml`, `application/xml` or any `+xml` (RFC 7303).
 pub fn is_xml(media_type: &[u8]) -> bool {
     let suffix = media_type.get(media_type.len().saturating_sub(4)..).unwrap_or(&[]);

@@ -7,7 +7,6 @@ use bytes::Bytes;
 use http::HeaderMap;
 use pingora::http::ResponseHeader;
 
-use super::context::Hold;
 use super::headers;
 use crate::ai::aws::AccessKey;
 use crate::ai::body_copy::BodyCopy;
@@ -45,8 +44,6 @@ pub(super) struct Call {
     pub(super) cached: bool,
     pub(super) request: BodyCopy,
     pub(super) response: BodyCopy,
-    /// The body, where a limit has to know it before it goes out.
-    pub(super) held: Option<Hold>,
     pub(super) reservation: Option<Reservation>,
     /// Since the request came: when the provider was asked, when it began to answer.
     pub(super) asked_at: Option<Duration>,
@@ -92,7 +89,6 @@ impl Call {
             cached: false,
             request: BodyCopy::default(),
             response: BodyCopy::default(),
-            held: None,
             reservation: None,
             asked_at: None,
             first_byte_at: None,

@@ -11,6 +11,7 @@ use http::HeaderValue;
 use super::call::Call;
 use super::prescan::Blocked;
 use super::refusal::Refusal;
+use super::request_body::RequestBody;
 use crate::ai::limit::Measure;
 use crate::clock::Stopwatch;
 use crate::detection::tee::Tee;
@@ -43,8 +44,12 @@ pub struct Context {
     /// Whether its rules are timed one by one.
     pub(super) times_rules: bool,
     pub(super) verdict: Verdict,
-    pub(super) hold: Option<Hold>,
+    pub(super) body: RequestBody,
+    /// Whether it asks for a WebSocket.
+    pub(super) is_web_socket: bool,
     pub(super) response_hold: Option<Hold>,
+    /// Whether an upstream was looked for.
+    pub(super) is_forwarded: bool,
     pub(super) tried: Vec<Arc<Origin>>,
     pub(super) attempt: Option<InFlight>,
     pub(super) origin_status: u16,
@@ -91,7 +96,7 @@ pub(super) struct InFlight {
     pub(super) origin: Arc<Origin>,
 }
 
-/// A body held back until the rules have seen it.
+/// A response body held back until the rules have seen it.
 pub(super) struct Hold {
     pub(super) bytes: BytesMut,
     pub(super) share: Share,
@@ -152,8 +157,10 @@ impl Context {
             rules_time: Duration::ZERO,
             times_rules: false,
             verdict: Verdict::default(),
-            hold: None,
+            body: RequestBody::default(),
+            is_web_socket: false,
             response_hold: None,
+            is_forwarded: false,
             tried: Vec::new(),
             attempt: None,
             origin_status: 0,

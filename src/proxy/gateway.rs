@@ -1,87 +1,122 @@
-//! Gateway requests on a provider's own route: decided from the head, passed on as they are.
+//! One way for every call of a gateway: prepare, hold, admit, send.
+//!
+//! *Prepare* finds the gateway, its token and what is asked for. *Hold* reads the body where anything has to see
+//! it. *Admit* takes a key, scans, and reserves what the call may use. Then the call is sent: passed on as it
+//! is, or in steps of the gateway's own ([`super::steps`]). Nothing is sent before that.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use pingora::Result;
 use pingora::http::RequestHeader;
 use pingora::proxy::Session;
 
 use super::call::{self, Call};
-use super::context::{Context, GatewayRoute, Hold, Route, Share};
+use super::context::{Context, GatewayRoute, Route};
 use super::refusal::Refusal;
+use super::request_body::{Held, HeldEnd, HoldLimits};
 use super::steps::{Kind, Plan};
 use super::{Edge, headers, prescan, refuse};
 use crate::ai::answer::GatewayError;
 use crate::ai::aws::AccessKey;
-use crate::ai::limit::{Amounts, Caller, Exceeded, Measure};
+use crate::ai::limit::{Amounts, Caller, Exceeded, Limit, Measure};
 use crate::ai::options::Options;
 use crate::ai::recorder::BYTES_PER_TOKEN;
-use crate::ai::{Decision, Forward, Gateway, include_usage, provider, usage, vault};
+use crate::ai::{Decision, Forward, include_usage, provider, usage, vault};
 use crate::model::gateway::Scan;
 use crate::routing::GatewayPath;
 use crate::snapshot::Snapshot;
 
 /// What an answer is taken to use at most where the request does not bound it.
 const UNBOUNDED_ANSWER_TOKENS: u64 = 4096;
+/// What a client is told whose request was too long for what the gateway does beside passing it on.
+const TOO_LONG_TO_KEEP: &str =
+    "the body is too long to keep: no cache, attempts, timeout, heartbeat or usage of its own";
+
+/// Why a call does not go out.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rejected {
+    Error(GatewayError),
+    Exceeded(Exceeded),
+}
 
 impl Edge {
-    /// Decides where a gateway request goes, or that it goes nowhere. A request that the gateway takes
-    /// in steps of its own is returned as what is to be done.
-    pub(super) fn route_gateway(&self, session: &Session, ctx: &mut Context) -> Result<Option<Plan>> {
-        let snapshot = std::sync::Arc::clone(&ctx.snapshot);
+    /// Answers a request to a gateway, or makes it ready to be passed on; true where it is answered.
+    pub(super) async fn answer_gateway(&self, session: &mut Session, ctx: &mut Context) -> Result<bool> {
+        let mut plan = self.prepare(session, ctx)?;
+        if ctx.is_web_socket {
+            if plan.kind == Kind::Universal {
+                Box::pin(self.converse(session, ctx)).await?;
+                return Ok(true);
+            }
+            return self.pass_on(plan, None, session, ctx).await;
+        }
+        let edits = plan.edits(&session.req_header().headers);
+        if !edits && !plan.takes_steps() && !plan.must_see_body() {
+            return self.pass_on(plan, None, session, ctx).await;
+        }
+        let held = self.hold_call(session, ctx).await?;
+        let is_optional = plan.kind == Kind::Native && !plan.must_see_body() && !plan.signs(session);
+        match held.end {
+            HeldEnd::Whole | HeldEnd::FirstMessage if edits || plan.takes_steps() => {
+                Box::pin(self.take_steps(plan, held.bytes, session, ctx)).await?;
+                Ok(true)
+            }
+            HeldEnd::Whole | HeldEnd::FirstMessage => {
+                self.pass_on(plan, Some(held.bytes), session, ctx).await
+            }
+            HeldEnd::TooLong | HeldEnd::NoRoom if is_optional => {
+                plan.options.warnings.push(TOO_LONG_TO_KEEP.to_owned());
+                self.pass_on(plan, None, session, ctx).await
+            }
+            HeldEnd::TooLong => refuse(ctx, Refusal::BodyTooLong),
+            HeldEnd::NoRoom => refuse(ctx, Refusal::TooManyBodies),
+        }
+    }
+
+    /// Reads the body of a call.
+    async fn hold_call(&self, session: &mut Session, ctx: &mut Context) -> Result<Held> {
+        let mut body = std::mem::take(&mut ctx.body);
+        let held = body.hold(session, HoldLimits::of(&ctx.snapshot.limits), &self.held_bodies).await;
+        ctx.body = body;
+        self.count_held_bodies();
+        held
+    }
+
+    /// Finds out what is asked for, or refuses it.
+    fn prepare(&self, session: &Session, ctx: &mut Context) -> Result<Plan> {
+        let snapshot = Arc::clone(&ctx.snapshot);
         let request = session.req_header();
         let path = std::str::from_utf8(request.raw_path()).ok().and_then(GatewayPath::parse);
         let mut presented = headers::gateway_token(&request.headers, &snapshot.token_headers);
         let now = self.clock.unix();
-        let kind = path.and_then(|path| match path.provider {
-            "" if path.rest.is_empty() => Some(Kind::Universal),
-            provider::COMPAT => Some(Kind::Compatible),
-            _ => None,
+        let kind = path.map_or(Kind::Native, |path| match path.provider {
+            "" if path.rest.is_empty() => Kind::Universal,
+            provider::COMPAT => Kind::Compatible,
+            _ => Kind::Native,
         });
-        if kind == Some(Kind::Compatible) {
+        if kind == Kind::Compatible {
             presented = presented.or_else(|| headers::gateway_token_in_authorization(&request.headers));
         }
-        if let (Some(kind), Some(path)) = (kind, path)
+        let options = || Options::of(&request.headers);
+        if kind != Kind::Native
+            && let Some(path) = path
             && let Ok((gateway, token)) = snapshot.gateways.authorize(path, presented, now)
         {
-            let options = Options::of(&request.headers);
+            ctx.route = Route::without_call(&gateway.label, "unknown");
             let native = (String::new(), String::new(), String::new());
-            return planned(ctx, Plan { kind, gateway, token, options, native });
+            return Ok(Plan { kind, gateway, token, options: options(), native, forward: None });
         }
         match snapshot.gateways.decide(path, presented, now) {
             Decision::Forward(forward) => {
-                let options = Options::of(&request.headers);
-                let is_edited =
-                    signs(&forward, &request.headers) || asks_usage(&forward.gateway, path.as_ref());
-                if !session.is_upgrade_req() && (is_edited || takes_steps(&options, &forward.gateway)) {
-                    let native = path.map_or_else(Default::default, |path| {
-                        (path.provider.to_owned(), path.rest.to_owned(), path.query.to_owned())
-                    });
-                    let (gateway, token) = (forward.gateway, forward.token);
-                    return planned(ctx, Plan { kind: Kind::Native, gateway, token, options, native });
-                }
-                let id = call::ulid(now, self.unique());
-                let mut call = Call::new(*forward, options, id, &request.headers);
-                if session.is_upgrade_req() {
-                    call.request_type = "websocket";
-                }
-                if let Err(error) = self.credential(&mut call, &request.headers) {
-                    return refuse_call(ctx, &call, error);
-                }
-                let target = format!("{}{}", call.path, path.map_or("", |path| path.query));
-                let settings = &call.gateway.settings;
-                let needs_body = settings.scan_requests == Scan::Block
-                    || settings.limits.iter().any(crate::ai::limit::Limit::needs_body);
-                if needs_body && !session.is_upgrade_req() {
-                    call.held = Some(Hold { bytes: BytesMut::new(), share: Share::new(&self.held_bodies) });
-                } else if let Err(exceeded) = self.reserve(&mut call, None, Amounts::default(), now) {
-                    ctx.route = Route::without_call(&call.gateway.label, &call.provider.slug);
-                    return limited(ctx, exceeded);
-                }
-                ctx.route = Route::of_call(call, target);
-                Ok(None)
+                let native = path.map_or_else(Default::default, |path| {
+                    (path.provider.to_owned(), path.rest.to_owned(), path.query.to_owned())
+                });
+                ctx.route = Route::without_call(&forward.gateway.label, &forward.provider.slug);
+                let (gateway, token) = (Arc::clone(&forward.gateway), forward.token.clone());
+                Ok(Plan { kind, gateway, token, options: options(), native, forward: Some(forward) })
             }
             Decision::Refuse { error, gateway } => {
                 let known_provider = path.map_or("unknown", |path| {
@@ -95,13 +130,81 @@ impl Edge {
         }
     }
 
+    /// Makes a call ready that goes on as it is, but for its head.
+    async fn pass_on(
+        &self,
+        plan: Plan,
+        body: Option<Bytes>,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<bool> {
+        let Plan { options, native: (_, _, query), forward, .. } = plan;
+        let Some(forward) = forward else { return refuse(ctx, Refusal::Internal) };
+        let headers = &session.req_header().headers;
+        let mut call = Call::new(*forward, options, self.call_id(), headers);
+        if ctx.is_web_socket {
+            call.request_type = "websocket";
+        }
+        let (label, slug) = (call.gateway.label.clone(), call.provider.slug.clone());
+        let call = match self.admit_call(call, headers, body.as_ref(), ctx).await? {
+            Ok(call) => call,
+            Err(rejected) => {
+                ctx.route = Route::without_call(&label, &slug);
+                return reject(ctx, rejected);
+            }
+        };
+        let target = format!("{}{query}", call.path);
+        ctx.route = Route::of_call(call, target);
+        Ok(false)
+    }
+
+    /// A ULID for a new call.
+    pub(super) fn call_id(&self) -> String {
+        call::ulid(self.clock.unix(), self.unique())
+    }
+
+    /// Takes what a call needs to go out: a key, a scan of its body, what it may use of the limits. Inside, why
+    /// it does not go out.
+    pub(super) async fn admit_call(
+        &self,
+        mut call: Call,
+        head: &http::HeaderMap,
+        body: Option<&Bytes>,
+        ctx: &mut Context,
+    ) -> Result<std::result::Result<Call, Rejected>> {
+        if let Err(error) = self.credential(&mut call, head) {
+            return Ok(Err(Rejected::Error(error)));
+        }
+        let scan = prescan::of_call(&call);
+        let reserved = match body {
+            Some(body) => {
+                if let Err(refused) = self.prescan(scan, body, ctx).await {
+                    // Its row tells what was found.
+                    call.asked_at = Some(ctx.started.elapsed());
+                    if call.request.size() == 0 {
+                        call.request.push(body);
+                    }
+                    ctx.route = Route::of_call(call, String::new());
+                    return Err(refused);
+                }
+                self.reserve_for_body(&mut call, body, &ctx.snapshot)
+            }
+            None if scan.is_some() => {
+                ctx.reason =
+                    Some("what passes over a WebSocket cannot be scanned before it goes on".to_owned());
+                return Ok(Err(Rejected::Error(GatewayError::ContentBlocked)));
+            }
+            None => self.reserve(&mut call, None, Amounts::default()),
+        };
+        Ok(reserved.map(|()| call).map_err(Rejected::Exceeded))
+    }
+
     /// Takes what the call may use at most of the gateway's limits.
     fn reserve(
         &self,
         call: &mut Call,
         model: Option<&str>,
         amounts: Amounts,
-        now: Duration,
     ) -> std::result::Result<(), Exceeded> {
         let limits = &call.gateway.settings.limits;
         if limits.is_empty() {
@@ -114,21 +217,22 @@ impl Edge {
             model,
             metadata: &call.options.metadata,
         };
+        let now = self.clock.unix();
         let taken = self.recorder.ledger().reserve(limits, caller, amounts, now)?;
         call.reservation = Some(taken);
         Ok(())
     }
 
     /// The same, where the body is known.
-    pub(super) fn reserve_for_body(
+    fn reserve_for_body(
         &self,
         call: &mut Call,
         body: &Bytes,
         snapshot: &Snapshot,
     ) -> std::result::Result<(), Exceeded> {
         let limits = &call.gateway.settings.limits;
-        if !limits.iter().any(crate::ai::limit::Limit::needs_body) {
-            return self.reserve(call, None, Amounts::default(), self.clock.unix());
+        if !limits.iter().any(Limit::needs_body) {
+            return self.reserve(call, None, Amounts::default());
         }
         let facts = usage::facts(&call.path, body);
         let input = (body.len() as u64).div_ceil(BYTES_PER_TOKEN);
@@ -139,62 +243,42 @@ impl Edge {
         if cost.is_none() && limits.iter().any(|limit| limit.measure == Measure::Cost) {
             call.options.warnings.push("the model has no price: its cost is not limited".to_owned());
         }
-        let amounts = Amounts { tokens: input + output, cost_nanos: cost.map_or(0, |cost| cost.nanos) };
-        self.reserve(call, facts.model.as_deref(), amounts, self.clock.unix())
-    }
-
-    /// Holds the body of a call until the scanner and the limits have seen it.
-    pub(super) async fn hold_call(
-        &self,
-        body: &mut Option<Bytes>,
-        end: bool,
-        ctx: &mut Context,
-    ) -> Result<()> {
-        let snapshot = std::sync::Arc::clone(&ctx.snapshot);
-        let (limit, all) = (snapshot.limits.inspected_body.0, snapshot.limits.inspected_bodies.0);
-        let Route::Gateway(route) = &mut ctx.route else { return Ok(()) };
-        let Some(call) = &mut route.call else { return Ok(()) };
-        let Some(hold) = &mut call.held else { return Ok(()) };
-        let chunk = body.take().unwrap_or_default();
-        if hold.bytes.len() + chunk.len() > limit {
-            return refuse(ctx, Refusal::BodyTooLong);
-        }
-        if !hold.share.take(chunk.len(), all) {
-            return refuse(ctx, Refusal::TooManyBodies);
-        }
-        hold.bytes.extend_from_slice(&chunk);
-        if !end {
-            return Ok(());
-        }
-        let Some(hold) = call.held.take() else { return Ok(()) };
-        let bytes = hold.bytes.freeze();
-        let prescan = prescan::of_call(call);
-        self.prescan(prescan, &bytes, ctx).await?;
-        let Some(call) = ctx.call() else { return Ok(()) };
-        if let Err(exceeded) = self.reserve_for_body(call, &bytes, &snapshot) {
-            return limited(ctx, exceeded);
-        }
-        *body = Some(bytes);
-        Ok(())
+        let amounts =
+            Amounts { tokens: input.saturating_add(output), cost_nanos: cost.map_or(0, |cost| cost.nanos) };
+        self.reserve(call, facts.model.as_deref(), amounts)
     }
 }
 
-/// Whether a call needs more than to be passed on.
-fn takes_steps(options: &Options, gateway: &Gateway) -> bool {
-    let settings = &gateway.settings;
-    let caches = options.cache_ttl.is_some_and(|ttl| !ttl.is_zero())
-        || options.cache_key.is_some()
-        || (!settings.cache_ttl.is_zero() && options.cache_ttl.is_none());
-    caches
-        || options.max_attempts.unwrap_or(settings.retry_max_attempts) > 1
-        || options.request_timeout.is_some()
-        || !settings.request_timeout.is_zero()
-        || !settings.heartbeat.is_zero()
-}
+impl Plan {
+    /// Whether a call needs more than to be passed on.
+    fn takes_steps(&self) -> bool {
+        let (options, settings) = (&self.options, &self.gateway.settings);
+        let caches = options.cache_ttl.is_some_and(|ttl| !ttl.is_zero())
+            || options.cache_key.is_some()
+            || (!settings.cache_ttl.is_zero() && options.cache_ttl.is_none());
+        self.kind != Kind::Native
+            || caches
+            || options.max_attempts.unwrap_or(settings.retry_max_attempts) > 1
+            || options.request_timeout.is_some()
+            || !settings.request_timeout.is_zero()
+            || !settings.heartbeat.is_zero()
+    }
 
-/// Whether the gateway may ask for the usage of a stream, for which it reads the request.
-fn asks_usage(gateway: &Gateway, path: Option<&GatewayPath<'_>>) -> bool {
-    gateway.settings.include_usage && path.is_some_and(|path| include_usage::may_ask(path.rest))
+    /// Whether the request may be changed on its way: asked for its usage, or signed.
+    fn edits(&self, headers: &http::HeaderMap) -> bool {
+        let asks_usage = self.gateway.settings.include_usage && include_usage::may_ask(&self.native.1);
+        asks_usage || self.forward.as_ref().is_some_and(|forward| signs(forward, headers))
+    }
+
+    fn signs(&self, session: &Session) -> bool {
+        self.forward.as_ref().is_some_and(|forward| signs(forward, &session.req_header().headers))
+    }
+
+    /// Whether a call may go out only after its body was seen.
+    fn must_see_body(&self) -> bool {
+        let settings = &self.gateway.settings;
+        settings.scan_requests == Scan::Block || settings.limits.iter().any(Limit::needs_body)
+    }
 }
 
 /// Whether a stored key may sign the request, which has to be whole for that.
@@ -218,20 +302,16 @@ pub(super) fn sign(
     fields.into_iter().try_for_each(|(name, value)| head.insert_header(name, value)).map_err(failed)
 }
 
-/// Refuses a call that would have gone out.
-pub(super) fn refuse_call<T>(ctx: &mut Context, call: &Call, error: GatewayError) -> Result<T> {
-    ctx.route = Route::without_call(&call.gateway.label, &call.provider.slug);
-    refuse(ctx, Refusal::Gateway(error))
-}
-
-/// Notes whose request it is, for what may be refused from here on.
-fn planned(ctx: &mut Context, plan: Plan) -> Result<Option<Plan>> {
-    ctx.route = Route::without_call(&plan.gateway.label, "unknown");
-    Ok(Some(plan))
+/// Refuses a call that does not go out.
+pub(super) fn reject<T>(ctx: &mut Context, rejected: Rejected) -> Result<T> {
+    match rejected {
+        Rejected::Error(error) => refuse(ctx, Refusal::Gateway(error)),
+        Rejected::Exceeded(exceeded) => limited(ctx, exceeded),
+    }
 }
 
 /// Refuses a call that would pass a limit.
-pub(super) fn limited<T>(ctx: &mut Context, exceeded: Exceeded) -> Result<T> {
+fn limited<T>(ctx: &mut Context, exceeded: Exceeded) -> Result<T> {
     let retry_after_seconds =
         u32::try_from(exceeded.retry_after.as_secs_f64().ceil() as u64).unwrap_or(u32::MAX).max(1);
     ctx.exceeded = Some((exceeded.measure, exceeded.remaining));
@@ -263,11 +343,7 @@ pub(super) fn to_provider(
 
 impl Edge {
     /// Takes a stored key for a call that has none, or names one.
-    pub(super) fn credential(
-        &self,
-        call: &mut Call,
-        head: &http::HeaderMap,
-    ) -> std::result::Result<(), GatewayError> {
+    fn credential(&self, call: &mut Call, head: &http::HeaderMap) -> std::result::Result<(), GatewayError> {
         let alias = call.options.byok_alias.as_deref();
         if call.gateway.keys.is_empty() && alias.is_none() {
             return Ok(());

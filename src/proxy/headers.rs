@@ -150,11 +150,29 @@ pub(super) fn response_fields(response: &ResponseHeader) -> Vec<(&[u8], &[u8])> 
     response.headers.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes())).collect()
 }
 
-/// Whether the client waits for `100 Continue` (RFC 9110 section 10.1.1).
-pub(super) fn expects_continue(headers: &HeaderMap) -> bool {
-    headers
+/// Whether a request asks for a WebSocket (RFC 6455 section 4.2.1). Nothing else is an upgrade: over any other
+/// protocol a client could speak to an origin unseen.
+pub(super) fn is_web_socket(request: &RequestHeader) -> bool {
+    let has_word = |name: HeaderName, word: &[u8]| {
+        let values = request.headers.get_all(name).iter();
+        let mut words = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+        words.any(|found| found.trim_ascii().eq_ignore_ascii_case(word))
+    };
+    request.version == http::Version::HTTP_11
+        && request.method == http::Method::GET
+        && !request.headers.contains_key(http::header::TRANSFER_ENCODING)
+        && content_length(&request.headers).is_none_or(|length| length == 0)
+        && has_word(http::header::UPGRADE, b"websocket")
+        && has_word(http::header::CONNECTION, b"upgrade")
+}
+
+/// Whether the client waits for `100 Continue` (RFC 9110 section 10.1.1). One of HTTP/1.0 never does.
+pub(super) fn expects_continue(request: &RequestHeader) -> bool {
+    let expects = request
+        .headers
         .get(http::header::EXPECT)
-        .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+        .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"));
+    expects && request.version != http::Version::HTTP_10
 }
 
 /// The length a head announces for its body, in bytes.

@@ -1,25 +1,26 @@
 //! Rules over requests, and copies of responses: where engines meet the connection.
 //!
-//! A body of known length up to [`PRE_READ_BYTES`] is read and judged before an origin is asked. A
-//! longer one is held back chunk by chunk while the origin has seen the head only: the buffer below
-//! us replays no more than that, and forgets a longer body whole.
+//! A request is judged whole before an origin is asked, whatever the length of its body and however it comes.
+//! Of a body that is too long to hold, a zone refuses the request or judges the first part, as it is set.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use pingora::Result;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::proxy::Session;
 
-use super::context::{Context, Hold, Route, Share};
+use super::context::{Context, Route};
 use super::refusal::Refusal;
+use super::request_body::{HeldEnd, HoldLimits};
 use super::rule_watch::RuleWatch;
 use super::{Edge, headers, refuse};
 use crate::body::decompress;
 use crate::conf::BodyPolicy;
 use crate::detection::plan::{Plan, Subject};
 use crate::detection::tee::Limits;
+use crate::events::kinds::BodyUninspected;
 use crate::ruleset::Outcome;
 use crate::ruleset::execute::EntryPoint;
 use crate::ruleset::expression::Facts;
@@ -30,11 +31,9 @@ use crate::waf::{RequestHead, ResponseHead};
 /// A body from here on may keep rules or scanners busy for more than a millisecond: it is judged on another thread
 /// while the worker goes on with other requests.
 pub(super) const OFFLOADED_BYTES: usize = 16 << 10;
-/// Longest body that is read before an origin is asked: what Pingora's retry buffer holds.
-const PRE_READ_BYTES: usize = 64 << 10;
 
 impl Edge {
-    /// Judges a request's head, and its body where that can be had now.
+    /// Judges a request: its head, then its body.
     pub(super) async fn inspect_request(
         &self,
         zone: &CompiledZone,
@@ -49,83 +48,27 @@ impl Edge {
         if ctx.rules.is_none() {
             return Ok(());
         }
-        // An upgraded connection carries frames, not a body.
-        if session.is_upgrade_req() {
-            return self.judge_body(&Bytes::new(), ctx).await;
+        let mut body = std::mem::take(&mut ctx.body);
+        let hold = HoldLimits {
+            wants_first_part: limits.inspected_body_policy == BodyPolicy::Pass,
+            may_stream: zone.pool.speaks_http2(),
+            ..HoldLimits::of(&limits)
+        };
+        let held = body.hold(session, hold, &self.held_bodies).await;
+        ctx.body = body;
+        let held = held?;
+        self.count_held_bodies();
+        let is_short = match (held.end, limits.inspected_body_policy) {
+            (HeldEnd::TooLong, BodyPolicy::Refuse) => return refuse(ctx, Refusal::BodyTooLong),
+            (HeldEnd::NoRoom, BodyPolicy::Refuse) => return refuse(ctx, Refusal::TooManyBodies),
+            (HeldEnd::TooLong | HeldEnd::NoRoom, BodyPolicy::Pass) => true,
+            (HeldEnd::Whole | HeldEnd::FirstMessage, _) => false,
+        };
+        let seen = held.bytes.slice(..held.bytes.len().min(limits.inspected_body.0));
+        if is_short {
+            self.events.emit(&BodyUninspected { ray: &ctx.ray, inspected_bytes: seen.len() });
         }
-        let length = headers::content_length(&session.req_header().headers);
-        let length = length.and_then(|length| usize::try_from(length).ok());
-        if session.is_body_empty() || length == Some(0) {
-            return self.judge_body(&Bytes::new(), ctx).await;
-        }
-        if length.is_some_and(|length| length > limits.inspected_body.0)
-            && limits.inspected_body_policy == BodyPolicy::Refuse
-        {
-            return refuse(ctx, Refusal::BodyTooLong);
-        }
-        let waits = headers::expects_continue(&session.req_header().headers);
-        if waits {
-            session.as_downstream_mut().write_continue_response().await?;
-        }
-        let mut share = Share::new(&self.held_bodies);
-        match length.filter(|length| *length <= PRE_READ_BYTES) {
-            Some(length) => {
-                if !share.take(length, limits.inspected_bodies.0) {
-                    return refuse(ctx, Refusal::TooManyBodies);
-                }
-                session.enable_retry_buffering();
-                let mut body = BytesMut::with_capacity(length);
-                while let Some(chunk) =
-                    session.read_request_body().await.map_err(pingora::Error::into_down)?
-                {
-                    body.extend_from_slice(&chunk);
-                }
-                self.judge_body(&body.freeze(), ctx).await
-            }
-            None => {
-                ctx.hold = Some(Hold { bytes: BytesMut::new(), share });
-                Ok(())
-            }
-        }
-    }
-
-    /// Holds a chunk of a long body back; lets all of it go when the rules have seen it.
-    pub(super) async fn hold_body(
-        &self,
-        body: &mut Option<Bytes>,
-        end: bool,
-        ctx: &mut Context,
-    ) -> Result<()> {
-        let Some(mut hold) = ctx.hold.take() else { return Ok(()) };
-        let limits = ctx.snapshot.limits;
-        let chunk = body.take().unwrap_or_default();
-        let room = hold.share.take(chunk.len(), limits.inspected_bodies.0);
-        hold.bytes.extend_from_slice(&chunk);
-        let full = hold.bytes.len() > limits.inspected_body.0;
-        match (room && !full, limits.inspected_body_policy) {
-            (false, BodyPolicy::Refuse) => {
-                return refuse(ctx, if full { Refusal::BodyTooLong } else { Refusal::TooManyBodies });
-            }
-            (true, _) if !end => {
-                // An empty chunk means: nothing to send yet.
-                *body = Some(Bytes::new());
-                self.count_held_bodies();
-                ctx.hold = Some(hold);
-                return Ok(());
-            }
-            // Complete; or too long, and what is here is all that is looked at.
-            (_, _) => {}
-        }
-        let whole = hold.bytes.freeze();
-        let seen = whole.slice(..whole.len().min(limits.inspected_body.0));
-        if seen.len() < whole.len() || !room {
-            self.events
-                .emit(&crate::events::kinds::BodyUninspected { ray: &ctx.ray, inspected_bytes: seen.len() });
-        }
-        self.judge_body(&seen, ctx).await?;
-        // An empty last piece would be written as a second terminating chunk.
-        *body = (!whole.is_empty()).then_some(whole);
-        Ok(())
+        self.judge_body(&seen, held.end != HeldEnd::Whole, ctx).await
     }
 
     /// Shows how many bytes are held now.
@@ -134,21 +77,27 @@ impl Edge {
         self.events.metrics().held_bodies.set(i64::try_from(held).unwrap_or(i64::MAX));
     }
 
-    async fn judge_body(&self, body: &Bytes, ctx: &mut Context) -> Result<()> {
+    /// Judges a body; `is_cut` where there is more of it.
+    async fn judge_body(&self, body: &Bytes, is_cut: bool, ctx: &mut Context) -> Result<()> {
         if body.len() > OFFLOADED_BYTES {
             let body = body.clone();
-            self.offload_rules(ctx, move |rules, watch| rules.body(&body, false, watch)).await?;
+            self.offload_rules(ctx, move |rules, watch| rules.body(&body, is_cut, watch)).await?;
         } else {
             self.run_rules(ctx, |ctx, watch| {
                 if let Some(rules) = &mut ctx.rules {
-                    rules.body(body, false, watch);
+                    rules.body(body, is_cut, watch);
                 }
             })?;
         }
-        if ctx.rules.as_ref().is_some_and(crate::ruleset::execute::Run::has_too_many_arguments) {
-            return refuse(ctx, Refusal::TooManyArguments);
+        let has_too_many = crate::ruleset::execute::Run::has_too_many_arguments;
+        match ctx.snapshot.limits.inspected_body_policy {
+            _ if !ctx.rules.as_ref().is_some_and(has_too_many) => Ok(()),
+            BodyPolicy::Refuse => refuse(ctx, Refusal::TooManyArguments),
+            BodyPolicy::Pass => {
+                self.events.emit(&BodyUninspected { ray: &ctx.ray, inspected_bytes: body.len() });
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     /// Ends the request where the rules refused it.

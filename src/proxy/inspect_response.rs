@@ -74,8 +74,7 @@ impl Edge {
 /// Whether a body of this kind and length is held back at all.
 fn may_be_held(response: &ResponseHeader, limit: usize) -> bool {
     let media_type = body::media_type(headers::bytes(&response.headers, &http::header::CONTENT_TYPE));
-    let streams = body::is_event_stream(media_type)
-        || media_type.get(..16).is_some_and(|start| start.eq_ignore_ascii_case(b"application/grpc"));
+    let streams = body::is_event_stream(media_type) || body::is_grpc(media_type);
     let coding = Coding::of(headers::bytes(&response.headers, &http::header::CONTENT_ENCODING));
     let encoded = coding != Some(Coding::Identity);
     let fits = headers::content_length(&response.headers)

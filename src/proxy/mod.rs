@@ -3,9 +3,10 @@
 //! Each filter calls one step and comes back; no step calls the next. The order is Pingora's:
 //!
 //! 1. `early_request_filter`: who it is from, and whether it may come in (`admission`)
-//! 2. `request_filter`: where it goes (`routing`, `ai`), what the rules say (`ruleset`)
+//! 2. `request_filter`: where it goes (`routing`, `ai`), what the rules say (`ruleset`); everything that may
+//!    refuse a request decides here, with its body, before an upstream hears of it
 //! 3. `upstream_peer`, `upstream_request_filter`: which origin, and what it is told (`upstream`)
-//! 4. `request_body_filter`: a long body, held until the rules have seen it
+//! 4. `request_body_filter`: the body on its way, a copy to `ai`
 //! 5. `response_filter`, `response_body_filter`: on to the client, a copy to `detection`
 //! 6. `fail_to_proxy`: the answer we make ourselves; `logging`: what happened (`events`)
 
@@ -16,11 +17,13 @@ mod door;
 mod flight;
 mod gateway;
 mod headers;
+mod held_session;
 mod inspect;
 mod inspect_response;
 mod outcome;
 mod prescan;
 mod refusal;
+mod request_body;
 mod respond;
 mod rule_watch;
 mod steps;
@@ -45,6 +48,7 @@ use refusal::Refusal;
 
 use crate::admission::{self, framing, parsed};
 use crate::ai::answer::GatewayError;
+use crate::ai::body_copy::BodyCopy;
 use crate::ai::recorder::Recorder;
 use crate::clock::Clock;
 use crate::detection::tee::ScanQueue;
@@ -171,6 +175,7 @@ impl ProxyHttp for Edge {
         match admit(session, ctx) {
             Ok(host) => {
                 ctx.host = host;
+                ctx.is_web_socket = headers::is_web_socket(session.req_header());
                 Ok(())
             }
             Err(refused) => refuse(ctx, Refusal::Admission(refused)),
@@ -185,23 +190,26 @@ impl ProxyHttp for Edge {
                 self.inspect_request(zone, session, ctx).await?;
             }
             Some(Site::Gateway) => {
-                if let Some(plan) = self.route_gateway(session, ctx)? {
-                    // Boxed, for they are large and few requests need them.
-                    if plan.kind == steps::Kind::Universal && session.is_upgrade_req() {
-                        Box::pin(self.converse(session, ctx)).await?;
-                    } else {
-                        Box::pin(self.take_steps(plan, session, ctx)).await?;
-                    }
+                // Boxed, for it is large and requests of zones need it not.
+                if Box::pin(self.answer_gateway(session, ctx)).await? {
                     return Ok(true);
                 }
             }
             None => return refuse(ctx, Refusal::UnknownHost),
         }
+        if !ctx.is_web_socket {
+            // Else an origin could make a tunnel of a request that was judged as one.
+            session.req_header_mut().remove_header(&http::header::UPGRADE);
+        }
+        let mut body = std::mem::take(&mut ctx.body);
+        body.release(session);
+        ctx.body = body;
         Ok(false)
     }
 
     async fn upstream_peer(&self, session: &mut Session, ctx: &mut Context) -> Result<Box<HttpPeer>> {
         ctx.attempt = None;
+        ctx.is_forwarded = true;
         let Some(pool) = pool_of(ctx) else { return refuse(ctx, Refusal::NoOrigin) };
         let now = self.clock.unix();
         let Some(origin) = pool.choose(&ctx.tried, now) else { return refuse(ctx, Refusal::NoOrigin) };
@@ -214,14 +222,14 @@ impl ProxyHttp for Edge {
             return refuse(ctx, Refusal::Gateway(GatewayError::InvalidProvider));
         }
         let mut peer = peer::peer(&origin, address, &ctx.snapshot.upstream);
-        peer.options.read_timeout = Some(patience(session, ctx.snapshot.upstream.read_timeout));
+        peer.options.read_timeout = Some(patience(session, ctx));
         ctx.attempt = Some(InFlight { _guard: origin.begin(), origin });
         Ok(Box::new(peer))
     }
 
     async fn upstream_request_filter(
         &self,
-        session: &mut Session,
+        _: &mut Session,
         request: &mut RequestHeader,
         ctx: &mut Context,
     ) -> Result<()> {
@@ -231,12 +239,14 @@ impl ProxyHttp for Edge {
                 let elapsed = ctx.started.elapsed();
                 if let Some(call) = ctx.call() {
                     call.asked_at = Some(elapsed);
+                    // Each attempt sends the body from its beginning.
+                    call.request = BodyCopy::default();
                 }
                 Ok(())
             }
             Route::Zone(_) | Route::Unknown => {
-                if ctx.rules.is_some() && headers::expects_continue(&session.req_header().headers) {
-                    // We answered it, or will: the origin gets the body at once.
+                if ctx.body.is_held() {
+                    // Where the client waited for `100 Continue` it has it: the origin gets the body at once.
                     request.remove_header("expect");
                 }
                 let peer_is_trusted =
@@ -258,22 +268,13 @@ impl ProxyHttp for Edge {
         &self,
         session: &mut Session,
         body: &mut Option<Bytes>,
-        end: bool,
+        _: bool,
         ctx: &mut Context,
     ) -> Result<()> {
-        if session.was_upgraded() {
-            return Ok(());
-        }
-        if ctx.hold.is_some() {
-            return self.hold_body(body, end, ctx).await;
-        }
-        if let Some(call) = ctx.call() {
-            if let Some(chunk) = body.as_ref() {
-                call.request.push(chunk);
-            }
-            if call.held.is_some() {
-                return self.hold_call(body, end, ctx).await;
-            }
+        if !session.was_upgraded()
+            && let (Some(chunk), Some(call)) = (body.as_ref(), ctx.call())
+        {
+            call.request.push(chunk);
         }
         Ok(())
     }
@@ -407,6 +408,7 @@ impl ProxyHttp for Edge {
         if let Some(tee) = ctx.tee.take() {
             tee.finish();
         }
+        ctx.body.end(session);
         outcome::record(self, session, error, ctx);
     }
 }
@@ -446,17 +448,18 @@ fn pool_of(ctx: &Context) -> Option<Arc<Pool>> {
     }
 }
 
-/// How long an origin may be silent. The clock runs while the client still sends its body, so a
-/// long body adds what its upload may take.
-fn patience(session: &Session, read_timeout: Duration) -> Duration {
-    if session.is_upgrade_req() {
+/// How long an origin may be silent. The clock runs while the client still sends its body, so a body that is
+/// not in memory adds what its upload may take.
+fn patience(session: &Session, ctx: &Context) -> Duration {
+    if ctx.is_web_socket {
         return UPGRADED_IDLE;
     }
     let headers = &session.req_header().headers;
     let upload = match headers::content_length(headers) {
-        Some(length) => Duration::from_secs(length / MIN_UPLOAD_RATE),
+        _ if ctx.body.is_whole() => Duration::ZERO,
+        Some(length) => Duration::from_secs(length / MIN_UPLOAD_RATE).min(UNKNOWN_UPLOAD),
         None if headers.contains_key(http::header::TRANSFER_ENCODING) => UNKNOWN_UPLOAD,
         None => Duration::ZERO,
     };
-    read_timeout + upload
+    ctx.snapshot.upstream.read_timeout + upload
 }

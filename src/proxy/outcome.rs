@@ -19,9 +19,10 @@ use crate::events::kinds::{
 use crate::ruleset::Outcome;
 use crate::upstream::Origin;
 
-/// Longest body that is read after a refusal, so that its connection can be used again, and how long it
-/// is waited for.
+/// Longest body that is read after a refusal so that its connection can be used again.
 const MAX_DRAINED_BYTES: u64 = 64 << 10;
+/// Most bytes that are read after a refusal so that the client gets its answer, and how long they are waited for.
+const MAX_LINGER_BYTES: usize = 16 << 20;
 const DRAIN: Duration = Duration::from_secs(1);
 
 impl Edge {
@@ -32,20 +33,28 @@ impl Edge {
         error: &Error,
         ctx: &mut Context,
     ) -> FailToProxy {
+        ctx.body.end(session);
         let refusal = ctx.refusal.or_else(|| of_error(error, ctx));
-        let Some(refusal) = refusal.filter(|_| session.response_written().is_none()) else {
+        // 1xx come before an answer (RFC 9110 section 15.2); 101 is one.
+        let is_answered = session
+            .response_written()
+            .is_some_and(|head| !head.status.is_informational() || head.status == 101);
+        let Some(refusal) = refusal.filter(|_| !is_answered) else {
             return FailToProxy { error_code: 0, can_reuse_downstream: false };
         };
         ctx.refusal = Some(refusal);
         // A body that was not read would be taken for the next request.
         let unread = !session.as_downstream_mut().is_body_done();
         let is_kept_kind = matches!(refusal, Refusal::Rules(_) | Refusal::Gateway(_) | Refusal::UnknownHost);
+        let waits = !session.is_http2()
+            && headers::expects_continue(session.req_header())
+            && session.response_written().is_none();
         // A short body is here already, or nearly: reading it costs less than another connection.
         let drains = unread
-            && is_kept_kind
-            && headers::content_length(&session.req_header().headers).is_some_and(|n| n <= MAX_DRAINED_BYTES)
-            && !headers::expects_continue(&session.req_header().headers);
-        let keep = is_kept_kind && (!unread || drains);
+            && !waits
+            && headers::content_length(&session.req_header().headers).is_some_and(|n| n <= MAX_DRAINED_BYTES);
+        // The framework closes the connection of a request that it has begun to forward.
+        let keep = is_kept_kind && (!unread || drains) && !ctx.is_forwarded;
         if !keep {
             session.set_keepalive(None);
         }
@@ -71,18 +80,31 @@ impl Edge {
             }
             // The client may be gone: then there is nobody to tell.
             let is_head = session.req_header().method == http::Method::HEAD;
-            if session.write_response_header(Box::new(header), is_head).await.is_ok() && !is_head {
-                let _ = session.write_response_body(Some(body), true).await;
+            if session.write_response_header(Box::new(header), is_head).await.is_ok() {
+                let body = (!is_head).then_some(body);
+                let _ = session.write_response_body(body, true).await;
             }
         }
-        let mut keep = keep;
-        if drains {
-            // After the answer: a client that sends no more has it all the same.
-            let drained = tokio::time::timeout(DRAIN, session.as_downstream_mut().drain_request_body()).await;
-            keep = matches!(drained, Ok(Ok(())));
-        }
-        FailToProxy { error_code: refusal.status(), can_reuse_downstream: keep }
+        // After the answer: a connection that is closed while bytes come is reset, and the answer lost with it.
+        let is_drained = !unread || !waits && drained(session).await;
+        FailToProxy { error_code: refusal.status(), can_reuse_downstream: keep && is_drained }
     }
+}
+
+/// Reads what still comes of a body, for a while; true where that was all.
+async fn drained(session: &mut Session) -> bool {
+    let all = async {
+        let mut bytes = 0;
+        while bytes < MAX_LINGER_BYTES {
+            match session.as_downstream_mut().read_request_body().await {
+                Ok(Some(piece)) => bytes += piece.len(),
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+        false
+    };
+    tokio::time::timeout(DRAIN, all).await.unwrap_or(false)
 }
 
 /// What an error of the connection below means; `None` where the client itself is gone.
@@ -138,14 +160,13 @@ pub(super) fn origin_answered(edge: &Edge, ctx: &Context, origin: &Arc<Origin>, 
 /// The events of a request, once, at its end.
 pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx: &mut Context) {
     ctx.attempt = None;
-    ctx.hold = None;
     ctx.response_hold = None;
     edge.count_held_bodies();
     let client = ctx.client_text.clone();
     let client = client.to_str().unwrap_or("");
     let written = session.response_written().map_or(0, |response| response.status.as_u16());
     // 499: the client went away before there was an answer.
-    let status = if written == 0 { 499 } else { written };
+    let status = if written < 200 && written != 101 { 499 } else { written };
     if let Some(mut rules) = ctx.rules.take() {
         rules.finish();
         let metrics = edge.events.metrics();

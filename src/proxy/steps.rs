@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName, header};
 use pingora::connectors::http::Connector;
 use pingora::http::{RequestHeader, ResponseHeader};
@@ -15,13 +15,13 @@ use pingora::proxy::Session;
 use pingora::upstreams::peer::HttpPeer;
 use pingora::{Error, ErrorType, Result};
 
-use super::call::{self, Call};
-use super::context::{Context, Route, Share};
+use super::call::Call;
+use super::context::{Context, Route};
 use super::delivery::{self, EventStream, HOP_BY_HOP, gone};
 use super::flight::{Flights, Leader, Turn};
-use super::gateway::{limited, refuse_call, sign};
+use super::gateway::{Rejected, reject, sign};
 use super::refusal::Refusal;
-use super::{Edge, headers, outcome, prescan, refuse};
+use super::{Edge, headers, outcome, refuse};
 use crate::ai::answer::GatewayError;
 use crate::ai::cache::{self, Answer, Cache, Key, Question};
 use crate::ai::options::Options;
@@ -45,13 +45,13 @@ pub(super) struct Caller {
 /// What a request asks the gateway to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A provider's own route, with attempts, a deadline or a cache.
+    /// A provider's own route.
     Native,
     Universal,
     Compatible,
 }
 
-/// A request that the gateway takes in steps.
+/// A request of a caller who may call.
 pub(super) struct Plan {
     pub(super) kind: Kind,
     pub(super) gateway: Arc<Gateway>,
@@ -59,6 +59,8 @@ pub(super) struct Plan {
     pub(super) options: Options,
     /// The provider, path and query of a native request.
     pub(super) native: (String, String, String),
+    /// Where a native request goes.
+    pub(super) forward: Option<Box<Forward>>,
 }
 
 /// A provider's answer that has begun.
@@ -100,10 +102,10 @@ impl Edge {
     pub(super) async fn take_steps(
         &self,
         plan: Plan,
+        body: Bytes,
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<()> {
-        let (body, _share) = self.whole_body(session, ctx).await?;
         let made = match plan.kind {
             Kind::Universal => step::universal(&body, &plan.options),
             Kind::Compatible => step::compatible(&body, &plan.options).map(|step| vec![step]),
@@ -123,7 +125,7 @@ impl Edge {
         let last = steps.len() - 1;
         for (nth, step) in steps.into_iter().enumerate() {
             let is_last = nth == last;
-            if self.take_step(&plan, step, nth, is_last, session, ctx).await? {
+            if Box::pin(self.take_step(&plan, step, nth, is_last, session, ctx)).await? {
                 return Ok(());
             }
         }
@@ -140,8 +142,7 @@ impl Edge {
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<bool> {
-        let snapshot = Arc::clone(&ctx.snapshot);
-        let Some((provider, target)) = snapshot.gateways.provider(&step.slug, &step.path) else {
+        let Some((provider, target)) = ctx.snapshot.gateways.provider(&step.slug, &step.path) else {
             let error = Refusal::Gateway(GatewayError::InvalidProvider);
             return or_next(is_last, || refuse(ctx, error));
         };
@@ -152,8 +153,7 @@ impl Edge {
         let mut head = self.head(plan.kind, &step, &target, &provider.authority, session, ctx)?;
         let forward =
             Forward { gateway: Arc::clone(&plan.gateway), provider, target, token: plan.token.clone() };
-        let id = call::ulid(self.clock.unix(), self.unique());
-        let mut call = Call::new(forward, step.options.clone(), id, &head.headers);
+        let mut call = Call::new(forward, step.options.clone(), self.call_id(), &head.headers);
         call.request_type = match plan.kind {
             Kind::Native => "native",
             Kind::Universal => "universal",
@@ -161,15 +161,16 @@ impl Edge {
         };
         call.step = u32::try_from(nth).unwrap_or(u32::MAX);
         call.request.push(&step.body);
-        if let Err(error) = self.credential(&mut call, &head.headers) {
-            return or_next(is_last, || refuse_call(ctx, &call, error));
-        }
+        let (label, slug) = (call.gateway.label.clone(), call.provider.slug.clone());
+        let mut call = match self.admit_call(call, &head.headers, Some(&step.body), ctx).await? {
+            Ok(call) => call,
+            Err(rejected) => {
+                ctx.route = Route::without_call(&label, &slug);
+                return or_next(is_last, || reject(ctx, rejected));
+            }
+        };
         if let Some((name, value)) = call.credential.take() {
             head.insert_header(name, value)?;
-        }
-        self.prescan(prescan::of_call(&call), &step.body, ctx).await?;
-        if let Err(exceeded) = self.reserve_for_body(&mut call, &step.body, &snapshot) {
-            return or_next(is_last, || limited(ctx, exceeded));
         }
         let keep =
             ttl(&call).filter(|_| head.method == http::Method::POST || head.method == http::Method::GET);
@@ -188,7 +189,8 @@ impl Edge {
             Ok(body) => body,
             Err(reason) => {
                 ctx.reason = Some(reason);
-                return or_next(is_last, || refuse_call(ctx, &call, GatewayError::UnknownKey));
+                ctx.route = Route::without_call(&label, &slug);
+                return or_next(is_last, || reject(ctx, Rejected::Error(GatewayError::UnknownKey)));
             }
         };
         call.asked_at = Some(ctx.started.elapsed());
@@ -243,28 +245,6 @@ impl Edge {
             return Ok(Err(reason));
         }
         Ok(Ok(body))
-    }
-
-    /// Reads the body of a request; its share of all held bodies lasts as long as it does.
-    async fn whole_body(&self, session: &mut Session, ctx: &mut Context) -> Result<(Bytes, Share)> {
-        let (limit, all) = (ctx.snapshot.limits.inspected_body.0, ctx.snapshot.limits.inspected_bodies.0);
-        let mut share = Share::new(&self.held_bodies);
-        let mut body = BytesMut::new();
-        if headers::expects_continue(&session.req_header().headers) {
-            session.as_downstream_mut().write_continue_response().await?;
-        }
-        while let Some(chunk) =
-            session.as_downstream_mut().read_request_body().await.map_err(|e| e.into_down())?
-        {
-            if body.len() + chunk.len() > limit {
-                return refuse(ctx, Refusal::BodyTooLong);
-            }
-            if !share.take(chunk.len(), all) {
-                return refuse(ctx, Refusal::TooManyBodies);
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok((body.freeze(), share))
     }
 
     /// The head towards a provider.

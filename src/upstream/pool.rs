@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::origin::Origin;
-use crate::model::{Balance, HealthCheck};
+use crate::model::{Balance, HealthCheck, OriginProtocol};
 
 #[derive(Debug)]
 pub struct Pool {
@@ -18,6 +18,11 @@ pub struct Pool {
 impl Pool {
     pub fn new(origins: Vec<Arc<Origin>>, balance: Balance, health_check: Option<HealthCheck>) -> Self {
         Self { origins, balance, health_check, next: AtomicUsize::new(0) }
+    }
+
+    /// Whether one of them is spoken to over HTTP/2.
+    pub fn speaks_http2(&self) -> bool {
+        self.origins.iter().any(|origin| origin.protocol == OriginProtocol::Http2)
     }
 
     /// Whether one of them takes requests now.

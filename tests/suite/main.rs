@@ -29,3 +29,4 @@ mod sdk;
 mod upgrade;
 mod upstream;
 mod waf;
+mod ways_around;

@@ -31,6 +31,7 @@ impl Request {
 pub struct Origin {
     pub address: SocketAddr,
     requests: Arc<Mutex<Vec<Request>>>,
+    begun: Arc<Mutex<Vec<String>>>,
 }
 
 impl Origin {
@@ -46,13 +47,15 @@ impl Origin {
         let address = listener.local_addr().unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
         let (seen, answer) = (Arc::clone(&requests), Arc::new(answer));
+        let begun = Arc::new(Mutex::new(Vec::new()));
+        let lines = Arc::clone(&begun);
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (seen, answer) = (Arc::clone(&seen), Arc::clone(&answer));
-                std::thread::spawn(move || serve(stream, &seen, answer.as_ref()));
+                let (seen, answer, lines) = (Arc::clone(&seen), Arc::clone(&answer), Arc::clone(&lines));
+                std::thread::spawn(move || serve(stream, &seen, &lines, answer.as_ref()));
             }
         });
-        Self { address, requests }
+        Self { address, requests, begun }
     }
 
     /// Answers every request with 200 and this body.
@@ -86,6 +89,11 @@ impl Origin {
         self.requests.lock().unwrap().clone()
     }
 
+    /// The request lines that came, whether or not the request was ever complete.
+    pub fn begun(&self) -> Vec<String> {
+        self.begun.lock().unwrap().clone()
+    }
+
     /// The last request.
     pub fn last(&self) -> Request {
         self.requests().pop().expect("the origin got a request")
@@ -95,11 +103,12 @@ impl Origin {
 fn serve(
     stream: TcpStream,
     seen: &Mutex<Vec<Request>>,
+    begun: &Mutex<Vec<String>>,
     answer: &(dyn Fn(&Request, &mut TcpStream) -> bool + Send + Sync),
 ) {
     let mut writer = stream.try_clone().unwrap();
     let mut reader = BufReader::new(stream);
-    while let Some(request) = read(&mut reader, &mut writer) {
+    while let Some(request) = read(&mut reader, &mut writer, begun) {
         seen.lock().unwrap().push(request.clone());
         if !answer(&request, &mut writer) {
             return;
@@ -107,13 +116,18 @@ fn serve(
     }
 }
 
-fn read(reader: &mut BufReader<TcpStream>, writer: &mut TcpStream) -> Option<Request> {
+fn read(
+    reader: &mut BufReader<TcpStream>,
+    writer: &mut TcpStream,
+    begun: &Mutex<Vec<String>>,
+) -> Option<Request> {
     let line = |reader: &mut BufReader<TcpStream>| {
         let mut text = String::new();
         reader.read_line(&mut text).ok().filter(|read| *read > 0)?;
         Some(text.trim_end_matches(['\r', '\n']).to_owned())
     };
     let mut request = Request { line: line(reader)?, ..Request::default() };
+    begun.lock().unwrap().push(request.line.clone());
     loop {
         let text = line(reader)?;
         let Some((name, value)) = text.split_once(':') else { break };

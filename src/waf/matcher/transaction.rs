@@ -250,13 +250,15 @@ impl Transaction {
         if self.buffers.has_body() {
             self.forget_texts();
         }
+        let error = (self.facts.body_error, self.facts.body_error_msg);
         self.facts.read_body(body, forced.as_deref(), force_variable, self.limits, &mut self.buffers);
         if self.plan.program.full_request {
             self.facts.compose_request(&mut self.buffers);
         }
         if cut {
+            // That it does not end well is known; whether it does so in itself is not.
             self.facts.inbound_data_error = self.facts.one;
-            self.facts.set_body_error("the body is longer than what is inspected", &mut self.buffers);
+            (self.facts.body_error, self.facts.body_error_msg) = error;
         }
         self.forget_message();
     }

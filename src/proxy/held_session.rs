@@ -1,0 +1,259 @@
+//! A client's request whose body, or the first part of it, is in memory.
+//!
+//! Pingora keeps 64 KiB of a body to send it again, and of a longer one nothing. This stands in for the
+//! connection while a request is forwarded: it gives the body from memory, as often as it is asked for, then
+//! what the connection still has. All else goes to the connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::HeaderMap;
+use parking_lot::Mutex;
+use pingora::Result;
+use pingora::http::{RequestHeader, ResponseHeader};
+use pingora::protocols::Digest;
+use pingora::protocols::http::custom::CustomMessageWrite;
+use pingora::protocols::http::custom::server::Session as CustomSession;
+use pingora::protocols::http::{HttpTask, ServerSession};
+use pingora::protocols::l4::socket::SocketAddr;
+use pingora::proxy::Session;
+use tokio_stream::Stream;
+
+use super::context::Share;
+use super::request_body::{Held, HeldEnd};
+
+/// Where the connection is put once it is no longer stood in for.
+pub(super) type Slot = Arc<Mutex<Option<ServerSession>>>;
+
+struct HeldSession {
+    connection: ServerSession,
+    slot: Slot,
+    held: Bytes,
+    /// Whether the connection has no more of the body.
+    is_whole: bool,
+    /// Whether more was read than is held: then the body cannot be sent again.
+    has_read_on: bool,
+    /// `None` once an answer has begun: nothing is sent again then.
+    share: Option<Share>,
+}
+
+/// Lets a session give its body from memory.
+pub(super) fn begin(session: &mut Session, body: Held, share: Share) -> Slot {
+    let slot = Slot::default();
+    let connection = std::mem::replace(&mut *session.downstream_session, nobody());
+    let held = HeldSession {
+        connection,
+        slot: Arc::clone(&slot),
+        held: body.bytes,
+        is_whole: body.end == HeldEnd::Whole,
+        has_read_on: false,
+        share: Some(share),
+    };
+    *session.downstream_session = ServerSession::new_custom(Box::new(held));
+    slot
+}
+
+/// Gives a session its connection back.
+pub(super) fn end(session: &mut Session, slot: &Slot) {
+    drop(std::mem::replace(&mut *session.downstream_session, nobody()));
+    if let Some(connection) = slot.lock().take() {
+        *session.downstream_session = connection;
+    }
+}
+
+/// Stands where a connection was taken from, and is never used: whoever takes one puts one back at once.
+fn nobody() -> ServerSession {
+    ServerSession::new_custom(Box::new(()))
+}
+
+impl Drop for HeldSession {
+    fn drop(&mut self) {
+        *self.slot.lock() = Some(std::mem::replace(&mut self.connection, nobody()));
+    }
+}
+
+impl HeldSession {
+    /// Lets the memory go where a final answer begins.
+    fn answers(&mut self, status: http::StatusCode) {
+        if !status.is_informational() {
+            self.held = Bytes::new();
+            self.has_read_on = true;
+            self.share = None;
+        }
+    }
+}
+
+#[async_trait]
+impl CustomSession for HeldSession {
+    fn req_header(&self) -> &RequestHeader {
+        self.connection.req_header()
+    }
+
+    fn req_header_mut(&mut self) -> &mut RequestHeader {
+        self.connection.req_header_mut()
+    }
+
+    async fn read_body_bytes(&mut self) -> Result<Option<Bytes>> {
+        if self.is_whole {
+            return Ok(None);
+        }
+        self.has_read_on = true;
+        self.connection.read_request_body().await
+    }
+
+    async fn drain_request_body(&mut self) -> Result<()> {
+        self.connection.drain_request_body().await
+    }
+
+    async fn write_response_header(&mut self, head: Box<ResponseHeader>, _: bool) -> Result<()> {
+        self.answers(head.status);
+        self.connection.write_response_header(head).await
+    }
+
+    async fn write_response_header_ref(&mut self, head: &ResponseHeader, _: bool) -> Result<()> {
+        self.answers(head.status);
+        self.connection.write_response_header_ref(head).await
+    }
+
+    async fn write_body(&mut self, data: Bytes, end: bool) -> Result<()> {
+        self.connection.write_response_body(data, end).await
+    }
+
+    async fn write_trailers(&mut self, trailers: HeaderMap) -> Result<()> {
+        self.connection.write_response_trailers(trailers).await
+    }
+
+    async fn response_duplex_vec(&mut self, tasks: Vec<HttpTask>) -> Result<bool> {
+        for task in &tasks {
+            if let HttpTask::Header(head, _) = task {
+                self.answers(head.status);
+            }
+        }
+        self.connection.response_duplex_vec(tasks).await
+    }
+
+    fn set_read_timeout(&mut self, timeout: Option<Duration>) {
+        self.connection.set_read_timeout(timeout);
+    }
+
+    fn get_read_timeout(&self) -> Option<Duration> {
+        self.connection.get_read_timeout()
+    }
+
+    fn set_write_timeout(&mut self, timeout: Option<Duration>) {
+        self.connection.set_write_timeout(timeout);
+    }
+
+    fn get_write_timeout(&self) -> Option<Duration> {
+        self.connection.get_write_timeout()
+    }
+
+    fn set_total_drain_timeout(&mut self, timeout: Option<Duration>) {
+        self.connection.set_total_drain_timeout(timeout);
+    }
+
+    fn get_total_drain_timeout(&self) -> Option<Duration> {
+        self.connection.get_total_drain_timeout()
+    }
+
+    fn request_summary(&self) -> String {
+        self.connection.request_summary()
+    }
+
+    fn response_written(&self) -> Option<&ResponseHeader> {
+        self.connection.response_written()
+    }
+
+    async fn shutdown(&mut self, _: u32, _: &str) {
+        self.connection.shutdown().await;
+    }
+
+    fn is_body_done(&mut self) -> bool {
+        self.is_whole || self.connection.is_body_done()
+    }
+
+    async fn finish(&mut self) -> Result<()> {
+        self.connection.finish_body().await
+    }
+
+    fn is_body_empty(&mut self) -> bool {
+        // Only bodies that have bytes are held.
+        false
+    }
+
+    async fn read_body_or_idle(&mut self, no_body_expected: bool) -> Result<Option<Bytes>> {
+        if no_body_expected || self.is_whole {
+            return self.connection.read_body_or_idle(true).await;
+        }
+        self.has_read_on = true;
+        self.connection.read_body_or_idle(false).await
+    }
+
+    fn body_bytes_sent(&self) -> usize {
+        self.connection.body_bytes_sent()
+    }
+
+    fn body_bytes_read(&self) -> usize {
+        self.connection.body_bytes_read()
+    }
+
+    fn digest(&self) -> Option<&Digest> {
+        self.connection.digest()
+    }
+
+    fn digest_mut(&mut self) -> Option<&mut Digest> {
+        self.connection.digest_mut()
+    }
+
+    fn client_addr(&self) -> Option<&SocketAddr> {
+        self.connection.client_addr()
+    }
+
+    fn server_addr(&self) -> Option<&SocketAddr> {
+        self.connection.server_addr()
+    }
+
+    fn pseudo_raw_h1_request_header(&self) -> Bytes {
+        self.connection.to_h1_raw()
+    }
+
+    fn enable_retry_buffering(&mut self) {
+        // What is held is the buffer.
+    }
+
+    fn retry_buffer_truncated(&self) -> bool {
+        self.has_read_on
+    }
+
+    fn get_retry_buffer(&self) -> Option<Bytes> {
+        (!self.has_read_on).then(|| self.held.clone())
+    }
+
+    async fn finish_custom(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    // HTTP has no messages beside its body.
+    fn take_custom_message_reader(
+        &mut self,
+    ) -> Option<Box<dyn Stream<Item = Result<Bytes>> + Unpin + Send + Sync + 'static>> {
+        None
+    }
+
+    fn restore_custom_message_reader(
+        &mut self,
+        _: Box<dyn Stream<Item = Result<Bytes>> + Unpin + Send + Sync + 'static>,
+    ) -> Result<()> {
+        Ok(())
+    }
+
+    fn take_custom_message_writer(&mut self) -> Option<Box<dyn CustomMessageWrite>> {
+        None
+    }
+
+    fn restore_custom_message_writer(&mut self, _: Box<dyn CustomMessageWrite>) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,224 @@
+//! The one owner of a request's body.
+//!
+//! A body is *unread*, then *held* here in whole or in part, then *released* to go on. Everything that has to
+//! see a body asks [`RequestBody::hold`], and nothing else reads it from the connection. What was held goes on
+//! from memory ([`super::held_session`]), so an origin hears of a request only after everything that may
+//! refuse it has decided.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use bytes::Bytes;
+use pingora::http::RequestHeader;
+use pingora::proxy::Session;
+use pingora::{Error, ErrorType, Result};
+use tokio::time::{Instant, timeout_at};
+
+use super::context::Share;
+use super::headers;
+use super::held_session::{self, Slot};
+use crate::body;
+
+/// The slowest upload that is waited for while its body is held, in bytes a second.
+const MIN_BYTES_PER_SECOND: u64 = 1 << 10;
+/// What stands before a gRPC message: whether it is compressed, and its length.
+const GRPC_PREFIX_BYTES: usize = 5;
+
+/// The body of one request.
+#[derive(Default)]
+pub(super) enum RequestBody {
+    #[default]
+    Unread,
+    Held {
+        body: Held,
+        /// Counts while the bytes are in memory.
+        share: Share,
+    },
+    /// On its way.
+    Released { slot: Slot, end: HeldEnd },
+}
+
+/// What was read of a body.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) bytes: Bytes,
+    pub(super) end: HeldEnd,
+}
+
+/// Why reading stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeldEnd {
+    /// All of it is here.
+    Whole,
+    /// It is longer than one body may be.
+    TooLong,
+    /// All held bodies together would be too many bytes.
+    NoRoom,
+    /// It is a stream of messages, of which the first is here.
+    FirstMessage,
+}
+
+/// How a body is held.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HoldLimits {
+    /// Of one body, in bytes.
+    pub(super) body_bytes: usize,
+    /// Of all bodies of the process, in bytes.
+    pub(super) all_bytes: usize,
+    /// How long the client may send nothing.
+    pub(super) idle: Duration,
+    /// Whether the first part of a body that is too long is wanted. If not, a body that is announced as too
+    /// long is not read at all.
+    pub(super) wants_first_part: bool,
+    /// Whether the upstream can answer gRPC messages while the client still sends.
+    pub(super) may_stream: bool,
+}
+
+impl HoldLimits {
+    pub(super) fn of(limits: &crate::conf::Limits) -> Self {
+        Self {
+            body_bytes: limits.inspected_body.0,
+            all_bytes: limits.inspected_bodies.0,
+            idle: limits.idle_timeout,
+            wants_first_part: false,
+            may_stream: false,
+        }
+    }
+}
+
+impl RequestBody {
+    /// Reads the body as far as the limits let it; a body that is held already is not read again.
+    ///
+    /// # Errors
+    /// The client broke off, or did not send in time.
+    pub(super) async fn hold(
+        &mut self,
+        session: &mut Session,
+        limits: HoldLimits,
+        held_bodies: &Arc<AtomicUsize>,
+    ) -> Result<Held> {
+        if let Self::Held { body, .. } = self {
+            return Ok(body.clone());
+        }
+        let mut share = Share::new(held_bodies);
+        let body = read(session, limits, &mut share).await?;
+        *self = Self::Held { body: body.clone(), share };
+        Ok(body)
+    }
+
+    /// Lets the body go on: from here on the session reads it from memory first, then from the connection.
+    pub(super) fn release(&mut self, session: &mut Session) {
+        match std::mem::take(self) {
+            Self::Held { body, share } if !body.bytes.is_empty() => {
+                let end = body.end;
+                *self = Self::Released { slot: held_session::begin(session, body, share), end };
+            }
+            other => *self = other,
+        }
+    }
+
+    /// Gives the session its connection back, where it was let go on from memory.
+    pub(super) fn end(&mut self, session: &mut Session) {
+        if let Self::Released { slot, .. } = std::mem::take(self) {
+            held_session::end(session, &slot);
+        }
+    }
+
+    /// Whether it was read here, in whole or in part.
+    pub(super) fn is_held(&self) -> bool {
+        !matches!(self, Self::Unread)
+    }
+
+    /// Whether all of it was read here.
+    pub(super) fn is_whole(&self) -> bool {
+        match self {
+            Self::Unread => false,
+            Self::Held { body, .. } => body.end == HeldEnd::Whole,
+            Self::Released { end, .. } => *end == HeldEnd::Whole,
+        }
+    }
+}
+
+async fn read(session: &mut Session, limits: HoldLimits, share: &mut Share) -> Result<Held> {
+    let nothing = |end| Ok(Held { bytes: Bytes::new(), end });
+    if session.is_body_empty() {
+        return nothing(HeldEnd::Whole);
+    }
+    let request = session.req_header();
+    let streams = limits.may_stream && is_grpc(request);
+    let is_long = headers::content_length(&request.headers).is_some_and(|n| n > limits.body_bytes as u64);
+    if is_long && !limits.wants_first_part && !streams {
+        return nothing(HeldEnd::TooLong);
+    }
+    if headers::expects_continue(request) {
+        session.as_downstream_mut().write_continue_response().await?;
+    }
+    let begun = Instant::now();
+    let (mut pieces, mut bytes): (Vec<Bytes>, usize) = (Vec::new(), 0);
+    let end = loop {
+        let slowest = limits.idle + Duration::from_secs(bytes as u64 / MIN_BYTES_PER_SECOND);
+        let until = (Instant::now() + limits.idle).min(begun + slowest);
+        let piece = timeout_at(until, session.as_downstream_mut().read_request_body()).await;
+        let piece = piece.map_err(|_| late())?.map_err(Error::into_down)?;
+        let Some(piece) = piece else { break HeldEnd::Whole };
+        bytes += piece.len();
+        let has_room = share.take(piece.len(), limits.all_bytes);
+        pieces.push(piece);
+        match () {
+            () if bytes > limits.body_bytes => break HeldEnd::TooLong,
+            () if !has_room => break HeldEnd::NoRoom,
+            () if streams && has_grpc_message(&pieces) => break HeldEnd::FirstMessage,
+            () => {}
+        }
+    };
+    Ok(Held { bytes: joined(pieces), end })
+}
+
+fn late() -> Box<Error> {
+    Error::explain(ErrorType::ReadTimedout, "the body did not arrive in time").into_down()
+}
+
+fn joined(mut pieces: Vec<Bytes>) -> Bytes {
+    match pieces.len() {
+        0 | 1 => pieces.pop().unwrap_or_default(),
+        _ => pieces.concat().into(),
+    }
+}
+
+/// Whether a request is a gRPC call, whose client may wait for an answer before it sends more. Only HTTP/2
+/// carries those.
+fn is_grpc(request: &RequestHeader) -> bool {
+    let content_type = headers::bytes(&request.headers, &http::header::CONTENT_TYPE);
+    request.version == http::Version::HTTP_2 && body::is_grpc(body::media_type(content_type))
+}
+
+/// Whether the first gRPC message is complete. What does not begin as one never is, and so is held as a whole.
+fn has_grpc_message(pieces: &[Bytes]) -> bool {
+    let mut prefix = pieces.iter().flatten().take(GRPC_PREFIX_BYTES);
+    let is_flag = prefix.next().is_some_and(|flag| *flag <= 1);
+    let length = prefix.fold(0, |length: usize, byte| length << 8 | usize::from(*byte));
+    let bytes: usize = pieces.iter().map(Bytes::len).sum();
+    is_flag && bytes >= GRPC_PREFIX_BYTES && bytes - GRPC_PREFIX_BYTES >= length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grpc_message_is_known_by_its_prefix() {
+        for (pieces, expected) in [
+            (&[&b"\0\0\0\0\x02ab"[..]][..], true),
+            (&[b"\0\0", b"\0\0\x02", b"a", b"b"], true),
+            (&[b"\0\0\0\0\0"], true),
+            (&[b"\0\0\0\0\x02a"], false),
+            (&[b"\0\0\0"], false),
+            (&[b"{\"a\":1}"], false),
+            (&[], false),
+        ] {
+            let pieces: Vec<Bytes> = pieces.iter().map(|piece| Bytes::from_static(piece)).collect();
+            assert_eq!(has_grpc_message(&pieces), expected, "{pieces:?}");
+        }
+    }
+}
