@@ -16,8 +16,8 @@ use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
-use crate::ai::limit::Ledger;
-use crate::ai::recorder::{self, RecordLog, RecordReader, Recorder, Retention};
+use crate::ai::limit::{Counted, Ledger};
+use crate::ai::recorder::{RecordLog, RecordReader, Recorder, Retention};
 use crate::api;
 use crate::clock::Clock;
 use crate::conf::Conf;
@@ -28,7 +28,6 @@ use crate::events::Events;
 use crate::events::kinds::{ServerStarted, ServiceFailed};
 use crate::listener::{Connections, EdgeListener, Guarded, ListenerContext};
 use crate::memory;
-use crate::model::AiLog;
 use crate::proxy::{Door, Edge};
 
 /// How often the store is asked whether another process changed it.
@@ -46,8 +45,8 @@ pub struct Parts {
     pub rows: [Box<dyn RecordLog>; 3],
     /// The same rows, for the API.
     pub records: Box<dyn RecordReader>,
-    /// The rows that limits still have to know.
-    pub past: Vec<AiLog>,
+    /// What limits counted before.
+    pub counted: Vec<Counted>,
     /// What found values are hashed with.
     pub mac: Mac,
     /// Take the sockets over from the process before this one.
@@ -68,7 +67,7 @@ pub struct Listening {
 /// # Errors
 /// One sentence where the services cannot be set up.
 pub fn run(parts: Parts) -> Result<(), String> {
-    let Parts { conf, control, events, clock, rows, records, past, mac, upgrade, listening } = parts;
+    let Parts { conf, control, events, clock, rows, records, counted, mac, upgrade, listening } = parts;
     let proxy_conf = Arc::new(server_conf(&conf)?);
     let mut server = Server::new_with_opt_and_conf(Opt { upgrade, ..Opt::default() }, server_conf(&conf)?);
     server.bootstrap();
@@ -78,7 +77,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
         Scanners { threads: conf.scan_threads, cpu: conf.scan_cpu, max_bytes: conf.limits.scan_queue.0 };
     let scans = ScanQueue::start(scanners, mac, events.clone(), clock);
     let ledger = Arc::new(Ledger::default());
-    recorder::recover(&ledger, &snapshots.load().gateways, &past, clock.unix());
+    ledger.recover(&counted);
     let recorder =
         Recorder::start(ledger, rows, Retention { age: conf.ai_log_retention, clock }, events.clone());
     let door = Door::default();

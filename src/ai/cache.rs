@@ -1,13 +1,15 @@
 //! Answers kept for the same question of the same caller, for as long as a gateway says.
 //!
-//! A key is a hash of the gateway, the provider, its path, the credential towards it, and the body or a
-//! name that the client gave: nobody gets an answer that was paid with another's key.
+//! A key is a hash of everything that an answer may depend on: the gateway, the caller, the provider, method,
+//! path, whole body, and every header but those that only describe the connection. A name that the client
+//! gives parts questions further, and never joins two.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::HeaderMap;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
@@ -26,15 +28,34 @@ pub struct Key([u8; 32]);
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'q> {
     pub gateway: &'q str,
+    /// Who asks; `None` where callers of the gateway share answers.
+    pub caller: Option<&'q str>,
     pub provider: &'q str,
     pub method: &'q str,
     /// Path and query towards the provider.
     pub target: &'q str,
-    /// The fields that carry credentials.
-    pub credentials: &'q [&'q [u8]],
+    /// Those that go to the provider.
+    pub headers: &'q HeaderMap,
     pub name: Option<&'q str>,
     pub body: &'q [u8],
 }
+
+/// Headers that no answer depends on: they describe the connection, the body that is in the key itself, or the
+/// request as one of many.
+const OF_NO_EFFECT: &[&str] = &[
+    "content-length",
+    "user-agent",
+    "date",
+    "traceparent",
+    "tracestate",
+    "x-request-id",
+    "x-stainless-retry-count",
+    "x-stainless-timeout",
+    "idempotency-key",
+];
+/// Credentials of the caller towards a provider, which callers who share answers have each their own.
+const CREDENTIALS: &[&str] =
+    &["authorization", "x-api-key", "api-key", "x-goog-api-key", "xi-api-key", "cookie"];
 
 impl Question<'_> {
     pub fn key(&self) -> Key {
@@ -44,20 +65,26 @@ impl Question<'_> {
             hash.update(bytes);
         };
         part(self.gateway.as_bytes());
-        part(self.provider.as_bytes());
-        self.credentials.iter().for_each(|credential| part(credential));
-        match self.name {
-            Some(name) => {
-                part(b"name");
-                part(name.as_bytes());
-            }
-            None => {
-                part(b"body");
-                part(self.method.as_bytes());
-                part(self.target.as_bytes());
-                part(self.body);
-            }
+        part(if self.caller.is_some() { b"caller" } else { b"all" });
+        part(self.caller.unwrap_or("").as_bytes());
+        for text in [self.provider, self.method, self.target] {
+            part(text.as_bytes());
         }
+        part(if self.name.is_some() { b"named" } else { b"" });
+        part(self.name.unwrap_or("").as_bytes());
+        let counts = |name: &str| {
+            !OF_NO_EFFECT.contains(&name) && (self.caller.is_some() || !CREDENTIALS.contains(&name))
+        };
+        let mut fields: Vec<(&str, &[u8])> =
+            self.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        fields.retain(|(name, _)| counts(name));
+        // Stable, so that the values of one name keep their order.
+        fields.sort_by_key(|(name, _)| *name);
+        for (name, value) in fields {
+            part(name.as_bytes());
+            part(value);
+        }
+        part(self.body);
         Key(hash.finalize().into())
     }
 }
@@ -131,34 +158,60 @@ impl Cache {
 mod tests {
     use super::*;
 
-    const QUESTION: Question<'_> = Question {
-        gateway: "acme/main",
-        provider: "openai",
-        method: "POST",
-        target: "/v1/chat/completions",
-        credentials: &[b"Bearer a"],
-        name: None,
-        body: b"{}",
-    };
+    fn headers(fields: &[(&'static str, &str)]) -> HeaderMap {
+        fields.iter().map(|(name, value)| ((*name).try_into().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    fn question(headers: &HeaderMap) -> Question<'_> {
+        Question {
+            gateway: "acme/main",
+            caller: Some("token-1"),
+            provider: "openai",
+            method: "POST",
+            target: "/v1/chat/completions",
+            headers,
+            name: None,
+            body: b"{}",
+        }
+    }
 
     #[test]
     fn who_asks_and_what_is_asked_make_the_key() {
-        let key = QUESTION.key();
+        let plain = headers(&[("authorization", "Bearer a"), ("accept", "*/*"), ("user-agent", "x")]);
+        let one = question(&plain);
+        let key = one.key();
         for other in [
-            Question { gateway: "acme/other", ..QUESTION },
-            Question { provider: "groq", ..QUESTION },
-            Question { method: "GET", ..QUESTION },
-            Question { target: "/v1/chat/completions?x", ..QUESTION },
-            Question { credentials: &[b"Bearer b"], ..QUESTION },
-            Question { credentials: &[], ..QUESTION },
-            Question { body: b"{ }", ..QUESTION },
-            Question { name: Some("n"), ..QUESTION },
+            Question { gateway: "acme/other", ..one },
+            Question { caller: Some("token-2"), ..one },
+            Question { caller: None, ..one },
+            Question { provider: "groq", ..one },
+            Question { method: "GET", ..one },
+            Question { target: "/v1/chat/completions?x", ..one },
+            Question { body: b"{ }", ..one },
+            Question { name: Some(""), ..one },
+            Question { name: Some("n"), ..one },
         ] {
             assert!(other.key() != key, "{other:?}");
         }
-        let named = Question { name: Some("n"), ..QUESTION };
-        assert_eq!(named.key(), Question { body: b"other", target: "/x", ..named }.key());
-        assert!(named.key() != Question { credentials: &[b"Bearer b"], ..named }.key());
+        for fields in [
+            &[("authorization", "Bearer b"), ("accept", "*/*")][..],
+            &[("accept", "*/*")],
+            &[("authorization", "Bearer a"), ("accept", "text/event-stream")],
+            &[("authorization", "Bearer a"), ("accept", "*/*"), ("accept-encoding", "gzip")],
+            &[("authorization", "Bearer a"), ("accept", "*/*"), ("openai-organization", "o")],
+            &[("authorization", "Bearer a"), ("accept", "*/*"), ("anthropic-beta", "b")],
+        ] {
+            assert!(question(&headers(fields)).key() != key, "{fields:?}");
+        }
+        let same = headers(&[("user-agent", "y"), ("accept", "*/*"), ("authorization", "Bearer a")]);
+        assert_eq!(question(&same).key(), key);
+        // A name joins nothing.
+        let named = Question { name: Some("n"), ..one };
+        assert!(named.key() != Question { body: b"other", ..named }.key());
+        assert!(named.key() != Question { caller: Some("token-2"), ..named }.key());
+        // Callers who share have credentials of their own.
+        let (shared, other) = (Question { caller: None, ..one }, headers(&[("accept", "*/*")]));
+        assert_eq!(shared.key(), Question { headers: &other, ..shared }.key());
     }
 
     #[test]
@@ -166,16 +219,18 @@ mod tests {
         let cache = Cache::default();
         let (now, later) = (Duration::from_secs(10), Duration::from_secs(20));
         let answer = |bytes: usize| Answer { pieces: vec![Bytes::from(vec![0; bytes])], ..Answer::default() };
-        cache.put(QUESTION.key(), answer(5), later);
-        assert!(cache.get(&QUESTION.key(), now).is_some() && cache.get(&QUESTION.key(), later).is_none());
-        cache.put(QUESTION.key(), answer(MAX_ANSWER_BYTES), later);
-        assert_eq!(cache.get(&QUESTION.key(), now).unwrap().pieces[0].len(), 5, "too long to be kept");
+        let none = HeaderMap::new();
+        let one = question(&none);
+        cache.put(one.key(), answer(5), later);
+        assert!(cache.get(&one.key(), now).is_some() && cache.get(&one.key(), later).is_none());
+        cache.put(one.key(), answer(MAX_ANSWER_BYTES), later);
+        assert_eq!(cache.get(&one.key(), now).unwrap().pieces[0].len(), 5, "too long to be kept");
         let many: Vec<String> = (0..40).map(|n| n.to_string()).collect();
         for name in &many {
-            cache.put(Question { name: Some(name), ..QUESTION }.key(), answer(10 << 20), later);
+            cache.put(Question { name: Some(name), ..one }.key(), answer(10 << 20), later);
         }
         assert!(cache.bytes() <= MAX_BYTES);
-        assert!(cache.get(&QUESTION.key(), now).is_none());
-        assert!(cache.get(&Question { name: Some("39"), ..QUESTION }.key(), now).is_some());
+        assert!(cache.get(&one.key(), now).is_none());
+        assert!(cache.get(&Question { name: Some("39"), ..one }.key(), now).is_some());
     }
 }

@@ -1,17 +1,24 @@
 //! Limits of requests, tokens and money: reserved before a call, settled after it.
 //!
 //! All limits of a call are taken at once or not at all, under one lock, so calls at the same moment
-//! cannot overspend together. What a call may use at most is reserved; what it did use replaces that.
+//! cannot overspend together. What a call may use at most is reserved; what it did use replaces that. Where that
+//! does not fit, but what it uses at least does, all that is left is reserved: then no other call passes, so a
+//! limit is overspent by one call at the most.
+//!
+//! A counter lasts as long as its window matters. Of one limit there are at most [`MAX_COUNTERS_OF_LIMIT`]; what
+//! more values there are, which callers may have invented, share one counter.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_queue::SegQueue;
 use parking_lot::Mutex;
 
-/// Counters that are kept; past that the idle ones go.
-const MAX_COUNTERS: usize = 100_000;
+/// Counters of one limit, for as many values.
+pub const MAX_COUNTERS_OF_LIMIT: usize = 10_000;
+/// Counters that are looked at with each call, to let those go that no longer matter.
+const LOOKS: usize = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Measure {
@@ -95,18 +102,46 @@ pub struct Caller<'c> {
 }
 
 impl Caller<'_> {
-    fn key(&self, nth: usize, limit: &Limit) -> String {
-        let mut key = format!("{} {nth}", self.gateway);
+    /// Which counter of a limit a call is counted by: what the limit is, whatever its height, then the values.
+    fn key(&self, nth: usize, limit: &Limit) -> Key {
+        use std::fmt::Write;
+        let mut text = String::with_capacity(64);
+        // INVARIANT: writing to a text cannot fail.
+        let _ = write!(text, "{} {:?} {}", self.gateway, limit.measure, limit.interval.as_millis());
+        let _ = write!(text, " {:?} {nth}", limit.technique);
         for dimension in &limit.by {
-            key.push('\u{1f}');
+            let _ = write!(text, " {dimension:?}");
+        }
+        let limit_bytes = text.len();
+        for dimension in &limit.by {
+            text.push('\u{1f}');
             match dimension {
-                Dimension::Token => key.push_str(self.token.unwrap_or("")),
-                Dimension::Provider => key.push_str(self.provider),
-                Dimension::Model => key.push_str(self.model.unwrap_or("")),
-                Dimension::Metadata(name) => key.push_str(&self.metadata.text(name).unwrap_or_default()),
+                Dimension::Token => text.push_str(self.token.unwrap_or("")),
+                Dimension::Provider => text.push_str(self.provider),
+                Dimension::Model => text.push_str(self.model.unwrap_or("")),
+                Dimension::Metadata(name) => text.push_str(&self.metadata.text(name).unwrap_or_default()),
             }
         }
-        key
+        Key { text, limit_bytes }
+    }
+}
+
+/// What a counter is known by.
+#[derive(Clone, Debug)]
+struct Key {
+    text: String,
+    /// Of the text, what names the limit.
+    limit_bytes: usize,
+}
+
+impl Key {
+    fn limit(&self) -> &str {
+        self.text.get(..self.limit_bytes).unwrap_or(&self.text)
+    }
+
+    /// The counter of all values past those that have one of their own.
+    fn of_others(&self) -> Self {
+        Self { text: format!("{}\u{1f}\u{1f}", self.limit()), limit_bytes: self.limit_bytes }
     }
 }
 
@@ -127,30 +162,97 @@ impl Amounts {
     }
 }
 
+/// What a call did use; `None` where nobody knows, which counts as what was reserved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Used {
+    pub tokens: Option<u64>,
+    pub cost_nanos: Option<u64>,
+}
+
+impl Used {
+    pub const NOTHING: Self = Self { tokens: Some(0), cost_nanos: Some(0) };
+    pub const AS_RESERVED: Self = Self { tokens: None, cost_nanos: None };
+
+    /// These, and attempts before it that were sent and not answered.
+    #[must_use]
+    pub fn and(self, attempt: Amounts, attempts: u32) -> Self {
+        let more = |used: u64, of_one: u64| used.saturating_add(of_one.saturating_mul(u64::from(attempts)));
+        Self {
+            tokens: self.tokens.map(|used| more(used, attempt.tokens)),
+            cost_nanos: self.cost_nanos.map(|used| more(used, attempt.cost_nanos)),
+        }
+    }
+
+    fn of(self, measure: Measure) -> Option<u64> {
+        match measure {
+            Measure::Requests => Some(1),
+            Measure::Tokens => self.tokens,
+            Measure::Cost => self.cost_nanos,
+        }
+    }
+}
+
+impl From<Amounts> for Used {
+    fn from(amounts: Amounts) -> Self {
+        Self { tokens: Some(amounts.tokens), cost_nanos: Some(amounts.cost_nanos) }
+    }
+}
+
 /// What was taken. It is given back when it is dropped before it was settled.
 #[derive(Debug)]
 pub struct Reservation {
     ledger: Arc<Ledger>,
-    taken: Vec<(String, Measure, u64)>,
-    /// What is left of each limit, after this call.
+    taken: Vec<Taken>,
+    /// What is left of each limit, after what this call uses at least.
     pub remaining: Vec<(Measure, u64)>,
+}
+
+/// What was taken of one counter.
+#[derive(Clone, Debug)]
+struct Taken {
+    key: Key,
+    measure: Measure,
+    amount: u64,
+    window: u64,
+    interval: Duration,
+}
+
+/// What a call added to a counter, to be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    pub key: String,
+    /// Of `key`, the bytes that name the limit.
+    pub limit_bytes: usize,
+    /// Number of the window since the epoch.
+    pub window: u64,
+    pub used: u64,
+    /// Since the epoch; from then on it no longer matters.
+    pub until: Duration,
 }
 
 impl Reservation {
     /// Replaces what was reserved by what was used. Never waits.
-    pub fn settle(mut self, used: Amounts) {
-        self.close(|measure, _| used.of(measure));
+    pub fn settle(mut self, used: impl Into<Used>) -> Vec<Counted> {
+        let used = used.into();
+        self.close(|measure, reserved| used.of(measure).unwrap_or(reserved))
     }
 
-    /// Takes what was reserved for used, where nobody knows better.
-    pub fn settle_as_reserved(mut self) {
-        self.close(|_, reserved| reserved);
-    }
-
-    fn close(&mut self, used: impl Fn(Measure, u64) -> u64) {
-        for (key, measure, reserved) in std::mem::take(&mut self.taken) {
-            self.ledger.settled.push(Settled { key, reserved, used: used(measure, reserved) });
+    fn close(&mut self, used: impl Fn(Measure, u64) -> u64) -> Vec<Counted> {
+        let mut counted = Vec::with_capacity(self.taken.len());
+        for taken in std::mem::take(&mut self.taken) {
+            let used = used(taken.measure, taken.amount);
+            if used > 0 {
+                counted.push(Counted {
+                    key: taken.key.text.clone(),
+                    limit_bytes: taken.key.limit_bytes,
+                    window: taken.window,
+                    used,
+                    until: end_of_window(taken.window.saturating_add(1), taken.interval),
+                });
+            }
+            self.ledger.settled.push(Settled { taken, used });
         }
+        counted
     }
 }
 
@@ -163,9 +265,14 @@ impl Drop for Reservation {
 /// What a call used in place of what was reserved for it.
 #[derive(Debug)]
 struct Settled {
-    key: String,
-    reserved: u64,
+    taken: Taken,
     used: u64,
+}
+
+/// When a window is over, since the epoch.
+fn end_of_window(window: u64, interval: Duration) -> Duration {
+    let interval = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
+    Duration::from_millis(window.saturating_add(1).saturating_mul(interval))
 }
 
 /// A limit that a call would pass.
@@ -184,19 +291,74 @@ struct Counter {
     used: u64,
     before: u64,
     reserved: u64,
+    /// Since the epoch; from then on it no longer matters.
+    until: Duration,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    by_key: HashMap<String, Counter>,
+    /// How many there are of each limit.
+    of_limit: HashMap<String, usize>,
+    /// All of them, in the order in which they are looked at.
+    round: VecDeque<Key>,
+}
+
+impl Counters {
+    /// The counter of a key, or of all others where there is no more room for one.
+    fn place(&self, key: Key) -> Key {
+        let is_full = self.of_limit.get(key.limit()).is_some_and(|count| *count >= MAX_COUNTERS_OF_LIMIT);
+        if is_full && !self.by_key.contains_key(&key.text) { key.of_others() } else { key }
+    }
+
+    fn counter(&mut self, key: &Key) -> &mut Counter {
+        if !self.by_key.contains_key(&key.text) {
+            self.round.push_back(key.clone());
+            *self.of_limit.entry(key.limit().to_owned()).or_default() += 1;
+        }
+        self.by_key.entry(key.text.clone()).or_default()
+    }
+
+    /// Looks at a few, and lets those go that no longer matter.
+    fn look(&mut self, now: Duration) {
+        for _ in 0..LOOKS {
+            let Some(key) = self.round.pop_front() else { return };
+            let counter = self.by_key.get(&key.text);
+            if counter.is_some_and(|counter| counter.reserved > 0 || counter.until > now) {
+                self.round.push_back(key);
+                continue;
+            }
+            self.by_key.remove(&key.text);
+            if let Some(count) = self.of_limit.get_mut(key.limit()) {
+                *count -= 1;
+                if *count == 0 {
+                    self.of_limit.remove(key.limit());
+                }
+            }
+        }
+    }
 }
 
 /// All counters of the process.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    counters: Mutex<HashMap<String, Counter>>,
+    counters: Mutex<Counters>,
     /// Not counted yet: the next call counts them before it is judged. Whoever settles may be kept from its
     /// processor for long, and must not hold the lock meanwhile.
     settled: SegQueue<Settled>,
 }
 
+/// What a call may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Estimate {
+    /// What must be left for it to pass.
+    pub least: Amounts,
+    /// What is reserved where there is as much.
+    pub most: Amounts,
+}
+
 impl Ledger {
-    /// Takes what a call may use at most of every limit, or nothing of any.
+    /// Takes what a call may use of every limit, or nothing of any.
     ///
     /// # Errors
     /// The first limit that it would pass.
@@ -204,54 +366,75 @@ impl Ledger {
         self: &Arc<Self>,
         limits: &[Limit],
         caller: Caller<'_>,
-        amounts: Amounts,
+        estimate: Estimate,
         now: Duration,
     ) -> Result<Reservation, Exceeded> {
         let (mut taken, mut remaining) = (Vec::new(), Vec::new());
         let mut counters = self.counters.lock();
-        while let Some(Settled { key, reserved, used }) = self.settled.pop() {
-            counters.entry(key).or_default().settle(reserved, used);
+        while let Some(Settled { taken, used }) = self.settled.pop() {
+            if let Some(counter) = counters.by_key.get_mut(&taken.key.text) {
+                counter.settle(taken.amount, used);
+            }
         }
-        if counters.len() > MAX_COUNTERS {
-            counters.retain(|_, counter| counter.reserved > 0 || counter.used > 0);
-        }
+        counters.look(now);
         for (nth, limit) in limits.iter().enumerate() {
-            let key = caller.key(nth, limit);
-            let counter = counters.entry(key.clone()).or_default();
+            let key = caller.key(ordinal(limits, nth), limit);
+            let key = counters.place(key);
+            let counter = counters.counter(&key);
             counter.turn(limit, now);
-            let amount = amounts.of(limit.measure);
+            let (least, most) = (estimate.least.of(limit.measure), estimate.most.of(limit.measure));
             let held = counter.held(limit, now);
-            if held.saturating_add(amount) > limit.limit {
+            let left = limit.limit.saturating_sub(held);
+            if least > left || left == 0 && most > 0 {
                 return Err(Exceeded {
                     measure: limit.measure,
-                    remaining: limit.limit.saturating_sub(held),
+                    remaining: left,
                     retry_after: limit.until_next(now),
                 });
             }
-            taken.push((key, limit.measure, amount));
-            remaining.push((limit.measure, limit.limit - held - amount));
+            let (amount, window, interval) = (most.clamp(least, left), counter.window, limit.interval);
+            taken.push(Taken { key, measure: limit.measure, amount, window, interval });
+            remaining.push((limit.measure, left - least));
         }
-        for (key, _, amount) in &taken {
-            if let Some(counter) = counters.get_mut(key) {
-                counter.reserved += amount;
+        for Taken { key, amount, .. } in &taken {
+            if let Some(counter) = counters.by_key.get_mut(&key.text) {
+                counter.reserved = counter.reserved.saturating_add(*amount);
             }
         }
         Ok(Reservation { ledger: Arc::clone(self), taken, remaining })
     }
 
-    /// Counts a call of the past, where it still matters.
-    pub fn recover(&self, limits: &[Limit], caller: Caller<'_>, used: Amounts, at: Duration, now: Duration) {
+    /// Counts what calls of a process before this one used.
+    pub fn recover(&self, counted: &[Counted]) {
         let mut counters = self.counters.lock();
-        for (nth, limit) in limits.iter().enumerate() {
-            let counter = counters.entry(caller.key(nth, limit)).or_default();
-            counter.turn(limit, now);
-            match limit.window(now).checked_sub(limit.window(at)) {
-                Some(0) => counter.used = counter.used.saturating_add(used.of(limit.measure)),
-                Some(1) => counter.before = counter.before.saturating_add(used.of(limit.measure)),
-                _ => {}
+        for Counted { key, limit_bytes, window, used, until } in counted {
+            let key = counters.place(Key { text: key.clone(), limit_bytes: *limit_bytes });
+            let counter = counters.counter(&key);
+            counter.until = counter.until.max(*until);
+            if *window > counter.window {
+                counter.before = if *window == counter.window + 1 { counter.used } else { 0 };
+                (counter.window, counter.used) = (*window, *used);
+            } else if *window == counter.window {
+                counter.used = counter.used.saturating_add(*used);
+            } else if window + 1 == counter.window {
+                counter.before = counter.before.saturating_add(*used);
             }
         }
     }
+
+    /// How many counters there are.
+    pub fn counters(&self) -> usize {
+        self.counters.lock().by_key.len()
+    }
+}
+
+/// Which of the limits that differ in nothing but their height a limit is.
+fn ordinal(limits: &[Limit], nth: usize) -> usize {
+    let is_like = |a: &Limit, b: &Limit| {
+        a.by == b.by && a.measure == b.measure && a.interval == b.interval && a.technique == b.technique
+    };
+    let Some(limit) = limits.get(nth) else { return 0 };
+    limits.iter().take(nth).filter(|other| is_like(other, limit)).count()
 }
 
 impl Limit {
@@ -280,10 +463,11 @@ impl Counter {
     /// Begins a new window where the last one is over.
     fn turn(&mut self, limit: &Limit, now: Duration) {
         let window = limit.window(now);
-        if window != self.window {
-            self.before = if window == self.window + 1 { self.used } else { 0 };
+        if window != self.window || self.until.is_zero() {
+            self.before = if window == self.window.saturating_add(1) { self.used } else { 0 };
             self.used = 0;
             self.window = window;
+            self.until = end_of_window(window.saturating_add(1), limit.interval);
         }
     }
 
@@ -311,6 +495,11 @@ mod tests {
         Caller { gateway: "acme/main", token: Some("t1"), provider: "openai", model: Some("m"), metadata }
     }
 
+    /// A call that uses as much, neither less nor more.
+    fn exactly(amounts: Amounts) -> Estimate {
+        Estimate { least: amounts, most: amounts }
+    }
+
     const NOW: Duration = Duration::from_secs(6_000_000);
 
     #[test]
@@ -324,8 +513,8 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..200 {
                 scope.spawn(|| {
-                    let amounts = Amounts { tokens: 50, cost_nanos: 0 };
-                    if let Ok(taken) = ledger.reserve(&limits, caller(&metadata), amounts, NOW) {
+                    let estimate = exactly(Amounts { tokens: 50, cost_nanos: 0 });
+                    if let Ok(taken) = ledger.reserve(&limits, caller(&metadata), estimate, NOW) {
                         allowed.fetch_add(1, Ordering::Relaxed);
                         taken.settle(Amounts { tokens: 20, cost_nanos: 0 });
                     }
@@ -339,8 +528,10 @@ mod tests {
     fn money_is_reserved_settled_and_given_back() {
         let (ledger, metadata) = (Arc::new(Ledger::default()), Metadata::default());
         let limits = [limit(Measure::Cost, 1000, Technique::Fixed)];
-        let take =
-            |nanos| ledger.reserve(&limits, caller(&metadata), Amounts { tokens: 0, cost_nanos: nanos }, NOW);
+        let take = |nanos| {
+            let estimate = exactly(Amounts { tokens: 0, cost_nanos: nanos });
+            ledger.reserve(&limits, caller(&metadata), estimate, NOW)
+        };
         let first = take(900).unwrap();
         assert_eq!(first.remaining, [(Measure::Cost, 100)]);
         let refused = take(200).unwrap_err();
@@ -359,11 +550,11 @@ mod tests {
             let (ledger, limits) = (Arc::new(Ledger::default()), [limit(Measure::Requests, 10, technique)]);
             let count = |now| {
                 let taken: Vec<_> = std::iter::from_fn(|| {
-                    ledger.reserve(&limits, caller(&metadata), Amounts::default(), now).ok()
+                    ledger.reserve(&limits, caller(&metadata), Estimate::default(), now).ok()
                 })
                 .collect();
                 let count = taken.len();
-                taken.into_iter().for_each(|taken| taken.settle(Amounts::default()));
+                taken.into_iter().for_each(|taken| drop(taken.settle(Amounts::default())));
                 count
             };
             assert_eq!(count(NOW), 10);
@@ -378,19 +569,75 @@ mod tests {
         let mut limits = [limit(Measure::Requests, 1, Technique::Fixed)];
         limits[0].by = vec![Dimension::Metadata("team".into()), Dimension::Model];
         let (a, b) = (Metadata::parse(r#"{"team":"a"}"#), Metadata::parse(r#"{"team":"b"}"#));
-        let take = |metadata| ledger.reserve(&limits, caller(metadata), Amounts::default(), NOW);
+        let take = |metadata| ledger.reserve(&limits, caller(metadata), Estimate::default(), NOW);
         let held = (take(&a), take(&b));
         assert!(held.0.is_ok() && held.1.is_ok() && take(&a).is_err());
     }
 
     #[test]
-    fn calls_of_before_the_start_count() {
+    fn what_does_not_fit_takes_all_that_is_left() {
         let (ledger, metadata) = (Arc::new(Ledger::default()), Metadata::default());
         let limits = [limit(Measure::Tokens, 100, Technique::Fixed)];
-        let used = |tokens| Amounts { tokens, cost_nanos: 0 };
-        ledger.recover(&limits, caller(&metadata), used(60), NOW, NOW + Duration::from_secs(5));
-        ledger.recover(&limits, caller(&metadata), used(60), NOW - Duration::from_secs(300), NOW);
-        assert!(ledger.reserve(&limits, caller(&metadata), used(41), NOW).is_err());
-        assert!(ledger.reserve(&limits, caller(&metadata), used(40), NOW).is_ok());
+        let tokens = |tokens| Amounts { tokens, cost_nanos: 0 };
+        let take = |least, most| {
+            let estimate = Estimate { least: tokens(least), most: tokens(most) };
+            ledger.reserve(&limits, caller(&metadata), estimate, NOW)
+        };
+        let first = take(10, 80).unwrap();
+        assert_eq!(first.remaining, [(Measure::Tokens, 90)]);
+        let second = take(10, u64::MAX).unwrap();
+        assert!(take(0, 1).is_err() && take(1, 1).is_err(), "nothing is left");
+        drop((first, second));
+        assert!(take(101, u64::MAX).is_err());
+        let third = take(100, u64::MAX).unwrap();
+        third.settle(tokens(u64::MAX));
+        assert!(take(1, 1).is_err());
+    }
+
+    #[test]
+    fn calls_of_before_the_start_count() {
+        let metadata = Metadata::default();
+        let limits =
+            [limit(Measure::Tokens, 100, Technique::Sliding), limit(Measure::Cost, 10, Technique::Fixed)];
+        let used = |tokens| exactly(Amounts { tokens, cost_nanos: 1 });
+        let before = Arc::new(Ledger::default());
+        let spend = |tokens, at| {
+            let taken = before.reserve(&limits, caller(&metadata), used(tokens), at).unwrap();
+            taken.settle(Used::AS_RESERVED)
+        };
+        let counted: Vec<Counted> = [
+            spend(30, NOW - Duration::from_secs(600)),
+            spend(40, NOW - Duration::from_secs(60)),
+            spend(30, NOW),
+        ]
+        .concat();
+        let ledger = Arc::new(Ledger::default());
+        ledger.recover(&counted);
+        let take = |tokens| ledger.reserve(&limits, caller(&metadata), used(tokens), NOW);
+        // 30 of this window and 40 of the one before, all of which still counts.
+        assert!(take(31).is_err() && take(30).is_ok());
+    }
+
+    #[test]
+    fn counters_are_bounded_and_go() {
+        let ledger = Arc::new(Ledger::default());
+        let mut limits = [limit(Measure::Requests, 1, Technique::Fixed)];
+        limits[0].by = vec![Dimension::Metadata("user".into())];
+        let ask = |user: usize, now| {
+            let metadata = Metadata::parse(&format!("{{\"user\":{user}}}"));
+            let taken = ledger.reserve(&limits, caller(&metadata), Estimate::default(), now);
+            taken.map(|taken| taken.settle(Amounts::default())).is_ok()
+        };
+        assert!((0..MAX_COUNTERS_OF_LIMIT).all(|user| ask(user, NOW)));
+        // What more there are share one.
+        let passed = (0..1000).filter(|user| ask(MAX_COUNTERS_OF_LIMIT + user, NOW)).count();
+        assert_eq!(passed, 1);
+        assert_eq!(ledger.counters(), MAX_COUNTERS_OF_LIMIT + 1);
+        assert!(!ask(5, NOW), "known ones keep theirs");
+        let later = NOW + Duration::from_secs(300);
+        for _ in 0..MAX_COUNTERS_OF_LIMIT {
+            ask(7, later);
+        }
+        assert!(ledger.counters() < 10, "{}", ledger.counters());
     }
 }

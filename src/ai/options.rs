@@ -6,6 +6,8 @@ use http::HeaderMap;
 use serde::Deserialize;
 
 use super::metadata::Metadata;
+use super::price;
+use super::usage::Usage;
 
 /// Bounds of the fields.
 const MAX_ATTEMPTS: u32 = 5;
@@ -48,6 +50,16 @@ pub struct CustomCost {
     pub per_token_in: f64,
     #[serde(default)]
     pub per_token_out: f64,
+}
+
+impl CustomCost {
+    /// What a call costs by it, in 10⁻⁹ dollars; the largest number where it is more than can be told.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate may be rounded")]
+    pub fn of(self, usage: &Usage) -> u64 {
+        let count = |tokens: Option<u64>| tokens.unwrap_or(0) as f64;
+        let dollars = count(usage.input) * self.per_token_in + count(usage.output) * self.per_token_out;
+        price::nanos(dollars).unwrap_or(u64::MAX)
+    }
 }
 
 /// The fields of one request; `None` where the gateway's setting holds.

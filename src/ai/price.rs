@@ -80,6 +80,21 @@ impl Prices {
     }
 }
 
+impl Prices {
+    /// What a call may cost, in 10⁻⁹ dollars; the largest number where it is more than can be told. `None` for a
+    /// model without a price.
+    pub fn at_most(
+        &self,
+        provider: &str,
+        model: &str,
+        usage: &Usage,
+        service_tier: Option<&str>,
+    ) -> Option<u64> {
+        let cost = |usage: &Usage| self.cost(provider, model, usage, service_tier).map(|cost| cost.nanos);
+        cost(usage).or_else(|| cost(&Usage::of_tokens(1, 1)).map(|_| u64::MAX))
+    }
+}
+
 impl OwnPrice {
     #[expect(clippy::cast_precision_loss, reason = "counts of tokens are far below 2^52")]
     fn of(&self, usage: &Usage) -> f64 {

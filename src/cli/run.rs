@@ -6,16 +6,13 @@ use clap::Args;
 
 use super::Failure;
 use crate::ai::recorder::RecordLog;
-use crate::clock::{Clock, rfc3339};
+use crate::clock::Clock;
 use crate::conf::{Conf, LogLevel};
 use crate::control::{self, ConfSource, Control};
 use crate::detection::mac::Mac;
 use crate::events::{Events, Level, LogWriter};
 use crate::server::{self, Listening, Parts};
 use crate::store::{RecordStore, SqliteStore, Store, install_key};
-
-/// Rows of the AI log that limits are recovered from.
-const MAX_RECOVERED_ROWS: usize = 1_000_000;
 
 /// Run the edge.
 #[derive(Debug, Args)]
@@ -69,23 +66,18 @@ pub(super) fn serve(
     let events = Events::new(level, writer, clock);
     let conf = start.conf.clone();
     let control = Control::new(source, store, start, events.clone(), clock);
-    let open = || RecordStore::open(&conf.state_dir);
+    let open = || RecordStore::open(&conf.state_dir, conf.ai_log_size.0 as u64);
     let (rows, records) = ([open()?, open()?, open()?], open()?);
-    let longest = conf.resources.gateways.values().flat_map(|gateway| &gateway.settings.limits);
-    let longest = longest.map(|limit| limit.interval).max().unwrap_or_default() * 2;
     // Limits go on where the process before this one left them.
-    let past = if longest.is_zero() {
-        Vec::new()
-    } else {
-        records.since(&rfc3339(clock.now() - longest), MAX_RECOVERED_ROWS)?
-    };
+    records.forget_counted(clock.unix())?;
+    let counted = records.counted(clock.unix())?;
     if !conf.resources.gateways.is_empty() {
         crate::ai::price::load();
     }
     let rows = rows.map(|rows| Box::new(rows) as Box<dyn RecordLog>);
     let records = Box::new(records);
     let mac = Mac::new(install_key(&conf.state_dir)?);
-    server::run(Parts { conf, control, events, clock, rows, records, past, mac, upgrade, listening })
+    server::run(Parts { conf, control, events, clock, rows, records, counted, mac, upgrade, listening })
         .map_err(Failure::Input)
 }
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
-use super::table::{Located, Reader, Table, Words};
-use super::units::{Percent, Secret};
+use super::table::{FromToml, Located, Reader, Refusal, Table, Words};
+use super::units::{Bytes, Dollars, Percent, Secret};
 use crate::ai::limit::{Measure, Technique};
 use crate::ai::options::Backoff;
 use crate::detection::plan::Settings;
@@ -24,12 +24,15 @@ pub const KEYS: &[&str] = &[
     "admin.address",
     "admin.api_tokens",
     "ai_log_retention",
+    "ai_log_size",
     "gateway_hosts",
     "gateway_token_headers",
     "gateways",
     "gateways.account",
     "gateways.authentication",
+    "gateways.cache_shared",
     "gateways.cache_ttl",
+    "gateways.caller_prices",
     "gateways.collect_log_payloads",
     "gateways.collect_logs",
     "gateways.heartbeat",
@@ -41,6 +44,7 @@ pub const KEYS: &[&str] = &[
     "gateways.limits.limit",
     "gateways.limits.measure",
     "gateways.limits.technique",
+    "gateways.log_payload",
     "gateways.request_timeout",
     "gateways.retry_backoff",
     "gateways.retry_delay",
@@ -49,6 +53,7 @@ pub const KEYS: &[&str] = &[
     "gateways.sensitive_data.payload_key",
     "gateways.sensitive_data.requests",
     "gateways.sensitive_data.responses",
+    "gateways.unpriced_call_cost",
     "gateways.waf",
     "gateways.waf.paranoia_level",
     "graceful_stop",
@@ -129,6 +134,7 @@ pub struct ConfFile {
     pub source: Arc<Source>,
     pub state_dir: PathBuf,
     pub ai_log_retention: Duration,
+    pub ai_log_size: Bytes,
     pub node: Located<String>,
     pub threads: usize,
     pub scan_threads: usize,
@@ -279,6 +285,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         source: Arc::clone(source),
         state_dir: PathBuf::from(table.or("state_dir", "state".to_owned())),
         ai_log_retention: table.or("ai_log_retention", Duration::ZERO),
+        ai_log_size: table.or("ai_log_size", Bytes::mib(1024)),
         node: table.get("node").unwrap_or(Located { value: "1".to_owned(), place: start }),
         threads: table.or("threads", 0),
         scan_threads: table.or("scan_threads", 1),
@@ -437,7 +444,11 @@ fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
     let settings = GatewaySettings {
         collect_logs: table.or("collect_logs", default.collect_logs),
         collect_log_payloads: table.or("collect_log_payloads", default.collect_log_payloads),
+        log_payload_bytes: table.or("log_payload", PayloadSize(default.log_payload_bytes)).0,
+        caller_prices: table.or("caller_prices", default.caller_prices),
+        unpriced_call_nanos: table.get::<Dollars>("unpriced_call_cost").map(|cost| cost.value.0),
         cache_ttl: table.or("cache_ttl", default.cache_ttl),
+        shares_cache: table.or("cache_shared", default.shares_cache),
         retry_delay: table.or("retry_delay", default.retry_delay),
         retry_backoff: table.or("retry_backoff", default.retry_backoff),
         request_timeout: table.or("request_timeout", default.request_timeout),
@@ -505,6 +516,18 @@ impl Words for Backoff {
 impl Words for Scan {
     const WORDS: &'static [(&'static str, Self)] =
         &[("off", Self::Off), ("log", Self::Log), ("block", Self::Block)];
+}
+
+/// How much of a body is kept with its row, in bytes.
+#[derive(Clone, Copy)]
+struct PayloadSize(usize);
+
+impl FromToml for PayloadSize {
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
+        let size = Bytes::from_toml(value)?;
+        let fits = size <= Bytes::kib(64);
+        fits.then_some(Self(size.0)).ok_or_else(|| Refusal::Value("expected at most `64KiB`".to_owned()))
+    }
 }
 
 /// What can be done about an answer that is on its way already.

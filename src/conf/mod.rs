@@ -27,6 +27,8 @@ pub struct Conf {
     pub state_dir: PathBuf,
     /// How long rows of the AI log are kept; zero for no end.
     pub ai_log_retention: Duration,
+    /// What its rows may take, in a file.
+    pub ai_log_size: Bytes,
     /// Suffix of request ids: letters and digits.
     pub node: String,
     /// Worker threads of each listener.

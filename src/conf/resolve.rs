@@ -38,6 +38,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
     Conf {
         state_dir: resolving.path(&file.state_dir),
         ai_log_retention: file.ai_log_retention,
+        ai_log_size: file.ai_log_size,
         node: file.node.value,
         threads: threads(file.threads),
         scan_threads: file.scan_threads.max(1),
@@ -366,6 +367,7 @@ pub fn needs_restart(before: &Conf, after: &Conf) -> Vec<&'static str> {
         ("scan_cpu_percent", before.scan_cpu != after.scan_cpu),
         ("state_dir", before.state_dir != after.state_dir),
         ("ai_log_retention", before.ai_log_retention != after.ai_log_retention),
+        ("ai_log_size", before.ai_log_size != after.ai_log_size),
         ("node", before.node != after.node),
         ("log_level", before.log_level != after.log_level),
         ("graceful_stop", before.graceful_stop != after.graceful_stop),

@@ -12,7 +12,7 @@ use ipnet::IpNet;
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
-use super::units::{self, Bytes, Percent, Secret};
+use super::units::{self, Bytes, Dollars, Percent, Secret};
 use crate::detection::payload::PayloadKey;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Source, nearest};
 
@@ -276,6 +276,12 @@ impl FromToml for f64 {
             _ => return Err(Refusal::Type("a number")),
         };
         text.parse().map_err(|_| Refusal::Value(format!("expected a number, found `{text}`")))
+    }
+}
+
+impl FromToml for Dollars {
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
+        Self::new(f64::from_toml(value)?).map_err(Refusal::Value)
     }
 }
 

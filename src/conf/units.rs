@@ -67,6 +67,21 @@ fn split_number(text: &str) -> (&str, &str) {
     (number, unit.trim())
 }
 
+/// An amount of money, in 10⁻⁹ US dollars; written in dollars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dollars(pub u64);
+
+impl Dollars {
+    /// # Errors
+    /// One sentence where it is not from 0 to a million dollars.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
+    pub fn new(dollars: f64) -> Result<Self, String> {
+        let fits = (0.0..=1e6).contains(&dollars);
+        fits.then(|| Self((dollars * 1e9).round() as u64))
+            .ok_or_else(|| format!("expected dollars from 0 to 1000000, found `{dollars}`"))
+    }
+}
+
 /// A part of a hundred, from 1 to 100.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Percent(u8);

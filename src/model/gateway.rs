@@ -25,8 +25,16 @@ pub struct GatewaySettings {
     pub collect_logs: bool,
     /// Whether the beginnings of its bodies are in the row.
     pub collect_log_payloads: bool,
+    /// How much of each body, in bytes.
+    pub log_payload_bytes: usize,
+    /// Whether what a caller says that a call costs counts towards limits.
+    pub caller_prices: bool,
+    /// What a call without a price counts towards limits of money, in 10⁻⁹ dollars. If none, it is refused.
+    pub unpriced_call_nanos: Option<u64>,
     /// How long answers are kept for the same question; zero for not at all.
     pub cache_ttl: Duration,
+    /// Whether callers get answers to the questions of others.
+    pub shares_cache: bool,
     pub retry_max_attempts: u32,
     pub retry_delay: Duration,
     pub retry_backoff: Backoff,
@@ -62,7 +70,11 @@ impl Default for GatewaySettings {
         Self {
             collect_logs: true,
             collect_log_payloads: true,
+            log_payload_bytes: 4 << 10,
+            caller_prices: false,
+            unpriced_call_nanos: None,
             cache_ttl: Duration::ZERO,
+            shares_cache: false,
             retry_max_attempts: 1,
             retry_delay: Duration::ZERO,
             retry_backoff: Backoff::default(),

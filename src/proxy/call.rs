@@ -10,7 +10,7 @@ use pingora::http::ResponseHeader;
 use super::headers;
 use crate::ai::aws::AccessKey;
 use crate::ai::body_copy::BodyCopy;
-use crate::ai::limit::{Measure, Reservation};
+use crate::ai::limit::{Amounts, Measure, Reservation};
 use crate::ai::options::Options;
 use crate::ai::price::Prices;
 use crate::ai::recorder::Finished;
@@ -45,6 +45,12 @@ pub(super) struct Call {
     pub(super) request: BodyCopy,
     pub(super) response: BodyCopy,
     pub(super) reservation: Option<Reservation>,
+    /// What one attempt uses at least.
+    pub(super) one_attempt: Amounts,
+    /// Attempts that the provider got and did not answer: it may bill them.
+    pub(super) unanswered: u32,
+    /// Whether the provider got the request of the last attempt.
+    pub(super) is_sent: bool,
     /// Since the request came: when the provider was asked, when it began to answer.
     pub(super) asked_at: Option<Duration>,
     pub(super) first_byte_at: Option<Duration>,
@@ -90,6 +96,9 @@ impl Call {
             request: BodyCopy::default(),
             response: BodyCopy::default(),
             reservation: None,
+            one_attempt: Amounts::default(),
+            unanswered: 0,
+            is_sent: false,
             asked_at: None,
             first_byte_at: None,
             answer: None,
@@ -230,6 +239,11 @@ impl Call {
             scan_requests: self.gateway.settings.scan_requests,
             scan_responses: self.gateway.settings.scan_responses,
             reservation: self.reservation,
+            one_attempt: self.one_attempt,
+            unanswered: self.unanswered,
+            is_sent: self.is_sent,
+            counts_caller_price: settings.caller_prices,
+            payload_bytes: settings.log_payload_bytes,
             streamed_for: self
                 .first_byte_at
                 .map_or(Duration::ZERO, |first| end.duration.saturating_sub(first)),

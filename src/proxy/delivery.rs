@@ -40,6 +40,9 @@ pub(super) async fn begin(
     session.write_response_header(Box::new(head), !has_body).await.map_err(|error| error.into_down())
 }
 
+/// How long a client may take for a piece before others no longer wait for it.
+const STALL: Duration = Duration::from_secs(1);
+
 /// What a silent event stream is kept alive with: a comment (HTML Living Standard, section 9.2.6), which every
 /// reader of event streams skips.
 const HEARTBEAT: &[u8] = b": \n\n";
@@ -100,11 +103,13 @@ async fn due(stream: Option<&EventStream>) {
     }
 }
 
-/// Passes a body on piece by piece; the pieces, where they are to be kept and are not too long.
+/// Passes a body on piece by piece; the pieces, where they are to be kept and are not too long. `stalled` is
+/// called where the client does not take a piece.
 pub(super) async fn pass(
     upstream: &mut HttpSession,
     keeps: bool,
     mut stream: Option<EventStream>,
+    mut stalled: impl FnMut(),
     session: &mut Session,
     ctx: &mut Context,
 ) -> Result<Option<Vec<Bytes>>> {
@@ -138,7 +143,15 @@ pub(super) async fn pass(
             None => piece,
         };
         kept.push(&piece);
-        send(piece, session).await?;
+        let sent = send(piece, session);
+        tokio::pin!(sent);
+        match tokio::time::timeout(STALL, &mut sent).await {
+            Ok(sent) => sent?,
+            Err(_) => {
+                stalled();
+                sent.await?;
+            }
+        }
     }
     let rest = stream.map(EventStream::finish).unwrap_or_default();
     kept.push(&rest);

@@ -21,8 +21,9 @@ use super::steps::{Kind, Plan};
 use super::{Edge, headers, prescan, refuse};
 use crate::ai::answer::GatewayError;
 use crate::ai::aws::AccessKey;
-use crate::ai::limit::{Amounts, Caller, Exceeded, Limit, Measure};
+use crate::ai::limit::{Amounts, Caller, Estimate, Exceeded, Limit, Measure};
 use crate::ai::options::Options;
+use crate::ai::price::Prices;
 use crate::ai::recorder::BYTES_PER_TOKEN;
 use crate::ai::{Decision, Forward, include_usage, provider, usage, vault};
 use crate::model::gateway::Scan;
@@ -30,7 +31,10 @@ use crate::routing::GatewayPath;
 use crate::snapshot::Snapshot;
 
 /// What an answer is taken to use at most where the request does not bound it.
-const UNBOUNDED_ANSWER_TOKENS: u64 = 4096;
+const UNBOUNDED_ANSWER_TOKENS: u64 = 32_768;
+/// What a client is told whose call a limit of money cannot judge.
+const UNPRICED: &str = "this gateway limits what calls cost, and this call has no price that is known before it: \
+                        name one model that has one";
 /// What a client is told whose request was too long for what the gateway does beside passing it on.
 const TOO_LONG_TO_KEEP: &str =
     "the body is too long to keep: no cache, attempts, timeout, heartbeat or usage of its own";
@@ -140,13 +144,13 @@ impl Edge {
     ) -> Result<bool> {
         let Plan { options, native: (_, _, query), forward, .. } = plan;
         let Some(forward) = forward else { return refuse(ctx, Refusal::Internal) };
-        let headers = &session.req_header().headers;
-        let mut call = Call::new(*forward, options, self.call_id(), headers);
+        let head = session.req_header();
+        let mut call = Call::new(*forward, options, self.call_id(), &head.headers);
         if ctx.is_web_socket {
             call.request_type = "websocket";
         }
         let (label, slug) = (call.gateway.label.clone(), call.provider.slug.clone());
-        let call = match self.admit_call(call, headers, body.as_ref(), ctx).await? {
+        let call = match self.admit_call(call, head, body.as_ref(), ctx).await? {
             Ok(call) => call,
             Err(rejected) => {
                 ctx.route = Route::without_call(&label, &slug);
@@ -168,15 +172,15 @@ impl Edge {
     pub(super) async fn admit_call(
         &self,
         mut call: Call,
-        head: &http::HeaderMap,
+        head: &RequestHeader,
         body: Option<&Bytes>,
         ctx: &mut Context,
     ) -> Result<std::result::Result<Call, Rejected>> {
-        if let Err(error) = self.credential(&mut call, head) {
+        if let Err(error) = self.credential(&mut call, &head.headers) {
             return Ok(Err(Rejected::Error(error)));
         }
         let scan = prescan::of_call(&call);
-        let reserved = match body {
+        match body {
             Some(body) => {
                 if let Err(refused) = self.prescan(scan, body, ctx).await {
                     // Its row tells what was found.
@@ -187,24 +191,31 @@ impl Edge {
                     ctx.route = Route::of_call(call, String::new());
                     return Err(refused);
                 }
-                self.reserve_for_body(&mut call, body, &ctx.snapshot)
             }
             None if scan.is_some() => {
                 ctx.reason =
                     Some("what passes over a WebSocket cannot be scanned before it goes on".to_owned());
                 return Ok(Err(Rejected::Error(GatewayError::ContentBlocked)));
             }
-            None => self.reserve(&mut call, None, Amounts::default()),
+            None => {}
+        }
+        let (model, estimate) = match estimate(&call, body, &head.method, &ctx.snapshot.gateways.prices) {
+            Ok(estimated) => estimated,
+            Err(reason) => {
+                ctx.reason = Some(reason);
+                return Ok(Err(Rejected::Error(GatewayError::BadRequest)));
+            }
         };
+        let reserved = self.reserve(&mut call, model.as_deref(), estimate);
         Ok(reserved.map(|()| call).map_err(Rejected::Exceeded))
     }
 
-    /// Takes what the call may use at most of the gateway's limits.
+    /// Takes what a call may use of the gateway's limits.
     fn reserve(
         &self,
         call: &mut Call,
         model: Option<&str>,
-        amounts: Amounts,
+        estimate: Estimate,
     ) -> std::result::Result<(), Exceeded> {
         let limits = &call.gateway.settings.limits;
         if limits.is_empty() {
@@ -218,35 +229,69 @@ impl Edge {
             metadata: &call.options.metadata,
         };
         let now = self.clock.unix();
-        let taken = self.recorder.ledger().reserve(limits, caller, amounts, now)?;
+        let taken = self.recorder.ledger().reserve(limits, caller, estimate, now)?;
+        call.one_attempt = estimate.least;
         call.reservation = Some(taken);
         Ok(())
     }
+}
 
-    /// The same, where the body is known.
-    fn reserve_for_body(
-        &self,
-        call: &mut Call,
-        body: &Bytes,
-        snapshot: &Snapshot,
-    ) -> std::result::Result<(), Exceeded> {
-        let limits = &call.gateway.settings.limits;
-        if !limits.iter().any(Limit::needs_body) {
-            return self.reserve(call, None, Amounts::default());
-        }
-        let facts = usage::facts(&call.path, body);
-        let input = (body.len() as u64).div_ceil(BYTES_PER_TOKEN);
-        let output = facts.max_tokens.unwrap_or(UNBOUNDED_ANSWER_TOKENS);
-        let at_most = usage::Usage { input: Some(input), output: Some(output), ..usage::Usage::default() };
-        let model = facts.model.as_deref().unwrap_or("");
-        let cost = snapshot.gateways.prices.cost(&call.provider.slug, model, &at_most, None);
-        if cost.is_none() && limits.iter().any(|limit| limit.measure == Measure::Cost) {
-            call.options.warnings.push("the model has no price: its cost is not limited".to_owned());
-        }
-        let amounts =
-            Amounts { tokens: input.saturating_add(output), cost_nanos: cost.map_or(0, |cost| cost.nanos) };
-        self.reserve(call, facts.model.as_deref(), amounts)
+/// What a call may use of its limits, by its body; and the model that it asks for. Inside, why that cannot be
+/// known.
+fn estimate(
+    call: &Call,
+    body: Option<&Bytes>,
+    method: &http::Method,
+    prices: &Prices,
+) -> std::result::Result<(Option<String>, Estimate), String> {
+    let (options, settings) = (&call.options, &call.gateway.settings);
+    if !settings.limits.iter().any(Limit::needs_body) {
+        return Ok((None, Estimate::default()));
     }
+    // What only reads is not billed.
+    let reads =
+        *method == http::Method::GET || *method == http::Method::HEAD || *method == http::Method::DELETE;
+    if reads && body.is_some_and(Bytes::is_empty) {
+        return Ok((None, Estimate::default()));
+    }
+    let asked = match body {
+        Some(body) => usage::billable(&call.path, body)?,
+        // A WebSocket.
+        None => usage::Billable::default(),
+    };
+    let attempts = u64::from(options.max_attempts.unwrap_or(settings.retry_max_attempts).max(1));
+    let bytes = body.map_or(0, |body| body.len() as u64);
+    let (least_output, most_output) =
+        asked.output_tokens.map_or((0, UNBOUNDED_ANSWER_TOKENS), |bound| (bound, bound));
+    let least_input = bytes.div_ceil(BYTES_PER_TOKEN);
+    // No provider makes more tokens of a text than it has bytes.
+    let most_input = bytes.saturating_add(asked.input_elsewhere_tokens);
+    let least = usage::Usage::of_tokens(least_input, least_output);
+    let most = usage::Usage::of_tokens(most_input, most_output);
+    let mut estimate = Estimate {
+        least: Amounts { tokens: least.tokens(), cost_nanos: 0 },
+        most: Amounts { tokens: most.tokens().saturating_mul(attempts), cost_nanos: 0 },
+    };
+    if settings.limits.iter().any(|limit| limit.measure == Measure::Cost) {
+        let model = asked.model.as_deref().unwrap_or("");
+        let caller_price = options.custom_cost.filter(|_| settings.caller_prices);
+        let price = |usage: &usage::Usage| match caller_price {
+            Some(price) => Some(price.of(usage)),
+            None => prices.at_most(&call.provider.slug, model, usage, asked.service_tier.as_deref()),
+        };
+        match (price(&least), price(&most), settings.unpriced_call_nanos) {
+            (Some(least), Some(most), _) if asked.is_read || caller_price.is_some() => {
+                estimate.least.cost_nanos = least;
+                estimate.most.cost_nanos = most.saturating_mul(attempts);
+            }
+            (_, _, Some(nanos)) => {
+                estimate.least.cost_nanos = nanos;
+                estimate.most.cost_nanos = nanos.saturating_mul(attempts);
+            }
+            (_, _, None) => return Err(UNPRICED.to_owned()),
+        }
+    }
+    Ok((asked.model, estimate))
 }
 
 impl Plan {

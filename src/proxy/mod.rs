@@ -239,6 +239,7 @@ impl ProxyHttp for Edge {
                 let elapsed = ctx.started.elapsed();
                 if let Some(call) = ctx.call() {
                     call.asked_at = Some(elapsed);
+                    call.unanswered += u32::from(std::mem::replace(&mut call.is_sent, true));
                     // Each attempt sends the body from its beginning.
                     call.request = BodyCopy::default();
                 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, header};
+use http::{HeaderMap, header};
 use pingora::connectors::http::Connector;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::protocols::http::client::HttpSession;
@@ -32,8 +32,8 @@ use crate::upstream::peer;
 
 /// Longest wait that a provider may ask for between two attempts.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
-/// Fields that carry credentials towards providers.
-const CREDENTIALS: &[&str] = &["authorization", "x-api-key", "api-key", "x-goog-api-key", "xi-api-key"];
+/// Longest wait for another caller's answer to the same question.
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// What the gateway needs to make calls itself.
 pub(super) struct Caller {
@@ -162,7 +162,7 @@ impl Edge {
         call.step = u32::try_from(nth).unwrap_or(u32::MAX);
         call.request.push(&step.body);
         let (label, slug) = (call.gateway.label.clone(), call.provider.slug.clone());
-        let mut call = match self.admit_call(call, &head.headers, Some(&step.body), ctx).await? {
+        let mut call = match self.admit_call(call, &head, Some(&step.body), ctx).await? {
             Ok(call) => call,
             Err(rejected) => {
                 ctx.route = Route::without_call(&label, &slug);
@@ -172,9 +172,9 @@ impl Edge {
         if let Some((name, value)) = call.credential.take() {
             head.insert_header(name, value)?;
         }
-        let keep =
-            ttl(&call).filter(|_| head.method == http::Method::POST || head.method == http::Method::GET);
-        let key = keep.map(|_| question(&call, &head, &step.body));
+        // What a GET asks for, such as whether a job is done, changes.
+        let keep = ttl(&call).filter(|_| head.method == http::Method::POST);
+        let key = keep.map(|_| question(&call, &head, &step.body, ctx));
         let mut leader = None;
         if let Some(key) = key.filter(|_| !call.options.skip_cache) {
             match self.kept_or_turn(&key, &mut call, session, ctx).await? {
@@ -194,7 +194,7 @@ impl Edge {
             }
         };
         call.asked_at = Some(ctx.started.elapsed());
-        match self.attempts(&call, &head, &body, is_last, session, ctx).await {
+        match self.attempts(&mut call, &head, &body, is_last, session, ctx).await {
             Ok(begun) => {
                 let status = begun.status();
                 if !is_last && !(200..300).contains(&status) {
@@ -202,9 +202,8 @@ impl Edge {
                     return Ok(false);
                 }
                 put(ctx, call);
-                let keep = key.zip(keep).filter(|_| (200..300).contains(&status));
-                self.deliver(begun, keep, session, ctx).await?;
-                drop(leader);
+                let keep = key.zip(keep).filter(|_| status == 200);
+                self.deliver(begun, keep, leader, session, ctx).await?;
                 Ok(true)
             }
             Err(Failure::ClientGone) => {
@@ -292,7 +291,7 @@ impl Edge {
     /// Asks the provider until it answers well or may not be asked again.
     async fn attempts(
         &self,
-        call: &Call,
+        call: &mut Call,
         head: &RequestHeader,
         body: &Bytes,
         is_last_step: bool,
@@ -306,6 +305,7 @@ impl Edge {
         let deadline =
             call.options.request_timeout.or(Some(settings.request_timeout)).filter(|d| !d.is_zero());
         for attempt in 1..=attempts {
+            call.unanswered += u32::from(std::mem::take(&mut call.is_sent));
             let is_last = attempt == attempts;
             // The last attempt of several waits as long as the upstream's own limit.
             let waits_on = is_last && is_last_step && attempts > 1;
@@ -321,7 +321,9 @@ impl Edge {
                     let retry_after = answer.and_then(may_be_repeated);
                     match retry_after {
                         Some(asked_for) if !is_last && asked_for <= MAX_RETRY_AFTER => {
-                            wait = wait.max(asked_for)
+                            // It refused, and bills nothing.
+                            call.is_sent = false;
+                            wait = wait.max(asked_for);
                         }
                         _ => return Ok(begun),
                     }
@@ -340,7 +342,7 @@ impl Edge {
     /// One attempt, as far as the head of the answer.
     async fn ask(
         &self,
-        call: &Call,
+        call: &mut Call,
         head: &RequestHeader,
         body: &Bytes,
         deadline: Option<Duration>,
@@ -358,6 +360,7 @@ impl Edge {
             let (mut upstream, _) = self.caller.connector.get_http_session(&peer).await?;
             upstream.set_read_timeout(Some(settings.read_timeout));
             upstream.set_write_timeout(Some(settings.read_timeout));
+            call.is_sent = true;
             upstream.write_request_header(Box::new(head.clone())).await?;
             if !body.is_empty() {
                 upstream.write_request_body(body.clone(), true).await?;
@@ -388,6 +391,7 @@ impl Edge {
         &self,
         begun: Begun,
         keep: Option<(Key, Duration)>,
+        mut leader: Option<Leader<'_>>,
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<()> {
@@ -399,7 +403,10 @@ impl Edge {
         if let HttpSession::H1(h1) = &mut upstream {
             h1.respect_keepalive();
         }
-        let keeps = keep.is_some() && !answered.headers.contains_key(header::SET_COOKIE);
+        let control = headers::bytes(&answered.headers, &header::CACHE_CONTROL).to_ascii_lowercase();
+        let keeps = keep.is_some()
+            && !answered.headers.contains_key(header::SET_COOKIE)
+            && memchr::memmem::find(&control, b"no-store").is_none();
         let fields =
             answered.headers.iter().filter(|(name, _)| keeps && !HOP_BY_HOP.contains(&name.as_str()));
         let fields = fields.map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -408,7 +415,9 @@ impl Edge {
         let stream = ctx.call().and_then(|call| EventStream::of(&answered, call));
         delivery::begin(answered, keep.map(|_| "MISS"), has_body, session, ctx).await?;
         let pieces = if has_body {
-            delivery::pass(&mut upstream, keeps, stream, session, ctx).await?
+            // Who waits for this answer does not wait for its reader.
+            let stalled = || drop(leader.take());
+            delivery::pass(&mut upstream, keeps, stream, stalled, session, ctx).await?
         } else {
             Some(Vec::new())
         };
@@ -435,7 +444,7 @@ impl Edge {
             Turn::Lead(lead) => Some(lead),
             Turn::Wait(mut other) => {
                 // Whether it went well or not: an error says that it is over.
-                let _ = other.changed().await;
+                let _ = tokio::time::timeout(MAX_WAIT, other.changed()).await;
                 None
             }
         };
@@ -497,17 +506,17 @@ fn ttl(call: &Call) -> Option<Duration> {
     call.options.cache_ttl.or(by_gateway).or(named).filter(|ttl| !ttl.is_zero())
 }
 
-fn question(call: &Call, head: &RequestHeader, body: &Bytes) -> Key {
-    let credentials: Vec<&[u8]> = CREDENTIALS
-        .iter()
-        .map(|name| headers::bytes(&head.headers, &HeaderName::from_static(name)))
-        .collect();
+fn question(call: &Call, head: &RequestHeader, body: &Bytes, ctx: &Context) -> Key {
+    // Who has no token is known by the address.
+    let address = || format!("address {}", ctx.client);
+    let caller = call.token.as_ref().map_or_else(address, |token| format!("token {}", token.as_str()));
     let question = Question {
         gateway: &call.gateway.label,
+        caller: (!call.gateway.settings.shares_cache).then_some(caller.as_str()),
         provider: &call.provider.slug,
         method: head.method.as_str(),
         target: std::str::from_utf8(head.raw_path()).unwrap_or(""),
-        credentials: &credentials,
+        headers: &head.headers,
         name: call.options.cache_key.as_deref(),
         body,
     };

@@ -6,6 +6,7 @@ mod records;
 mod sqlite;
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,28 @@ pub use install_key::install_key;
 pub use memory::MemoryStore;
 pub use records::RecordStore;
 pub use sqlite::SqliteStore;
+
+/// A file of a state folder, for its owner alone: prompts, answers and keys are in it. The folder is made where it
+/// is missing.
+///
+/// # Errors
+/// [`StoreError::Failed`] where either cannot be made.
+fn private_file(folder: &Path, name: &str) -> Result<PathBuf, StoreError> {
+    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+    let failed = |what: &Path, error: &std::io::Error| {
+        StoreError::Failed(format!("cannot make `{}`: {error}", what.display()))
+    };
+    let mut folders = std::fs::DirBuilder::new();
+    folders.recursive(true).mode(0o700).create(folder).map_err(|error| failed(folder, &error))?;
+    let path = folder.join(name);
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.create(true).append(true).mode(0o600).open(&path);
+    let file = file.map_err(|error| failed(&path, &error))?;
+    // One that was made for others to read.
+    let owned = file.set_permissions(std::fs::Permissions::from_mode(0o600));
+    owned.map_err(|error| failed(&path, &error))?;
+    Ok(path)
+}
 
 /// How many changesets have been accepted.
 pub type Revision = u64;

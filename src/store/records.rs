@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::StoreError;
+use super::{StoreError, private_file};
+use crate::ai::limit::Counted;
 use crate::ai::recorder::{LogQuery, RecordLog, RecordReader};
 use crate::model::AiLog;
 
 /// Rows that are kept; the oldest go first.
 const MAX_ROWS: u64 = 1_000_000;
-/// Bytes that they may take; past that a tenth of them goes, the oldest.
-const MAX_BYTES: u64 = 4 << 30;
 /// Rows with the beginnings of their bodies take 2 to 3 KB: in pages of 4 KiB there is one in each, and to
 /// write it costs a third more. Files that exist keep the size they have.
 const PAGE_BYTES: u32 = 8 << 10;
@@ -20,6 +19,8 @@ const PAGE_BYTES: u32 = 8 << 10;
 /// log begins anew. Most was copied by then, beside those who write: while rows come such a copy is never
 /// whole, for some came meanwhile.
 const MAX_LOG_PAGES: u32 = (128 << 20) / PAGE_BYTES;
+/// Pages that are given back at once.
+const FREED_PAGES: u32 = 256;
 /// How long one who writes waits for another.
 const BUSY: Duration = Duration::from_secs(30);
 
@@ -33,43 +34,60 @@ pub struct RecordStore {
 }
 
 impl RecordStore {
-    /// Opens the log in a folder, which is made where it is missing.
+    /// Opens the log in a folder, which is made where it is missing. Past `max_bytes` a tenth of the rows goes,
+    /// the oldest.
     ///
     /// # Errors
     /// [`StoreError::Failed`] where the file cannot be made or read.
-    pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        std::fs::create_dir_all(folder).map_err(|error| StoreError::Failed(error.to_string()))?;
-        Self::on(Connection::open(folder.join("records.db"))?)
+    pub fn open(folder: &Path, max_bytes: u64) -> Result<Self, StoreError> {
+        Self::on(Connection::open(private_file(folder, "records.db")?)?, max_bytes)
     }
 
-    fn on(connection: Connection) -> Result<Self, StoreError> {
+    fn on(connection: Connection, max_bytes: u64) -> Result<Self, StoreError> {
         connection.pragma_update(None, "wal_autocheckpoint", MAX_LOG_PAGES)?;
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "page_size", PAGE_BYTES)?;
         connection.execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+            "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
                  CREATE TABLE IF NOT EXISTS ai_log (
                      id TEXT PRIMARY KEY, gateway TEXT NOT NULL, created_at TEXT NOT NULL, row TEXT NOT NULL,
                      request_head TEXT, response_head TEXT
                  );
-                 CREATE INDEX IF NOT EXISTS ai_log_by_gateway ON ai_log (gateway, created_at);",
+                 CREATE INDEX IF NOT EXISTS ai_log_by_gateway ON ai_log (gateway, created_at);
+                 CREATE TABLE IF NOT EXISTS limit_counters (
+                     key TEXT NOT NULL, limit_bytes INTEGER NOT NULL, window INTEGER NOT NULL, used INTEGER NOT NULL,
+                     until INTEGER NOT NULL, PRIMARY KEY (key, window)
+                 ) WITHOUT ROWID;",
         )?;
-        Ok(Self { connection, max_rows: MAX_ROWS, max_bytes: MAX_BYTES, is_shrinking: false })
+        Ok(Self { connection, max_rows: MAX_ROWS, max_bytes, is_shrinking: false })
     }
 
-    /// Rows of a moment and later, the newest first, without their bodies.
+    /// What limits counted that still matters, the oldest windows first.
     ///
     /// # Errors
-    /// [`StoreError::Failed`] where they cannot be read.
-    pub fn since(&self, created_at: &str, limit: usize) -> Result<Vec<AiLog>, StoreError> {
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT row FROM ai_log WHERE created_at >= ?1 ORDER BY id DESC LIMIT ?2")?;
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = statement
-            .query_map(params![created_at, limit], |row| row.get::<_, String>(0))?
-            .collect::<Result<Vec<_>, _>>()?;
-        Ok(rows.iter().filter_map(|row| serde_json::from_str(row).ok()).collect())
+    /// [`StoreError::Failed`] where it cannot be read.
+    pub fn counted(&self, now: Duration) -> Result<Vec<Counted>, StoreError> {
+        let sql = "SELECT key, limit_bytes, window, used, until FROM limit_counters WHERE until > ?1 ORDER BY window";
+        let mut statement = self.connection.prepare(sql)?;
+        let counted = statement.query_map([milliseconds(now)], |row| {
+            Ok(Counted {
+                key: row.get(0)?,
+                limit_bytes: usize::try_from(row.get::<_, i64>(1)?).unwrap_or(0),
+                window: u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0),
+                used: u64::try_from(row.get::<_, i64>(3)?).unwrap_or(0),
+                until: Duration::from_millis(u64::try_from(row.get::<_, i64>(4)?).unwrap_or(0)),
+            })
+        })?;
+        Ok(counted.collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// Lets counters go that no longer matter.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] where they cannot be deleted.
+    pub fn forget_counted(&self, now: Duration) -> Result<(), StoreError> {
+        self.connection.execute("DELETE FROM limit_counters WHERE until <= ?1", [milliseconds(now)])?;
+        Ok(())
     }
 
     /// A row by its id.
@@ -95,7 +113,6 @@ impl RecordStore {
         let sql = "SELECT coalesce((SELECT max(rowid) FROM ai_log) - (SELECT min(rowid) FROM ai_log) + 1, 0)";
         let rows: i64 = self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
         let surplus = u64::try_from(rows).unwrap_or(0).saturating_sub(self.max_rows);
-        // What is freed is written over: the file does not grow again until it is full.
         let limit = if self.is_shrinking { self.max_bytes / 10 * 9 } else { self.max_bytes };
         self.is_shrinking = self.bytes()? > limit;
         let (most, before) = match (self.is_shrinking, surplus, before) {
@@ -111,6 +128,12 @@ impl RecordStore {
                      AND (?2 IS NULL OR created_at < ?2)",
             )?
             .execute(params![i64::try_from(most).unwrap_or(i64::MAX), before])?;
+        if deleted > 0 {
+            // Pages that hold nothing any more go back to the file system.
+            let mut freed = self.connection.prepare(&format!("PRAGMA incremental_vacuum({FREED_PAGES})"))?;
+            let mut pages = freed.query([])?;
+            while pages.next()?.is_some() {}
+        }
         Ok(deleted == most)
     }
 
@@ -121,7 +144,7 @@ impl RecordStore {
         Ok(u64::try_from(pages * number("page_size")?).unwrap_or(0))
     }
 
-    fn write(&mut self, rows: &[AiLog]) -> rusqlite::Result<()> {
+    fn write(&mut self, rows: &[AiLog], counted: &[Counted]) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         {
             let mut statement = transaction.prepare_cached(
@@ -135,9 +158,30 @@ impl RecordStore {
                 let (request, response) = (&row.request_head, &row.response_head);
                 statement.execute(params![row.id, gateway, row.created_at, text, request, response])?;
             }
+            let mut statement = transaction.prepare_cached(
+                "INSERT INTO limit_counters (key, limit_bytes, window, used, until) VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (key, window) DO UPDATE SET used = min(used, ?6) + min(excluded.used, ?6)",
+            )?;
+            for Counted { key, limit_bytes, window, used, until } in counted {
+                let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+                let (limit_bytes, until) = (whole(*limit_bytes as u64), milliseconds(*until));
+                statement.execute(params![
+                    key,
+                    limit_bytes,
+                    whole(*window),
+                    whole(*used),
+                    until,
+                    i64::MAX / 2
+                ])?;
+            }
         }
         transaction.commit()
     }
+}
+
+/// Since the epoch.
+fn milliseconds(at: Duration) -> i64 {
+    i64::try_from(at.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Conditions of a page, by position.
@@ -185,8 +229,8 @@ impl RecordReader for RecordStore {
 }
 
 impl RecordLog for RecordStore {
-    fn append(&mut self, rows: &[AiLog]) -> Result<(), String> {
-        self.write(rows).map_err(|error| error.to_string())
+    fn append(&mut self, rows: &[AiLog], counted: &[Counted]) -> Result<(), String> {
+        self.write(rows, counted).map_err(|error| error.to_string())
     }
 
     fn sweep(&mut self, before: Option<&str>, most: usize) -> Result<bool, String> {
@@ -216,33 +260,81 @@ mod tests {
         }
     }
 
+    fn listed(store: &RecordStore) -> Vec<AiLog> {
+        let query = LogQuery { gateway: "acme/main".to_owned(), limit: 1000, ..LogQuery::default() };
+        store.rows(&query).unwrap().0
+    }
+
+    #[test]
+    fn counters_add_up_and_go_when_they_no_longer_matter() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = RecordStore::open(folder.path(), 1 << 30).unwrap();
+        let counted = |window, used| Counted {
+            key: "k".to_owned(),
+            limit_bytes: 1,
+            window,
+            used,
+            until: Duration::from_secs(10 * (window + 2)),
+        };
+        store.append(&[], &[counted(1, 5), counted(2, 7), counted(1, 6), counted(3, u64::MAX)]).unwrap();
+        store.append(&[], &[counted(3, u64::MAX)]).unwrap();
+        let found = store.counted(Duration::from_secs(30)).unwrap();
+        assert_eq!(found[0], counted(2, 7));
+        assert!(found[1].used > u64::MAX / 4, "{found:?}");
+        assert_eq!(store.counted(Duration::ZERO).unwrap()[0], counted(1, 11));
+        store.forget_counted(Duration::from_secs(30)).unwrap();
+        assert_eq!(store.counted(Duration::ZERO).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn files_are_for_their_owner_and_give_space_back() {
+        use std::os::unix::fs::PermissionsExt;
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("state");
+        let mut store = RecordStore::open(&folder, 3_000_000).unwrap();
+        let large = |id| AiLog { request_head: Some("x".repeat(100_000)), ..row(id) };
+        store.append(&(0..100).map(large).collect::<Vec<_>>(), &[]).unwrap();
+        store.tidy().unwrap();
+        let bytes = || std::fs::metadata(folder.join("records.db")).unwrap().len();
+        let before = bytes();
+        while store.sweep(None, 20).unwrap() {}
+        while store.sweep(Some("2026-01-01T00:00:50Z"), 20).unwrap() {}
+        store.tidy().unwrap();
+        assert!(before > 9_000_000 && bytes() < 4_000_000, "{before} -> {}", bytes());
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let entry = entry.unwrap();
+            assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o077, 0, "{entry:?}");
+        }
+        assert_eq!(std::fs::metadata(&folder).unwrap().permissions().mode() & 0o077, 0);
+    }
+
     #[test]
     fn rows_come_back_and_the_oldest_go() {
         let folder = tempfile::tempdir().unwrap();
-        let mut store = RecordStore::open(folder.path()).unwrap();
+        let mut store = RecordStore::open(folder.path(), 1 << 30).unwrap();
         store.max_rows = 3;
         let rows: Vec<AiLog> = (0..5).map(row).collect();
-        store.append(&rows).unwrap();
+        store.append(&rows, &[]).unwrap();
         assert_eq!(store.get(&rows[4].id).unwrap().as_ref(), Some(&rows[4]));
         let bare = |id| AiLog { request_head: None, ..row(id) };
-        assert_eq!(store.since("2026-01-01T00:00:03Z", 10).unwrap(), [bare(4), bare(3)]);
+        assert_eq!(listed(&store)[..2], [bare(4), bare(3)]);
         let sweep = |store: &mut RecordStore, before: Option<&str>| {
             while store.sweep(before, 2).unwrap() {}
         };
         sweep(&mut store, None);
-        assert_eq!(store.since("", 10).unwrap().len(), 3);
+        assert_eq!(listed(&store).len(), 3);
         let large = |id| AiLog { request_head: Some("x".repeat(100_000)), ..row(id) };
         (store.max_rows, store.max_bytes) = (1000, 5_000_000);
-        store.append(&(5..105).map(large).collect::<Vec<_>>()).unwrap();
+        store.append(&(5..105).map(large).collect::<Vec<_>>(), &[]).unwrap();
         sweep(&mut store, None);
         assert!(store.bytes().unwrap() <= store.max_bytes / 10 * 9);
-        let kept = store.since("", 1000).unwrap();
+        let kept = listed(&store);
         assert!((35..45).contains(&kept.len()) && kept[0].id == row(104).id, "{}", kept.len());
         let (oldest, newest) = (kept.last().unwrap(), &kept[0]);
         sweep(&mut store, Some(&oldest.created_at));
-        assert_eq!(store.since("", 1000).unwrap().len(), kept.len());
+        assert_eq!(listed(&store).len(), kept.len());
         sweep(&mut store, Some(&newest.created_at));
-        assert_eq!(store.since("", 1000).unwrap(), kept[..1]);
+        assert_eq!(listed(&store), kept[..1]);
         let kept = &kept[..1];
         // What is copied need not be read from the log again.
         let pages = |store: &RecordStore| {
@@ -255,6 +347,6 @@ mod tests {
         let (in_log, copied) = pages(&store);
         assert_eq!(in_log, copied);
         drop(store);
-        assert_eq!(RecordStore::open(folder.path()).unwrap().since("", 1000).unwrap().len(), kept.len());
+        assert_eq!(listed(&RecordStore::open(folder.path(), 1 << 30).unwrap()).len(), kept.len());
     }
 }

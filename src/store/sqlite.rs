@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::{Changeset, Resources, Revision, Store, StoreError};
+use super::{Changeset, Resources, Revision, Store, StoreError, private_file};
 
 /// The file in the state folder.
 pub const FILE: &str = "portcullis.db";
@@ -37,9 +37,7 @@ impl SqliteStore {
     /// # Errors
     /// Where the file cannot be made or read, or is of a later version.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| StoreError::Failed(format!("cannot make `{}`: {error}", folder.display())))?;
-        let mut connection = Connection::open(folder.join(FILE))?;
+        let mut connection = Connection::open(private_file(folder, FILE)?)?;
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;

@@ -164,6 +164,41 @@ fn what_is_not_to_be_kept_is_never_stored() {
 }
 
 #[test]
+fn so_much_of_a_body_is_kept_as_is_set() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let gateways = format!(
+        "{GATEWAY}[[gateways]]\naccount = \"acme\"\nid = \"short\"\nauthentication = false\nlog_payload = \"100B\"\n"
+    );
+    let edge = Edge::start(&conf(&provider, &gateways));
+    let body = format!("{{\"messages\":[\"{}\"]}}", "word ".repeat(4000));
+    for (gateway, kept) in [("main", 4096), ("short", 100)] {
+        let asked = request("openai/v1/x", "", &body).replace("/main/", &format!("/{gateway}/"));
+        let id = Client::once(edge.proxy[0], asked).header("svc-aig-request-id").unwrap().to_owned();
+        wait_for("the row to be stored", || holds(&stored(&edge), &id).then_some(()));
+        let rows = rusqlite::Connection::open(edge.folder.path().join("state/records.db")).unwrap();
+        let head =
+            rows.query_row("SELECT length(request_head) FROM ai_log WHERE id = ?1", [&id], |row| row.get(0));
+        assert_eq!(head, Ok(kept), "{gateway}");
+    }
+}
+
+#[test]
+fn rows_take_no_more_than_is_set() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let conf = format!(
+        "ai_log_size = \"2MB\"\nai_log_retention = \"1s\"\n{}",
+        conf(&provider, &format!("{GATEWAY}log_payload = \"64KiB\"\n"))
+    );
+    let edge = Edge::start(&conf);
+    let body = format!("{{\"messages\":[\"{}\"]}}", "x".repeat(60_000));
+    for _ in 0..100 {
+        assert_eq!(call(&edge, "openai/v1/x", "", &body).status, 200);
+    }
+    let size = || std::fs::metadata(edge.folder.path().join("state/records.db")).unwrap().len();
+    wait_for("old rows to go", || (size() < 3_000_000).then_some(()));
+}
+
+#[test]
 fn two_hundred_calls_at_once_and_a_hundred_allowed() {
     let provider = Origin::fixed("application/json", CHAT);
     let gateways =

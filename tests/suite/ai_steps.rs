@@ -196,8 +196,9 @@ fn answers_are_kept_for_the_same_caller() {
     assert_eq!(ask("authorization: a\r\nsvc-aig-skip-cache: true\r\n", "{}").0, miss);
     assert_eq!(ask("authorization: a\r\nsvc-aig-cache-ttl: 0\r\n", "{}").0, None);
     assert_eq!(ask("svc-aig-cache-key: k\r\n", "{\"n\":1}").0, miss);
+    assert_eq!(ask("svc-aig-cache-key: k\r\n", "{\"n\":2}").0, miss, "a name joins no questions");
     assert_eq!(ask("svc-aig-cache-key: k\r\n", "{\"n\":2}").0, hit);
-    assert_eq!(provider.requests().len(), 6);
+    assert_eq!(provider.requests().len(), 7);
     let id = response.header("svc-aig-log-id").unwrap().to_owned();
     let row = edge.wait_for_event("ai_call", |event| event["id"] == id.as_str());
     assert_eq!(

@@ -41,6 +41,13 @@ impl Edge {
         edge
     }
 
+    /// Starts anew in the same folder, after the process ended.
+    pub fn again(mut self) -> Self {
+        let conf = std::fs::read_to_string(self.folder.path().join("p.toml")).unwrap();
+        let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
+        Self::start_in(folder, &conf, &[])
+    }
+
     /// Replaces the configuration file at once, as an editor does.
     pub fn rewrite(&self, conf: &str) {
         let path = self.folder.path().join("p.toml");

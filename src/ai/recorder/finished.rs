@@ -8,9 +8,9 @@ use bytes::Bytes;
 
 use super::BYTES_PER_TOKEN;
 use crate::ai::body_copy::BodyCopy;
-use crate::ai::limit::Reservation;
+use crate::ai::limit::{Amounts, Counted, Reservation, Used};
 use crate::ai::options::CustomCost;
-use crate::ai::price::{self, Prices};
+use crate::ai::price::Prices;
 use crate::ai::scan::Finding;
 use crate::ai::usage::{self, Report, Tap, Usage, UsageSource};
 use crate::body::decompress::{self, Coding};
@@ -23,9 +23,6 @@ use crate::ruleset::EntryPoint;
 use crate::ruleset::expression::Facts;
 use crate::waf::RequestHead;
 use crate::waf::matcher::BodyLimits;
-
-/// Bytes of a body that are kept with its row.
-const MAX_PAYLOAD_BYTES: usize = 64 << 10;
 
 /// A call that ended.
 #[derive(Debug, Default)]
@@ -46,7 +43,17 @@ pub struct Finished {
     pub scan: Option<detection::Plan>,
     pub scan_requests: Scan,
     pub scan_responses: Scan,
+    /// Bytes of each body that are kept with the row.
+    pub payload_bytes: usize,
     pub reservation: Option<Reservation>,
+    /// What one attempt uses at least.
+    pub one_attempt: Amounts,
+    /// Attempts that the provider got and did not answer.
+    pub unanswered: u32,
+    /// Whether the provider got the request of the last attempt.
+    pub is_sent: bool,
+    /// Whether limits of money go by what the caller says that a call costs.
+    pub counts_caller_price: bool,
     /// From the first byte of the answer to the last.
     pub streamed_for: Duration,
 }
@@ -63,9 +70,10 @@ impl Finished {
         self.waf.is_some() || self.scan.is_some()
     }
 
-    /// Fills in what the answer says.
-    pub(super) fn complete(&mut self) -> (Usage, String) {
+    /// Fills in what the answer says, and settles the limits. What they counted is returned with it.
+    pub(super) fn complete(&mut self) -> (Usage, String, Vec<Counted>) {
         let facts = usage::facts(&self.log.path, &self.request.ends());
+        let is_answered = self.tap.is_some();
         let report = self.tap.take().map(Tap::finish).unwrap_or_default();
         let (usage, source) = self.usage(&report);
         let asked = facts.model.unwrap_or_default();
@@ -79,9 +87,9 @@ impl Finished {
         let cost = [log.model.as_str(), asked.as_str()]
             .into_iter()
             .find_map(|model| self.prices.cost(&log.provider, model, &usage, tier.as_deref()));
-        let custom =
-            self.custom_cost.filter(|_| source != UsageSource::None).and_then(|cost| cost.of(&usage));
+        let custom = self.custom_cost.filter(|_| source != UsageSource::None).map(|cost| cost.of(&usage));
         log.custom_cost = custom.is_some();
+        let counted = custom.filter(|_| self.counts_caller_price).or(cost.as_ref().map(|cost| cost.nanos));
         let nanos = custom.or(cost.as_ref().map(|cost| cost.nanos)).filter(|_| source != UsageSource::None);
         log.cost = if log.cached { Some(0.0) } else { nanos.map(dollars) };
         log.tokens_in = usage.input;
@@ -92,14 +100,22 @@ impl Finished {
         log.usage_source = source.word().to_owned();
         log.request_size = self.request.size();
         log.response_size = self.response.size();
-        (usage, cost.map_or_else(|| "other".to_owned(), |cost| cost.model))
+        let used = match () {
+            // Neither what is answered from memory is billed, nor what never got there or was refused.
+            () if self.log.cached || !self.is_sent => Used::NOTHING,
+            () if is_answered && !is_ok(self.log.status_code) => Used::NOTHING,
+            () if !is_answered || source == UsageSource::None => Used::AS_RESERVED,
+            () => Used { tokens: Some(usage.tokens()), cost_nanos: counted },
+        };
+        let used = used.and(self.one_attempt, self.unanswered);
+        let counted = self.reservation.take().map_or_else(Vec::new, |reservation| reservation.settle(used));
+        (usage, cost.map_or_else(|| "other".to_owned(), |cost| cost.model), counted)
     }
 
     /// Only answers that went well are counted; of those that no one counted the texts are measured.
     fn usage(&self, report: &Report) -> (Usage, UsageSource) {
         let status = self.log.status_code;
-        let is_ok = (status == 101 || (200..300).contains(&status)) && !self.log.cached;
-        if !is_ok {
+        if !is_ok(status) || self.log.cached {
             return (Usage::default(), UsageSource::None);
         }
         let (usage, makes_text) =
@@ -162,7 +178,7 @@ impl Finished {
             return;
         }
         let text = |bytes: &[u8]| {
-            let kept = bytes.get(..MAX_PAYLOAD_BYTES).unwrap_or(bytes);
+            let kept = bytes.get(..self.payload_bytes).unwrap_or(bytes);
             // Nearly all are UTF-8, and to know that takes a tenth of what replacing takes.
             let text = str::from_utf8(kept)
                 .map_or_else(|_| String::from_utf8_lossy(kept).into_owned(), str::to_owned);
@@ -175,6 +191,10 @@ impl Finished {
         let (head, is_all) = text(&response);
         (self.log.response_head, self.log.response_head_complete) = (Some(head), complete && is_all);
     }
+}
+
+fn is_ok(status: u16) -> bool {
+    status == 101 || (200..300).contains(&status)
 }
 
 /// The beginning of an answer as a reader sees it, and whether that is all.
@@ -193,14 +213,6 @@ fn decoded(response: &BodyCopy, coding: &[u8]) -> (Bytes, bool) {
 /// A call, for the events of what was found in it.
 pub fn subject(ray: &str, path: &str) -> Subject {
     Subject { ray: ray.to_owned(), zone: "gateway".to_owned(), host: String::new(), path: path.to_owned() }
-}
-
-impl CustomCost {
-    #[expect(clippy::cast_precision_loss, reason = "counts of tokens are far below 2^52")]
-    fn of(self, usage: &Usage) -> Option<u64> {
-        let count = |tokens: Option<u64>| tokens.unwrap_or(0) as f64;
-        price::nanos(count(usage.input) * self.per_token_in + count(usage.output) * self.per_token_out)
-    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a call costs far less than 2^52 nanodollars")]

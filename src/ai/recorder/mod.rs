@@ -12,10 +12,7 @@ mod threads;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Gateways;
-use super::limit::{Amounts, Caller, Ledger};
-use super::metadata::Metadata;
-use super::price;
+use super::limit::{Counted, Ledger, Used};
 use crate::clock::Clock;
 use crate::events::Events;
 use crate::events::kinds::AiLogDropped;
@@ -32,11 +29,11 @@ pub const BYTES_PER_TOKEN: u64 = 4;
 
 /// Where rows are kept.
 pub trait RecordLog: Send {
-    /// Appends rows, durably.
+    /// Appends rows, and adds what limits counted, durably.
     ///
     /// # Errors
     /// One sentence where they cannot be written; none of them is then.
-    fn append(&mut self, rows: &[AiLog]) -> Result<(), String>;
+    fn append(&mut self, rows: &[AiLog], counted: &[Counted]) -> Result<(), String>;
 
     /// Lets up to `most` rows go, the oldest: those made before a moment (RFC 3339), and those that are too
     /// many. True where there may be more.
@@ -100,29 +97,6 @@ pub struct LogQuery {
     pub model: Option<String>,
 }
 
-/// Counts calls of the past towards the limits of today.
-pub fn recover(ledger: &Ledger, gateways: &Gateways, past: &[AiLog], now: Duration) {
-    for row in past {
-        let gateway = gateways.by_account.get(&row.account_id).and_then(|all| all.get(&row.gateway_id));
-        let Some(gateway) = gateway.filter(|gateway| !gateway.settings.limits.is_empty()) else { continue };
-        let Ok(at) = row.created_at.parse::<jiff::Timestamp>() else { continue };
-        let at = Duration::from_micros(u64::try_from(at.as_microsecond()).unwrap_or(0));
-        let metadata = Metadata { entries: row.metadata.clone(), warnings: Vec::new() };
-        let caller = Caller {
-            gateway: &gateway.label,
-            token: row.token_id.as_deref(),
-            provider: &row.provider,
-            model: Some(&row.model),
-            metadata: &metadata,
-        };
-        let used = Amounts {
-            tokens: row.tokens_in.unwrap_or(0) + row.tokens_out.unwrap_or(0),
-            cost_nanos: row.cost.and_then(price::nanos).unwrap_or(0),
-        };
-        ledger.recover(&gateway.settings.limits, caller, used, at, now);
-    }
-}
-
 /// The way to the recorder; clones share one queue.
 #[derive(Clone, Debug)]
 pub struct Recorder {
@@ -158,7 +132,7 @@ impl Recorder {
     pub fn finish(&self, call: Finished) {
         let Err(mut call) = self.open.0.add(Box::new(call), MAX_QUEUED_BYTES) else { return };
         if let Some(reservation) = call.reservation.take() {
-            reservation.settle_as_reserved();
+            drop(reservation.settle(Used::AS_RESERVED));
         }
         self.events.emit(&AiLogDropped { rows: 1, reason: "queue_full" });
     }

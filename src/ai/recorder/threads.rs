@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use super::backlog::Backlog;
 use super::{Finished, RecordLog, Retention};
-use crate::ai::limit::Amounts;
-use crate::ai::price;
+use crate::ai::limit::Counted;
 use crate::clock::{Stopwatch, rfc3339};
 use crate::events::Events;
 use crate::events::kinds::{AiCall, AiLogDropped, ServiceFailed};
@@ -56,6 +55,7 @@ pub(super) fn start(
         rows,
         retention,
         batch: Vec::new(),
+        counted: Vec::new(),
         swept: None,
         rows_since_sweep: 0,
     };
@@ -92,6 +92,8 @@ struct Work {
     rows: Box<dyn RecordLog>,
     retention: Retention,
     batch: Vec<AiLog>,
+    /// What limits counted since it was last written.
+    counted: Vec<Counted>,
     /// When all old rows were gone; nothing where some may still be there.
     swept: Option<Stopwatch>,
     rows_since_sweep: usize,
@@ -187,13 +189,8 @@ impl Work {
     }
 
     fn take(&mut self, mut call: Finished) {
-        let reservation = call.reservation.take();
-        let (usage, model) = call.complete();
-        if let Some(reservation) = reservation {
-            let tokens = usage.input.unwrap_or(0) + usage.output.unwrap_or(0);
-            let cost_nanos = call.log.cost.and_then(price::nanos).unwrap_or(0);
-            reservation.settle(Amounts { tokens, cost_nanos });
-        }
+        let (usage, model, counted) = call.complete();
+        self.counted.extend(counted);
         call.score();
         call.scan(&self.events);
         self.events.emit(&AiCall {
@@ -212,16 +209,17 @@ impl Work {
     }
 
     fn write(&mut self) {
-        if self.batch.is_empty() {
+        if self.batch.is_empty() && self.counted.is_empty() {
             return;
         }
-        let written = self.rows.append(&self.batch);
-        if written.is_err() {
+        let written = self.rows.append(&self.batch, &self.counted);
+        if written.is_err() && !self.batch.is_empty() {
             self.events.emit(&AiLogDropped { rows: self.batch.len(), reason: "not_written" });
         }
         tell(&self.events, written);
         self.rows_since_sweep += self.batch.len();
         self.batch.clear();
+        self.counted.clear();
         self.backlog.set_untidy();
     }
 
@@ -277,7 +275,7 @@ mod tests {
     }
 
     impl RecordLog for Kept {
-        fn append(&mut self, rows: &[AiLog]) -> Result<(), String> {
+        fn append(&mut self, rows: &[AiLog], _: &[Counted]) -> Result<(), String> {
             self.ids.lock().extend(rows.iter().map(|row| row.id.clone()));
             Ok(())
         }
@@ -297,9 +295,9 @@ mod tests {
     struct Before<F>(F, Kept);
 
     impl<F: FnMut() + Send> RecordLog for Before<F> {
-        fn append(&mut self, rows: &[AiLog]) -> Result<(), String> {
+        fn append(&mut self, rows: &[AiLog], counted: &[Counted]) -> Result<(), String> {
             (self.0)();
-            self.1.append(rows)
+            self.1.append(rows, counted)
         }
 
         fn sweep(&mut self, before: Option<&str>, most: usize) -> Result<bool, String> {

@@ -6,6 +6,7 @@
 //! Counts are kept in one convention, whatever the provider's: input holds what was read from and
 //! written to a cache, output holds reasoning.
 
+mod billable;
 mod counts;
 mod decoder;
 mod event_stream;
@@ -14,6 +15,7 @@ mod request;
 mod tap;
 mod web_socket;
 
+pub use billable::{Billable, billable};
 pub use request::{RequestFacts, facts};
 pub use tap::{Report, Tap};
 
@@ -35,6 +37,16 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Tokens read and made.
+    pub fn of_tokens(input: u64, output: u64) -> Self {
+        Self { input: Some(input), output: Some(output), ..Self::default() }
+    }
+
+    /// All tokens.
+    pub fn tokens(&self) -> u64 {
+        self.input.unwrap_or(0).saturating_add(self.output.unwrap_or(0))
+    }
+
     /// Later counts replace earlier ones: streams send cumulative ones.
     pub(in crate::ai) fn merge(&mut self, later: Self) {
         self.input = later.input.or(self.input);

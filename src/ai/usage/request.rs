@@ -116,7 +116,7 @@ fn edges(body: &[u8]) -> RequestFacts {
 }
 
 /// `…/models/{model}:generateContent`, `…/model/{model}/converse`, `…/deployments/{deployment}/…`
-fn model_of_path(path: &str) -> Option<String> {
+pub(super) fn model_of_path(path: &str) -> Option<String> {
     let mut parts = path.split('/');
     while let Some(part) = parts.next() {
         let is_before = matches!(part, "models" | "model" | "deployments");
