@@ -6,22 +6,44 @@
 
 use super::{HeadLimits, Refused, method};
 
+/// How the body of an admitted request is framed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// In bytes; 0 where there is none.
+    Length(u64),
+    Chunked,
+}
+
 /// Judges a head: request line, header lines and the empty line that ends them.
 ///
 /// # Errors
 /// The first reason to refuse it.
-pub fn scan(raw: &[u8], limits: HeadLimits) -> Result<(), Refused> {
+pub fn scan(raw: &[u8], limits: HeadLimits) -> Result<Framing, Refused> {
     let head = skip_empty_lines(raw)?;
     let line_end = memchr::memchr(b'\n', head).unwrap_or(head.len());
     if line_end > limits.request_line_bytes {
         return Err(Refused::RequestLineTooLong);
     }
     let (line, section) = head.split_at_checked(line_end + 1).unwrap_or((head, &[]));
-    let http_11 = request_line(without_end(line)?)?;
+    let line = request_line(without_end(line)?)?;
     if section.len() > limits.header_section_bytes {
         return Err(Refused::HeaderSectionTooLong);
     }
-    headers(section, http_11, limits)
+    headers(section, line, limits)
+}
+
+/// Judges the beginning of a head: whether it is too long already.
+///
+/// # Errors
+/// Why it is refused before it ends.
+pub fn check_length(raw: &[u8], limits: HeadLimits) -> Result<(), Refused> {
+    let head = skip_empty_lines(raw)?;
+    match memchr::memchr(b'\n', head) {
+        None if head.len() > limits.request_line_bytes => Err(Refused::RequestLineTooLong),
+        Some(end) if end > limits.request_line_bytes => Err(Refused::RequestLineTooLong),
+        Some(end) if head.len() - end - 1 > limits.header_section_bytes => Err(Refused::HeaderSectionTooLong),
+        _ => Ok(()),
+    }
 }
 
 /// RFC 9112 section 2.2: empty lines before the request line are ignored.
@@ -40,80 +62,114 @@ fn without_end(line: &[u8]) -> Result<&[u8], Refused> {
     }
 }
 
-/// Whether the version is HTTP/1.1.
-fn request_line(line: &[u8]) -> Result<bool, Refused> {
+/// What a request line says of the head below it.
+#[derive(Clone, Copy)]
+struct Line<'l> {
+    is_http_11: bool,
+    /// Of a target in absolute form.
+    authority: Option<&'l [u8]>,
+}
+
+fn request_line(line: &[u8]) -> Result<Line<'_>, Refused> {
     let mut words = line.split(|byte| *byte == b' ');
     let (name, target, version) = (words.next(), words.next(), words.next());
-    let name = name.unwrap_or(&[]);
-    if words.next().is_some() || !target.is_some_and(|target| is_target(name, target)) {
+    let (name, target) = (name.unwrap_or(&[]), target.ok_or(Refused::BadRequestLine)?);
+    if words.next().is_some() {
         return Err(Refused::BadRequestLine);
     }
     method(name)?;
+    let authority = is_target(name, target)?;
     match version {
-        Some(b"HTTP/1.1") => Ok(true),
-        Some(b"HTTP/1.0") => Ok(false),
+        Some(b"HTTP/1.1") => Ok(Line { is_http_11: true, authority }),
+        Some(b"HTTP/1.0") => Ok(Line { is_http_11: false, authority }),
         _ => Err(Refused::BadRequestLine),
     }
 }
 
-/// Whether a target has one of the four forms of RFC 9112 section 3.2, none of which has a fragment.
-fn is_target(method: &[u8], target: &[u8]) -> bool {
-    let form = match target {
-        [b'/', ..] | b"*" => true,
-        [] => false,
-        _ => method == b"CONNECT" || memchr::memmem::find(target, b"://").is_some(),
+/// Judges a target by RFC 9112 section 3.2; the authority of an absolute one.
+fn is_target<'t>(method: &[u8], target: &'t [u8]) -> Result<Option<&'t [u8]>, Refused> {
+    if target.iter().any(|byte| matches!(byte, b'#' | 0..=b' ' | 0x7f)) {
+        return Err(Refused::BadRequestLine);
+    }
+    if target == b"*" && method == b"OPTIONS" {
+        return Ok(None);
+    }
+    let after = |scheme: &[u8]| {
+        let (start, rest) = target.split_at_checked(scheme.len())?;
+        start.eq_ignore_ascii_case(scheme).then_some(rest)
     };
-    form && memchr::memchr(b'#', target).is_none()
+    let (authority, path) = match (target, after(b"http://").or_else(|| after(b"https://"))) {
+        ([b'/', ..], _) => (None, target),
+        (_, Some(rest)) => {
+            let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
+            let (authority, path) = rest.split_at(end);
+            (Some(authority), path)
+        }
+        _ => return Err(Refused::BadRequestLine),
+    };
+    if super::has_control_escape(path) {
+        return Err(Refused::BadRequestLine);
+    }
+    Ok(authority)
 }
 
 #[derive(Default)]
-struct Seen {
+struct Seen<'h> {
     fields: usize,
-    content_lengths: usize,
+    length: Option<u64>,
     transfer_encodings: usize,
     chunked: usize,
-    hosts: usize,
+    host: Option<&'h [u8]>,
 }
 
-fn headers(section: &[u8], http_11: bool, limits: HeadLimits) -> Result<(), Refused> {
+fn headers(section: &[u8], line: Line<'_>, limits: HeadLimits) -> Result<Framing, Refused> {
     let mut seen = Seen::default();
-    for line in section.split_inclusive(|byte| *byte == b'\n') {
-        let line = without_end(line)?;
-        if line.is_empty() {
+    for field_line in section.split_inclusive(|byte| *byte == b'\n') {
+        let field_line = without_end(field_line)?;
+        if field_line.is_empty() {
             break;
         }
         seen.fields += 1;
         if seen.fields > limits.header_fields {
             return Err(Refused::TooManyHeaderFields);
         }
-        field(line, &mut seen)?;
+        field(field_line, &mut seen)?;
     }
-    if seen.transfer_encodings > 0 && seen.content_lengths > 0 {
+    if seen.transfer_encodings > 0 && seen.length.is_some() {
         return Err(Refused::LengthAndTransferEncoding);
     }
-    if seen.transfer_encodings > 0 && (seen.chunked != 1 || seen.transfer_encodings != 1) {
+    // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings.
+    let is_bad = seen.chunked != 1 || seen.transfer_encodings != 1 || !line.is_http_11;
+    if seen.transfer_encodings > 0 && is_bad {
         return Err(Refused::BadTransferEncoding);
     }
-    if http_11 && seen.hosts == 0 {
-        return Err(Refused::MissingHost);
+    match (seen.host, line.authority) {
+        (None, _) if line.is_http_11 => return Err(Refused::MissingHost),
+        (Some(host), Some(authority)) if !host.eq_ignore_ascii_case(authority) => {
+            return Err(Refused::BadHost);
+        }
+        _ => {}
     }
-    Ok(())
+    Ok(if seen.chunked > 0 { Framing::Chunked } else { Framing::Length(seen.length.unwrap_or(0)) })
 }
 
-fn field(line: &[u8], seen: &mut Seen) -> Result<(), Refused> {
-    let Some((name, value)) = memchr::memchr(b':', line).and_then(|colon| line.split_at_checked(colon))
-    else {
-        return Ok(());
-    };
+fn field<'h>(line: &'h [u8], seen: &mut Seen<'h>) -> Result<(), Refused> {
+    let (name, value) = memchr::memchr(b':', line)
+        .and_then(|colon| line.split_at_checked(colon))
+        .ok_or(Refused::BadHeaderField)?;
+    // A name that is a token leaves no room for folded lines either (RFC 9112 section 5.2).
+    if name.is_empty() || !name.iter().all(|byte| super::is_token_byte(*byte)) {
+        return Err(Refused::BadHeaderField);
+    }
     let value = value.get(1..).unwrap_or(&[]).trim_ascii();
+    if value.iter().any(|byte| matches!(byte, 0..=8 | 10..=31 | 0x7f)) {
+        return Err(Refused::BadHeaderField);
+    }
     if name.eq_ignore_ascii_case(b"content-length") {
-        seen.content_lengths += 1;
-        if seen.content_lengths > 1 || value.contains(&b',') {
+        if seen.length.is_some() || value.contains(&b',') {
             return Err(Refused::RepeatedContentLength);
         }
-        if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
-            return Err(Refused::BadContentLength);
-        }
+        seen.length = Some(super::content_length(value)?);
     } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
         seen.transfer_encodings += 1;
         for coding in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
@@ -123,8 +179,8 @@ fn field(line: &[u8], seen: &mut Seen) -> Result<(), Refused> {
                 return Err(Refused::UnknownTransferEncoding);
             }
         }
-    } else if name.eq_ignore_ascii_case(b"host") {
-        seen.hosts += 1;
+    } else if name.eq_ignore_ascii_case(b"host") && seen.host.replace(value).is_some() {
+        return Err(Refused::BadHost);
     }
     Ok(())
 }
@@ -139,10 +195,10 @@ mod tests {
     #[test]
     fn the_table() {
         let ok = "GET / HTTP/1.1\r\nHost: a\r\n";
-        let cases: &[(String, Result<(), Refused>)] = &[
-            (format!("{ok}\r\n"), Ok(())),
-            (format!("\r\n\r\n{ok}\r\n"), Ok(())),
-            ("GET / HTTP/1.0\r\n\r\n".into(), Ok(())),
+        let cases: &[(String, Result<Framing, Refused>)] = &[
+            (format!("{ok}\r\n"), Ok(Framing::Length(0))),
+            (format!("\r\n\r\n{ok}\r\n"), Ok(Framing::Length(0))),
+            ("GET / HTTP/1.0\r\n\r\n".into(), Ok(Framing::Length(0))),
             (
                 format!("{ok}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"),
                 Err(Refused::LengthAndTransferEncoding),
@@ -168,7 +224,26 @@ mod tests {
                 format!("{ok}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n"),
                 Err(Refused::BadTransferEncoding),
             ),
-            (format!("{ok}Transfer-Encoding: CHUNKED\r\n\r\n"), Ok(())),
+            (format!("{ok}Transfer-Encoding: CHUNKED\r\n\r\n"), Ok(Framing::Chunked)),
+            (format!("{ok}Content-Length: 12\r\n\r\n"), Ok(Framing::Length(12))),
+            (format!("{ok}Content-Length: {}\r\n\r\n", "0".repeat(100)), Err(Refused::BadContentLength)),
+            (format!("{ok}Content-Length: 9223372036854775807\r\n\r\n"), Err(Refused::BadContentLength)),
+            (format!("{ok}Host: a\r\n\r\n"), Err(Refused::BadHost)),
+            (format!("{ok} X: y\r\n\r\n"), Err(Refused::BadHeaderField)),
+            (format!("{ok}X : y\r\n\r\n"), Err(Refused::BadHeaderField)),
+            (format!("{ok}X\r\n\r\n"), Err(Refused::BadHeaderField)),
+            (format!("{ok}X: a\0b\r\n\r\n"), Err(Refused::BadHeaderField)),
+            ("GET /a%00b HTTP/1.1\r\nHost: a\r\n\r\n".into(), Err(Refused::BadRequestLine)),
+            ("GET /a%0Db HTTP/1.1\r\nHost: a\r\n\r\n".into(), Err(Refused::BadRequestLine)),
+            ("GET /?a=%00 HTTP/1.1\r\nHost: a\r\n\r\n".into(), Ok(Framing::Length(0))),
+            ("GET * HTTP/1.1\r\nHost: a\r\n\r\n".into(), Err(Refused::BadRequestLine)),
+            ("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n".into(), Ok(Framing::Length(0))),
+            ("GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n".into(), Err(Refused::BadRequestLine)),
+            ("GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n".into(), Err(Refused::BadHost)),
+            (
+                "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n".into(),
+                Err(Refused::BadTransferEncoding),
+            ),
             ("GET / HTTP/1.1\nHost: a\r\n\r\n".into(), Err(Refused::BareLf)),
             ("GET / HTTP/1.1\r\nHost: a\n\r\n".into(), Err(Refused::BareLf)),
             (format!("\n{ok}\r\n"), Err(Refused::BareLf)),
@@ -179,7 +254,7 @@ mod tests {
             ("GET  HTTP/1.1\r\nHost: a\r\n\r\n".into(), Err(Refused::BadRequestLine)),
             ("GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n".into(), Err(Refused::BadRequestLine)),
             ("GET \\a HTTP/1.1\r\nHost: a\r\n\r\n".into(), Err(Refused::BadRequestLine)),
-            ("GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n".into(), Ok(())),
+            ("GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n".into(), Ok(Framing::Length(0))),
             (
                 format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "x".repeat(40)),
                 Err(Refused::RequestLineTooLong),

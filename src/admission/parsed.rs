@@ -25,7 +25,9 @@ pub fn check(head: Head<'_>, limits: HeadLimits) -> Result<(), Refused> {
         return Err(Refused::RequestLineTooLong);
     }
     method(head.method.as_bytes())?;
-    if head.target.contains(&b' ') {
+    let is_path = head.target.first() == Some(&b'/') || head.target == b"*" && head.method == "OPTIONS";
+    let is_printable = !head.target.iter().any(|byte| matches!(byte, b'#' | 0..=b' ' | 0x7f));
+    if !is_path || !is_printable || super::has_control_escape(head.target) {
         return Err(Refused::BadRequestLine);
     }
     if head.headers.len() > limits.header_fields {
@@ -45,9 +47,7 @@ pub fn check(head: Head<'_>, limits: HeadLimits) -> Result<(), Refused> {
         if lengths.next().is_some() || length.as_bytes().contains(&b',') {
             return Err(Refused::RepeatedContentLength);
         }
-        if length.is_empty() || !length.as_bytes().iter().all(u8::is_ascii_digit) {
-            return Err(Refused::BadContentLength);
-        }
+        super::content_length(length.as_bytes())?;
     }
     let host = head.headers.get(HOST).map(http::HeaderValue::as_bytes);
     match (head.authority, host) {

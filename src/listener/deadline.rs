@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::meta::Wait;
+use crate::admission::HeadLimits;
 use crate::snapshot::SnapshotHandle;
 
 /// The timer of one connection.
@@ -25,6 +26,11 @@ pub(super) struct HeadDeadline {
 impl HeadDeadline {
     pub(super) fn new(snapshots: SnapshotHandle, first: Instant) -> Self {
         Self { snapshots, wait: None, until: first, timer: Box::pin(sleep_until(first)) }
+    }
+
+    /// How long a head may be.
+    pub(super) fn limits(&self) -> HeadLimits {
+        HeadLimits::from(&self.snapshots.load().limits)
     }
 
     /// Ready once `wait` has lasted too long.

@@ -8,6 +8,7 @@
 
 mod caps;
 mod deadline;
+mod framer;
 mod guard;
 mod meta;
 pub mod proxy_protocol;

@@ -5,7 +5,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use pingora::http::ResponseHeader;
@@ -15,16 +16,24 @@ use pingora::protocols::{
     ALPN, GetProxyDigest, GetSocketDigest, GetTimingDigest, Peek, Shutdown, SocketDigest, Ssl, Stream,
     TimingDigest, UniqueID, UniqueIDType,
 };
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufWriter, DuplexStream, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufWriter, DuplexStream, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
 use super::deadline::HeadDeadline;
-use super::meta::{ConnectionMeta, Progress};
+use super::framer::{Framer, Wants};
+use super::meta::{ConnectionMeta, Progress, Wait};
 use crate::snapshot::SnapshotHandle;
 
 /// What must have come of an HTTP/2 connection before its deadline: the preface and the header of
 /// the first frame (RFC 9113 section 3.4).
 const HTTP2_PREFACE_BYTES: usize = 24 + 9;
+
+/// How long, and how much, is read from a client whose request was refused.
+const LINGER: Duration = Duration::from_secs(1);
+const MAX_LINGER_BYTES: usize = 4 << 20;
+
+/// Bytes of a head that are read at once.
+const READ_BYTES: usize = 4 << 10;
 
 /// Bytes gathered before they are sent, so that a small answer's head and body are one packet.
 const WRITE_BUFFER_BYTES: usize = 4 << 10;
@@ -42,21 +51,17 @@ pub(super) struct EdgeStream<T> {
     alpn: Option<ALPN>,
     id: UniqueIDType,
     established: std::time::SystemTime,
-    deadline: Deadline,
-    /// What was read but did not fit, since escapes are longer than what they stand for.
-    surplus: Vec<u8>,
+    protocol: Protocol,
 }
 
-/// What must come in time.
-enum Deadline {
-    /// HTTP/1: each head.
-    Head(HeadDeadline),
-    /// HTTP/2: so many bytes more; what follows has limits of its own.
-    Preface {
-        bytes_left: usize,
-        timer: Pin<Box<Sleep>>,
-    },
-    None,
+/// How the connection is read.
+enum Protocol {
+    /// Request by request, each head in time.
+    Http1 { framer: Framer, deadline: HeadDeadline },
+    /// So many bytes more in time.
+    Preface { bytes_left: usize, timer: Pin<Box<Sleep>> },
+    /// What follows has limits of its own.
+    Http2,
 }
 
 impl<T: AsyncWrite> EdgeStream<T> {
@@ -72,26 +77,15 @@ impl<T: AsyncWrite> EdgeStream<T> {
         let response = Box::new(ResponseHeader::build(200, Some(0))?);
         let proxy = Arc::new(ProxyDigest::new(response, Some(Box::new(meta.clone()))));
         let io = BufWriter::with_capacity(WRITE_BUFFER_BYTES, io);
-        let deadline = Deadline::Head(head);
-        Ok(Self {
-            io,
-            meta,
-            socket,
-            proxy,
-            tls: None,
-            alpn: None,
-            id,
-            established: now,
-            deadline,
-            surplus: Vec::new(),
-        })
+        let protocol = Protocol::Http1 { framer: Framer::default(), deadline: head };
+        Ok(Self { io, meta, socket, proxy, tls: None, alpn: None, id, established: now, protocol })
     }
 
     /// With what TLS agreed on. An HTTP/2 connection must send its preface before `deadline`.
     pub(super) fn over_tls(mut self, tls: SslDigest, alpn: Option<ALPN>, deadline: Instant) -> Self {
         if alpn == Some(ALPN::H2) {
             let timer = Box::pin(tokio::time::sleep_until(deadline));
-            self.deadline = Deadline::Preface { bytes_left: HTTP2_PREFACE_BYTES, timer };
+            self.protocol = Protocol::Preface { bytes_left: HTTP2_PREFACE_BYTES, timer };
         }
         self.tls = Some(Arc::new(tls));
         self.alpn = alpn;
@@ -124,74 +118,88 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for EdgeStream<T> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.surplus.is_empty() {
-            let taken = self.surplus.len().min(buf.remaining());
-            let given: Vec<u8> = self.surplus.drain(..taken).collect();
-            buf.put_slice(&given);
-            return Poll::Ready(Ok(()));
-        }
-        let before = buf.filled().len();
-        let outcome = Pin::new(&mut self.io).poll_read(cx, buf);
-        let read = buf.filled().len() - before;
         let stream = &mut *self;
-        let progress = &stream.meta.progress;
-        if read > 0 {
-            let came = buf.filled().get(before..).unwrap_or(&[]);
-            let line =
-                if matches!(stream.deadline, Deadline::Head(_)) { progress.line_bytes(came) } else { 0 };
-            let escaped = escape_line(came, line);
-            progress.read(came);
-            if let Some(escaped) = escaped {
-                buf.set_filled(before);
-                let fits = escaped.len().min(buf.remaining());
-                let (now, later) = escaped.split_at(fits);
-                buf.put_slice(now);
-                stream.surplus.extend_from_slice(later);
-            }
+        match &stream.protocol {
+            Protocol::Http1 { .. } => stream.poll_http1(cx, buf),
+            Protocol::Http2 => Pin::new(&mut stream.io).poll_read(cx, buf),
+            Protocol::Preface { .. } => stream.poll_preface(cx, buf),
         }
-        match &mut stream.deadline {
-            Deadline::Head(deadline) if outcome.is_pending() => {
-                if let Some(wait) = progress.wait()
-                    && deadline.poll(wait, cx).is_ready()
-                {
-                    if wait.head_began {
-                        progress.time_out();
-                    }
-                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-                }
-            }
-            Deadline::Preface { bytes_left, timer } => {
-                *bytes_left = bytes_left.saturating_sub(read);
-                if *bytes_left == 0 {
-                    stream.deadline = Deadline::None;
-                } else if timer.as_mut().poll(cx).is_ready() {
-                    progress.time_out();
-                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-                }
-            }
-            Deadline::Head(_) | Deadline::None => {}
-        }
-        outcome
     }
 }
 
-/// The bytes with `"`, `<` and `>` of the request line, its first `line` bytes, escaped; `None`
-/// where there are none. The parser above refuses them before any of our code hears of the request;
-/// other servers take them, and attacks are full of them, so rules are to see them.
-fn escape_line(bytes: &[u8], line: usize) -> Option<Vec<u8>> {
-    let (line, rest) = bytes.split_at_checked(line)?;
-    memchr::memchr3(b'"', b'<', b'>', line)?;
-    let mut escaped = Vec::with_capacity(bytes.len() + 64);
-    for &byte in line {
-        match byte {
-            b'"' => escaped.extend_from_slice(b"%22"),
-            b'<' => escaped.extend_from_slice(b"%3C"),
-            b'>' => escaped.extend_from_slice(b"%3E"),
-            _ => escaped.push(byte),
+impl<T: AsyncRead + AsyncWrite + Unpin> EdgeStream<T> {
+    fn poll_preface(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let outcome = Pin::new(&mut self.io).poll_read(cx, buf);
+        if let Protocol::Preface { bytes_left, timer } = &mut self.protocol {
+            *bytes_left = bytes_left.saturating_sub(buf.filled().len() - before);
+            if *bytes_left == 0 {
+                self.protocol = Protocol::Http2;
+            } else if timer.as_mut().poll(cx).is_ready() {
+                self.meta.progress.time_out();
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+        }
+        outcome
+    }
+
+    fn poll_http1(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let Protocol::Http1 { framer, deadline } = &mut self.protocol else { return Poll::Pending };
+        let progress = &self.meta.progress;
+        if progress.is_upgraded() {
+            framer.let_all_pass();
+        }
+        loop {
+            let (wants, judged) = framer.advance(progress.awaited(), || deadline.limits());
+            if let Some(judged) = judged {
+                progress.judged(judged);
+            }
+            let bad_body = |_| {
+                progress.body_is_bad();
+                io::Error::from(io::ErrorKind::InvalidData)
+            };
+            let most = match wants {
+                Wants::Nothing => {
+                    return Poll::Ready(
+                        framer.give(buf.remaining(), |bytes| buf.put_slice(bytes)).map_err(bad_body),
+                    );
+                }
+                // To be waited for, or it would never end: the next request wakes it.
+                Wants::Rest => return Poll::Pending,
+                Wants::Body(most) => {
+                    let most = usize::try_from(most).unwrap_or(usize::MAX).min(buf.remaining());
+                    let mut part = ReadBuf::new(buf.initialize_unfilled_to(most));
+                    ready!(Pin::new(&mut self.io).poll_read(cx, &mut part))?;
+                    let taken = framer.passed(part.filled()).map_err(bad_body)?;
+                    buf.advance(taken);
+                    return Poll::Ready(Ok(()));
+                }
+                Wants::Head | Wants::End => READ_BYTES,
+            };
+            let mut bytes = [0; READ_BYTES];
+            let mut read = ReadBuf::new(bytes.get_mut(..most).unwrap_or(&mut []));
+            match Pin::new(&mut self.io).poll_read(cx, &mut read) {
+                Poll::Ready(outcome) => {
+                    outcome?;
+                    if read.filled().is_empty() {
+                        return Poll::Ready(Ok(()));
+                    }
+                    framer.push(read.filled());
+                }
+                Poll::Pending if wants == Wants::Head => {
+                    let wait = Wait { request: progress.requests(), head_began: framer.has_begun() };
+                    if deadline.poll(wait, cx).is_ready() {
+                        if wait.head_began {
+                            progress.time_out();
+                        }
+                        return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+                    }
+                    return Poll::Pending;
+                }
+                Poll::Pending => return Poll::Pending,
+            }
         }
     }
-    escaped.extend_from_slice(rest);
-    Some(escaped)
 }
 
 impl<T: AsyncWrite + Unpin> AsyncWrite for EdgeStream<T> {
@@ -221,10 +229,23 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for EdgeStream<T> {
 }
 
 #[async_trait]
-impl<T: AsyncWrite + Unpin + Send + Sync> Shutdown for EdgeStream<T> {
+impl<T: AsyncRead + AsyncWrite + Unpin + Send + Sync> Shutdown for EdgeStream<T> {
     async fn shutdown(&mut self) {
         // The client may be gone already.
         let _ = self.io.shutdown().await;
+        // A connection that is closed while bytes come is reset, and its last answer lost.
+        if self.meta.progress.refused().is_some() || self.meta.progress.has_bad_body() {
+            let io = &mut self.io;
+            let _ = tokio::time::timeout(LINGER, async {
+                let (mut bytes, mut left) = ([0; READ_BYTES], MAX_LINGER_BYTES);
+                while left > 0
+                    && let Ok(read @ 1..) = io.read(&mut bytes).await
+                {
+                    left = left.saturating_sub(read);
+                }
+            })
+            .await;
+        }
     }
 }
 
@@ -267,19 +288,5 @@ impl<T> Peek for EdgeStream<T> {}
 impl<T> fmt::Debug for EdgeStream<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "EdgeStream({:?})", self.meta)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_request_line_is_escaped() {
-        let bytes = b"GET /?a=<b>\" HTTP/1.1\r\nA: <\r\n";
-        let line = memchr::memchr(b'\n', bytes).unwrap();
-        assert_eq!(escape_line(bytes, line).unwrap(), b"GET /?a=%3Cb%3E%22 HTTP/1.1\r\nA: <\r\n");
-        assert!(escape_line(b"GET / HTTP/1.1\r\nA: <\r\n", 15).is_none());
-        assert!(escape_line(b"A: <\r\n", 0).is_none());
     }
 }

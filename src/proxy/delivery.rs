@@ -11,14 +11,11 @@ use pingora::{Error, ErrorType, Result};
 
 use super::call::Call;
 use super::context::Context;
+use super::headers::HOP_BY_HOP;
 use crate::ai::cache;
 use crate::ai::include_usage::Withheld;
 use crate::body;
 use crate::body::decompress::Coding;
-
-/// Fields of one connection alone (RFC 9110 section 7.6.1).
-pub(super) const HOP_BY_HOP: &[&str] =
-    &["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"];
 
 /// Sends the head of an answer.
 pub(super) async fn begin(

@@ -83,7 +83,8 @@ impl Edge {
     /// Reads the body of a call.
     async fn hold_call(&self, session: &mut Session, ctx: &mut Context) -> Result<Held> {
         let mut body = std::mem::take(&mut ctx.body);
-        let held = body.hold(session, HoldLimits::of(&ctx.snapshot.limits), &self.held_bodies).await;
+        let limits = HoldLimits::of(&ctx.snapshot.limits, self.clock);
+        let held = body.hold(session, limits, &self.held_bodies).await;
         ctx.body = body;
         self.count_held_bodies();
         held

@@ -1,5 +1,6 @@
 //! Header fields that we read, set or take away.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -45,9 +46,102 @@ pub(super) struct Forwarded<'r> {
     pub(super) ray: &'r str,
 }
 
+/// Names under which proxies tell origins of a client. From a peer that is not trusted they say nothing.
+const TOLD_BY_PROXIES: &[&str] = &[
+    "client-ip",
+    "forwarded",
+    "true-client-ip",
+    "via-client-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-forwarded",
+    "x-forwarded-client-cert",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-port",
+    "x-forwarded-proto",
+    "x-forwarded-scheme",
+    "x-forwarded-server",
+    "x-forwarded-ssl",
+    "x-original-forwarded-for",
+    "x-original-host",
+    "x-original-url",
+    "x-originating-ip",
+    "x-real-ip",
+    "x-remote-addr",
+    "x-remote-ip",
+    "x-rewrite-url",
+];
+
+/// Takes away what would be taken for ours, or for a trusted proxy's. Many servers read `_` in a name as `-`, and
+/// some make a variable of `Proxy` that libraries obey.
+fn strip_spoofed(request: &mut RequestHeader, peer_is_trusted: bool) {
+    let is_spoofed = |name: &&HeaderName| {
+        let name = name.as_str();
+        let has_underscore = name.contains('_');
+        let plain = if has_underscore { Cow::Owned(name.replace('_', "-")) } else { Cow::Borrowed(name) };
+        let is_ours = plain == "svc-connecting-ip" || plain == "svc-ray" || plain == "proxy";
+        is_ours || TOLD_BY_PROXIES.contains(&&*plain) && (has_underscore || !peer_is_trusted)
+    };
+    let spoofed: Vec<HeaderName> = request.headers.keys().filter(is_spoofed).cloned().collect();
+    for name in &spoofed {
+        request.remove_header(name);
+    }
+}
+
+/// Makes a target in absolute form one in origin form: it names no server but the one that is asked (RFC 9112
+/// section 3.2.1).
+pub(super) fn origin_form(request: &mut RequestHeader) -> pingora::Result<()> {
+    let target = request.raw_path();
+    let Some(scheme) = memchr::memmem::find(target, b"://").filter(|_| target.first() != Some(&b'/')) else {
+        return Ok(());
+    };
+    let rest = target.get(scheme + 3..).unwrap_or(&[]);
+    let path = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).and_then(|at| rest.get(at..));
+    let path = match path {
+        None => b"/".to_vec(),
+        Some(query @ [b'?', ..]) => [b"/", query].concat(),
+        Some(path) => path.to_vec(),
+    };
+    request.set_raw_path(&path)
+}
+
+/// Joins the cookies that a client of HTTP/2 sent one by one (RFC 9113 section 8.2.3).
+pub(super) fn join_cookies(request: &mut RequestHeader) {
+    let mut cookies = request.headers.get_all(http::header::COOKIE).iter();
+    if cookies.next().is_none() || cookies.next().is_none() {
+        return;
+    }
+    let all: Vec<&[u8]> =
+        request.headers.get_all(http::header::COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if let Ok(joined) = HeaderValue::from_bytes(&all.join(&b"; "[..])) {
+        // INVARIANT: the name is valid.
+        let _ = request.insert_header(http::header::COOKIE, joined);
+    }
+}
+
+/// Fields of one connection alone (RFC 9110 section 7.6.1).
+pub(super) const HOP_BY_HOP: &[&str] =
+    &["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"];
+
+/// Takes the fields of the client's connection out of a request, those that its `Connection` names among them.
+pub(super) fn strip_connection(request: &mut RequestHeader) {
+    let values = request.headers.get_all(http::header::CONNECTION).iter();
+    let words = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    let named: Vec<HeaderName> =
+        words.filter_map(|word| HeaderName::from_bytes(word.trim_ascii()).ok()).collect();
+    for name in &named {
+        request.remove_header(name);
+    }
+    for name in HOP_BY_HOP {
+        request.remove_header(*name);
+    }
+}
+
 /// Sets the fields of DESIGN.md section 8 towards an origin. What the client sent under these
 /// names is replaced, unless its peer is a trusted proxy.
 pub(super) fn forward(request: &mut RequestHeader, forwarded: Forwarded<'_>) -> pingora::Result<()> {
+    strip_spoofed(request, forwarded.peer_is_trusted);
     let before = forwarded.peer_is_trusted.then(|| request.headers.get("x-forwarded-for").cloned()).flatten();
     let chain = match before.as_ref().and_then(|value| value.to_str().ok()) {
         Some(before) => HeaderValue::try_from(format!("{before}, {}", forwarded.peer))
@@ -93,7 +187,13 @@ pub(super) fn gateway_token_in_authorization(headers: &HeaderMap) -> Option<&[u8
 
 /// Whether a field is for the gateway alone.
 pub(super) fn is_gateways(name: &HeaderName, token_headers: &[HeaderName]) -> bool {
-    name.as_str().starts_with(GATEWAY_PREFIX) || token_headers.contains(name)
+    let is_twin = |name: &str| {
+        name.contains('_') && {
+            let plain = name.replace('_', "-");
+            plain.starts_with(GATEWAY_PREFIX) || token_headers.iter().any(|token| *token == plain.as_str())
+        }
+    };
+    name.as_str().starts_with(GATEWAY_PREFIX) || token_headers.contains(name) || is_twin(name.as_str())
 }
 
 /// The subprotocol to agree on: the first that is offered and carries no token, else the one that does, for
@@ -225,6 +325,12 @@ mod tests {
             ("X-Forwarded-For", "1.2.3.4"),
             ("svc-connecting-ip", "1.2.3.4"),
             ("x-forwarded-proto", "https"),
+            ("X_Forwarded_For", "1.2.3.4"),
+            ("svc_connecting_ip", "1.2.3.4"),
+            ("X-Real-IP", "1.2.3.4"),
+            ("Forwarded", "for=1.2.3.4"),
+            ("True-Client-IP", "1.2.3.4"),
+            ("Proxy", "http://1.2.3.4"),
         ]);
         let peer = "192.0.2.1".parse().unwrap();
         let client = HeaderValue::from_static("192.0.2.1");
@@ -244,6 +350,23 @@ mod tests {
             ["x-forwarded-for", "svc-connecting-ip", "x-forwarded-proto", "x-forwarded-host"].map(get),
             ["192.0.2.1", "192.0.2.1", "http", "a.example"]
         );
+        assert!(request.headers.values().all(|value| !value.as_bytes().ends_with(b"1.2.3.4")), "{request:?}");
+        // A trusted proxy is believed, but not under a name that is read as another.
+        let mut request = headers(&[("X-Real-IP", "192.0.2.9"), ("X_Real_IP", "1.2.3.4")]);
+        forward(&mut request, Forwarded { peer_is_trusted: true, ..forwarded }).unwrap();
+        assert_eq!(request.headers.get("x-real-ip").unwrap(), "192.0.2.9");
+        assert!(!request.headers.contains_key("x_real_ip"));
+    }
+
+    #[test]
+    fn cookies_become_one_and_named_fields_go() {
+        let mut request =
+            headers(&[("cookie", "a=1"), ("cookie", "b=2"), ("connection", "x-hop, close"), ("x-hop", "1")]);
+        join_cookies(&mut request);
+        strip_connection(&mut request);
+        let found: Vec<_> =
+            request.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        assert_eq!(found, [("cookie", &b"a=1; b=2"[..])]);
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl Edge {
         let hold = HoldLimits {
             wants_first_part: limits.inspected_body_policy == BodyPolicy::Pass,
             may_stream: zone.pool.speaks_http2(),
-            ..HoldLimits::of(&limits)
+            ..HoldLimits::of(&limits, self.clock)
         };
         let held = body.hold(session, hold, &self.held_bodies).await;
         ctx.body = body;

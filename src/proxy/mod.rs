@@ -46,7 +46,7 @@ use context::{InFlight, Route};
 pub use door::Door;
 use refusal::Refusal;
 
-use crate::admission::{self, framing, parsed};
+use crate::admission::{self, parsed};
 use crate::ai::answer::GatewayError;
 use crate::ai::body_copy::BodyCopy;
 use crate::ai::recorder::Recorder;
@@ -154,23 +154,31 @@ impl ProxyHttp for Edge {
 
     async fn early_request_filter(&self, session: &mut Session, ctx: &mut Context) -> Result<()> {
         ctx.ray = self.new_ray();
-        let mut spaces_in_target = false;
+        let mut refused = None;
         if let Some(meta) = ConnectionMeta::of(session.digest()) {
-            meta.progress.head_done();
+            match session.is_http2() {
+                true => meta.progress.count_stream(),
+                false => refused = meta.progress.refused(),
+            }
             ctx.peer = meta.source;
             ctx.client_text = meta.source_text.clone();
             ctx.tls = meta.tls;
-            spaces_in_target = !session.is_http2() && meta.progress.has_spaces_in_target();
         }
         ctx.client = headers::client(ctx.peer, &session.req_header().headers, &ctx.snapshot.trusted_proxies);
         if ctx.client != ctx.peer {
             ctx.client_text = address_text(ctx.client);
         }
+        if session.is_http2() {
+            headers::join_cookies(session.req_header_mut());
+        }
+        let is_http_10 = session.req_header().version == http::Version::HTTP_10;
+        // HTTP/1.0 knows no 1xx (RFC 9110 section 15.2).
+        session.as_downstream_mut().set_ignore_info_resp(is_http_10);
         // 0: kept as long as the listener lets it be idle.
         session.set_keepalive(Some(0));
         session.set_read_timeout(Some(ctx.snapshot.limits.idle_timeout));
-        if spaces_in_target {
-            return refuse(ctx, Refusal::Admission(admission::Refused::BadRequestLine));
+        if let Some(refused) = refused {
+            return refuse(ctx, Refusal::Admission(refused));
         }
         match admit(session, ctx) {
             Ok(host) => {
@@ -260,6 +268,7 @@ impl ProxyHttp for Edge {
                     host: &ctx.host,
                     ray: &ctx.ray,
                 };
+                headers::origin_form(request)?;
                 headers::forward(request, forwarded)
             }
         }
@@ -290,6 +299,9 @@ impl ProxyHttp for Edge {
         if response.status.is_informational() {
             if response.status == http::StatusCode::SWITCHING_PROTOCOLS {
                 ctx.origin_status = 101;
+                if let Some(meta) = ConnectionMeta::of(session.digest()) {
+                    meta.progress.upgrade();
+                }
                 session.set_read_timeout(Some(UPGRADED_IDLE));
                 let elapsed = ctx.started.elapsed();
                 if let Some(call) = ctx.call() {
@@ -419,15 +431,11 @@ fn admit(session: &Session, ctx: &Context) -> std::result::Result<String, admiss
     let limits = admission::HeadLimits::from(&ctx.snapshot.limits);
     let request = session.req_header();
     let authority = request.uri.authority().map(http::uri::Authority::as_str);
-    match session.as_downstream().as_http1() {
-        Some(http1) => framing::scan(&http1.get_headers_raw_bytes(), limits)?,
-        None => {
-            let method = request.method.as_str();
-            parsed::check(
-                parsed::Head { method, target: request.raw_path(), authority, headers: &request.headers },
-                limits,
-            )?;
-        }
+    // A head of HTTP/1 was judged as it came in.
+    if session.is_http2() {
+        let method = request.method.as_str();
+        let head = parsed::Head { method, target: request.raw_path(), authority, headers: &request.headers };
+        parsed::check(head, limits)?;
     }
     let host = request.headers.get(http::header::HOST).map(http::HeaderValue::to_str);
     let host = match (host, authority) {

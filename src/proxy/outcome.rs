@@ -16,6 +16,7 @@ use crate::events::Level;
 use crate::events::kinds::{
     Contribution, GatewayRequest, OriginChanged, RequestFinished, RequestRefused, RuleMatched, SecurityEvent,
 };
+use crate::listener::ConnectionMeta;
 use crate::ruleset::Outcome;
 use crate::upstream::Origin;
 
@@ -34,7 +35,12 @@ impl Edge {
         ctx: &mut Context,
     ) -> FailToProxy {
         ctx.body.end(session);
-        let refusal = ctx.refusal.or_else(|| of_error(error, ctx));
+        let has_bad_body =
+            ConnectionMeta::of(session.digest()).is_some_and(|meta| meta.progress.has_bad_body());
+        let refusal = ctx.refusal.or_else(|| match has_bad_body {
+            true => Some(Refusal::BodyBrokenOff),
+            false => of_error(error, ctx),
+        });
         // 1xx come before an answer (RFC 9110 section 15.2); 101 is one.
         let is_answered = session
             .response_written()
@@ -87,6 +93,9 @@ impl Edge {
         }
         // After the answer: a connection that is closed while bytes come is reset, and the answer lost with it.
         let is_drained = !unread || !waits && drained(session).await;
+        if !keep && !session.is_http2() {
+            session.as_downstream_mut().shutdown().await;
+        }
         FailToProxy { error_code: refusal.status(), can_reuse_downstream: keep && is_drained }
     }
 }

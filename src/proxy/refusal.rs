@@ -81,6 +81,7 @@ impl Refusal {
                 | Refused::RepeatedContentLength
                 | Refused::BadContentLength
                 | Refused::BadTransferEncoding
+                | Refused::BadHeaderField
                 | Refused::BadRequestLine
                 | Refused::BadMethod => "The request is malformed.",
             },

@@ -13,12 +13,12 @@ use bytes::Bytes;
 use pingora::http::RequestHeader;
 use pingora::proxy::Session;
 use pingora::{Error, ErrorType, Result};
-use tokio::time::{Instant, timeout_at};
 
 use super::context::Share;
 use super::headers;
 use super::held_session::{self, Slot};
 use crate::body;
+use crate::clock::{Clock, Stopwatch};
 
 /// The slowest upload that is waited for while its body is held, in bytes a second.
 const MIN_BYTES_PER_SECOND: u64 = 1 << 10;
@@ -68,6 +68,8 @@ pub(super) struct HoldLimits {
     pub(super) all_bytes: usize,
     /// How long the client may send nothing.
     pub(super) idle: Duration,
+    /// Runs since the body is read.
+    pub(super) begun: Stopwatch,
     /// Whether the first part of a body that is too long is wanted. If not, a body that is announced as too
     /// long is not read at all.
     pub(super) wants_first_part: bool,
@@ -76,11 +78,12 @@ pub(super) struct HoldLimits {
 }
 
 impl HoldLimits {
-    pub(super) fn of(limits: &crate::conf::Limits) -> Self {
+    pub(super) fn of(limits: &crate::conf::Limits, clock: Clock) -> Self {
         Self {
             body_bytes: limits.inspected_body.0,
             all_bytes: limits.inspected_bodies.0,
             idle: limits.idle_timeout,
+            begun: clock.start(),
             wants_first_part: false,
             may_stream: false,
         }
@@ -154,12 +157,11 @@ async fn read(session: &mut Session, limits: HoldLimits, share: &mut Share) -> R
     if headers::expects_continue(request) {
         session.as_downstream_mut().write_continue_response().await?;
     }
-    let begun = Instant::now();
     let (mut pieces, mut bytes): (Vec<Bytes>, usize) = (Vec::new(), 0);
     let end = loop {
         let slowest = limits.idle + Duration::from_secs(bytes as u64 / MIN_BYTES_PER_SECOND);
-        let until = (Instant::now() + limits.idle).min(begun + slowest);
-        let piece = timeout_at(until, session.as_downstream_mut().read_request_body()).await;
+        let wait = limits.idle.min(slowest.saturating_sub(limits.begun.elapsed()));
+        let piece = tokio::time::timeout(wait, session.as_downstream_mut().read_request_body()).await;
         let piece = piece.map_err(|_| late())?.map_err(Error::into_down)?;
         let Some(piece) = piece else { break HeldEnd::Whole };
         bytes += piece.len();

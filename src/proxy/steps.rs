@@ -17,9 +17,10 @@ use pingora::{Error, ErrorType, Result};
 
 use super::call::Call;
 use super::context::{Context, Route};
-use super::delivery::{self, EventStream, HOP_BY_HOP, gone};
+use super::delivery::{self, EventStream, gone};
 use super::flight::{Flights, Leader, Turn};
 use super::gateway::{Rejected, reject, sign};
+use super::headers::HOP_BY_HOP;
 use super::refusal::Refusal;
 use super::{Edge, headers, outcome, refuse};
 use crate::ai::answer::GatewayError;
@@ -277,9 +278,8 @@ impl Edge {
         if kind == Kind::Compatible && headers::gateway_token_in_authorization(&head.headers).is_some() {
             head.remove_header(&header::AUTHORIZATION);
         }
-        for name in HOP_BY_HOP.iter().chain(&["expect"]) {
-            head.remove_header(*name);
-        }
+        headers::strip_connection(&mut head);
+        head.remove_header(&header::EXPECT);
         head.set_raw_path(format!("{target}{}", step.query).as_bytes())?;
         head.insert_header(header::HOST, authority)?;
         if !step.body.is_empty() || head.method == http::Method::POST {

@@ -65,6 +65,7 @@ impl Edge {
         let (most_held, heartbeat) =
             (limits.inspected_bodies.0, (limits.idle_timeout / 2).max(MIN_HEARTBEAT));
         session.set_read_timeout(Some(UPGRADED_IDLE));
+        meta.progress.upgrade();
         session.write_response_header(Box::new(head), false).await.map_err(|error| error.into_down())?;
 
         let (out, mut answers) = mpsc::channel(MAX_WAITING);
