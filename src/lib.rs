@@ -34,6 +34,7 @@ pub mod clock;
 pub mod conf;
 pub mod diagnostic;
 pub mod memory;
+pub mod named_file;
 pub mod pattern;
 pub mod sleeper;
 

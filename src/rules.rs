@@ -232,7 +232,7 @@ pub struct FileLoader;
 
 impl Loader for FileLoader {
     fn read(&self, name: &str) -> Result<String, String> {
-        let bytes = std::fs::read(name).map_err(|error| error.to_string())?;
+        let bytes = crate::named_file::read(Path::new(name)).map_err(|error| error.to_string())?;
         // Patterns are bytes, and rule files exist that are not UTF-8; what is not is kept visible.
         Ok(String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))

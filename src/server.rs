@@ -26,7 +26,7 @@ use crate::detection::mac::Mac;
 use crate::detection::tee::{ScanQueue, Scanners};
 use crate::events::Events;
 use crate::events::kinds::{ServerStarted, ServiceFailed};
-use crate::listener::{Connections, EdgeListener, Guarded, ListenerContext};
+use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
 use crate::memory;
 use crate::proxy::{Door, Edge};
 
@@ -69,6 +69,18 @@ pub struct Listening {
 pub fn run(parts: Parts) -> Result<(), String> {
     let Parts { conf, control, events, clock, rows, records, counted, mac, upgrade, listening } = parts;
     let proxy_conf = Arc::new(server_conf(&conf)?);
+    // An address that cannot be had ends the process here, before it serves half of what it should.
+    let reserve = |address: SocketAddr, what: &str| match upgrade {
+        true => Ok(None),
+        false => listener::reserve(address)
+            .map(Some)
+            .map_err(|error| format!("cannot listen on {address} ({what}): {error}")),
+    };
+    let mut reserved = Vec::new();
+    for listener in &conf.listeners {
+        reserved.push(reserve(listener.address, "`listeners.address`")?);
+    }
+    let reserved_admin = reserve(conf.admin_address, "`admin.address`")?;
     let mut server = Server::new_with_opt_and_conf(Opt { upgrade, ..Opt::default() }, server_conf(&conf)?);
     server.bootstrap();
 
@@ -91,7 +103,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
     door.open(&app, drain.subscribe());
     let (bound, bindings) = mpsc::unbounded_channel();
     let connections = Connections::new(events.clone());
-    for (index, listener) in conf.listeners.iter().enumerate() {
+    for ((index, listener), reserved) in conf.listeners.iter().enumerate().zip(reserved) {
         let context = ListenerContext {
             snapshots: snapshots.clone(),
             connections: connections.clone(),
@@ -101,7 +113,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
             drain: drain.clone(),
             bound: bound.clone(),
         };
-        let service = EdgeListener::new(index, listener.clone(), Arc::clone(&app), context)
+        let service = EdgeListener::new(index, listener.clone(), reserved, Arc::clone(&app), context)
             .map_err(|error| format!("cannot set up TLS for {}: {error}", listener.address))?;
         server.add_service(service);
     }
@@ -110,6 +122,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
         api::State::new(snapshots, events.clone(), conf.api_tokens.clone(), drain.subscribe(), records);
     server.add_service(api::AdminService::new(
         conf.admin_address,
+        reserved_admin,
         state,
         events.clone(),
         bound,
@@ -161,6 +174,8 @@ struct Signals {
 #[async_trait]
 impl ShutdownSignalWatch for Signals {
     async fn recv(&self) -> ShutdownSignal {
+        // Those that tools send to ask for statistics or new log files end no server.
+        let _ignored = (signal(SignalKind::user_defined1()), signal(SignalKind::user_defined2()));
         let (Ok(mut terminate), Ok(mut quit), Ok(mut interrupt)) =
             (signal(SignalKind::terminate()), signal(SignalKind::quit()), signal(SignalKind::interrupt()))
         else {

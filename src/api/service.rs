@@ -19,17 +19,20 @@ pub struct AdminService {
     events: Events,
     bound: mpsc::UnboundedSender<(usize, SocketAddr)>,
     index: usize,
+    /// Bound already; `None` where it is inherited.
+    reserved: Option<std::net::TcpListener>,
 }
 
 impl AdminService {
     pub fn new(
         address: SocketAddr,
+        reserved: Option<std::net::TcpListener>,
         state: State,
         events: Events,
         bound: mpsc::UnboundedSender<(usize, SocketAddr)>,
         index: usize,
     ) -> Self {
-        Self { address, state, events, bound, index }
+        Self { address, state, events, bound, index, reserved }
     }
 
     fn key(&self) -> String {
@@ -51,7 +54,7 @@ impl ServiceWithDependents for AdminService {
         _: usize,
         ready: ServiceReadyNotifier,
     ) {
-        let bound = listener::bind(&self.key(), self.address, fds.as_ref())
+        let bound = listener::bind(&self.key(), self.address, self.reserved.take(), fds.as_ref())
             .and_then(|bound| TcpListener::from_std(bound.listener));
         let listener = match bound {
             Ok(listener) => listener,

@@ -7,9 +7,13 @@ use std::io::{Read, Result};
 pub struct Limits {
     /// Most bytes that come out; the rest is left.
     pub output_bytes: usize,
-    /// Most bytes out for each byte in; past it decoding ends.
+    /// Most bytes out for each byte in; past it decoding ends. The first [`ALWAYS_DECODED_BYTES`] come out
+    /// whatever they grew from, or a run of zeros could hide what follows it.
     pub ratio: usize,
 }
+
+/// Bytes that come out of any body.
+pub const ALWAYS_DECODED_BYTES: usize = 1 << 20;
 
 /// Content codings that are understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +88,7 @@ pub fn decode(coding: Coding, input: &[u8], limits: Limits) -> Decoded {
 
 fn drain(mut reader: Box<dyn Read + '_>, input_bytes: usize, limits: Limits) -> Decoded {
     let mut bytes = Vec::new();
-    let allowed = input_bytes.saturating_mul(limits.ratio);
+    let allowed = input_bytes.saturating_mul(limits.ratio).max(ALWAYS_DECODED_BYTES);
     let end = loop {
         let step = STEP_BYTES.min((limits.output_bytes + 1).saturating_sub(bytes.len()));
         match reader.by_ref().take(step as u64).read_to_end(&mut bytes) {
@@ -136,11 +140,13 @@ mod tests {
 
     #[test]
     fn limits_hold() {
-        let zeros = vec![0; 1 << 20];
-        assert_eq!(
-            decode(Coding::Gzip, &gzip(&zeros), Limits { output_bytes: 1 << 21, ratio: 100 }).end,
-            End::Bomb
-        );
+        let zeros = vec![0; 2 << 20];
+        let bomb = decode(Coding::Gzip, &gzip(&zeros), Limits { output_bytes: 4 << 20, ratio: 100 });
+        assert!(bomb.end == End::Bomb && bomb.bytes.len() >= ALWAYS_DECODED_BYTES);
+        // Zeros hide nothing that stands behind them.
+        let hidden = [&zeros[..900_000], b"hidden"].concat();
+        let found = decode(Coding::Gzip, &gzip(&hidden), Limits { output_bytes: 4 << 20, ratio: 100 });
+        assert!(found.end == End::Complete && found.bytes.ends_with(b"hidden"));
         let truncated = decode(Coding::Gzip, &gzip(&[1; 1500]), LIMITS);
         assert_eq!((truncated.bytes.len(), truncated.end), (1000, End::Truncated));
         let exact = decode(Coding::Gzip, &gzip(&[1; 1000]), LIMITS);

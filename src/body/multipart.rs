@@ -151,35 +151,46 @@ fn next_delimiter(body: &[u8], delimiter: &[u8], from: usize) -> Option<usize> {
 }
 
 fn one<'b>(raw: &'b [u8], bend: &mut dyn FnMut(Bend)) -> Result<Part<'b>, BodyError> {
-    let (mut name, mut file_name, mut headers) = (None, None, Vec::new());
-    let mut rest = raw;
-    loop {
+    let (mut name, mut file_name) = (None, None);
+    let mut at = 0;
+    // Where each header stands, with the folded lines that belong to it.
+    let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
+    let content = loop {
+        let rest = raw.get(at..).unwrap_or(&[]);
         let Some(end) = memchr::memchr(b'\n', rest) else {
             return Err(BodyError::Malformed("the headers of a multipart part do not end"));
         };
         let line = rest.get(..end).unwrap_or(&[]);
-        rest = rest.get(end + 1..).unwrap_or(&[]);
         let line = line.strip_suffix(b"\r").unwrap_or_else(|| {
             bend(Bend::LfLine);
             line
         });
+        let start = at;
+        at += end + 1;
         if line.is_empty() {
-            break;
+            break raw.get(at..).unwrap_or(&[]);
         }
-        if line.first().is_some_and(|byte| matches!(byte, b' ' | b'\t')) {
-            bend(Bend::HeaderFolding);
+        let is_folded = line.first().is_some_and(|byte| matches!(byte, b' ' | b'\t'));
+        match ranges.last_mut().filter(|_| is_folded) {
+            Some(header) => {
+                bend(Bend::HeaderFolding);
+                header.end = start + line.len();
+            }
+            None => ranges.push(start..start + line.len()),
         }
-        let Some(colon) = memchr::memchr(b':', line) else {
+    };
+    let headers: Vec<&[u8]> = ranges.into_iter().filter_map(|range| raw.get(range)).collect();
+    for header in &headers {
+        let Some(colon) = memchr::memchr(b':', header) else {
             return Err(BodyError::Malformed("a multipart part header has no `:`"));
         };
-        let (field, value) = line.split_at(colon);
+        let (field, value) = header.split_at(colon);
         if field.trim_ascii().eq_ignore_ascii_case(b"content-disposition") {
             disposition(value.get(1..).unwrap_or(&[]), &mut name, &mut file_name, bend);
         }
-        headers.push(line);
     }
     let name = name.ok_or(BodyError::Malformed("a multipart part has no name"))?;
-    Ok(Part { name, file_name, headers, content: rest })
+    Ok(Part { name, file_name, headers, content })
 }
 
 fn disposition(

@@ -10,6 +10,8 @@ use super::BodyError;
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub depth: usize,
+    /// Attributes of all elements together.
+    pub attributes: usize,
 }
 
 /// What was read.
@@ -39,11 +41,11 @@ pub fn read(body: &[u8], limits: Limits, document: &mut Document) -> Result<(), 
                 if depth > limits.depth {
                     return Err(BodyError::TooMany { what: "levels of XML", limit: limits.depth });
                 }
-                attributes(&element, document)?;
+                attributes(&element, limits, document)?;
             }
             Ok(Event::Empty(element)) => {
                 roots += usize::from(depth == 0);
-                attributes(&element, document)?;
+                attributes(&element, limits, document)?;
             }
             Ok(Event::End(_)) => depth = depth.saturating_sub(1),
             Ok(Event::Text(text)) if depth > 0 => document.text.extend_from_slice(text.as_bytes()),
@@ -63,8 +65,16 @@ pub fn read(body: &[u8], limits: Limits, document: &mut Document) -> Result<(), 
     }
 }
 
-fn attributes(element: &quick_xml::events::BytesStart<'_>, document: &mut Document) -> Result<(), BodyError> {
-    for attribute in element.attributes() {
+fn attributes(
+    element: &quick_xml::events::BytesStart<'_>,
+    limits: Limits,
+    document: &mut Document,
+) -> Result<(), BodyError> {
+    // What the check for repeated names would take grows with the square of their number.
+    for attribute in element.attributes().with_checks(false) {
+        if document.attributes.len() == limits.attributes {
+            return Err(BodyError::TooMany { what: "attributes of XML", limit: limits.attributes });
+        }
         let attribute = attribute.map_err(|_| BodyError::Malformed("an XML attribute is malformed"))?;
         let mut value = Vec::with_capacity(attribute.value.len());
         let mut rest: &str = &attribute.value;
@@ -112,7 +122,7 @@ mod tests {
 
     fn flat(body: &str) -> Result<String, BodyError> {
         let mut document = Document::default();
-        read(body.as_bytes(), Limits { depth: 3 }, &mut document)?;
+        read(body.as_bytes(), Limits { depth: 3, attributes: 5 }, &mut document)?;
         let attributes: Vec<_> = document.attributes.iter().map(|a| String::from_utf8_lossy(a)).collect();
         Ok(format!("{} {}", String::from_utf8_lossy(&document.text), attributes.join("|")))
     }

@@ -12,7 +12,7 @@ use crate::control::{self, ConfSource, Control};
 use crate::detection::mac::Mac;
 use crate::events::{Events, Level, LogWriter};
 use crate::server::{self, Listening, Parts};
-use crate::store::{RecordStore, SqliteStore, Store, install_key};
+use crate::store::{FolderLock, RecordStore, SqliteStore, Store, install_key};
 
 /// Run the edge.
 #[derive(Debug, Args)]
@@ -60,6 +60,19 @@ pub(super) fn serve(
     }
     let store = open(&conf)?;
     let start = control::start(&source, store.as_ref())?;
+    // With `upgrade` the process before this one still has it.
+    let _lock = if upgrade { None } else { Some(FolderLock::take(&conf.state_dir)?) };
+    if upgrade {
+        let folder = conf.state_dir.clone();
+        // Ends with the process: the lock is kept as long as the thread is.
+        std::thread::spawn(move || {
+            let lock = FolderLock::wait(&folder);
+            loop {
+                std::thread::park();
+                let _ = &lock;
+            }
+        });
+    }
     let level = level(start.conf.log_level);
     library_logs(level, writer.clone());
     let clock = Clock::real();

@@ -86,6 +86,8 @@ pub struct Limits {
     pub header_fields: usize,
     pub header_deadline: Duration,
     pub idle_timeout: Duration,
+    /// How long a client may take nothing of its answer.
+    pub write_timeout: Duration,
     pub connections: usize,
     pub connections_per_address: usize,
     pub inspected_body: Bytes,
@@ -114,6 +116,7 @@ impl Default for Limits {
             header_fields: 100,
             header_deadline: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(60),
+            write_timeout: Duration::from_secs(60),
             connections: 10_000,
             connections_per_address: 256,
             inspected_body: Bytes::mib(10),
@@ -177,7 +180,7 @@ impl Default for UpstreamSettings {
 /// Every mistake of the file, each with its place.
 pub fn load(path: &Path) -> Result<(Conf, Diagnostics), Diagnostics> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
+    let text = crate::named_file::read_text(path)
         .map_err(|error| Diagnostic::error(Code::ConfUnreadable, format!("cannot read `{name}`: {error}")))?;
     parse(&Source::new(name, text), path.parent().unwrap_or(Path::new(".")))
 }

@@ -15,6 +15,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
 use crate::dns::HostName;
 use crate::model::gateway::Provider;
 use crate::model::{AccountId, Gateway, GatewayId, HealthCheck, Resources, Zone, ZoneId};
+use crate::named_file::read_text;
 use crate::upstream::url::OriginUrl;
 
 /// Resolves a file; what is mistaken is left out of the result and named in `diagnostics`.
@@ -87,8 +88,14 @@ impl Resolving<'_> {
 
     fn existing(&mut self, file: &Located<String>) -> PathBuf {
         let path = self.path(Path::new(&file.value));
-        if let Err(error) = std::fs::metadata(&path) {
-            let message = format!("cannot read `{}`: {error}", path.display());
+        let found = std::fs::metadata(&path).map(|found| found.is_file() || found.is_dir());
+        let problem = match found {
+            Ok(true) => None,
+            Ok(false) => Some("expected a file, found a pipe or device".to_owned()),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(problem) = problem {
+            let message = format!("cannot read `{}`: {problem}", path.display());
             self.diagnostics.push(Diagnostic::error(Code::ConfUnreadable, message).at(file.place.clone()));
         }
         path
@@ -125,11 +132,8 @@ impl Resolving<'_> {
                 self.bad(&waf.score_threshold.place, "`zones.waf.score_threshold` must be above 0");
             }
         }
-        let ca = file
-            .origin_ca
-            .as_ref()
-            .map(|file| self.existing(file))
-            .and_then(|path| std::fs::read_to_string(path).ok());
+        let ca =
+            file.origin_ca.as_ref().map(|file| self.existing(file)).and_then(|path| read_text(&path).ok());
         let zone = Zone {
             id: id.clone(),
             name: name.as_str().to_owned(),
@@ -238,7 +242,7 @@ impl Resolving<'_> {
             };
         };
         let path = self.existing(&file);
-        let text = zeroize::Zeroizing::new(std::fs::read_to_string(path).ok()?);
+        let text = zeroize::Zeroizing::new(read_text(&path).ok()?);
         let parsed = MasterKey::parse(&text);
         parsed.map_err(|message| self.bad(&file.place, format!("`secrets_key_file`: {message}"))).ok()
     }
@@ -246,7 +250,7 @@ impl Resolving<'_> {
     fn prices(&mut self, file: Option<Located<String>>) -> Option<Prices> {
         let file = file?;
         let path = self.existing(&file);
-        let text = std::fs::read_to_string(path).ok()?;
+        let text = read_text(&path).ok()?;
         Prices::parse(&text).map_err(|message| self.bad(&file.place, message)).ok()
     }
 

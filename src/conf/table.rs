@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -97,6 +97,36 @@ impl<'a> Table<'a> {
     /// The value of a key, or its default.
     pub(super) fn or<T: FromToml>(&mut self, key: &'static str, default: T) -> T {
         self.get(key).map_or(default, |located| located.value)
+    }
+
+    /// A number within bounds, or its default.
+    pub(super) fn number(
+        &mut self,
+        key: &'static str,
+        default: usize,
+        range: RangeInclusive<usize>,
+    ) -> usize {
+        let Some(Located { value, place }) = self.get(key) else { return default };
+        if range.contains(&value) {
+            return value;
+        }
+        let (start, end) = (range.start(), range.end());
+        let message =
+            format!("`{}`: expected a number from {start} to {end}, found `{value}`", self.full(key));
+        self.reader.push(Diagnostic::error(Code::ConfBadValue, message).at(place));
+        default
+    }
+
+    /// A size within bounds, or its default.
+    pub(super) fn size(&mut self, key: &'static str, default: Bytes, most: Bytes) -> Bytes {
+        let Some(Located { value, place }) = self.get::<Bytes>(key) else { return default };
+        if (1..=most.0).contains(&value.0) {
+            return value;
+        }
+        let message =
+            format!("`{}`: expected a size from 1 to {} bytes, found {}", self.full(key), most.0, value.0);
+        self.reader.push(Diagnostic::error(Code::ConfBadValue, message).at(place));
+        default
     }
 
     /// The value of a key that must be there.

@@ -187,12 +187,26 @@ impl std::fmt::Debug for Job {
     }
 }
 
-/// Text, HTML, JSON or XML by content type. Event streams never end, so they are not.
+/// Text, HTML, JSON or XML by content type, streams of them too.
 fn is_text(content_type: &[u8]) -> bool {
     let media = crate::body::media_type(content_type).to_ascii_lowercase();
-    let known: &[&[u8]] =
-        &[b"application/json", b"application/xml", b"application/javascript", b"application/x-ndjson"];
-    (media.starts_with(b"text/") && !crate::body::is_event_stream(&media))
+    let known: &[&[u8]] = &[
+        b"application/javascript",
+        b"application/json",
+        b"application/json-seq",
+        b"application/jsonl",
+        b"application/jsonlines",
+        b"application/ndjson",
+        b"application/x-javascript",
+        b"application/x-json",
+        b"application/x-jsonlines",
+        b"application/x-ndjson",
+        b"application/x-xml",
+        b"application/xml",
+        b"application/xml-dtd",
+        b"application/xml-external-parsed-entity",
+    ];
+    media.starts_with(b"text/")
         || known.contains(&media.as_slice())
         || media.ends_with(b"+json")
         || media.ends_with(b"+xml")

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crossbeam_queue::SegQueue;
@@ -47,6 +47,8 @@ struct Lines {
     waiting: SegQueue<Vec<u8>>,
     bytes: AtomicUsize,
     is_closed: AtomicBool,
+    /// Lines that could not be written.
+    lost: AtomicU64,
     thread: Sleeper,
 }
 
@@ -67,11 +69,17 @@ impl LogWriter {
             waiting: SegQueue::new(),
             bytes: AtomicUsize::new(0),
             is_closed: AtomicBool::new(false),
+            lost: AtomicU64::new(0),
             thread: Sleeper::default(),
         });
         let open = Open(Arc::clone(&lines));
         std::thread::spawn(move || lines.drain(out));
         Self(Arc::new(open))
+    }
+
+    /// Lines that could not be written since this was last asked.
+    pub fn take_lost(&self) -> u64 {
+        self.0.0.lost.swap(0, Ordering::Relaxed)
     }
 
     /// Queues a line; false where the queue is full.
@@ -94,7 +102,7 @@ impl Lines {
         loop {
             let is_closed = self.is_closed.load(Ordering::SeqCst);
             batch.clear();
-            let mut count = 0;
+            let mut count: u64 = 0;
             while let Some(line) = self.waiting.pop() {
                 batch.extend_from_slice(&line);
                 count += 1;
@@ -108,9 +116,11 @@ impl Lines {
                 continue;
             }
             // A log that nobody reads must not end the process.
-            let _ = out.write_all(&batch).and_then(|()| out.flush());
+            if out.write_all(&batch).and_then(|()| out.flush()).is_err() {
+                self.lost.fetch_add(count, Ordering::Relaxed);
+            }
             self.bytes.fetch_sub(batch.len(), Ordering::Relaxed);
-            if count >= BUSY_BATCH {
+            if count >= BUSY_BATCH as u64 {
                 std::thread::sleep(GATHER);
             }
         }

@@ -43,6 +43,9 @@ pub struct Metrics {
     pub held_bodies: IntGauge,
     pub bodies_uninspected: IntCounter,
     pub log_lines_dropped: IntCounter,
+    /// zone
+    pub request_duration: HistogramVec,
+    pub accepts_failed: IntCounter,
     pub gen_ai: GenAi,
     /// reason
     pub ai_logs_dropped: IntCounterVec,
@@ -52,12 +55,20 @@ pub struct Metrics {
 const WAF_SECONDS: &[f64] =
     &[0.000_01, 0.000_02, 0.000_04, 0.000_08, 0.000_16, 0.000_32, 0.001, 0.003, 0.01, 0.03, 0.1];
 const WAF_SCORES: &[f64] = &[0.0, 2.0, 4.0, 5.0, 10.0, 15.0, 25.0, 40.0, 60.0, 100.0];
+const REQUEST_SECONDS: &[f64] =
+    &[0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 const GATEWAY_SECONDS: &[f64] = &[0.005, 0.02, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
 
 impl Metrics {
+    #[expect(clippy::too_many_lines, reason = "one table")]
     pub(super) fn new() -> Self {
         let registry = Registry::new();
         let build = Build(&registry);
+        build
+            .gauges("build_info", "1; which build this is.", &["version"])
+            .with_label_values(&[env!("CARGO_PKG_VERSION")])
+            .set(1);
+        build.process();
         Self {
             requests: build.counters("requests_total", "Requests answered.", &["zone", "status", "verdict"]),
             refusals: build.counters("refusals_total", "Requests that Portcullis refused.", &["reason"]),
@@ -117,8 +128,20 @@ impl Metrics {
                 "bodies_uninspected_total",
                 "Request bodies passed on though only their first part was inspected.",
             ),
-            log_lines_dropped: build
-                .counter("log_lines_dropped_total", "Log lines that did not fit the queue."),
+            log_lines_dropped: build.counter(
+                "log_lines_dropped_total",
+                "Log lines that did not fit the queue or could not be written.",
+            ),
+            request_duration: build.histograms(
+                "request_duration_seconds",
+                "Time from the head of a request to the end of its answer.",
+                REQUEST_SECONDS,
+                &["zone"],
+            ),
+            accepts_failed: build.counter(
+                "accepts_failed_total",
+                "Connections that could not be accepted, for want of descriptors.",
+            ),
             gen_ai: GenAi::new(&build),
             ai_logs_dropped: build.counters(
                 "ai_logs_dropped_total",
@@ -154,6 +177,14 @@ impl Build<'_> {
         let metric = metric.expect("the name is valid");
         self.0.register(Box::new(metric.clone())).expect("the name is new");
         metric
+    }
+
+    /// Memory, processor time, descriptors and start of the process, under the names that Prometheus gives them.
+    fn process(&self) {
+        #[cfg(target_os = "linux")]
+        self.0
+            .register(Box::new(prometheus::process_collector::ProcessCollector::for_self()))
+            .expect("the names are new");
     }
 
     fn options(name: &str, help: &str) -> Opts {

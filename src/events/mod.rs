@@ -63,6 +63,9 @@ impl Events {
     }
 
     pub fn metrics(&self) -> &Metrics {
+        if let Some(writer) = &self.writer {
+            self.metrics.log_lines_dropped.inc_by(writer.take_lost());
+        }
         &self.metrics
     }
 

@@ -5,6 +5,7 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -31,6 +32,11 @@ impl HeadDeadline {
     /// How long a head may be.
     pub(super) fn limits(&self) -> HeadLimits {
         HeadLimits::from(&self.snapshots.load().limits)
+    }
+
+    /// How long a client may take nothing of what it is sent.
+    pub(super) fn write_timeout(&self) -> Duration {
+        self.snapshots.load().limits.write_timeout
     }
 
     /// Ready once `wait` has lasted too long.

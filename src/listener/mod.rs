@@ -22,5 +22,5 @@ pub use guard::Guarded;
 pub use meta::{ConnectionMeta, Progress, address_text};
 pub(crate) use service::until;
 pub use service::{EdgeListener, ListenerContext};
-pub use socket::{Bound, bind};
+pub use socket::{Bound, bind, reserve};
 pub(crate) use stream::without_socket;

@@ -31,6 +31,9 @@ use crate::events::Events;
 use crate::events::kinds::{ConnectionEnd, ConnectionEnded, ServiceFailed};
 use crate::snapshot::SnapshotHandle;
 
+/// How often a failure that repeats is told.
+const BETWEEN_LINES: std::time::Duration = std::time::Duration::from_secs(1);
+
 /// One listening address.
 pub struct EdgeListener<A> {
     name: String,
@@ -42,6 +45,8 @@ pub struct EdgeListener<A> {
     /// Told the address once it is bound.
     bound: tokio::sync::mpsc::UnboundedSender<(usize, SocketAddr)>,
     index: usize,
+    /// Bound already; `None` where it is inherited.
+    reserved: Option<std::net::TcpListener>,
 }
 
 struct Shared<A> {
@@ -76,6 +81,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
     pub fn new(
         index: usize,
         conf: Listener,
+        reserved: Option<std::net::TcpListener>,
         app: Arc<A>,
         context: ListenerContext,
     ) -> Result<Self, rustls::Error> {
@@ -90,6 +96,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
             threads: context.threads,
             bound: context.bound,
             index,
+            reserved,
             shared: Arc::new(Shared {
                 app,
                 snapshots: context.snapshots,
@@ -114,7 +121,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> ServiceWithDependents for EdgeLis
         _listeners_per_fd: usize,
         ready: ServiceReadyNotifier,
     ) {
-        let bound = socket::bind(&self.key, self.conf.address, fds.as_ref())
+        let bound = socket::bind(&self.key, self.conf.address, self.reserved.take(), fds.as_ref())
             .and_then(|bound| TcpListener::from_std(bound.listener));
         let listener = match bound {
             Ok(listener) => listener,
@@ -130,12 +137,16 @@ impl<A: HttpServerApp + Send + Sync + 'static> ServiceWithDependents for EdgeLis
         }
         ready.notify_ready();
         let mut drain = self.shared.drain.subscribe();
+        let mut failed = FailedAccepts::default();
         loop {
             tokio::select! {
                 accepted = listener.accept() => match accepted {
                     Ok((tcp, peer)) => self.shared.accept(tcp, peer),
-                    // Out of descriptors: wait for some to be given back.
-                    Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
+                    Err(error) => {
+                        failed.tell(&self.shared.events, &self.name, &error);
+                        // Out of descriptors: wait for some to be given back.
+                        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                    }
                 },
                 changed = shutdown.changed() => if changed.is_err() || *shutdown.borrow() { break },
                 () = until(&mut drain) => break,
@@ -155,6 +166,24 @@ impl<A: HttpServerApp + Send + Sync + 'static> ServiceWithDependents for EdgeLis
 
     fn listen_addresses(&self) -> Option<Vec<String>> {
         Some(vec![self.key.clone()])
+    }
+}
+
+/// Connections that could not be accepted: all are counted, and one line a second tells of them.
+#[derive(Default)]
+struct FailedAccepts {
+    told: Option<Instant>,
+}
+
+impl FailedAccepts {
+    fn tell(&mut self, events: &Events, service: &str, error: &std::io::Error) {
+        events.metrics().accepts_failed.inc();
+        let now = Instant::now();
+        if self.told.is_none_or(|told| now.duration_since(told) >= BETWEEN_LINES) {
+            self.told = Some(now);
+            let error = format!("cannot accept connections: {error}; allow more open files");
+            events.emit(&ServiceFailed { service, error });
+        }
     }
 }
 

@@ -16,12 +16,35 @@ pub struct Bound {
     pub inherited: bool,
 }
 
-/// The socket of `key`: inherited where the process before handed it over, else bound to `address`.
+/// Binds an address before the process begins to serve, so that one that cannot be had ends it.
+///
+/// # Errors
+/// Where the address cannot be bound.
+pub fn reserve(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let domain = if address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
+    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(TcpListener::from(socket))
+}
+
+/// The socket of `key`: the reserved one, or inherited where the process before handed it over, else bound to
+/// `address`.
 /// Either way it is registered, so that the next process can inherit it.
 ///
 /// # Errors
 /// Where the address cannot be bound.
-pub fn bind(key: &str, address: SocketAddr, fds: Option<&ListenFds>) -> std::io::Result<Bound> {
+pub fn bind(
+    key: &str,
+    address: SocketAddr,
+    reserved: Option<TcpListener>,
+    fds: Option<&ListenFds>,
+) -> std::io::Result<Bound> {
     let inherited = fds.and_then(|fds| fds.lock().get(key).copied());
     if let Some(fd) = inherited {
         #[expect(unsafe_code, reason = "a descriptor number can be made a socket in no other way")]
@@ -32,16 +55,10 @@ pub fn bind(key: &str, address: SocketAddr, fds: Option<&ListenFds>) -> std::io:
         listener.set_nonblocking(true)?;
         return Ok(Bound { listener, inherited: true });
     }
-    let domain = if address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
-    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    if address.is_ipv6() {
-        socket.set_only_v6(true)?;
-    }
-    socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
-    let listener = TcpListener::from(socket);
+    let listener = match reserved {
+        Some(reserved) => reserved,
+        None => reserve(address)?,
+    };
     if let Some(fds) = fds {
         fds.lock().add(key.to_owned(), listener.as_raw_fd());
     }
@@ -61,12 +78,12 @@ mod tests {
     fn a_registered_socket_is_taken_over() {
         let fds: ListenFds = Arc::new(Mutex::new(Fds::new()));
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let first = bind("a", any, Some(&fds)).unwrap();
+        let first = bind("a", any, None, Some(&fds)).unwrap();
         let address = first.listener.local_addr().unwrap();
         // The descriptor is given up, as the old process does when it ends.
         let fd = std::os::fd::IntoRawFd::into_raw_fd(first.listener);
         assert_eq!(fds.lock().get("a"), Some(&fd));
-        let second = bind("a", any, Some(&fds)).unwrap();
+        let second = bind("a", any, None, Some(&fds)).unwrap();
         assert!(second.inherited);
         assert_eq!(second.listener.local_addr().unwrap(), address);
         assert!(std::net::TcpStream::connect(address).is_ok());

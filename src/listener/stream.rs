@@ -52,6 +52,9 @@ pub(super) struct EdgeStream<T> {
     id: UniqueIDType,
     established: std::time::SystemTime,
     protocol: Protocol,
+    write_timeout: Duration,
+    /// Runs while the client takes nothing.
+    stall: Option<Pin<Box<Sleep>>>,
 }
 
 /// How the connection is read.
@@ -77,8 +80,21 @@ impl<T: AsyncWrite> EdgeStream<T> {
         let response = Box::new(ResponseHeader::build(200, Some(0))?);
         let proxy = Arc::new(ProxyDigest::new(response, Some(Box::new(meta.clone()))));
         let io = BufWriter::with_capacity(WRITE_BUFFER_BYTES, io);
+        let write_timeout = head.write_timeout();
         let protocol = Protocol::Http1 { framer: Framer::default(), deadline: head };
-        Ok(Self { io, meta, socket, proxy, tls: None, alpn: None, id, established: now, protocol })
+        Ok(Self {
+            io,
+            meta,
+            socket,
+            proxy,
+            tls: None,
+            alpn: None,
+            id,
+            established: now,
+            protocol,
+            write_timeout,
+            stall: None,
+        })
     }
 
     /// With what TLS agreed on. An HTTP/2 connection must send its preface before `deadline`.
@@ -202,13 +218,31 @@ impl<T: AsyncRead + AsyncWrite + Unpin> EdgeStream<T> {
     }
 }
 
+impl<T> EdgeStream<T> {
+    /// Ends a connection whose client takes nothing for too long.
+    fn in_time<R>(&mut self, outcome: Poll<io::Result<R>>, cx: &mut Context<'_>) -> Poll<io::Result<R>> {
+        if outcome.is_ready() {
+            self.stall = None;
+            return outcome;
+        }
+        let timeout = self.write_timeout;
+        let stall = self.stall.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
+        match stall.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
 impl<T: AsyncWrite + Unpin> AsyncWrite for EdgeStream<T> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(cx, buf)
+        let outcome = Pin::new(&mut self.io).poll_write(cx, buf);
+        self.in_time(outcome, cx)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
+        let outcome = Pin::new(&mut self.io).poll_flush(cx);
+        self.in_time(outcome, cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -220,7 +254,8 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for EdgeStream<T> {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(cx, bufs)
+        let outcome = Pin::new(&mut self.io).poll_write_vectored(cx, bufs);
+        self.in_time(outcome, cx)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -177,6 +177,8 @@ impl ProxyHttp for Edge {
         // 0: kept as long as the listener lets it be idle.
         session.set_keepalive(Some(0));
         session.set_read_timeout(Some(ctx.snapshot.limits.idle_timeout));
+        // Over HTTP/2 a client may leave one stream alone of many.
+        session.as_downstream_mut().set_write_timeout(Some(ctx.snapshot.limits.write_timeout));
         if let Some(refused) = refused {
             return refuse(ctx, Refusal::Admission(refused));
         }

@@ -12,10 +12,10 @@ use super::refusal::Refusal;
 use super::respond::{self, Form};
 use super::{Edge, headers};
 use crate::ai::answer::GatewayError;
-use crate::events::Level;
 use crate::events::kinds::{
     Contribution, GatewayRequest, OriginChanged, RequestFinished, RequestRefused, RuleMatched, SecurityEvent,
 };
+use crate::events::{Event, Level};
 use crate::listener::ConnectionMeta;
 use crate::ruleset::Outcome;
 use crate::upstream::Origin;
@@ -132,7 +132,11 @@ fn of_error(error: &Error, ctx: &Context) -> Option<Refusal> {
             ErrorType::ConnectTimedout
             | ErrorType::ConnectRefused
             | ErrorType::ConnectNoRoute
-            | ErrorType::ConnectError,
+            | ErrorType::ConnectError
+            | ErrorType::TLSHandshakeFailure
+            | ErrorType::TLSHandshakeTimedout
+            | ErrorType::InvalidCert
+            | ErrorType::HandshakeError,
         ) => Refusal::OriginUnreachable,
         (ErrorSource::Upstream, _) => Refusal::OriginBroken,
         (ErrorSource::Internal | ErrorSource::Unset, _) => Refusal::Internal,
@@ -193,12 +197,13 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
     let path = request.uri.path();
     security_event(edge, session, client, status, ctx);
     if let Some(refusal) = ctx.refusal {
-        edge.events.emit(&RequestRefused {
-            ray: &ctx.ray,
-            client,
-            reason: refusal.word(),
-            status: refusal.status(),
-        });
+        let (reason, status) = (refusal.word(), refusal.status());
+        let refused = RequestRefused { ray: &ctx.ray, client, reason, status };
+        match refusal {
+            // The security event tells more.
+            Refusal::Rules(_) => refused.count(edge.events.metrics()),
+            _ => edge.events.emit(&refused),
+        }
     }
     let duration = ctx.started.elapsed();
     gateway_call(edge, error, status, duration, ctx);
@@ -215,9 +220,12 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
         zone: ctx.zone_label(),
         verdict: ctx.verdict_word(),
         duration_ms: duration.as_secs_f64() * 1000.0,
-        error: error
-            .filter(|_| ctx.refusal.is_none())
-            .map(|error| format!("{}: {}", error.esource().as_str(), error.etype().as_str())),
+        // What we refuse has its reason in words; what failed below us has it here.
+        error: error.filter(|error| !matches!(error.etype(), ErrorType::HTTPStatus(_))).map(|error| {
+            let context = error.context.as_ref().map_or("", |context| context.as_str());
+            let cause = error.cause.as_ref().map_or_else(String::new, |cause| format!(": {cause}"));
+            format!("{}: {}: {context}{cause}", error.esource().as_str(), error.etype().as_str())
+        }),
         snapshot: ctx.snapshot.revision,
     });
 }

@@ -38,5 +38,7 @@ pub fn plan_settings(managed: &ManagedRuleset, effective: &Effective) -> PlanSet
             .map(|(rule, action)| ActionOverride { rule, refuses: action == Action::Block })
             .into_iter()
             .collect(),
+        // Rule sets have rules that refuse on their own, such as those that look at responses.
+        only_reports: effective.action == Some(Action::Log),
     }
 }

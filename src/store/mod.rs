@@ -1,5 +1,6 @@
 //! State: a log of changesets, and the resources it adds up to.
 
+mod folder_lock;
 mod install_key;
 mod memory;
 mod records;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::gateway::ProviderKey;
 use crate::model::{AccountId, GatewayId, GatewayToken, Resources, TokenId};
+pub use folder_lock::FolderLock;
 pub use install_key::install_key;
 pub use memory::MemoryStore;
 pub use records::RecordStore;

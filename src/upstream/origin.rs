@@ -17,6 +17,11 @@ pub const REST: Duration = Duration::from_secs(10);
 /// How long a resolved address is used before it is asked for again.
 pub const ADDRESS_LIFETIME: Duration = Duration::from_secs(30);
 
+/// How long a look-up of a name may take.
+const LOOK_UP: Duration = Duration::from_secs(3);
+/// Look-ups at once: each keeps a thread that the system may hold up, and others need threads too.
+static LOOK_UPS: tokio::sync::Semaphore = tokio::sync::Semaphore::const_new(32);
+
 /// What makes two origins the same across snapshots.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OriginKey {
@@ -40,6 +45,8 @@ pub struct Origin {
     rests_until: AtomicU64,
     checked_down: AtomicBool,
     addresses: RwLock<Addresses>,
+    /// Held by who looks the name up.
+    look_up: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -72,6 +79,7 @@ impl Origin {
             rests_until: AtomicU64::new(0),
             checked_down: AtomicBool::new(false),
             addresses: RwLock::new(Addresses { known, ..Addresses::default() }),
+            look_up: tokio::sync::Mutex::new(()),
         }))
     }
 
@@ -130,20 +138,49 @@ impl Origin {
             !addresses.known.is_empty() && now.saturating_sub(addresses.resolved_at) < ADDRESS_LIFETIME
         };
         if !fresh {
-            match tokio::net::lookup_host((name.as_str(), self.url.port)).await {
-                Ok(found) => {
-                    let mut addresses = self.addresses.write();
-                    addresses.known = found.collect();
-                    addresses.resolved_at = now;
+            // An address that worked is better than none, and one look-up serves all who wait.
+            let known = !self.addresses.read().known.is_empty();
+            let looked_up = match self.look_up.try_lock() {
+                Ok(guard) => self.resolve(name.as_str(), now, guard).await,
+                Err(_) if known => Ok(()),
+                Err(_) => {
+                    let waited = tokio::time::timeout(LOOK_UP, self.look_up.lock()).await;
+                    waited.map(|_| ()).map_err(|_| format!("cannot resolve `{name}`: no answer in time"))
                 }
-                // An address that worked is better than none.
-                Err(error) if self.addresses.read().known.is_empty() => {
-                    return Err(format!("cannot resolve `{name}`: {error}"));
-                }
-                Err(_) => self.addresses.write().resolved_at = now,
-            }
+            };
+            looked_up.or_else(|error| if known { Ok(()) } else { Err(error) })?;
         }
         self.next_address().ok_or_else(|| format!("`{name}` has no address"))
+    }
+
+    /// Looks the name up once, for everyone.
+    async fn resolve(
+        &self,
+        name: &str,
+        now: Duration,
+        _looking: tokio::sync::MutexGuard<'_, ()>,
+    ) -> Result<(), String> {
+        let found = match LOOK_UPS.try_acquire() {
+            Ok(_permit) => {
+                let found = tokio::net::lookup_host((name, self.url.port));
+                tokio::time::timeout(LOOK_UP, found).await
+            }
+            Err(_) => return Err(format!("cannot resolve `{name}`: too many names are being looked up")),
+        };
+        let outcome = match found {
+            Ok(Ok(found)) => {
+                let found: Vec<SocketAddr> = found.collect();
+                let is_empty = found.is_empty();
+                if !is_empty {
+                    self.addresses.write().known = found;
+                }
+                if is_empty { Err(format!("`{name}` has no address")) } else { Ok(()) }
+            }
+            Ok(Err(error)) => Err(format!("cannot resolve `{name}`: {error}")),
+            Err(_) => Err(format!("cannot resolve `{name}`: no answer in time")),
+        };
+        self.addresses.write().resolved_at = now;
+        outcome
     }
 
     fn next_address(&self) -> Option<SocketAddr> {

@@ -66,6 +66,7 @@ const EFFECTS: &[(&str, &str)] = &[
     ("limits.rules_time", "bodies::time_for_rules_ends_as_set"),
     ("limits.rules_time_policy", "bodies::time_for_rules_ends_as_set"),
     ("limits.scan_queue", "detection::limits_kinds_and_a_full_queue_are_counted"),
+    ("limits.write_timeout", "connections::a_client_that_reads_nothing_is_let_go"),
     ("limits.scanned_body", "conf::limits_of_heads_and_of_decoding"),
     ("listeners", "support: every edge has one"),
     ("listeners.address", "support: every edge sets it"),

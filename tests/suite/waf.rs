@@ -252,6 +252,7 @@ fn plans_disable_preset_and_change_actions() {
             disabled: disabled.to_vec(),
             variables: vec![("THRESHOLD".to_owned(), threshold.to_owned())],
             actions: vec![ActionOverride { rule: 9, refuses }],
+            only_reports: false,
         };
         let (transaction, refused) = run_with(text, &settings, "/?q=x", &[], "");
         (transaction.scores(), refused, transaction.matches().iter().map(|m| m.rule).collect::<Vec<_>>())

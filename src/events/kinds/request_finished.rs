@@ -41,5 +41,6 @@ impl Event for RequestFinished<'_> {
 
     fn count(&self, metrics: &Metrics) {
         metrics.requests.with_label_values(&[self.zone, status_label(self.status), self.verdict]).inc();
+        metrics.request_duration.with_label_values(&[self.zone]).observe(self.duration_ms / 1000.0);
     }
 }

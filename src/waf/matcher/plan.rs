@@ -16,6 +16,8 @@ pub struct PlanSettings {
     /// `TX` entries that stand before the first rule runs.
     pub variables: Vec<(String, String)>,
     pub actions: Vec<ActionOverride>,
+    /// Whether matches are only reported, whatever rules say.
+    pub only_reports: bool,
 }
 
 /// Another action for one rule.
@@ -82,7 +84,10 @@ impl Plan {
             rules: phases.iter().map(Vec::len).sum(),
             phases,
             refuses,
-            engine: program.engine,
+            engine: match program.engine {
+                EngineMode::On if settings.only_reports => EngineMode::DetectionOnly,
+                engine => engine,
+            },
             arena: Vec::new(),
             name_texts: Vec::new(),
             entries: Vec::new(),

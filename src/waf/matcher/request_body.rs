@@ -6,6 +6,9 @@ use super::facts::{BodyLimits, Facts, Pair};
 use super::text::{Buffers, Text};
 use crate::body::{self, BodyError, json, multipart, urlencoded, xml};
 
+/// XML has more attributes than forms have arguments: drawings and property lists have thousands.
+const ATTRIBUTES_FOR_AN_ARGUMENT: usize = 10;
+
 impl Facts {
     /// Chooses the processor by the media type: rules of phase 1 may look at it, and change it.
     pub(super) fn choose_processor(&mut self, buffers: &mut Buffers) {
@@ -76,6 +79,10 @@ impl Facts {
         }
         if let Err(error) = outcome {
             self.set_body_error(&error.to_string(), buffers);
+            // A framework may read what our reader could not: rules see it as it came.
+            self.body_text = whole;
+            let key = buffers.add(b"");
+            self.args_post.push(Pair { key, value: whole });
         }
         self.measure_arguments(buffers);
     }
@@ -104,7 +111,13 @@ impl Facts {
 
     fn read_xml(&mut self, limits: BodyLimits, buffers: &mut Buffers) -> Result<(), BodyError> {
         let mut document = xml::Document::default();
-        let read = xml::read(&buffers.body(), xml::Limits { depth: limits.json_depth }, &mut document);
+        let left = limits.arguments.saturating_sub(self.args_get.len());
+        let limits = xml::Limits {
+            depth: limits.json_depth,
+            attributes: left.saturating_mul(ATTRIBUTES_FOR_AN_ARGUMENT),
+        };
+        let read = xml::read(&buffers.body(), limits, &mut document);
+        self.too_many_arguments |= document.attributes.len() >= limits.attributes && read.is_err();
         let text = Pair { key: buffers.add(b"/*"), value: buffers.add(&document.text) };
         self.xml.push(text);
         let key = buffers.add(b"//@*");

@@ -77,6 +77,13 @@ fn one(
             ItemAst::Directive { name, arguments, .. } if name.is("Include") => {
                 include(source, arguments, loader, depth, items, diagnostics);
             }
+            // As servers read it: what does not exist is passed over.
+            ItemAst::Directive { name, arguments, .. } if name.is("IncludeOptional") => {
+                let exists = |pattern: &Word| loader.resolve(&source.name, &pattern.text).is_ok();
+                if arguments.first().is_some_and(exists) {
+                    include(source, arguments, loader, depth, items, diagnostics);
+                }
+            }
             _ => items.push(item),
         }
     }

@@ -1,0 +1,53 @@
+//! Files that a configuration names: read whole, and only if they are files.
+
+use std::fs::File;
+use std::io::{Error, ErrorKind, Read, Result};
+use std::path::Path;
+
+/// Longest file that is read.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Reads a file.
+///
+/// # Errors
+/// Where it cannot be read, is longer than 64 MiB, or is something that may never end: a pipe, a device.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(Error::new(ErrorKind::InvalidInput, "expected a file, found a folder, pipe or device"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(Error::new(ErrorKind::InvalidInput, "expected a file of at most 64 MiB"));
+    }
+    Ok(bytes)
+}
+
+/// Reads a file of text.
+///
+/// # Errors
+/// As [`read`], and where it is not UTF-8.
+pub fn read_text(path: &Path) -> Result<String> {
+    String::from_utf8(read(path)?).map_err(|_| Error::new(ErrorKind::InvalidData, "expected text in UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        std::fs::write(&path, "text").unwrap();
+        assert_eq!(read_text(&path).unwrap(), "text");
+        std::fs::write(&path, b"\xff").unwrap();
+        assert!(read_text(&path).is_err());
+        for other in [folder.path(), Path::new("/dev/zero"), Path::new("/dev/stdin")] {
+            let found = read(other);
+            assert!(found.is_err() || other.ends_with("stdin"), "{}", other.display());
+        }
+        File::options().write(true).open(&path).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        assert!(read(&path).unwrap_err().to_string().contains("64 MiB"));
+    }
+}
