@@ -13,8 +13,11 @@ RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates
 COPY --from=build /src/target/release/portcullis /usr/local/bin/portcullis
 COPY rules /usr/share/portcullis/rules
 COPY conf /etc/portcullis
+# `state_dir` is beside the configuration, which the user may not write.
+RUN ln -s /var/lib/portcullis /etc/portcullis/state
 USER portcullis
 WORKDIR /var/lib/portcullis
+VOLUME /var/lib/portcullis
 EXPOSE 8080
 # SIGTERM drains: requests under way finish.
 STOPSIGNAL SIGTERM

@@ -1,5 +1,5 @@
 # The one door: people and CI use the same words.
-.PHONY: demo test lint rules-table bench instructions fuzz fuzz-build load load-waf packages
+.PHONY: demo test matrix lint rules-table bench instructions fuzz fuzz-build load load-waf packages
 
 CARGO ?= cargo
 APT := cmake modsecurity-crs nginx-light wrk nghttp2-client nghttp2-server curl python3-venv valgrind
@@ -12,6 +12,10 @@ demo: cmake
 test: packages
 	$(CARGO) test --all-targets
 	$(CARGO) test --doc
+
+# Every feature with every body, framing, client and origin, of which `make test` runs a sample.
+matrix: packages
+	MATRIX=whole $(CARGO) test --test matrix -- --nocapture
 
 lint: cmake
 	$(CARGO) fmt --check

@@ -200,7 +200,7 @@ impl Control {
 
     /// Whether another process changed the store since the last snapshot.
     pub fn has_store_changed(&self) -> bool {
-        self.store.load().is_ok_and(|(revision, _)| revision != self.seen_revision)
+        self.store.changes(self.seen_revision).is_ok_and(|changes| !changes.is_empty())
     }
 
     /// Files whose change asks for a reload: the configuration, rules, certificates.

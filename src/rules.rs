@@ -56,6 +56,21 @@ const SENSITIVE_DATA: &[(&str, &str)] = &[
     ("<built-in>/pii.yaml", include_str!("../rules/sensitive-data/pii.yaml")),
 ];
 
+/// What stands for the OWASP rules in the binary among the paths of a configuration.
+pub const BUILT_IN_OWASP: &str = "builtin:owasp";
+/// Before the names of the files in the binary.
+const BUILT_IN: &str = "<built-in>/";
+
+/// The files in the binary, each with its path in a folder for all of them.
+pub fn built_in() -> impl Iterator<Item = (String, &'static str)> {
+    let named = |folder: &'static str| {
+        move |(name, text): &(&'static str, &'static str)| {
+            (format!("{folder}/{}", name.strip_prefix(BUILT_IN).unwrap_or(name)), *text)
+        }
+    };
+    OWASP.iter().map(named("owasp")).chain(SENSITIVE_DATA.iter().map(named("sensitive-data")))
+}
+
 /// Everything the rules of a configuration compile to.
 #[derive(Clone, Debug)]
 pub struct Rules {
@@ -119,6 +134,13 @@ pub fn reload(
     let collections =
         previous.map_or_else(Arc::default, |previous| Arc::clone(previous.program.collections()));
     let program = Arc::new(waf::optimize::optimize(&ir).with_collections(collections));
+    if owasp.is_some() && !program.roots().iter().any(waf::matcher::Root::is_disruptive) {
+        let message = "no rule of `rules.owasp` can refuse a request: the files replace those in the binary";
+        diagnostics.push(
+            Diagnostic::warning(Code::RulesWithoutThreshold, message)
+                .help(format!("name `{BUILT_IN_OWASP}` first to keep those")),
+        );
+    }
     let rules = Rules {
         owasp: Arc::new(ManagedRuleset::owasp(&program)),
         program,
@@ -196,6 +218,10 @@ fn expand(paths: &[String], extension: &str) -> Result<Vec<String>, Diagnostics>
     let mut diagnostics = Diagnostics::default();
     let mut names = Vec::new();
     for path in paths {
+        if path == BUILT_IN_OWASP {
+            names.extend(OWASP.iter().map(|(name, _)| (*name).to_owned()));
+            continue;
+        }
         if !Path::new(path).is_dir() {
             names.push(path.clone());
             continue;
@@ -232,6 +258,12 @@ pub struct FileLoader;
 
 impl Loader for FileLoader {
     fn read(&self, name: &str) -> Result<String, String> {
+        if name.starts_with(BUILT_IN) {
+            let found = OWASP.iter().find(|(known, _)| *known == name);
+            return found
+                .map(|(_, text)| (*text).to_owned())
+                .ok_or_else(|| "there is no such file".to_owned());
+        }
         let bytes = crate::named_file::read(Path::new(name)).map_err(|error| error.to_string())?;
         // Patterns are bytes, and rule files exist that are not UTF-8; what is not is kept visible.
         Ok(String::from_utf8(bytes)

@@ -31,7 +31,7 @@ use crate::memory;
 use crate::proxy::{Door, Edge};
 
 /// How often the store is asked whether another process changed it.
-const STORE_POLL: Duration = Duration::from_secs(1);
+const STORE_POLL: Duration = Duration::from_millis(100);
 /// How long changes of files are gathered before they are acted on.
 const SETTLE: Duration = Duration::from_millis(100);
 

@@ -7,6 +7,7 @@ mod demo;
 mod deployment;
 mod key;
 mod payload;
+mod rules_export;
 mod run;
 mod scan;
 mod token;
@@ -40,6 +41,8 @@ enum Command {
     Key(key::KeyCommand),
     #[command(subcommand)]
     Payload(payload::PayloadCommand),
+    #[command(subcommand)]
+    Rules(RulesCommand),
 }
 
 /// Work with rules without a server.
@@ -48,6 +51,12 @@ enum WafCommand {
     Explain(waf_explain::Explain),
     Test(waf_test::Test),
     Why(waf_why::Why),
+}
+
+/// The rules in the binary.
+#[derive(Debug, Subcommand)]
+enum RulesCommand {
+    Export(rules_export::Export),
 }
 
 /// Why a command ends without success.
@@ -93,6 +102,7 @@ pub fn main() -> ExitCode {
         Command::Token(command) => command.execute(),
         Command::Key(command) => command.execute(),
         Command::Payload(command) => command.execute(),
+        Command::Rules(RulesCommand::Export(command)) => command.execute(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -136,6 +146,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 15);
+        assert_eq!(seen, 16);
     }
 }

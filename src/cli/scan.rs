@@ -23,7 +23,7 @@ const SNIFFED_BYTES: usize = 8 << 10;
 /// Find sensitive data in files, with every rule on.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  portcullis scan page.html\n  portcullis scan --format sarif src/ > found.sarif\n  \
+    after_help = "Examples:\n  portcullis scan page.html\n  portcullis scan --fail-on-findings dist/\n  portcullis scan --format sarif src/ > found.sarif\n  \
                   cat dump.jsonl | portcullis scan --jsonl -"
 )]
 pub(super) struct Scan {
@@ -36,6 +36,9 @@ pub(super) struct Scan {
     /// What is written. A value is masked in each of them.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+    /// Exit with 1 where anything is found.
+    #[arg(long, conflicts_with = "jsonl")]
+    fail_on_findings: bool,
     /// Files and folders; `-` is standard input. In folders what .gitignore names, hidden files and files
     /// that are no text are left out.
     #[arg(required = true, value_name = "FILE")]
@@ -83,10 +86,12 @@ impl Scan {
         // A file that cannot be read does not keep the others from it.
         let mut problems = Vec::new();
         let mut findings = Vec::new();
+        let mut count = 0;
         let files = self.expand(&mut problems);
         let progress = progress(files.len());
         for file in &files {
             let found = whole(&detector, file, &mut problems);
+            count += found.len();
             match self.format {
                 Format::Text => progress.suspend(|| print(&report::text(&found)))?,
                 Format::Json | Format::Sarif => findings.extend(found),
@@ -98,6 +103,9 @@ impl Scan {
             Format::Text => {}
             Format::Json => print(&report::json(&findings))?,
             Format::Sarif => print(&report::sarif(&detector, &findings))?,
+        }
+        if self.fail_on_findings && count > 0 {
+            problems.push(format!("{count} findings"));
         }
         if problems.is_empty() { Ok(()) } else { Err(Failure::Input(problems.join("\n"))) }
     }

@@ -124,6 +124,11 @@ impl Resolving<'_> {
                 self.bad(&path.place, "`zones.health_check.interval` must be above 0");
             }
         }
+        if file.waf.is_none() && file.rulesets.is_none() {
+            let message = format!("the zone `{name}` has no `[zones.waf]`: its requests are not judged");
+            let warning = Diagnostic::warning(Code::ConfUnprotected, message).at(file.name.place.clone());
+            self.diagnostics.push(warning);
+        }
         if let Some(waf) = &file.waf {
             if !(1..=4).contains(&waf.paranoia_level.value) {
                 self.bad(&waf.paranoia_level.place, "`zones.waf.paranoia_level` takes 1 to 4");
@@ -332,8 +337,10 @@ impl Resolving<'_> {
 
     fn rules(&mut self, paths: Option<Located<Vec<String>>>) -> Option<Vec<String>> {
         let Located { value, place } = paths?;
-        let found =
-            value.iter().map(|path| self.existing(&Located { value: path.clone(), place: place.clone() }));
+        let found = value.iter().map(|path| match path.as_str() {
+            crate::rules::BUILT_IN_OWASP => PathBuf::from(path),
+            _ => self.existing(&Located { value: path.clone(), place: place.clone() }),
+        });
         let found: Vec<PathBuf> = found.collect();
         Some(found.iter().map(|path| path.display().to_string()).collect())
     }

@@ -95,6 +95,12 @@ impl Edge {
         let snapshot = Arc::clone(&ctx.snapshot);
         let request = session.req_header();
         let path = std::str::from_utf8(request.raw_path()).ok().and_then(GatewayPath::parse);
+        if path.is_some_and(|path| path.leaves_its_provider()) {
+            ctx.reason =
+                Some("the path has a segment `..`, which could lead anywhere at the provider".to_owned());
+            ctx.route = Route::without_call("unknown", "unknown");
+            return refuse(ctx, Refusal::Gateway(GatewayError::BadRequest));
+        }
         let mut presented = headers::gateway_token(&request.headers, &snapshot.token_headers);
         let now = self.clock.unix();
         let kind = path.map_or(Kind::Native, |path| match path.provider {

@@ -11,6 +11,7 @@ use super::context::{Context, Route};
 use super::refusal::Refusal;
 use super::respond::{self, Form};
 use super::{Edge, headers};
+use crate::admission;
 use crate::ai::answer::GatewayError;
 use crate::events::kinds::{
     Contribution, GatewayRequest, OriginChanged, RequestFinished, RequestRefused, RuleMatched, SecurityEvent,
@@ -18,6 +19,7 @@ use crate::events::kinds::{
 use crate::events::{Event, Level};
 use crate::listener::ConnectionMeta;
 use crate::ruleset::Outcome;
+use crate::snapshot::Site;
 use crate::upstream::Origin;
 
 /// Longest body that is read after a refusal so that its connection can be used again.
@@ -69,6 +71,10 @@ impl Edge {
         }
         let form = Form::of_accept(headers::bytes(&session.req_header().headers, &http::header::ACCEPT));
         if let Ok((mut header, body)) = respond::refusal(refusal, &ctx.ray, form) {
+            if is_for_gateway(session, ctx) && !matches!(refusal, Refusal::Gateway(_)) {
+                // INVARIANT: a number is a valid value.
+                let _ = header.insert_header("svc-aig-error", GatewayError::BadRequest.code());
+            }
             if let Some((measure, remaining)) = ctx.exceeded {
                 let (name, value) = call::remaining_field(measure, remaining);
                 // INVARIANT: a number is a valid value.
@@ -98,6 +104,17 @@ impl Edge {
         }
         FailToProxy { error_code: refusal.status(), can_reuse_downstream: keep && is_drained }
     }
+}
+
+/// Whether a request is for a gateway host, also where it was refused before that was looked at.
+fn is_for_gateway(session: &Session, ctx: &Context) -> bool {
+    let host = || {
+        let named = session.req_header().headers.get(http::header::HOST)?.to_str().ok()?;
+        let mut buffer = String::new();
+        let host = admission::host::normal_form(named, &mut buffer).ok()?;
+        Some(matches!(ctx.snapshot.sites.find(host), Some(Site::Gateway)))
+    };
+    matches!(ctx.route, Route::Gateway(_)) || host().unwrap_or(false)
 }
 
 /// Reads what still comes of a body, for a while; true where that was all.

@@ -32,9 +32,36 @@ impl<'p> GatewayPath<'p> {
     }
 }
 
+impl GatewayPath<'_> {
+    /// Whether what follows the provider has a segment `..`, in any spelling: it could lead out of the provider's
+    /// base path.
+    pub fn leaves_its_provider(&self) -> bool {
+        let rest = percent_encoding::percent_decode_str(self.rest);
+        let rest: Vec<u8> = rest.collect();
+        rest.split(|byte| matches!(byte, b'/' | b'\\')).any(|segment| segment == b"..")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_path_leaves_its_provider() {
+        for (rest, expected) in [
+            ("/a/../b", true),
+            ("/..", true),
+            ("/a/%2e%2E/b", true),
+            ("/a%2f..%2fb", true),
+            ("/a/..%5cb", true),
+            ("/a/..b/c", false),
+            ("/a/.../b", false),
+            ("/a?b=../c", false),
+        ] {
+            let text = format!("/v1/acme/main/openai{rest}");
+            assert_eq!(GatewayPath::parse(&text).unwrap().leaves_its_provider(), expected, "{rest}");
+        }
+    }
 
     #[test]
     fn paths_are_taken_apart_and_not_decoded() {

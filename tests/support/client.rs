@@ -53,7 +53,7 @@ impl Client {
             if (100..200).contains(&response.status) && response.status != 101 {
                 continue;
             }
-            self.body(&mut response)?;
+            self.read_body(&mut response)?;
             return Some(response);
         }
     }
@@ -75,7 +75,8 @@ impl Client {
         Some(line.trim_end_matches(['\r', '\n']).to_owned())
     }
 
-    fn body(&mut self, response: &mut Response) -> Option<()> {
+    /// Reads the body behind a head.
+    pub fn read_body(&mut self, response: &mut Response) -> Option<()> {
         if matches!(response.status, 101 | 204 | 304) {
             return Some(());
         }

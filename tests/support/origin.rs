@@ -89,6 +89,12 @@ impl Origin {
         self.requests.lock().unwrap().clone()
     }
 
+    /// Forgets what came.
+    pub fn forget(&self) {
+        self.requests.lock().unwrap().clear();
+        self.begun.lock().unwrap().clear();
+    }
+
     /// The request lines that came, whether or not the request was ever complete.
     pub fn begun(&self) -> Vec<String> {
         self.begun.lock().unwrap().clone()

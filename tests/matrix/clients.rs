@@ -1,0 +1,249 @@
+//! How requests are sent.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
+
+use super::support::{Client, Response};
+
+/// How a body is framed and when its bytes come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    Length,
+    Chunked,
+    /// In chunks of a thousand and one bytes, each sent alone, with an extension and a trailer.
+    Pieces,
+    /// All but the last byte, then, when the edge has had time to act, the last.
+    Late,
+    /// `Expect: 100-continue`
+    Expects,
+    /// A field `Upgrade` without a meaning.
+    Upgrade,
+    /// Behind a request that is sent before it, in the same piece.
+    Behind,
+    Http10,
+    Http2,
+    /// In many frames, without a length, with trailers.
+    Http2Frames,
+}
+
+pub const FRAMINGS: &[Framing] = &[
+    Framing::Length,
+    Framing::Chunked,
+    Framing::Pieces,
+    Framing::Late,
+    Framing::Expects,
+    Framing::Upgrade,
+    Framing::Behind,
+    Framing::Http10,
+    Framing::Http2,
+    Framing::Http2Frames,
+];
+
+/// Longest wait for anything: a case that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A request, apart from how it is sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'r> {
+    pub host: &'r str,
+    pub target: &'r str,
+    pub content_type: &'r str,
+    pub body: &'r [u8],
+}
+
+/// Sends a request; the answer, and the one to the request behind it where the connection goes on.
+pub fn send(
+    framing: Framing,
+    plain: SocketAddr,
+    tls: SocketAddr,
+    request: Request<'_>,
+) -> Option<(Response, Option<Response>)> {
+    match framing {
+        Framing::Http2 => http2(tls, request, false).map(|response| (response, None)),
+        Framing::Http2Frames => http2(tls, request, true).map(|response| (response, None)),
+        _ => http1(framing, plain, request),
+    }
+}
+
+fn http1(
+    framing: Framing,
+    address: SocketAddr,
+    request: Request<'_>,
+) -> Option<(Response, Option<Response>)> {
+    let Request { host, target, content_type, body } = request;
+    let mut client = Client::connect(address);
+    client.reader.get_ref().set_read_timeout(Some(PATIENCE)).unwrap();
+    let next = format!("GET /next HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    let version = if framing == Framing::Http10 { "1.0" } else { "1.1" };
+    let head = format!("POST {target} HTTP/{version}\r\nHost: {host}\r\nContent-Type: {content_type}\r\n");
+    let length = format!("Content-Length: {}\r\n", body.len());
+    let with_length = |fields: &str| [format!("{head}{length}{fields}\r\n").as_bytes(), body].concat();
+    match framing {
+        Framing::Length | Framing::Http10 => drop(client.send(with_length(""))),
+        Framing::Upgrade => drop(client.send(with_length("Upgrade: x\r\n"))),
+        Framing::Behind => {
+            client.send([next.as_bytes(), &with_length("")].concat());
+            client.receive()?;
+        }
+        Framing::Late => {
+            let whole = with_length("");
+            let (first, last) = whole.split_at(whole.len() - usize::from(!body.is_empty()));
+            client.send(first);
+            // A byte on another connection, so that the edge has had the first part.
+            Client::connect(address).send("G");
+            client.send(last);
+        }
+        Framing::Expects => {
+            client.send(format!("{head}{length}Expect: 100-continue\r\n\r\n"));
+            // Without a body there is nothing to wait for.
+            if !body.is_empty() {
+                let first = client.head()?;
+                if first.status != 100 {
+                    let mut first = first;
+                    client.read_body(&mut first)?;
+                    return Some((first, None));
+                }
+                client.send(body);
+            }
+        }
+        Framing::Chunked => {
+            let mut bytes = format!("{head}Transfer-Encoding: chunked\r\n\r\n").into_bytes();
+            if !body.is_empty() {
+                bytes.extend_from_slice(format!("{:x}\r\n", body.len()).as_bytes());
+                bytes.extend_from_slice(body);
+                bytes.extend_from_slice(b"\r\n");
+            }
+            bytes.extend_from_slice(b"0\r\n\r\n");
+            client.send(bytes);
+        }
+        Framing::Pieces => {
+            client.send(format!("{head}Transfer-Encoding: chunked\r\n\r\n"));
+            for piece in body.chunks(1001.max(body.len() / 50)) {
+                client.send([format!("{:X};x=y\r\n", piece.len()).as_bytes(), piece, b"\r\n"].concat());
+            }
+            client.send("0\r\nX-Trailer: 1\r\n\r\n");
+        }
+        Framing::Http2 | Framing::Http2Frames => return None,
+    }
+    let response = client.receive()?;
+    let goes_on = framing != Framing::Http10
+        && response.header("connection").is_none_or(|value| !value.eq_ignore_ascii_case("close"));
+    let next = if goes_on { Some(client.send(next).receive()?) } else { None };
+    Some((response, next))
+}
+
+fn http2(address: SocketAddr, request: Request<'_>, in_frames: bool) -> Option<Response> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let answered = async { tokio::time::timeout(PATIENCE, over_http2(address, request, in_frames)).await };
+    runtime.block_on(answered).ok()?
+}
+
+async fn over_http2(address: SocketAddr, request: Request<'_>, in_frames: bool) -> Option<Response> {
+    let mut config = ClientConfig::builder()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Anyone))
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let tcp = tokio::net::TcpStream::connect(address).await.ok()?;
+    tcp.set_nodelay(true).ok()?;
+    let name = ServerName::try_from("a.example").ok()?;
+    let tls = tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, tcp).await.ok()?;
+    let (client, connection) = h2::client::handshake(tls).await.ok()?;
+    tokio::spawn(connection);
+    let mut client = client.ready().await.ok()?;
+    let Request { host, target, content_type, body } = request;
+    let mut head = http::Request::builder()
+        .method("POST")
+        .uri(format!("https://{host}{target}"))
+        .header("content-type", content_type);
+    if !in_frames {
+        head = head.header("content-length", body.len());
+    }
+    let (response, mut sink) =
+        client.send_request(head.body(()).ok()?, body.is_empty() && !in_frames).ok()?;
+    let sent = async {
+        let size = if in_frames { 1001.max(body.len() / 50) } else { body.len().max(1) };
+        for piece in body.chunks(size) {
+            let mut piece = Bytes::copy_from_slice(piece);
+            while !piece.is_empty() {
+                sink.reserve_capacity(piece.len());
+                let room = std::future::poll_fn(|cx| sink.poll_capacity(cx)).await?.ok()?;
+                sink.send_data(piece.split_to(room.min(piece.len())), false).ok()?;
+            }
+        }
+        match in_frames {
+            true => sink
+                .send_trailers([("x-trailer".parse().ok()?, "1".parse().ok()?)].into_iter().collect())
+                .ok()?,
+            false if !body.is_empty() => sink.send_data(Bytes::new(), true).ok()?,
+            false => {}
+        }
+        Some(())
+    };
+    // A refusal may come while the body is on its way.
+    let answered = async {
+        let response = response.await.ok()?;
+        let (head, mut stream) = response.into_parts();
+        let mut read = Vec::new();
+        while let Some(piece) = stream.data().await {
+            let piece = piece.ok()?;
+            stream.flow_control().release_capacity(piece.len()).ok()?;
+            read.extend_from_slice(&piece);
+        }
+        let fields = head
+            .headers
+            .iter()
+            .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()));
+        Some(Response { status: head.status.as_u16(), headers: fields.collect(), body: read })
+    };
+    tokio::pin!(answered);
+    tokio::select! {
+        answer = &mut answered => answer,
+        _ = sent => answered.await,
+    }
+}
+
+/// The certificate is not what is tested.
+#[derive(Debug)]
+struct Anyone;
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,72 @@
+//! What is sent: bodies that rules pass and refuse, of every length that was ever a border.
+
+/// The most that the edges of the matrix hold of a body.
+pub const LIMIT: usize = 1_100_000;
+
+/// Lengths of bodies, in bytes.
+pub const LENGTHS: &[usize] =
+    &[0, 1, 3_000, 5_000, 16_384, 16_385, 65_535, 65_536, 65_537, 1_000_000, LIMIT, LIMIT + 1];
+
+/// What a body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Text,
+    Form,
+    FormAttack,
+    Json,
+    JsonAttack,
+    File,
+    FileAttack,
+    /// A chat, and one with a card number in it.
+    Chat,
+    Card,
+}
+
+pub const OF_ZONES: &[Kind] =
+    &[Kind::Text, Kind::Form, Kind::FormAttack, Kind::Json, Kind::JsonAttack, Kind::File, Kind::FileAttack];
+pub const OF_GATEWAYS: &[Kind] = &[Kind::Chat, Kind::Card];
+
+const ATTACK: &str = "1' UNION SELECT password FROM users--";
+
+impl Kind {
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Text => "text/plain",
+            Self::Form | Self::FormAttack => "application/x-www-form-urlencoded",
+            Self::Json | Self::JsonAttack | Self::Chat | Self::Card => "application/json",
+            Self::File | Self::FileAttack => "multipart/form-data; boundary=B",
+        }
+    }
+
+    /// A body of as many bytes; `None` where it cannot be as short.
+    pub fn body(self, length: usize) -> Option<Vec<u8>> {
+        let card = ["4111", "1111", "1111", "1111"].join("");
+        let (before, after) = match self {
+            Self::Text => (String::new(), String::new()),
+            Self::Form => ("a=".into(), "&b=plain".into()),
+            // At the end: whoever judges the beginning alone does not see it.
+            Self::FormAttack => ("a=".into(), format!("&b={}", ATTACK.replace(' ', "%20"))),
+            Self::Json => (r#"{"a":""#.into(), r#"","b":"plain"}"#.into()),
+            Self::JsonAttack => (r#"{"a":""#.into(), format!(r#"","b":"{ATTACK}"}}"#)),
+            Self::File | Self::FileAttack => {
+                let value = if self == Self::File { "plain" } else { ATTACK };
+                let file = "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f.txt\"\r\nContent-Type: text/plain\r\n\r\n";
+                let field = format!(
+                    "\r\n--B\r\nContent-Disposition: form-data; name=\"b\"\r\n\r\n{value}\r\n--B--\r\n"
+                );
+                (file.into(), field)
+            }
+            Self::Chat => (
+                r#"{"model":"gpt-4o","max_tokens":5,"messages":[{"role":"user","content":""#.into(),
+                r#""}]}"#.into(),
+            ),
+            Self::Card => (
+                r#"{"model":"gpt-4o","max_tokens":5,"messages":[{"role":"user","content":""#.into(),
+                format!(r#" my card is {card}"}}]}}"#),
+            ),
+        };
+        let filler = length.checked_sub(before.len() + after.len())?;
+        let filler: Vec<u8> = (0..filler).map(|at| b"abcdefghij"[at % 10]).collect();
+        Some([before.as_bytes(), &filler, after.as_bytes()].concat())
+    }
+}
