@@ -6,7 +6,7 @@
 //!
 //! 1. [`listener`] accepts, finishes TLS with a certificate from [`certificates`], notes the client.
 //! 2. [`proxy`] loads the snapshot and calls each step below; no step calls the next.
-//! 3. [`admission`] refuses what is malformed, ambiguous or too large.
+//! 3. [`admission`] refuses what is malformed, ambiguous or too large; heads of HTTP/1 as the listener reads them.
 //! 4. [`routing`] finds the zone or gateway of the host.
 //! 5. [`ruleset`] runs the zone's entry point: managed rulesets under overrides, which [`waf`]
 //!    matches; bodies are read by [`body`] under limits.

@@ -269,6 +269,9 @@ fn labelled_benign_requests_pass() {
         let rows = table("benign", level);
         let ((plain, wrong), (texts, wrong_texts)) = (share(&rows, "plain", 2), share(&rows, "text", 2));
         assert!(plain + texts >= 5000, "{plain} and {texts}");
+        // A well-known path, a member that is called a session, a document type: none of them is an attack.
+        let (endpoints, wrong_endpoints) = share(&rows, "endpoint", 2);
+        assert!(endpoints >= 1000 && wrong_endpoints <= 1.0, "{wrong_endpoints} of 1000 in {endpoints}");
         assert!(wrong <= plain_at_most, "{wrong} of 1000 plain requests at level {level}");
         assert!(wrong_texts <= texts_at_most, "{wrong_texts} of 1000 texts at level {level}");
     }

@@ -2,7 +2,7 @@
 """Writes the requests in this folder: `attacks/<family>.yaml` and `benign/<kind>.yaml`.
 
 Every attack is a payload of `payloads.py`, in a place of a request, as it is or behind an encoding. Every
-benign request is made of the texts in `texts.py`. The same input gives the same files: choices come from a
+benign request is made of the texts in `texts.py` or `endpoints.py`. The same input gives the same files: choices come from a
 seed for each file.
 """
 
@@ -11,6 +11,7 @@ import pathlib
 import random
 import urllib.parse
 
+import endpoints
 import payloads
 import texts
 
@@ -140,8 +141,9 @@ def main():
     sums = [0, 0]
     for family in sorted(payloads.FAMILIES):
         sums[0] += write(HERE / "attacks" / f"{family}.yaml", family, attacks(family, random.Random(family)), True)
-    for kind in sorted(texts.KINDS):
-        sums[1] += write(HERE / "benign" / f"{kind}.yaml", kind, texts.KINDS[kind](random.Random(kind)), False)
+    kinds = {**texts.KINDS, **endpoints.KINDS}
+    for kind in sorted(kinds):
+        sums[1] += write(HERE / "benign" / f"{kind}.yaml", kind, kinds[kind](random.Random(kind)), False)
     print(f"{sums[0]} attacks, {sums[1]} benign requests")
 
 
