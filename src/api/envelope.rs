@@ -77,10 +77,12 @@ pub enum ApiError {
     /// What is asked for cannot be read now.
     Unavailable,
     MethodNotAllowed,
+    /// A filter that is not known, or not of its type; which, in words.
+    BadQuery(String),
 }
 
 impl ApiError {
-    fn parts(&self) -> (StatusCode, u32, &'static str) {
+    fn parts(&self) -> (StatusCode, u32, &str) {
         match self {
             Self::Unauthorized => (StatusCode::FORBIDDEN, 10000, "Authentication error"),
             Self::NoSuchRoute => (StatusCode::NOT_FOUND, 7000, "No route for that URI"),
@@ -90,6 +92,7 @@ impl ApiError {
             Self::NoSuchRuleset => (StatusCode::NOT_FOUND, 10011, "could not find the ruleset"),
             Self::NoSuchLog => (StatusCode::NOT_FOUND, 7002, "Log not found"),
             Self::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, 10013, "The log cannot be read now"),
+            Self::BadQuery(reason) => (StatusCode::BAD_REQUEST, 10006, reason.as_str()),
             Self::MethodNotAllowed => {
                 (StatusCode::METHOD_NOT_ALLOWED, 10405, "Method not allowed for this endpoint")
             }

@@ -1,17 +1,29 @@
 //! The admin port as a service; its socket is handed over like every other.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
 use pingora::server::{ListenFds, ShutdownWatch};
 use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
 use super::router::{self, State};
 use crate::events::Events;
 use crate::events::kinds::ServiceFailed;
 use crate::listener;
+
+/// Connections at once.
+const MAX_CONNECTIONS: usize = 128;
+/// How long a head may take.
+const HEAD_DEADLINE: Duration = Duration::from_secs(10);
+/// Out of descriptors: how long some are waited for.
+const RETRY_ACCEPT: Duration = Duration::from_millis(20);
 
 pub struct AdminService {
     address: SocketAddr,
@@ -65,14 +77,34 @@ impl ServiceWithDependents for AdminService {
             let _ = self.bound.send((self.index, address));
         }
         ready.notify_ready();
-        let stop = async move {
-            // A sender that is gone means the same.
-            let _ = shutdown.wait_for(|stop| *stop).await;
-        };
-        if let Err(error) =
-            axum::serve(listener, router::router(self.state.clone())).with_graceful_shutdown(stop).await
-        {
-            self.failed(&error);
+        let service = TowerToHyperService::new(router::router(self.state.clone()));
+        let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        loop {
+            // One past the cap waits in the backlog until another ends.
+            let accepted = async {
+                let permit = Arc::clone(&connections).acquire_owned().await.ok()?;
+                Some((permit, listener.accept().await))
+            };
+            let (permit, tcp) = tokio::select! {
+                accepted = accepted => match accepted {
+                    Some((permit, Ok((tcp, _)))) => (permit, tcp),
+                    Some((_, Err(_))) => {
+                        tokio::time::sleep(RETRY_ACCEPT).await;
+                        continue;
+                    }
+                    None => return,
+                },
+                // A sender that is gone means the same.
+                () = listener::until(&mut shutdown) => return,
+            };
+            let service = service.clone();
+            tokio::spawn(async move {
+                let mut builder = Builder::new(TokioExecutor::new());
+                builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_DEADLINE);
+                // How a connection of an operator ended is of no interest.
+                let _ = builder.serve_connection(TokioIo::new(tcp), service).await;
+                drop(permit);
+            });
         }
     }
 

@@ -29,6 +29,9 @@ pub(super) struct Explain {
     /// SecLang files or folders; without it the rules in the binary.
     #[arg(long, value_name = "FILE_OR_DIR", num_args = 1..)]
     rules: Vec<String>,
+    /// A configuration, whose rules are taken.
+    #[arg(long, value_name = "FILE", conflicts_with = "rules")]
+    conf: Option<PathBuf>,
     /// The request: head and body as they go over the wire. `-` is standard input.
     #[arg(long, value_name = "FILE")]
     request: PathBuf,
@@ -45,8 +48,11 @@ impl Explain {
     pub(super) fn execute(self) -> Result<(), Failure> {
         let raw = self.read_request()?;
         let request = Request::parse(&raw).map_err(Failure::Input)?;
-        let paths = (!self.rules.is_empty()).then_some(self.rules.as_slice());
-        let (ir, diagnostics) = rules::seclang(paths);
+        let of_conf = match &self.conf {
+            Some(path) => crate::conf::load(path)?.0.owasp,
+            None => (!self.rules.is_empty()).then(|| self.rules.clone()),
+        };
+        let (ir, diagnostics) = rules::seclang(of_conf.as_deref());
         let ir = diagnostics.into_result(ir)?;
         let program = Arc::new(waf::optimize::optimize(&ir));
         let deployment = |level| Deployment { paranoia_level: level, score_threshold: self.score_threshold };

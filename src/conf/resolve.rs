@@ -29,6 +29,11 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
     for gateway in file.gateways {
         resolving.gateway(gateway, &mut resources);
     }
+    if resources.zones.is_empty() && resources.gateways.is_empty() {
+        let message =
+            "there is no `[[zones]]` and no `[[gateways]]`: every request would be answered with 404";
+        resolving.diagnostics.push(Diagnostic::warning(Code::ConfUnprotected, message));
+    }
     for provider in file.providers {
         resolving.provider(provider, &mut resources);
     }

@@ -46,7 +46,7 @@ impl Code {
         (Self::ConfBadValue, "conf/bad-value", "the value has the right type but is not one the key takes"),
         (Self::ConfUnreadable, "conf/unreadable", "a file named by the configuration cannot be read"),
         (Self::ConfConflict, "conf/conflict", "two settings cannot hold at once"),
-        (Self::ConfUnprotected, "conf/unprotected", "a zone has no rules"),
+        (Self::ConfUnprotected, "conf/unprotected", "a zone has no rules, or there is no zone at all"),
         (Self::RulesWithoutThreshold, "rules/without-threshold", "no rule can refuse a request"),
         (Self::RulesUnreadable, "rules/unreadable", "a rules file cannot be read"),
         (Self::SecLangSyntax, "seclang/syntax", "the line is not a SecLang directive"),

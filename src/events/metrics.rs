@@ -1,6 +1,7 @@
 //! Every metric, in one list. Label values come from configuration and from fixed words, so a
 //! client cannot make new series.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use prometheus::{
@@ -149,6 +150,28 @@ impl Metrics {
                 &["reason"],
             ),
             registry,
+        }
+    }
+
+    /// Lets the series of zones go that there are no more.
+    pub fn keep_zones(&self, is_there: impl Fn(&str) -> bool) {
+        const ALWAYS: [&str; 2] = ["unknown", "gateway"];
+        for family in self.registry.gather() {
+            for metric in family.get_metric() {
+                let labels: HashMap<&str, &str> =
+                    metric.get_label().iter().map(|label| (label.name(), label.value())).collect();
+                let is_gone = |zone: &&str| !ALWAYS.contains(zone) && !is_there(zone);
+                if labels.get("zone").is_none_or(|zone| !is_gone(zone)) {
+                    continue;
+                }
+                // What was removed meanwhile is gone all the same.
+                let _ = match family.name() {
+                    "portcullis_requests_total" => self.requests.remove(&labels),
+                    "portcullis_request_duration_seconds" => self.request_duration.remove(&labels),
+                    "portcullis_origin_up" => self.origin_up.remove(&labels),
+                    _ => Ok(()),
+                };
+            }
         }
     }
 

@@ -159,3 +159,52 @@ fn failures_have_reasons_and_figures_are_shown() {
         (Client::get(edge.proxy[0], "a.example", attack).status == 403).then_some(())
     });
 }
+
+#[test]
+fn the_admin_port_waits_for_no_one_and_knows_its_filters() {
+    let origin = Origin::echo();
+    let admin = "[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"api\"]\n";
+    let edge = Edge::start(&conf(&origin.url(), admin));
+    // More than may be served at once, none of which ever sends a head.
+    let silent: Vec<Client> = (0..100)
+        .map(|_| {
+            let mut client = Client::connect(edge.admin);
+            client.send("GET /metr");
+            client
+        })
+        .collect();
+    assert_eq!(crate::support::http_get(edge.admin, "/health/live").status, 200);
+    drop(silent);
+    let logs = |query: &str| {
+        let path = format!("/client/v4/accounts/acme/ai-gateway/gateways/main/logs{query}");
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer api\r\nConnection: close\r\n\r\n"
+        );
+        Client::once(edge.admin, head)
+    };
+    assert_eq!((logs("").status, logs("?page=2&success=true").status), (200, 200));
+    for query in ["?colour=red", "?page=two"] {
+        let refused = logs(query);
+        let text = refused.text();
+        assert!(refused.status == 400 && text.contains("\"code\":10006"), "{query}: {text}");
+    }
+}
+
+#[test]
+fn series_of_zones_that_are_gone_go() {
+    let origin = Origin::echo();
+    let two = format!(
+        "{}[[zones]]\nname = \"b.example\"\norigins = [\"{}\"]\n",
+        conf(&origin.url(), ""),
+        origin.url()
+    );
+    let edge = Edge::start(&two);
+    for host in ["a.example", "b.example"] {
+        assert_eq!(Client::get(edge.proxy[0], host, "/").status, 200);
+    }
+    wait_for("both zones", || edge.metrics().contains("zone=\"b.example\"").then_some(()));
+    edge.rewrite(&conf(&origin.url(), ""));
+    edge.signal("HUP");
+    wait_for("the series to go", || (!edge.metrics().contains("zone=\"b.example\"")).then_some(()));
+    assert!(edge.metrics().contains("zone=\"a.example\""));
+}

@@ -1,5 +1,6 @@
 //! The log of a gateway: its rows, and what is kept of their bodies.
 
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use serde::Deserialize;
@@ -13,7 +14,7 @@ const MAX_PER_PAGE: u32 = 50;
 
 /// What a list may be asked for.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub(in crate::api) struct Asked {
     page: Option<u32>,
     per_page: Option<u32>,
@@ -30,8 +31,9 @@ pub(in crate::api) struct Asked {
 pub(in crate::api) async fn list(
     State(shared): State<Shared>,
     Path((account, gateway)): Path<(String, String)>,
-    Query(asked): Query<Asked>,
+    asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Response, ApiError> {
+    let Query(asked) = asked.map_err(|rejection| ApiError::BadQuery(rejection.body_text()))?;
     let paging = Paging {
         page: asked.page.unwrap_or(1).max(1),
         per_page: asked.per_page.unwrap_or(20).clamp(1, MAX_PER_PAGE),
