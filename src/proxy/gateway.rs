@@ -16,7 +16,7 @@ use pingora::proxy::Session;
 use super::call::{self, Call};
 use super::context::{Context, GatewayRoute, Route};
 use super::refusal::Refusal;
-use super::request_body::{Held, HeldEnd, HoldLimits};
+use super::request_body::{self, Held, HeldEnd, HoldLimits};
 use super::steps::{Kind, Plan};
 use super::{Edge, headers, prescan, refuse};
 use crate::ai::answer::GatewayError;
@@ -189,7 +189,16 @@ impl Edge {
         let scan = prescan::of_call(&call);
         match body {
             Some(body) => {
-                if let Err(refused) = self.prescan(scan, body, ctx).await {
+                let read = match scan.is_some() {
+                    true => request_body::decoded(body, head, &ctx.snapshot.limits).await,
+                    false => Some(body.clone()),
+                };
+                let Some(read) = read else {
+                    ctx.reason =
+                        Some("the coding of the body cannot be undone, so it cannot be scanned".to_owned());
+                    return Ok(Err(Rejected::Error(GatewayError::ContentBlocked)));
+                };
+                if let Err(refused) = self.prescan(scan, &read, ctx).await {
                     // Its row tells what was found.
                     call.asked_at = Some(ctx.started.elapsed());
                     if call.request.size() == 0 {

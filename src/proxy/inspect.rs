@@ -13,7 +13,7 @@ use pingora::proxy::Session;
 
 use super::context::{Context, Route};
 use super::refusal::Refusal;
-use super::request_body::{HeldEnd, HoldLimits};
+use super::request_body::{self, HeldEnd, HoldLimits};
 use super::rule_watch::RuleWatch;
 use super::{Edge, headers, refuse};
 use crate::body::decompress;
@@ -68,7 +68,20 @@ impl Edge {
         if is_short {
             self.events.emit(&BodyUninspected { ray: &ctx.ray, inspected_bytes: seen.len() });
         }
-        self.judge_body(&seen, held.end != HeldEnd::Whole, ctx).await
+        let is_cut = held.end != HeldEnd::Whole;
+        // What a framework undoes before it reads, rules have to see undone.
+        let read = match is_cut {
+            false => request_body::decoded(&seen, session.req_header(), &limits).await,
+            true => Some(seen.clone()),
+        };
+        match (read, limits.inspected_body_policy) {
+            (Some(read), _) => self.judge_body(&read, is_cut, ctx).await,
+            (None, BodyPolicy::Refuse) => refuse(ctx, Refusal::BodyCoding),
+            (None, BodyPolicy::Pass) => {
+                self.events.emit(&BodyUninspected { ray: &ctx.ray, inspected_bytes: 0 });
+                self.judge_body(&seen, true, ctx).await
+            }
+        }
     }
 
     /// Shows how many bytes are held now.

@@ -15,6 +15,8 @@ pub(super) enum Refusal {
     /// All held bodies together would be too many bytes.
     TooManyBodies,
     TooManyArguments,
+    /// The body has a content coding that cannot be undone, or not within its limits.
+    BodyCoding,
     /// The client's body broke off.
     BodyBrokenOff,
     /// The client's body did not come in time.
@@ -34,6 +36,7 @@ impl Refusal {
             Self::Rules(status) => status,
             Self::UnknownHost => 404,
             Self::BodyTooLong => 413,
+            Self::BodyCoding => 415,
             Self::TooManyBodies | Self::RulesTime => 503,
             Self::TooManyArguments | Self::BodyBrokenOff => 400,
             Self::BodyTimeout => 408,
@@ -54,6 +57,7 @@ impl Refusal {
             Self::BodyTooLong => "body_too_long",
             Self::TooManyBodies => "too_many_bodies",
             Self::TooManyArguments => "too_many_arguments",
+            Self::BodyCoding => "body_coding",
             Self::BodyBrokenOff => "body_broken_off",
             Self::BodyTimeout => "body_timeout",
             Self::Gateway(error) => error.outcome(),
@@ -90,6 +94,7 @@ impl Refusal {
             Self::BodyTooLong => "The request body is too long to be inspected.",
             Self::TooManyBodies | Self::RulesTime => "The server is busy; try again in a moment.",
             Self::TooManyArguments => "The request has too many arguments.",
+            Self::BodyCoding => "The coding of the request body is not supported.",
             Self::BodyBrokenOff => "The request body is incomplete.",
             Self::BodyTimeout => "The request body did not arrive in time.",
             Self::Gateway(error) => error.message(),

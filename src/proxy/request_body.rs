@@ -18,6 +18,7 @@ use super::context::Share;
 use super::headers;
 use super::held_session::{self, Slot};
 use crate::body;
+use crate::body::decompress::{self, Coding};
 use crate::clock::{Clock, Stopwatch};
 
 /// The slowest upload that is waited for while its body is held, in bytes a second.
@@ -188,11 +189,35 @@ fn joined(mut pieces: Vec<Bytes>) -> Bytes {
     }
 }
 
+/// A held body as a reader sees it, with its content coding undone (RFC 9110 section 8.4); `None` where that
+/// cannot be had within the limits.
+pub(super) async fn decoded(
+    bytes: &Bytes,
+    request: &RequestHeader,
+    limits: &crate::conf::Limits,
+) -> Option<Bytes> {
+    let mut codings = request.headers.get_all(http::header::CONTENT_ENCODING).iter();
+    let Some(coding) = codings.next() else { return Some(bytes.clone()) };
+    let coding = Coding::of(coding.as_bytes()).filter(|_| codings.next().is_none())?;
+    if coding == Coding::Identity || bytes.is_empty() {
+        return Some(bytes.clone());
+    }
+    let limits =
+        decompress::Limits { output_bytes: limits.inspected_body.0, ratio: limits.decompression_ratio };
+    let coded = bytes.clone();
+    let away = tokio::task::spawn_blocking(move || decompress::decode(coding, &coded, limits));
+    let decoded = away.await.ok()?;
+    (decoded.end == decompress::End::Complete).then(|| decoded.bytes.into())
+}
+
 /// Whether a request is a gRPC call, whose client may wait for an answer before it sends more. Only HTTP/2
 /// carries those.
 fn is_grpc(request: &RequestHeader) -> bool {
-    let content_type = headers::bytes(&request.headers, &http::header::CONTENT_TYPE);
-    request.version == http::Version::HTTP_2 && body::is_grpc(body::media_type(content_type))
+    let mut content_types = request.headers.get_all(http::header::CONTENT_TYPE).iter();
+    let content_type = content_types.next().map_or(&b""[..], |value| value.as_bytes());
+    request.version == http::Version::HTTP_2
+        && body::is_grpc(body::media_type(content_type))
+        && content_types.next().is_none()
 }
 
 /// Whether the first gRPC message is complete. What does not begin as one never is, and so is held as a whole.

@@ -144,7 +144,8 @@ fn http2(address: SocketAddr, request: Request<'_>, in_frames: bool) -> Option<R
     runtime.block_on(answered).ok()?
 }
 
-async fn over_http2(address: SocketAddr, request: Request<'_>, in_frames: bool) -> Option<Response> {
+/// A connection that speaks HTTP/2.
+pub async fn connect_http2(address: SocketAddr) -> Option<h2::client::SendRequest<Bytes>> {
     let mut config = ClientConfig::builder()
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(Anyone))
@@ -156,7 +157,11 @@ async fn over_http2(address: SocketAddr, request: Request<'_>, in_frames: bool) 
     let tls = tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, tcp).await.ok()?;
     let (client, connection) = h2::client::handshake(tls).await.ok()?;
     tokio::spawn(connection);
-    let mut client = client.ready().await.ok()?;
+    client.ready().await.ok()
+}
+
+async fn over_http2(address: SocketAddr, request: Request<'_>, in_frames: bool) -> Option<Response> {
+    let mut client = connect_http2(address).await?;
     let Request { host, target, content_type, body } = request;
     let mut head = http::Request::builder()
         .method("POST")

@@ -96,6 +96,17 @@ fn with_type(attack: &Attack, change: impl Fn(&str) -> Vec<String>) -> Option<Ve
     Some(plain_with(&other, ""))
 }
 
+fn coded(attack: &Attack, coding: &str, body: Vec<u8>) -> Option<Vec<u8>> {
+    (!attack.body.is_empty())
+        .then(|| plain_with(&Attack { body, ..attack.clone() }, &format!("Content-Encoding: {coding}\r\n")))
+}
+
+fn gzipped(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
 fn with_target(attack: &Attack, change: impl Fn(&str) -> String) -> Vec<u8> {
     plain_with(&Attack { target: change(&attack.target), ..attack.clone() }, "")
 }
@@ -166,6 +177,13 @@ const FORMS: &[(&str, Form)] = &[
     ("type with a charset", |a| with_type(a, |t| vec![format!("{t}; charset=utf-8")])),
     ("two types", |a| with_type(a, |t| vec!["text/plain".to_owned(), t.to_owned()])),
     ("two types, the other last", |a| with_type(a, |t| vec![t.to_owned(), "text/plain".to_owned()])),
+    ("gzip", |a| coded(a, "gzip", gzipped(&a.body))),
+    ("gzip in capitals", |a| coded(a, "GZIP", gzipped(&a.body))),
+    ("gzip twice", |a| coded(a, "gzip, gzip", gzipped(&gzipped(&a.body)))),
+    ("two fields of codings", |a| coded(a, "identity\r\nContent-Encoding: gzip", gzipped(&a.body))),
+    ("zstd", |a| coded(a, "zstd", zstd::encode_all(&a.body[..], 1).unwrap())),
+    ("a coding that is not there", |a| coded(a, "gzip", a.body.clone())),
+    ("a coding that nobody knows", |a| coded(a, "x-own", a.body.clone())),
     ("host with a port and a dot", |a| {
         let text = plain_with(a, "");
         let at = text.windows(9).position(|nine| nine == b"a.example")?;

@@ -25,6 +25,7 @@ mod hunt;
 mod origins;
 mod run;
 mod split;
+mod streams;
 
 /// Of so many cases one is run, but in `make matrix`.
 const SAMPLE: usize = 7;

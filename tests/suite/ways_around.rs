@@ -266,6 +266,33 @@ fn a_refused_call_sends_nothing_to_its_provider() {
 }
 
 #[test]
+fn a_coding_hides_no_card() {
+    use std::io::Write;
+    let card = ["4111", "1111", "1111", "1111"].join("");
+    let origin = Origin::fixed("application/json", CHAT);
+    let edge = Edge::start(&gateway(&origin, "[gateways.sensitive_data]\nrequests = \"block\"\n"));
+    let gzip = |text: &str| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    };
+    let ask = |coding: &str, body: &[u8]| {
+        let head = format!(
+            "POST /v1/acme/main/openai/chat/completions HTTP/1.1\r\nHost: gw.example\r\nContent-Type: application/json\r\n\
+             Content-Encoding: {coding}\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        Client::once(edge.proxy[0], [head.as_bytes(), body].concat()).status
+    };
+    let (found, clean) = (format!("{{\"messages\":[\"{card}\"]}}"), "{\"messages\":[\"hello\"]}");
+    assert_eq!((ask("gzip", &gzip(&found)), ask("x-own", found.as_bytes())), (400, 400));
+    assert_eq!((ask("gzip", clean.as_bytes()), ask("gzip, gzip", &gzip(clean))), (400, 400));
+    assert_eq!(origin.begun(), Vec::<String>::new());
+    assert_eq!(ask("gzip", &gzip(clean)), 200);
+    assert_eq!(origin.last().body, gzip(clean), "what passes is as it was");
+}
+
+#[test]
 fn answers_for_head_end_over_http2() {
     let folder = tempfile::tempdir().unwrap();
     certificate(folder.path(), "a", &["a.example"]);
