@@ -211,13 +211,14 @@ pub(super) async fn decoded(
 }
 
 /// Whether a request is a gRPC call, whose client may wait for an answer before it sends more. Only HTTP/2
-/// carries those.
+/// carries those, and none codes its body as a whole.
 fn is_grpc(request: &RequestHeader) -> bool {
     let mut content_types = request.headers.get_all(http::header::CONTENT_TYPE).iter();
     let content_type = content_types.next().map_or(&b""[..], |value| value.as_bytes());
     request.version == http::Version::HTTP_2
         && body::is_grpc(body::media_type(content_type))
         && content_types.next().is_none()
+        && !request.headers.contains_key(http::header::CONTENT_ENCODING)
 }
 
 /// Whether the first gRPC message is complete. What does not begin as one never is, and so is held as a whole.
@@ -246,6 +247,30 @@ mod tests {
         ] {
             let pieces: Vec<Bytes> = pieces.iter().map(|piece| Bytes::from_static(piece)).collect();
             assert_eq!(has_grpc_message(&pieces), expected, "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn a_grpc_call_is_known_by_its_head() {
+        let head = |version, fields: &[(&'static str, &'static str)]| {
+            let mut head = RequestHeader::build("POST", b"/", None).unwrap();
+            head.set_version(version);
+            for (name, value) in fields {
+                head.append_header(*name, *value).unwrap();
+            }
+            head
+        };
+        let (h1, h2) = (http::Version::HTTP_11, http::Version::HTTP_2);
+        let grpc = ("content-type", "application/grpc+proto");
+        for (version, fields, expected) in [
+            (h2, &[grpc][..], true),
+            (h1, &[grpc], false),
+            (h2, &[("content-type", "text/plain")], false),
+            (h2, &[grpc, ("content-type", "text/plain")], false),
+            (h2, &[grpc, ("content-encoding", "deflate")], false),
+            (h2, &[], false),
+        ] {
+            assert_eq!(is_grpc(&head(version, fields)), expected, "{version:?} {fields:?}");
         }
     }
 }
