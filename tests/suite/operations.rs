@@ -161,19 +161,24 @@ fn failures_have_reasons_and_figures_are_shown() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the deadline runs in real time")]
 fn the_admin_port_waits_for_no_one_and_knows_its_filters() {
     let origin = Origin::echo();
     let admin = "[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"api\"]\n";
     let edge = Edge::start(&conf(&origin.url(), admin));
-    // More than may be served at once, none of which ever sends a head.
-    let silent: Vec<Client> = (0..100)
+    // More than may be served at once, none of which ever sends a whole head.
+    let begun = std::time::Instant::now();
+    let mut silent: Vec<Client> = (0..200)
         .map(|_| {
             let mut client = Client::connect(edge.admin);
             client.send("GET /metr");
             client
         })
         .collect();
+    // It waits behind them, and is answered because their 10 s run out.
     assert_eq!(crate::support::http_get(edge.admin, "/health/live").status, 200);
+    assert!(begun.elapsed().as_secs() >= 9, "served beyond the cap");
+    assert!(silent[0].is_closed(), "a client that sends no head is let go");
     drop(silent);
     let logs = |query: &str| {
         let path = format!("/client/v4/accounts/acme/ai-gateway/gateways/main/logs{query}");
