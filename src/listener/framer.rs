@@ -23,6 +23,8 @@ pub(super) struct Framer {
     body: Body,
     /// Where the last line of an unfinished head begins.
     line_start: usize,
+    /// Whether a line of that head is complete that is not empty.
+    has_line: bool,
     /// Heads so far.
     heads: usize,
 }
@@ -165,6 +167,7 @@ impl Framer {
         };
         self.heads += 1;
         self.line_start = 0;
+        self.has_line = false;
         match outcome {
             Ok((end, framing)) => {
                 let rest = self.waiting.split_off(end);
@@ -192,12 +195,12 @@ impl Framer {
             let line_end = memchr::memchr(b'\n', rest)?;
             let line = rest.get(..line_end)?;
             let is_empty = line.is_empty() || line == b"\r";
-            let before = self.waiting.get(..self.line_start)?;
             self.line_start += line_end + 1;
             // Empty lines before a request line are passed over (RFC 9112 section 2.2).
-            if is_empty && !before.iter().all(|byte| matches!(byte, b'\r' | b'\n')) {
+            if is_empty && self.has_line {
                 return Some(self.line_start);
             }
+            self.has_line |= !is_empty;
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use pingora::http::RequestHeader;
 use pingora::proxy::Session;
 use pingora::{Error, ErrorType, Result};
@@ -158,35 +158,28 @@ async fn read(session: &mut Session, limits: HoldLimits, share: &mut Share) -> R
     if headers::expects_continue(request) {
         session.as_downstream_mut().write_continue_response().await?;
     }
-    let (mut pieces, mut bytes): (Vec<Bytes>, usize) = (Vec::new(), 0);
+    // One buffer: of many small pieces each would take more memory than its bytes.
+    let mut bytes = BytesMut::new();
     let end = loop {
-        let slowest = limits.idle + Duration::from_secs(bytes as u64 / MIN_BYTES_PER_SECOND);
+        let slowest = limits.idle + Duration::from_secs(bytes.len() as u64 / MIN_BYTES_PER_SECOND);
         let wait = limits.idle.min(slowest.saturating_sub(limits.begun.elapsed()));
         let piece = tokio::time::timeout(wait, session.as_downstream_mut().read_request_body()).await;
         let piece = piece.map_err(|_| late())?.map_err(Error::into_down)?;
         let Some(piece) = piece else { break HeldEnd::Whole };
-        bytes += piece.len();
         let has_room = share.take(piece.len(), limits.all_bytes);
-        pieces.push(piece);
+        bytes.extend_from_slice(&piece);
         match () {
-            () if bytes > limits.body_bytes => break HeldEnd::TooLong,
+            () if bytes.len() > limits.body_bytes => break HeldEnd::TooLong,
             () if !has_room => break HeldEnd::NoRoom,
-            () if streams && has_grpc_message(&pieces) => break HeldEnd::FirstMessage,
+            () if streams && has_grpc_message(&bytes) => break HeldEnd::FirstMessage,
             () => {}
         }
     };
-    Ok(Held { bytes: joined(pieces), end })
+    Ok(Held { bytes: bytes.freeze(), end })
 }
 
 fn late() -> Box<Error> {
     Error::explain(ErrorType::ReadTimedout, "the body did not arrive in time").into_down()
-}
-
-fn joined(mut pieces: Vec<Bytes>) -> Bytes {
-    match pieces.len() {
-        0 | 1 => pieces.pop().unwrap_or_default(),
-        _ => pieces.concat().into(),
-    }
 }
 
 /// A held body as a reader sees it, with its content coding undone (RFC 9110 section 8.4); `None` where that
@@ -222,12 +215,11 @@ fn is_grpc(request: &RequestHeader) -> bool {
 }
 
 /// Whether the first gRPC message is complete. What does not begin as one never is, and so is held as a whole.
-fn has_grpc_message(pieces: &[Bytes]) -> bool {
-    let mut prefix = pieces.iter().flatten().take(GRPC_PREFIX_BYTES);
-    let is_flag = prefix.next().is_some_and(|flag| *flag <= 1);
-    let length = prefix.fold(0, |length: usize, byte| length << 8 | usize::from(*byte));
-    let bytes: usize = pieces.iter().map(Bytes::len).sum();
-    is_flag && bytes >= GRPC_PREFIX_BYTES && bytes - GRPC_PREFIX_BYTES >= length
+fn has_grpc_message(bytes: &[u8]) -> bool {
+    let Some((&[flag, length @ ..], message)) = bytes.split_first_chunk::<GRPC_PREFIX_BYTES>() else {
+        return false;
+    };
+    flag <= 1 && message.len() as u64 >= u64::from(u32::from_be_bytes(length))
 }
 
 #[cfg(test)]
@@ -236,17 +228,16 @@ mod tests {
 
     #[test]
     fn a_grpc_message_is_known_by_its_prefix() {
-        for (pieces, expected) in [
-            (&[&b"\0\0\0\0\x02ab"[..]][..], true),
-            (&[b"\0\0", b"\0\0\x02", b"a", b"b"], true),
-            (&[b"\0\0\0\0\0"], true),
-            (&[b"\0\0\0\0\x02a"], false),
-            (&[b"\0\0\0"], false),
-            (&[b"{\"a\":1}"], false),
-            (&[], false),
+        for (bytes, expected) in [
+            (&b"\0\0\0\0\x02ab"[..], true),
+            (b"\0\0\0\0\x02abc", true),
+            (b"\0\0\0\0\0", true),
+            (b"\0\0\0\0\x02a", false),
+            (b"\0\0\0", false),
+            (b"{\"a\":1}", false),
+            (b"", false),
         ] {
-            let pieces: Vec<Bytes> = pieces.iter().map(|piece| Bytes::from_static(piece)).collect();
-            assert_eq!(has_grpc_message(&pieces), expected, "{pieces:?}");
+            assert_eq!(has_grpc_message(bytes), expected, "{bytes:?}");
         }
     }
 
