@@ -32,10 +32,13 @@ use crate::snapshot::Snapshot;
 
 /// What an answer is taken to use at most where the request does not bound it.
 const UNBOUNDED_ANSWER_TOKENS: u64 = 32_768;
-/// What a client is told whose call a limit of money cannot judge.
+/// Told to a client whose body this gateway has to read and cannot.
+const CODED: &str = "this gateway has to read the body, and its `Content-Encoding` cannot be undone: send it as it is, \
+                     or as gzip, deflate, br or zstd within the limits";
+/// Told to a client whose call cannot be judged by a limit of money.
 const UNPRICED: &str = "this gateway limits what calls cost, and this call has no price that is known before it: \
                         name one model that has one";
-/// What a client is told whose request was too long for what the gateway does beside passing it on.
+/// Told to a client whose request is too long for anything but to be passed on.
 const TOO_LONG_TO_KEEP: &str =
     "the body is too long to keep: no cache, attempts, timeout, heartbeat or usage of its own";
 
@@ -187,18 +190,23 @@ impl Edge {
             return Ok(Err(Rejected::Error(error)));
         }
         let scan = prescan::of_call(&call);
-        match body {
-            Some(body) => {
-                let read = match scan.is_some() {
-                    true => request_body::decoded(body, head, &ctx.snapshot.limits).await,
-                    false => Some(body.clone()),
+        let has_limits = call.gateway.settings.limits.iter().any(Limit::needs_body);
+        // A provider undoes the coding, so whatever reads the body has to see it undone.
+        let read = match body {
+            Some(body) if scan.is_some() || has_limits => {
+                let Some(read) = request_body::decoded(body, head, &ctx.snapshot.limits).await else {
+                    ctx.reason = Some(CODED.to_owned());
+                    let blocks = scan.is_some();
+                    let error = if blocks { GatewayError::ContentBlocked } else { GatewayError::BadRequest };
+                    return Ok(Err(Rejected::Error(error)));
                 };
-                let Some(read) = read else {
-                    ctx.reason =
-                        Some("the coding of the body cannot be undone, so it cannot be scanned".to_owned());
-                    return Ok(Err(Rejected::Error(GatewayError::ContentBlocked)));
-                };
-                if let Err(refused) = self.prescan(scan, &read, ctx).await {
+                Some(read)
+            }
+            _ => None,
+        };
+        match (body, &read) {
+            (Some(body), Some(read)) => {
+                if let Err(refused) = self.prescan(scan, read, ctx).await {
                     // Its row tells what was found.
                     call.asked_at = Some(ctx.started.elapsed());
                     if call.request.size() == 0 {
@@ -208,14 +216,15 @@ impl Edge {
                     return Err(refused);
                 }
             }
-            None if scan.is_some() => {
+            (None, _) if scan.is_some() => {
                 ctx.reason =
                     Some("what passes over a WebSocket cannot be scanned before it goes on".to_owned());
                 return Ok(Err(Rejected::Error(GatewayError::ContentBlocked)));
             }
-            None => {}
+            _ => {}
         }
-        let (model, estimate) = match estimate(&call, body, &head.method, &ctx.snapshot.gateways.prices) {
+        let prices = &ctx.snapshot.gateways.prices;
+        let (model, estimate) = match estimate(&call, read.as_ref(), &head.method, prices) {
             Ok(estimated) => estimated,
             Err(reason) => {
                 ctx.reason = Some(reason);
@@ -252,8 +261,8 @@ impl Edge {
     }
 }
 
-/// What a call may use of its limits, by its body; and the model that it asks for. Inside, why that cannot be
-/// known.
+/// What a call may use of its limits, by its decoded body, and the model that it asks for. Inside, why that
+/// cannot be known.
 fn estimate(
     call: &Call,
     body: Option<&Bytes>,

@@ -265,25 +265,27 @@ fn a_refused_call_sends_nothing_to_its_provider() {
     }
 }
 
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut encoder, text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn ask_coded(edge: &Edge, coding: &str, body: &[u8]) -> u16 {
+    let head = format!(
+        "POST /v1/acme/main/openai/chat/completions HTTP/1.1\r\nHost: gw.example\r\nContent-Type: application/json\r\n\
+         Content-Encoding: {coding}\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    Client::once(edge.proxy[0], [head.as_bytes(), body].concat()).status
+}
+
 #[test]
 fn a_coding_hides_no_card() {
-    use std::io::Write;
     let card = ["4111", "1111", "1111", "1111"].join("");
     let origin = Origin::fixed("application/json", CHAT);
     let edge = Edge::start(&gateway(&origin, "[gateways.sensitive_data]\nrequests = \"block\"\n"));
-    let gzip = |text: &str| {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        encoder.write_all(text.as_bytes()).unwrap();
-        encoder.finish().unwrap()
-    };
-    let ask = |coding: &str, body: &[u8]| {
-        let head = format!(
-            "POST /v1/acme/main/openai/chat/completions HTTP/1.1\r\nHost: gw.example\r\nContent-Type: application/json\r\n\
-             Content-Encoding: {coding}\r\nContent-Length: {}\r\n\r\n",
-            body.len()
-        );
-        Client::once(edge.proxy[0], [head.as_bytes(), body].concat()).status
-    };
+    let ask = |coding: &str, body: &[u8]| ask_coded(&edge, coding, body);
     let (found, clean) = (format!("{{\"messages\":[\"{card}\"]}}"), "{\"messages\":[\"hello\"]}");
     assert_eq!((ask("gzip", &gzip(&found)), ask("x-own", found.as_bytes())), (400, 400));
     assert_eq!((ask("gzip", clean.as_bytes()), ask("gzip, gzip", &gzip(clean))), (400, 400));
@@ -444,7 +446,7 @@ fn no_way_around_a_budget() {
         assert!(nth > 0 || spent == 9, "{spent}");
         refused += usize::from(spent == 0);
     }
-    assert_eq!((WAYS.len(), refused), (46, 23), "ways, and those of them that are refused");
+    assert_eq!((WAYS.len(), refused), (46, 24), "ways, and those of them that are refused");
     // Where the operator says what such a call counts, it passes as often as that allows.
     let unknown = Origin::fixed("application/json", DEAR.replace("\"m\"", "\"unknown\""));
     let (folder, conf) = spender(&unknown, "unpriced_call_cost = 0.5\n");
@@ -458,6 +460,26 @@ fn no_way_around_a_budget() {
     let fields = "svc-aig-custom-cost: {\"per_token_in\":0,\"per_token_out\":0}\r\n";
     let passed = (0..20).filter(|_| spend(&edge, "c", fields, r#"{"model":"m","max_tokens":100}"#) == 200);
     assert_eq!(passed.count(), 20);
+}
+
+#[test]
+fn a_coded_call_counts_what_it_holds() {
+    let origin = Origin::fixed("application/json", DEAR);
+    let limit = "[[gateways.limits]]\nmeasure = \"tokens\"\nlimit = 5000\ninterval = \"30d\"\n";
+    let edge = Edge::start(&gateway(&origin, limit));
+    let call = |words: usize| {
+        let words: String = (0..words).map(|nth| format!("word {} ", nth % 100)).collect();
+        format!(r#"{{"model":"m","max_tokens":1,"messages":[{{"content":"{words}"}}]}}"#)
+    };
+    let send = |coding: &str, body: &[u8]| ask_coded(&edge, coding, body);
+    let long = gzip(&call(4_000));
+    assert!(long.len() < 4_000, "its own bytes would fit");
+    assert_eq!((send("identity", call(4_000).as_bytes()), send("gzip", &long)), (429, 429));
+    assert_eq!((send("gzip", call(10).as_bytes()), send("x-own", call(10).as_bytes())), (400, 400));
+    assert!(origin.begun().is_empty(), "none of these left");
+    let short = gzip(&call(10));
+    assert_eq!(send("gzip", &short), 200);
+    assert_eq!(origin.last().body, short, "what passes is as it was");
 }
 
 #[test]
