@@ -53,7 +53,7 @@ pub struct CustomCost {
 }
 
 impl CustomCost {
-    /// What a call costs by it, in 10⁻⁹ dollars; the largest number where it is more than can be told.
+    /// The cost of a call at this price, in 10⁻⁹ dollars, saturating.
     #[expect(clippy::cast_precision_loss, reason = "an estimate may be rounded")]
     pub fn of(self, usage: &Usage) -> u64 {
         let count = |tokens: Option<u64>| tokens.unwrap_or(0) as f64;

@@ -81,8 +81,7 @@ impl Prices {
 }
 
 impl Prices {
-    /// What a call may cost, in 10⁻⁹ dollars; the largest number where it is more than can be told. `None` for a
-    /// model without a price.
+    /// The most a call may cost, in 10⁻⁹ dollars, saturating. `None` for a model without a price.
     pub fn at_most(
         &self,
         provider: &str,

@@ -126,7 +126,7 @@ impl Framer {
         Ok(())
     }
 
-    /// How many of these bytes are of the body; the others wait, where they came past the framer.
+    /// How many of these bytes belong to the body. The others wait until the next request is read.
     pub(super) fn passed(&mut self, bytes: &[u8]) -> Result<usize, BadBody> {
         let taken = self.of_body(bytes)?;
         self.waiting.extend_from_slice(bytes.get(taken..).unwrap_or(&[]));

@@ -31,7 +31,7 @@ use crate::events::Events;
 use crate::events::kinds::{ConnectionEnd, ConnectionEnded, ServiceFailed};
 use crate::snapshot::SnapshotHandle;
 
-/// How often a failure that repeats is told.
+/// The least time between two log lines about failed accepts.
 const BETWEEN_LINES: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// One listening address.
@@ -144,7 +144,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> ServiceWithDependents for EdgeLis
                     Ok((tcp, peer)) => self.shared.accept(tcp, peer),
                     Err(error) => {
                         failed.tell(&self.shared.events, &self.name, &error);
-                        // Out of descriptors: wait for some to be given back.
+                        // The process may be out of descriptors; other connections will free some.
                         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
                     }
                 },
@@ -169,7 +169,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> ServiceWithDependents for EdgeLis
     }
 }
 
-/// Connections that could not be accepted: all are counted, and one line a second tells of them.
+/// Connections that could not be accepted. All are counted; at most one log line a second reports them.
 #[derive(Default)]
 struct FailedAccepts {
     told: Option<Instant>,

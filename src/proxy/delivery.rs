@@ -100,8 +100,8 @@ async fn due(stream: Option<&EventStream>) {
     }
 }
 
-/// Passes a body on piece by piece; the pieces, where they are to be kept and are not too long. `stalled` is
-/// called where the client does not take a piece.
+/// Passes a body on piece by piece. Returns the pieces if they are to be kept and are not too long. Calls `stalled`
+/// if the client does not take a piece.
 pub(super) async fn pass(
     upstream: &mut HttpSession,
     keeps: bool,

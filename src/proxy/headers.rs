@@ -73,15 +73,25 @@ const TOLD_BY_PROXIES: &[&str] = &[
     "x-rewrite-url",
 ];
 
+/// A field name as servers know it that read `_` as `-`.
+fn hyphenated(name: &str) -> Cow<'_, str> {
+    if name.contains('_') { Cow::Owned(name.replace('_', "-")) } else { Cow::Borrowed(name) }
+}
+
+/// The words of a field whose values are lists with commas (RFC 9110 section 5.6.1), without the space around.
+fn words(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &[u8]> {
+    let values = headers.get_all(name).into_iter();
+    values.flat_map(|value| value.as_bytes().split(|byte| *byte == b',')).map(<[u8]>::trim_ascii)
+}
+
 /// Takes away what would be taken for ours, or for a trusted proxy's. Many servers read `_` in a name as `-`, and
 /// some make a variable of `Proxy` that libraries obey.
 fn strip_spoofed(request: &mut RequestHeader, peer_is_trusted: bool) {
     let is_spoofed = |name: &&HeaderName| {
-        let name = name.as_str();
-        let has_underscore = name.contains('_');
-        let plain = if has_underscore { Cow::Owned(name.replace('_', "-")) } else { Cow::Borrowed(name) };
+        let plain = hyphenated(name.as_str());
         let is_ours = plain == "svc-connecting-ip" || plain == "svc-ray" || plain == "proxy";
-        is_ours || TOLD_BY_PROXIES.contains(&&*plain) && (has_underscore || !peer_is_trusted)
+        let is_twin = plain != name.as_str();
+        is_ours || TOLD_BY_PROXIES.contains(&&*plain) && (is_twin || !peer_is_trusted)
     };
     let spoofed: Vec<HeaderName> = request.headers.keys().filter(is_spoofed).cloned().collect();
     for name in &spoofed {
@@ -126,10 +136,8 @@ pub(super) const HOP_BY_HOP: &[&str] =
 
 /// Takes the fields of the client's connection out of a request, those that its `Connection` names among them.
 pub(super) fn strip_connection(request: &mut RequestHeader) {
-    let values = request.headers.get_all(http::header::CONNECTION).iter();
-    let words = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
-    let named: Vec<HeaderName> =
-        words.filter_map(|word| HeaderName::from_bytes(word.trim_ascii()).ok()).collect();
+    let named = words(&request.headers, http::header::CONNECTION);
+    let named: Vec<HeaderName> = named.filter_map(|word| HeaderName::from_bytes(word).ok()).collect();
     for name in &named {
         request.remove_header(name);
     }
@@ -142,11 +150,14 @@ pub(super) fn strip_connection(request: &mut RequestHeader) {
 /// names is replaced, unless its peer is a trusted proxy.
 pub(super) fn forward(request: &mut RequestHeader, forwarded: Forwarded<'_>) -> pingora::Result<()> {
     strip_spoofed(request, forwarded.peer_is_trusted);
-    let before = forwarded.peer_is_trusted.then(|| request.headers.get("x-forwarded-for").cloned()).flatten();
-    let chain = match before.as_ref().and_then(|value| value.to_str().ok()) {
-        Some(before) => HeaderValue::try_from(format!("{before}, {}", forwarded.peer))
-            .or_err(ErrorType::InvalidHTTPHeader, "x-forwarded-for")?,
-        None => forwarded.client.clone(),
+    let told = request.headers.get_all("x-forwarded-for").iter().filter(|_| forwarded.peer_is_trusted);
+    let mut chain: Vec<&str> = told.filter_map(|value| value.to_str().ok()).collect();
+    let chain = if chain.is_empty() {
+        forwarded.client.clone()
+    } else {
+        let peer = forwarded.peer.to_string();
+        chain.push(&peer);
+        HeaderValue::try_from(chain.join(", ")).or_err(ErrorType::InvalidHTTPHeader, "x-forwarded-for")?
     };
     request.insert_header("x-forwarded-for", chain)?;
     let keep =
@@ -170,10 +181,8 @@ pub(super) fn gateway_token<'h>(headers: &'h HeaderMap, names: &[HeaderName]) ->
         .find_map(|name| headers.get(name))
         .map(|value| crate::ai::token::of_header(value.as_bytes()));
     by_header.or_else(|| {
-        let protocols = headers.get_all(http::header::SEC_WEBSOCKET_PROTOCOL).iter();
-        protocols
-            .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
-            .find_map(|protocol| protocol.trim_ascii().strip_prefix(GATEWAY_SUBPROTOCOL.as_bytes()))
+        words(headers, http::header::SEC_WEBSOCKET_PROTOCOL)
+            .find_map(|protocol| protocol.strip_prefix(GATEWAY_SUBPROTOCOL.as_bytes()))
     })
 }
 
@@ -187,13 +196,8 @@ pub(super) fn gateway_token_in_authorization(headers: &HeaderMap) -> Option<&[u8
 
 /// Whether a field is for the gateway alone.
 pub(super) fn is_gateways(name: &HeaderName, token_headers: &[HeaderName]) -> bool {
-    let is_twin = |name: &str| {
-        name.contains('_') && {
-            let plain = name.replace('_', "-");
-            plain.starts_with(GATEWAY_PREFIX) || token_headers.iter().any(|token| *token == plain.as_str())
-        }
-    };
-    name.as_str().starts_with(GATEWAY_PREFIX) || token_headers.contains(name) || is_twin(name.as_str())
+    let plain = hyphenated(name.as_str());
+    plain.starts_with(GATEWAY_PREFIX) || token_headers.iter().any(|token| *token == *plain)
 }
 
 /// The subprotocol to agree on: the first that is offered and carries no token, else the one that does, for
@@ -254,9 +258,7 @@ pub(super) fn response_fields(response: &ResponseHeader) -> Vec<(&[u8], &[u8])> 
 /// protocol a client could speak to an origin unseen.
 pub(super) fn is_web_socket(request: &RequestHeader) -> bool {
     let has_word = |name: HeaderName, word: &[u8]| {
-        let values = request.headers.get_all(name).iter();
-        let mut words = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
-        words.any(|found| found.trim_ascii().eq_ignore_ascii_case(word))
+        words(&request.headers, name).any(|found| found.eq_ignore_ascii_case(word))
     };
     request.version == http::Version::HTTP_11
         && request.method == http::Method::GET

@@ -254,11 +254,11 @@ impl Ledger {
             let counter = counters.counter(&key);
             counter.until = counter.until.max(*until);
             if *window > counter.window {
-                counter.before = if *window == counter.window + 1 { counter.used } else { 0 };
+                counter.before = if *window == counter.window.saturating_add(1) { counter.used } else { 0 };
                 (counter.window, counter.used) = (*window, *used);
             } else if *window == counter.window {
                 counter.used = counter.used.saturating_add(*used);
-            } else if window + 1 == counter.window {
+            } else if window.saturating_add(1) == counter.window {
                 counter.before = counter.before.saturating_add(*used);
             }
         }
@@ -440,7 +440,7 @@ mod tests {
         let ledger = Arc::new(Ledger::default());
         ledger.recover(&counted);
         let take = |tokens| ledger.reserve(&limits, caller(&metadata), used(tokens), NOW);
-        // 30 of this window and 40 of the one before, all of which still counts.
+        // 30 of this window, and 40 of the window before, which has not begun to fade.
         assert!(take(31).is_err() && take(30).is_ok());
     }
 

@@ -26,7 +26,7 @@ const CONTAINERS: &[&str] = &[
     "request",
     "body",
 ];
-/// Arrays of requests, each of which is billed.
+/// Members that hold several requests. Each of those is billed.
 const BATCHES: &[&str] = &["requests"];
 /// Bounds of an answer.
 const BOUNDS: &[&str] = &[
@@ -65,7 +65,7 @@ pub struct Billable {
     pub output_tokens: Option<u64>,
     /// Tokens that input outside the body is taken for.
     pub input_elsewhere_tokens: u64,
-    /// Whether the body was read. If not, nothing is known of its price.
+    /// Whether the body could be read. If not, its price is unknown.
     pub is_read: bool,
 }
 
