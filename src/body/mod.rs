@@ -5,8 +5,10 @@
 
 pub mod base64;
 pub mod decompress;
+pub mod grpc;
 pub mod json;
 pub mod multipart;
+pub mod protobuf;
 pub mod urlencoded;
 pub mod xml;
 

@@ -9,6 +9,7 @@ use bytes::BytesMut;
 use http::HeaderValue;
 
 use super::call::Call;
+use super::messages::MessageStream;
 use super::prescan::Blocked;
 use super::refusal::Refusal;
 use super::request_body::RequestBody;
@@ -45,6 +46,8 @@ pub struct Context {
     pub(super) times_rules: bool,
     pub(super) verdict: Verdict,
     pub(super) body: RequestBody,
+    /// Where the body is a stream of messages that are judged one by one.
+    pub(super) messages: Option<Box<MessageStream>>,
     /// Whether it asks for a WebSocket.
     pub(super) is_web_socket: bool,
     pub(super) response_hold: Option<Hold>,
@@ -158,6 +161,7 @@ impl Context {
             times_rules: false,
             verdict: Verdict::default(),
             body: RequestBody::default(),
+            messages: None,
             is_web_socket: false,
             response_hold: None,
             is_forwarded: false,

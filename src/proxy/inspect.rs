@@ -11,12 +11,13 @@ use pingora::Result;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::proxy::Session;
 
-use super::context::{Context, Route};
+use super::context::{Context, Route, Share};
+use super::messages::MessageStream;
 use super::refusal::Refusal;
 use super::request_body::{self, HeldEnd, HoldLimits};
 use super::rule_watch::RuleWatch;
 use super::{Edge, headers, refuse};
-use crate::body::decompress;
+use crate::body::{decompress, grpc};
 use crate::conf::BodyPolicy;
 use crate::detection::plan::{Plan, Subject};
 use crate::detection::tee::Limits;
@@ -64,14 +65,32 @@ impl Edge {
             (HeldEnd::TooLong | HeldEnd::NoRoom, BodyPolicy::Pass) => true,
             (HeldEnd::Whole | HeldEnd::FirstMessage, _) => false,
         };
-        let seen = held.bytes.slice(..held.bytes.len().min(limits.inspected_body.0));
+        let seen_bytes = match held.end {
+            HeldEnd::FirstMessage => grpc::complete_bytes(&held.bytes),
+            _ => held.bytes.len().min(limits.inspected_body.0),
+        };
         if is_short {
-            self.events.emit(&BodyUninspected { ray: &ctx.ray, inspected_bytes: seen.len() });
+            self.events.emit(&BodyUninspected { ray: &ctx.ray, inspected_bytes: seen_bytes });
         }
-        let is_cut = held.end != HeldEnd::Whole;
+        if held.end == HeldEnd::FirstMessage {
+            let share = Share::new(&self.held_bodies);
+            ctx.messages = Some(Box::new(MessageStream::new(seen_bytes, share)));
+        }
+        self.judge_part(&held.bytes.slice(..seen_bytes), is_short, session, ctx).await
+    }
+
+    /// Judges what was held of a body; `is_cut` where there is more of it that is not seen.
+    pub(super) async fn judge_part(
+        &self,
+        seen: &Bytes,
+        is_cut: bool,
+        session: &Session,
+        ctx: &mut Context,
+    ) -> Result<()> {
+        let limits = ctx.snapshot.limits;
         // What a framework undoes before it reads, rules have to see undone.
         let read = match is_cut {
-            false => request_body::decoded(&seen, session.req_header(), &limits).await,
+            false => request_body::decoded(seen, session.req_header(), &limits).await,
             true => Some(seen.clone()),
         };
         match (read, limits.inspected_body_policy) {
@@ -79,7 +98,7 @@ impl Edge {
             (None, BodyPolicy::Refuse) => refuse(ctx, Refusal::BodyCoding),
             (None, BodyPolicy::Pass) => {
                 self.events.emit(&BodyUninspected { ray: &ctx.ray, inspected_bytes: 0 });
-                self.judge_body(&seen, true, ctx).await
+                self.judge_body(seen, true, ctx).await
             }
         }
     }
@@ -180,7 +199,8 @@ impl Edge {
     }
 }
 
-fn start_rules(
+/// Judges the head of a request, or of a message of it.
+pub(super) fn start_rules(
     entry_point: &EntryPoint,
     received: Duration,
     session: &Session,

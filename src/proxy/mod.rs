@@ -20,6 +20,7 @@ mod headers;
 mod held_session;
 mod inspect;
 mod inspect_response;
+mod messages;
 mod outcome;
 mod prescan;
 mod refusal;
@@ -256,6 +257,9 @@ impl ProxyHttp for Edge {
                 Ok(())
             }
             Route::Zone(_) | Route::Unknown => {
+                if let Some(stream) = &mut ctx.messages {
+                    stream.restart();
+                }
                 if ctx.body.is_held() {
                     // Where the client waited for `100 Continue` it has it: the origin gets the body at once.
                     request.remove_header("expect");
@@ -280,9 +284,13 @@ impl ProxyHttp for Edge {
         &self,
         session: &mut Session,
         body: &mut Option<Bytes>,
-        _: bool,
+        end: bool,
         ctx: &mut Context,
     ) -> Result<()> {
+        if ctx.messages.is_some() {
+            // The framework ends a request at once only for errors of its client.
+            self.judge_messages(session, body, end, ctx).await.map_err(|error| error.into_down())?;
+        }
         if !session.was_upgraded()
             && let (Some(chunk), Some(call)) = (body.as_ref(), ctx.call())
         {

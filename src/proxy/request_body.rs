@@ -19,12 +19,11 @@ use super::headers;
 use super::held_session::{self, Slot};
 use crate::body;
 use crate::body::decompress::{self, Coding};
+use crate::body::grpc;
 use crate::clock::{Clock, Stopwatch};
 
 /// The slowest upload that is waited for while its body is held, in bytes a second.
 const MIN_BYTES_PER_SECOND: u64 = 1 << 10;
-/// What stands before a gRPC message: whether it is compressed, and its length.
-const GRPC_PREFIX_BYTES: usize = 5;
 
 /// The body of one request.
 #[derive(Default)]
@@ -171,7 +170,7 @@ async fn read(session: &mut Session, limits: HoldLimits, share: &mut Share) -> R
         match () {
             () if bytes.len() > limits.body_bytes => break HeldEnd::TooLong,
             () if !has_room => break HeldEnd::NoRoom,
-            () if streams && has_grpc_message(&bytes) => break HeldEnd::FirstMessage,
+            () if streams && grpc::split_first(&bytes).is_some() => break HeldEnd::FirstMessage,
             () => {}
         }
     };
@@ -189,18 +188,34 @@ pub(super) async fn decoded(
     request: &RequestHeader,
     limits: &crate::conf::Limits,
 ) -> Option<Bytes> {
-    let mut codings = request.headers.get_all(http::header::CONTENT_ENCODING).iter();
-    let Some(coding) = codings.next() else { return Some(bytes.clone()) };
-    let coding = Coding::of(coding.as_bytes()).filter(|_| codings.next().is_none())?;
-    if coding == Coding::Identity || bytes.is_empty() {
-        return Some(bytes.clone());
-    }
+    let coding = |name: &str| {
+        let mut codings = request.headers.get_all(name).iter();
+        let coding = codings.next().map_or(Some(Coding::Identity), |value| Coding::of(value.as_bytes()));
+        coding.filter(|_| codings.next().is_none())
+    };
     let limits =
         decompress::Limits { output_bytes: limits.inspected_body.0, ratio: limits.decompression_ratio };
-    let coded = bytes.clone();
-    let away = tokio::task::spawn_blocking(move || decompress::decode(coding, &coded, limits));
-    let decoded = away.await.ok()?;
-    (decoded.end == decompress::End::Complete).then(|| decoded.bytes.into())
+    let mut bytes = bytes.clone();
+    let of_body = coding("content-encoding")?;
+    if of_body != Coding::Identity && !bytes.is_empty() {
+        let away = tokio::task::spawn_blocking(move || decompress::decode(of_body, &bytes, limits));
+        let decoded = away.await.ok()?;
+        bytes = (decoded.end == decompress::End::Complete).then(|| decoded.bytes.into())?;
+    }
+    let content_type = headers::bytes(&request.headers, &http::header::CONTENT_TYPE);
+    let media_type = body::media_type(content_type);
+    if !body::is_grpc(media_type) {
+        return Some(bytes);
+    }
+    if grpc::is_web_text(media_type) {
+        bytes = grpc::decode_web_text(&bytes).into();
+    }
+    if !grpc::messages(&bytes).any(|message| message.is_compressed) {
+        return Some(bytes);
+    }
+    let of_messages = coding("grpc-encoding").filter(|coding| *coding != Coding::Identity);
+    let away = tokio::task::spawn_blocking(move || grpc::decode(&bytes, of_messages, limits));
+    away.await.ok()?.map(Bytes::from)
 }
 
 /// Whether a request is a gRPC call, whose client may wait for an answer before it sends more. Only HTTP/2
@@ -214,32 +229,9 @@ fn is_grpc(request: &RequestHeader) -> bool {
         && !request.headers.contains_key(http::header::CONTENT_ENCODING)
 }
 
-/// Whether the first gRPC message is complete. What does not begin as one never is, and so is held as a whole.
-fn has_grpc_message(bytes: &[u8]) -> bool {
-    let Some((&[flag, length @ ..], message)) = bytes.split_first_chunk::<GRPC_PREFIX_BYTES>() else {
-        return false;
-    };
-    flag <= 1 && message.len() as u64 >= u64::from(u32::from_be_bytes(length))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_grpc_message_is_known_by_its_prefix() {
-        for (bytes, expected) in [
-            (&b"\0\0\0\0\x02ab"[..], true),
-            (b"\0\0\0\0\x02abc", true),
-            (b"\0\0\0\0\0", true),
-            (b"\0\0\0\0\x02a", false),
-            (b"\0\0\0", false),
-            (b"{\"a\":1}", false),
-            (b"", false),
-        ] {
-            assert_eq!(has_grpc_message(bytes), expected, "{bytes:?}");
-        }
-    }
 
     #[test]
     fn a_grpc_call_is_known_by_its_head() {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::facts::{BodyLimits, Facts, Pair};
 use super::text::{Buffers, Text};
-use crate::body::{self, BodyError, json, multipart, urlencoded, xml};
+use crate::body::{self, BodyError, grpc, json, multipart, protobuf, urlencoded, xml};
 
 /// XML has more attributes than forms have arguments: drawings and property lists have thousands.
 const ATTRIBUTES_FOR_AN_ARGUMENT: usize = 10;
@@ -18,6 +18,7 @@ impl Facts {
             _ if media_type.eq_ignore_ascii_case(b"multipart/form-data") => b"MULTIPART",
             _ if body::is_json(media_type) => b"JSON",
             _ if body::is_xml(media_type) => b"XML",
+            _ if body::is_grpc(media_type) => b"GRPC",
             _ => b"",
         };
         self.processor = buffers.add(processor);
@@ -72,6 +73,7 @@ impl Facts {
                 self.read_multipart(&content_type, limits, buffers)
             }
             b"XML" => self.read_xml(limits, buffers),
+            b"GRPC" => self.read_grpc(limits, buffers),
             _ => Ok(()),
         };
         if ambiguous {
@@ -107,6 +109,36 @@ impl Facts {
         });
         self.too_many_arguments |= too_many;
         read
+    }
+
+    fn read_grpc(&mut self, limits: BodyLimits, buffers: &mut Buffers) -> Result<(), BodyError> {
+        let left = limits.arguments.saturating_sub(self.args_get.len());
+        let mut too_many = false;
+        let body = buffers.body();
+        let args = &mut self.args_post;
+        for message in grpc::messages(&body) {
+            let mut value = |path: &[u8], text: &[u8]| {
+                if args.len() < left {
+                    args.push(Pair { key: buffers.add(path), value: buffers.add(text) });
+                } else {
+                    too_many = true;
+                }
+            };
+            // The content type does not tell for sure what a message is: most are Protocol Buffers, some JSON.
+            let json = json::Limits { depth: limits.json_depth };
+            let is_json = matches!(message.bytes, [b'{' | b'[', ..])
+                && json::read(message.bytes, json, &mut |_, _| {}).is_ok();
+            if is_json {
+                json::read(message.bytes, json, &mut value)?;
+            } else {
+                protobuf::read(message.bytes, limits.json_depth, &mut value);
+            }
+        }
+        self.too_many_arguments |= too_many;
+        if grpc::complete_bytes(&body) < body.len() {
+            return Err(BodyError::Malformed("the body does not end with a whole gRPC message"));
+        }
+        Ok(())
     }
 
     fn read_xml(&mut self, limits: BodyLimits, buffers: &mut Buffers) -> Result<(), BodyError> {
