@@ -15,9 +15,9 @@ mod context;
 mod delivery;
 mod door;
 mod flight;
+mod forwarded_session;
 mod gateway;
 mod headers;
-mod held_session;
 mod inspect;
 mod inspect_response;
 mod messages;
@@ -45,6 +45,7 @@ use pingora::{Error, ErrorType, Result};
 pub use context::Context;
 use context::{InFlight, Route};
 pub use door::Door;
+use forwarded_session::{ORIGIN_SILENT, Patience};
 use refusal::Refusal;
 
 use crate::admission::{self, parsed};
@@ -212,8 +213,15 @@ impl ProxyHttp for Edge {
             // Else an origin could make a tunnel of a request that was judged as one.
             session.req_header_mut().remove_header(&http::header::UPGRADE);
         }
+        let is_over_http2 = pool_of(ctx).is_some_and(|pool| pool.speaks_http2());
+        if is_over_http2 && !ctx.body.is_held() && headers::expects_continue(session.req_header()) {
+            // Servers of HTTP/2 seldom send 100, and without one the client waits.
+            session.as_downstream_mut().write_continue_response().await?;
+            session.req_header_mut().remove_header(&http::header::EXPECT);
+        }
         let mut body = std::mem::take(&mut ctx.body);
-        body.release(session);
+        let patience = Patience::new(self.clock, snapshot.upstream.read_timeout);
+        body.release(session, ctx.is_web_socket, patience);
         ctx.body = body;
         Ok(false)
     }
@@ -397,7 +405,7 @@ impl ProxyHttp for Edge {
         let untouched = ctx.refusal.is_none() && ctx.origin_status == 0;
         if untouched
             && !reused
-            && *error.esource() == pingora::ErrorSource::Upstream
+            && (*error.esource() == pingora::ErrorSource::Upstream || *error.etype() == ORIGIN_SILENT)
             && let Some(attempt) = &ctx.attempt
         {
             outcome::origin_failed(self, ctx, &Arc::clone(&attempt.origin), self.clock.unix());
@@ -467,8 +475,8 @@ fn pool_of(ctx: &Context) -> Option<Arc<Pool>> {
     }
 }
 
-/// How long an origin may be silent. The clock runs while the client still sends its body, so a body that is
-/// not in memory adds what its upload may take.
+/// How long the framework lets an origin be silent. Its clock runs while the client still sends its body, so a
+/// body that is not in memory adds what its upload may take; [`Patience`] counts from the end of the body.
 fn patience(session: &Session, ctx: &Context) -> Duration {
     if ctx.is_web_socket {
         return UPGRADED_IDLE;

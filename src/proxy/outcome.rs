@@ -8,6 +8,7 @@ use pingora::{Error, ErrorSource, ErrorType};
 
 use super::call::{self, Call, End};
 use super::context::{Context, Route};
+use super::forwarded_session::ORIGIN_SILENT;
 use super::refusal::Refusal;
 use super::respond::{self, Form};
 use super::{Edge, headers};
@@ -143,6 +144,7 @@ fn of_error(error: &Error, ctx: &Context) -> Option<Refusal> {
             ErrorSource::Downstream,
             ErrorType::ReadError | ErrorType::WriteError | ErrorType::ConnectionClosed,
         ) => return None,
+        (_, etype) if *etype == ORIGIN_SILENT => Refusal::OriginTimeout,
         (ErrorSource::Downstream, ErrorType::ReadTimedout) => return Some(Refusal::BodyTimeout),
         (ErrorSource::Downstream, _) => return Some(Refusal::BodyBrokenOff),
         (ErrorSource::Upstream, ErrorType::ReadTimedout | ErrorType::WriteTimedout) => Refusal::OriginTimeout,

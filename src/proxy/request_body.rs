@@ -2,7 +2,7 @@
 //!
 //! A body is *unread*, then *held* here in whole or in part, then *released* to go on. Everything that has to
 //! see a body asks [`RequestBody::hold`], and nothing else reads it from the connection. What was held goes on
-//! from memory ([`super::held_session`]), so an origin hears of a request only after everything that may
+//! from memory ([`super::forwarded_session`]), so an origin hears of a request only after everything that may
 //! refuse it has decided.
 
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use pingora::proxy::Session;
 use pingora::{Error, ErrorType, Result};
 
 use super::context::Share;
+use super::forwarded_session::{self, Patience, Slot};
 use super::headers;
-use super::held_session::{self, Slot};
 use crate::body;
 use crate::body::decompress::{self, Coding};
 use crate::body::grpc;
@@ -35,8 +35,8 @@ pub(super) enum RequestBody {
         /// Counts while the bytes are in memory.
         share: Share,
     },
-    /// On its way.
-    Released { slot: Slot, end: HeldEnd },
+    /// On its way; `end` is none where nothing was held.
+    Released { slot: Slot, end: Option<HeldEnd> },
 }
 
 /// What was read of a body.
@@ -111,26 +111,35 @@ impl RequestBody {
     }
 
     /// Lets the body go on: from here on the session reads it from memory first, then from the connection.
-    pub(super) fn release(&mut self, session: &mut Session) {
-        match std::mem::take(self) {
+    pub(super) fn release(&mut self, session: &mut Session, is_web_socket: bool, patience: Patience) {
+        let (body, share, end) = match std::mem::take(self) {
             Self::Held { body, share } if !body.bytes.is_empty() => {
                 let end = body.end;
-                *self = Self::Released { slot: held_session::begin(session, body, share), end };
+                (body, Some(share), Some(end))
             }
-            other => *self = other,
-        }
+            _ if is_web_socket => (nothing(HeldEnd::TooLong), None, None),
+            Self::Unread if !session.is_body_empty() => (nothing(HeldEnd::TooLong), None, None),
+            other => {
+                *self = other;
+                return;
+            }
+        };
+        *self = Self::Released {
+            slot: forwarded_session::begin(session, body, share, is_web_socket, patience),
+            end,
+        };
     }
 
     /// Gives the session its connection back, where it was let go on from memory.
     pub(super) fn end(&mut self, session: &mut Session) {
         if let Self::Released { slot, .. } = std::mem::take(self) {
-            held_session::end(session, &slot);
+            forwarded_session::end(session, &slot);
         }
     }
 
     /// Whether it was read here, in whole or in part.
     pub(super) fn is_held(&self) -> bool {
-        !matches!(self, Self::Unread)
+        !matches!(self, Self::Unread | Self::Released { end: None, .. })
     }
 
     /// Whether all of it was read here.
@@ -138,21 +147,24 @@ impl RequestBody {
         match self {
             Self::Unread => false,
             Self::Held { body, .. } => body.end == HeldEnd::Whole,
-            Self::Released { end, .. } => *end == HeldEnd::Whole,
+            Self::Released { end, .. } => *end == Some(HeldEnd::Whole),
         }
     }
 }
 
+fn nothing(end: HeldEnd) -> Held {
+    Held { bytes: Bytes::new(), end }
+}
+
 async fn read(session: &mut Session, limits: HoldLimits, share: &mut Share) -> Result<Held> {
-    let nothing = |end| Ok(Held { bytes: Bytes::new(), end });
     if session.is_body_empty() {
-        return nothing(HeldEnd::Whole);
+        return Ok(nothing(HeldEnd::Whole));
     }
     let request = session.req_header();
     let streams = limits.may_stream && is_grpc(request);
     let is_long = headers::content_length(&request.headers).is_some_and(|n| n > limits.body_bytes as u64);
     if is_long && !limits.wants_first_part && !streams {
-        return nothing(HeldEnd::TooLong);
+        return Ok(nothing(HeldEnd::TooLong));
     }
     if headers::expects_continue(request) {
         session.as_downstream_mut().write_continue_response().await?;

@@ -9,6 +9,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 
+use super::breaks::BreakOff;
 use super::support::{Client, Response};
 
 /// How a body is framed and when its bytes come.
@@ -46,7 +47,7 @@ pub const FRAMINGS: &[Framing] = &[
 ];
 
 /// Longest wait for anything: a case that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A request, apart from how it is sent.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +55,8 @@ pub struct Request<'r> {
     pub host: &'r str,
     pub target: &'r str,
     pub content_type: &'r str,
+    /// The content coding of the body.
+    pub coding: Option<&'r str>,
     pub body: &'r [u8],
 }
 
@@ -76,12 +79,14 @@ fn http1(
     address: SocketAddr,
     request: Request<'_>,
 ) -> Option<(Response, Option<Response>)> {
-    let Request { host, target, content_type, body } = request;
+    let Request { host, target, content_type, coding, body } = request;
     let mut client = Client::connect(address);
     client.reader.get_ref().set_read_timeout(Some(PATIENCE)).unwrap();
     let next = format!("GET /next HTTP/1.1\r\nHost: {host}\r\n\r\n");
     let version = if framing == Framing::Http10 { "1.0" } else { "1.1" };
-    let head = format!("POST {target} HTTP/{version}\r\nHost: {host}\r\nContent-Type: {content_type}\r\n");
+    let coding = coding.map(|coding| format!("Content-Encoding: {coding}\r\n")).unwrap_or_default();
+    let head =
+        format!("POST {target} HTTP/{version}\r\nHost: {host}\r\nContent-Type: {content_type}\r\n{coding}");
     let length = format!("Content-Length: {}\r\n", body.len());
     let with_length = |fields: &str| [format!("{head}{length}{fields}\r\n").as_bytes(), body].concat();
     match framing {
@@ -138,6 +143,37 @@ fn http1(
     Some((response, next))
 }
 
+/// Sends half of a body, then breaks off.
+pub fn break_off(how: BreakOff, plain: SocketAddr, tls: SocketAddr, request: Request<'_>) {
+    let Request { host, target, content_type, body, .. } = request;
+    let half = &body[..body.len() / 2];
+    let head = format!("POST {target} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {content_type}\r\n");
+    match how {
+        BreakOff::Length => {
+            let head = format!("{head}Content-Length: {}\r\n\r\n", body.len());
+            Client::connect(plain).send([head.as_bytes(), half].concat());
+        }
+        BreakOff::Chunked => {
+            let head = format!("{head}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n", half.len());
+            Client::connect(plain).send([head.as_bytes(), half, b"\r\n"].concat());
+        }
+        BreakOff::Http2 => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let mut client = connect_http2(tls).await.unwrap();
+                let head = http::Request::builder().method("POST").uri(format!("https://{host}{target}"));
+                let head = head.header("content-type", content_type).body(()).unwrap();
+                let (answer, mut sink) = client.send_request(head, false).unwrap();
+                sink.send_data(Bytes::copy_from_slice(&half[..half.len().min(8_000)]), false).unwrap();
+                // What was sent goes out before the reset.
+                tokio::time::timeout(Duration::from_millis(50), answer).await.unwrap_err();
+                sink.send_reset(h2::Reason::CANCEL);
+                let _ = tokio::time::timeout(Duration::from_millis(50), client.ready()).await;
+            });
+        }
+    }
+}
+
 fn http2(address: SocketAddr, request: Request<'_>, in_frames: bool) -> Option<Response> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answered = async { tokio::time::timeout(PATIENCE, over_http2(address, request, in_frames)).await };
@@ -162,11 +198,14 @@ pub async fn connect_http2(address: SocketAddr) -> Option<h2::client::SendReques
 
 async fn over_http2(address: SocketAddr, request: Request<'_>, in_frames: bool) -> Option<Response> {
     let mut client = connect_http2(address).await?;
-    let Request { host, target, content_type, body } = request;
+    let Request { host, target, content_type, coding, body } = request;
     let mut head = http::Request::builder()
         .method("POST")
         .uri(format!("https://{host}{target}"))
         .header("content-type", content_type);
+    if let Some(coding) = coding {
+        head = head.header("content-encoding", coding);
+    }
     if !in_frames {
         head = head.header("content-length", body.len());
     }

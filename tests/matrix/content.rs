@@ -17,14 +17,28 @@ pub enum Kind {
     JsonAttack,
     File,
     FileAttack,
+    /// Forms that are coded as gzip.
+    CodedForm,
+    CodedAttack,
     /// A chat, and one with a card number in it.
     Chat,
     Card,
+    CodedChat,
+    CodedCard,
 }
 
-pub const OF_ZONES: &[Kind] =
-    &[Kind::Text, Kind::Form, Kind::FormAttack, Kind::Json, Kind::JsonAttack, Kind::File, Kind::FileAttack];
-pub const OF_GATEWAYS: &[Kind] = &[Kind::Chat, Kind::Card];
+pub const OF_ZONES: &[Kind] = &[
+    Kind::Text,
+    Kind::Form,
+    Kind::FormAttack,
+    Kind::Json,
+    Kind::JsonAttack,
+    Kind::File,
+    Kind::FileAttack,
+    Kind::CodedForm,
+    Kind::CodedAttack,
+];
+pub const OF_GATEWAYS: &[Kind] = &[Kind::Chat, Kind::Card, Kind::CodedChat, Kind::CodedCard];
 
 const ATTACK: &str = "1' UNION SELECT password FROM users--";
 
@@ -32,14 +46,48 @@ impl Kind {
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Text => "text/plain",
-            Self::Form | Self::FormAttack => "application/x-www-form-urlencoded",
-            Self::Json | Self::JsonAttack | Self::Chat | Self::Card => "application/json",
+            Self::Form | Self::FormAttack | Self::CodedForm | Self::CodedAttack => {
+                "application/x-www-form-urlencoded"
+            }
+            Self::Json | Self::JsonAttack | Self::Chat | Self::Card | Self::CodedChat | Self::CodedCard => {
+                "application/json"
+            }
             Self::File | Self::FileAttack => "multipart/form-data; boundary=B",
         }
     }
 
-    /// A body of as many bytes; `None` where it cannot be as short.
+    /// What is coded, where it is.
+    fn decoded(self) -> Option<Self> {
+        match self {
+            Self::CodedForm => Some(Self::Form),
+            Self::CodedAttack => Some(Self::FormAttack),
+            Self::CodedChat => Some(Self::Chat),
+            Self::CodedCard => Some(Self::Card),
+            _ => None,
+        }
+    }
+
+    pub fn is_coded(self) -> bool {
+        self.decoded().is_some()
+    }
+
+    /// Whether it has what rules or scans refuse.
+    pub fn is_bad(self) -> bool {
+        matches!(
+            self.decoded().unwrap_or(self),
+            Self::FormAttack | Self::JsonAttack | Self::FileAttack | Self::Card
+        )
+    }
+
+    /// A body of as many bytes before it is coded; `None` where it cannot be as short, or expands too far.
     pub fn body(self, length: usize) -> Option<Vec<u8>> {
+        if let Some(decoded) = self.decoded() {
+            // Past that it is a question of limits, not of framing.
+            let body = decoded.body(length).filter(|_| length < LIMIT)?;
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            std::io::Write::write_all(&mut encoder, &body).unwrap();
+            return Some(encoder.finish().unwrap());
+        }
         let card = ["4111", "1111", "1111", "1111"].join("");
         let (before, after) = match self {
             Self::Text => (String::new(), String::new()),
@@ -64,6 +112,7 @@ impl Kind {
                 r#"{"model":"gpt-4o","max_tokens":5,"messages":[{"role":"user","content":""#.into(),
                 format!(r#" my card is {card}"}}]}}"#),
             ),
+            Self::CodedForm | Self::CodedAttack | Self::CodedChat | Self::CodedCard => return None,
         };
         let filler = length.checked_sub(before.len() + after.len())?;
         let filler: Vec<u8> = (0..filler).map(|at| b"abcdefghij"[at % 10]).collect();

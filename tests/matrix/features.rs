@@ -1,6 +1,10 @@
 //! What an edge of the matrix does, and what it makes of each body.
 
+use std::path::Path;
+
 use super::content::{Kind, LIMIT};
+use super::origins::Answer;
+use super::support::run_cli;
 
 /// A configuration, and how it judges.
 #[derive(Clone, Copy, Debug)]
@@ -15,9 +19,29 @@ pub struct Feature {
     pub must_see: bool,
     /// Whether a body with an attack, or a card, is refused.
     pub refuses: u16,
-    /// The target of a call.
+    /// The target of a call; the answer that is wanted comes behind it.
     pub target: &'static str,
+    pub envelope: Envelope,
+    /// Whether the origins speak HTTP/2.
+    pub has_http2_origin: bool,
+    /// Whether the gateway adds a key of its own.
+    pub has_stored_key: bool,
 }
+
+/// What a call is put into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Envelope {
+    None,
+    /// A universal request with one step.
+    Universal,
+    /// One whose first step goes to a provider that is not there.
+    Fallback,
+    /// A compatible request, which names its provider in the model.
+    Compatible,
+}
+
+/// The stored key of the gateways that have one.
+pub const STORED_KEY: &str = "stored-key";
 
 const ZONE: Feature = Feature {
     name: "off",
@@ -27,6 +51,9 @@ const ZONE: Feature = Feature {
     must_see: false,
     refuses: 200,
     target: "/",
+    envelope: Envelope::None,
+    has_http2_origin: false,
+    has_stored_key: false,
 };
 
 const CRS: &str =
@@ -50,6 +77,15 @@ pub const ZONES: &[Feature] = &[
         settings: "[zones.waf]\n[zones.sensitive_data]\n",
         must_see: true,
         refuses: 403,
+        ..ZONE
+    },
+    Feature { name: "off, HTTP/2 origin", has_http2_origin: true, ..ZONE },
+    Feature {
+        name: "own rules, HTTP/2 origin",
+        settings: WAF,
+        must_see: true,
+        refuses: 403,
+        has_http2_origin: true,
         ..ZONE
     },
     Feature { name: "rules that log", settings: "[zones.waf]\naction = \"log\"\n", must_see: true, ..ZONE },
@@ -96,6 +132,18 @@ pub const GATEWAYS: &[Feature] = &[
         refuses: 400,
         ..GATEWAY
     },
+    Feature { name: "stored key", has_stored_key: true, ..GATEWAY },
+    Feature { name: "universal", envelope: Envelope::Universal, must_see: true, ..GATEWAY },
+    Feature {
+        name: "universal, scan and block",
+        settings: "[gateways.sensitive_data]\nrequests = \"block\"\n",
+        envelope: Envelope::Universal,
+        must_see: true,
+        refuses: 400,
+        ..GATEWAY
+    },
+    Feature { name: "fallback", envelope: Envelope::Fallback, must_see: true, ..GATEWAY },
+    Feature { name: "compatible", envelope: Envelope::Compatible, must_see: true, ..GATEWAY },
     Feature {
         name: "all at once",
         settings: "cache_ttl = \"60s\"\nretry_max_attempts = 2\nheartbeat = \"5s\"\nunpriced_call_cost = 0.0\n[gateways.sensitive_data]\nrequests = \"block\"\n[[gateways.limits]]\nmeasure = \"cost\"\nlimit = 900000000.0\ninterval = \"1d\"\n",
@@ -106,17 +154,65 @@ pub const GATEWAYS: &[Feature] = &[
 ];
 
 impl Feature {
-    /// What becomes of a body, however it is sent.
+    /// What becomes of a body of so many bytes, however it is sent.
     pub fn status(&self, kind: Kind, length: usize) -> u16 {
-        let is_bad = matches!(kind, Kind::FormAttack | Kind::JsonAttack | Kind::FileAttack | Kind::Card);
-        // The Core Rule Set takes the media types of forms and JSON, and judges that by the head.
-        let is_other_type = kind == Kind::Text && !self.before.is_empty();
+        // The Core Rule Set takes the media types of forms and JSON without a coding, and judges that by the head.
+        let has_bad_head = (kind == Kind::Text || kind.is_coded()) && !self.before.is_empty();
         match () {
             () if self.must_see && length > LIMIT => 413,
-            () if is_other_type => 403,
-            () if is_bad => self.refuses,
+            () if has_bad_head => 403,
+            () if kind.is_bad() => self.refuses,
             () => 200,
         }
+    }
+
+    /// Whether such a body can be sent.
+    pub fn takes(&self, kind: Kind, answer: Answer) -> bool {
+        match self.envelope {
+            Envelope::None => true,
+            Envelope::Universal | Envelope::Fallback => !kind.is_coded(),
+            // Its path is not up to the caller.
+            Envelope::Compatible => !kind.is_coded() && answer == Answer::Length,
+        }
+    }
+
+    /// The target and the body of a call that asks for an answer.
+    pub fn call(&self, body: &[u8], answer: Answer) -> (String, Vec<u8>) {
+        let step = |provider: &str| {
+            let head = format!(r#"{{"provider":"{provider}","endpoint":"x/{answer:?}","query":"#);
+            [head.as_bytes(), body, b"}"].concat()
+        };
+        match self.envelope {
+            Envelope::None => (format!("{}{answer:?}", self.target), body.to_vec()),
+            Envelope::Universal => ("/v1/acme/main".into(), [b"[", &step("openai")[..], b"]"].concat()),
+            Envelope::Fallback => {
+                let steps = [b"[", &step("gone")[..], b",", &step("openai"), b"]"].concat();
+                ("/v1/acme/main".into(), steps)
+            }
+            Envelope::Compatible => {
+                let body = String::from_utf8(body.to_vec()).unwrap().replacen("gpt-4o", "openai/gpt-4o", 1);
+                ("/v1/acme/main/compat/chat/completions".into(), body.into())
+            }
+        }
+    }
+
+    /// What a request line at the origin has in it that asks for an answer.
+    pub fn asks_for(&self, answer: Answer) -> String {
+        if self.envelope == Envelope::Compatible { "chat/completions".into() } else { format!("{answer:?}") }
+    }
+
+    /// Makes what the configuration names, in the folder where it will be.
+    pub fn prepare(&self, folder: &Path, conf: &str) {
+        if !self.has_stored_key {
+            return;
+        }
+        std::fs::write(folder.join("secrets.key"), "0a".repeat(32)).unwrap();
+        let file = folder.join("p.toml");
+        std::fs::write(&file, conf).unwrap();
+        let file = file.display().to_string();
+        let key = ["key", "add", "--account", "acme", "--gateway", "main", "--provider", "openai", "--conf"];
+        let added = run_cli(&[&key[..], &[file.as_str()]].concat(), STORED_KEY.as_bytes());
+        assert!(added.status.success(), "{added:?}");
     }
 
     pub fn host(&self) -> &'static str {
@@ -132,13 +228,17 @@ impl Feature {
         let Self { settings, before, .. } = self;
         let site = if self.is_gateway {
             format!(
-                "[[providers]]\nslug = \"openai\"\nbase_url = \"{origin}\"\n[[gateways]]\naccount = \"acme\"\nid = \"main\"\nauthentication = false\n{settings}"
+                "[[providers]]\nslug = \"openai\"\nbase_url = \"{origin}\"\n\
+                 [[providers]]\nslug = \"gone\"\nbase_url = \"http://127.0.0.1:1\"\n\
+                 [[gateways]]\naccount = \"acme\"\nid = \"main\"\nauthentication = false\n{settings}"
             )
         } else {
-            format!("[[zones]]\nname = \"a.example\"\norigins = [\"{origin}\"]\n{settings}")
+            let protocol = if self.has_http2_origin { "origin_protocol = \"http2\"\n" } else { "" };
+            format!("[[zones]]\nname = \"a.example\"\norigins = [\"{origin}\"]\n{protocol}{settings}")
         };
+        let secrets = if self.has_stored_key { "secrets_key_file = \"secrets.key\"\n" } else { "" };
         format!(
-            "gateway_hosts = [\"gw.example\"]\n{before}[limits]\ninspected_body = \"{LIMIT}\"\nidle_timeout = \"4s\"\n\
+            "{secrets}gateway_hosts = [\"gw.example\"]\n{before}[limits]\ninspected_body = \"{LIMIT}\"\nidle_timeout = \"4s\"\n\
              [[listeners]]\naddress = \"127.0.0.1:0\"\n\
              [[listeners]]\naddress = \"127.0.0.2:0\"\n[[listeners.certificates]]\nchain = \"a.pem\"\nkey = \"a.key\"\n{site}"
         )

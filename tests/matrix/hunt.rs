@@ -201,7 +201,8 @@ fn in_turns(attack: &Attack, plain: SocketAddr, tls: SocketAddr) -> Vec<(&'stati
     let is_sound =
         attack.target.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte));
     let Some((_, content_type)) = content_type.filter(|_| is_post && is_sound) else { return Vec::new() };
-    let request = Request { host: "a.example", target: &attack.target, content_type, body: &attack.body };
+    let (target, body) = (&attack.target, &attack.body);
+    let request = Request { host: "a.example", target, content_type, coding: None, body };
     [
         ("late", Framing::Late),
         ("expects", Framing::Expects),

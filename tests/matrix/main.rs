@@ -18,9 +18,11 @@
 #[expect(dead_code, unused_imports, reason = "the suite uses what the matrix does not")]
 mod support;
 
+mod breaks;
 mod clients;
 mod content;
 mod features;
+mod http2_origin;
 mod hunt;
 mod origins;
 mod run;
@@ -38,4 +40,9 @@ fn zones() {
 #[test]
 fn gateways() {
     run::all(features::GATEWAYS);
+}
+
+#[test]
+fn what_breaks_off() {
+    run::each(&[features::ZONES, features::GATEWAYS].concat(), breaks::of_feature);
 }

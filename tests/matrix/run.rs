@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use super::SAMPLE;
 use super::clients::{self, FRAMINGS, Framing, Request};
 use super::content::{Kind, LENGTHS};
-use super::features::Feature;
+use super::features::{Feature, STORED_KEY};
+use super::http2_origin;
 use super::origins::{self, ANSWERS, Answer, LONG_BYTES};
 use super::support::{Edge, Origin, wait_for};
 
@@ -20,17 +21,27 @@ struct Case {
 
 /// Runs the cases of these features, each feature on an edge of its own.
 pub fn all(features: &[Feature]) {
-    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let step = if std::env::var_os("MATRIX").is_some() { 1 } else { SAMPLE };
-    let mut failures = Vec::new();
-    let mut ran = 0;
+    let ran = each(features, |feature, nth| of_feature(feature, step, nth));
+    let whole: usize = features.iter().map(|feature| cases(feature).count()).sum();
+    assert!(ran >= whole / step, "{ran} of {whole} cases ran");
+    eprintln!("{ran} of {whole} cases");
+}
+
+/// Runs something for each feature and its number; how many cases ran. None may fail.
+pub fn each(
+    features: &[Feature],
+    of_feature: impl Fn(&Feature, usize) -> (usize, Vec<String>) + Sync,
+) -> usize {
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let (mut failures, mut ran, of_feature) = (Vec::new(), 0, &of_feature);
     // Two at a time: that is as many processors as there are.
     for (nth, pair) in features.chunks(2).enumerate() {
         let found: Vec<(usize, Vec<String>)> = std::thread::scope(|scope| {
             let threads: Vec<_> = pair
                 .iter()
                 .enumerate()
-                .map(|(at, feature)| scope.spawn(move || of_feature(feature, step, 2 * nth + at)))
+                .map(|(at, feature)| scope.spawn(move || of_feature(feature, 2 * nth + at)))
                 .collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
@@ -40,13 +51,11 @@ pub fn all(features: &[Feature]) {
         }
     }
     assert!(failures.is_empty(), "{} of {ran} cases:\n{}", failures.len(), failures.join("\n"));
-    let whole: usize = features.iter().map(|feature| cases(feature).count()).sum();
-    assert!(ran >= whole / step, "{ran} of {whole} cases ran");
-    eprintln!("{ran} of {whole} cases");
+    ran
 }
 
 fn cases(feature: &Feature) -> impl Iterator<Item = Case> {
-    feature.kinds().iter().flat_map(|kind| {
+    let all = feature.kinds().iter().flat_map(|kind| {
         LENGTHS.iter().filter(|length| kind.body(**length).is_some()).flat_map(move |length| {
             FRAMINGS.iter().flat_map(move |framing| {
                 ANSWERS.iter().map(move |answer| Case {
@@ -57,17 +66,29 @@ fn cases(feature: &Feature) -> impl Iterator<Item = Case> {
                 })
             })
         })
-    })
+    });
+    all.filter(|case| feature.takes(case.kind, case.answer))
 }
 
 /// An edge with a feature, in front of an origin: a plain listener, then one with TLS.
 pub fn edge(feature: &Feature, origin: &Origin) -> Edge {
+    edge_with(feature, origin, "")
+}
+
+/// One with more settings.
+pub fn edge_with(feature: &Feature, origin: &Origin, settings: &str) -> Edge {
     let folder = tempfile::tempdir().unwrap();
     let made =
         rcgen::generate_simple_self_signed(vec!["a.example".to_owned(), "gw.example".to_owned()]).unwrap();
     std::fs::write(folder.path().join("a.pem"), made.cert.pem()).unwrap();
     std::fs::write(folder.path().join("a.key"), made.signing_key.serialize_pem()).unwrap();
-    Edge::start_in(folder, &feature.conf(&origin.url()), &[])
+    let address = match feature.has_http2_origin {
+        true => format!("http://{}", http2_origin::in_front_of(origin.address)),
+        false => origin.url(),
+    };
+    let conf = feature.conf(&address).replacen("[limits]", &format!("{settings}[limits]"), 1);
+    feature.prepare(folder.path(), &conf);
+    Edge::start_in(folder, &conf, &[])
 }
 
 fn of_feature(feature: &Feature, step: usize, offset: usize) -> (usize, Vec<String>) {
@@ -113,15 +134,21 @@ fn of_feature(feature: &Feature, step: usize, offset: usize) -> (usize, Vec<Stri
 fn run(feature: &Feature, case: Case, edge: &Edge, origin: &Origin) -> Result<(String, u16), String> {
     let Case { kind, length, framing, answer } = case;
     let body = kind.body(length).ok_or("there is no such body")?;
-    let target = format!("{}{answer:?}", feature.target);
-    let content_type = kind.content_type();
-    let request = Request { host: feature.host(), target: &target, content_type, body: &body };
-    let asked = |begun: &[String]| begun.iter().filter(|line| line.contains(&format!("{answer:?}"))).count();
+    let (target, sent) = feature.call(&body, answer);
+    let request = Request {
+        host: feature.host(),
+        target: &target,
+        content_type: kind.content_type(),
+        coding: kind.is_coded().then_some("gzip"),
+        body: &sent,
+    };
+    let mark = feature.asks_for(answer);
+    let asked = |begun: &[String]| begun.iter().filter(|line| line.contains(&mark)).count();
     let (response, next) =
         clients::send(framing, edge.proxy[0], edge.proxy[1], request).ok_or_else(|| {
             format!("no answer in time, and the origin was asked {} times", asked(&origin.begun()))
         })?;
-    let expected = feature.status(kind, length);
+    let expected = feature.status(kind, sent.len());
     let is_passed = expected == 200;
     let expected = if is_passed && answer == Answer::NoContent { 204 } else { expected };
     if response.status != expected {
@@ -139,10 +166,14 @@ fn run(feature: &Feature, case: Case, edge: &Edge, origin: &Origin) -> Result<(S
         return Err(format!("the origin was asked {begun} times in place of {wanted}"));
     }
     if is_passed && !is_cached {
-        let got =
-            origin.requests().into_iter().rfind(|request| request.line.contains(&format!("{answer:?}")));
-        if got.is_none_or(|got| got.body != body) {
-            return Err("the origin got other bytes".to_owned());
+        let got = origin.requests().into_iter().rfind(|request| request.line.contains(&mark));
+        let got = got.ok_or("the origin got no whole request")?;
+        if got.body != body {
+            return Err(format!("the origin got other bytes: {} of them", got.body.len()));
+        }
+        let key = format!("Bearer {STORED_KEY}");
+        if feature.has_stored_key != (got.header("authorization") == Some(&key)) {
+            return Err("the origin got another key".to_owned());
         }
     }
     let whole = match answer {

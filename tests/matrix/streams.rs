@@ -142,7 +142,7 @@ fn no_message_of_a_stream_passes_unseen() {
         (&[][..], [vec![empty()], split(message(ATTACK))].concat()),
         (&[][..], vec![[empty(), message(ATTACK)].concat().into()]),
         (&[][..], vec![empty(), Bytes::from_static(b"\x07"), ATTACK.into()]),
-        (&[][..], vec![empty(), framed(0, ATTACK.as_bytes()).slice(..20), ATTACK.into()]),
+        (&[][..], vec![empty(), message(ATTACK).slice(..20), message(ATTACK).slice(20..)]),
         (&coded[..], vec![compressed(ATTACK)]),
         (&coded[..], vec![empty(), compressed(ATTACK)]),
         (&[][..], vec![empty(), compressed(ATTACK)]),

@@ -1,8 +1,9 @@
-//! A client's request whose body, or the first part of it, is in memory.
+//! A client's request while it is forwarded: its body may be in memory, in whole or in part.
 //!
 //! Pingora keeps 64 KiB of a body to send it again, and of a longer one nothing. This stands in for the
-//! connection while a request is forwarded: it gives the body from memory, as often as it is asked for, then
-//! what the connection still has. All else goes to the connection.
+//! connection: it gives what is held from memory, as often as it is asked for, then what the connection still
+//! has. And Pingora counts the time of an upload as silence of the origin; this counts from the end of the body.
+//! All else goes to the connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,6 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::HeaderMap;
 use parking_lot::Mutex;
-use pingora::Result;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::protocols::Digest;
 use pingora::protocols::http::custom::CustomMessageWrite;
@@ -19,37 +19,81 @@ use pingora::protocols::http::custom::server::Session as CustomSession;
 use pingora::protocols::http::{HttpTask, ServerSession};
 use pingora::protocols::l4::socket::SocketAddr;
 use pingora::proxy::Session;
+use pingora::{Error, ErrorType, Result};
 use tokio_stream::Stream;
 
 use super::context::Share;
 use super::request_body::{Held, HeldEnd};
+use crate::clock::{Clock, Stopwatch};
 
 /// Where the connection is put once it is no longer stood in for.
 pub(super) type Slot = Arc<Mutex<Option<ServerSession>>>;
 
-struct HeldSession {
+struct ForwardedSession {
     connection: ServerSession,
     slot: Slot,
     held: Bytes,
+    /// Whether something was held; else the connection keeps what may have to be sent again.
+    is_held: bool,
     /// Whether the connection has no more of the body.
     is_whole: bool,
+    /// Whether it asks for a WebSocket and has no answer yet.
+    opens: bool,
+    /// Whether the end of the body was told.
+    is_over: bool,
     /// Whether more was read than is held: then the body cannot be sent again.
     has_read_on: bool,
-    /// `None` once an answer has begun: nothing is sent again then.
+    /// `None` once an answer has begun, for nothing is sent again then, and where nothing was held.
     share: Option<Share>,
+    patience: Patience,
 }
 
+/// How long an origin may be silent once it has the whole request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    clock: Clock,
+    limit: Duration,
+    /// Since the end of the body, or the last piece of the answer.
+    silent: Option<Stopwatch>,
+}
+
+impl Patience {
+    pub(super) fn new(clock: Clock, limit: Duration) -> Self {
+        Self { clock, limit, silent: None }
+    }
+
+    fn left(&mut self) -> Duration {
+        let silent = self.silent.get_or_insert_with(|| self.clock.start());
+        self.limit.saturating_sub(silent.elapsed())
+    }
+}
+
+/// Times that a worker turns to what else it has to do, so that pieces of a body are written.
+const YIELDS: usize = 3;
+/// An origin that said nothing for too long.
+pub(super) const ORIGIN_SILENT: ErrorType = ErrorType::Custom("OriginSilent");
+
 /// Lets a session give its body from memory.
-pub(super) fn begin(session: &mut Session, body: Held, share: Share) -> Slot {
+pub(super) fn begin(
+    session: &mut Session,
+    body: Held,
+    share: Option<Share>,
+    opens: bool,
+    patience: Patience,
+) -> Slot {
     let slot = Slot::default();
     let connection = std::mem::replace(&mut *session.downstream_session, nobody());
-    let held = HeldSession {
+    let held = ForwardedSession {
         connection,
         slot: Arc::clone(&slot),
+        is_held: !body.bytes.is_empty(),
         held: body.bytes,
         is_whole: body.end == HeldEnd::Whole,
+        opens,
+        is_over: false,
         has_read_on: false,
-        share: Some(share),
+        share,
+        patience,
     };
     *session.downstream_session = ServerSession::new_custom(Box::new(held));
     slot
@@ -68,25 +112,27 @@ fn nobody() -> ServerSession {
     ServerSession::new_custom(Box::new(()))
 }
 
-impl Drop for HeldSession {
+impl Drop for ForwardedSession {
     fn drop(&mut self) {
         *self.slot.lock() = Some(std::mem::replace(&mut self.connection, nobody()));
     }
 }
 
-impl HeldSession {
+impl ForwardedSession {
     /// Lets the memory go where a final answer begins.
     fn answers(&mut self, status: http::StatusCode) {
+        self.opens &= status.is_informational() && status != http::StatusCode::SWITCHING_PROTOCOLS;
         if !status.is_informational() {
             self.held = Bytes::new();
             self.has_read_on = true;
             self.share = None;
         }
+        self.patience.silent = None;
     }
 }
 
 #[async_trait]
-impl CustomSession for HeldSession {
+impl CustomSession for ForwardedSession {
     fn req_header(&self) -> &RequestHeader {
         self.connection.req_header()
     }
@@ -118,6 +164,7 @@ impl CustomSession for HeldSession {
     }
 
     async fn write_body(&mut self, data: Bytes, end: bool) -> Result<()> {
+        self.patience.silent = None;
         self.connection.write_response_body(data, end).await
     }
 
@@ -131,6 +178,7 @@ impl CustomSession for HeldSession {
                 self.answers(head.status);
             }
         }
+        self.patience.silent = None;
         self.connection.response_duplex_vec(tasks).await
     }
 
@@ -171,7 +219,13 @@ impl CustomSession for HeldSession {
     }
 
     fn is_body_done(&mut self) -> bool {
-        self.is_whole || self.connection.is_body_done()
+        if self.connection.was_upgraded() {
+            return self.connection.is_body_done();
+        }
+        // The end is told apart from the last piece, when that was written. Of what may become a WebSocket it is
+        // not told before the answer: if the answer were faster, the framework would take it for the end of the
+        // WebSocket.
+        !self.opens && (self.is_whole || self.is_over || self.connection.is_body_empty())
     }
 
     async fn finish(&mut self) -> Result<()> {
@@ -180,15 +234,32 @@ impl CustomSession for HeldSession {
 
     fn is_body_empty(&mut self) -> bool {
         // Only bodies that have bytes are held.
-        false
+        self.held.is_empty() && self.connection.is_body_empty()
     }
 
     async fn read_body_or_idle(&mut self, no_body_expected: bool) -> Result<Option<Bytes>> {
-        if no_body_expected || self.is_whole {
-            return self.connection.read_body_or_idle(true).await;
+        if self.connection.was_upgraded() {
+            return self.connection.read_body_or_idle(no_body_expected).await;
+        }
+        if no_body_expected || self.is_whole || self.opens {
+            let left = self.patience.left();
+            let idle = tokio::time::timeout(left, self.connection.read_body_or_idle(true)).await;
+            return idle.unwrap_or_else(|_| Err(Error::explain(ORIGIN_SILENT, "no answer in time")));
         }
         self.has_read_on = true;
-        self.connection.read_body_or_idle(false).await
+        let piece = match self.connection.is_body_done() {
+            true => None,
+            false => self.connection.read_body_or_idle(false).await?,
+        };
+        if piece.is_none() {
+            // The framework does not ask again while pieces wait to be written: then nobody would count the
+            // origin's silence.
+            for _ in 0..YIELDS {
+                tokio::task::yield_now().await;
+            }
+            self.is_over = true;
+        }
+        Ok(piece)
     }
 
     fn body_bytes_sent(&self) -> usize {
@@ -221,14 +292,31 @@ impl CustomSession for HeldSession {
 
     fn enable_retry_buffering(&mut self) {
         // What is held is the buffer.
+        if !self.is_held {
+            self.connection.enable_retry_buffering();
+        }
     }
 
     fn retry_buffer_truncated(&self) -> bool {
-        self.has_read_on
+        if self.is_held { self.has_read_on } else { self.connection.retry_buffer_truncated() }
     }
 
     fn get_retry_buffer(&self) -> Option<Bytes> {
+        if self.opens {
+            return Some(Bytes::new());
+        }
+        if !self.is_held {
+            return self.connection.get_retry_buffer();
+        }
         (!self.has_read_on).then(|| self.held.clone())
+    }
+
+    fn is_upgrade_req(&self) -> bool {
+        self.connection.is_upgrade_req()
+    }
+
+    fn was_upgraded(&self) -> bool {
+        self.connection.was_upgraded()
     }
 
     async fn finish_custom(&mut self) -> Result<()> {
