@@ -1,5 +1,5 @@
 # The one door: people and CI use the same words.
-.PHONY: demo test matrix lint rules-table bench instructions fuzz fuzz-build load load-waf packages
+.PHONY: demo test test-sdk test-crs matrix lint rules-table bench instructions fuzz fuzz-build load load-waf packages
 
 CARGO ?= cargo
 APT := cmake modsecurity-crs nginx-light wrk nghttp2-client nghttp2-server curl python3-venv valgrind
@@ -12,6 +12,18 @@ demo: cmake
 test: packages
 	$(CARGO) test --all-targets
 	$(CARGO) test --doc
+	@$(MAKE) --no-print-directory test-sdk test-crs
+
+# What needs more than a new machine has says so, and is counted as ignored above.
+test-sdk:
+	@if python3 -m venv target/tmp/openai-sdk 2>/dev/null \
+		&& target/tmp/openai-sdk/bin/python -m pip install --quiet --disable-pip-version-check --retries 1 openai; \
+	then $(CARGO) test --test suite -- --ignored openai_sdk; \
+	else echo "NOT RUN: the OpenAI SDK cannot be installed here"; fi
+
+test-crs:
+	@if [ -n "$$CRS_DIR" ]; then $(CARGO) test --test suite -- --ignored 4_28_0; \
+	else echo "NOT RUN: the suite of the Core Rule Set v4.28.0 needs CRS_DIR, a checkout of it"; fi
 
 # Every feature with every body, framing, client and origin, of which `make test` runs a sample.
 matrix: packages

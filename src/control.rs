@@ -69,9 +69,20 @@ fn load(store: &dyn Store) -> Result<(Revision, Resources), Diagnostics> {
 }
 
 fn read(source: &ConfSource) -> Result<(Conf, Diagnostics), Diagnostics> {
-    match source {
-        ConfSource::File(path) => conf::load(path),
-        ConfSource::Fixed(conf) => Ok(((**conf).clone(), Diagnostics::default())),
+    let (conf, mut found) = match source {
+        ConfSource::File(path) => conf::load_leniently(path),
+        ConfSource::Fixed(conf) => (Some((**conf).clone()), Diagnostics::default()),
+    };
+    match conf {
+        Some(conf) if !found.has_errors() => Ok((conf, found)),
+        Some(conf) => {
+            // Mistakes in the files it names too, so that one look shows all.
+            let rules = rules::reload(conf.owasp.as_deref(), conf.sensitive_data.as_deref(), None);
+            found.append(rules.err().unwrap_or_default());
+            found.append(load_certificates(&conf).err().unwrap_or_default());
+            Err(found)
+        }
+        None => Err(found),
     }
 }
 
@@ -84,17 +95,25 @@ fn build(
 ) -> Result<(Snapshot, Rules, Diagnostics), Diagnostics> {
     let rules = rules::reload(conf.owasp.as_deref(), conf.sensitive_data.as_deref(), current);
     let certificates = load_certificates(conf);
-    let (rules, certificates, warnings) = match (rules, certificates) {
-        (Ok((rules, warnings)), Ok(certificates)) => (rules, certificates, warnings),
-        (rules, certificates) => {
-            let mut all = Diagnostics::default();
-            all.append(rules.err().unwrap_or_default());
-            all.append(certificates.err().unwrap_or_default());
-            return Err(all);
+    let (certificates, mut mistakes) = match certificates {
+        Ok(certificates) => (certificates, Diagnostics::default()),
+        Err(mistakes) => (HashMap::new(), mistakes),
+    };
+    let (rules, warnings) = match rules {
+        Ok(loaded) => loaded,
+        Err(more) => {
+            mistakes.append(more);
+            return Err(mistakes);
         }
     };
     let inputs = Inputs { conf, stored, rules: &rules, certificates: &certificates, previous, revision };
-    compile::compile(inputs).map(|snapshot| (snapshot, rules, warnings))
+    match compile::compile(inputs) {
+        Ok(snapshot) => mistakes.into_result((snapshot, rules, warnings)),
+        Err(more) => {
+            mistakes.append(more);
+            Err(mistakes)
+        }
+    }
 }
 
 fn load_certificates(conf: &Conf) -> Result<HashMap<SocketAddr, Certificates>, Diagnostics> {

@@ -76,6 +76,7 @@ pub(super) fn router(state: State) -> Router {
         .route("/metrics", get(metrics))
         .route("/health/live", get(async || "live\n"))
         .route("/health/ready", get(ready))
+        .layer(middleware::from_fn(with_length))
         .with_state(state)
 }
 
@@ -88,6 +89,16 @@ async fn authenticate(
         Ok(()) => next.run(request).await,
         Err(error) => error.into_response(),
     }
+}
+
+/// Refuses a body without a length. Nothing here takes one, and a length beside it would be a second reading of
+/// where the request ends (RFC 9112 section 6.1).
+async fn with_length(request: extract::Request, next: Next) -> Response {
+    if !request.headers().contains_key(header::TRANSFER_ENCODING) {
+        return next.run(request).await;
+    }
+    (StatusCode::BAD_REQUEST, [(header::CONNECTION, "close")], "a body takes `Content-Length` here\n")
+        .into_response()
 }
 
 async fn metrics(extract::State(state): extract::State<State>) -> impl IntoResponse {

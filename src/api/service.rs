@@ -22,6 +22,9 @@ use crate::listener;
 const MAX_CONNECTIONS: usize = 128;
 /// How long a head may take.
 const HEAD_DEADLINE: Duration = Duration::from_secs(10);
+/// How long a connection may last: past it, the answer under way has as long as a head. Whoever sends or reads too
+/// slowly keeps nobody else out for longer.
+const CONNECTION_LIFETIME: Duration = Duration::from_secs(60);
 /// Out of descriptors: how long some are waited for.
 const RETRY_ACCEPT: Duration = Duration::from_millis(20);
 
@@ -101,8 +104,16 @@ impl ServiceWithDependents for AdminService {
             tokio::spawn(async move {
                 let mut builder = Builder::new(TokioExecutor::new());
                 builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_DEADLINE);
+                let connection = builder.serve_connection(TokioIo::new(tcp), service);
+                tokio::pin!(connection);
                 // How a connection of an operator ended is of no interest.
-                let _ = builder.serve_connection(TokioIo::new(tcp), service).await;
+                tokio::select! {
+                    _ = connection.as_mut() => {}
+                    () = tokio::time::sleep(CONNECTION_LIFETIME) => {
+                        connection.as_mut().graceful_shutdown();
+                        let _ = tokio::time::timeout(HEAD_DEADLINE, connection.as_mut()).await;
+                    }
+                }
                 drop(permit);
             });
         }

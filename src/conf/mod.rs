@@ -179,10 +179,19 @@ impl Default for UpstreamSettings {
 /// # Errors
 /// Every mistake of the file, each with its place.
 pub fn load(path: &Path) -> Result<(Conf, Diagnostics), Diagnostics> {
+    without_errors(load_leniently(path))
+}
+
+/// Reads and resolves a configuration file as far as that can be done; settings with mistakes have their defaults.
+pub fn load_leniently(path: &Path) -> (Option<Conf>, Diagnostics) {
     let name = path.display().to_string();
-    let text = crate::named_file::read_text(path)
-        .map_err(|error| Diagnostic::error(Code::ConfUnreadable, format!("cannot read `{name}`: {error}")))?;
-    parse(&Source::new(name, text), path.parent().unwrap_or(Path::new(".")))
+    match crate::named_file::read_text(path) {
+        Ok(text) => parse_leniently(&Source::new(name, text), path.parent().unwrap_or(Path::new("."))),
+        Err(error) => {
+            let message = format!("cannot read `{name}`: {error}");
+            (None, Diagnostic::error(Code::ConfUnreadable, message).into())
+        }
+    }
 }
 
 /// Resolves the text of a configuration file; relative paths in it start at `base`.
@@ -190,9 +199,20 @@ pub fn load(path: &Path) -> Result<(Conf, Diagnostics), Diagnostics> {
 /// # Errors
 /// Every mistake of the text, each with its place.
 pub fn parse(source: &Arc<Source>, base: &Path) -> Result<(Conf, Diagnostics), Diagnostics> {
+    without_errors(parse_leniently(source, base))
+}
+
+fn parse_leniently(source: &Arc<Source>, base: &Path) -> (Option<Conf>, Diagnostics) {
     let (file, mut diagnostics) = file::read(source);
-    let Some(file) = file else { return Err(diagnostics) };
-    let conf = resolve::resolve(file, base, &mut diagnostics);
-    let warnings = diagnostics.clone();
-    diagnostics.into_result((conf, warnings))
+    let conf = file.map(|file| resolve::resolve(file, base, &mut diagnostics));
+    (conf, diagnostics)
+}
+
+fn without_errors(
+    (conf, diagnostics): (Option<Conf>, Diagnostics),
+) -> Result<(Conf, Diagnostics), Diagnostics> {
+    match conf {
+        Some(conf) if !diagnostics.has_errors() => Ok((conf, diagnostics)),
+        _ => Err(diagnostics),
+    }
 }

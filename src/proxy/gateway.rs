@@ -137,6 +137,14 @@ impl Edge {
                     let is_known = snapshot.gateways.providers.contains_key(path.provider);
                     if is_known { path.provider } else { "unknown" }
                 });
+                if error == GatewayError::InvalidProvider
+                    && let Some(known) = path.and_then(|path| provider::find(path.provider))
+                {
+                    ctx.reason = Some(format!(
+                        "`{}` has no address that is the same for everyone: declare its `base_url` in [[providers]]",
+                        known.slug
+                    ));
+                }
                 let label = gateway.as_ref().map_or("unknown", |gateway| &gateway.label);
                 ctx.route = Route::without_call(label, known_provider);
                 refuse(ctx, Refusal::Gateway(error))

@@ -85,6 +85,9 @@ fn steps_are_tried_in_order_until_one_succeeds() {
         assert_eq!((refused.status, refused.header("svc-aig-error")), (400, Some("2000")), "{bad}");
         assert!(refused.header("svc-aig-warning").unwrap().contains("expected"), "{bad}");
     }
+    let declared = call(&edge, "/workers-ai/x", "", "{}");
+    assert_eq!((declared.status, declared.header("svc-aig-error")), (400, Some("2008")));
+    assert!(declared.header("svc-aig-warning").unwrap().contains("base_url"));
     let unknown = call(&edge, "", "", r#"[{"provider":"nowhere","endpoint":"x","query":{}}]"#);
     assert_eq!((unknown.status, unknown.header("svc-aig-error")), (400, Some("2008")));
 }

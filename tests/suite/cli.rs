@@ -53,6 +53,22 @@ action_parameters = { id = "nope" }
 }
 
 #[test]
+fn check_reads_what_a_faulty_configuration_names() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("own.conf"), "SecRule ARGS \"@rx (\" \"id:1,phase:2,deny\"\n").unwrap();
+    let conf = "threads = \"many\"\n[rules]\nowasp = [\"own.conf\"]\n[[listeners]]\naddress = \"127.0.0.1:0\"\n\
+                [[listeners.certificates]]\nchain = \"none.pem\"\nkey = \"none.key\"\n";
+    let file = folder.path().join("p.toml");
+    std::fs::write(&file, conf).unwrap();
+    let output = run_cli(&["check", "--conf", &file.display().to_string()], b"");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    for mistake in ["threads", "own.conf", "none.pem"] {
+        assert!(said.contains(mistake), "{mistake}: {said}");
+    }
+}
+
+#[test]
 fn every_configuration_in_the_repository_is_sound() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/conf");
     let mut checked = 0;

@@ -133,7 +133,7 @@ fn a_client_that_reads_nothing_is_let_go() {
     let edge = Edge::start(&format!("{}[limits]\nwrite_timeout = \"300ms\"\n", zone(&origin, "")));
     let mut client = Client::connect(edge.proxy[0]);
     client.send("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n");
-    edge.wait_for_metric("portcullis_connections", 1.0);
+    wait_for("the origin to be asked", || (!origin.begun().is_empty()).then_some(()));
     edge.wait_for_metric("portcullis_connections", 0.0);
     let mut bytes = Vec::new();
     // What was under way comes, and then the end.

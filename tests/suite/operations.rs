@@ -180,6 +180,14 @@ fn the_admin_port_waits_for_no_one_and_knows_its_filters() {
     assert!(begun.elapsed().as_secs() >= 9, "served beyond the cap");
     assert!(silent[0].is_closed(), "a client that sends no head is let go");
     drop(silent);
+    // Two readings of where a request ends are one too many.
+    let mut client = Client::connect(edge.admin);
+    client.send(
+        "GET /health/live HTTP/1.1\r\nHost: x\r\nContent-Length: 43\r\nTransfer-Encoding: chunked\r\n\r\n\
+         0\r\n\r\nGET /health/ready HTTP/1.1\r\nHost: x\r\n\r\n",
+    );
+    assert_eq!(client.receive().unwrap().status, 400);
+    assert!(client.is_closed(), "a second request was read");
     let logs = |query: &str| {
         let path = format!("/client/v4/accounts/acme/ai-gateway/gateways/main/logs{query}");
         let head = format!(

@@ -8,6 +8,9 @@ pub use client::{Client, Response, curl, curl_output, http_get};
 pub use edge::{BINARY, Edge, refused_by_check, run_cli};
 pub use origin::Origin;
 
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// Longest wait for anything. Reached only where something is broken.
@@ -24,4 +27,18 @@ pub fn wait_for<T>(what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < until, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Whether the suite runs a test of this name, `module::name`.
+pub fn runs(test: &str) -> bool {
+    static TESTS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+        let list = |more: &[&str]| {
+            let listed = Command::new(std::env::current_exe().unwrap()).args(["--list"]).args(more).output();
+            let text = String::from_utf8(listed.unwrap().stdout).unwrap();
+            text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect()
+        };
+        let (all, ignored): (BTreeSet<String>, BTreeSet<String>) = (list(&[]), list(&["--ignored"]));
+        &all - &ignored
+    });
+    TESTS.contains(test)
 }
