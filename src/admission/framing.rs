@@ -46,11 +46,20 @@ pub fn check_length(raw: &[u8], limits: HeadLimits) -> Result<(), Refused> {
     }
 }
 
+/// Empty lines before a request line that are ignored. Some clients send one.
+const MAX_EMPTY_LINES: usize = 16;
+
 /// RFC 9112 section 2.2: empty lines before the request line are ignored.
 fn skip_empty_lines(raw: &[u8]) -> Result<&[u8], Refused> {
     let mut rest = raw;
+    let mut lines = 0;
     while let Some(after) = rest.strip_prefix(b"\r\n") {
         rest = after;
+        lines += 1;
+        // Else they would be kept without end.
+        if lines > MAX_EMPTY_LINES {
+            return Err(Refused::BadRequestLine);
+        }
     }
     if rest.first() == Some(&b'\n') { Err(Refused::BareLf) } else { Ok(rest) }
 }
@@ -198,6 +207,8 @@ mod tests {
         let cases: &[(String, Result<Framing, Refused>)] = &[
             (format!("{ok}\r\n"), Ok(Framing::Length(0))),
             (format!("\r\n\r\n{ok}\r\n"), Ok(Framing::Length(0))),
+            (format!("{}{ok}\r\n", "\r\n".repeat(16)), Ok(Framing::Length(0))),
+            (format!("{}{ok}\r\n", "\r\n".repeat(17)), Err(Refused::BadRequestLine)),
             ("GET / HTTP/1.0\r\n\r\n".into(), Ok(Framing::Length(0))),
             (
                 format!("{ok}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"),

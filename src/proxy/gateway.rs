@@ -202,7 +202,8 @@ impl Edge {
         // A provider undoes the coding, so whatever reads the body has to see it undone.
         let read = match body {
             Some(body) if scan.is_some() || has_limits => {
-                let Some(read) = request_body::decoded(body, head, &ctx.snapshot.limits).await else {
+                let Some(read) = request_body::decoded(body, head, &ctx.snapshot.limits, &self.offload).await
+                else {
                     ctx.reason = Some(CODED.to_owned());
                     let blocks = scan.is_some();
                     let error = if blocks { GatewayError::ContentBlocked } else { GatewayError::BadRequest };

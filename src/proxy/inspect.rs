@@ -90,7 +90,7 @@ impl Edge {
         let limits = ctx.snapshot.limits;
         // What a framework undoes before it reads, rules have to see undone.
         let read = match is_cut {
-            false => request_body::decoded(seen, session.req_header(), &limits).await,
+            false => request_body::decoded(seen, session.req_header(), &limits, &self.offload).await,
             true => Some(seen.clone()),
         };
         match (read, limits.inspected_body_policy) {

@@ -21,6 +21,7 @@ mod headers;
 mod inspect;
 mod inspect_response;
 mod messages;
+mod offload;
 mod outcome;
 mod prescan;
 mod refusal;
@@ -82,6 +83,7 @@ pub struct Edge {
     turns: AtomicU64,
     rays: AtomicU64,
     held_bodies: Arc<AtomicUsize>,
+    offload: offload::Offload,
     /// Requests so far that rules judged.
     sampled: AtomicU64,
 }
@@ -114,6 +116,7 @@ impl Edge {
             turns: AtomicU64::new(0),
             rays,
             held_bodies: Arc::new(AtomicUsize::new(0)),
+            offload: offload::Offload::new(),
             sampled: AtomicU64::new(0),
         }
     }

@@ -49,8 +49,10 @@ impl Edge {
             .response_written()
             .is_some_and(|head| !head.status.is_informational() || head.status == 101);
         let Some(refusal) = refusal.filter(|_| !is_answered) else {
-            // What was begun must not look whole: the stream is reset, or the connection closed.
-            session.as_downstream_mut().shutdown().await;
+            if session.is_http2() {
+                // What was begun must not look whole. A connection of HTTP/1 is closed by the framework.
+                session.as_downstream_mut().shutdown().await;
+            }
             return FailToProxy { error_code: 0, can_reuse_downstream: false };
         };
         ctx.refusal = Some(refusal);

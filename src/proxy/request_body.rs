@@ -5,8 +5,11 @@
 //! from memory ([`super::forwarded_session`]), so an origin hears of a request only after everything that may
 //! refuse it has decided.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -17,6 +20,7 @@ use pingora::{Error, ErrorType, Result};
 use super::context::Share;
 use super::forwarded_session::{self, Patience, Slot};
 use super::headers;
+use super::offload::Offload;
 use crate::body;
 use crate::body::decompress::{self, Coding};
 use crate::body::grpc;
@@ -24,6 +28,10 @@ use crate::clock::{Clock, Stopwatch};
 
 /// The slowest upload that is waited for while its body is held, in bytes a second.
 const MIN_BYTES_PER_SECOND: u64 = 1 << 10;
+
+/// Pieces of a body that are read before other requests have a turn, because pieces may be a byte each and all
+/// here already.
+const PIECES_AT_ONCE: usize = 128;
 
 /// The body of one request.
 #[derive(Default)]
@@ -171,12 +179,23 @@ async fn read(session: &mut Session, limits: HoldLimits, share: &mut Share) -> R
     }
     // One buffer: of many small pieces each would take more memory than its bytes.
     let mut bytes = BytesMut::new();
+    let mut pieces = 0usize;
     let end = loop {
-        let slowest = limits.idle + Duration::from_secs(bytes.len() as u64 / MIN_BYTES_PER_SECOND);
-        let wait = limits.idle.min(slowest.saturating_sub(limits.begun.elapsed()));
-        let piece = tokio::time::timeout(wait, session.as_downstream_mut().read_request_body()).await;
-        let piece = piece.map_err(|_| late())?.map_err(Error::into_down)?;
-        let Some(piece) = piece else { break HeldEnd::Whole };
+        pieces += 1;
+        if pieces.is_multiple_of(PIECES_AT_ONCE) {
+            tokio::task::yield_now().await;
+        }
+        let mut reading = pin!(session.as_downstream_mut().read_request_body());
+        let piece = match poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))).await {
+            Poll::Ready(piece) => piece,
+            // Only who waits needs a clock.
+            Poll::Pending => {
+                let slowest = limits.idle + Duration::from_secs(bytes.len() as u64 / MIN_BYTES_PER_SECOND);
+                let wait = limits.idle.min(slowest.saturating_sub(limits.begun.elapsed()));
+                tokio::time::timeout(wait, reading).await.map_err(|_| late())?
+            }
+        };
+        let Some(piece) = piece.map_err(Error::into_down)? else { break HeldEnd::Whole };
         let has_room = share.take(piece.len(), limits.all_bytes);
         bytes.extend_from_slice(&piece);
         match () {
@@ -199,6 +218,7 @@ pub(super) async fn decoded(
     bytes: &Bytes,
     request: &RequestHeader,
     limits: &crate::conf::Limits,
+    offload: &Offload,
 ) -> Option<Bytes> {
     let coding = |name: &str| {
         let mut codings = request.headers.get_all(name).iter();
@@ -210,8 +230,7 @@ pub(super) async fn decoded(
     let mut bytes = bytes.clone();
     let of_body = coding("content-encoding")?;
     if of_body != Coding::Identity && !bytes.is_empty() {
-        let away = tokio::task::spawn_blocking(move || decompress::decode(of_body, &bytes, limits));
-        let decoded = away.await.ok()?;
+        let decoded = offload.run(move || decompress::decode(of_body, &bytes, limits)).await?;
         bytes = (decoded.end == decompress::End::Complete).then(|| decoded.bytes.into())?;
     }
     let content_type = headers::bytes(&request.headers, &http::header::CONTENT_TYPE);
@@ -226,8 +245,7 @@ pub(super) async fn decoded(
         return Some(bytes);
     }
     let of_messages = coding("grpc-encoding").filter(|coding| *coding != Coding::Identity);
-    let away = tokio::task::spawn_blocking(move || grpc::decode(&bytes, of_messages, limits));
-    away.await.ok()?.map(Bytes::from)
+    offload.run(move || grpc::decode(&bytes, of_messages, limits)).await?.map(Bytes::from)
 }
 
 /// Whether a request is a gRPC call, whose client may wait for an answer before it sends more. Only HTTP/2

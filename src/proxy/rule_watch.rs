@@ -90,14 +90,14 @@ impl Edge {
     ) -> Result<()> {
         let Some(mut rules) = ctx.rules.take() else { return Ok(()) };
         let time = self.rule_time(ctx);
-        let away = tokio::task::spawn_blocking(move || {
+        let away = self.offload.run(move || {
             let mut watch = RuleWatch::start(&time);
             judge(&mut rules, &mut watch);
             let spent = watch.started.elapsed();
             (rules, watch, spent)
         });
         // Whoever fails to judge a request must not let it pass.
-        let Ok((rules, watch, spent)) = away.await else { return refuse(ctx, Refusal::Internal) };
+        let Some((rules, watch, spent)) = away.await else { return refuse(ctx, Refusal::Internal) };
         ctx.rules = Some(rules);
         self.rules_ran(ctx, &watch, spent)
     }
