@@ -28,6 +28,7 @@
 // Start-up.
 pub mod cli;
 pub mod server;
+pub mod watchdog;
 
 // What every part uses.
 pub mod clock;

@@ -29,6 +29,7 @@ use crate::events::kinds::{ServerStarted, ServiceFailed};
 use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
 use crate::memory;
 use crate::proxy::{Door, Edge};
+use crate::watchdog::Watchdog;
 
 /// How often the store is asked whether another process changed it.
 const STORE_POLL: Duration = Duration::from_millis(100);
@@ -103,12 +104,15 @@ pub fn run(parts: Parts) -> Result<(), String> {
     door.open(&app, drain.subscribe());
     let (bound, bindings) = mpsc::unbounded_channel();
     let connections = Connections::new(events.clone());
+    let watchdog = Watchdog::start(events.clone())
+        .map_err(|error| format!("cannot start the watch over the workers: {error}"))?;
     for ((index, listener), reserved) in conf.listeners.iter().enumerate().zip(reserved) {
         let context = ListenerContext {
             snapshots: snapshots.clone(),
             connections: connections.clone(),
             events: events.clone(),
             clock,
+            watchdog: watchdog.clone(),
             threads: conf.threads,
             drain: drain.clone(),
             bound: bound.clone(),

@@ -47,6 +47,7 @@ pub struct Metrics {
     /// zone
     pub request_duration: HistogramVec,
     pub accepts_failed: IntCounter,
+    pub workers_stuck: IntCounter,
     pub gen_ai: GenAi,
     /// reason
     pub ai_logs_dropped: IntCounterVec,
@@ -142,6 +143,10 @@ impl Metrics {
             accepts_failed: build.counter(
                 "accepts_failed_total",
                 "Connections that could not be accepted, for want of descriptors.",
+            ),
+            workers_stuck: build.counter(
+                "workers_stuck_total",
+                "Times that a worker was busy with the same task for seconds.",
             ),
             gen_ai: GenAi::new(&build),
             ai_logs_dropped: build.counters(

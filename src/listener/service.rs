@@ -30,6 +30,7 @@ use crate::conf::Listener;
 use crate::events::Events;
 use crate::events::kinds::{ConnectionEnd, ConnectionEnded, ServiceFailed};
 use crate::snapshot::SnapshotHandle;
+use crate::watchdog::Watchdog;
 
 /// The least time between two log lines about failed accepts.
 const BETWEEN_LINES: std::time::Duration = std::time::Duration::from_secs(1);
@@ -41,6 +42,7 @@ pub struct EdgeListener<A> {
     key: String,
     conf: Listener,
     threads: usize,
+    watchdog: Watchdog,
     shared: Arc<Shared<A>>,
     /// Told the address once it is bound.
     bound: tokio::sync::mpsc::UnboundedSender<(usize, SocketAddr)>,
@@ -67,6 +69,7 @@ pub struct ListenerContext {
     pub connections: Connections,
     pub events: Events,
     pub clock: Clock,
+    pub watchdog: Watchdog,
     pub threads: usize,
     /// Becomes true when the process is to stop.
     pub drain: watch::Sender<bool>,
@@ -94,6 +97,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
             // Keys go over the upgrade socket as one text, parted by spaces.
             key: format!("listener-{index}@{}", conf.address),
             threads: context.threads,
+            watchdog: context.watchdog,
             bound: context.bound,
             index,
             reserved,
@@ -136,6 +140,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> ServiceWithDependents for EdgeLis
             let _ = self.bound.send((self.index, address));
         }
         ready.notify_ready();
+        self.watchdog.watch(&self.name);
         let mut drain = self.shared.drain.subscribe();
         let mut failed = FailedAccepts::default();
         loop {

@@ -18,6 +18,7 @@ mod server_started;
 mod service_failed;
 mod snapshot_published;
 mod snapshot_refused;
+mod worker_stuck;
 
 pub use ai_call::AiCall;
 pub use ai_log_dropped::AiLogDropped;
@@ -37,3 +38,4 @@ pub use server_started::ServerStarted;
 pub use service_failed::ServiceFailed;
 pub use snapshot_published::SnapshotPublished;
 pub use snapshot_refused::SnapshotRefused;
+pub use worker_stuck::WorkerStuck;
