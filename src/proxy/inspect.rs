@@ -113,7 +113,7 @@ impl Edge {
     async fn judge_body(&self, body: &Bytes, is_cut: bool, ctx: &mut Context) -> Result<()> {
         if body.len() > OFFLOADED_BYTES {
             let body = body.clone();
-            self.offload_rules(ctx, move |rules, watch| rules.body(&body, is_cut, watch)).await?;
+            self.offload_rules(ctx, body.len(), move |rules, watch| rules.body(&body, is_cut, watch)).await?;
         } else {
             self.run_rules(ctx, |ctx, watch| {
                 if let Some(rules) = &mut ctx.rules {

@@ -2,23 +2,31 @@
 
 use tokio::sync::Semaphore;
 
-/// Turns at work that would keep a worker from its other requests. As many run at once as there are processors:
-/// with more, long bodies of a few clients would keep the workers from running.
+/// Bodies up to here are judged in milliseconds.
+const SHORT_BYTES: usize = 128 << 10;
+
+/// Turns at work that would keep a worker from its other requests. Only as many run at once as there are processors,
+/// because more would keep the workers from running. Short bodies have turns of their own, so that none waits for
+/// seconds behind long ones.
 pub(super) struct Offload {
-    turns: Semaphore,
+    short: Semaphore,
+    long: Semaphore,
 }
 
 impl Offload {
     pub(super) fn new() -> Self {
-        Self { turns: Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from)) }
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { short: Semaphore::new(processors), long: Semaphore::new(processors) }
     }
 
-    /// Does some work on a thread of its own, when it is its turn; `None` if it panicked.
+    /// Does some work on so many bytes on a thread of its own, when it is its turn; `None` if it panicked.
     pub(super) async fn run<T: Send + 'static>(
         &self,
+        bytes: usize,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        let _turn = self.turns.acquire().await.ok()?;
+        let turns = if bytes <= SHORT_BYTES { &self.short } else { &self.long };
+        let _turn = turns.acquire().await.ok()?;
         tokio::task::spawn_blocking(work).await.ok()
     }
 }

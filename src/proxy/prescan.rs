@@ -42,7 +42,7 @@ impl Edge {
         let Some((plan, path)) = prescan else { return Ok(()) };
         let blocked = if body.len() > OFFLOADED_BYTES {
             let (body, ray, events) = (body.clone(), ctx.ray.clone(), self.events.clone());
-            let away = self.offload.run(move || told(&plan, &body, &ray, &path, &events));
+            let away = self.offload.run(body.len(), move || told(&plan, &body, &ray, &path, &events));
             // Whoever fails to scan a request must not let it pass.
             let Some(blocked) = away.await else { return refuse(ctx, Refusal::Internal) };
             blocked

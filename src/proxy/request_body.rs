@@ -230,7 +230,7 @@ pub(super) async fn decoded(
     let mut bytes = bytes.clone();
     let of_body = coding("content-encoding")?;
     if of_body != Coding::Identity && !bytes.is_empty() {
-        let decoded = offload.run(move || decompress::decode(of_body, &bytes, limits)).await?;
+        let decoded = offload.run(bytes.len(), move || decompress::decode(of_body, &bytes, limits)).await?;
         bytes = (decoded.end == decompress::End::Complete).then(|| decoded.bytes.into())?;
     }
     let content_type = headers::bytes(&request.headers, &http::header::CONTENT_TYPE);
@@ -245,7 +245,7 @@ pub(super) async fn decoded(
         return Some(bytes);
     }
     let of_messages = coding("grpc-encoding").filter(|coding| *coding != Coding::Identity);
-    offload.run(move || grpc::decode(&bytes, of_messages, limits)).await?.map(Bytes::from)
+    offload.run(bytes.len(), move || grpc::decode(&bytes, of_messages, limits)).await?.map(Bytes::from)
 }
 
 /// Whether a request is a gRPC call, whose client may wait for an answer before it sends more. Only HTTP/2

@@ -82,15 +82,16 @@ impl Edge {
         self.rules_ran(ctx, &watch, spent)
     }
 
-    /// The same on another thread, while this one goes on with other requests.
+    /// The same over a body of so many bytes, on another thread, while this one goes on with other requests.
     pub(super) async fn offload_rules(
         &self,
         ctx: &mut Context,
+        bytes: usize,
         judge: impl FnOnce(&mut Run, &mut RuleWatch) + Send + 'static,
     ) -> Result<()> {
         let Some(mut rules) = ctx.rules.take() else { return Ok(()) };
         let time = self.rule_time(ctx);
-        let away = self.offload.run(move || {
+        let away = self.offload.run(bytes, move || {
             let mut watch = RuleWatch::start(&time);
             judge(&mut rules, &mut watch);
             let spent = watch.started.elapsed();
