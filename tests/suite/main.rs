@@ -19,6 +19,7 @@ mod crs_proxy;
 mod detection;
 mod detection_set;
 mod filters;
+mod frames;
 mod gateway;
 mod listener;
 mod nginx;

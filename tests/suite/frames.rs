@@ -1,0 +1,182 @@
+//! Frames: what stands around an attack must not hide it. Each labelled attack value is put into texts, lines,
+//! markup and padding, and judged again. The table is printed; each figure may only rise.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr};
+
+use bytes::Bytes;
+use percent_encoding::NON_ALPHANUMERIC;
+use portcullis::rules::{self, Rules};
+use portcullis::ruleset::execute::Execution;
+use portcullis::ruleset::expression::Facts;
+use portcullis::ruleset::{EntryPoint, Outcome};
+use portcullis::waf::RequestHead;
+use portcullis::waf::matcher::BodyLimits;
+use serde_json::Value;
+
+/// Values that are framed, evenly from all families.
+const VALUES: usize = 400;
+
+/// A frame: its name, what it makes of a value, and of how many in a thousand values that are found plain at level 1
+/// and 2 it must leave to be found.
+type Frame = (&'static str, fn(&str) -> String, [usize; 2]);
+
+const BEFORE: &str =
+    "Hello team, I had a look at the form that we talked about on Monday.\nThis is what I would send:\n";
+const AFTER: &str = "\nPlease tell me if that works for you.";
+
+const FRAMES: &[Frame] = &[
+    ("prose around", |value| format!("{BEFORE}{value}{AFTER}"), [59, 194]),
+    ("prose before", |value| format!("{BEFORE}{value}"), [59, 203]),
+    ("prose behind", |value| format!("{value}{AFTER}"), [143, 281]),
+    ("one greeting", |value| format!("Hello, how are you? {value}"), [507, 626]),
+    ("words in a line", |value| format!("the size of the shoes that we have in stock is {value}"), [71, 216]),
+    (
+        "German prose",
+        |value| {
+            format!(
+                "Hallo zusammen, das ist der Text, den ich euch zeigen will:\n{value}\nBitte sagt mir, ob das so geht."
+            )
+        },
+        [59, 203],
+    ),
+    (
+        "Japanese prose",
+        |value| format!("この商品について教えてください。\n{value}\nよろしくお願いします。"),
+        [59, 194],
+    ),
+    (
+        "lines (LF)",
+        |value| format!("first line here\nsecond line here\nthird line here\n{value}\nlast line here"),
+        [59, 203],
+    ),
+    (
+        "lines (CRLF)",
+        |value| {
+            format!("first line here\r\nsecond line here\r\nthird line here\r\n{value}\r\nlast line here")
+        },
+        [59, 203],
+    ),
+    (
+        "Markdown",
+        |value| format!("# Report\n\n- size: 42\n- colour: red\n- note: {value}\n\nThat is **all**."),
+        [74, 216],
+    ),
+    (
+        "e-mail",
+        |value| {
+            format!("Dear Ada,\n\nthank you for your order of Monday.\n\n{value}\n\nKind regards,\nThe shop")
+        },
+        [59, 199],
+    ),
+    (
+        "chat",
+        |value| {
+            format!(
+                "user: hi there\nassistant: how can I help you?\nuser: {value}\nassistant: one moment please"
+            )
+        },
+        [71, 216],
+    ),
+    (
+        "HTML paragraph",
+        |value| format!("<p>Thank you for the parcel, it has arrived.</p><p>{value}</p>"),
+        [59, 201],
+    ),
+    (
+        "log line",
+        |value| format!("2026-11-23T10:00:00Z INFO shop order=17 note={value} status=200"),
+        [774, 817],
+    ),
+    ("1 KB before", |value| format!("{}{value}", "winter boots ".repeat(80)), [804, 837]),
+    ("1 KB behind", |value| format!("{value}{}", " winter boots".repeat(80)), [943, 956]),
+    ("9 KB before", |value| format!("{}{value}", "winter boots ".repeat(720)), [782, 834]),
+];
+
+const LEVELS: [u8; 2] = [1, 2];
+
+/// Values of arguments of the labelled attacks.
+fn values() -> Vec<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/owasp/attacks");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut all = BTreeSet::new();
+    let mut ordered = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(file).unwrap();
+        for line in text.lines().filter_map(|line| line.trim().strip_prefix("- {")) {
+            let test: Value = serde_json::from_str(&format!("{{{line}")).unwrap();
+            let input = &test["stages"][0]["input"];
+            let query = input["uri"].as_str().unwrap_or("").split_once('?').map_or("", |(_, query)| query);
+            let is_form = input["headers"]["Content-Type"] == "application/x-www-form-urlencoded";
+            let form = if is_form { input["data"].as_str().unwrap_or("") } else { "" };
+            let pairs = query.split('&').chain(form.split('&'));
+            for value in pairs.filter_map(|pair| Some(pair.split_once('=')?.1.replace('+', " "))) {
+                let value = percent_encoding::percent_decode_str(&value).decode_utf8_lossy().into_owned();
+                if all.insert(value.clone()) {
+                    ordered.push(value);
+                }
+            }
+        }
+    }
+    ordered
+}
+
+fn is_refused(entry_point: &EntryPoint, value: &str) -> bool {
+    let body = format!("text={}", percent_encoding::utf8_percent_encode(value, NON_ALPHANUMERIC));
+    let length = body.len().to_string();
+    let fields: &[(&[u8], &[u8])] = &[
+        (b"Host", b"app.example"),
+        (b"User-Agent", b"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"),
+        (b"Accept", b"*/*"),
+        (b"Content-Type", b"application/x-www-form-urlencoded"),
+        (b"Content-Length", length.as_bytes()),
+    ];
+    let head = RequestHead {
+        method: b"POST",
+        target: b"/comments",
+        protocol: "HTTP/1.1",
+        headers: fields,
+        client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
+        request_id: "frames",
+        received: std::time::Duration::from_secs(1_750_000_000),
+    };
+    let mut run = entry_point.start(&Facts::of_request(&head), BodyLimits::default(), &mut ());
+    run.body(&Bytes::from(body), false, &mut ());
+    matches!(run.verdict().outcome, Outcome::Blocked { .. })
+}
+
+fn entry_point(rules: &Rules, level: u8) -> EntryPoint {
+    EntryPoint { executions: vec![Execution::short_form(&rules.program, &rules.owasp, level, 5)] }
+}
+
+#[test]
+fn no_frame_hides_more_than_it_did() {
+    let rules = rules::load(None, None).unwrap().0;
+    let all = values();
+    let step = all.len() / VALUES;
+    let found: Vec<(u8, EntryPoint, Vec<&String>)> = LEVELS
+        .map(|level| {
+            let entry_point = entry_point(&rules, level);
+            let found = all.iter().step_by(step).filter(|value| is_refused(&entry_point, value)).collect();
+            (level, entry_point, found)
+        })
+        .into();
+    for (level, _, values) in &found {
+        assert!(values.len() > VALUES / 2, "{} of the plain values are found at level {level}", values.len());
+    }
+    let mut fallen = Vec::new();
+    for (name, frame, least) in FRAMES {
+        let mut row = format!("{name:16}");
+        for ((level, entry_point, values), least) in found.iter().zip(least) {
+            let still = values.iter().filter(|value| is_refused(entry_point, &frame(value))).count();
+            let thousandths = still * 1000 / values.len();
+            row.push_str(&format!("  level {level}: {still} of {} ({thousandths} in 1,000)", values.len()));
+            if thousandths < *least {
+                fallen.push(format!("{name} at level {level}: {thousandths} in place of {least}"));
+            }
+        }
+        println!("{row}");
+    }
+    assert!(fallen.is_empty(), "{}", fallen.join("\n"));
+}
