@@ -5,9 +5,12 @@ use tokio::sync::Semaphore;
 /// Bodies up to here are judged in milliseconds.
 const SHORT_BYTES: usize = 128 << 10;
 
-/// Turns at work that would keep a worker from its other requests. Only as many run at once as there are processors,
-/// because more would keep the workers from running. Short bodies have turns of their own, so that none waits for
-/// seconds behind long ones.
+/// Short bodies at once for each processor: some wait for a thread while others run, so that none idles.
+const SHORT_FOR_PROCESSOR: usize = 4;
+
+/// Turns at work that would keep a worker from its other requests. Of long bodies only as many are worked on at once
+/// as there are processors, because more would keep the workers from running. Short bodies have turns of their own,
+/// so that none waits for seconds behind long ones.
 pub(super) struct Offload {
     short: Semaphore,
     long: Semaphore,
@@ -16,7 +19,7 @@ pub(super) struct Offload {
 impl Offload {
     pub(super) fn new() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { short: Semaphore::new(processors), long: Semaphore::new(processors) }
+        Self { short: Semaphore::new(SHORT_FOR_PROCESSOR * processors), long: Semaphore::new(processors) }
     }
 
     /// Does some work on so many bytes on a thread of its own, when it is its turn; `None` if it panicked.

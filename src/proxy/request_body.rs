@@ -33,6 +33,9 @@ const MIN_BYTES_PER_SECOND: u64 = 1 << 10;
 /// here already.
 const PIECES_AT_ONCE: usize = 128;
 
+/// Memory that is taken for a body before its bytes come.
+const MAX_RESERVED_BYTES: usize = 64 << 10;
+
 /// The body of one request.
 #[derive(Default)]
 pub(super) enum RequestBody {
@@ -170,7 +173,9 @@ async fn read(session: &mut Session, limits: HoldLimits, share: &mut Share) -> R
     }
     let request = session.req_header();
     let streams = limits.may_stream && is_grpc(request);
-    let is_long = headers::content_length(&request.headers).is_some_and(|n| n > limits.body_bytes as u64);
+    let announced = headers::content_length(&request.headers).unwrap_or(0);
+    let is_long = announced > limits.body_bytes as u64;
+    let announced = usize::try_from(announced).unwrap_or(usize::MAX);
     if is_long && !limits.wants_first_part && !streams {
         return Ok(nothing(HeldEnd::TooLong));
     }
@@ -197,6 +202,10 @@ async fn read(session: &mut Session, limits: HoldLimits, share: &mut Share) -> R
         };
         let Some(piece) = piece.map_err(Error::into_down)? else { break HeldEnd::Whole };
         let has_room = share.take(piece.len(), limits.all_bytes);
+        if pieces == 1 {
+            // What is announced is believed only so far.
+            bytes.reserve(announced.min(MAX_RESERVED_BYTES));
+        }
         bytes.extend_from_slice(&piece);
         match () {
             () if bytes.len() > limits.body_bytes => break HeldEnd::TooLong,
