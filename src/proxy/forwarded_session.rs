@@ -241,7 +241,11 @@ impl CustomSession for ForwardedSession {
         if self.connection.was_upgraded() {
             return self.connection.read_body_or_idle(no_body_expected).await;
         }
-        if no_body_expected || self.is_whole || self.opens {
+        if self.is_whole {
+            // The framework counts right where the whole body is here.
+            return self.connection.read_body_or_idle(true).await;
+        }
+        if no_body_expected || self.opens {
             let left = self.patience.left();
             let idle = tokio::time::timeout(left, self.connection.read_body_or_idle(true)).await;
             return idle.unwrap_or_else(|_| Err(Error::explain(ORIGIN_SILENT, "no answer in time")));
