@@ -18,7 +18,7 @@ test: packages
 test-sdk:
 	@if python3 -m venv target/tmp/openai-sdk 2>/dev/null \
 		&& target/tmp/openai-sdk/bin/python -m pip install --quiet --disable-pip-version-check --retries 1 openai; \
-	then $(CARGO) test --test suite -- --ignored openai_sdk; \
+	then SDK_PYTHON=$(CURDIR)/target/tmp/openai-sdk/bin/python $(CARGO) test --test suite -- --ignored openai_sdk; \
 	else echo "NOT RUN: the OpenAI SDK cannot be installed here"; fi
 
 test-crs:

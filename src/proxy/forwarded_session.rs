@@ -23,7 +23,6 @@ use pingora::{Error, ErrorType, Result};
 use tokio_stream::Stream;
 
 use super::context::Share;
-use super::request_body::{Held, HeldEnd};
 use crate::clock::{Clock, Stopwatch};
 
 /// Where the connection is put once it is no longer stood in for.
@@ -32,20 +31,24 @@ pub(super) type Slot = Arc<Mutex<Option<ServerSession>>>;
 struct ForwardedSession {
     connection: ServerSession,
     slot: Slot,
-    held: Bytes,
-    /// Whether something was held; else the connection keeps what may have to be sent again.
-    is_held: bool,
-    /// Whether the connection has no more of the body.
-    is_whole: bool,
+    /// If `None`, the connection keeps what may have to be sent again.
+    held: Option<InMemory>,
     /// Whether it asks for a WebSocket and has no answer yet.
     opens: bool,
-    /// Whether the end of the body was told.
+    /// Whether the framework knows that the body has ended.
     is_over: bool,
-    /// Whether more was read than is held: then the body cannot be sent again.
+    /// Whether the body cannot be sent again, because more was read than is held or an answer has begun.
     has_read_on: bool,
-    /// `None` once an answer has begun, for nothing is sent again then, and where nothing was held.
-    share: Option<Share>,
     patience: Patience,
+}
+
+/// What is in memory of a body, at least a byte.
+pub(super) struct InMemory {
+    pub(super) bytes: Bytes,
+    /// Whether the connection has no more of it.
+    pub(super) is_whole: bool,
+    /// Counts the bytes as long as they are kept.
+    pub(super) share: Share,
 }
 
 /// How long an origin may be silent once it has the whole request.
@@ -74,28 +77,19 @@ const YIELDS: usize = 3;
 pub(super) const ORIGIN_SILENT: ErrorType = ErrorType::Custom("OriginSilent");
 
 /// Lets a session give its body from memory.
-pub(super) fn begin(
-    session: &mut Session,
-    body: Held,
-    share: Option<Share>,
-    opens: bool,
-    patience: Patience,
-) -> Slot {
+pub(super) fn begin(session: &mut Session, held: Option<InMemory>, opens: bool, patience: Patience) -> Slot {
     let slot = Slot::default();
     let connection = std::mem::replace(&mut *session.downstream_session, nobody());
-    let held = ForwardedSession {
+    let forwarded = ForwardedSession {
         connection,
         slot: Arc::clone(&slot),
-        is_held: !body.bytes.is_empty(),
-        held: body.bytes,
-        is_whole: body.end == HeldEnd::Whole,
+        held,
         opens,
         is_over: false,
         has_read_on: false,
-        share,
         patience,
     };
-    *session.downstream_session = ServerSession::new_custom(Box::new(held));
+    *session.downstream_session = ServerSession::new_custom(Box::new(forwarded));
     slot
 }
 
@@ -119,13 +113,20 @@ impl Drop for ForwardedSession {
 }
 
 impl ForwardedSession {
+    /// Whether the connection has no more of the body, because all of it is in memory.
+    fn is_whole(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| held.is_whole)
+    }
+
     /// Lets the memory go where a final answer begins.
     fn answers(&mut self, status: http::StatusCode) {
         self.opens &= status.is_informational() && status != http::StatusCode::SWITCHING_PROTOCOLS;
         if !status.is_informational() {
-            self.held = Bytes::new();
             self.has_read_on = true;
-            self.share = None;
+            if let Some(held) = &mut self.held {
+                held.bytes = Bytes::new();
+                held.share.put_back(usize::MAX);
+            }
         }
         self.patience.silent = None;
     }
@@ -142,7 +143,7 @@ impl CustomSession for ForwardedSession {
     }
 
     async fn read_body_bytes(&mut self) -> Result<Option<Bytes>> {
-        if self.is_whole {
+        if self.is_whole() {
             return Ok(None);
         }
         self.has_read_on = true;
@@ -222,10 +223,10 @@ impl CustomSession for ForwardedSession {
         if self.connection.was_upgraded() {
             return self.connection.is_body_done();
         }
-        // The end is told apart from the last piece, when that was written. Of what may become a WebSocket it is
-        // not told before the answer: if the answer were faster, the framework would take it for the end of the
-        // WebSocket.
-        !self.opens && (self.is_whole || self.is_over || self.connection.is_body_empty())
+        // After the last piece the framework asks once more, and is told only then that the body has ended. If the
+        // request asks for a WebSocket, it is told nothing before the answer: an answer that came first would be
+        // taken for the end of the WebSocket.
+        !self.opens && (self.is_whole() || self.is_over || self.connection.is_body_empty())
     }
 
     async fn finish(&mut self) -> Result<()> {
@@ -233,16 +234,15 @@ impl CustomSession for ForwardedSession {
     }
 
     fn is_body_empty(&mut self) -> bool {
-        // Only bodies that have bytes are held.
-        self.held.is_empty() && self.connection.is_body_empty()
+        self.held.is_none() && self.connection.is_body_empty()
     }
 
     async fn read_body_or_idle(&mut self, no_body_expected: bool) -> Result<Option<Bytes>> {
         if self.connection.was_upgraded() {
             return self.connection.read_body_or_idle(no_body_expected).await;
         }
-        if self.is_whole {
-            // The framework counts right where the whole body is here.
+        if self.is_whole() {
+            // The framework counts right if the whole body is here.
             return self.connection.read_body_or_idle(true).await;
         }
         if no_body_expected || self.opens {
@@ -296,23 +296,23 @@ impl CustomSession for ForwardedSession {
 
     fn enable_retry_buffering(&mut self) {
         // What is held is the buffer.
-        if !self.is_held {
+        if self.held.is_none() {
             self.connection.enable_retry_buffering();
         }
     }
 
     fn retry_buffer_truncated(&self) -> bool {
-        if self.is_held { self.has_read_on } else { self.connection.retry_buffer_truncated() }
+        if self.held.is_some() { self.has_read_on } else { self.connection.retry_buffer_truncated() }
     }
 
     fn get_retry_buffer(&self) -> Option<Bytes> {
         if self.opens {
             return Some(Bytes::new());
         }
-        if !self.is_held {
-            return self.connection.get_retry_buffer();
+        match &self.held {
+            Some(held) => (!self.has_read_on).then(|| held.bytes.clone()),
+            None => self.connection.get_retry_buffer(),
         }
-        (!self.has_read_on).then(|| self.held.clone())
     }
 
     fn is_upgrade_req(&self) -> bool {

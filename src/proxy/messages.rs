@@ -3,6 +3,8 @@
 //! A stream is never held as a whole, because its client may wait for an answer before it sends more. Each
 //! message is, and is judged as the body of a request of its own with the head of the stream.
 
+use std::sync::Arc;
+
 use bytes::{Bytes, BytesMut};
 use pingora::Result;
 use pingora::proxy::Session;
@@ -14,6 +16,7 @@ use super::{Edge, refuse};
 use crate::body::grpc;
 use crate::conf::BodyPolicy;
 use crate::events::kinds::BodyUninspected;
+use crate::ruleset::execute::Run;
 
 /// A stream of messages on its way.
 pub(super) struct MessageStream {
@@ -24,13 +27,11 @@ pub(super) struct MessageStream {
     /// A message that is not complete yet.
     pending: BytesMut,
     share: Share,
-    /// Whether a message was too long, and all that follows goes on unseen.
-    is_unseen: bool,
 }
 
 impl MessageStream {
     pub(super) fn new(judged_bytes: usize, share: Share) -> Self {
-        Self { judged_bytes, sent_bytes: 0, pending: BytesMut::new(), share, is_unseen: false }
+        Self { judged_bytes, sent_bytes: 0, pending: BytesMut::new(), share }
     }
 
     /// The stream is sent again from its beginning.
@@ -63,7 +64,7 @@ impl Edge {
         end: bool,
         ctx: &mut Context,
     ) -> Result<()> {
-        let Some(mut stream) = ctx.messages.take_if(|stream| !stream.is_unseen) else { return Ok(()) };
+        let Some(mut stream) = ctx.messages.take() else { return Ok(()) };
         let limits = ctx.snapshot.limits;
         let bytes = piece.take().unwrap_or_default();
         let has_room = stream.share.take(bytes.len(), limits.inspected_bodies.0);
@@ -86,13 +87,14 @@ impl Edge {
             self.events.emit(&BodyUninspected { ray: &ctx.ray, inspected_bytes: seen.len() });
             self.judge_message(&seen, true, session, ctx).await?;
             passed.extend_from_slice(&rest);
-            stream.is_unseen = true;
-            stream.share.put_back(usize::MAX);
+            // All that follows goes on unseen.
+            drop(stream);
+        } else {
+            ctx.messages = Some(stream);
         }
         self.count_held_bodies();
         // Never none before the end: the framework takes that for the end.
         *piece = (!end || !passed.is_empty()).then(|| passed.freeze());
-        ctx.messages = Some(stream);
         Ok(())
     }
 
@@ -105,7 +107,7 @@ impl Edge {
         ctx: &mut Context,
     ) -> Result<()> {
         let Route::Zone(zone) = &ctx.route else { return Ok(()) };
-        let zone = std::sync::Arc::clone(zone);
+        let zone = Arc::clone(zone);
         let Some(entry_point) = &zone.entry_point else { return Ok(()) };
         let (before, received) = (ctx.rules.take(), self.clock.unix());
         // Each message has the time of a request.
@@ -113,7 +115,7 @@ impl Edge {
         self.run_rules(ctx, |ctx, watch| start_rules(entry_point, received, session, ctx, watch))?;
         self.judge_part(message, is_cut, session, ctx).await?;
         ctx.rules_time += spent_before;
-        let score = |run: &crate::ruleset::execute::Run| run.verdict().score;
+        let score = |run: &Run| run.verdict().score;
         if before.as_ref().map(score) >= ctx.rules.as_ref().map(score) {
             ctx.rules = before;
         }

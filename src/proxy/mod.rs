@@ -216,8 +216,8 @@ impl ProxyHttp for Edge {
             // Else an origin could make a tunnel of a request that was judged as one.
             session.req_header_mut().remove_header(&http::header::UPGRADE);
         }
-        let is_over_http2 = pool_of(ctx).is_some_and(|pool| pool.speaks_http2());
-        if is_over_http2 && !ctx.body.is_held() && headers::expects_continue(session.req_header()) {
+        let waits = !ctx.body.is_held() && headers::expects_continue(session.req_header());
+        if waits && pool_of(ctx).is_some_and(|pool| pool.speaks_http2()) {
             // Servers of HTTP/2 seldom send 100, and without one the client waits.
             session.as_downstream_mut().write_continue_response().await?;
             session.req_header_mut().remove_header(&http::header::EXPECT);

@@ -22,7 +22,8 @@ impl Offload {
         Self { short: Semaphore::new(SHORT_FOR_PROCESSOR * processors), long: Semaphore::new(processors) }
     }
 
-    /// Does some work on so many bytes on a thread of its own, when it is its turn; `None` if it panicked.
+    /// Waits for a turn, then does `work` on another thread. `bytes` is the length of the body it reads.
+    /// Returns `None` if `work` panicked.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         bytes: usize,

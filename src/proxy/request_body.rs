@@ -18,7 +18,7 @@ use pingora::proxy::Session;
 use pingora::{Error, ErrorType, Result};
 
 use super::context::Share;
-use super::forwarded_session::{self, Patience, Slot};
+use super::forwarded_session::{self, InMemory, Patience, Slot};
 use super::headers;
 use super::offload::Offload;
 use crate::body;
@@ -46,7 +46,7 @@ pub(super) enum RequestBody {
         /// Counts while the bytes are in memory.
         share: Share,
     },
-    /// On its way; `end` is none where nothing was held.
+    /// On its way; `end` is `None` if nothing is held.
     Released { slot: Slot, end: Option<HeldEnd> },
 }
 
@@ -123,22 +123,19 @@ impl RequestBody {
 
     /// Lets the body go on: from here on the session reads it from memory first, then from the connection.
     pub(super) fn release(&mut self, session: &mut Session, is_web_socket: bool, patience: Patience) {
-        let (body, share, end) = match std::mem::take(self) {
+        let (held, end) = match std::mem::take(self) {
             Self::Held { body, share } if !body.bytes.is_empty() => {
-                let end = body.end;
-                (body, Some(share), Some(end))
+                let is_whole = body.end == HeldEnd::Whole;
+                (Some(InMemory { bytes: body.bytes, is_whole, share }), Some(body.end))
             }
-            _ if is_web_socket => (nothing(HeldEnd::TooLong), None, None),
-            Self::Unread if !session.is_body_empty() => (nothing(HeldEnd::TooLong), None, None),
-            other => {
+            other if !is_web_socket && (other.is_whole() || session.is_body_empty()) => {
                 *self = other;
                 return;
             }
+            _ => (None, None),
         };
-        *self = Self::Released {
-            slot: forwarded_session::begin(session, body, share, is_web_socket, patience),
-            end,
-        };
+        *self =
+            Self::Released { slot: forwarded_session::begin(session, held, is_web_socket, patience), end };
     }
 
     /// Gives the session its connection back, where it was let go on from memory.
@@ -150,7 +147,11 @@ impl RequestBody {
 
     /// Whether it was read here, in whole or in part.
     pub(super) fn is_held(&self) -> bool {
-        !matches!(self, Self::Unread | Self::Released { end: None, .. })
+        match self {
+            Self::Unread => false,
+            Self::Held { body, .. } => body.end == HeldEnd::Whole || !body.bytes.is_empty(),
+            Self::Released { end, .. } => end.is_some(),
+        }
     }
 
     /// Whether all of it was read here.

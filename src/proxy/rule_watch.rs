@@ -82,7 +82,7 @@ impl Edge {
         self.rules_ran(ctx, &watch, spent)
     }
 
-    /// The same over a body of so many bytes, on another thread, while this one goes on with other requests.
+    /// Judges on another thread, so that this one can serve other requests. `bytes` is the length of the body.
     pub(super) async fn offload_rules(
         &self,
         ctx: &mut Context,

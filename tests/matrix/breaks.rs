@@ -133,7 +133,7 @@ fn failing_origin(
     }
     match (failure, answer) {
         (Failure::Cut, None) => Ok(()),
-        // What is held whole before it goes on can be told from a whole answer.
+        // A feature that holds an answer whole before it goes on notices that it is cut.
         (_, Some((response, _))) if matches!(response.status, 502 | 504) => Ok(()),
         (_, answer) => Err(format!("{:?}", answer.map(|(response, _)| response.status))),
     }

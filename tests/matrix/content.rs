@@ -1,5 +1,7 @@
 //! What is sent: bodies that rules pass and refuse, of every length that was ever a border.
 
+use super::support::gzip;
+
 /// The most that the edges of the matrix hold of a body.
 pub const LIMIT: usize = 1_100_000;
 
@@ -56,7 +58,7 @@ impl Kind {
         }
     }
 
-    /// What is coded, where it is.
+    /// The kind of the decoded body; `None` if this kind is not coded.
     fn decoded(self) -> Option<Self> {
         match self {
             Self::CodedForm => Some(Self::Form),
@@ -83,10 +85,7 @@ impl Kind {
     pub fn body(self, length: usize) -> Option<Vec<u8>> {
         if let Some(decoded) = self.decoded() {
             // Past that it is a question of limits, not of framing.
-            let body = decoded.body(length).filter(|_| length < LIMIT)?;
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            std::io::Write::write_all(&mut encoder, &body).unwrap();
-            return Some(encoder.finish().unwrap());
+            return decoded.body(length).filter(|_| length < LIMIT).map(gzip);
         }
         let card = ["4111", "1111", "1111", "1111"].join("");
         let (before, after) = match self {

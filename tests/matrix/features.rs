@@ -154,7 +154,7 @@ pub const GATEWAYS: &[Feature] = &[
 ];
 
 impl Feature {
-    /// What becomes of a body of so many bytes, however it is sent.
+    /// The status of the answer to a body of `length` bytes, whatever its framing.
     pub fn status(&self, kind: Kind, length: usize) -> u16 {
         // The Core Rule Set takes the media types of forms and JSON without a coding, and judges that by the head.
         let has_bad_head = (kind == Kind::Text || kind.is_coded()) && !self.before.is_empty();

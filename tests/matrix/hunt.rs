@@ -5,47 +5,14 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::SocketAddr;
 
-use serde_json::Value;
-
 use super::clients::{self, Framing, Request};
-use super::support::{Client, Origin};
+use super::support::{Attack, Client, Origin, gzip, labelled_attacks};
 
 /// Attacks that are taken, evenly from all families.
 const ATTACKS: usize = 300;
 
-/// A request as the tests of the rules have it.
-#[derive(Clone, Debug)]
-struct Attack {
-    title: String,
-    method: String,
-    target: String,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
-}
-
 fn attacks() -> Vec<Attack> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/owasp/attacks");
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    let mut all = Vec::new();
-    for file in files {
-        let text = std::fs::read_to_string(file).unwrap();
-        for line in text.lines().filter_map(|line| line.trim().strip_prefix("- {")) {
-            let test: Value = serde_json::from_str(&format!("{{{line}")).unwrap();
-            let input = &test["stages"][0]["input"];
-            let string = |name: &str| input[name].as_str().unwrap_or("").to_owned();
-            let headers = input["headers"].as_object().into_iter().flatten();
-            let headers =
-                headers.map(|(name, value)| (name.clone(), value.as_str().unwrap_or("").to_owned()));
-            all.push(Attack {
-                title: test["test_title"].as_str().unwrap().to_owned(),
-                method: string("method"),
-                target: string("uri"),
-                headers: headers.filter(|(name, _)| name != "Content-Length" && name != "Host").collect(),
-                body: string("data").into_bytes(),
-            });
-        }
-    }
+    let all = labelled_attacks();
     assert!(all.len() > 2 * ATTACKS, "{}", all.len());
     let step = all.len() / ATTACKS;
     all.into_iter().step_by(step).take(ATTACKS).collect()
@@ -99,12 +66,6 @@ fn with_type(attack: &Attack, change: impl Fn(&str) -> Vec<String>) -> Option<Ve
 fn coded(attack: &Attack, coding: &str, body: Vec<u8>) -> Option<Vec<u8>> {
     (!attack.body.is_empty())
         .then(|| plain_with(&Attack { body, ..attack.clone() }, &format!("Content-Encoding: {coding}\r\n")))
-}
-
-fn gzipped(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
 }
 
 fn with_target(attack: &Attack, change: impl Fn(&str) -> String) -> Vec<u8> {
@@ -177,10 +138,10 @@ const FORMS: &[(&str, Form)] = &[
     ("type with a charset", |a| with_type(a, |t| vec![format!("{t}; charset=utf-8")])),
     ("two types", |a| with_type(a, |t| vec!["text/plain".to_owned(), t.to_owned()])),
     ("two types, the other last", |a| with_type(a, |t| vec![t.to_owned(), "text/plain".to_owned()])),
-    ("gzip", |a| coded(a, "gzip", gzipped(&a.body))),
-    ("gzip in capitals", |a| coded(a, "GZIP", gzipped(&a.body))),
-    ("gzip twice", |a| coded(a, "gzip, gzip", gzipped(&gzipped(&a.body)))),
-    ("two fields of codings", |a| coded(a, "identity\r\nContent-Encoding: gzip", gzipped(&a.body))),
+    ("gzip", |a| coded(a, "gzip", gzip(&a.body))),
+    ("gzip in capitals", |a| coded(a, "GZIP", gzip(&a.body))),
+    ("gzip twice", |a| coded(a, "gzip, gzip", gzip(gzip(&a.body)))),
+    ("two fields of codings", |a| coded(a, "identity\r\nContent-Encoding: gzip", gzip(&a.body))),
     ("zstd", |a| coded(a, "zstd", zstd::encode_all(&a.body[..], 1).unwrap())),
     ("a coding that is not there", |a| coded(a, "gzip", a.body.clone())),
     ("a coding that nobody knows", |a| coded(a, "x-own", a.body.clone())),

@@ -8,7 +8,7 @@ use super::content::{Kind, LENGTHS};
 use super::features::{Feature, STORED_KEY};
 use super::http2_origin;
 use super::origins::{self, ANSWERS, Answer, LONG_BYTES};
-use super::support::{Edge, Origin, wait_for};
+use super::support::{Edge, Origin, certificate, wait_for};
 
 /// One case.
 #[derive(Clone, Copy, Debug)]
@@ -78,10 +78,7 @@ pub fn edge(feature: &Feature, origin: &Origin) -> Edge {
 /// One with more settings.
 pub fn edge_with(feature: &Feature, origin: &Origin, settings: &str) -> Edge {
     let folder = tempfile::tempdir().unwrap();
-    let made =
-        rcgen::generate_simple_self_signed(vec!["a.example".to_owned(), "gw.example".to_owned()]).unwrap();
-    std::fs::write(folder.path().join("a.pem"), made.cert.pem()).unwrap();
-    std::fs::write(folder.path().join("a.key"), made.signing_key.serialize_pem()).unwrap();
+    certificate(folder.path(), "a", &["a.example", "gw.example"]);
     let address = match feature.has_http2_origin {
         true => format!("http://{}", http2_origin::in_front_of(origin.address)),
         false => origin.url(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::clients;
-use super::support::Edge;
+use super::support::{Edge, certificate, gzip};
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -18,12 +18,6 @@ fn message(text: &str) -> Bytes {
 fn framed(flag: u8, message: &[u8]) -> Bytes {
     let length = u32::try_from(message.len()).unwrap().to_be_bytes();
     [&[flag], &length[..], message].concat().into()
-}
-
-fn gzip(text: &str) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    std::io::Write::write_all(&mut encoder, text.as_bytes()).unwrap();
-    encoder.finish().unwrap()
 }
 
 /// What an origin was sent, all calls together.
@@ -69,9 +63,7 @@ fn stage() -> Stage {
     let (origin, seen) = (listener.local_addr().unwrap(), Seen::default());
     runtime.spawn(echo(listener, Arc::clone(&seen)));
     let folder = tempfile::tempdir().unwrap();
-    let made = rcgen::generate_simple_self_signed(vec!["a.example".to_owned()]).unwrap();
-    std::fs::write(folder.path().join("a.pem"), made.cert.pem()).unwrap();
-    std::fs::write(folder.path().join("a.key"), made.signing_key.serialize_pem()).unwrap();
+    certificate(folder.path(), "a", &["a.example"]);
     let conf = format!(
         "[[listeners]]\naddress = \"127.0.0.1:0\"\n[[listeners.certificates]]\nchain = \"a.pem\"\nkey = \"a.key\"\n\
          [[zones]]\nname = \"a.example\"\norigins = [\"http://{origin}\"]\norigin_protocol = \"http2\"\n[zones.waf]\n"

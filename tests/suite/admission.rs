@@ -1,7 +1,7 @@
 //! What Pingora accepts and we must refuse, as raw bytes over HTTP/1.1 and through curl over HTTP/2.
 
-use crate::listener::{certificate, tls_listener};
-use crate::support::{Client, Edge, Origin, curl, wait_for};
+use crate::listener::tls_listener;
+use crate::support::{Client, Edge, Origin, certificate, curl, wait_for};
 
 fn edge(origin: &Origin) -> Edge {
     Edge::start(&format!("[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n", origin.url()))

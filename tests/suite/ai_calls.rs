@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, Edge, Origin, Response, run_cli, wait_for};
+use crate::support::{Client, Edge, Origin, Response, gzip, run_cli, wait_for};
 
 const CHAT: &str = r#"{"id":"c","object":"chat.completion","model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":"answer-canary"}}],"usage":{"prompt_tokens":19,"completion_tokens":10,"total_tokens":29,"prompt_tokens_details":{"cached_tokens":4}}}"#;
 
@@ -106,9 +106,7 @@ fn calls_leave_a_row_with_tokens_and_cost() {
 #[test]
 fn streams_are_counted_and_pass_as_they_are() {
     let sse = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"model\":\"claude-x\",\"usage\":{\"input_tokens\":25,\"cache_read_input_tokens\":10,\"output_tokens\":1}}}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":15}}\n\n";
-    let mut coded = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    coded.write_all(sse.as_bytes()).unwrap();
-    let coded = coded.finish().unwrap();
+    let coded = gzip(sse);
     let answer = coded.clone();
     // Each byte in a piece of its own, so that every split is seen.
     let provider = Origin::start(move |_, stream| {

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use crate::listener::{certificate, tls_listener};
-use crate::support::{Client, Edge, Origin, curl};
+use crate::listener::tls_listener;
+use crate::support::{Client, Edge, Origin, certificate, curl};
 
 fn zone(origin: &Origin) -> String {
     format!("[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n[zones.waf]\n", origin.url())

@@ -121,7 +121,7 @@ const EFFECTS: &[(&str, &str)] = &[
     ("zones.waf.score_threshold", "conf::level_and_threshold_move_the_verdict"),
 ];
 
-use crate::support::{BINARY, Client, Edge, Origin, http_get, runs, wait_for};
+use crate::support::{BINARY, Client, Edge, Origin, gzip, http_get, runs, wait_for};
 
 fn parse(text: &str) -> Conf {
     conf::parse(&Source::new("t.toml", text), Path::new("/")).unwrap_or_else(|found| panic!("{found}")).0
@@ -250,12 +250,7 @@ fn a_stop_waits_no_longer_than_its_grace() {
 
 #[test]
 fn limits_of_heads_and_of_decoding() {
-    let body = {
-        use std::io::Write;
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-        encoder.write_all(&vec![b' '; 50_000]).unwrap();
-        encoder.finish().unwrap()
-    };
+    let body = gzip(vec![b' '; 50_000]);
     let origin = Origin::start(move |_, stream| {
         use std::io::Write;
         let head = format!(

@@ -3,8 +3,8 @@
 use std::io::{Read, Write};
 use std::process::Command;
 
-use crate::listener::{certificate, tls_listener};
-use crate::support::{Client, Edge, Origin, wait_for};
+use crate::listener::tls_listener;
+use crate::support::{Client, Edge, Origin, certificate, wait_for};
 
 fn zone(origin: &Origin, more: &str) -> String {
     format!("[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n{more}", origin.url())

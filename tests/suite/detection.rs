@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{Client, Edge, Origin, run_cli, wait_for};
+use crate::support::{Client, Edge, Origin, gzip, run_cli, wait_for};
 
 fn card() -> String {
     ["4111", "1111", "1111", "1111"].join(" ")
@@ -40,20 +40,11 @@ fn coded_bodies_are_decoded_beside_the_response() {
         (0..9_000u32).map(|n| format!("{:08x}", n.wrapping_mul(2_654_435_761))).collect::<String>(),
         card()
     );
-    let gzip = {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        encoder.write_all(text.as_bytes()).unwrap();
-        encoder.finish().unwrap()
-    };
     let mut br = Vec::new();
     brotli::CompressorWriter::new(&mut br, 4096, 5, 20).write_all(text.as_bytes()).unwrap();
     let zstd = zstd::encode_all(text.as_bytes(), 3).unwrap();
-    let bomb = {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-        encoder.write_all(&vec![b' '; 5_000_000]).unwrap();
-        encoder.finish().unwrap()
-    };
-    let bodies = [("gzip", gzip), ("br", br), ("zstd", zstd), ("gzip", bomb)];
+    let bomb = gzip(vec![b' '; 5_000_000]);
+    let bodies = [("gzip", gzip(&text)), ("br", br), ("zstd", zstd), ("gzip", bomb)];
     let served = bodies.clone();
     let origin = Origin::start(move |request, stream| {
         let index: usize = request.path().trim_start_matches('/').parse().unwrap();

@@ -12,7 +12,8 @@ use portcullis::ruleset::expression::Facts;
 use portcullis::ruleset::{EntryPoint, Outcome};
 use portcullis::waf::RequestHead;
 use portcullis::waf::matcher::BodyLimits;
-use serde_json::Value;
+
+use crate::support::labelled_attacks;
 
 /// Values that are framed, evenly from all families.
 const VALUES: usize = 400;
@@ -95,27 +96,18 @@ const FRAMES: &[Frame] = &[
 
 const LEVELS: [u8; 2] = [1, 2];
 
-/// Values of arguments of the labelled attacks.
+/// Values of arguments of the labelled attacks, each once.
 fn values() -> Vec<String> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/owasp/attacks");
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    let mut all = BTreeSet::new();
-    let mut ordered = Vec::new();
-    for file in files {
-        let text = std::fs::read_to_string(file).unwrap();
-        for line in text.lines().filter_map(|line| line.trim().strip_prefix("- {")) {
-            let test: Value = serde_json::from_str(&format!("{{{line}")).unwrap();
-            let input = &test["stages"][0]["input"];
-            let query = input["uri"].as_str().unwrap_or("").split_once('?').map_or("", |(_, query)| query);
-            let is_form = input["headers"]["Content-Type"] == "application/x-www-form-urlencoded";
-            let form = if is_form { input["data"].as_str().unwrap_or("") } else { "" };
-            let pairs = query.split('&').chain(form.split('&'));
-            for value in pairs.filter_map(|pair| Some(pair.split_once('=')?.1.replace('+', " "))) {
-                let value = percent_encoding::percent_decode_str(&value).decode_utf8_lossy().into_owned();
-                if all.insert(value.clone()) {
-                    ordered.push(value);
-                }
+    let (mut seen, mut ordered) = (BTreeSet::new(), Vec::new());
+    for attack in labelled_attacks() {
+        let query = attack.target.split_once('?').map_or("", |(_, query)| query);
+        let is_form = attack.headers.iter().any(|(_, value)| value == "application/x-www-form-urlencoded");
+        let form = if is_form { std::str::from_utf8(&attack.body).unwrap() } else { "" };
+        let pairs = query.split('&').chain(form.split('&'));
+        for value in pairs.filter_map(|pair| Some(pair.split_once('=')?.1.replace('+', " "))) {
+            let value = percent_encoding::percent_decode_str(&value).decode_utf8_lossy().into_owned();
+            if seen.insert(value.clone()) {
+                ordered.push(value);
             }
         }
     }

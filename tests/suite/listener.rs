@@ -1,16 +1,6 @@
 //! Sockets: deadlines, caps, PROXY protocol, TLS by name, certificates swapped live.
 
-use std::path::Path;
-
-use crate::support::{Client, Edge, Origin, curl, wait_for};
-
-/// Writes `NAME.pem` and `NAME.key` for these names.
-pub(crate) fn certificate(folder: &Path, name: &str, names: &[&str]) {
-    let made = rcgen::generate_simple_self_signed(names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>())
-        .unwrap();
-    std::fs::write(folder.join(format!("{name}.pem")), made.cert.pem()).unwrap();
-    std::fs::write(folder.join(format!("{name}.key")), made.signing_key.serialize_pem()).unwrap();
-}
+use crate::support::{Client, Edge, Origin, certificate, curl, wait_for};
 
 /// A TLS listener with these certificates.
 pub(crate) fn tls_listener(names: &[&str]) -> String {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 #[path = "../support/mod.rs"]
+#[expect(dead_code, unused_imports, reason = "the matrix uses what the suite does not")]
 mod support;
 
 mod admission;

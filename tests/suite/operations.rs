@@ -166,7 +166,7 @@ fn the_admin_port_waits_for_no_one_and_knows_its_filters() {
     let origin = Origin::echo();
     let admin = "[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"api\"]\n";
     let edge = Edge::start(&conf(&origin.url(), admin));
-    // More than may be served at once, none of which ever sends a whole head.
+    // More connections than the port serves at once. None ever sends a whole head.
     let begun = std::time::Instant::now();
     let mut silent: Vec<Client> = (0..200)
         .map(|_| {

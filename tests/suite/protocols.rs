@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
-use crate::listener::{certificate, tls_listener};
-use crate::support::{Client, Edge, Origin, wait_for};
+use crate::listener::tls_listener;
+use crate::support::{Client, Edge, Origin, certificate, wait_for};
 
 /// A child that is killed when dropped.
 pub(crate) struct Killed(pub(crate) Child);

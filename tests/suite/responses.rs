@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use crate::listener::{certificate, tls_listener};
-use crate::support::{Client, Edge, Origin, curl_output};
+use crate::listener::tls_listener;
+use crate::support::{Client, Edge, Origin, certificate, curl_output};
 
 const RULES: &str = r#"
 SecResponseBodyMimeType text/plain text/html

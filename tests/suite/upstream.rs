@@ -127,7 +127,7 @@ fn silence_ends_with_504_and_timeouts_are_settings() {
 #[test]
 fn tls_origins_are_verified() {
     let folder = tempfile::tempdir().unwrap();
-    crate::listener::certificate(folder.path(), "o", &["localhost"]);
+    crate::support::certificate(folder.path(), "o", &["localhost"]);
     let plain = named("behind tls");
     // The edge itself serves as the TLS origin of another.
     let inner = Edge::start_in(

@@ -2,9 +2,9 @@
 
 use std::process::{Command, Stdio};
 
-use crate::listener::{certificate, tls_listener};
+use crate::listener::tls_listener;
 use crate::protocols::{Killed, free_port};
-use crate::support::{Client, Edge, Origin, curl, wait_for};
+use crate::support::{Client, Edge, Origin, certificate, curl, gzip, wait_for};
 
 const ATTACK: &str = "q=1'%20UNION%20SELECT%20password%20FROM%20users--";
 
@@ -265,12 +265,6 @@ fn a_refused_call_sends_nothing_to_its_provider() {
     }
 }
 
-fn gzip(text: &str) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    std::io::Write::write_all(&mut encoder, text.as_bytes()).unwrap();
-    encoder.finish().unwrap()
-}
-
 fn ask_coded(edge: &Edge, coding: &str, body: &[u8]) -> u16 {
     let head = format!(
         "POST /v1/acme/main/openai/chat/completions HTTP/1.1\r\nHost: gw.example\r\nContent-Type: application/json\r\n\
@@ -472,12 +466,12 @@ fn a_coded_call_counts_what_it_holds() {
         format!(r#"{{"model":"m","max_tokens":1,"messages":[{{"content":"{words}"}}]}}"#)
     };
     let send = |coding: &str, body: &[u8]| ask_coded(&edge, coding, body);
-    let long = gzip(&call(4_000));
+    let long = gzip(call(4_000));
     assert!(long.len() < 4_000, "its own bytes would fit");
     assert_eq!((send("identity", call(4_000).as_bytes()), send("gzip", &long)), (429, 429));
     assert_eq!((send("gzip", call(10).as_bytes()), send("x-own", call(10).as_bytes())), (400, 400));
     assert!(origin.begun().is_empty(), "none of these left");
-    let short = gzip(&call(10));
+    let short = gzip(call(10));
     assert_eq!(send("gzip", &short), 200);
     assert_eq!(origin.last().body, short, "what passes is as it was");
 }

@@ -1,14 +1,18 @@
 //! Builders for tests: the edge, an origin, a client. Port 0 everywhere; nothing sleeps for luck.
 
+mod attacks;
 mod client;
 mod edge;
 mod origin;
 
+pub use attacks::{Attack, labelled_attacks};
 pub use client::{Client, Response, curl, curl_output, http_get};
 pub use edge::{BINARY, Edge, refused_by_check, run_cli};
 pub use origin::Origin;
 
 use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -27,6 +31,21 @@ pub fn wait_for<T>(what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < until, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// A body in the content coding gzip.
+pub fn gzip(bytes: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes.as_ref()).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Writes `NAME.pem` and `NAME.key` for these host names.
+pub fn certificate(folder: &Path, name: &str, hosts: &[&str]) {
+    let hosts: Vec<_> = hosts.iter().map(|host| (*host).to_owned()).collect();
+    let made = rcgen::generate_simple_self_signed(hosts).unwrap();
+    std::fs::write(folder.join(format!("{name}.pem")), made.cert.pem()).unwrap();
+    std::fs::write(folder.join(format!("{name}.key")), made.signing_key.serialize_pem()).unwrap();
 }
 
 /// Whether the suite runs a test of this name, `module::name`.

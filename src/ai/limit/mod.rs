@@ -8,11 +8,13 @@
 //! A counter lasts as long as its window matters. Of one limit there are at most [`MAX_COUNTERS_OF_LIMIT`]; what
 //! more values there are, which callers may have invented, share one counter.
 
+mod counters;
 mod ledger;
 
 use std::time::Duration;
 
-pub use ledger::{Counted, Ledger, MAX_COUNTERS_OF_LIMIT, Reservation};
+pub use counters::MAX_COUNTERS_OF_LIMIT;
+pub use ledger::{Counted, Ledger, Reservation};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Measure {

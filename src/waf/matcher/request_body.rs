@@ -113,25 +113,25 @@ impl Facts {
 
     fn read_grpc(&mut self, limits: BodyLimits, buffers: &mut Buffers) -> Result<(), BodyError> {
         let left = limits.arguments.saturating_sub(self.args_get.len());
-        let mut too_many = false;
         let body = buffers.body();
         let args = &mut self.args_post;
+        let mut too_many = false;
+        let mut add = |args: &mut Vec<Pair>, path: &[u8], value: &[u8]| {
+            if args.len() < left {
+                args.push(Pair { key: buffers.add(path), value: buffers.add(value) });
+            } else {
+                too_many = true;
+            }
+        };
         for message in grpc::messages(&body) {
-            let mut value = |path: &[u8], text: &[u8]| {
-                if args.len() < left {
-                    args.push(Pair { key: buffers.add(path), value: buffers.add(text) });
-                } else {
-                    too_many = true;
-                }
-            };
             // The content type does not tell for sure what a message is: most are Protocol Buffers, some JSON.
+            let first = args.len();
             let json = json::Limits { depth: limits.json_depth };
             let is_json = matches!(message.bytes, [b'{' | b'[', ..])
-                && json::read(message.bytes, json, &mut |_, _| {}).is_ok();
-            if is_json {
-                json::read(message.bytes, json, &mut value)?;
-            } else {
-                protobuf::read(message.bytes, limits.json_depth, &mut value);
+                && json::read(message.bytes, json, &mut |path, value| add(args, path, value)).is_ok();
+            if !is_json {
+                args.truncate(first);
+                protobuf::read(message.bytes, limits.json_depth, &mut |path, value| add(args, path, value));
             }
         }
         self.too_many_arguments |= too_many;
