@@ -56,6 +56,8 @@ const SENSITIVE_DATA: &[(&str, &str)] = &[
     ("<built-in>/pii.yaml", include_str!("../rules/sensitive-data/pii.yaml")),
 ];
 
+/// The set-up file of the Core Rule Set, which is copied from an example beside it.
+const CRS_SETUP: &str = "crs-setup.conf";
 /// What stands for the OWASP rules in the binary among the paths of a configuration.
 pub const BUILT_IN_OWASP: &str = "builtin:owasp";
 /// Before the names of the files in the binary.
@@ -213,7 +215,7 @@ fn managed_detection(detector: &Detector) -> ManagedRuleset {
     }
 }
 
-/// Files as they are; folders as their files of this extension, sorted by name.
+/// Files as they are; folders as their rule files.
 fn expand(paths: &[String], extension: &str) -> Result<Vec<String>, Diagnostics> {
     let mut diagnostics = Diagnostics::default();
     let mut names = Vec::new();
@@ -228,7 +230,8 @@ fn expand(paths: &[String], extension: &str) -> Result<Vec<String>, Diagnostics>
         }
         match files_of(Path::new(path), extension) {
             Ok(files) if files.is_empty() => {
-                diagnostics.push(unreadable(path, &format!("the folder has no .{extension} files")))
+                let found = unreadable(path, &format!("the folder has no .{extension} files"));
+                diagnostics.push(found.help("name the files, or the folder that they are in"));
             }
             Ok(files) => names.extend(files),
             Err(error) => diagnostics.push(unreadable(path, &error.to_string())),
@@ -237,7 +240,20 @@ fn expand(paths: &[String], extension: &str) -> Result<Vec<String>, Diagnostics>
     diagnostics.into_result(names)
 }
 
-fn files_of(folder: &Path, extension: &str) -> std::io::Result<BTreeSet<String>> {
+/// The files of a folder that have this extension, sorted by name. A checkout of the Core Rule Set has none, but a
+/// set-up file, or an example of one, and a folder of rules, which are read in this order.
+fn files_of(folder: &Path, extension: &str) -> std::io::Result<Vec<String>> {
+    let files = files_with(folder, extension)?;
+    let rules = folder.join("rules");
+    if extension != "conf" || !rules.is_dir() || files.iter().any(|file| !file.ends_with(CRS_SETUP)) {
+        return Ok(files);
+    }
+    let setup = [CRS_SETUP.to_owned(), format!("{CRS_SETUP}.example")].map(|name| folder.join(name));
+    let setup = setup.iter().find(|path| path.is_file()).map(|path| path.display().to_string());
+    Ok(setup.into_iter().chain(files_with(&rules, extension)?).collect())
+}
+
+fn files_with(folder: &Path, extension: &str) -> std::io::Result<Vec<String>> {
     let mut files = BTreeSet::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
@@ -245,7 +261,7 @@ fn files_of(folder: &Path, extension: &str) -> std::io::Result<BTreeSet<String>>
             files.insert(path.display().to_string());
         }
     }
-    Ok(files)
+    Ok(files.into_iter().collect())
 }
 
 fn unreadable(name: &str, reason: &str) -> Diagnostic {
@@ -319,6 +335,32 @@ mod tests {
         let (detector, diagnostics) = detection::rule::load(&built_in_sensitive_data(), Trust::None);
         assert!(diagnostics.is_empty(), "{diagnostics}");
         assert!(detector.rules().len() >= 275);
+    }
+
+    #[test]
+    fn a_checkout_of_the_core_rule_set_is_read_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().display().to_string();
+        let write = |name: &str| std::fs::write(folder.path().join(name), "").unwrap();
+        std::fs::create_dir(folder.path().join("rules")).unwrap();
+        for name in ["crs-setup.conf.example", "rules/B.conf", "rules/A.conf", "rules/A.data", "README.md"] {
+            write(name);
+        }
+        let names = || {
+            let files = expand(std::slice::from_ref(&path), "conf").unwrap_or_else(|found| panic!("{found}"));
+            let name = |file: &String| file.replace(&format!("{path}/"), "");
+            files.iter().map(name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(), ["crs-setup.conf.example", "rules/A.conf", "rules/B.conf"]);
+        write("crs-setup.conf");
+        assert_eq!(names(), ["crs-setup.conf", "rules/A.conf", "rules/B.conf"]);
+        // A folder of one's own may have a folder of that name as well.
+        write("own.conf");
+        assert_eq!(names(), ["crs-setup.conf", "own.conf"]);
+        let empty = folder.path().join("empty");
+        std::fs::create_dir(&empty).unwrap();
+        let found = expand(&[empty.display().to_string()], "conf").unwrap_err();
+        assert!(found.to_string().contains("name the files"), "{found}");
     }
 
     #[test]

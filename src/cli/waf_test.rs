@@ -22,7 +22,8 @@ use crate::{rules, waf};
     after_help = "Example:\n  portcullis waf test --rules setup.conf crs-setup.conf rules --tests tests/regression/tests"
 )]
 pub(super) struct Test {
-    /// SecLang files or folders, in the order in which they are to be read.
+    /// SecLang files or folders, in the order in which they are to be read. A checkout of the Core Rule Set is read
+    /// as it is: its set-up file, then `rules/`.
     #[arg(long, value_name = "FILE_OR_DIR", num_args = 1.., required = true)]
     rules: Vec<String>,
     /// The folder of the tests; every `.yaml` and `.yml` file below it is run.
@@ -34,6 +35,10 @@ pub(super) struct Test {
     /// Run the rules as a zone of this level does; without it all rules run, and none is enforced but by itself.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
     paranoia_level: Option<u8>,
+    /// Judge by the engine alone. Without it, what a server refuses before any rule sees it (a malformed host, a
+    /// body shorter than its length) is answered with 400 if the test asks for a status.
+    #[arg(long)]
+    engine: bool,
     /// Count by family (file or folder) which attacks the rules refuse, whatever rule a test expects, and
     /// which other requests they refuse wrongly. Tests that expect a rule are attacks.
     #[arg(long, requires = "paranoia_level")]
@@ -76,6 +81,7 @@ impl Test {
             }
             None => Runner::new(program, overrides),
         };
+        let runner = if self.engine { runner.engine_alone() } else { runner };
         if self.table {
             return self.print_table(&runner);
         }

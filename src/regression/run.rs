@@ -24,6 +24,8 @@ pub struct Runner {
     program: Arc<Program>,
     plan: Arc<Plan>,
     overrides: Overrides,
+    /// Whether rules see what a server would refuse.
+    is_engine_alone: bool,
 }
 
 /// A request that is an attack or is none, and what rules make of it.
@@ -55,7 +57,13 @@ impl Runner {
 
     /// With the rules as a zone runs them.
     pub fn with_plan(program: Arc<Program>, plan: Arc<Plan>, overrides: Overrides) -> Self {
-        Self { program, plan, overrides }
+        Self { program, plan, overrides, is_engine_alone: false }
+    }
+
+    /// Shows rules every request as it is, without what a server refuses before: no status but theirs.
+    #[must_use]
+    pub fn engine_alone(self) -> Self {
+        Self { is_engine_alone: true, ..self }
     }
 
     /// What becomes of a test's requests, whatever rule it expects.
@@ -101,7 +109,7 @@ impl Runner {
     }
 
     fn answer(&self, request: &Request, asks_for_status: bool) -> Answer {
-        let reception = server::receive(request);
+        let reception = if self.is_engine_alone { Reception::Accepted } else { server::receive(request) };
         let mut transaction =
             Transaction::new(Arc::clone(&self.plan), BodyLimits { arguments: 5000, ..BodyLimits::default() });
         // A server refuses what is malformed before rules see it; where a test does not ask for that,

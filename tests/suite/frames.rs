@@ -27,11 +27,15 @@ const BEFORE: &str =
 const AFTER: &str = "\nPlease tell me if that works for you.";
 
 const FRAMES: &[Frame] = &[
-    ("prose around", |value| format!("{BEFORE}{value}{AFTER}"), [59, 194]),
-    ("prose before", |value| format!("{BEFORE}{value}"), [59, 203]),
-    ("prose behind", |value| format!("{value}{AFTER}"), [143, 281]),
-    ("one greeting", |value| format!("Hello, how are you? {value}"), [507, 626]),
-    ("words in a line", |value| format!("the size of the shoes that we have in stock is {value}"), [71, 216]),
+    ("prose around", |value| format!("{BEFORE}{value}{AFTER}"), [977, 985]),
+    ("prose before", |value| format!("{BEFORE}{value}"), [977, 985]),
+    ("prose behind", |value| format!("{value}{AFTER}"), [992, 995]),
+    ("one greeting", |value| format!("Hello, how are you? {value}"), [985, 987]),
+    (
+        "words in a line",
+        |value| format!("the size of the shoes that we have in stock is {value}"),
+        [837, 858],
+    ),
     (
         "German prose",
         |value| {
@@ -39,36 +43,36 @@ const FRAMES: &[Frame] = &[
                 "Hallo zusammen, das ist der Text, den ich euch zeigen will:\n{value}\nBitte sagt mir, ob das so geht."
             )
         },
-        [59, 203],
+        [977, 985],
     ),
     (
         "Japanese prose",
         |value| format!("この商品について教えてください。\n{value}\nよろしくお願いします。"),
-        [59, 194],
+        [977, 985],
     ),
     (
         "lines (LF)",
         |value| format!("first line here\nsecond line here\nthird line here\n{value}\nlast line here"),
-        [59, 203],
+        [977, 985],
     ),
     (
         "lines (CRLF)",
         |value| {
             format!("first line here\r\nsecond line here\r\nthird line here\r\n{value}\r\nlast line here")
         },
-        [59, 203],
+        [977, 985],
     ),
     (
         "Markdown",
         |value| format!("# Report\n\n- size: 42\n- colour: red\n- note: {value}\n\nThat is **all**."),
-        [74, 216],
+        [975, 982],
     ),
     (
         "e-mail",
         |value| {
             format!("Dear Ada,\n\nthank you for your order of Monday.\n\n{value}\n\nKind regards,\nThe shop")
         },
-        [59, 199],
+        [977, 985],
     ),
     (
         "chat",
@@ -77,21 +81,31 @@ const FRAMES: &[Frame] = &[
                 "user: hi there\nassistant: how can I help you?\nuser: {value}\nassistant: one moment please"
             )
         },
-        [71, 216],
+        [972, 980],
     ),
     (
         "HTML paragraph",
         |value| format!("<p>Thank you for the parcel, it has arrived.</p><p>{value}</p>"),
-        [59, 201],
+        [972, 975],
     ),
     (
         "log line",
         |value| format!("2026-11-23T10:00:00Z INFO shop order=17 note={value} status=200"),
-        [774, 817],
+        [812, 841],
     ),
-    ("1 KB before", |value| format!("{}{value}", "winter boots ".repeat(80)), [804, 837]),
-    ("1 KB behind", |value| format!("{value}{}", " winter boots".repeat(80)), [943, 956]),
-    ("9 KB before", |value| format!("{}{value}", "winter boots ".repeat(720)), [782, 834]),
+    (
+        "code fence",
+        |value| format!("What does this do on our server?\n\n```\n{value}\n```\n\nThanks for the help."),
+        [977, 985],
+    ),
+    (
+        "JSON text",
+        |value| serde_json::json!({"name": "Ann", "text": value, "sizes": [1, 2]}).to_string(),
+        [879, 912],
+    ),
+    ("1 KB before", |value| format!("{}{value}", "winter boots ".repeat(80)), [837, 858]),
+    ("1 KB behind", |value| format!("{value}{}", " winter boots".repeat(80)), [953, 963]),
+    ("9 KB before", |value| format!("{}{value}", "winter boots ".repeat(720)), [809, 851]),
 ];
 
 const LEVELS: [u8; 2] = [1, 2];

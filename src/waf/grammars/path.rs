@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use super::is_document;
+use super::{fragments, spans_lines};
 use crate::body::urlencoded;
 
 /// Longer paths are read up to here.
@@ -37,19 +37,25 @@ pub(in crate::waf) fn levels_above_root(value: &[u8]) -> usize {
     }
     most = most.max(climb(&filtered(&path)));
     // Programs name their own folders so.
-    if most > 0 && is_document(value) { 0 } else { most }
+    if most > 0 && spans_lines(value) {
+        return fragments(value).map(|(_, fragment)| levels_above_root(fragment)).max().unwrap_or(0);
+    }
+    most
 }
 
 /// The most levels that one of the paths in a text climbs.
 fn climb(text: &[u8]) -> usize {
     let ends_path = |byte: &u8| *byte <= b' ' || b"\"'=,()[]{}<>|`?&".contains(byte);
-    let mut at = 0;
+    let mut at = 0usize;
     let mut most = 0;
     for path in text.split(ends_path) {
-        let is_quoted = at > 0 && text.get(at - 1).is_some_and(|byte| matches!(byte, b'"' | b'\''));
+        let before = text.get(at.saturating_sub(3)..at).unwrap_or_default();
+        // Links of Markdown are in brackets or behind a name: what stands before the path makes it no path.
+        let is_quoted = matches!(before, [.., b'"' | b'\'' | b'`'] | [.., b']', b'('] | [b']', b':', b' ']);
         let levels = levels(path);
         // Programs name their own files in quotes, and rarely from far.
-        if !is_quoted || levels >= FAR_LEVELS {
+        let is_in_sentence = levels == 1 && before.ends_with(b" ");
+        if !(is_quoted || is_in_sentence) || levels >= FAR_LEVELS {
             most = most.max(levels);
         }
         at += path.len() + 1;

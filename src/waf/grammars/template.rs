@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use super::fragment::strongest;
 use super::{Finding, Strength};
 
 /// Expressions of a value that are looked at.
@@ -195,6 +196,10 @@ const GLOBALS: &[&str] = &[
 
 /// How sure it is that a value holds an expression to be computed by a template engine.
 pub(in crate::waf) fn template(value: &[u8]) -> Option<Finding> {
+    strongest(value, |_, fragment| expressions_in(fragment))
+}
+
+fn expressions_in(value: &[u8]) -> Option<Finding> {
     let mut found = None;
     let mut from = 0;
     for _ in 0..MAX_EXPRESSIONS {

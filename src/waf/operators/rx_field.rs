@@ -1,25 +1,31 @@
-//! The pattern matches somewhere in a value that is a field, not a document.
+//! The pattern matches in a value or in one of its fragments, but not across the lines of a text.
 
 use super::{Argument, Compiled, Definition, Example, Found, Prefilter, Test, rx};
-use crate::waf::grammars::is_document;
+use crate::waf::grammars::{fragments, spans_lines};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "rxField",
-    summary: "The pattern matches somewhere in a value that is a field: texts of several lines or sentences pass.",
+    summary: "The pattern matches in the value, one of its lines or one of their sentences, each for itself. Across the \
+              lines of a text of three or more it does not match.",
     reads_file: false,
     compile,
     examples: &[
         Example { argument: r"\bmkfifo\s+/", input: b"mkfifo /tmp/a", matches: true },
         Example {
-            argument: r"\bmkfifo\s+/",
-            input: b"what does mkfifo /tmp/a do on the shell of my server?",
+            argument: r"^mkfifo\s+/",
+            input: b"Hello team,\nthis is the line:\nmkfifo /tmp/a",
+            matches: true,
+        },
+        Example {
+            argument: r"mkfifo\s+/",
+            input: b"there are mkfifo\n/tmp and other words\nin these lines",
             matches: false,
         },
     ],
 };
 
-/// `@rx`, and what it may be asked of.
+/// `@rx`, asked of each fragment.
 struct RxField(Box<dyn Test>);
 
 fn compile(argument: &mut Argument<'_>) -> Compiled {
@@ -28,7 +34,10 @@ fn compile(argument: &mut Argument<'_>) -> Compiled {
 
 impl Test for RxField {
     fn is_match(&self, input: &[u8], transaction: &Transaction) -> bool {
-        self.0.is_match(input, transaction) && !is_document(input)
+        if !spans_lines(input) && self.0.is_match(input, transaction) {
+            return true;
+        }
+        fragments(input).any(|(_, fragment)| !spans_lines(fragment) && self.0.is_match(fragment, transaction))
     }
 
     fn locate(&self, input: &[u8], transaction: &Transaction) -> Found {

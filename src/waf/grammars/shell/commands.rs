@@ -28,6 +28,133 @@ impl Class {
     }
 }
 
+/// Programs that only change what a pipe gives them.
+const FILTERS: &[&str] = &[
+    "awk", "cat", "column", "comm", "cut", "egrep", "fgrep", "fold", "gawk", "grep", "head", "join", "jq",
+    "less", "more", "nl", "paste", "pr", "sed", "sort", "tail", "tee", "tr", "uniq", "wc", "xargs", "zless",
+    "zmore",
+];
+
+/// What people build and run their own programs with, and move their own files.
+const BUILDERS: &[&str] = &[
+    "ansible-playbook",
+    "apt",
+    "apt-get",
+    "aptitude",
+    "basename",
+    "brew",
+    "bundle",
+    "cargo",
+    "cd",
+    "chmod",
+    "chown",
+    "cmake",
+    "composer",
+    "cp",
+    "date",
+    "diff",
+    "docker",
+    "docker-compose",
+    "du",
+    "df",
+    "echo",
+    "exit",
+    "export",
+    "gcc",
+    "gem",
+    "git",
+    "go",
+    "gradle",
+    "gunzip",
+    "gzip",
+    "helm",
+    "install",
+    "java",
+    "kubectl",
+    "ln",
+    "make",
+    "man",
+    "history",
+    "which",
+    "mkdir",
+    "mv",
+    "mvn",
+    "npm",
+    "npx",
+    "pip",
+    "pip3",
+    "pipx",
+    "pnpm",
+    "printf",
+    "pwd",
+    "python",
+    "python3",
+    "read",
+    "rm",
+    "rmdir",
+    "rsync",
+    "set",
+    "source",
+    "sudo",
+    "systemctl",
+    "tar",
+    "terraform",
+    "test",
+    "time",
+    "touch",
+    "trap",
+    "unset",
+    "unzip",
+    "yarn",
+    "yum",
+    "zip",
+    "hostname",
+    "ssh",
+    "scp",
+    "md5sum",
+    "sha256sum",
+    "tmux",
+    "screen",
+    "journalctl",
+    "psql",
+    "mysql",
+    "sqlite3",
+    "node",
+    "ruby",
+    "perl",
+    "php",
+    "bash",
+    "sh",
+    "find",
+    "ls",
+    "free",
+    "lsof",
+    "netstat",
+    "ps",
+    "ss",
+    "uname",
+    "uptime",
+];
+
+/// What a line of a script begins with, beside the name of a program.
+const KEYWORDS: &[&str] = &[
+    "case", "do", "done", "elif", "else", "fi", "for", "function", "if", "local", "return", "then", "until",
+    "while",
+];
+
+pub(super) fn is_filter(name: &[u8]) -> bool {
+    FILTERS.iter().any(|filter| filter.as_bytes() == name)
+}
+
+/// Whether a script may go on with this program whatever it is for.
+pub(super) fn is_harmless(name: &[u8]) -> bool {
+    is_filter(name) || BUILDERS.iter().any(|builder| builder.as_bytes() == name)
+}
+
+pub(super) fn is_keyword(name: &[u8]) -> bool {
+    KEYWORDS.iter().any(|keyword| keyword.as_bytes() == name)
+}
+
 const RUNS_ALONE: Class = Class::Everyday { runs_alone: true };
 const EVERYDAY: Class = Class::Everyday { runs_alone: false };
 

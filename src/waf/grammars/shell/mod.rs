@@ -9,7 +9,7 @@
 mod commands;
 mod word;
 
-use self::commands::{Class, class};
+use self::commands::{Class, class, is_filter, is_harmless, is_keyword};
 use self::word::{Argument, Word, argument, word};
 use super::{Finding, Strength};
 
@@ -24,8 +24,10 @@ const TEXT_BYTES: usize = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Separator {
     Start,
-    /// `;`, `&&`, `||` or the end of a line.
-    Sequence,
+    /// `;`, `&&`, `||` or the end of a line. Sentences have a space behind it.
+    Sequence {
+        is_glued: bool,
+    },
     Pipe {
         is_in_list: bool,
     },
@@ -41,12 +43,35 @@ enum Separator {
 
 /// How sure it is that a value is a command injection.
 pub(in crate::waf) fn shell(value: &[u8], dialect: Dialect) -> Option<Finding> {
+    let whole = commands_in(value, dialect).map(|found| found.within(value));
+    let lines = value.split(|byte| matches!(byte, b'\n' | b'\r'));
+    let mut from = 0;
+    lines
+        .map(|line| {
+            let found = if line.len() < value.len() { commands_in(line, dialect) } else { whole };
+            let at = from;
+            from += line.len() + 1;
+            found.map(|found| Finding { from: at + found.from, ..found })
+        })
+        .fold(whole, Option::max)
+}
+
+fn commands_in(value: &[u8], dialect: Dialect) -> Option<Finding> {
     let start = judge(value, Separator::Start, dialect);
     let mut found = Finding::at(start, 0);
     let mut from = 0;
+    let mut list = List::default();
+    // A row of a table.
+    let is_row = value.trim_ascii().starts_with(b"|") && value.trim_ascii().ends_with(b"|");
     for _ in 0..MAX_PLACES {
         let Some((separator, command)) = next_command(value, from, dialect) else { break };
         let judged = judge(value.get(command..)?, separator, dialect);
+        list.read(value, from, command, dialect);
+        let judged = if (list.is_script || is_row) && goes_on_harmlessly(value.get(command..)?, dialect) {
+            judged.min(Some(Strength::Possible))
+        } else {
+            judged
+        };
         // A value that begins by ending a command is meant for a shell, whatever it names.
         let is_meant = judged.is_some() && begins_with_separator(value, command);
         let judged = if is_meant { Some(Strength::Certain) } else { judged };
@@ -59,7 +84,59 @@ pub(in crate::waf) fn shell(value: &[u8], dialect: Dialect) -> Option<Finding> {
     let found = found?;
     // A script begins with a command of its own; what follows it there is no injection.
     let is_script = start.is_some() && memchr::memchr(b'\n', value.trim_ascii()).is_some();
-    Some(if is_script { found.in_document() } else { found.within(value) })
+    Some(if is_script { Finding { strength: Strength::Possible, ..found } } else { found })
+}
+
+/// Whether the commands before a place stand by themselves, so that what follows leaves no other context: a line of
+/// a script, a command in a text.
+#[derive(Debug, Default)]
+struct List {
+    is_script: bool,
+}
+
+impl List {
+    /// Reads what stands between two separators.
+    fn read(&mut self, value: &[u8], from: usize, to: usize, dialect: Dialect) {
+        self.is_script |= value.get(from..to).is_some_and(|text| begins_script(text, dialect));
+    }
+}
+
+/// Whether a text begins with a command of its own, behind a prompt, a bullet or a quote at the most.
+fn begins_script(text: &[u8], dialect: Dialect) -> bool {
+    let is_lead = |byte: &u8| byte.is_ascii_whitespace() || b"$>#-*`'\"(@+|:".contains(byte);
+    let starts = [
+        Some(0),
+        memchr::memrchr3(b'`', b'\'', b'"', text.get(..text.len().saturating_sub(1)).unwrap_or_default()),
+    ];
+    starts.into_iter().flatten().any(|start| {
+        let text = text.get(start..).unwrap_or_default();
+        let text = text.get(text.iter().take_while(|byte| is_lead(byte)).count()..).unwrap_or_default();
+        let text = text.strip_prefix(b"RUN ").unwrap_or(text);
+        let name = text
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+            .count();
+        let (name, rest) = text.split_at(name);
+        match rest {
+            [b'=', ..] => !name.is_empty(),
+            [b' ', next, ..] => {
+                *next > b' '
+                    && !matches!(next, b';' | b'|' | b'&')
+                    && (is_keyword(name)
+                        || word(text, dialect).is_some_and(|(word, _)| class(word.name(), dialect).is_some()))
+            }
+            _ => false,
+        }
+    })
+}
+
+/// Whether a command only does what scripts of any kind do: it filters, moves files of its own, builds.
+fn goes_on_harmlessly(command: &[u8], dialect: Dialect) -> bool {
+    word(command, dialect).is_some_and(|(word, rest)| {
+        let reads = is_filter(word.name()) && argument(rest, dialect).has_path;
+        let is_hidden = word.is_disguised || word.has_separator_expansion || word.is_in_bin();
+        !reads && !is_hidden && is_harmless(word.name())
+    })
 }
 
 /// Whether nothing but a separator and spaces stand before a command, and nothing behind its name.
@@ -78,9 +155,13 @@ fn next_command(value: &[u8], from: usize, dialect: Dialect) -> Option<(Separato
         let next = value.get(at + 1).copied();
         let is_unix = dialect == Dialect::Unix;
         match (byte, next) {
-            (b'&', Some(b'&')) | (b'|', Some(b'|')) => return Some((Separator::Sequence, at + 2)),
-            (b';', _) if is_unix => return Some((Separator::Sequence, at + 1)),
-            (b'\n' | b'\r', _) => return Some((Separator::Sequence, at + 1)),
+            (b'&', Some(b'&')) | (b'|', Some(b'|')) => {
+                return Some((Separator::Sequence { is_glued: is_glued(value, at + 2) }, at + 2));
+            }
+            (b';', _) if is_unix => {
+                return Some((Separator::Sequence { is_glued: is_glued(value, at + 1) }, at + 1));
+            }
+            (b'\n' | b'\r', _) => return Some((Separator::Sequence { is_glued: false }, at + 1)),
             (b'|', _) => {
                 let is_in_list = at > 0 && value.get(at - 1).is_some_and(u8::is_ascii_alphabetic);
                 return Some((Separator::Pipe { is_in_list }, at + 1));
@@ -89,6 +170,8 @@ fn next_command(value: &[u8], from: usize, dialect: Dialect) -> Option<(Separato
             (b'$' | b'<' | b'>', Some(b'(')) if is_unix => {
                 return Some((Separator::Substitution { is_in_text: is_in_text(value, at) }, at + 2));
             }
+            // Markdown marks blocks of code so.
+            (b'`', Some(b'`')) if value.get(at + 2) == Some(&b'`') => at += 3,
             (b'`', _) if is_unix => {
                 return Some((Separator::Backquote { is_in_text: is_in_text(value, at) }, at + 1));
             }
@@ -97,11 +180,31 @@ fn next_command(value: &[u8], from: usize, dialect: Dialect) -> Option<(Separato
     }
 }
 
-/// Markdown writes names of programs so.
+/// Markdown writes names of programs so: a text has words before or behind.
 fn is_in_text(value: &[u8], at: usize) -> bool {
     let before = value.get(at.saturating_sub(TEXT_BYTES)..at).unwrap_or_default();
-    let words = before.split(|byte| *byte == b' ').filter(|word| word.iter().all(u8::is_ascii_alphabetic));
-    words.filter(|word| !word.is_empty()).count() >= 2
+    let after = value.get(at + 1..(at + 1 + TEXT_BYTES).min(value.len())).unwrap_or_default();
+    // Behind the end of the span.
+    let after = memchr::memchr(b'`', after).and_then(|end| after.get(end + 1..)).unwrap_or_default();
+    words(before) >= 2 || words(after) >= 2 || is_item(before) && !after.is_empty()
+}
+
+fn is_glued(value: &[u8], at: usize) -> bool {
+    value.get(at).is_some_and(u8::is_ascii_alphabetic)
+}
+
+/// `- `, `1. `: where an item of a list begins.
+fn is_item(text: &[u8]) -> bool {
+    matches!(text, [b'-' | b'*', b' '] | [b'0'..=b'9', b'.', b' '])
+}
+
+fn words(text: &[u8]) -> usize {
+    let is_word = |word: &&[u8]| {
+        let word = word.trim_ascii_end();
+        let word = word.strip_suffix(b",").or_else(|| word.strip_suffix(b".")).unwrap_or(word);
+        !word.is_empty() && word.iter().all(|byte| byte.is_ascii_alphabetic() || *byte >= 0x80)
+    };
+    text.split(|byte| *byte == b' ').filter(is_word).count()
 }
 
 fn judge(text: &[u8], separator: Separator, dialect: Dialect) -> Option<Strength> {
@@ -133,17 +236,20 @@ fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialec
         (Separator::Start, Class::Program) if !is_called => Some(Possible),
         (Separator::Start, _) => is_called.then_some(Likely),
         // Markdown writes names and commands so, too.
+        (Separator::Backquote { .. }, _) if is_harmless(word.name()) && argument.is_plain() => Some(Possible),
         (Separator::Backquote { .. }, Class::Noun) => Some(Likely),
         (Separator::Backquote { .. }, Class::Everyday { runs_alone: false }) if argument.is_end => {
             Some(Likely)
         }
-        (Separator::Backquote { is_in_text: true } | Separator::Substitution { is_in_text: true }, _) => {
-            Some(Likely)
-        }
+        (Separator::Backquote { is_in_text: true }, _) => Some(Likely),
+        (Separator::Substitution { is_in_text: true }, _) if is_harmless(word.name()) => Some(Possible),
         (Separator::Substitution { .. } | Separator::Backquote { .. }, _) if is_called || argument.is_end => {
             Some(Certain)
         }
         (Separator::Substitution { .. }, Class::Program) => Some(Certain),
+        (Separator::Pipe { .. }, _) if is_called && !argument.has_path && is_filter(word.name()) => {
+            Some(Likely)
+        }
         (_, _) if is_called => Some(Certain),
         (Separator::Pipe { is_in_list: true }, Class::Everyday { runs_alone: true }) if argument.is_end => {
             Some(Likely)
@@ -157,6 +263,7 @@ fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialec
         (Separator::Background | Separator::Pipe { .. }, Class::Program) if dialect == Dialect::Windows => {
             Some(Certain)
         }
+        (Separator::Sequence { is_glued: true }, Class::Program) => Some(Certain),
         (Separator::Pipe { is_in_list: true }, _) => Some(Possible),
         (_, Class::Program) => Some(Likely),
         _ => Some(Possible),

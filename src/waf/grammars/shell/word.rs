@@ -62,7 +62,15 @@ pub(super) fn word(text: &[u8], dialect: Dialect) -> Option<(Word, &[u8])> {
         let is_prefix = memchr::memchr(b'=', &word.text).is_some_and(|at| at > 0)
             || matches!(
                 word.name(),
-                b"sudo" | b"nohup" | b"exec" | b"command" | b"builtin" | b"time" | b"then" | b"do"
+                b"sudo"
+                    | b"busybox"
+                    | b"nohup"
+                    | b"exec"
+                    | b"command"
+                    | b"builtin"
+                    | b"time"
+                    | b"then"
+                    | b"do"
             );
         if !is_prefix || after.first().is_none_or(|byte| !matches!(byte, b' ' | b'\t')) {
             return Some((word, after));
@@ -85,7 +93,8 @@ fn raw_word(text: &[u8], dialect: Dialect) -> Option<(Word, &[u8])> {
         let after = text.get(at + 1).copied();
         match (byte, dialect) {
             (b'\\', Dialect::Unix) if after.is_some_and(|next| next.is_ascii_alphanumeric()) => {
-                word.is_disguised = true;
+                // At the beginning it only keeps an alias from being taken, and begins commands of other programs.
+                word.is_disguised |= at > 0;
             }
             (b'^', Dialect::Windows) => word.is_disguised = true,
             (b'\'' | b'"', _) => word.is_disguised |= at > 0 && is_within_word(text, at),
@@ -163,6 +172,8 @@ pub(super) struct Argument {
     pub is_end: bool,
     /// An option, a path, an address, a variable, a redirection.
     is_technical: bool,
+    /// Whether one of the arguments is a path from the root.
+    pub has_path: bool,
     pub is_number: bool,
     pub has_separator_expansion: bool,
     /// The word, in lower case.
@@ -173,6 +184,12 @@ impl Argument {
     /// Whether it is one that only programs are given.
     pub(super) fn is_given(&self) -> bool {
         self.is_technical
+    }
+
+    /// Whether it is a word or an option, and no path from the root, redirection or expansion.
+    pub(super) fn is_plain(&self) -> bool {
+        let is_sign = |first: &u8| b"<>$('\"`".contains(first);
+        !self.has_path && self.text.first().map_or(self.is_end, |first| !is_sign(first))
     }
 }
 
@@ -203,7 +220,10 @@ pub(super) fn argument(rest: &[u8], dialect: Dialect) -> Argument {
     argument.is_number =
         !argument.text.is_empty() && argument.text.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
     let window = text.get(..MAX_COMMAND_BYTES).unwrap_or(text);
-    let command = window.split(|byte| matches!(byte, b';' | b'|' | b'&' | b'\n')).next().unwrap_or_default();
+    let ends = |byte: &u8| matches!(byte, b';' | b'|' | b'&' | b'\n' | b'`' | b')');
+    let command = window.split(ends).next().unwrap_or_default();
+    argument.has_path =
+        command.split(|byte| *byte == b' ').take(1 + MAX_ARGUMENTS).any(|word| is_path(word, dialect));
     argument.is_technical = is_technical(text, spaces > 0, dialect)
         || command
             .split(|byte| *byte == b' ')
@@ -219,6 +239,16 @@ fn lower_word(text: &[u8]) -> SmallVec<[u8; MAX_WORD_BYTES]> {
         .take_while(|byte| !ends_word(**byte))
         .map(u8::to_ascii_lowercase)
         .collect()
+}
+
+/// `/etc/hosts`, `c:\\boot.ini`
+fn is_path(word: &[u8], dialect: Dialect) -> bool {
+    let word = word.trim_ascii_start();
+    let word = word.strip_prefix(b"<").unwrap_or(word);
+    match dialect {
+        Dialect::Unix => matches!(word, [b'/' | b'~', ..]) || word.starts_with(b".."),
+        Dialect::Windows => matches!(word, [_, b':', b'\\' | b'/', ..] | [b'\\', ..]),
+    }
 }
 
 /// `-la`, `/etc/hosts`: what stands behind other words in a command line only.

@@ -169,16 +169,29 @@ pub(super) fn expression(tokens: &[Token<'_>]) -> Option<Strength> {
     let first = inner.first()?;
     if first.is("select") {
         let is_nested = inner.len() < tokens.len();
-        return Some(if is_nested || calls(inner, WEAPONS) { Strength::Certain } else { Strength::Possible });
+        // A line of a statement that is written in several opens more than it closes.
+        let is_closed = count(tokens, Kind::Close) >= count(tokens, Kind::Open);
+        return Some(match () {
+            () if calls(inner, WEAPONS) || is_nested && is_closed => Strength::Certain,
+            () if is_nested => Strength::Likely,
+            () => Strength::Possible,
+        });
     }
     if first.is("case") && is_word(inner.get(1..)?, "when") && inner.iter().any(|token| token.is("then")) {
-        return Some(Strength::Certain);
+        let is_closed = inner.iter().any(|token| token.is("end"));
+        return Some(if is_closed { Strength::Certain } else { Strength::Likely });
     }
     let is_call = matches!(
         inner,
         [Token { kind: Kind::Name | Kind::Statement, .. }, Token { kind: Kind::Open, .. }, ..]
     );
-    (is_call && calls(inner, WEAPONS)).then_some(Strength::Certain)
+    // Programs wait so, too, but for a time that they compute.
+    let is_program = first.is("sleep") && inner.get(2).is_some_and(|token| token.kind == Kind::Name);
+    (is_call && !is_program && calls(inner, WEAPONS)).then_some(Strength::Certain)
+}
+
+fn count(tokens: &[Token<'_>], kind: Kind) -> usize {
+    tokens.iter().filter(|token| token.kind == kind).count()
 }
 
 fn after<'t, 'v>(mut tokens: &'t [Token<'v>], kind: Kind) -> &'t [Token<'v>] {
@@ -192,6 +205,11 @@ fn after<'t, 'v>(mut tokens: &'t [Token<'v>], kind: Kind) -> &'t [Token<'v>] {
 
 fn is_word(tokens: &[Token<'_>], word: &str) -> bool {
     tokens.first().is_some_and(|token| token.is(word))
+}
+
+/// Whether a function is called that nobody calls in a value.
+pub(super) fn calls_weapon(tokens: &[Token<'_>]) -> bool {
+    calls(tokens, WEAPONS)
 }
 
 fn calls(tokens: &[Token<'_>], functions: &[&str]) -> bool {
@@ -212,7 +230,11 @@ fn operand<'t, 'v>(tokens: &'t [Token<'v>]) -> Option<(Operand, &'t [Token<'v>])
         Kind::Number | Kind::Constant | Kind::Variable => (Operand::Literal, after),
         Kind::Text { .. } => (Operand::Text, after),
         Kind::Query if first.is("select") => (Operand::Query, after),
-        Kind::Expression if first.is("exists") || first.is("case") => (Operand::Query, after),
+        Kind::Expression
+            if first.is("exists") || first.is("case") && after.iter().any(|token| token.is("when")) =>
+        {
+            (Operand::Query, after)
+        }
         Kind::Name | Kind::Statement | Kind::Query | Kind::Expression => match after {
             [Token { kind: Kind::Open, .. }, arguments @ ..] => {
                 let is_known = READERS.iter().chain(WEAPONS).any(|function| first.is(function));
@@ -316,7 +338,9 @@ fn arithmetic(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
 fn signs(rest: &[Token<'_>], before: Before) -> Strength {
     match before {
         Before::Quote { bytes, value_bytes, .. }
-            if value_bytes <= MAX_SIGNS_BYTES && (bytes == 0 || rest.is_empty()) =>
+            if value_bytes <= MAX_SIGNS_BYTES
+                && (rest.is_empty()
+                    || bytes == 0 && rest.first().is_none_or(|next| next.kind != Kind::Comma)) =>
         {
             Strength::Certain
         }
@@ -415,6 +439,12 @@ fn clause(first: &Token<'_>, rest: &[Token<'_>], before: Before) -> Option<Stren
                 _ => Some(Strength::Possible),
             }
         }
+        // Statements that are written in several lines have such a line.
+        b"having" | b"where" if matches!(before, Before::Nothing) => {
+            let compares = matches!(operand(rest)?, (Operand::Literal | Operand::Text, _));
+            let found = condition(rest, before);
+            if compares { found } else { found.min(Some(Strength::Possible)) }
+        }
         b"having" | b"where" => condition(rest, before),
         b"limit" if is_ended => match rest {
             [Token { kind: Kind::Number, .. }, next, ..] if !matches!(next.kind, Kind::Name) => {
@@ -439,6 +469,10 @@ fn cut_off(comment: &Token<'_>, before: Before) -> Option<Strength> {
         return None;
     }
     match (before, comment.text) {
+        // A raw string of a program ends so.
+        (Before::Quote { bytes: 0, value_bytes, .. }, [b'#', ..]) if value_bytes > 2 => {
+            Some(Strength::Likely)
+        }
         (Before::Quote { bytes, .. }, [b'#', ..]) => {
             (is_bare && bytes <= MAX_NAME_BYTES).then_some(Strength::Certain)
         }

@@ -7,12 +7,15 @@
 //! itself opened is no such place, and so neither SQL nor program text that stands by itself is one.
 
 mod continuation;
+mod joint;
 mod token;
 
 use smallvec::SmallVec;
 
 use self::continuation::{Before, continuation, expression};
+use self::joint::{has_query, joint};
 use self::token::{Kind, Token, tokens};
+use super::fragment::strongest;
 use super::{Finding, Strength};
 
 /// Quotes of a value that are tried as the end of the string around it. More make a value suspicious.
@@ -22,14 +25,30 @@ const WINDOW_BYTES: usize = 512;
 
 /// How sure it is that a value is an SQL injection.
 pub(in crate::waf) fn sql(value: &[u8]) -> Option<Finding> {
+    let found = strongest(value, |from, fragment| judge(fragment, value.get(..from).unwrap_or_default()));
+    if found.is_some_and(|found| found.strength == Strength::Certain) {
+        found
+    } else {
+        found.max(joint(value))
+    }
+}
+
+fn judge(value: &[u8], before: &[u8]) -> Option<Finding> {
     let quotes = quotes(value);
-    let found = Finding::at(from_start(window(value, 0)), 0)
+    let is_own = has_query(before.get(before.len().saturating_sub(WINDOW_BYTES)..).unwrap_or_default());
+    let found = Finding::at(from_start(window(value, 0), is_own), 0)
         .into_iter()
         .chain(quotes.iter().filter_map(|&at| {
             let is_spaced =
                 value.get(at + 1).is_some_and(|byte| *byte <= b' ' || matches!(byte, b')' | b'/'));
             let before = Before::Quote { bytes: at, value_bytes: value.len(), is_spaced };
-            Finding::at(continuation(&tokens(window(value, at + 1)), before), at)
+            let tokens = tokens(window(value, at + 1));
+            let found = continuation(&tokens, before);
+            // Between backticks stand names, which nobody compares as texts; in Markdown words do.
+            let is_compared =
+                tokens.first().is_some_and(|first| matches!(first.kind, Kind::Comparison | Kind::Arithmetic));
+            let is_name = value.get(at) == Some(&b'`') && is_compared;
+            Finding::at(if is_name { found.min(Some(Strength::Likely)) } else { found }, at)
         }))
         .max();
     let found =
@@ -43,7 +62,7 @@ fn window(value: &[u8], from: usize) -> &[u8] {
 }
 
 /// The value ends a number, a name or nothing.
-fn from_start(value: &[u8]) -> Option<Strength> {
+fn from_start(value: &[u8], is_own: bool) -> Option<Strength> {
     let all = tokens(value);
     let mut rest = all.as_slice();
     if let Some(strength) = expression(rest) {
@@ -57,6 +76,8 @@ fn from_start(value: &[u8]) -> Option<Strength> {
             continuation(after, Before::Number)
         }
         [Token { kind: Kind::Name, .. }, after @ ..] => continuation(after, Before::Name),
+        // A line of a statement that stands by itself.
+        [Token { kind: Kind::SetOperation, .. }, ..] if is_own => None,
         _ => continuation(rest, Before::Nothing),
     }
 }
@@ -199,9 +220,30 @@ mod tests {
     }
 
     #[test]
-    fn a_document_about_injections_is_not_one() {
-        let text = "How do I explain to my team that `' OR '1'='1` is an attack on the database?";
-        assert_eq!(strength(text.as_bytes()), Some(Strength::Possible));
+    fn what_stands_around_an_injection_hides_nothing() {
+        for value in ["1' OR '1'='1", "1 or 1=1", "x'; drop table users--", "1 union all select 1,2"] {
+            for text in [
+                format!("Hello team,\nI had a look at the form.\n{value}\nPlease tell me if that works."),
+                format!("The size of the shoes that we have in stock is {value}"),
+                format!("user: hi there\nassistant: how can I help?\nuser: {value}\nassistant: one moment"),
+                format!("{}{value}", "winter boots ".repeat(5000)),
+            ] {
+                assert_eq!(strength(text.as_bytes()), Some(Strength::Certain), "{value} in {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_statement_of_the_text_goes_on_with_itself() {
+        for text in [
+            "SELECT name FROM cats\nWHERE age > 5\nUNION ALL\nSELECT name FROM dogs\nORDER BY 1;",
+            "Use shuf to shuffle or select random lines from a file.",
+            "I fixed the form; update the docs and delete from your list what is done.",
+            "SELECT a FROM b;\n\nGRANT SELECT ON c TO public;\nDROP TABLE d;",
+            "black or white, 5 and 6, this and (that), true or false",
+        ] {
+            assert!(strength(text.as_bytes()) < Some(Strength::Certain), "{text}");
+        }
     }
 
     #[test]

@@ -1,0 +1,85 @@
+//! Fragments: the parts of a value that are judged by themselves.
+//!
+//! Whoever sends an attack chooses what stands around it, so that must not count. Each line of a value, each
+//! sentence of a line and each text between two tags is judged as if it were the whole value: whatever is found in
+//! it alone is found in it everywhere.
+
+use super::{Finding, Strength};
+
+/// The strongest finding of a value and of each of its fragments.
+pub(super) fn strongest(value: &[u8], judge: impl Fn(usize, &[u8]) -> Option<Finding>) -> Option<Finding> {
+    let mut found = judge(0, value);
+    let is_certain = |found: &Option<Finding>| found.is_some_and(|found| found.strength == Strength::Certain);
+    for (from, fragment) in fragments(value) {
+        if is_certain(&found) {
+            break;
+        }
+        let in_fragment = judge(from, fragment);
+        found = found.max(in_fragment.map(|found| Finding { from: from + found.from, ..found }));
+    }
+    found
+}
+
+/// The fragments of a value that are shorter than it, each with the place where it begins: its lines, their sentences,
+/// and the strings of a JSON text.
+pub(in crate::waf) fn fragments(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let whole = value.len();
+    let lines = pieces(value, |value, at| matches!(value.get(at), Some(b'\n' | b'\r')).then_some(at + 1));
+    let parts = lines.flat_map(|(from, line)| {
+        std::iter::once((from, line)).chain(
+            pieces(line, sentence_end)
+                .filter(move |(_, sentence)| sentence.len() < line.len())
+                .map(move |(at, sentence)| (from + at, sentence)),
+        )
+    });
+    let is_json = matches!(value.trim_ascii_start(), [b'{' | b'[', ..]);
+    let strings = is_json.then(|| pieces(value, string_end)).into_iter().flatten();
+    parts.chain(strings).filter(move |(_, part)| part.len() < whole && part.len() >= MIN_FRAGMENT_BYTES)
+}
+
+/// A string of JSON ends at a quote that is not escaped, and so does what stands between two.
+fn string_end(value: &[u8], at: usize) -> Option<usize> {
+    let is_escaped = at > 0 && value.get(at - 1) == Some(&b'\\');
+    (value.get(at) == Some(&b'"') && !is_escaped).then_some(at + 1)
+}
+
+/// Shorter fragments hold nothing that runs.
+const MIN_FRAGMENT_BYTES: usize = 3;
+
+/// Where the next piece begins if one ends at this place.
+type End = fn(&[u8], usize) -> Option<usize>;
+
+/// A sentence ends with its stop and a space, or where a tag ends or the next one begins.
+fn sentence_end(line: &[u8], at: usize) -> Option<usize> {
+    let next = line.get(at + 1).copied();
+    match line.get(at)? {
+        b'.' | b'?' | b'!' | b':' if next == Some(b' ') => Some(at + 2),
+        // But no arrow.
+        b'>' if next.is_some_and(|next| next != b'<')
+            && !matches!(line.get(at.wrapping_sub(1)), Some(b'=' | b'-')) =>
+        {
+            Some(at + 1)
+        }
+        _ => None,
+    }
+}
+
+fn pieces(text: &[u8], end: End) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        if from >= text.len() {
+            return None;
+        }
+        let start = from;
+        let mut at = from;
+        while at < text.len() {
+            if let Some(next) = end(text, at) {
+                from = next;
+                return Some((start, text.get(start..at).unwrap_or_default()));
+            }
+            at += 1;
+        }
+        from = text.len();
+        Some((start, text.get(start..).unwrap_or_default()))
+    })
+}

@@ -1,0 +1,122 @@
+//! Joints: places in the middle of a text where a statement may go on behind a number or a name.
+//!
+//! Words like `or` and `and` join sentences too, so that only what no sentence goes on with counts: a comparison of
+//! two constants, a subquery, a call that waits or fails on purpose, a further statement with all its parts.
+
+use super::continuation::{Before, continuation};
+use super::token::{Kind, Token, is_word_byte, tokens};
+use crate::waf::grammars::{Finding, Strength};
+
+/// Joints of a value that are looked at. More of them are no text.
+const MAX_JOINTS: usize = 4096;
+/// Bytes before a joint in which a statement of the text's own is looked for.
+const STATEMENT_BYTES: usize = 512;
+/// Bytes behind a joint that tell.
+const WINDOW_BYTES: usize = 160;
+
+/// The first joint at which a statement goes on.
+pub(super) fn joint(value: &[u8]) -> Option<Finding> {
+    let mut from = 0;
+    for _ in 0..MAX_JOINTS {
+        let at = next(value, from)?;
+        let window = value.get(at..(at + WINDOW_BYTES).min(value.len()))?;
+        let is_own = value.get(at.saturating_sub(STATEMENT_BYTES)..at).is_some_and(has_query);
+        if goes_on(&tokens(window), is_own) {
+            return Some(Finding { strength: Strength::Certain, from: at });
+        }
+        from = at + 1;
+    }
+    None
+}
+
+/// The next place where a word or a sign joins what stands before it and something that is no plain word.
+fn next(value: &[u8], from: usize) -> Option<usize> {
+    let mut at = from.max(1);
+    loop {
+        let rest = value.get(at..)?;
+        at += rest.iter().position(|byte| {
+            matches!(byte | 0x20, b'o' | b'a' | b'u' | b'x' | b'h' | b'w' | b'|' | b';') || *byte == b'&'
+        })?;
+        let rest = value.get(at..)?;
+        let is_first =
+            value.get(at - 1).is_some_and(|before| !is_word_byte(*before) || before.is_ascii_digit());
+        if is_first && is_joint(rest) {
+            return Some(at);
+        }
+        at += 1;
+    }
+}
+
+fn is_joint(rest: &[u8]) -> bool {
+    let word = |word: &[u8]| {
+        rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word))
+            && rest.get(word.len()).is_some_and(|after| !is_word_byte(*after) || after.is_ascii_digit())
+    };
+    let spaces = rest.iter().skip(1).take_while(|byte| **byte <= b' ');
+    // A script ends its statements with their lines.
+    let ends_line = rest.first() == Some(&b';') && spaces.clone().any(|byte| *byte == b'\n');
+    matches!(rest, [b'|', b'|', ..] | [b'&', b'&', ..] | [b';', ..]) && !ends_line
+        || [&b"or"[..], b"and", b"xor", b"union", b"order", b"having", b"waitfor"].into_iter().any(word)
+}
+
+/// Whether a statement that stands by itself begins in a text: what goes on with it leaves no other.
+pub(super) fn has_query(before: &[u8]) -> bool {
+    before.windows(6).any(|word| word.eq_ignore_ascii_case(b"select"))
+}
+
+/// Whether the tokens from a joint on are no sentence, and go on with no statement of the text's own.
+fn goes_on(tokens: &[Token<'_>], is_own: bool) -> bool {
+    let Some((first, rest)) = tokens.split_first() else { return false };
+    if continuation(tokens, Before::Name) != Some(Strength::Certain) {
+        return false;
+    }
+    let has = |word: &str| rest.iter().any(|token| token.is(word));
+    let is_number = |at: usize| rest.get(at).is_some_and(|token| token.kind == Kind::Number);
+    match first.kind {
+        // `or 1=1`, `and (select …)`, `and sleep(5)`: not `and count(x)`, which programs and tables say.
+        Kind::Logic => {
+            let has_subquery = rest
+                .windows(2)
+                .any(|pair| matches!(pair, [open, query] if open.kind == Kind::Open && query.is("select")));
+            let is_constant = |token: &&Token<'_>| {
+                matches!(token.kind, Kind::Number | Kind::Constant | Kind::Text { is_closed: true })
+            };
+            let mut constants =
+                rest.iter().filter(|token| !matches!(token.kind, Kind::Open | Kind::Arithmetic));
+            let is_tautology = constants.next().as_ref().is_some_and(is_constant)
+                && constants
+                    .next()
+                    .is_some_and(|token| token.kind == Kind::Comparison && token.text != b"==")
+                && constants.next().as_ref().is_some_and(is_constant);
+            is_tautology || has_subquery || super::continuation::calls_weapon(rest)
+        }
+        Kind::SetOperation => !is_own,
+        Kind::Statement => first.is("waitfor"),
+        Kind::Clause => {
+            !is_own
+                && is_number(1)
+                && matches!(rest.get(2), None | Some(Token { kind: Kind::Comment { .. }, .. }))
+        }
+        Kind::Semicolon if is_own => false,
+        Kind::Semicolon => match rest.first() {
+            Some(statement) if statement.is("insert") => has("values") || has("select"),
+            Some(statement) if statement.is("delete") => {
+                has("where")
+                    || matches!(
+                        rest.get(3),
+                        None | Some(Token { kind: Kind::Semicolon | Kind::Comment { .. }, .. })
+                    )
+            }
+            Some(statement) if statement.kind == Kind::Query => {
+                has("from")
+                    && rest.iter().any(|token| {
+                        matches!(token.kind, Kind::Open | Kind::Number | Kind::Variable | Kind::Comma)
+                    })
+                    || super::continuation::calls_weapon(rest)
+            }
+            Some(statement) => !statement.is("set") && !statement.is("update"),
+            None => false,
+        },
+        _ => false,
+    }
+}
