@@ -8,6 +8,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{fragments, spans_lines};
 
+/// What every URL and address that is looked for holds one of.
+const MARKS: &[&[u8]] = &[b":/", b"//", b"\\\\", b"/\\", b"169.254.", b"metadata."];
 /// URLs of a value that are looked at.
 const MAX_URLS: usize = 256;
 const MAX_HOST_BYTES: usize = 253;
@@ -44,6 +46,10 @@ impl Reach {
 
 /// What the URLs of a value reach. Texts may speak of addresses: documents reach nothing.
 pub(in crate::waf) fn reach(value: &[u8]) -> Reach {
+    let holds = |mark: &[u8]| memchr::memmem::find(value, mark).is_some();
+    if !MARKS.iter().any(|mark| holds(mark)) {
+        return Reach::default();
+    }
     let parts = fragments(value).map(|(_, fragment)| fragment);
     std::iter::once(value)
         .chain(parts)

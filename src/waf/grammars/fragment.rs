@@ -24,17 +24,33 @@ pub(super) fn strongest(value: &[u8], judge: impl Fn(usize, &[u8]) -> Option<Fin
 /// and the strings of a JSON text.
 pub(in crate::waf) fn fragments(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let whole = value.len();
-    let lines = pieces(value, |value, at| matches!(value.get(at), Some(b'\n' | b'\r')).then_some(at + 1));
-    let parts = lines.flat_map(|(from, line)| {
-        std::iter::once((from, line)).chain(
-            pieces(line, sentence_end)
-                .filter(move |(_, sentence)| sentence.len() < line.len())
-                .map(move |(at, sentence)| (from + at, sentence)),
-        )
+    let parts = lines(value).flat_map(|(from, line)| {
+        let sentences = pieces(line, sentence_end).filter(move |(_, sentence)| sentence.len() < line.len());
+        std::iter::once((from, line)).chain(sentences.map(move |(at, sentence)| (from + at, sentence)))
     });
+    parts
+        .filter(move |(_, part)| part.len() < whole && part.len() >= MIN_FRAGMENT_BYTES)
+        .chain(json_strings(value))
+}
+
+/// The lines of a value, each with the place where it begins.
+fn lines(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let rest = value.get(from..).filter(|rest| !rest.is_empty())?;
+        let length = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        let line = (from, rest.get(..length)?);
+        from += length + 1;
+        Some(line)
+    })
+}
+
+/// The strings of a JSON text and what stands between them, each with the place where it begins.
+pub(in crate::waf) fn json_strings(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let is_json = matches!(value.trim_ascii_start(), [b'{' | b'[', ..]);
     let strings = is_json.then(|| pieces(value, string_end)).into_iter().flatten();
-    parts.chain(strings).filter(move |(_, part)| part.len() < whole && part.len() >= MIN_FRAGMENT_BYTES)
+    let whole = value.len();
+    strings.filter(move |(_, part)| part.len() < whole && part.len() >= MIN_FRAGMENT_BYTES)
 }
 
 /// A string of JSON ends at a quote that is not escaped, and so does what stands between two.

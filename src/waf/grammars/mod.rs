@@ -18,7 +18,7 @@ mod sql;
 mod template;
 
 pub(super) use address::{Reach, reach};
-pub(super) use fragment::fragments;
+pub(super) use fragment::{fragments, json_strings};
 pub(super) use graphql::GraphqlCost;
 pub(super) use lines::spans_lines;
 pub(super) use markup::markup;

@@ -236,6 +236,7 @@ impl Definition {
     pub fn needle(&self, text: &str, lines: impl FnOnce() -> Vec<String>) -> Option<Needle> {
         match self.name {
             "rx" | "rxGlobal" => Some(Needle::Pattern(text.to_owned())),
+            "rxField" => Some(Needle::Pattern(rx_field::relaxed(text))),
             "pm" => Some(Needle::Phrases(phrases::words(text))),
             "pmFromFile" => Some(Needle::Phrases(lines())),
             _ => None,

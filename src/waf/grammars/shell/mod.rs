@@ -15,6 +15,8 @@ use super::{Finding, Strength};
 
 pub(in crate::waf) use self::word::Dialect;
 
+/// Shorter lines hold no command and what ends another.
+const MIN_LINE_BYTES: usize = 3;
 /// Places of a value that are tried as the beginning of a command.
 const MAX_PLACES: usize = 1024;
 /// Bytes before a place that say whether it stands in a text.
@@ -48,7 +50,11 @@ pub(in crate::waf) fn shell(value: &[u8], dialect: Dialect) -> Option<Finding> {
     let mut from = 0;
     lines
         .map(|line| {
-            let found = if line.len() < value.len() { commands_in(line, dialect) } else { whole };
+            let found = match line.len() {
+                0..MIN_LINE_BYTES => None,
+                length if length == value.len() => whole,
+                _ => commands_in(line, dialect),
+            };
             let at = from;
             from += line.len() + 1;
             found.map(|found| Finding { from: at + found.from, ..found })
