@@ -6,16 +6,23 @@
 
 use super::{Finding, Strength};
 
-/// The strongest finding of a value and of each of its fragments.
-pub(super) fn strongest(value: &[u8], judge: impl Fn(usize, &[u8]) -> Option<Finding>) -> Option<Finding> {
+/// The strongest finding of a value and of its fragments. `judge` reads a value, a line or a string of a JSON text;
+/// `begins` reads how a sentence begins, because what stands in it was read with its line.
+pub(super) fn strongest(
+    value: &[u8],
+    judge: impl Fn(usize, &[u8]) -> Option<Finding>,
+    begins: impl Fn(&[u8]) -> Option<Strength>,
+) -> Option<Finding> {
     let mut found = judge(0, value);
-    let is_certain = |found: &Option<Finding>| found.is_some_and(|found| found.strength == Strength::Certain);
-    for (from, fragment) in fragments(value) {
-        if is_certain(&found) {
+    let parts = lines(value).filter(|(_, line)| line.len() < value.len()).chain(json_strings(value));
+    let parts =
+        parts.map(|(from, part)| judge(from, part).map(|found| Finding { from: from + found.from, ..found }));
+    let sentences = sentences(value).map(|(from, sentence)| Finding::at(begins(sentence), from));
+    for part in parts.chain(sentences) {
+        if found.is_some_and(|found| found.strength == Strength::Certain) {
             break;
         }
-        let in_fragment = judge(from, fragment);
-        found = found.max(in_fragment.map(|found| Finding { from: from + found.from, ..found }));
+        found = found.max(part);
     }
     found
 }
@@ -24,25 +31,32 @@ pub(super) fn strongest(value: &[u8], judge: impl Fn(usize, &[u8]) -> Option<Fin
 /// and the strings of a JSON text.
 pub(in crate::waf) fn fragments(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let whole = value.len();
-    let parts = lines(value).flat_map(|(from, line)| {
-        let sentences = pieces(line, sentence_end).filter(move |(_, sentence)| sentence.len() < line.len());
-        std::iter::once((from, line)).chain(sentences.map(move |(at, sentence)| (from + at, sentence)))
-    });
-    parts
-        .filter(move |(_, part)| part.len() < whole && part.len() >= MIN_FRAGMENT_BYTES)
+    lines(value)
+        .filter(move |(_, line)| line.len() < whole)
+        .chain(sentences(value))
         .chain(json_strings(value))
 }
 
-/// The lines of a value, each with the place where it begins.
+/// The sentences of a value that are shorter than their line.
+fn sentences(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    lines(value).flat_map(|(from, line)| {
+        let sentences = pieces(line, sentence_end)
+            .filter(move |(_, sentence)| sentence.len() < line.len() && sentence.len() >= MIN_FRAGMENT_BYTES);
+        sentences.map(move |(at, sentence)| (from + at, sentence))
+    })
+}
+
+/// The lines of a value that could hold something, each with the place where it begins.
 fn lines(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut from = 0;
-    std::iter::from_fn(move || {
+    let lines = std::iter::from_fn(move || {
         let rest = value.get(from..).filter(|rest| !rest.is_empty())?;
         let length = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
         let line = (from, rest.get(..length)?);
         from += length + 1;
         Some(line)
-    })
+    });
+    lines.filter(|(_, line)| line.len() >= MIN_FRAGMENT_BYTES)
 }
 
 /// The strings of a JSON text and what stands between them, each with the place where it begins.

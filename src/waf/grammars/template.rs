@@ -12,7 +12,7 @@ use super::fragment::strongest;
 use super::{Finding, Strength};
 
 /// Expressions of a value that are looked at.
-const MAX_EXPRESSIONS: usize = 256;
+const MAX_EXPRESSIONS: usize = 1 << 14;
 /// Bytes of each.
 const MAX_EXPRESSION_BYTES: usize = 1024;
 
@@ -196,13 +196,18 @@ const GLOBALS: &[&str] = &[
 
 /// How sure it is that a value holds an expression to be computed by a template engine.
 pub(in crate::waf) fn template(value: &[u8]) -> Option<Finding> {
-    strongest(value, |_, fragment| expressions_in(fragment))
+    strongest(value, |_, line| expressions_in(line), |_| None)
 }
 
 fn expressions_in(value: &[u8]) -> Option<Finding> {
     let mut found = None;
     let mut from = 0;
-    for _ in 0..MAX_EXPRESSIONS {
+    for nth in 0..=MAX_EXPRESSIONS {
+        if nth == MAX_EXPRESSIONS {
+            // What follows so many is not read.
+            found = found.max(Finding::at(Some(Strength::Likely), from));
+            break;
+        }
         let Some((at, inner, mark)) = next_expression(value, from) else { break };
         found = found.max(Finding::at(judge(inner, mark), at.saturating_sub(mark.len())));
         if found.is_some_and(|found: Finding| found.strength == Strength::Certain) {

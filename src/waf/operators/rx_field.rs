@@ -53,7 +53,7 @@ pub(super) fn relaxed(pattern: &str) -> String {
             '[' if is_in_class && characters.peek() == Some(&':') => {
                 // `[:alpha:]`
                 relaxed.push(character);
-                while let Some(next) = characters.next() {
+                for next in characters.by_ref() {
                     relaxed.push(next);
                     if next == ']' {
                         break;

@@ -11,18 +11,27 @@ use super::fragment::strongest;
 use super::{Finding, Strength};
 
 /// Tags of a value that are looked at.
-const MAX_TAGS: usize = 2048;
+const MAX_TAGS: usize = 1 << 15;
 
 /// How sure it is that a value runs in a page.
 pub(in crate::waf) fn markup(value: &[u8]) -> Option<Finding> {
-    strongest(value, |_, fragment| Some(judge(fragment)?.within(fragment)))
+    strongest(
+        value,
+        |_, line| Some(judge(line)?.within(line)),
+        |sentence| script::address(sentence).max(script::breakout(sentence)),
+    )
 }
 
 fn judge(value: &[u8]) -> Option<Finding> {
     let whole = script::address(value).max(script::breakout(value)).max(tag::added_attribute(value));
     let mut found = Finding::at(whole, 0);
     let mut from = 0;
-    for _ in 0..MAX_TAGS {
+    for nth in 0..=MAX_TAGS {
+        if nth == MAX_TAGS {
+            // What follows so many is not read.
+            found = found.max(Finding::at(Some(Strength::Likely), from));
+            break;
+        }
         if found.is_some_and(|found| found.strength == Strength::Certain) {
             break;
         }

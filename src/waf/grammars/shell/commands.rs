@@ -1,5 +1,8 @@
 //! Programs that a system has, and what else their names mean.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::word::{Argument, Dialect};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,11 +168,28 @@ pub(super) fn class(name: &[u8], dialect: Dialect) -> Option<Class> {
     lower.copy_from_slice(name);
     lower.make_ascii_lowercase();
     let name = std::str::from_utf8(lower).ok()?;
-    let tables: &[(&[&str], Class)] = match dialect {
-        Dialect::Unix => UNIX,
-        Dialect::Windows => WINDOWS,
+    let classes = match dialect {
+        Dialect::Unix => &*UNIX_CLASSES,
+        Dialect::Windows => &*WINDOWS_CLASSES,
     };
-    tables.iter().find(|(names, _)| names.contains(&name)).map(|(_, class)| *class)
+    classes.get(name).copied()
+}
+
+/// Fixed, because nobody adds names to them.
+type Classes = HashMap<&'static str, Class, foldhash::fast::FixedState>;
+
+static UNIX_CLASSES: LazyLock<Classes> = LazyLock::new(|| classes(UNIX));
+static WINDOWS_CLASSES: LazyLock<Classes> = LazyLock::new(|| classes(WINDOWS));
+
+/// Of a name that stands in two groups, the first counts.
+fn classes(groups: &[(&[&'static str], Class)]) -> Classes {
+    let mut classes = Classes::default();
+    for (names, class) in groups {
+        for name in *names {
+            classes.entry(*name).or_insert(*class);
+        }
+    }
+    classes
 }
 
 const UNIX: &[(&[&str], Class)] = &[

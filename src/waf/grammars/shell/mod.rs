@@ -18,7 +18,7 @@ pub(in crate::waf) use self::word::Dialect;
 /// Shorter lines hold no command and what ends another.
 const MIN_LINE_BYTES: usize = 3;
 /// Places of a value that are tried as the beginning of a command.
-const MAX_PLACES: usize = 1024;
+const MAX_PLACES: usize = 1 << 14;
 /// Bytes before a place that say whether it stands in a text.
 const TEXT_BYTES: usize = 128;
 
@@ -69,7 +69,12 @@ fn commands_in(value: &[u8], dialect: Dialect) -> Option<Finding> {
     let mut list = List::default();
     // A row of a table.
     let is_row = value.trim_ascii().starts_with(b"|") && value.trim_ascii().ends_with(b"|");
-    for _ in 0..MAX_PLACES {
+    for nth in 0..=MAX_PLACES {
+        if nth == MAX_PLACES {
+            // What follows so many is not read.
+            found = found.max(Finding::at(Some(Strength::Likely), from));
+            break;
+        }
         let Some((separator, command)) = next_command(value, from, dialect) else { break };
         let judged = judge(value.get(command..)?, separator, dialect);
         list.read(value, from, command, dialect);
@@ -398,7 +403,10 @@ mod tests {
     }
 
     #[test]
-    fn many_separators_end() {
-        assert_eq!(shell(";".repeat(1 << 20).as_bytes(), Dialect::Unix), None);
+    fn many_separators_end_and_score() {
+        let found = shell(";".repeat(1 << 20).as_bytes(), Dialect::Unix);
+        assert_eq!(found.map(|found| found.strength), Some(Strength::Likely));
+        let hidden = format!("{}; cat /etc/passwd", "; ".repeat(MAX_PLACES - 2));
+        assert_eq!(strength(hidden.as_bytes(), Dialect::Unix), Some(Strength::Certain));
     }
 }

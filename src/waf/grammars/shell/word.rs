@@ -7,7 +7,7 @@ const MAX_WORD_BYTES: usize = 64;
 /// Arguments behind the first that are looked at.
 const MAX_ARGUMENTS: usize = 4;
 /// Bytes of a command that are looked through for them.
-const MAX_COMMAND_BYTES: usize = 1024;
+const MAX_COMMAND_BYTES: usize = 256;
 /// Bytes that one word is read from.
 const MAX_READ_BYTES: usize = 256;
 

@@ -14,18 +14,19 @@ use smallvec::SmallVec;
 
 use self::continuation::{Before, continuation, expression};
 use self::joint::{has_query, joint};
-use self::token::{Kind, Token, tokens};
+use self::token::{Kind, Token, tokens, word as word_kind};
 use super::fragment::strongest;
 use super::{Finding, Strength};
 
 /// Quotes of a value that are tried as the end of the string around it. More make a value suspicious.
-const MAX_QUOTES: usize = 1024;
+const MAX_QUOTES: usize = 1 << 13;
 /// Bytes that are read after each of them.
 const WINDOW_BYTES: usize = 512;
 
 /// How sure it is that a value is an SQL injection.
 pub(in crate::waf) fn sql(value: &[u8]) -> Option<Finding> {
-    let found = strongest(value, |from, fragment| judge(fragment, value.get(..from).unwrap_or_default()));
+    let judge = |from, line: &[u8]| judge(line, value.get(..from).unwrap_or_default());
+    let found = strongest(value, judge, |sentence| from_start(window(sentence, 0), false));
     if found.is_some_and(|found| found.strength == Strength::Certain) {
         found
     } else {
@@ -61,8 +62,24 @@ fn window(value: &[u8], from: usize) -> &[u8] {
     rest.get(..WINDOW_BYTES).unwrap_or(rest)
 }
 
+/// Whether a value begins with two words that no statement goes on with. Most texts do.
+fn is_sentence(value: &[u8]) -> bool {
+    let mut words = value.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+    let mut is_plain = |at_least: usize| {
+        words.next().is_some_and(|word| {
+            word.len() >= at_least
+                && word.iter().all(|byte| byte.is_ascii_alphabetic() || *byte >= 0xc3)
+                && matches!(word_kind(word), Kind::Name)
+        })
+    };
+    is_plain(2) && is_plain(2)
+}
+
 /// The value ends a number, a name or nothing.
 fn from_start(value: &[u8], is_own: bool) -> Option<Strength> {
+    if is_sentence(value) {
+        return None;
+    }
     let all = tokens(value);
     let mut rest = all.as_slice();
     if let Some(strength) = expression(rest) {

@@ -184,7 +184,7 @@ fn line_comment(text: &[u8]) -> (Kind, usize) {
     }
 }
 
-fn word(word: &[u8]) -> Kind {
+pub(super) fn word(word: &[u8]) -> Kind {
     let mut lower = [0; 12];
     let Some(lower) = lower.get_mut(..word.len()) else { return Kind::Name };
     lower.copy_from_slice(word);
