@@ -30,7 +30,7 @@ const FRAMES: &[Frame] = &[
     ("prose around", |value| format!("{BEFORE}{value}{AFTER}"), [977, 985]),
     ("prose before", |value| format!("{BEFORE}{value}"), [977, 985]),
     ("prose behind", |value| format!("{value}{AFTER}"), [992, 995]),
-    ("one greeting", |value| format!("Hello, how are you? {value}"), [985, 987]),
+    ("one greeting", |value| format!("Hello, how are you? {value}"), [982, 985]),
     (
         "words in a line",
         |value| format!("the size of the shoes that we have in stock is {value}"),

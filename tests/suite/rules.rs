@@ -316,3 +316,74 @@ fn the_engine_alone_judges_what_a_server_refuses() {
     assert!(run(&[]).ends_with("0 passed, 2 failed, 0 skipped\n"), "{}", run(&[]));
     assert!(run(&["--engine"]).ends_with("2 passed, 0 failed, 0 skipped\n"), "{}", run(&["--engine"]));
 }
+
+/// Letters and digits of every alphabet; of those that have thousands, each seventh.
+fn letters() -> Vec<char> {
+    let is_taken = |letter: &char| {
+        let code = u32::from(*letter);
+        let is_large = matches!(code, 0x4e00..0xa000 | 0xac00..0xd7a4 | 0x2_0000..);
+        letter.is_alphanumeric() && (!is_large || code.is_multiple_of(7))
+    };
+    ('\u{a0}'..'\u{3_0000}').filter(is_taken).collect()
+}
+
+#[test]
+fn no_letter_of_any_alphabet_is_refused() {
+    let letters = letters();
+    assert!(letters.len() > 20_000, "{}", letters.len());
+    let folder = tempfile::tempdir().unwrap();
+    let mut lines = String::from("tests:\n");
+    let mut texts = 0;
+    for text in letters.chunks(32) {
+        let words: Vec<String> = text.chunks(8).map(|word| word.iter().collect()).collect();
+        let words = words.join(" ");
+        let encoded =
+            percent_encoding::utf8_percent_encode(&words, percent_encoding::NON_ALPHANUMERIC).to_string();
+        let json = serde_json::json!({ "name": words }).to_string();
+        let form = "application/x-www-form-urlencoded";
+        for (method, uri, content_type, data) in [
+            ("GET", format!("/search?q={encoded}"), "text/plain", String::new()),
+            ("GET", format!("/wiki/{encoded}"), "text/plain", String::new()),
+            ("POST", "/form".to_owned(), form, format!("{encoded}=1")),
+            ("POST", "/api".to_owned(), "application/json", json),
+        ] {
+            texts += 1;
+            let length = data.len().to_string();
+            let mut headers = serde_json::json!({
+                "Host": "a.example", "User-Agent": "Mozilla/5.0 (X11; Linux x86_64)", "Accept": "*/*",
+            });
+            if method == "POST" {
+                headers["Content-Type"] = content_type.into();
+                headers["Content-Length"] = length.into();
+            }
+            let input = serde_json::json!({ "method": method, "uri": uri, "headers": headers, "data": data });
+            let stage =
+                serde_json::json!({ "input": input, "output": { "log": { "no_expect_ids": [90010] } } });
+            let title = format!("U+{:04X} {method} {content_type}", u32::from(text[0]));
+            let test = serde_json::json!({ "test_title": title, "stages": [stage] });
+            lines.push_str(&format!("  - {test}\n"));
+        }
+    }
+    std::fs::write(folder.path().join("letters.yaml"), lines).unwrap();
+    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/owasp");
+    for level in ["1", "2"] {
+        let tests = folder.path().to_str().unwrap();
+        let arguments = [
+            "waf",
+            "test",
+            "--rules",
+            rules,
+            "--tests",
+            tests,
+            "--paranoia-level",
+            level,
+            "--table",
+            "--list",
+        ];
+        let output = crate::support::run_cli(&arguments, b"");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(!text.contains("false alarm:"), "at level {level}:\n{text}");
+        let benign = text.lines().last().and_then(|row| row.split_whitespace().nth(4)?.parse::<u32>().ok());
+        assert_eq!(benign, Some(texts), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+}

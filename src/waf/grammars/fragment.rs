@@ -6,25 +6,40 @@
 
 use super::{Finding, Strength};
 
-/// The strongest finding of a value and of its fragments. `judge` reads a value, a line or a string of a JSON text;
-/// `begins` reads how a sentence begins, because what stands in it was read with its line.
+/// The strongest finding of a value, its lines and the strings of a JSON text, each judged by itself.
+pub(super) fn strongest_of_lines(
+    value: &[u8],
+    judge: impl Fn(usize, &[u8]) -> Option<Finding>,
+) -> Option<Finding> {
+    let mut found = judge(0, value);
+    let parts = lines(value).filter(|(_, line)| line.len() < value.len()).chain(json_strings(value));
+    for (from, part) in parts {
+        if is_certain(found) {
+            break;
+        }
+        found = found.max(judge(from, part).map(|found| Finding { from: from + found.from, ..found }));
+    }
+    found
+}
+
+/// The same, and how each sentence begins: what stands in a sentence was read with its line.
 pub(super) fn strongest(
     value: &[u8],
     judge: impl Fn(usize, &[u8]) -> Option<Finding>,
     begins: impl Fn(&[u8]) -> Option<Strength>,
 ) -> Option<Finding> {
-    let mut found = judge(0, value);
-    let parts = lines(value).filter(|(_, line)| line.len() < value.len()).chain(json_strings(value));
-    let parts =
-        parts.map(|(from, part)| judge(from, part).map(|found| Finding { from: from + found.from, ..found }));
-    let sentences = sentences(value).map(|(from, sentence)| Finding::at(begins(sentence), from));
-    for part in parts.chain(sentences) {
-        if found.is_some_and(|found| found.strength == Strength::Certain) {
+    let mut found = strongest_of_lines(value, judge);
+    for (from, sentence) in sentences(value) {
+        if is_certain(found) {
             break;
         }
-        found = found.max(part);
+        found = found.max(Finding::at(begins(sentence), from));
     }
     found
+}
+
+fn is_certain(found: Option<Finding>) -> bool {
+    found.is_some_and(|found| found.strength == Strength::Certain)
 }
 
 /// The fragments of a value that are shorter than it, each with the place where it begins: its lines, their sentences,

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::fragment::strongest;
+use super::fragment::strongest_of_lines;
 use super::{Finding, Strength};
 
 /// Expressions of a value that are looked at.
@@ -196,7 +196,7 @@ const GLOBALS: &[&str] = &[
 
 /// How sure it is that a value holds an expression to be computed by a template engine.
 pub(in crate::waf) fn template(value: &[u8]) -> Option<Finding> {
-    strongest(value, |_, line| expressions_in(line), |_| None)
+    strongest_of_lines(value, |_, line| expressions_in(line))
 }
 
 fn expressions_in(value: &[u8]) -> Option<Finding> {

@@ -4,6 +4,7 @@ Each template has slots in braces, filled from `SLOTS`; each text stands in a fo
 """
 
 import itertools
+import json
 import re
 
 SLOTS = {
@@ -134,6 +135,36 @@ LANGUAGES = [
     "Hej! Sökningen på åäö fungerar inte sedan {day}; felet är \"{err}\". Kan ni titta på det? /{who}",
 ]
 
+# One line each: code, scripts of packages, queries of trackers and dashboards, addresses of apps.
+ONE_LINE = [
+    "for i in range(10): print(i)", "const x = a ? b : c;", "if (a > b && c < d) { return; }", "SELECT id, name FROM users WHERE id = 5",
+    "x = [i for i in y if i % 2 == 0]", "let n = items.filter(i => i.id === 3).map(i => i.name);", "printf(\"%d\\n\", x);",
+    "git commit -m 'fix' && git push", "npm run build", "console.log('hello');", "fn main() { println!(\"hi\"); }", "System.out.println(\"x\");",
+    "kubectl get pods -n prod | grep api", "pip install -r requirements.txt", "a = b or c", "print(f'{x!r}')", "<div class=\"a\">{name}</div>",
+    "SELECT * FROM a JOIN b ON a.id = b.id ORDER BY a.name LIMIT 10;", "awk '{print $1}' file.txt", "x?.y ?? z", "#include <stdio.h>",
+    "rm -rf dist && mkdir dist", "NODE_ENV=test jest --ci", "tsc -p . && vite build", "husky install || true", "node scripts/post.js; echo done",
+    'project = SHOP AND status in ("To Do", "In Progress") ORDER BY created DESC', "assignee = currentUser() AND resolution = Unresolved",
+    'is:open is:issue label:"bug" author:ann', "status:open AND (priority:1 OR priority:2)", 'created >= -7d AND text ~ "login"',
+    "source=syslog error | stats count by host", 'level:error AND service:"api" AND NOT path:/health', 'sum(rate(http_requests_total{job="api"}[5m])) by (status)',
+    "fields @timestamp, @message | filter @message like /ERROR/ | sort @timestamp desc | limit 20", "_source.user.name:ann AND @timestamp:[now-1d TO now]",
+    "myapp://open?id=5&next=/home", "intent://scan/#Intent;scheme=zxing;package=com.example;end", "otpauth://totp/Shop:ann@example.com?issuer=Shop",
+    "com.example.app:/oauth2redirect", "geo:52.5,13.4", "Unexpected token '<', \"<!DOCTYPE \"... is not valid JSON",
+    "<p>Our video:</p><iframe src=\"https://video.example.com/embed/x1\" width=\"560\" allowfullscreen></iframe>",
+    "Correct|Horse&Battery;Staple", "hunter2; --", "((Tr0ub4dor&3))", "P@ss'w0rd\"!", "O'Neil&Sons<1>", "!@#$%^&*()_+-=[]{}",
+]
+
+
+def one_line(chooser):
+    from generate import get, post, quote
+
+    for text in ONE_LINE:
+        yield get("/search?q=" + quote(text))
+        yield post("/form", "application/x-www-form-urlencoded", "user=ann&note=" + quote(text))
+        yield post("/api/notes", "application/json", json.dumps({"user": "ann", "note": text}))
+        yield get("/?" + chooser.choice(["app_sid", "lastsid", "resid"]) + "=3&q=" + quote(text), Referer="https://other.example/x")
+    yield get("/graphql?query=" + quote('{ shop { name products(first: 3, query: "title:shoe") { nodes { id } } } }'))
+
+
 # How many texts of each kind there are.
 SHARES = {
     "ticket": (TICKET, 520), "review": (REVIEW, 360), "incident": (INCIDENT, 240), "sql": (SQL, 240), "shell": (SHELL, 240),
@@ -158,3 +189,4 @@ def writer(templates, count):
 
 KINDS = {f"text-{kind}": writer(*share) for kind, share in SHARES.items() if kind != "chat"}
 KINDS["text-question"] = writer(*SHARES["chat"])
+KINDS["plain-oneline"] = one_line

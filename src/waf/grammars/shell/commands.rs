@@ -316,7 +316,9 @@ const UNIX: &[(&[&str], Class)] = &[
         Class::Noun,
     ),
     (&["echo", "printf", "sleep", "ping", "ping6", "dig"], Class::Probe),
-    (&["id", "env", "ps", "w", "uptime"], RUNS_ALONE),
+    (&["id", "env", "ps", "uptime"], RUNS_ALONE),
+    // Passwords hold one letter behind a sign.
+    (&["w"], EVERYDAY),
     (
         &[
             "cat", "find", "sort", "more", "less", "who", "head", "tail", "date", "test", "host", "at",
