@@ -4,14 +4,15 @@
 //! sentence of a line and each text between two tags is judged as if it were the whole value: whatever is found in
 //! it alone is found in it everywhere.
 
-use super::{Finding, Strength};
+use super::{Finding, Strength, spans_lines};
 
 /// The strongest finding of a value, its lines and the strings of a JSON text, each judged by itself.
 pub(super) fn strongest_of_lines(
     value: &[u8],
     judge: impl Fn(usize, &[u8]) -> Option<Finding>,
 ) -> Option<Finding> {
-    let mut found = judge(0, value);
+    // What runs from one line of a text into the next is no injection.
+    let mut found = if spans_lines(value) { None } else { judge(0, value) };
     let parts = lines(value).filter(|(_, line)| line.len() < value.len()).chain(json_strings(value));
     for (from, part) in parts {
         if is_certain(found) {
@@ -96,14 +97,13 @@ type End = fn(&[u8], usize) -> Option<usize>;
 
 /// A sentence ends with its stop and a space, or where a tag ends or the next one begins.
 fn sentence_end(line: &[u8], at: usize) -> Option<usize> {
-    let next = line.get(at + 1).copied();
     match line.get(at)? {
-        b'.' | b'?' | b'!' | b':' if next == Some(b' ') => Some(at + 2),
+        b'.' | b'?' | b'!' | b':' if line.get(at + 1) == Some(&b' ') => Some(at + 2),
         // But no arrow.
-        b'>' if next.is_some_and(|next| next != b'<')
-            && !matches!(line.get(at.wrapping_sub(1)), Some(b'=' | b'-')) =>
-        {
-            Some(at + 1)
+        b'>' => {
+            let is_arrow = matches!(line.get(at.wrapping_sub(1)), Some(b'=' | b'-'));
+            let is_between = line.get(at + 1).is_some_and(|next| *next != b'<');
+            (is_between && !is_arrow).then_some(at + 1)
         }
         _ => None,
     }

@@ -62,11 +62,6 @@ impl Finding {
     fn at(strength: Option<Strength>, from: usize) -> Option<Self> {
         strength.map(|strength| Self { strength, from })
     }
-
-    /// As it counts in this value: what is found across the lines of a text is only possible.
-    fn within(self, value: &[u8]) -> Self {
-        if spans_lines(value) { Self { strength: Strength::Possible, ..self } } else { self }
-    }
 }
 
 #[cfg(test)]

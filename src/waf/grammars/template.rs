@@ -215,8 +215,7 @@ fn expressions_in(value: &[u8]) -> Option<Finding> {
         }
         from = at;
     }
-    let found = found?;
-    Some(found.within(value))
+    found
 }
 
 /// The next expression from a place on: where to go on, what is in it, and its mark.

@@ -17,7 +17,7 @@ const MAX_TAGS: usize = 1 << 15;
 pub(in crate::waf) fn markup(value: &[u8]) -> Option<Finding> {
     strongest(
         value,
-        |_, line| Some(judge(line)?.within(line)),
+        |_, line| judge(line),
         |sentence| script::address(sentence).max(script::breakout(sentence)),
     )
 }

@@ -40,7 +40,6 @@ const FILTERS: &[&str] = &[
 
 /// What people build and run their own programs with, and move their own files.
 const BUILDERS: &[&str] = &[
-    "ansible-playbook",
     "apt",
     "apt-get",
     "aptitude",
@@ -72,7 +71,6 @@ const BUILDERS: &[&str] = &[
     "gzip",
     "helm",
     "install",
-    "java",
     "kubectl",
     "ln",
     "make",
@@ -90,16 +88,11 @@ const BUILDERS: &[&str] = &[
     "pnpm",
     "printf",
     "pwd",
-    "python",
-    "python3",
     "read",
     "rm",
     "rmdir",
-    "rsync",
     "set",
     "source",
-    "sudo",
-    "systemctl",
     "tar",
     "terraform",
     "test",
@@ -112,22 +105,11 @@ const BUILDERS: &[&str] = &[
     "yum",
     "zip",
     "hostname",
-    "ssh",
-    "scp",
     "md5sum",
     "sha256sum",
     "tmux",
     "screen",
     "journalctl",
-    "psql",
-    "mysql",
-    "sqlite3",
-    "node",
-    "ruby",
-    "perl",
-    "php",
-    "bash",
-    "sh",
     "find",
     "ls",
     "free",
@@ -137,6 +119,21 @@ const BUILDERS: &[&str] = &[
     "ss",
     "uname",
     "uptime",
+];
+
+/// Programs that run the program they are given: one that is there already, if nothing else is.
+const INTERPRETERS: &[&str] = &[
+    "ansible-playbook",
+    "bash",
+    "java",
+    "node",
+    "perl",
+    "php",
+    "python",
+    "python3",
+    "ruby",
+    "sh",
+    "systemctl",
 ];
 
 /// What a line of a script begins with, beside the name of a program.
@@ -149,9 +146,14 @@ pub(super) fn is_filter(name: &[u8]) -> bool {
     FILTERS.iter().any(|filter| filter.as_bytes() == name)
 }
 
-/// Whether a script may go on with this program whatever it is for.
-pub(super) fn is_harmless(name: &[u8]) -> bool {
-    is_filter(name) || BUILDERS.iter().any(|builder| builder.as_bytes() == name)
+/// Whether a script may go on with this program and argument whatever it is for.
+pub(super) fn is_harmless(name: &[u8], argument: &Argument) -> bool {
+    let is_one_of = |names: &[&str]| names.iter().any(|known| known.as_bytes() == name);
+    let is_option = argument.text.first() == Some(&b'-');
+    !argument.has_private_path
+        && (is_one_of(BUILDERS)
+            || is_filter(name) && !argument.has_path
+            || is_one_of(INTERPRETERS) && !argument.has_path && !is_option)
 }
 
 pub(super) fn is_keyword(name: &[u8]) -> bool {

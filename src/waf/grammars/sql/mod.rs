@@ -7,12 +7,14 @@
 //! itself opened is no such place, and so neither SQL nor program text that stands by itself is one.
 
 mod continuation;
+mod fold;
 mod joint;
 mod token;
 
 use smallvec::SmallVec;
 
 use self::continuation::{Before, continuation, expression};
+use self::fold::folded;
 use self::joint::{has_query, joint};
 use self::token::{Kind, Token, tokens, word as word_kind};
 use super::fragment::strongest;
@@ -25,12 +27,22 @@ const WINDOW_BYTES: usize = 512;
 
 /// How sure it is that a value is an SQL injection.
 pub(in crate::waf) fn sql(value: &[u8]) -> Option<Finding> {
+    let found = injection(value);
+    match folded(value) {
+        // Where it begins in the value is not known then.
+        Some(folded) if found.is_none_or(|found| found.strength < Strength::Certain) => {
+            found.max(Finding::at(injection(&folded).map(|found| found.strength), 0))
+        }
+        _ => found,
+    }
+}
+
+fn injection(value: &[u8]) -> Option<Finding> {
     let judge = |from, line: &[u8]| judge(line, value.get(..from).unwrap_or_default());
     let found = strongest(value, judge, |sentence| from_start(window(sentence, 0), false));
-    if found.is_some_and(|found| found.strength == Strength::Certain) {
-        found
-    } else {
-        found.max(joint(value))
+    match found {
+        Some(Finding { strength: Strength::Certain, .. }) => found,
+        _ => found.max(joint(value)),
     }
 }
 
@@ -52,9 +64,7 @@ fn judge(value: &[u8], before: &[u8]) -> Option<Finding> {
             Finding::at(if is_name { found.min(Some(Strength::Likely)) } else { found }, at)
         }))
         .max();
-    let found =
-        if quotes.len() == MAX_QUOTES { found.max(Finding::at(Some(Strength::Likely), 0)) } else { found }?;
-    Some(found.within(value))
+    if quotes.len() == MAX_QUOTES { found.max(Finding::at(Some(Strength::Likely), 0)) } else { found }
 }
 
 fn window(value: &[u8], from: usize) -> &[u8] {

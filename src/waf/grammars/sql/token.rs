@@ -86,7 +86,7 @@ fn skip_space(text: &[u8]) -> &[u8] {
 }
 
 /// Control bytes, and U+00A0 in Latin-1 and in UTF-8, are spaces to one database or another.
-fn is_space(byte: u8) -> bool {
+pub(super) fn is_space(byte: u8) -> bool {
     byte <= b' ' || byte == 0xa0 || byte == 0xc2
 }
 
