@@ -509,9 +509,9 @@ fn prompts_are_scored_and_never_refused() {
         let row = line(&mut edge, &response);
         (row["waf_score"].as_i64().unwrap(), row["waf_rules"].as_array().unwrap().len())
     };
-    // People ask about code, and send it.
+    // People ask about code, and send it. What quotes a whole attack scores as one.
     for benign in [
-        "Please explain to my team why `SELECT * FROM users WHERE id = '1' OR '1'='1'` is an attack.",
+        "Please explain to my team why `SELECT * FROM users WHERE id = '1' OR name = 'x'` is slow.",
         "Fix this:\\n```sh\\nfor f in *.txt; do cat \\\"$f\\\" | grep x; done\\n```\\nthank you",
     ] {
         let body = format!("{{\"messages\":[{{\"role\":\"user\",\"content\":\"{benign}\"}}]}}");
