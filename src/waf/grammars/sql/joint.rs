@@ -48,15 +48,38 @@ fn next(value: &[u8], from: usize) -> Option<usize> {
 }
 
 fn is_joint(rest: &[u8]) -> bool {
-    let word = |word: &[u8]| {
-        rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word))
-            && rest.get(word.len()).is_some_and(|after| !is_word_byte(*after) || after.is_ascii_digit())
-    };
-    let spaces = rest.iter().skip(1).take_while(|byte| **byte <= b' ');
-    // A script ends its statements with their lines.
-    let ends_line = rest.first() == Some(&b';') && spaces.clone().any(|byte| *byte == b'\n');
-    matches!(rest, [b'|', b'|', ..] | [b'&', b'&', ..] | [b';', ..]) && !ends_line
-        || [&b"or"[..], b"and", b"xor", b"union", b"order", b"having", b"waitfor"].into_iter().any(word)
+    if let [b';', after @ ..] = rest {
+        // A script ends its statements with their lines.
+        return !after.iter().take_while(|byte| **byte <= b' ').any(|byte| *byte == b'\n');
+    }
+    if matches!(rest, [b'|', b'|', ..] | [b'&', b'&', ..]) {
+        return may_compare(rest.get(2..).unwrap_or_default());
+    }
+    let length = rest.iter().take(8).take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let (word, after) = rest.split_at(length);
+    if after.first().is_none_or(|byte| is_word_byte(*byte) && !byte.is_ascii_digit()) {
+        return false;
+    }
+    let is = |joint: &[u8]| word.eq_ignore_ascii_case(joint);
+    match () {
+        () if is(b"or") || is(b"and") || is(b"xor") || is(b"having") => may_compare(after),
+        () => is(b"union") || is(b"order") || is(b"waitfor"),
+    }
+}
+
+/// Whether what follows a joint may be a condition: no plain word, as in a sentence, but for a call and a constant.
+fn may_compare(after: &[u8]) -> bool {
+    let skip = |text: &[u8]| text.iter().take_while(|byte| **byte <= b' ').count();
+    let operand = after.get(skip(after)..).unwrap_or_default();
+    let length = operand.iter().take(32).take_while(|byte| is_word_byte(**byte)).count();
+    let (word, behind) = operand.split_at(length);
+    if !word.first().is_some_and(u8::is_ascii_alphabetic) {
+        return !operand.is_empty();
+    }
+    behind.get(skip(behind)..).is_some_and(|behind| behind.first() == Some(&b'('))
+        || ["not", "exists", "true", "false", "null"]
+            .iter()
+            .any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// Whether a statement that stands by itself begins in a text: what goes on with it leaves no other.

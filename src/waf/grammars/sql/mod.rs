@@ -114,6 +114,8 @@ fn from_start(value: &[u8], is_own: bool) -> Option<Strength> {
 fn quotes(value: &[u8]) -> SmallVec<[usize; 16]> {
     let mut found = SmallVec::new();
     let mut open = None;
+    // Within quotes of another kind, as a statement in a text of a program or between the backticks of Markdown.
+    let mut inner = None;
     let mut from = 0;
     while let Some(at) = next_quote(value, from)
         && found.len() < MAX_QUOTES
@@ -123,13 +125,17 @@ fn quotes(value: &[u8]) -> SmallVec<[usize; 16]> {
         let letter = |at: usize| value.get(at).is_some_and(u8::is_ascii_alphabetic);
         let is_escaped = at > 0 && value.get(at - 1) == Some(&b'\\');
         let is_in_word = byte == Some(b'\'') && at > 0 && letter(at - 1) && letter(at + 1);
-        if open == byte && !is_escaped && !is_in_word {
-            open = None;
+        if is_escaped || is_in_word {
+            found.push(at);
             continue;
         }
-        found.push(at);
-        if open.is_none() && !is_escaped && !is_in_word {
-            open = byte;
+        match (open, inner) {
+            (Some(_), _) if open == byte => (open, inner) = (None, None),
+            (Some(_), Some(_)) if inner == byte => inner = None,
+            _ => {
+                found.push(at);
+                if open.is_none() { open = byte } else { inner = inner.or(byte) }
+            }
         }
     }
     found
@@ -201,6 +207,8 @@ mod tests {
             "or 1=1",
             "admin' and password like 'a%",
             "'; waitfor delay '0:0:5'--",
+            "`' or '1'='1`",
+            "\"x' or '1'='1",
         ] {
             assert!(strength(value.as_bytes()) == Some(Strength::Certain), "{value}");
         }
@@ -214,6 +222,8 @@ mod tests {
             "20% off, select items",
             "the students' and teachers' rights",
             "SELECT * FROM t WHERE a = 'x' OR b = 'y'",
+            "why is `SELECT * FROM t WHERE a = 'x' OR b = 'y'` so slow?",
+            "query = \"SELECT * FROM t WHERE a = 'x' OR b = 'y'\"",
             "name eq 'O''Brien' and price gt 5",
             "1 or 2 apples",
             "if (a == 'x' || b == 'y') {",
