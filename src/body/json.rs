@@ -17,19 +17,30 @@ pub struct Limits {
 /// # Errors
 /// Where the text is not JSON, goes on after its end, or nests deeper than the limit.
 pub fn read(input: &[u8], limits: Limits, value: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), BodyError> {
-    let mut reader = Reader {
-        input,
-        at: 0,
-        path: b"json".to_vec(),
-        text: Vec::new(),
-        depth_left: limits.depth,
-        limits,
-        value,
-    };
-    reader.skip_space();
+    let mut reader = Reader::new(input, limits, value);
     reader.value()?;
     reader.skip_space();
     if reader.at < input.len() { Err(BodyError::Malformed("text follows the JSON value")) } else { Ok(()) }
+}
+
+/// The same of one value or more, each behind the other: JSON by lines, or what a server reads that takes the first
+/// value and leaves the rest.
+///
+/// # Errors
+/// As of [`read`], for each value.
+pub fn read_sequence(
+    input: &[u8],
+    limits: Limits,
+    value: &mut dyn FnMut(&[u8], &[u8]),
+) -> Result<(), BodyError> {
+    let mut reader = Reader::new(input, limits, value);
+    loop {
+        reader.value()?;
+        reader.skip_space();
+        if reader.at == input.len() {
+            return Ok(());
+        }
+    }
 }
 
 struct Reader<'a> {
@@ -44,7 +55,22 @@ struct Reader<'a> {
 
 type Read = Result<(), BodyError>;
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// At the start of the first value.
+    fn new(input: &'a [u8], limits: Limits, value: &'a mut dyn FnMut(&[u8], &[u8])) -> Self {
+        let mut reader = Self {
+            input,
+            at: 0,
+            path: b"json".to_vec(),
+            text: Vec::new(),
+            depth_left: limits.depth,
+            limits,
+            value,
+        };
+        reader.skip_space();
+        reader
+    }
+
     fn peek(&self) -> Option<u8> {
         self.input.get(self.at).copied()
     }
@@ -142,7 +168,8 @@ impl Reader<'_> {
         goes_on.then_some(false)
     }
 
-    /// A number, `true`, `false` or `null`, checked to be one.
+    /// A number, `true`, `false` or `null`, checked to be one; or a number that JSON does not have but common readers
+    /// do.
     fn word(&mut self) -> Read {
         let start = self.at;
         while self
@@ -152,7 +179,9 @@ impl Reader<'_> {
             self.at += 1;
         }
         let word = self.input.get(start..self.at).unwrap_or(&[]);
-        if !(matches!(word, b"true" | b"false" | b"null") || is_number(word)) {
+        let is_word = matches!(word, b"true" | b"false" | b"null" | b"NaN" | b"Infinity" | b"-Infinity")
+            || is_number(word);
+        if !is_word {
             return Err(BodyError::Malformed("expected a JSON value"));
         }
         (self.value)(&self.path, word);
@@ -271,6 +300,16 @@ mod tests {
         assert_eq!(flat(text).unwrap(), r"json.a=1;json.a.b=x'/;json.a=;json.a.b=true;json.=null;json.e=😀;");
         assert_eq!(flat("\"x\"").unwrap(), "json=x;");
         assert_eq!(flat("-1.5e+3").unwrap(), "json=-1.5e+3;");
+        assert_eq!(flat("[NaN,-Infinity]").unwrap(), "json=NaN;json=-Infinity;");
+    }
+
+    #[test]
+    fn values_in_a_row_are_read_each() {
+        let mut count = 0;
+        let mut read = |text: &[u8]| read_sequence(text, Limits { depth: 4 }, &mut |_, _| count += 1);
+        assert_eq!(read(b" {\"a\":1}\n[2,3] \"x\"\n"), Ok(()));
+        assert!(read(b"{} x").is_err() && read(b"").is_err());
+        assert_eq!(count, 5);
     }
 
     #[test]

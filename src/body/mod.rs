@@ -4,8 +4,10 @@
 //! [`BodyError`], never silence: a body that is not what it says it is must not pass unseen.
 
 pub mod base64;
+pub mod charset;
 pub mod decompress;
 pub mod grpc;
+pub mod guess;
 pub mod json;
 pub mod multipart;
 pub mod protobuf;
@@ -34,10 +36,12 @@ impl fmt::Display for BodyError {
     }
 }
 
-/// The media type of a `Content-Type` value: before the first `;` or `,`, trimmed.
+/// The media type of a `Content-Type` value: before the first `;`, `,` or white space.
 pub fn media_type(content_type: &[u8]) -> &[u8] {
-    let end = content_type.iter().position(|byte| matches!(byte, b';' | b',')).unwrap_or(content_type.len());
-    content_type.get(..end).unwrap_or(content_type).trim_ascii()
+    let content_type = content_type.trim_ascii_start();
+    let is_end = |byte: &u8| matches!(byte, b';' | b',') || byte.is_ascii_whitespace();
+    let end = content_type.iter().position(is_end).unwrap_or(content_type.len());
+    content_type.get(..end).unwrap_or(content_type)
 }
 
 /// Whether a body of this type is a text that applications read whole; also where no type is given.
@@ -60,6 +64,11 @@ pub fn is_json(media_type: &[u8]) -> bool {
     media_type.eq_ignore_ascii_case(b"application/json")
         || media_type.eq_ignore_ascii_case(b"text/json")
         || suffix.eq_ignore_ascii_case(b"+json")
+}
+
+/// Whether a media type is of several parts. Servers read forms from others than `multipart/form-data`.
+pub fn is_multipart(media_type: &[u8]) -> bool {
+    media_type.get(..10).is_some_and(|start| start.eq_ignore_ascii_case(b"multipart/"))
 }
 
 /// Whether a media type is that of server-sent events (WHATWG HTML, section "Server-sent events").
@@ -86,7 +95,9 @@ mod tests {
 
     #[test]
     fn media_types_lose_their_parameters() {
-        assert_eq!(media_type(b" Application/JSON ;charset=x"), b"Application/JSON");
+        for value in [&b" Application/JSON ;charset=x"[..], b"Application/JSON x", b"Application/JSON,a/b"] {
+            assert_eq!(media_type(value), b"Application/JSON");
+        }
         assert!(is_json(b"application/vnd.api+JSON"));
         assert!(!is_json(b"json"));
     }

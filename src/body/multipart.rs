@@ -3,17 +3,62 @@
 //! Parsers differ in what they let pass, and attackers live in the difference. So this one is
 //! strict about framing and reports every [`Bend`] it sees.
 
-use super::BodyError;
+use super::{BodyError, base64, urlencoded};
 
-/// One part of a form. Slices of the body, so that places can be told.
+/// One part. Slices of the body, so that places can be told.
 #[derive(Debug)]
 pub struct Part<'b> {
+    /// Empty where the part has none.
     pub name: Vec<u8>,
     /// Present where the part is a file, by `filename` or `filename*`.
     pub file_name: Option<Vec<u8>>,
+    /// The value of `filename*`, decoded (RFC 8187), where the part has both.
+    pub extended_file_name: Option<Vec<u8>>,
     /// Header lines as sent, without line ends.
     pub headers: Vec<&'b [u8]>,
     pub content: &'b [u8],
+}
+
+impl Part<'_> {
+    /// The content with its transfer encoding undone (RFC 2045 section 6), where that changes it. Some servers undo it,
+    /// others take what they see.
+    pub fn decoded_content(&self) -> Option<Vec<u8>> {
+        let encoding = self.header(b"content-transfer-encoding")?.trim_ascii();
+        if encoding.eq_ignore_ascii_case(b"base64") {
+            let mut decoded = Vec::with_capacity(self.content.len() / 4 * 3);
+            base64::decode(self.content.iter().filter_map(|byte| base64::sextet(*byte)), &mut decoded);
+            return Some(decoded);
+        }
+        encoding.eq_ignore_ascii_case(b"quoted-printable").then(|| decode_quoted_printable(self.content))
+    }
+
+    /// The value of the last header of this name.
+    pub fn header(&self, name: &[u8]) -> Option<&[u8]> {
+        self.headers.iter().rev().find_map(|header| {
+            let (field, value) = header.split_at_checked(memchr::memchr(b':', header)?)?;
+            field.trim_ascii().eq_ignore_ascii_case(name).then(|| value.get(1..).unwrap_or(&[]))
+        })
+    }
+}
+
+/// Quoted-printable (RFC 2045 section 6.7); what is malformed stays.
+fn decode_quoted_printable(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        let escaped = match rest {
+            [b'=', b'\r', b'\n', tail @ ..] | [b'=', b'\n', tail @ ..] => {
+                rest = tail;
+                continue;
+            }
+            [b'=', high, low, tail @ ..] => urlencoded::hex_pair(*high, *low).map(|byte| (byte, tail)),
+            _ => None,
+        };
+        let (byte, tail) = escaped.unwrap_or((byte, after));
+        out.push(byte);
+        rest = tail;
+    }
+    out
 }
 
 /// A rule of the format that a body bends without being unreadable.
@@ -28,7 +73,7 @@ pub enum Bend {
     MixedLines,
     HeaderFolding,
     InvalidHeaderFolding,
-    /// A part has the same parameter twice, or lacks its name.
+    /// A part has the same parameter twice, or in pieces.
     InvalidPart,
     InvalidQuoting,
     SemicolonMissing,
@@ -83,11 +128,31 @@ fn unquote(value: &[u8]) -> &[u8] {
     value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).unwrap_or(value)
 }
 
-/// Calls with each part. Where a boundary is missing, a part has no header end or no name, the end
+/// What is expected of a body.
+#[derive(Clone, Copy, Debug)]
+pub struct Form<'c> {
+    pub boundary: &'c [u8],
+    /// Whether it is a form, whose parts have names and before whose first boundary nothing stands.
+    pub is_form: bool,
+    pub max_parts: usize,
+}
+
+impl<'c> Form<'c> {
+    /// The form of a body with this `Content-Type`.
+    ///
+    /// # Errors
+    /// As of [`boundary`].
+    pub fn of(content_type: &'c [u8], max_parts: usize) -> Result<Self, BodyError> {
+        let is_form = super::media_type(content_type).eq_ignore_ascii_case(b"multipart/form-data");
+        Ok(Self { boundary: boundary(content_type)?, is_form, max_parts })
+    }
+}
+
+/// Calls with each part. Where a boundary is missing, a part has no header end or a form's part no name, the end
 /// is cut off, or there are more parts than the limit, the outcome says so.
-pub fn read<'b>(body: &'b [u8], boundary: &[u8], max_parts: usize, part: &mut dyn FnMut(Part<'b>)) -> Read {
+pub fn read<'b>(body: &'b [u8], form: Form<'_>, part: &mut dyn FnMut(Part<'b>)) -> Read {
     let mut outcome = Read { parts: 0, bends: Vec::new(), end: Ok(()) };
-    outcome.end = parts(body, boundary, max_parts, part, &mut outcome);
+    outcome.end = parts(body, form, part, &mut outcome);
     if outcome.bends.contains(&Bend::LfLine) && memchr::memmem::find(body, b"\r\n").is_some() {
         outcome.bend(Bend::MixedLines);
     }
@@ -96,15 +161,18 @@ pub fn read<'b>(body: &'b [u8], boundary: &[u8], max_parts: usize, part: &mut dy
 
 fn parts<'b>(
     body: &'b [u8],
-    boundary: &[u8],
-    max_parts: usize,
+    form: Form<'_>,
     part: &mut dyn FnMut(Part<'b>),
     outcome: &mut Read,
 ) -> Result<(), BodyError> {
+    let Form { boundary, is_form, max_parts } = form;
     let delimiter = [b"--", boundary].concat();
     let first = next_delimiter(body, &delimiter, 0)
         .ok_or(BodyError::Malformed("the first multipart boundary is missing"))?;
-    if first > 0 {
+    // Mails and batches may say something for readers without multipart there, but no part.
+    let before = body.get(..first).unwrap_or(&[]);
+    let is_hidden = if is_form { !before.is_empty() } else { memchr::memmem::find(before, b"--").is_some() };
+    if is_hidden {
         outcome.bend(Bend::TextBefore);
     }
     let mut at = first + delimiter.len();
@@ -133,7 +201,7 @@ fn parts<'b>(
             .ok_or(BodyError::Malformed("the last multipart boundary is missing"))?;
         let before = body.get(start..end).unwrap_or(&[]);
         let raw = before.strip_suffix(b"\r\n").or_else(|| before.strip_suffix(b"\n")).unwrap_or(before);
-        part(one(raw, &mut |bend| outcome.bend(bend))?);
+        part(one(raw, is_form, &mut |bend| outcome.bend(bend))?);
         at = end + delimiter.len();
     }
 }
@@ -150,8 +218,9 @@ fn next_delimiter(body: &[u8], delimiter: &[u8], from: usize) -> Option<usize> {
     }
 }
 
-fn one<'b>(raw: &'b [u8], bend: &mut dyn FnMut(Bend)) -> Result<Part<'b>, BodyError> {
-    let (mut name, mut file_name) = (None, None);
+fn one<'b>(raw: &'b [u8], is_form: bool, bend: &mut dyn FnMut(Bend)) -> Result<Part<'b>, BodyError> {
+    let mut found = Disposition::default();
+    let mut dispositions = 0;
     let mut at = 0;
     // Where each header stands, with the folded lines that belong to it.
     let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
@@ -186,37 +255,72 @@ fn one<'b>(raw: &'b [u8], bend: &mut dyn FnMut(Bend)) -> Result<Part<'b>, BodyEr
         };
         let (field, value) = header.split_at(colon);
         if field.trim_ascii().eq_ignore_ascii_case(b"content-disposition") {
-            disposition(value.get(1..).unwrap_or(&[]), &mut name, &mut file_name, bend);
+            dispositions += 1;
+            found.read(value.get(1..).unwrap_or(&[]), bend);
         }
     }
-    let name = name.ok_or(BodyError::Malformed("a multipart part has no name"))?;
-    Ok(Part { name, file_name, headers, content })
+    if dispositions > 1 {
+        bend(Bend::InvalidPart);
+    }
+    let Disposition { name, file_name, extended_file_name } = found;
+    if is_form && name.is_none() {
+        return Err(BodyError::Malformed("a multipart part has no name"));
+    }
+    let (file_name, extended_file_name) = match file_name {
+        Some(file_name) => (Some(file_name), extended_file_name),
+        None => (extended_file_name, None),
+    };
+    Ok(Part { name: name.unwrap_or_default(), file_name, extended_file_name, headers, content })
 }
 
-fn disposition(
-    value: &[u8],
-    name: &mut Option<Vec<u8>>,
-    file_name: &mut Option<Vec<u8>>,
-    bend: &mut dyn FnMut(Bend),
-) {
-    let mut rest = value;
-    while let Some(at) = memchr::memchr(b';', rest) {
-        rest = rest.get(at + 1..).unwrap_or(&[]).trim_ascii_start();
-        let Some(equals) = memchr::memchr2(b'=', b';', rest).filter(|at| rest.get(*at) == Some(&b'=')) else {
-            continue;
-        };
-        let key = rest.get(..equals).unwrap_or(&[]).trim_ascii().to_ascii_lowercase();
-        let (text, after) = parameter(rest.get(equals + 1..).unwrap_or(&[]).trim_ascii_start(), bend);
-        rest = after;
-        let slot = match key.as_slice() {
-            b"name" => &mut *name,
-            b"filename" | b"filename*" => &mut *file_name,
-            _ => continue,
-        };
-        if slot.replace(text).is_some() {
-            bend(Bend::InvalidPart);
+/// What the `Content-Disposition` of a part says.
+#[derive(Default)]
+struct Disposition {
+    name: Option<Vec<u8>>,
+    file_name: Option<Vec<u8>>,
+    extended_file_name: Option<Vec<u8>>,
+}
+
+impl Disposition {
+    fn read(&mut self, value: &[u8], bend: &mut dyn FnMut(Bend)) {
+        let mut rest = value;
+        while let Some(at) = memchr::memchr(b';', rest) {
+            rest = rest.get(at + 1..).unwrap_or(&[]).trim_ascii_start();
+            let Some(equals) = memchr::memchr2(b'=', b';', rest).filter(|at| rest.get(*at) == Some(&b'='))
+            else {
+                continue;
+            };
+            let key = rest.get(..equals).unwrap_or(&[]).trim_ascii().to_ascii_lowercase();
+            let (text, after) = parameter(rest.get(equals + 1..).unwrap_or(&[]).trim_ascii_start(), bend);
+            rest = after;
+            if !rest.trim_ascii_start().is_empty() && !rest.trim_ascii_start().starts_with(b";") {
+                bend(Bend::SemicolonMissing);
+            }
+            let (slot, text) = match key.as_slice() {
+                b"name" => (&mut self.name, text),
+                b"name*" => (&mut self.name, extended(&text)),
+                b"filename" => (&mut self.file_name, text),
+                b"filename*" => (&mut self.extended_file_name, extended(&text)),
+                // Parts of a value (RFC 2231 section 3), which some readers join and others do not know.
+                _ if key.starts_with(b"name*") || key.starts_with(b"filename*") => {
+                    bend(Bend::InvalidPart);
+                    continue;
+                }
+                _ => continue,
+            };
+            if slot.replace(text).is_some() {
+                bend(Bend::InvalidPart);
+            }
         }
     }
+}
+
+/// An extended value without its character set and language, decoded (RFC 8187 section 3.2).
+fn extended(value: &[u8]) -> Vec<u8> {
+    let coded = value.splitn(3, |byte| *byte == b'\'').nth(2).unwrap_or(value);
+    let mut out = Vec::with_capacity(coded.len());
+    urlencoded::decode_path(coded, &mut out);
+    out
 }
 
 /// A parameter's value and what follows it.
@@ -249,7 +353,8 @@ mod tests {
 
     fn flat(body: &str) -> Result<(String, Read), BodyError> {
         let mut out = String::new();
-        let read = read(body.as_bytes(), b"B", 3, &mut |part| {
+        let form = Form { boundary: b"B", is_form: true, max_parts: 3 };
+        let read = read(body.as_bytes(), form, &mut |part| {
             let file =
                 part.file_name.map(|f| format!("@{}", String::from_utf8_lossy(&f))).unwrap_or_default();
             out.push_str(&format!(
@@ -275,7 +380,7 @@ mod tests {
         assert!(!flat(lf).unwrap().1.bends.is_empty());
         let extended =
             "--B\r\nContent-Disposition: form-data; name=\"a\"; filename*=UTF-8''x.php\r\n\r\n1\r\n--B--";
-        assert_eq!(flat(extended).unwrap().0, "a@UTF-8''x.php=1;");
+        assert_eq!(flat(extended).unwrap().0, "a@x.php=1;");
         for body in [
             "",
             "--B\r\n",

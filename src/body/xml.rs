@@ -6,6 +6,9 @@ use quick_xml::events::Event;
 
 use super::BodyError;
 
+/// What there are too many of, in the error of a document with more attributes than the limit.
+pub const ATTRIBUTES: &str = "attributes of XML";
+
 /// Limits of one document.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -73,7 +76,7 @@ fn attributes(
     // What the check for repeated names would take grows with the square of their number.
     for attribute in element.attributes().with_checks(false) {
         if document.attributes.len() == limits.attributes {
-            return Err(BodyError::TooMany { what: "attributes of XML", limit: limits.attributes });
+            return Err(BodyError::TooMany { what: ATTRIBUTES, limit: limits.attributes });
         }
         let attribute = attribute.map_err(|_| BodyError::Malformed("an XML attribute is malformed"))?;
         let mut value = Vec::with_capacity(attribute.value.len());

@@ -25,6 +25,7 @@ mod gateway;
 mod listener;
 mod nginx;
 mod operations;
+mod parsers;
 mod protocols;
 mod reload;
 mod responses;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::moment::Moment;
 use super::names::NameSet;
-use super::request_body::form;
+use super::request_body::{add_json_in_values, form};
 use super::text::{Buffers, Text};
 use crate::body::multipart::Bend;
 use crate::body::urlencoded;
@@ -175,15 +175,27 @@ impl Facts {
             self.headers.push(pair);
             self.header_names.add(name);
             if name.eq_ignore_ascii_case(b"cookie") {
+                let first = self.cookies.len();
                 cookies(value, pair.value, &mut self.cookies);
+                self.add_quoted_cookies(first, buffers);
             }
         }
         self.read_authority(buffers);
         self.choose_processor(buffers);
         let mut args = std::mem::take(&mut self.args_get);
         self.too_many_arguments |= !form(self.query, limits.arguments, &mut args, buffers);
+        add_json_in_values(limits, &mut args, buffers);
         self.args_get = args;
         self.measure_arguments(buffers);
+    }
+
+    /// Adds the cookies whose values are quoted strings with escapes, as servers in Python read them.
+    fn add_quoted_cookies(&mut self, first: usize, buffers: &mut Buffers) {
+        for at in first..self.cookies.len() {
+            let Some(Pair { key, value }) = self.cookies.get(at).copied() else { break };
+            let Some(text) = unquoted(buffers.get(value)) else { continue };
+            self.cookies.push(Pair { key, value: buffers.add(&text) });
+        }
     }
 
     /// Host, port and authentication scheme, from the header fields.
@@ -275,6 +287,25 @@ fn origin_form(target: &[u8]) -> &[u8] {
     let authority = target.get(scheme + 3..).unwrap_or(&[]);
     let end = authority.iter().position(|b| matches!(b, b'/' | b'?')).unwrap_or(authority.len());
     authority.get(end..).unwrap_or(&[])
+}
+
+/// The text of a quoted string with escapes: three octal digits for a byte, or the sign itself.
+fn unquoted(value: &[u8]) -> Option<Vec<u8>> {
+    let mut rest = value.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    memchr::memchr(b'\\', rest)?;
+    let mut text = Vec::with_capacity(rest.len());
+    while let Some((&byte, after)) = rest.split_first() {
+        let (tail, read) = match rest {
+            [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', tail @ ..] => {
+                (tail, (a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'))
+            }
+            [b'\\', sign, tail @ ..] => (tail, *sign),
+            _ => (after, byte),
+        };
+        rest = tail;
+        text.push(read);
+    }
+    Some(text)
 }
 
 /// Splits a `Cookie` value; a cookie without `=` has an empty name, as browsers treat it.

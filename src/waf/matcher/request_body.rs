@@ -4,7 +4,8 @@ use bytes::Bytes;
 
 use super::facts::{BodyLimits, Facts, Pair};
 use super::text::{Buffers, Text};
-use crate::body::{self, BodyError, grpc, json, multipart, protobuf, urlencoded, xml};
+use crate::body::guess::{Guess, guess, is_text};
+use crate::body::{self, BodyError, charset, grpc, json, multipart, protobuf, urlencoded, xml};
 
 /// XML has more attributes than forms have arguments: drawings and property lists have thousands.
 const ATTRIBUTES_FOR_AN_ARGUMENT: usize = 10;
@@ -15,7 +16,7 @@ impl Facts {
         let media_type = body::media_type(self.header(b"content-type", buffers));
         let processor: &[u8] = match media_type {
             _ if media_type.eq_ignore_ascii_case(b"application/x-www-form-urlencoded") => b"URLENCODED",
-            _ if media_type.eq_ignore_ascii_case(b"multipart/form-data") => b"MULTIPART",
+            _ if body::is_multipart(media_type) => b"MULTIPART",
             _ if body::is_json(media_type) => b"JSON",
             _ if body::is_xml(media_type) => b"XML",
             _ if body::is_grpc(media_type) => b"GRPC",
@@ -24,7 +25,8 @@ impl Facts {
         self.processor = buffers.add(processor);
     }
 
-    /// Reads the body by its processor, or as `forced` says.
+    /// Reads the body by its processor, or as `forced` says. A body of a type without a processor is read as what it
+    /// looks like: servers that do not look at the type would do the same.
     pub(super) fn read_body(
         &mut self,
         body: Bytes,
@@ -42,14 +44,11 @@ impl Facts {
             None => self.processor,
         };
         self.processor = processor;
-        let whole = buffers.set_body(body);
+        let takes_utf16 = matches!(buffers.get(processor), b"" | b"JSON" | b"XML");
+        let utf8 = if takes_utf16 { charset::to_utf8(&body) } else { None };
+        let whole = buffers.set_body(utf8.map_or(body, Bytes::from));
         if force_variable {
             self.body = whole;
-        }
-        if buffers.get(processor).is_empty()
-            && body::is_text(body::media_type(self.header(b"content-type", buffers)))
-        {
-            self.body_text = whole;
         }
         let content_types =
             self.headers.iter().filter(|pair| buffers.get(pair.key).eq_ignore_ascii_case(b"content-type"));
@@ -58,13 +57,11 @@ impl Facts {
         let outcome = match buffers.get(processor) {
             b"URLENCODED" => {
                 self.body = whole;
-                let mut args = std::mem::take(&mut self.args_post);
-                let left = limits.arguments.saturating_sub(self.args_get.len());
-                self.too_many_arguments |= !form(whole, left, &mut args, buffers);
-                self.args_post = args;
+                self.too_many_arguments |= !self.read_form(whole, limits, buffers);
                 if urlencoded::is_malformed(buffers.get(whole)) {
                     self.urlencoded_error = self.one;
                 }
+                self.read_as_guessed(whole, limits, buffers);
                 Ok(())
             }
             b"JSON" => self.read_json(limits, buffers),
@@ -74,7 +71,10 @@ impl Facts {
             }
             b"XML" => self.read_xml(limits, buffers),
             b"GRPC" => self.read_grpc(limits, buffers),
-            _ => Ok(()),
+            _ => {
+                self.read_untyped(whole, limits, buffers);
+                Ok(())
+            }
         };
         if ambiguous {
             self.set_body_error("there is more than one Content-Type", buffers);
@@ -86,7 +86,66 @@ impl Facts {
             let key = buffers.add(b"");
             self.args_post.push(Pair { key, value: whole });
         }
+        add_json_in_values(limits, &mut self.args_post, buffers);
         self.measure_arguments(buffers);
+    }
+
+    /// Reads a body whose type says nothing of how it is read.
+    fn read_untyped(&mut self, whole: Text, limits: BodyLimits, buffers: &mut Buffers) {
+        let is_read = self.read_as_guessed(whole, limits, buffers);
+        let media_type = body::media_type(self.header(b"content-type", buffers));
+        if !is_read && (body::is_text(media_type) || is_text(buffers.get(whole))) {
+            self.body_text = whole;
+        }
+        if guess(buffers.get(whole)) == Guess::Form {
+            // More pairs than the limit are no reason to refuse what may be no form.
+            self.read_form(whole, limits, buffers);
+        }
+    }
+
+    /// Adds the values of a body that is JSON or XML in all but its type. Whether that is all it can be: XML can be a
+    /// text with markup as well.
+    fn read_as_guessed(&mut self, whole: Text, limits: BodyLimits, buffers: &mut Buffers) -> bool {
+        match guess(buffers.get(whole)) {
+            Guess::Json => self.read_json_values(limits, buffers),
+            Guess::Xml => {
+                let (document, read) = self.xml_document(limits, buffers);
+                if read.is_ok() {
+                    self.add_xml(&document, buffers);
+                }
+                false
+            }
+            Guess::Form | Guess::Other => false,
+        }
+    }
+
+    /// False if there are more pairs than the limit.
+    fn read_form(&mut self, text: Text, limits: BodyLimits, buffers: &mut Buffers) -> bool {
+        let left = limits.arguments.saturating_sub(self.args_get.len());
+        form(text, left, &mut self.args_post, buffers)
+    }
+
+    /// Adds the values of one JSON value or more; those past the limit as one text, a line each. False, and nothing
+    /// added, if the body is no JSON.
+    fn read_json_values(&mut self, limits: BodyLimits, buffers: &mut Buffers) -> bool {
+        let left = limits.arguments.saturating_sub(self.args_get.len());
+        let (body, first) = (buffers.body(), self.args_post.len());
+        let args = &mut self.args_post;
+        let mut rest = Vec::new();
+        let json_limits = json::Limits { depth: limits.json_depth };
+        let read = json::read_sequence(&body, json_limits, &mut |path, value| {
+            if args.len() < left {
+                args.push(Pair { key: buffers.add(path), value: buffers.add(value) });
+            } else {
+                add_json_lines(path, value, &mut rest);
+            }
+        });
+        if read.is_err() {
+            args.truncate(first);
+        } else if !rest.is_empty() {
+            args.push(Pair { key: buffers.add(b"json"), value: buffers.add(&rest) });
+        }
+        read.is_ok()
     }
 
     /// Makes `REQBODY_ERROR` true.
@@ -142,19 +201,26 @@ impl Facts {
     }
 
     fn read_xml(&mut self, limits: BodyLimits, buffers: &mut Buffers) -> Result<(), BodyError> {
-        let mut document = xml::Document::default();
+        let (document, read) = self.xml_document(limits, buffers);
+        self.too_many_arguments |= matches!(read, Err(BodyError::TooMany { what: xml::ATTRIBUTES, .. }));
+        self.add_xml(&document, buffers);
+        read
+    }
+
+    fn xml_document(&self, limits: BodyLimits, buffers: &Buffers) -> (xml::Document, Result<(), BodyError>) {
         let left = limits.arguments.saturating_sub(self.args_get.len());
-        let limits = xml::Limits {
-            depth: limits.json_depth,
-            attributes: left.saturating_mul(ATTRIBUTES_FOR_AN_ARGUMENT),
-        };
+        let attributes = left.saturating_mul(ATTRIBUTES_FOR_AN_ARGUMENT);
+        let limits = xml::Limits { depth: limits.json_depth, attributes };
+        let mut document = xml::Document::default();
         let read = xml::read(&buffers.body(), limits, &mut document);
-        self.too_many_arguments |= document.attributes.len() >= limits.attributes && read.is_err();
+        (document, read)
+    }
+
+    fn add_xml(&mut self, document: &xml::Document, buffers: &mut Buffers) {
         let text = Pair { key: buffers.add(b"/*"), value: buffers.add(&document.text) };
         self.xml.push(text);
         let key = buffers.add(b"//@*");
         self.xml.extend(document.attributes.iter().map(|value| Pair { key, value: buffers.add(value) }));
-        read
     }
 
     fn read_multipart(
@@ -163,38 +229,111 @@ impl Facts {
         limits: BodyLimits,
         buffers: &mut Buffers,
     ) -> Result<(), BodyError> {
-        let boundary = multipart::boundary(content_type)?;
+        let form = multipart::Form::of(content_type, limits.multipart_parts)?;
         let left = limits.arguments.saturating_sub(self.args_get.len());
         let body = buffers.body();
         let mut too_many = false;
         let mut files_bytes = 0;
-        let outcome = multipart::read(&body, boundary, limits.multipart_parts, &mut |part| {
+        let outcome = multipart::read(&body, form, &mut |part| {
             let key = buffers.add(&part.name);
-            for line in part.headers {
+            for line in &part.headers {
                 let value = buffers.add(line);
                 self.part_headers.push(Pair { key, value });
             }
             let start = part.content.as_ptr() as usize - body.as_ptr() as usize;
             let content = buffers.body_part(start..start + part.content.len());
-            let list = if part.file_name.is_some() { &mut self.files } else { &mut self.args_post };
+            // Parts of mails and batches are files without names.
+            let is_file = part.file_name.is_some() || (!form.is_form && !is_text(part.content));
+            let list = if is_file { &self.files } else { &self.args_post };
             if list.len() >= left {
                 too_many = true;
                 return;
             }
-            match &part.file_name {
-                Some(file_name) => {
-                    list.push(Pair { key, value: buffers.add(file_name) });
-                    files_bytes += content.len();
-                    self.files_sizes.push(Pair { key, value: buffers.add_count(content.len()) });
-                    self.files_content.push(Pair { key, value: content });
+            // Some servers take the one, some the other.
+            let decoded = part.decoded_content().map(|decoded| buffers.add(&decoded));
+            for content in std::iter::once(content).chain(decoded) {
+                if !is_file {
+                    self.args_post.push(Pair { key, value: content });
+                    continue;
                 }
-                None => list.push(Pair { key, value: content }),
+                files_bytes += content.len();
+                self.files_sizes.push(Pair { key, value: buffers.add_count(content.len()) });
+                self.files_content.push(Pair { key, value: content });
+                if let Some(text) = texts_of_file(buffers.get(content), &part, limits) {
+                    self.args_post.push(Pair { key, value: buffers.add(&text) });
+                }
+            }
+            for name in part.file_name.iter().chain(&part.extended_file_name) {
+                self.files.push(Pair { key, value: buffers.add(name) });
             }
         });
         self.files_combined_size = buffers.add_count(files_bytes);
         self.too_many_arguments |= too_many;
         self.bends = outcome.bends;
         outcome.end.map(|_| ())
+    }
+}
+
+/// Adds what is written in JSON in the value of an argument, because escapes hide it there.
+pub(super) fn add_json_in_values(limits: BodyLimits, args: &mut Vec<Pair>, buffers: &mut Buffers) {
+    for at in 0..args.len() {
+        let Some(Pair { key, value }) = args.get(at).copied() else { break };
+        let Some(text) = json_text_in(buffers.get(value), limits.json_depth) else { continue };
+        args.push(Pair { key, value: buffers.add(&text) });
+    }
+}
+
+/// JSON is looked for in strings of JSON no deeper than this.
+const JSON_IN_JSON: usize = 3;
+
+/// Appends a value of JSON and its names, if they could hold something, a line each, and what is written in JSON in it.
+fn add_json_lines(path: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    if !path.iter().all(is_plain) {
+        out.extend_from_slice(path);
+        out.push(b'\n');
+    }
+    out.extend_from_slice(value);
+    out.push(b'\n');
+}
+
+/// What is written in a text if it is JSON, a line each.
+fn json_text(text: &[u8], depth: usize, levels: usize) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let read = json::read_sequence(text, json::Limits { depth }, &mut |path, value| {
+        add_json_lines(path, value, &mut out);
+        if levels > 0 && may_hide_json(value) {
+            out.extend(json_text(value, depth, levels - 1).into_iter().flatten());
+        }
+    });
+    read.ok().map(|()| out)
+}
+
+/// What is written in a value if it is JSON with escapes, a line each.
+fn json_text_in(value: &[u8], depth: usize) -> Option<Vec<u8>> {
+    if may_hide_json(value) { json_text(value, depth, JSON_IN_JSON) } else { None }
+}
+
+fn may_hide_json(value: &[u8]) -> bool {
+    guess(value) == Guess::Json && memchr::memchr(b'\\', value).is_some()
+}
+
+/// What is written in a file of JSON or XML, a line each: servers bind such parts as they bind a body.
+fn texts_of_file(content: &[u8], part: &multipart::Part<'_>, limits: BodyLimits) -> Option<Vec<u8>> {
+    match guess(content) {
+        Guess::Json => json_text(content, limits.json_depth, JSON_IN_JSON),
+        Guess::Xml if body::is_xml(body::media_type(part.header(b"content-type")?)) => {
+            let attributes = limits.arguments.saturating_mul(ATTRIBUTES_FOR_AN_ARGUMENT);
+            let mut document = xml::Document::default();
+            xml::read(content, xml::Limits { depth: limits.json_depth, attributes }, &mut document).ok()?;
+            let mut text = document.text;
+            for attribute in &document.attributes {
+                text.push(b'\n');
+                text.extend_from_slice(attribute);
+            }
+            Some(text)
+        }
+        _ => None,
     }
 }
 
