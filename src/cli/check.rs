@@ -28,6 +28,14 @@ impl Check {
         let mut text = start.warnings.to_string();
         // What they are compiled from is not kept: a server never asks for it.
         let (ir, _) = rules::seclang(start.conf.owasp.as_deref());
+        for id in rules::added_body_rules(&ir) {
+            // INVARIANT: writing to a `String` cannot fail.
+            let _ = writeln!(
+                text,
+                "note: rule {id} is added for bodies that cannot be read, because no rule of `rules.owasp` looks at \
+                 `REQBODY_ERROR`; a rule that does takes its place"
+            );
+        }
         let slow: Vec<&str> = ir.patterns.backtracking().collect();
         for root in ir.roots() {
             let operators =

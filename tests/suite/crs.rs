@@ -103,6 +103,47 @@ fn debian(settings: &str) -> Rules {
     load(settings, DEBIAN_SETUP, DEBIAN_RULES)
 }
 
+/// The set leaves bodies that cannot be read to its engine's configuration, which here is on its side.
+#[test]
+fn bodies_that_cannot_be_read_are_scored() {
+    let entry_point = deployed(&debian(""), 1, 5);
+    let judge = |content_type: &[u8], body: &'static [u8]| {
+        let length = body.len().to_string();
+        let head = RequestHead {
+            method: b"POST",
+            target: b"/",
+            protocol: "HTTP/1.1",
+            headers: &[
+                (b"Host", b"app.example"),
+                (b"User-Agent", b"Mozilla/5.0 (X11; Linux x86_64)"),
+                (b"Accept", b"*/*"),
+                (b"Content-Type", content_type),
+                (b"Content-Length", length.as_bytes()),
+            ],
+            client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
+            request_id: "bodies",
+            received: std::time::Duration::from_secs(1_750_000_000),
+        };
+        let mut run = entry_point.start(&Facts::of_request(&head), BodyLimits::default(), &mut ());
+        run.body(&Bytes::from_static(body), false, &mut ());
+        run.verdict()
+    };
+    let multipart = &b"multipart/form-data; boundary=B"[..];
+    let two_names = b"--B\r\nContent-Disposition: form-data; name=\"a\"; name=\"b\"\r\n\r\n1\r\n--B--\r\n";
+    for (content_type, body, rule) in [
+        (&b"application/json"[..], &b"{\"a\":1}"[..], None),
+        (b"application/json", b"{\"a\":1", Some(200_002)),
+        (b"application/xml", b"<a>", Some(200_002)),
+        (multipart, b"--B\r\n", Some(200_002)),
+        (multipart, two_names, Some(200_003)),
+    ] {
+        let verdict = judge(content_type, body);
+        let is_refused = matches!(verdict.outcome, Outcome::Blocked { .. });
+        let has_rule = |rule| verdict.matches.iter().any(|found| found.rule == rule);
+        assert!(is_refused == rule.is_some() && rule.is_none_or(has_rule), "{body:?}: {verdict:?}");
+    }
+}
+
 /// Where v4.28.0 is.
 pub fn checkout_of_4_28_0() -> String {
     std::env::var("CRS_DIR").expect("CRS_DIR names a checkout of coreruleset v4.28.0")
