@@ -46,6 +46,7 @@ fn main() {
                     protocol,
                     headers: &request.headers,
                     client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+                    server: None,
                     request_id: "0123456789abcdef-1",
                     received: Duration::ZERO,
                 });

@@ -3,6 +3,8 @@
 //! Parsers differ in what they let pass, and attackers live in the difference. So this one is
 //! strict about framing and reports every [`Bend`] it sees.
 
+use std::borrow::Cow;
+
 use super::{BodyError, base64, urlencoded};
 
 /// One part. Slices of the body, so that places can be told.
@@ -41,6 +43,15 @@ impl Part<'_> {
     }
 }
 
+/// A header as one line: a line break and the white space behind it are one space (RFC 5322 section 2.2.3).
+pub fn unfolded(header: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memchr(b'\n', header).is_none() {
+        return Cow::Borrowed(header);
+    }
+    let lines = header.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    Cow::Owned(lines.collect::<Vec<_>>().join(&b' '))
+}
+
 /// Quoted-printable (RFC 2045 section 6.7); what is malformed stays.
 fn decode_quoted_printable(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
@@ -77,6 +88,7 @@ pub enum Bend {
     InvalidPart,
     InvalidQuoting,
     SemicolonMissing,
+    /// A line of a part begins as a boundary does. Texts have such lines too.
     UnmatchedBoundary,
     FileLimit,
 }
@@ -201,9 +213,18 @@ fn parts<'b>(
             .ok_or(BodyError::Malformed("the last multipart boundary is missing"))?;
         let before = body.get(start..end).unwrap_or(&[]);
         let raw = before.strip_suffix(b"\r\n").or_else(|| before.strip_suffix(b"\n")).unwrap_or(before);
-        part(one(raw, is_form, &mut |bend| outcome.bend(bend))?);
+        let found = one(raw, is_form, &mut |bend| outcome.bend(bend))?;
+        if begins_a_line(found.content, b"--") {
+            outcome.bend(Bend::UnmatchedBoundary);
+        }
+        part(found);
         at = end + delimiter.len();
     }
+}
+
+/// Whether a line of a text begins so.
+fn begins_a_line(text: &[u8], start: &[u8]) -> bool {
+    memchr::memmem::find_iter(text, start).any(|at| at == 0 || text.get(at - 1) == Some(&b'\n'))
 }
 
 /// Where the next boundary that begins a line stands.

@@ -117,6 +117,7 @@ fn judge(entry_point: &EntryPoint, request: &Request<'_>, watch: &mut impl Watch
         protocol: request.protocol,
         headers: &request.raw.headers,
         client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        server: None,
         request_id: "explain",
         received: crate::clock::Clock::real().unix(),
     };

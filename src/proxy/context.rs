@@ -28,6 +28,8 @@ pub struct Context {
     pub(super) ray: String,
     pub(super) peer: IpAddr,
     pub(super) client: IpAddr,
+    /// The address that it connected to.
+    pub(super) server: Option<IpAddr>,
     pub(super) client_text: HeaderValue,
     pub(super) tls: bool,
     /// In normal form; empty until the request is admitted.
@@ -148,6 +150,7 @@ impl Context {
             ray: String::new(),
             peer: Ipv4Addr::UNSPECIFIED.into(),
             client: Ipv4Addr::UNSPECIFIED.into(),
+            server: None,
             client_text: HeaderValue::from_static(""),
             tls: false,
             host: String::new(),

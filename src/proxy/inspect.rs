@@ -233,6 +233,7 @@ fn request_head<'r>(
         protocol: headers::protocol(request.version),
         headers: fields,
         client: ctx.client,
+        server: ctx.server,
         request_id: &ctx.ray,
         received,
     }

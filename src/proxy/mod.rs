@@ -169,6 +169,7 @@ impl ProxyHttp for Edge {
             ctx.client_text = meta.source_text.clone();
             ctx.tls = meta.tls;
         }
+        ctx.server = session.server_addr().and_then(|address| address.as_inet()).map(|address| address.ip());
         ctx.client = headers::client(ctx.peer, &session.req_header().headers, &ctx.snapshot.trusted_proxies);
         if ctx.client != ctx.peer {
             ctx.client_text = address_text(ctx.client);

@@ -80,6 +80,11 @@ impl Edge {
                 // INVARIANT: a number is a valid value.
                 let _ = header.insert_header("svc-aig-error", GatewayError::BadRequest.code());
             }
+            if let (Refusal::Rules(300..=399), Some(location)) = (refusal, &ctx.verdict.location) {
+                let printable: String = location.chars().filter(char::is_ascii_graphic).collect();
+                // INVARIANT: printable ASCII is a valid value.
+                let _ = header.insert_header(http::header::LOCATION, printable);
+            }
             if let Some((measure, remaining)) = ctx.exceeded {
                 let (name, value) = call::remaining_field(measure, remaining);
                 // INVARIANT: a number is a valid value.

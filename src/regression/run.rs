@@ -136,6 +136,7 @@ fn drive(transaction: &mut Transaction, request: &Request) -> Option<u16> {
         protocol: &request.protocol,
         headers: &headers,
         client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        server: None,
         request_id: "test",
         received: RECEIVED,
     });

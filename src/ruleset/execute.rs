@@ -144,13 +144,14 @@ impl Run {
         let score = self.transactions.iter().map(|(transaction, _)| transaction.score()).sum();
         let matches: Vec<_> =
             self.transactions.iter().flat_map(|(transaction, _)| transaction.matches()).collect();
-        let outcome = match self.interruption {
+        let outcome = match &self.interruption {
             Some(interruption) => Outcome::Blocked { rule: interruption.rule, status: interruption.status },
             None => {
                 let reached = |m: &&waf::Match| self.transactions.iter().any(|(_, rule)| *rule == m.rule);
                 matches.iter().find(reached).map_or(Outcome::Pass, |m| Outcome::Logged { rule: m.rule })
             }
         };
-        Verdict { outcome, score, matches }
+        let location = self.interruption.as_ref().and_then(|interruption| interruption.location.clone());
+        Verdict { outcome, score, matches, location }
     }
 }

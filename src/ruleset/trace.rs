@@ -11,6 +11,8 @@ pub struct Verdict {
     pub score: i64,
     /// Rules that matched, in order; empty where nothing did.
     pub matches: Vec<Match>,
+    /// Where a refusal leads the client.
+    pub location: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -18,8 +18,28 @@ pub struct RuleSetIr {
     pub response_body: ResponseBodyIr,
     /// `SecCollectionTimeout`: how long a record lives after its last change.
     pub record_lifetime: Duration,
+    pub limits: LimitsIr,
+    /// `SecWebAppId`
+    pub web_app_id: String,
     /// The patterns of its operators.
     pub patterns: operators::Patterns,
+}
+
+/// What rule files limit; `None` where they say nothing. Limits of the configuration hold as well.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LimitsIr {
+    /// `SecRequestBodyLimit`
+    pub request_bytes: Option<usize>,
+    /// `SecRequestBodyNoFilesLimit`
+    pub request_bytes_without_files: Option<usize>,
+    /// `SecRequestBodyLimitAction ProcessPartial`: reads the first part, and does not refuse the request.
+    pub reads_requests_in_part: bool,
+    /// `SecArgumentsLimit`
+    pub arguments: Option<usize>,
+    /// `SecResponseBodyLimit`
+    pub response_bytes: Option<usize>,
+    /// `SecResponseBodyLimitAction ProcessPartial`
+    pub reads_responses_in_part: bool,
 }
 
 /// `SecResponseBodyAccess` and `SecResponseBodyMimeType`
@@ -132,6 +152,8 @@ pub struct ActionsIr {
     pub severity: Option<u8>,
     pub disruptive: Option<Disruptive>,
     pub status: Option<u16>,
+    /// Where `redirect` leads.
+    pub redirect: Option<Macro>,
     pub log: Option<bool>,
     pub audit_log: Option<bool>,
     pub capture: bool,
@@ -237,6 +259,8 @@ impl Default for RuleSetIr {
             components: Vec::new(),
             response_body: ResponseBodyIr::default(),
             record_lifetime: Duration::from_secs(3600),
+            limits: LimitsIr::default(),
+            web_app_id: String::new(),
             patterns: operators::Patterns::default(),
         }
     }
@@ -318,6 +342,7 @@ impl RuleIr {
         let actions = &mut self.actions;
         if update.disruptive.is_some() {
             actions.disruptive = update.disruptive;
+            actions.redirect = update.redirect;
         }
         actions.status = update.status.or(actions.status);
         actions.severity = update.severity.or(actions.severity);

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::ir::{
-    Change, CollectionActionIr, CollectionKind, ControlIr, Disruptive, ItemIr, RuleIr, RuleSetIr, RulesIr,
-    SelectorIr, SetVariableIr, TargetIr,
+    ActionsIr, Change, CollectionActionIr, CollectionKind, ControlIr, Disruptive, ItemIr, RuleIr, RuleSetIr,
+    RulesIr, SelectorIr, SetVariableIr, TargetIr,
 };
 use super::macros::{Macro, Part};
 use super::matcher::literals::LiteralIndex;
@@ -83,6 +83,18 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
         response_body: ir.response_body.clone(),
         collections: Arc::default(),
         record_lifetime: ir.record_lifetime,
+        limits: ir.limits,
+        web_app_id: ir.web_app_id.clone(),
+        response_args: any(|name| name == "RESPONSE_ARGS"),
+    }
+}
+
+/// The status that a rule refuses with.
+fn status(actions: &ActionsIr) -> u16 {
+    match (actions.status, &actions.redirect) {
+        (Some(status @ (301 | 302 | 303 | 307 | 308)), Some(_)) => status,
+        (_, Some(_)) => 302,
+        (status, None) => status.unwrap_or(DEFAULT_STATUS),
     }
 }
 
@@ -99,6 +111,7 @@ fn mentions(root: &RuleIr, names: fn(&str) -> bool) -> bool {
             || actions.collections.iter().flat_map(texts).any(named)
             || named(&actions.msg)
             || named(&actions.logdata)
+            || actions.redirect.as_ref().is_some_and(named)
     })
 }
 
@@ -174,12 +187,15 @@ impl<'i> Builder<'i> {
             phase: rule.phase,
             meta,
             disruptive: actions.disruptive.filter(|d| *d != Disruptive::Block),
-            status: actions.status.unwrap_or(DEFAULT_STATUS),
+            status: status(actions),
+            redirect: actions.redirect.as_ref().map(|address| Expansion::of(address, &mut self.names)),
             log: actions.log.unwrap_or(true),
             told: actions.log.unwrap_or(true) || mentions(rule, |name| name.starts_with("MATCHED_VAR")),
             own_rule: mentions(rule, |name| name == "RULE"),
             skip_to,
-            told_reads: self.reads_of_texts([&actions.msg, &actions.logdata]),
+            told_reads: self.reads_of_texts(
+                [&actions.msg, &actions.logdata].into_iter().chain(actions.redirect.as_ref()),
+            ),
             links,
         }
     }

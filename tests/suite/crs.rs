@@ -121,6 +121,7 @@ fn bodies_that_cannot_be_read_are_scored() {
                 (b"Content-Length", length.as_bytes()),
             ],
             client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
+            server: None,
             request_id: "bodies",
             received: std::time::Duration::from_secs(1_750_000_000),
         };
@@ -183,6 +184,7 @@ fn judge(entry_point: &EntryPoint, target: &str, headers: &[(&str, &str)], body:
         protocol: "HTTP/1.1",
         headers: &fields,
         client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
+        server: None,
         request_id: &request_id,
         received: std::time::Duration::from_secs(1_750_000_000),
     };

@@ -144,6 +144,7 @@ fn is_refused(entry_point: &EntryPoint, value: &str) -> bool {
         protocol: "HTTP/1.1",
         headers: fields,
         client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
+        server: None,
         request_id: "frames",
         received: std::time::Duration::from_secs(1_750_000_000),
     };

@@ -31,6 +31,7 @@ mod reload;
 mod responses;
 mod rules;
 mod sdk;
+mod seclang;
 mod upgrade;
 mod upstream;
 mod waf;

@@ -369,6 +369,7 @@ fn judge(entry_point: &EntryPoint, row: &Row, value: &str) -> Judged {
         protocol: "HTTP/1.1",
         headers: &fields,
         client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
+        server: None,
         request_id: "parsers",
         received: std::time::Duration::from_secs(1_750_000_000),
     };

@@ -157,6 +157,7 @@ fn matched(plan: &Arc<Plan>, example: &Example) -> Vec<u64> {
         protocol,
         headers: &raw.headers,
         client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        server: None,
         request_id: "test",
         received: std::time::Duration::ZERO,
     };

@@ -45,6 +45,7 @@ fn run_plan(
         protocol: "HTTP/1.1",
         headers: &headers,
         client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
+        server: None,
         request_id: "ray",
         received: std::time::Duration::ZERO,
     });
@@ -330,7 +331,7 @@ SecRule ARGUMENTS_LIMIT_REACHED "@eq 1" "id:5,phase:2,pass,log,msg:'arguments'"
         (
             "two content types",
             matched(RULES, "/", &[("content-type", "text/plain"), ("content-type", form)], "q=evil"),
-            &[4],
+            &[1, 4],
         ),
         // GHSA-3wr7-993q-jrff: `filename*` was no file name.
         ("filename*", post(multipart, file), &[3]),

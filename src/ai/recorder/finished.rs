@@ -144,6 +144,7 @@ impl Finished {
             protocol: "HTTP/1.1",
             headers: &[(b"host", b"gateway"), (b"content-type", self.log.request_content_type.as_bytes())],
             client: Ipv4Addr::LOCALHOST.into(),
+            server: None,
             request_id: &self.log.ray,
             received: Duration::ZERO,
         };

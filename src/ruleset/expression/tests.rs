@@ -24,6 +24,7 @@ fn matches(text: &str) -> bool {
         protocol: "HTTP/1.1",
         headers: &headers,
         client: "192.0.2.33".parse().unwrap(),
+        server: None,
         request_id: "1",
         received: Duration::from_secs(1_700_000_000),
     };

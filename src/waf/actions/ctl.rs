@@ -20,12 +20,20 @@ fn lower(value: Option<&str>, actions: &mut ActionsIr) -> Lowered {
             Some(mode) => ControlIr::RuleEngine(mode),
             None => return bad(format!("expected `On`, `Off` or `DetectionOnly`, found `{argument}`")),
         },
-        "ruleremovebyid" => ControlIr::RemoveRules(ids(argument)?),
+        "ruleremovebyid" => {
+            let rules = ids(argument)?.into_iter().map(ControlIr::RemoveRules);
+            actions.controls.extend(rules);
+            return Ok(());
+        }
         "ruleremovebytag" => ControlIr::RemoveRules(RulesIr::Tag(pattern(argument)?)),
         "ruleremovebymsg" => ControlIr::RemoveRules(RulesIr::Msg(pattern(argument)?)),
-        "ruleremovetargetbyid" => remove_target(argument, ids)?,
-        "ruleremovetargetbytag" => remove_target(argument, |text| Ok(RulesIr::Tag(pattern(text)?)))?,
-        "ruleremovetargetbymsg" => remove_target(argument, |text| Ok(RulesIr::Msg(pattern(text)?)))?,
+        "ruleremovetargetbyid" => return remove_target(argument, actions, ids),
+        "ruleremovetargetbytag" => {
+            return remove_target(argument, actions, |text| Ok(vec![RulesIr::Tag(pattern(text)?)]));
+        }
+        "ruleremovetargetbymsg" => {
+            return remove_target(argument, actions, |text| Ok(vec![RulesIr::Msg(pattern(text)?)]));
+        }
         "requestbodyprocessor" => match argument.to_ascii_uppercase() {
             name if PROCESSORS.contains(&name.as_str()) => ControlIr::BodyProcessor(name),
             name => return bad(format!("expected one of {}, found `{name}`", PROCESSORS.join(", "))),
@@ -49,8 +57,9 @@ fn lower(value: Option<&str>, actions: &mut ActionsIr) -> Lowered {
 /// `942100;ARGS:password`
 fn remove_target(
     argument: &str,
-    rules: impl Fn(&str) -> Result<RulesIr, Refusal>,
-) -> Result<ControlIr, Refusal> {
+    actions: &mut ActionsIr,
+    rules: impl Fn(&str) -> Result<Vec<RulesIr>, Refusal>,
+) -> Lowered {
     let Some((which, target)) = argument.split_once(';') else {
         return Err(Refusal::Bad(format!("expected `rules;VARIABLE`, found `{argument}`")));
     };
@@ -67,13 +76,22 @@ fn remove_target(
     if let Some(SelectorIr::Pattern(text)) = &selector {
         pattern(text)?;
     }
-    Ok(ControlIr::RemoveTargets { rules, variable, selector })
+    let controls = rules.into_iter().map(|rules| ControlIr::RemoveTargets {
+        rules,
+        variable,
+        selector: selector.clone(),
+    });
+    actions.controls.extend(controls);
+    Ok(())
 }
 
-fn ids(text: &str) -> Result<RulesIr, Refusal> {
-    id_range(text)
-        .map(|(first, last)| RulesIr::Ids { first, last })
-        .ok_or_else(|| Refusal::Bad(format!("expected a rule id or a range of ids, found `{text}`")))
+/// `942100`, `942000-942999`, or several of both.
+fn ids(text: &str) -> Result<Vec<RulesIr>, Refusal> {
+    let words = text.split([' ', ',']).filter(|word| !word.is_empty());
+    let ids: Option<Vec<_>> =
+        words.map(|word| id_range(word).map(|(first, last)| RulesIr::Ids { first, last })).collect();
+    ids.filter(|ids| !ids.is_empty())
+        .ok_or_else(|| Refusal::Bad(format!("expected rule ids or ranges of ids, found `{text}`")))
 }
 
 fn pattern(text: &str) -> Result<String, Refusal> {

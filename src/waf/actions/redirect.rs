@@ -1,12 +1,16 @@
-//! Redirects the client; here the request is refused.
+//! Answers with a redirect to an address, with 302 or a `status` of 301, 303, 307 or 308.
 
-use super::{Definition, Lowered, Refusal};
+use super::{Definition, Lowered, text};
 use crate::waf::ir::{ActionsIr, Disruptive};
 
-pub(super) const DEFINITION: Definition =
-    Definition { name: "redirect", summary: "Redirects the client; here the request is refused.", lower };
+pub(super) const DEFINITION: Definition = Definition {
+    name: "redirect",
+    summary: "Answers with a redirect to an address, with 302 or a `status` of 301, 303, 307 or 308.",
+    lower,
+};
 
-fn lower(_: Option<&str>, actions: &mut ActionsIr) -> Lowered {
+fn lower(value: Option<&str>, actions: &mut ActionsIr) -> Lowered {
+    actions.redirect = Some(text(value, "redirect:'https://www.example.com/blocked'")?);
     actions.disruptive = Some(Disruptive::Deny);
-    Err(Refusal::NoEffect("`redirect` is not supported: the request is refused with 403 instead".to_owned()))
+    Ok(())
 }

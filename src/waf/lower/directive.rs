@@ -19,6 +19,14 @@ const KNOWN: &[&str] = &[
     "SecResponseBodyAccess",
     "SecResponseBodyMimeType",
     "SecCollectionTimeout",
+    "SecRequestBodyLimit",
+    "SecRequestBodyNoFilesLimit",
+    "SecRequestBodyLimitAction",
+    "SecArgumentsLimit",
+    "SecResponseBodyLimit",
+    "SecResponseBodyLimitAction",
+    "SecDataset",
+    "SecWebAppId",
     "SecRuleUpdateActionById",
     "SecRuleRemoveById",
     "SecRuleRemoveByTag",
@@ -31,17 +39,8 @@ const KNOWN: &[&str] = &[
 /// Directives without an effect, and where the same thing is set instead.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("SecRequestBodyAccess", "bodies are always inspected where the WAF is on"),
-    ("SecRequestBodyLimit", "set `limits.inspected_body` in the configuration"),
-    ("SecRequestBodyNoFilesLimit", "set `limits.inspected_body` in the configuration"),
     ("SecRequestBodyInMemoryLimit", "bodies are held in memory up to `limits.inspected_body`"),
-    ("SecRequestBodyLimitAction", "set `limits.inspected_body_policy` in the configuration"),
     ("SecRequestBodyJsonDepthLimit", "set `limits.json_depth` in the configuration"),
-    ("SecArgumentsLimit", "set `limits.arguments` in the configuration"),
-    ("SecResponseBodyLimit", "set `limits.inspected_response` in the configuration"),
-    (
-        "SecResponseBodyLimitAction",
-        "what is past the limit passes uninspected, and `OUTBOUND_DATA_ERROR` is set",
-    ),
     ("SecPcreMatchLimit", "patterns run in linear time or under a fixed step limit"),
     ("SecPcreMatchLimitRecursion", "patterns run in linear time or under a fixed step limit"),
     ("SecUnicodeMapFile", "the best-fit map is built in"),
@@ -96,6 +95,9 @@ impl Lowering<'_> {
                 }
             };
         }
+        if self.limit(name, first) || self.named(name, arguments) {
+            return;
+        }
         if name.is("SecRuleUpdateActionById") {
             return self.update_action(name, arguments);
         }
@@ -129,26 +131,69 @@ impl Lowering<'_> {
         });
     }
 
-    fn update_action(&mut self, name: &Word, arguments: &[Word]) {
-        let [key, list] = arguments else {
-            let message = "`SecRuleUpdateActionById` takes a rule id, or `id:link`, and a list of actions";
-            return self.error(Code::SecLangBadArgument, name.place(), message);
+    /// A directive that sets a limit, or what is done past one; false for others.
+    fn limit(&mut self, name: &Word, argument: Option<&Word>) -> bool {
+        let limits = &mut self.set.limits;
+        let in_part = match () {
+            () if name.is("SecRequestBodyLimitAction") => Some(&mut limits.reads_requests_in_part),
+            () if name.is("SecResponseBodyLimitAction") => Some(&mut limits.reads_responses_in_part),
+            () => None,
         };
-        let (id, link) = key.text.split_once(':').unwrap_or((&key.text, "0"));
-        let (Ok(id), Ok(link)) = (id.trim().parse::<u64>(), link.trim().parse::<usize>()) else {
-            let message = format!("expected a rule id such as `942100`, found `{}`", key.text);
-            return self.error(Code::SecLangBadArgument, key.place(), message);
-        };
-        let actions = crate::waf::syntax::action_list(list, self.diagnostics);
-        let update = self.actions(&actions);
-        let rule = self.roots_mut().find(|rule| rule.id == id).and_then(|root| match link.checked_sub(1) {
-            None => Some(root),
-            Some(at) => root.chain.get_mut(at),
-        });
-        match rule {
-            Some(rule) => rule.update(update),
-            None => self.names_no_rule(key, "changes"),
+        let text = argument.map_or("", |word| word.text.as_str());
+        let place = argument.unwrap_or(name).place();
+        if let Some(in_part) = in_part {
+            match text.to_ascii_lowercase().as_str() {
+                "reject" => *in_part = false,
+                "processpartial" => *in_part = true,
+                _ => self.error(Code::SecLangBadArgument, place, "expected `Reject` or `ProcessPartial`"),
+            }
+            return true;
         }
+        let limit = match () {
+            () if name.is("SecRequestBodyLimit") => &mut limits.request_bytes,
+            () if name.is("SecRequestBodyNoFilesLimit") => &mut limits.request_bytes_without_files,
+            () if name.is("SecArgumentsLimit") => &mut limits.arguments,
+            () if name.is("SecResponseBodyLimit") => &mut limits.response_bytes,
+            () => return false,
+        };
+        match text.parse() {
+            Ok(number) => *limit = Some(number),
+            Err(_) => self.error(Code::SecLangBadArgument, place, "expected a number, such as `131072`"),
+        }
+        true
+    }
+
+    /// A directive that names an application or a data set, or that is refused; false for others.
+    fn named(&mut self, name: &Word, arguments: &[Word]) -> bool {
+        let mut refuse = |message: &str| self.error(Code::SecLangBadArgument, name.place(), message);
+        if name.is("SecWebAppId") {
+            match arguments {
+                [id] => self.set.web_app_id.clone_from(&id.text),
+                _ => refuse("expected one name"),
+            }
+        } else if name.is("SecDataset") {
+            match arguments {
+                [set, lines] => {
+                    let lines = lines.text.lines().map(str::trim).filter(|line| !line.is_empty());
+                    self.datasets.insert(set.text.clone(), lines.map(str::to_owned).collect());
+                }
+                _ => refuse("expected a name and the lines between backticks"),
+            }
+        } else if name.is("SecRemoteRules") {
+            refuse(
+                "rules are read from files only, because whoever answers at an address would decide what passes; \
+                 download the file and name it",
+            );
+        } else if name.is("SecUnicodeMapFile") {
+            let is_sound = matches!(arguments, [_, page] if page.text.parse::<u32>().is_ok());
+            if is_sound {
+                return false;
+            }
+            refuse("expected a file and a code page, such as `unicode.mapping 20127`");
+        } else {
+            return false;
+        }
+        true
     }
 
     fn engine(&mut self, name: &Word, argument: Option<&Word>) {

@@ -2,13 +2,14 @@
 
 mod directive;
 mod rule;
+mod update;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Phase;
 use super::ir::{ActionsIr, ItemIr, RuleIr, RuleSetIr, RulesIr, SelectorIr, TargetIr, exclude};
 use super::syntax::Loader;
-use super::syntax::ast::{ItemAst, SelectorAst, UpdateBy, VariableAst, Word};
+use super::syntax::ast::{ItemAst, SelectorAst, UpdateBy, VariableAst};
 use super::{operators, transformations, variables};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, nearest};
 
@@ -18,11 +19,21 @@ pub(in crate::waf) use directive::{engine_mode, switch};
 pub fn lower(items: Vec<ItemAst>, loader: &dyn Loader, diagnostics: &mut Diagnostics) -> RuleSetIr {
     let patterns = operators::Patterns::compile(items.iter().filter_map(|item| needle_of(item, loader)));
     let set = RuleSetIr { patterns, ..RuleSetIr::default() };
-    let mut lowering = Lowering { loader, diagnostics, set, defaults: HashMap::new(), open: None };
+    let mut lowering = Lowering {
+        loader,
+        diagnostics,
+        set,
+        defaults: HashMap::new(),
+        open: None,
+        datasets: HashMap::new(),
+        updates: Vec::new(),
+        without_id: 0,
+    };
     for item in items {
         lowering.item(item);
     }
     lowering.close_chain();
+    lowering.finish_updates();
     lowering.check_ids();
     lowering.check_markers();
     lowering.set
@@ -42,7 +53,16 @@ struct Lowering<'a> {
     defaults: HashMap<Phase, ActionsIr>,
     /// The root of a chain whose last link asks for one more.
     open: Option<Box<RuleIr>>,
+    /// `SecDataset`: names and lines.
+    datasets: HashMap<String, Vec<String>>,
+    /// Changes to rules, with the ids of those that they have reached.
+    updates: Vec<(update::Update, HashSet<u64>)>,
+    /// How many rules had no id.
+    without_id: u64,
 }
+
+/// Rules without an id of their own are numbered from here on.
+const FIRST_OWN_ID: u64 = 9_000_000_001;
 
 impl Lowering<'_> {
     fn item(&mut self, item: ItemAst) {
@@ -58,7 +78,9 @@ impl Lowering<'_> {
                 self.close_chain();
                 self.set.items.push(ItemIr::Marker(name));
             }
-            ItemAst::UpdateTarget { by, key, variables } => self.update_target(by, &key, &variables),
+            ItemAst::UpdateTarget { by, key, variables, replaced } => {
+                self.update_target(by, key, &variables, &replaced);
+            }
             ItemAst::Directive { name, arguments } => self.directive(&name, &arguments),
         }
     }
@@ -67,13 +89,18 @@ impl Lowering<'_> {
         self.diagnostics.push(Diagnostic::error(code, message).at(place));
     }
 
+    fn warn(&mut self, code: Code, place: Place, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::warning(code, message).at(place));
+    }
+
     fn close_chain(&mut self) {
         if let Some(root) = self.open.take() {
             let message = format!(
                 "the chain of rule {} ends with a link that asks for one more; remove its `chain` or add the next rule",
                 root.id
             );
-            self.error(Code::SecLangBadChain, root.place, message);
+            self.warn(Code::SecLangBadChain, root.place.clone(), message);
+            self.set.items.push(ItemIr::Rule(root));
         }
     }
 
@@ -82,61 +109,6 @@ impl Lowering<'_> {
             ItemIr::Rule(rule) => Some(rule.as_mut()),
             ItemIr::Marker(_) => None,
         })
-    }
-
-    fn update_target(&mut self, by: UpdateBy, key: &Word, variables: &[VariableAst]) {
-        let Some(is_meant) = self.test_of(by, key) else { return };
-        let mut additions = Vec::new();
-        let mut exclusions = Vec::new();
-        for ast in variables {
-            match target(ast) {
-                Ok(target) if ast.exclude => exclusions.push(target),
-                Ok(target) => additions.push(target),
-                Err(diagnostic) => self.diagnostics.push(*diagnostic),
-            }
-        }
-        let mut changed = 0;
-        for root in self.roots_mut().filter(|rule| is_meant(rule)) {
-            changed += 1;
-            root.targets.extend(additions.iter().cloned());
-            exclude(&mut root.targets, &exclusions);
-            for link in &mut root.chain {
-                exclude(&mut link.targets, &exclusions);
-            }
-        }
-        if changed == 0 {
-            self.names_no_rule(key, "changes");
-        }
-    }
-
-    fn remove_rules(&mut self, by: UpdateBy, key: &Word) {
-        let Some(is_meant) = self.test_of(by, key) else { return };
-        let before = self.set.items.len();
-        self.set.items.retain(|item| !matches!(item, ItemIr::Rule(rule) if is_meant(rule)));
-        if self.set.items.len() == before {
-            self.names_no_rule(key, "is removed");
-        }
-    }
-
-    /// Says of a root whether a directive is about it; `None` after an error.
-    fn test_of(&mut self, by: UpdateBy, key: &Word) -> Option<impl Fn(&RuleIr) -> bool + use<>> {
-        let tests = rules(by, &key.text).and_then(|all| all.iter().map(RulesIr::test).collect());
-        match tests {
-            Ok(tests) => {
-                let tests: Vec<_> = tests;
-                Some(move |root: &RuleIr| tests.iter().any(|test| test(root)))
-            }
-            Err(message) => {
-                self.error(Code::SecLangBadArgument, key.place(), message);
-                None
-            }
-        }
-    }
-
-    fn names_no_rule(&mut self, key: &Word, what: &str) {
-        let message =
-            format!("`{}` names no rule that is loaded before this line, so nothing {what}", key.text);
-        self.diagnostics.push(Diagnostic::warning(Code::SecLangBadArgument, message).at(key.place()));
     }
 
     fn check_ids(&mut self) {

@@ -1,6 +1,6 @@
 //! One rule: actions applied over the phase's defaults, operator checked, chain joined.
 
-use super::{Lowering, operator_names, unknown};
+use super::{FIRST_OWN_ID, Lowering, operator_names, unknown};
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::waf::ir::{ActionsIr, ItemIr, OperatorIr, RuleIr, TargetIr};
 use crate::waf::matcher::TxNames;
@@ -24,13 +24,26 @@ impl Lowering<'_> {
         let actions = self.actions(list);
         let link = self.open.is_some();
         self.check_rule(&actions, link, &place);
+        let id = match actions.id {
+            _ if link => 0,
+            Some(id) => id,
+            None => {
+                self.without_id += 1;
+                let id = FIRST_OWN_ID + self.without_id - 1;
+                let message = format!(
+                    "the rule has no `id`, so it is called {id}; give it a number that no other rule has"
+                );
+                self.warn(Code::SecLangBadId, place.clone(), message);
+                id
+            }
+        };
         let phase = match (&self.open, actions.phase) {
             (Some(root), _) => root.phase,
             (None, phase) => phase.unwrap_or(DEFAULT_PHASE),
         };
         let more = actions.chain;
         let rule = RuleIr {
-            id: if link { 0 } else { actions.id.unwrap_or(0) },
+            id,
             phase,
             transformations: self.transformations(&actions, phase),
             targets: targets.unwrap_or_default(),
@@ -55,29 +68,29 @@ impl Lowering<'_> {
 
     fn check_rule(&mut self, actions: &ActionsIr, link: bool, place: &Place) {
         if link && (actions.id.is_some() || actions.phase.is_some()) {
-            self.error(Code::SecLangBadChain, place.clone(), "a chain link takes its `id` and `phase` from the rule that starts the chain; remove them here");
+            self.warn(Code::SecLangBadChain, place.clone(), "a chain link takes its `id` and `phase` from the rule that starts the chain; those here have no effect");
         }
         let disruptive = actions.disruptive.is_some() || actions.skip_after.is_some();
         if link && disruptive {
             self.error(Code::SecLangBadChain, place.clone(), "a chain link cannot decide what happens; move `deny`, `pass`, `block` or `skipAfter` to the rule that starts the chain");
         }
-        if !link && actions.id.is_none() {
-            self.error(
-                Code::SecLangBadId,
-                place.clone(),
-                "the rule has no `id`; give it a number that no other rule has",
-            );
-        }
     }
 
     pub(super) fn default_action(&mut self, list: &[ActionAst], place: &Place) {
         let actions = self.actions(list);
-        match actions.phase {
+        let mistake = match actions.phase {
+            None => "`SecDefaultAction` needs a `phase`",
+            Some(_) if actions.id.is_some() => "`SecDefaultAction` cannot have an `id`; remove it",
+            Some(_) if actions.chain => "`SecDefaultAction` cannot be part of a chain; remove `chain`",
+            Some(_) if actions.disruptive.is_none() => {
+                "`SecDefaultAction` needs a disruptive action, such as `pass` or `deny`"
+            }
             Some(phase) => {
                 self.defaults.insert(phase, actions);
+                return;
             }
-            None => self.error(Code::SecLangBadArgument, place.clone(), "`SecDefaultAction` needs a `phase`"),
-        }
+        };
+        self.error(Code::SecLangBadArgument, place.clone(), mistake);
     }
 
     pub(super) fn actions(&mut self, list: &[ActionAst]) -> ActionsIr {
@@ -124,6 +137,7 @@ impl Lowering<'_> {
         if matches!(actions.disruptive, None | Some(Disruptive::Block)) {
             actions.disruptive = defaults.disruptive.filter(|d| *d != Disruptive::Block);
             actions.status = actions.status.or(defaults.status);
+            actions.redirect = actions.redirect.or_else(|| defaults.redirect.clone());
         }
         actions.log = actions.log.or(defaults.log);
         actions.audit_log = actions.audit_log.or(defaults.audit_log);
@@ -167,7 +181,18 @@ impl Lowering<'_> {
             self.diagnostics
                 .push(Diagnostic::warning(Code::SecLangUnsupported, message).at(ast.place.clone()));
         }
-        let lines = match definition.reads_file.then(|| lines(self.loader, &ast)).transpose() {
+        if operators::COMPARISONS.contains(&definition.name) && is_no_number(&ast.argument) {
+            let message = format!("`{}` is no number, so it counts as 0", ast.argument);
+            self.warn(Code::SecLangBadArgument, ast.argument_place.clone(), message);
+        }
+        let lines = || match definition.name.ends_with("FromDataset") {
+            true => self.datasets.get(&ast.argument).cloned().ok_or_else(|| {
+                let message = format!("there is no `SecDataset {}` before this line", ast.argument);
+                Diagnostic::error(Code::SecLangBadArgument, message).at(ast.argument_place.clone())
+            }),
+            false => lines(self.loader, &ast),
+        };
+        let lines = match definition.reads_file.then(lines).transpose() {
             Ok(lines) => lines.unwrap_or_default(),
             Err(diagnostic) => {
                 self.diagnostics.push(diagnostic);
@@ -194,6 +219,12 @@ impl Lowering<'_> {
         }
         Some(Some(operator))
     }
+}
+
+/// Whether the argument of a comparison is neither a number nor a macro that may be one.
+fn is_no_number(argument: &str) -> bool {
+    let digits = argument.trim().trim_start_matches(['-', '+']);
+    !argument.contains("%{") && !digits.starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// The lines of the files an operator names, without comments and blank lines.

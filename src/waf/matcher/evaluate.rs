@@ -28,6 +28,9 @@ impl Transaction {
         if self.engine == EngineMode::Off || self.allowed.is_some_and(|last| phase <= last) {
             return None;
         }
+        if let Some(status) = self.too_long.take() {
+            return Some(Interruption { rule: 0, status, phase, location: None });
+        }
         let plan = Arc::clone(&self.plan);
         let program = &*plan.program;
         let mut resume = 0;
@@ -61,7 +64,11 @@ impl Transaction {
                     if let Some(hit) = self.hits.last_mut().filter(|hit| hit.root == index) {
                         hit.refused = true;
                     }
-                    return Some(Interruption { rule: root.id, status: root.status, phase });
+                    let location = root.redirect.as_ref().map(|address| {
+                        let address = self.compose(|transaction, out| address.expand(transaction, out));
+                        String::from_utf8_lossy(self.bytes(address)).into_owned()
+                    });
+                    return Some(Interruption { rule: root.id, status: root.status, phase, location });
                 }
                 _ => {}
             }

@@ -8,7 +8,7 @@ use super::names::NameSet;
 use super::request_body::{add_json_in_values, form};
 use super::text::{Buffers, Text};
 use crate::body::multipart::Bend;
-use crate::body::urlencoded;
+use crate::body::{base64, urlencoded};
 
 /// The head of a request, as received.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,8 @@ pub struct RequestHead<'r> {
     pub protocol: &'r str,
     pub headers: &'r [(&'r [u8], &'r [u8])],
     pub client: IpAddr,
+    /// The address that the client connected to, where it is known.
+    pub server: Option<IpAddr>,
     pub request_id: &'r str,
     /// When it came, since the Unix epoch.
     pub received: Duration,
@@ -75,6 +77,9 @@ pub(in crate::waf) struct Facts {
     pub(in crate::waf) protocol: Text,
     pub(in crate::waf) line: Text,
     pub(in crate::waf) remote_addr: Text,
+    pub(in crate::waf) remote_user: Text,
+    pub(in crate::waf) server_addr: Text,
+    pub(in crate::waf) web_app_id: Text,
     pub(in crate::waf) unique_id: Text,
     pub(in crate::waf) headers: Vec<Pair>,
     pub(in crate::waf) header_names: NameSet,
@@ -84,6 +89,7 @@ pub(in crate::waf) struct Facts {
     pub(in crate::waf) args_combined_size: Text,
     pub(in crate::waf) files: Vec<Pair>,
     pub(in crate::waf) part_headers: Vec<Pair>,
+    pub(in crate::waf) part_names: Vec<Text>,
     pub(in crate::waf) body: Text,
     pub(in crate::waf) body_text: Text,
     pub(in crate::waf) body_length: Text,
@@ -91,6 +97,8 @@ pub(in crate::waf) struct Facts {
     pub(in crate::waf) body_error: Text,
     pub(in crate::waf) body_error_msg: Text,
     pub(in crate::waf) files_combined_size: Text,
+    /// Bytes of files, as a number.
+    pub(super) files_bytes: usize,
     pub(in crate::waf) files_sizes: Vec<Pair>,
     pub(in crate::waf) files_content: Vec<Pair>,
     pub(in crate::waf) xml: Vec<Pair>,
@@ -110,6 +118,7 @@ pub(in crate::waf) struct Facts {
     pub(in crate::waf) response_protocol: Text,
     pub(in crate::waf) status_line: Text,
     pub(in crate::waf) response_headers: Vec<Pair>,
+    pub(in crate::waf) response_args: Vec<Pair>,
     pub(in crate::waf) response_body: Text,
     pub(in crate::waf) response_length: Text,
     pub(in crate::waf) zero: Text,
@@ -130,6 +139,8 @@ impl Facts {
             args_post: emptied(old.args_post),
             files: emptied(old.files),
             part_headers: emptied(old.part_headers),
+            part_names: emptied(old.part_names),
+            response_args: emptied(old.response_args),
             files_sizes: emptied(old.files_sizes),
             files_content: emptied(old.files_content),
             xml: emptied(old.xml),
@@ -150,11 +161,8 @@ impl Facts {
             out.push(b' ');
             out.extend_from_slice(head.protocol.as_bytes());
         });
-        self.remote_addr = buffers.compose(|_, out| {
-            use std::io::Write;
-            // INVARIANT: writing to a vector cannot fail.
-            let _ = write!(out, "{}", head.client);
-        });
+        self.remote_addr = add_address(head.client, buffers);
+        self.server_addr = head.server.map_or(Text::EMPTY, |server| add_address(server, buffers));
         self.unique_id = buffers.add(head.request_id.as_bytes());
         self.zero = buffers.add(b"0");
         self.one = buffers.add(b"1");
@@ -212,6 +220,13 @@ impl Facts {
         let authorization = self.header_text(b"authorization", buffers);
         let end = memchr::memchr(b' ', buffers.get(authorization)).unwrap_or(authorization.len());
         self.auth_type = Buffers::part(authorization, 0, end);
+        if buffers.get(self.auth_type).eq_ignore_ascii_case(b"basic") {
+            let credentials = buffers.get(authorization).get(end..).unwrap_or(&[]).trim_ascii();
+            let mut decoded = Vec::new();
+            base64::decode_prefix(credentials, &mut decoded);
+            let name = decoded.split(|byte| *byte == b':').next().unwrap_or(&[]);
+            self.remote_user = buffers.add(name);
+        }
     }
 
     /// The whole request as one text, where rules ask for it.
@@ -272,6 +287,14 @@ impl Facts {
             self.args_get.iter().chain(&self.args_post).map(|pair| pair.key.len() + pair.value.len()).sum();
         self.args_combined_size = buffers.add_count(size);
     }
+}
+
+fn add_address(address: IpAddr, buffers: &mut Buffers) -> Text {
+    buffers.compose(|_, out| {
+        use std::io::Write;
+        // INVARIANT: writing to a vector cannot fail.
+        let _ = write!(out, "{address}");
+    })
 }
 
 fn emptied<T>(mut list: Vec<T>) -> Vec<T> {

@@ -401,6 +401,7 @@ mod tests {
             protocol: "HTTP/1.1",
             headers: &[],
             client: std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+            server: None,
             request_id: "1",
             received: std::time::Duration::ZERO,
         });

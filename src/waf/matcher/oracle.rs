@@ -71,6 +71,7 @@ impl Exchange {
             protocol: "HTTP/1.1",
             headers: &headers,
             client: std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+            server: None,
             request_id: "oracle",
             received: std::time::Duration::from_secs(1_750_000_000),
         };

@@ -10,7 +10,7 @@ use super::names::NameBit;
 use super::prefilter::Prefilter;
 use crate::pattern::ByteSet;
 use crate::pattern::Pattern;
-use crate::waf::ir::{Change, CollectionKind, Disruptive, EngineMode, ResponseBodyIr};
+use crate::waf::ir::{Change, CollectionKind, Disruptive, EngineMode, LimitsIr, ResponseBodyIr};
 use crate::waf::variables::Changes;
 use crate::waf::{Phase, operators, variables};
 
@@ -39,6 +39,10 @@ pub struct Program {
     pub(in crate::waf) collections: Arc<Collections>,
     /// How long a record of them lives after its last change.
     pub(in crate::waf) record_lifetime: Duration,
+    pub(in crate::waf) limits: LimitsIr,
+    pub(in crate::waf) web_app_id: String,
+    /// Whether rules look at `RESPONSE_ARGS`.
+    pub(in crate::waf) response_args: bool,
 }
 
 /// A rule that starts a chain or stands alone.
@@ -48,6 +52,8 @@ pub struct Root {
     pub meta: Meta,
     pub(in crate::waf) disruptive: Option<Disruptive>,
     pub(in crate::waf) status: u16,
+    /// Where a refusal leads.
+    pub(in crate::waf) redirect: Option<Expansion>,
     pub(in crate::waf) log: bool,
     /// Whether anyone will ask for the name and place of what matched.
     pub(in crate::waf) told: bool,

@@ -236,8 +236,9 @@ impl Facts {
         let mut files_bytes = 0;
         let outcome = multipart::read(&body, form, &mut |part| {
             let key = buffers.add(&part.name);
+            self.part_names.push(key);
             for line in &part.headers {
-                let value = buffers.add(line);
+                let value = buffers.add(&multipart::unfolded(line));
                 self.part_headers.push(Pair { key, value });
             }
             let start = part.content.as_ptr() as usize - body.as_ptr() as usize;
@@ -268,6 +269,7 @@ impl Facts {
             }
         });
         self.files_combined_size = buffers.add_count(files_bytes);
+        self.files_bytes = files_bytes;
         self.too_many_arguments |= too_many;
         self.bends = outcome.bends;
         outcome.end.map(|_| ())

@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 
-use super::facts::{Facts, Pair, ResponseHead};
+use super::facts::{BodyLimits, Facts, Pair, ResponseHead};
 use super::text::{Buffers, Text};
+use crate::body::{self, json};
 
 impl Facts {
     pub(super) fn read_response_head(&mut self, head: &ResponseHead<'_>, buffers: &mut Buffers) {
@@ -23,6 +24,23 @@ impl Facts {
         self.response_body = buffers.set_response(body);
         if cut {
             self.outbound_data_error = self.one;
+        }
+    }
+
+    /// Reads `RESPONSE_ARGS` of a JSON response; of what is no JSON there are none.
+    pub(super) fn read_response_args(&mut self, limits: BodyLimits, buffers: &mut Buffers) {
+        let content_type = buffers.get(self.response_header(b"content-type", buffers));
+        if !body::is_json(body::media_type(content_type)) {
+            return;
+        }
+        let (text, args) = (buffers.get(self.response_body).to_vec(), &mut self.response_args);
+        let read = json::read(&text, json::Limits { depth: limits.json_depth }, &mut |path, value| {
+            if args.len() < limits.arguments {
+                args.push(Pair { key: buffers.add(path), value: buffers.add(value) });
+            }
+        });
+        if read.is_err() {
+            args.clear();
         }
     }
 

@@ -20,11 +20,14 @@ use crate::waf::ir::{CollectionKind, EngineMode};
 use crate::waf::variables;
 
 /// Rules refused the request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interruption {
+    /// 0 where a limit of the rule files did.
     pub rule: u64,
     pub status: u16,
     pub phase: Phase,
+    /// Where a redirect leads.
+    pub location: Option<String>,
 }
 
 /// The run of a plan over one request. Its buffers only grow.
@@ -63,6 +66,8 @@ pub struct Transaction {
     pub(super) controls: Controls,
     pub(super) scores: [i64; 4],
     pub(super) allowed: Option<Phase>,
+    /// The status with which a body is refused that is longer than a limit of the rule files.
+    pub(super) too_long: Option<u16>,
     /// Persistent collections that are open, by their keys.
     pub(super) open: Vec<(CollectionKind, Text)>,
     /// What those collections held when they were opened, with this transaction's changes.
@@ -155,6 +160,7 @@ impl Default for Transaction {
             controls: Controls::default(),
             scores: [0; 4],
             allowed: None,
+            too_long: None,
             open: Vec::new(),
             entries: Vec::new(),
             env: Vec::new(),
@@ -195,6 +201,9 @@ impl Transaction {
         self.controls.clear();
         self.scores = [0; 4];
         self.allowed = None;
+        self.too_long = None;
+        let own_limit = plan.program.limits.arguments.unwrap_or(usize::MAX);
+        self.limits.arguments = self.limits.arguments.min(own_limit);
         self.open.clear();
         self.entries.clear();
         self.env.clear();
@@ -236,6 +245,7 @@ impl Transaction {
             self.facts.moment = Moment::of(head.received, &mut self.buffers);
         }
         self.facts.read_head(head, self.limits, &mut self.buffers);
+        self.facts.web_app_id = self.buffers.add(self.plan.program.web_app_id.as_bytes());
         self.forget_values();
     }
 
@@ -250,8 +260,23 @@ impl Transaction {
         if self.buffers.has_body() {
             self.forget_texts();
         }
+        let limits = self.plan.program.limits;
+        let is_in_part = limits.reads_requests_in_part || self.engine == EngineMode::DetectionOnly;
+        let (body, is_past) = match limits.request_bytes.filter(|limit| body.len() > *limit) {
+            Some(limit) => (body.slice(..limit), true),
+            None => (body, false),
+        };
+        let cut = cut || is_past;
         let error = (self.facts.body_error, self.facts.body_error_msg);
+        let bytes = body.len();
         self.facts.read_body(body, forced.as_deref(), force_variable, self.limits, &mut self.buffers);
+        let without_files = bytes.saturating_sub(self.facts.files_bytes);
+        let is_past =
+            is_past || limits.request_bytes_without_files.is_some_and(|limit| without_files > limit);
+        if is_past {
+            self.facts.inbound_data_error = self.facts.one;
+            self.too_long = (!is_in_part).then_some(413);
+        }
         if self.plan.program.full_request {
             self.facts.compose_request(&mut self.buffers);
         }
@@ -283,7 +308,17 @@ impl Transaction {
         if self.buffers.has_response() {
             self.forget_texts();
         }
-        self.facts.read_response_body(body, cut, &mut self.buffers);
+        let limits = self.plan.program.limits;
+        let (body, is_past) = match limits.response_bytes.filter(|limit| body.len() > *limit) {
+            Some(limit) => (body.slice(..limit), true),
+            None => (body, false),
+        };
+        let is_in_part = limits.reads_responses_in_part || self.engine == EngineMode::DetectionOnly;
+        self.too_long = (is_past && !is_in_part).then_some(500);
+        self.facts.read_response_body(body, cut || is_past, &mut self.buffers);
+        if self.plan.program.response_args {
+            self.facts.read_response_args(self.limits, &mut self.buffers);
+        }
         self.forget_message();
     }
 

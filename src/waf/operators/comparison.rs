@@ -14,7 +14,7 @@ struct Comparison {
 }
 
 pub(super) fn compile(argument: &mut Argument<'_>, holds: Holds) -> Compiled {
-    let argument = argument.number()?;
+    let argument = argument.expansion()?;
     let prefilter = argument.literal().map(|wanted| prefilter(number(wanted), holds));
     Ok(Box::new(Comparison { argument, holds, prefilter }))
 }

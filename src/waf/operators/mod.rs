@@ -20,6 +20,7 @@ mod injects_sql;
 mod injects_template;
 mod inspect_file;
 mod ip_match;
+mod ip_match_from_dataset;
 mod ip_match_from_file;
 mod le;
 mod leaves_root;
@@ -31,6 +32,7 @@ mod numbers;
 mod patterns;
 mod phrases;
 mod pm;
+mod pm_from_dataset;
 mod pm_from_file;
 mod rbl;
 mod reaches_host;
@@ -51,6 +53,7 @@ mod validate_utf8_encoding;
 mod verify_cc;
 mod verify_cpf;
 mod verify_ssn;
+mod verify_svnr;
 mod within;
 
 pub use patterns::{Needle, Patterns};
@@ -65,7 +68,7 @@ use crate::pattern::{Groups, Pattern, Span};
 pub struct Definition {
     pub name: &'static str,
     pub summary: &'static str,
-    /// Whether the argument names files whose lines are the real argument.
+    /// Whether the argument names files, or a `SecDataset`, whose lines are the real argument.
     pub reads_file: bool,
     /// Makes the test of one rule.
     pub compile: fn(&mut Argument<'_>) -> Compiled,
@@ -93,19 +96,6 @@ pub struct Argument<'a> {
 impl Argument<'_> {
     fn expansion(&mut self) -> Result<Expansion, String> {
         Ok(Expansion::of(&super::macros::Macro::parse(self.text)?, self.names))
-    }
-
-    /// A number, or a macro that will be one.
-    fn number(&mut self) -> Result<Expansion, String> {
-        let expansion = self.expansion()?;
-        match expansion.literal() {
-            Some(text)
-                if std::str::from_utf8(text).ok().and_then(|t| t.trim().parse::<i64>().ok()).is_none() =>
-            {
-                Err(format!("expected a number, found `{}`", self.text))
-            }
-            _ => Ok(expansion),
-        }
     }
 }
 
@@ -180,12 +170,14 @@ pub const ALL: &[&Definition] = &[
     &injects_template::DEFINITION,
     &inspect_file::DEFINITION,
     &ip_match::DEFINITION,
+    &ip_match_from_dataset::DEFINITION,
     &ip_match_from_file::DEFINITION,
     &le::DEFINITION,
     &leaves_root::DEFINITION,
     &lt::DEFINITION,
     &no_match::DEFINITION,
     &pm::DEFINITION,
+    &pm_from_dataset::DEFINITION,
     &pm_from_file::DEFINITION,
     &rbl::DEFINITION,
     &reaches_host::DEFINITION,
@@ -205,6 +197,7 @@ pub const ALL: &[&Definition] = &[
     &verify_cc::DEFINITION,
     &verify_cpf::DEFINITION,
     &verify_ssn::DEFINITION,
+    &verify_svnr::DEFINITION,
     &within::DEFINITION,
 ];
 
@@ -220,6 +213,9 @@ pub const WITHOUT_EFFECT: [(&str, &str); 9] = [
     ("validateHash", "links are not hashed"),
     ("rsub", "bodies are not changed"),
 ];
+
+/// Operators that compare numbers.
+pub const COMPARISONS: [&str; 5] = ["eq", "ge", "gt", "le", "lt"];
 
 /// Short names of the same operators.
 const SPELLINGS: [(&str, &str); 2] = [("pmf", "pmFromFile"), ("ipMatchF", "ipMatchFromFile")];

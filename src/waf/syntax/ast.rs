@@ -47,8 +47,8 @@ pub enum ItemAst {
     DefaultAction { actions: Vec<ActionAst>, place: Place },
     /// `SecMarker NAME`
     Marker { name: String },
-    /// `SecRuleUpdateTargetById ID VARIABLES` and its two siblings by tag and message.
-    UpdateTarget { by: UpdateBy, key: Word, variables: Vec<VariableAst> },
+    /// `SecRuleUpdateTargetById ID VARIABLES [REPLACED]` and its two siblings by tag and message.
+    UpdateTarget { by: UpdateBy, key: Word, variables: Vec<VariableAst>, replaced: Vec<VariableAst> },
     /// Anything else, as its words.
     Directive { name: Word, arguments: Vec<Word> },
 }

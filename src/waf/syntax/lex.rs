@@ -90,6 +90,9 @@ impl Scanner<'_> {
                 }
                 Some(b) if b.is_ascii_whitespace() => self.at += 1,
                 Some(quote @ (b'"' | b'\'')) => words.push(self.quoted(quote)?),
+                Some(b'`') if words.first().is_some_and(|name| name.is("SecDataset")) => {
+                    words.push(self.lines()?);
+                }
                 Some(_) => words.push(self.bare()),
             }
         }
@@ -145,6 +148,22 @@ impl Scanner<'_> {
                 }
             }
         }
+    }
+
+    /// The lines between two backticks, as they are.
+    fn lines(&mut self) -> Result<Word, LexError> {
+        let start = self.at;
+        let inner = self.bytes.get(start + 1..).unwrap_or(&[]);
+        let length = memchr::memchr(b'`', inner).ok_or(LexError {
+            at: start,
+            message: "the lines that begin here are not closed; end them with a backtick",
+        })?;
+        let mut text = WordText::new(start);
+        for (offset, byte) in inner.iter().take(length).enumerate() {
+            text.push(*byte, start + 1 + offset);
+        }
+        self.at = start + length + 2;
+        Ok(text.finish(self.source, start..self.at))
     }
 
     fn unclosed(&self, start: usize) -> LexError {

@@ -55,11 +55,12 @@ pub(super) fn item(source: &Arc<Source>, words: Vec<Word>, diagnostics: &mut Dia
         ("SecRuleUpdateTargetByMsg", UpdateBy::Msg),
     ];
     if let Some((_, by)) = updates.into_iter().find(|(word, _)| name.is(word)) {
-        if !wants(2..3, "the rules it changes and a list of variables") {
+        if !wants(2..4, "the rules it changes, a list of variables, and what those replace") {
             return None;
         }
+        let replaced = arguments.get(2).map_or_else(Vec::new, |word| variables(word, diagnostics));
         let variables = variables(arguments.get(1)?, diagnostics);
-        return Some(ItemAst::UpdateTarget { by, key: arguments.into_iter().next()?, variables });
+        return Some(ItemAst::UpdateTarget { by, key: arguments.into_iter().next()?, variables, replaced });
     }
     Some(ItemAst::Directive { name, arguments })
 }

@@ -21,6 +21,7 @@ mod parity_even_7bit;
 mod parity_odd_7bit;
 mod parity_zero_7bit;
 mod path;
+mod php_args_names;
 mod remove_comments;
 mod remove_comments_char;
 mod remove_nulls;
@@ -88,6 +89,7 @@ pub const ALL: &[&Definition] = &[
     &parity_even_7bit::DEFINITION,
     &parity_odd_7bit::DEFINITION,
     &parity_zero_7bit::DEFINITION,
+    &php_args_names::DEFINITION,
     &remove_comments::DEFINITION,
     &remove_comments_char::DEFINITION,
     &remove_nulls::DEFINITION,

@@ -12,6 +12,7 @@ pub(super) const DEFINITION: Definition = Definition {
         (b"a<!--b-->c", b"ac"),
         (b"a--b", b"a"),
         (b"a#b", b"a"),
+        (b"a/*b", b"a "),
         (b"a-b", b"a-b"),
     ],
 };
@@ -30,7 +31,12 @@ fn apply(input: &[u8], out: &mut Vec<u8>) -> bool {
             }
         };
         let inner = rest.get(2..).unwrap_or(&[]);
-        rest = memchr::memmem::find(inner, close).and_then(|at| inner.get(at + close.len()..)).unwrap_or(&[]);
+        let Some(at) = memchr::memmem::find(inner, close) else {
+            // What is open to the end leaves a space.
+            out.push(b' ');
+            return true;
+        };
+        rest = inner.get(at + close.len()..).unwrap_or(&[]);
     }
     out.len() != input.len()
 }

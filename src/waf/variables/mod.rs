@@ -41,6 +41,7 @@ mod multipart_invalid_header_folding;
 mod multipart_invalid_part;
 mod multipart_invalid_quoting;
 mod multipart_lf_line;
+mod multipart_name;
 mod multipart_part_headers;
 mod multipart_semicolon_missing;
 mod multipart_strict_error;
@@ -50,6 +51,7 @@ mod path_info;
 mod query_string;
 mod remote_addr;
 mod remote_host;
+mod remote_user;
 mod reqbody_error;
 mod reqbody_error_msg;
 mod reqbody_processor;
@@ -70,6 +72,7 @@ mod request_protocol;
 mod request_uri;
 mod request_uri_raw;
 mod resource;
+mod response_args;
 mod response_body;
 mod response_content_length;
 mod response_content_type;
@@ -78,6 +81,7 @@ mod response_headers_names;
 mod response_protocol;
 mod response_status;
 mod rule;
+mod server_addr;
 mod server_name;
 mod server_port;
 mod session;
@@ -183,6 +187,7 @@ pub const ALL: &[&Definition] = &[
     &multipart_invalid_part::DEFINITION,
     &multipart_invalid_quoting::DEFINITION,
     &multipart_lf_line::DEFINITION,
+    &multipart_name::DEFINITION,
     &multipart_part_headers::DEFINITION,
     &multipart_semicolon_missing::DEFINITION,
     &multipart_strict_error::DEFINITION,
@@ -192,6 +197,7 @@ pub const ALL: &[&Definition] = &[
     &query_string::DEFINITION,
     &remote_addr::DEFINITION,
     &remote_host::DEFINITION,
+    &remote_user::DEFINITION,
     &reqbody_error::DEFINITION,
     &reqbody_error_msg::DEFINITION,
     &reqbody_processor::DEFINITION,
@@ -212,6 +218,7 @@ pub const ALL: &[&Definition] = &[
     &request_uri::DEFINITION,
     &request_uri_raw::DEFINITION,
     &resource::DEFINITION,
+    &response_args::DEFINITION,
     &response_body::DEFINITION,
     &response_content_length::DEFINITION,
     &response_content_type::DEFINITION,
@@ -220,6 +227,7 @@ pub const ALL: &[&Definition] = &[
     &response_protocol::DEFINITION,
     &response_status::DEFINITION,
     &rule::DEFINITION,
+    &server_addr::DEFINITION,
     &server_name::DEFINITION,
     &server_port::DEFINITION,
     &session::DEFINITION,

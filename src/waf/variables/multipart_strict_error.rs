@@ -1,6 +1,7 @@
 //! `1` where a multipart body bends the rules of RFC 7578 or RFC 2046.
 
 use super::{Changes, Definition, Text, Visit};
+use crate::body::multipart::Bend;
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -12,5 +13,8 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    visit(Text::EMPTY, transaction.facts.flag(!transaction.facts.bends.is_empty()));
+    visit(
+        Text::EMPTY,
+        transaction.facts.flag(transaction.facts.bends.iter().any(|bend| *bend != Bend::UnmatchedBoundary)),
+    );
 }

@@ -1,16 +1,16 @@
-//! The name of the application; empty here, for zones part applications.
+//! The name that `SecWebAppId` gives the application.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "WEBAPPID",
-    summary: "The name of the application; empty here, for zones part applications.",
+    summary: "The name that `SecWebAppId` gives the application.",
     collection: false,
     changes: Changes::Never,
     values,
 };
 
-fn values(_: &Transaction, visit: &mut Visit<'_>) {
-    visit(Text::EMPTY, Text::EMPTY);
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.web_app_id);
 }

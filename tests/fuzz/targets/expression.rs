@@ -17,6 +17,7 @@ fuzz_target!(|input: (&str, &[u8])| {
         protocol: "HTTP/1.1",
         headers: &[(b"Host", b"a"), (b"Cookie", target), (b"X-A", target)],
         client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        server: None,
         request_id: "f",
         received: std::time::Duration::ZERO,
     };

@@ -25,6 +25,7 @@ fuzz_target!(|text: &str| {
         protocol: "HTTP/1.1",
         headers: &[(b"host", b"a"), (b"cookie", b"x=y; z")],
         client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        server: None,
         request_id: "f",
         received: std::time::Duration::ZERO,
     });
