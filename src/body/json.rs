@@ -8,7 +8,8 @@ pub struct Limits {
     pub depth: usize,
 }
 
-/// Calls with the path and the text of every scalar and of every empty container.
+/// Calls with the path and the text of every scalar and of every empty container, and with every name that has other
+/// signs than names have, as a value of its object.
 ///
 /// Paths are `json.member.member`; an element of an array has the array's path, so that rules and
 /// exclusions name all elements at once. Values may share a path, also where a member's name has a
@@ -124,6 +125,11 @@ impl<'a> Reader<'a> {
                 return Err(BodyError::Malformed("a JSON member has no name in quotes"));
             }
             self.string()?;
+            let is_plain =
+                |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.$ ".contains(byte) || !byte.is_ascii();
+            if !self.text.iter().all(is_plain) {
+                (self.value)(&self.path, &self.text);
+            }
             self.path.push(b'.');
             self.path.extend_from_slice(&self.text);
             self.skip_space();
@@ -299,6 +305,7 @@ mod tests {
         let text = r#" {"a":[1,{"b":"x\u0027\/"},[]],"a.b":true,"":null,"e":"\ud83d\ude00"} "#;
         assert_eq!(flat(text).unwrap(), r"json.a=1;json.a.b=x'/;json.a=;json.a.b=true;json.=null;json.e=😀;");
         assert_eq!(flat("\"x\"").unwrap(), "json=x;");
+        assert_eq!(flat("{\"a\":{\"'b\":1,\"c d\":2}}").unwrap(), "json.a='b;json.a.'b=1;json.a.c d=2;");
         assert_eq!(flat("-1.5e+3").unwrap(), "json=-1.5e+3;");
         assert_eq!(flat("[NaN,-Infinity]").unwrap(), "json=NaN;json=-Infinity;");
     }

@@ -15,6 +15,8 @@ pub struct Limits {
     pub depth: usize,
     /// Attributes of all elements together.
     pub attributes: usize,
+    /// Texts of elements that are kept apart; those past it are one.
+    pub texts: usize,
 }
 
 /// What was read.
@@ -22,6 +24,9 @@ pub struct Limits {
 pub struct Document {
     /// All text below the root, in order.
     pub text: Vec<u8>,
+    /// The text of each element that has one, without that of elements in it; and each piece of it, where there are
+    /// several.
+    pub texts: Vec<Vec<u8>>,
     pub attributes: Vec<Vec<u8>>,
 }
 
@@ -36,6 +41,8 @@ pub fn read(body: &[u8], limits: Limits, document: &mut Document) -> Result<(), 
     reader.config_mut().allow_unmatched_ends = false;
     let mut depth = 0usize;
     let mut roots = 0usize;
+    // Of each element that is open: the pieces of its text.
+    let mut open: Vec<Vec<Vec<u8>>> = Vec::new();
     loop {
         match reader.read_event() {
             Ok(Event::Start(element)) => {
@@ -45,18 +52,28 @@ pub fn read(body: &[u8], limits: Limits, document: &mut Document) -> Result<(), 
                     return Err(BodyError::TooMany { what: "levels of XML", limit: limits.depth });
                 }
                 attributes(&element, limits, document)?;
+                end_piece(&mut open);
+                open.push(vec![Vec::new()]);
             }
             Ok(Event::Empty(element)) => {
                 roots += usize::from(depth == 0);
+                end_piece(&mut open);
                 attributes(&element, limits, document)?;
             }
-            Ok(Event::End(_)) => depth = depth.saturating_sub(1),
-            Ok(Event::Text(text)) if depth > 0 => document.text.extend_from_slice(text.as_bytes()),
+            Ok(Event::End(_)) => {
+                depth = depth.saturating_sub(1);
+                add_texts(open.pop().unwrap_or_default(), limits, document);
+            }
+            Ok(Event::Text(text)) if depth > 0 => add_text(text.as_bytes(), &mut open, document),
             Ok(Event::Text(text)) if !text.trim().is_empty() => {
                 return Err(BodyError::Malformed("text stands outside the XML root"));
             }
-            Ok(Event::CData(text)) => document.text.extend_from_slice(text.as_bytes()),
-            Ok(Event::GeneralRef(name)) => reference(&name, &mut document.text),
+            Ok(Event::CData(text)) => add_text(text.as_bytes(), &mut open, document),
+            Ok(Event::GeneralRef(name)) => {
+                let mut text = Vec::new();
+                reference(&name, &mut text);
+                add_text(&text, &mut open, document);
+            }
             Ok(Event::Eof) if depth > 0 => return Err(BodyError::Malformed("an XML element is not closed")),
             Ok(Event::Eof) if roots != 1 => {
                 return Err(BodyError::Malformed("the XML has not exactly one root"));
@@ -64,6 +81,37 @@ pub fn read(body: &[u8], limits: Limits, document: &mut Document) -> Result<(), 
             Ok(Event::Eof) => return Ok(()),
             Ok(_) => {}
             Err(_) => return Err(BodyError::Malformed("the XML is not well-formed")),
+        }
+    }
+}
+
+fn add_text(text: &[u8], open: &mut [Vec<Vec<u8>>], document: &mut Document) {
+    document.text.extend_from_slice(text);
+    if let Some(piece) = open.last_mut().and_then(|pieces| pieces.last_mut()) {
+        piece.extend_from_slice(text);
+    }
+}
+
+/// An element begins within another, whose text goes on as another piece.
+fn end_piece(open: &mut [Vec<Vec<u8>>]) {
+    if let Some(pieces) =
+        open.last_mut().filter(|pieces| pieces.last().is_some_and(|piece| !piece.is_empty()))
+    {
+        pieces.push(Vec::new());
+    }
+}
+
+fn add_texts(mut pieces: Vec<Vec<u8>>, limits: Limits, document: &mut Document) {
+    pieces.retain(|piece| !piece.trim_ascii().is_empty());
+    let whole = (pieces.len() > 1).then(|| pieces.concat());
+    for text in pieces.into_iter().chain(whole) {
+        let is_full = document.texts.len() >= limits.texts;
+        match document.texts.last_mut().filter(|_| is_full) {
+            Some(last) => {
+                last.push(b'\n');
+                last.extend_from_slice(&text);
+            }
+            None => document.texts.push(text),
         }
     }
 }
@@ -125,7 +173,7 @@ mod tests {
 
     fn flat(body: &str) -> Result<String, BodyError> {
         let mut document = Document::default();
-        read(body.as_bytes(), Limits { depth: 3, attributes: 5 }, &mut document)?;
+        read(body.as_bytes(), Limits { depth: 3, attributes: 5, texts: 2 }, &mut document)?;
         let attributes: Vec<_> = document.attributes.iter().map(|a| String::from_utf8_lossy(a)).collect();
         Ok(format!("{} {}", String::from_utf8_lossy(&document.text), attributes.join("|")))
     }
@@ -134,6 +182,14 @@ mod tests {
     fn text_and_attributes() {
         let body = "<?xml version=\"1.0\"?><!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><a b='1&lt;2' c=\"&#x41;\">t&amp;<d>&x;</d><![CDATA[<e>]]><f g=''/></a>";
         assert_eq!(flat(body).unwrap(), "t&&x;<e> 1<2|A|");
+    }
+
+    #[test]
+    fn elements_have_texts_of_their_own() {
+        let mut document = Document::default();
+        let body = b"<a> <b>uni<!-- x -->on</b><c>one<d/>two</c><e>3</e></a>";
+        read(body, Limits { depth: 3, attributes: 5, texts: 3 }, &mut document).unwrap();
+        assert_eq!(document.texts, [&b"union"[..], b"one", b"two\nonetwo\n3"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use portcullis::waf::matcher::BodyLimits;
 use crate::support::labelled_attacks;
 
 /// Values that are framed, evenly from all families.
-const VALUES: usize = 400;
+pub const VALUES: usize = 400;
 
 /// A frame: its name, what it makes of a value, and of how many in a thousand values that are found plain at level 1
 /// and 2 it must leave to be found.
@@ -34,7 +34,7 @@ const FRAMES: &[Frame] = &[
     (
         "words in a line",
         |value| format!("the size of the shoes that we have in stock is {value}"),
-        [837, 858],
+        [877, 893],
     ),
     (
         "German prose",
@@ -91,7 +91,7 @@ const FRAMES: &[Frame] = &[
     (
         "log line",
         |value| format!("2026-11-23T10:00:00Z INFO shop order=17 note={value} status=200"),
-        [812, 841],
+        [852, 876],
     ),
     (
         "code fence",
@@ -101,17 +101,17 @@ const FRAMES: &[Frame] = &[
     (
         "JSON text",
         |value| serde_json::json!({"name": "Ann", "text": value, "sizes": [894, 927]}).to_string(),
-        [879, 912],
+        [1000, 1000],
     ),
-    ("1 KB before", |value| format!("{}{value}", "winter boots ".repeat(80)), [837, 858]),
+    ("1 KB before", |value| format!("{}{value}", "winter boots ".repeat(80)), [877, 893]),
     ("1 KB behind", |value| format!("{value}{}", " winter boots".repeat(80)), [950, 963]),
-    ("9 KB before", |value| format!("{}{value}", "winter boots ".repeat(720)), [809, 851]),
+    ("9 KB before", |value| format!("{}{value}", "winter boots ".repeat(720)), [879, 896]),
 ];
 
 const LEVELS: [u8; 2] = [1, 2];
 
 /// Values of arguments of the labelled attacks whose title begins so, each once.
-fn values(family: &str) -> Vec<String> {
+pub fn values(family: &str) -> Vec<String> {
     let (mut seen, mut ordered) = (BTreeSet::new(), Vec::new());
     for attack in labelled_attacks().into_iter().filter(|attack| attack.title.starts_with(family)) {
         let query = attack.target.split_once('?').map_or("", |(_, query)| query);
@@ -153,7 +153,7 @@ fn is_refused(entry_point: &EntryPoint, value: &str) -> bool {
     matches!(run.verdict().outcome, Outcome::Blocked { .. })
 }
 
-fn entry_point(rules: &Rules, level: u8) -> EntryPoint {
+pub fn entry_point(rules: &Rules, level: u8) -> EntryPoint {
     EntryPoint { executions: vec![Execution::short_form(&rules.program, &rules.owasp, level, 5)] }
 }
 

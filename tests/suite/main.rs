@@ -26,6 +26,7 @@ mod listener;
 mod nginx;
 mod operations;
 mod parsers;
+mod places;
 mod protocols;
 mod reload;
 mod responses;

@@ -10,8 +10,6 @@ use super::{fragments, spans_lines};
 
 /// What every URL and address that is looked for holds one of.
 const MARKS: &[&[u8]] = &[b":/", b"//", b"\\\\", b"/\\", b"169.254.", b"metadata."];
-/// URLs of a value that are looked at.
-const MAX_URLS: usize = 256;
 const MAX_HOST_BYTES: usize = 253;
 
 /// What a URL reaches that a client has no business with.
@@ -62,20 +60,21 @@ fn reach_of_part(value: &[u8]) -> Reach {
     if value.starts_with(b"//") || value.starts_with(b"\\\\") || value.starts_with(b"/\\") {
         found = found.or(authority(value.get(2..).unwrap_or_default()));
     }
-    let (mut from, mut checked) = (0, 0);
-    for _ in 0..MAX_URLS {
-        let Some(at) = value.get(from..).and_then(|rest| memchr::memmem::find(rest, b":/")) else { break };
+    let (mut from, mut checked, mut is_spoken_of) = (0, 0, false);
+    while let Some(at) = value.get(from..).and_then(|rest| memchr::memmem::find(rest, b":/")) {
         from += at + 2;
-        // What stands in a sentence or in a program is not what is fetched.
         let before = value.get(checked..from).unwrap_or_default();
-        if before.iter().any(|byte| *byte <= b' ' || *byte == b'(') {
-            break;
-        }
+        is_spoken_of |= before.iter().any(|byte| *byte <= b' ' || *byte == b'(');
         checked = from;
         let slashes = value
             .get(from..)
             .map_or(0, |rest| rest.iter().take_while(|byte| matches!(byte, b'/' | b'\\')).count());
-        found = found.or(authority(value.get(from + slashes..).unwrap_or_default()));
+        let reach = authority(value.get(from + slashes..).unwrap_or_default());
+        // People and programs write of machines of their own, but not of these.
+        found = found.or(match is_spoken_of {
+            true => Reach { metadata: reach.metadata, disguised: reach.disguised, ..Reach::default() },
+            false => reach,
+        });
     }
     // Nobody needs a link to name this one.
     if is_metadata_literal(value) {

@@ -8,8 +8,10 @@ use smallvec::SmallVec;
 use super::{fragments, spans_lines};
 use crate::body::urlencoded;
 
-/// Longer paths are read up to here.
-const MAX_PATH_BYTES: usize = 4096;
+/// Longer values are read in pieces of this length.
+const PIECE_BYTES: usize = 4096;
+/// What a piece shares with the one before it: no path that climbs is longer.
+const SHARED_BYTES: usize = 512;
 /// Times that a path is decoded.
 const MAX_DECODINGS: usize = 4;
 
@@ -20,7 +22,21 @@ type Path = SmallVec<[u8; 256]>;
 
 /// The levels that a path in this value climbs above where it starts; 0 where it stays below.
 pub(in crate::waf) fn levels_above_root(value: &[u8]) -> usize {
-    let value = value.get(..MAX_PATH_BYTES).unwrap_or(value);
+    if value.len() <= PIECE_BYTES {
+        return levels_in_piece(value);
+    }
+    let mut most = 0;
+    for start in (0..value.len()).step_by(PIECE_BYTES - SHARED_BYTES) {
+        let piece = value.get(start..value.len().min(start + PIECE_BYTES)).unwrap_or_default();
+        // A path that began before this piece was read with the one before it.
+        let shared = piece.get(..SHARED_BYTES).unwrap_or(piece);
+        let begins = if start == 0 { 0 } else { shared.iter().position(ends_path).map_or(0, |at| at + 1) };
+        most = most.max(levels_in_piece(piece.get(begins..).unwrap_or_default()));
+    }
+    most
+}
+
+fn levels_in_piece(value: &[u8]) -> usize {
     let is_plain = |byte: &u8| !matches!(byte, b'%' | 0xc0 | 0xc1 | 0xe0 | 0xe2 | 0xef);
     if memchr::memmem::find(value, b"..").is_none() && value.iter().all(is_plain) {
         return 0;
@@ -43,9 +59,12 @@ pub(in crate::waf) fn levels_above_root(value: &[u8]) -> usize {
     most
 }
 
+fn ends_path(byte: &u8) -> bool {
+    *byte <= b' ' || b"\"'=,()[]{}<>|`?&".contains(byte)
+}
+
 /// The most levels that one of the paths in a text climbs.
 fn climb(text: &[u8]) -> usize {
-    let ends_path = |byte: &u8| *byte <= b' ' || b"\"'=,()[]{}<>|`?&".contains(byte);
     let mut at = 0usize;
     let mut most = 0;
     for path in text.split(ends_path) {

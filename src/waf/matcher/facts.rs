@@ -3,12 +3,16 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use super::decoded::add_decoded;
 use super::moment::Moment;
 use super::names::NameSet;
-use super::request_body::{add_json_in_values, form};
+use super::request_body::form;
 use super::text::{Buffers, Text};
 use crate::body::multipart::Bend;
 use crate::body::{base64, urlencoded};
+
+/// Longer parts of a path may be tokens.
+const MAX_NAME_BYTES: usize = 40;
 
 /// The head of a request, as received.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +77,8 @@ pub(in crate::waf) struct Facts {
     pub(in crate::waf) uri: Text,
     pub(in crate::waf) filename: Text,
     pub(in crate::waf) basename: Text,
+    /// Decoded; none of a path of plain names.
+    pub(in crate::waf) path_segments: Vec<Pair>,
     pub(in crate::waf) query: Text,
     pub(in crate::waf) protocol: Text,
     pub(in crate::waf) line: Text,
@@ -135,6 +141,7 @@ impl Facts {
         *self = Self {
             headers: emptied(old.headers),
             cookies: emptied(old.cookies),
+            path_segments: emptied(old.path_segments),
             args_get: emptied(old.args_get),
             args_post: emptied(old.args_post),
             files: emptied(old.files),
@@ -178,6 +185,7 @@ impl Facts {
             *flag = self.zero;
         }
         self.split_target(head.target, buffers);
+        add_decoded(0, limits, &mut self.path_segments, buffers);
         for (name, value) in head.headers {
             let pair = Pair { key: buffers.add(name), value: buffers.add(value) };
             self.headers.push(pair);
@@ -186,13 +194,14 @@ impl Facts {
                 let first = self.cookies.len();
                 cookies(value, pair.value, &mut self.cookies);
                 self.add_quoted_cookies(first, buffers);
+                add_decoded(first, limits, &mut self.cookies, buffers);
             }
         }
         self.read_authority(buffers);
         self.choose_processor(buffers);
         let mut args = std::mem::take(&mut self.args_get);
         self.too_many_arguments |= !form(self.query, limits.arguments, &mut args, buffers);
-        add_json_in_values(limits, &mut args, buffers);
+        add_decoded(0, limits, &mut args, buffers);
         self.args_get = args;
         self.measure_arguments(buffers);
     }
@@ -263,7 +272,8 @@ impl Facts {
         self.uri = Buffers::part(self.uri_raw, target.len() - origin_form.len(), target.len());
         let question = memchr::memchr(b'?', origin_form).unwrap_or(origin_form.len());
         self.query = Buffers::part(self.uri, question + 1, origin_form.len());
-        let path = Buffers::part(self.uri, 0, question);
+        let path_as_sent = Buffers::part(self.uri, 0, question);
+        let path = path_as_sent;
         self.filename = match memchr::memchr(b'%', buffers.get(path)) {
             Some(_) => buffers.compose(|buffers, out| urlencoded::decode_path(buffers.get(path), out)),
             None => path,
@@ -271,6 +281,30 @@ impl Facts {
         let path = buffers.get(self.filename);
         let slash = memchr::memrchr(b'/', path).map_or(0, |at| at + 1);
         self.basename = Buffers::part(self.filename, slash, path.len());
+        self.split_path(path_as_sent, buffers);
+    }
+
+    /// The parts of a path between slashes as it was sent, each decoded: a slash that is coded parts nothing.
+    fn split_path(&mut self, path: Text, buffers: &mut Buffers) {
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-~".contains(byte);
+        let bytes = buffers.get(path);
+        let is_odd = !bytes.iter().all(is_plain);
+        let mut start = 0;
+        for segment in bytes.split(|byte| *byte == b'/') {
+            // Of plain names only those that may be tokens are looked at.
+            if !segment.is_empty() && (is_odd || segment.len() > MAX_NAME_BYTES) {
+                let value = Buffers::part(path, start, start + segment.len());
+                self.path_segments.push(Pair { key: Text::EMPTY, value });
+            }
+            start += segment.len() + 1;
+        }
+        for segment in &mut self.path_segments {
+            if memchr::memchr(b'%', buffers.get(segment.value)).is_some() {
+                let coded = segment.value;
+                segment.value =
+                    buffers.compose(|buffers, out| urlencoded::decode_path(buffers.get(coded), out));
+            }
+        }
     }
 
     pub(super) fn header<'b>(&self, name: &[u8], buffers: &'b Buffers) -> &'b [u8] {

@@ -3,6 +3,7 @@
 mod act;
 mod automaton;
 mod collections;
+mod decoded;
 mod evaluate;
 mod expansion;
 mod facts;

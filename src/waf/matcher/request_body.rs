@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::decoded::add_decoded;
 use super::facts::{BodyLimits, Facts, Pair};
 use super::text::{Buffers, Text};
 use crate::body::guess::{Guess, guess, is_text};
@@ -86,7 +87,7 @@ impl Facts {
             let key = buffers.add(b"");
             self.args_post.push(Pair { key, value: whole });
         }
-        add_json_in_values(limits, &mut self.args_post, buffers);
+        add_decoded(0, limits, &mut self.args_post, buffers);
         self.measure_arguments(buffers);
     }
 
@@ -137,7 +138,7 @@ impl Facts {
             if args.len() < left {
                 args.push(Pair { key: buffers.add(path), value: buffers.add(value) });
             } else {
-                add_json_lines(path, value, &mut rest);
+                add_line(value, &mut rest);
             }
         });
         if read.is_err() {
@@ -210,7 +211,7 @@ impl Facts {
     fn xml_document(&self, limits: BodyLimits, buffers: &Buffers) -> (xml::Document, Result<(), BodyError>) {
         let left = limits.arguments.saturating_sub(self.args_get.len());
         let attributes = left.saturating_mul(ATTRIBUTES_FOR_AN_ARGUMENT);
-        let limits = xml::Limits { depth: limits.json_depth, attributes };
+        let limits = xml::Limits { depth: limits.json_depth, attributes, texts: attributes };
         let mut document = xml::Document::default();
         let read = xml::read(&buffers.body(), limits, &mut document);
         (document, read)
@@ -219,6 +220,8 @@ impl Facts {
     fn add_xml(&mut self, document: &xml::Document, buffers: &mut Buffers) {
         let text = Pair { key: buffers.add(b"/*"), value: buffers.add(&document.text) };
         self.xml.push(text);
+        let key = buffers.add(b"//text()");
+        self.xml.extend(document.texts.iter().map(|value| Pair { key, value: buffers.add(value) }));
         let key = buffers.add(b"//@*");
         self.xml.extend(document.attributes.iter().map(|value| Pair { key, value: buffers.add(value) }));
     }
@@ -260,8 +263,8 @@ impl Facts {
                 files_bytes += content.len();
                 self.files_sizes.push(Pair { key, value: buffers.add_count(content.len()) });
                 self.files_content.push(Pair { key, value: content });
-                if let Some(text) = texts_of_file(buffers.get(content), &part, limits) {
-                    self.args_post.push(Pair { key, value: buffers.add(&text) });
+                for value in values_of_file(buffers.get(content), &part, limits).into_iter().flatten() {
+                    self.args_post.push(Pair { key, value: buffers.add(&value) });
                 }
             }
             for name in part.file_name.iter().chain(&part.extended_file_name) {
@@ -276,64 +279,63 @@ impl Facts {
     }
 }
 
-/// Adds what is written in JSON in the value of an argument, because escapes hide it there.
-pub(super) fn add_json_in_values(limits: BodyLimits, args: &mut Vec<Pair>, buffers: &mut Buffers) {
-    for at in 0..args.len() {
-        let Some(Pair { key, value }) = args.get(at).copied() else { break };
-        let Some(text) = json_text_in(buffers.get(value), limits.json_depth) else { continue };
-        args.push(Pair { key, value: buffers.add(&text) });
-    }
-}
-
 /// JSON is looked for in strings of JSON no deeper than this.
 const JSON_IN_JSON: usize = 3;
 
-/// Appends a value of JSON and its names, if they could hold something, a line each, and what is written in JSON in it.
-fn add_json_lines(path: &[u8], value: &[u8], out: &mut Vec<u8>) {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    if !path.iter().all(is_plain) {
-        out.extend_from_slice(path);
-        out.push(b'\n');
-    }
+/// Appends a value as a line.
+fn add_line(value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
     out.push(b'\n');
 }
 
-/// What is written in a text if it is JSON, a line each.
-fn json_text(text: &[u8], depth: usize, levels: usize) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    let read = json::read_sequence(text, json::Limits { depth }, &mut |path, value| {
-        add_json_lines(path, value, &mut out);
-        if levels > 0 && may_hide_json(value) {
-            out.extend(json_text(value, depth, levels - 1).into_iter().flatten());
+/// Values of their own up to the limit of arguments; those past it are one, a line each.
+fn add_value(value: &[u8], limits: BodyLimits, values: &mut Vec<Vec<u8>>) {
+    let is_full = values.len() >= limits.arguments;
+    match values.last_mut().filter(|_| is_full) {
+        Some(rest) => {
+            rest.push(b'\n');
+            rest.extend_from_slice(value);
+        }
+        None => values.push(value.to_vec()),
+    }
+}
+
+/// The values of a text if it is JSON, and those of JSON in them.
+fn json_values(text: &[u8], limits: BodyLimits, levels: usize) -> Option<Vec<Vec<u8>>> {
+    let mut values = Vec::new();
+    let read = json::read_sequence(text, json::Limits { depth: limits.json_depth }, &mut |_, value| {
+        add_value(value, limits, &mut values);
+        if levels > 0 && may_be_json(value) {
+            let inner = json_values(value, limits, levels - 1).unwrap_or_default();
+            inner.iter().for_each(|value| add_value(value, limits, &mut values));
         }
     });
-    read.ok().map(|()| out)
+    read.ok().map(|()| values)
 }
 
-/// What is written in a value if it is JSON with escapes, a line each.
-fn json_text_in(value: &[u8], depth: usize) -> Option<Vec<u8>> {
-    if may_hide_json(value) { json_text(value, depth, JSON_IN_JSON) } else { None }
+/// The values of a value that is a JSON object or array.
+pub(super) fn json_values_in(value: &[u8], limits: BodyLimits) -> Option<Vec<Vec<u8>>> {
+    if may_be_json(value) { json_values(value, limits, JSON_IN_JSON) } else { None }
 }
 
-fn may_hide_json(value: &[u8]) -> bool {
-    guess(value) == Guess::Json && memchr::memchr(b'\\', value).is_some()
+fn may_be_json(value: &[u8]) -> bool {
+    matches!(value.trim_ascii_start(), [b'{' | b'[', ..])
 }
 
-/// What is written in a file of JSON or XML, a line each: servers bind such parts as they bind a body.
-fn texts_of_file(content: &[u8], part: &multipart::Part<'_>, limits: BodyLimits) -> Option<Vec<u8>> {
+/// The values of a file of JSON or XML: servers bind such parts as they bind a body.
+fn values_of_file(content: &[u8], part: &multipart::Part<'_>, limits: BodyLimits) -> Option<Vec<Vec<u8>>> {
     match guess(content) {
-        Guess::Json => json_text(content, limits.json_depth, JSON_IN_JSON),
+        Guess::Json => json_values(content, limits, JSON_IN_JSON),
         Guess::Xml if body::is_xml(body::media_type(part.header(b"content-type")?)) => {
             let attributes = limits.arguments.saturating_mul(ATTRIBUTES_FOR_AN_ARGUMENT);
             let mut document = xml::Document::default();
-            xml::read(content, xml::Limits { depth: limits.json_depth, attributes }, &mut document).ok()?;
-            let mut text = document.text;
-            for attribute in &document.attributes {
-                text.push(b'\n');
-                text.extend_from_slice(attribute);
+            let of_xml = xml::Limits { depth: limits.json_depth, attributes, texts: attributes };
+            xml::read(content, of_xml, &mut document).ok()?;
+            let mut values = Vec::new();
+            for text in document.texts.iter().chain(&document.attributes) {
+                add_value(text, limits, &mut values);
             }
-            Some(text)
+            Some(values)
         }
         _ => None,
     }

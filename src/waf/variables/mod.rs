@@ -68,6 +68,7 @@ mod request_headers;
 mod request_headers_names;
 mod request_line;
 mod request_method;
+mod request_path_segments;
 mod request_protocol;
 mod request_uri;
 mod request_uri_raw;
@@ -214,6 +215,7 @@ pub const ALL: &[&Definition] = &[
     &request_headers_names::DEFINITION,
     &request_line::DEFINITION,
     &request_method::DEFINITION,
+    &request_path_segments::DEFINITION,
     &request_protocol::DEFINITION,
     &request_uri::DEFINITION,
     &request_uri_raw::DEFINITION,
