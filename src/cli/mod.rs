@@ -5,13 +5,16 @@
 mod check;
 mod demo;
 mod deployment;
+mod exclusion;
 mod key;
+mod logged;
 mod payload;
 mod rules_export;
 mod run;
 mod scan;
 mod token;
 mod waf_explain;
+mod waf_learn;
 mod waf_test;
 mod waf_why;
 
@@ -49,6 +52,7 @@ enum Command {
 #[derive(Debug, Subcommand)]
 enum WafCommand {
     Explain(waf_explain::Explain),
+    Learn(waf_learn::Learn),
     Test(waf_test::Test),
     Why(waf_why::Why),
 }
@@ -96,6 +100,7 @@ pub fn main() -> ExitCode {
         Command::Check(command) => command.execute(),
         Command::Demo(command) => command.execute(),
         Command::Waf(WafCommand::Explain(command)) => command.execute(),
+        Command::Waf(WafCommand::Learn(command)) => command.execute(),
         Command::Waf(WafCommand::Test(command)) => command.execute(),
         Command::Waf(WafCommand::Why(command)) => command.execute(),
         Command::Scan(command) => command.execute(),
@@ -146,6 +151,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 16);
+        assert_eq!(seen, 17);
     }
 }

@@ -87,7 +87,7 @@ impl Test {
         }
         let mut sum = Sum::default();
         let mut text = String::new();
-        for (_, suite) in self.suites()? {
+        for (_, suite) in suites(&self.tests)? {
             for report in suite.tests.iter().map(|test| runner.run(test)) {
                 sum.add(&report);
                 self.describe(&report, &mut text);
@@ -110,19 +110,10 @@ impl Test {
         }
     }
 
-    /// Every test file below the folder, in the order of their names.
-    fn suites(&self) -> Result<Vec<(PathBuf, Suite)>, Failure> {
-        let parse = |path: PathBuf| match Suite::parse(&read(&path)?) {
-            Ok(suite) => Ok((path, suite)),
-            Err(reason) => Err(unreadable(&path, &reason)),
-        };
-        yaml_files(&self.tests)?.into_iter().map(parse).collect()
-    }
-
     fn print_table(&self, runner: &Runner) -> Result<(), Failure> {
         let mut table = table::Table::default();
         let mut text = String::new();
-        for (path, suite) in self.suites()? {
+        for (path, suite) in suites(&self.tests)? {
             for test in &suite.tests {
                 let sample = runner
                     .sample(test)
@@ -166,6 +157,15 @@ fn read(path: &Path) -> Result<String, Failure> {
 
 fn unreadable(path: &Path, reason: &str) -> Failure {
     Failure::Input(format!("cannot read `{}`: {reason}", path.display()))
+}
+
+/// Every test file below a folder, in the order of their names.
+pub(super) fn suites(folder: &Path) -> Result<Vec<(PathBuf, Suite)>, Failure> {
+    let parse = |path: PathBuf| match Suite::parse(&read(&path)?) {
+        Ok(suite) => Ok((path, suite)),
+        Err(reason) => Err(unreadable(&path, &reason)),
+    };
+    yaml_files(folder)?.into_iter().map(parse).collect()
 }
 
 /// Every YAML file below a folder, sorted.

@@ -9,6 +9,7 @@ use super::overrides::Overrides;
 use super::request::Request;
 use super::scalar::{Fields, OneOrMany, Scalar};
 use super::verdict::{self, Answer, Outcome};
+use crate::body::urlencoded;
 
 /// The tests of one file.
 #[derive(Clone, Debug)]
@@ -152,6 +153,31 @@ impl Test {
     /// One sentence where a request cannot be built.
     pub fn requests(&self) -> Result<Vec<Vec<u8>>, String> {
         self.stages.iter().map(|stage| Request::build(&stage.input).map(|request| request.wire)).collect()
+    }
+
+    /// Whether a rule is to match.
+    pub fn is_attack(&self) -> bool {
+        self.stages.iter().any(|stage| stage.output.expects_rules())
+    }
+
+    /// The values of the arguments that its requests have in the query and in forms, decoded.
+    pub fn values(&self) -> Vec<Vec<u8>> {
+        let mut values = Vec::new();
+        for request in self.stages.iter().filter_map(|stage| Request::build(&stage.input).ok()) {
+            let query = request.target.splitn(2, |byte| *byte == b'?').nth(1).unwrap_or(&[]);
+            let is_form = request
+                .header("content-type")
+                .is_some_and(|value| value.starts_with(b"application/x-www-form-urlencoded"));
+            let form = if is_form { request.body.as_slice() } else { &[] };
+            for text in [query, form] {
+                urlencoded::read(text, |_, value| {
+                    let mut decoded = Vec::with_capacity(value.len());
+                    urlencoded::decode(value, &mut decoded);
+                    values.push(decoded);
+                });
+            }
+        }
+        values
     }
 
     /// Judges what each stage led to, by what is expected of it or by its override.

@@ -384,3 +384,45 @@ fn a_ray_id_leads_to_the_rules() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no rule acted on ray"));
 }
+
+/// What is learnt from a log lets the request pass that it was learnt from, and nothing on other paths.
+#[test]
+fn what_is_learnt_lets_the_logged_request_pass() {
+    let origin = crate::support::Origin::echo();
+    let conf = |rules: &str| {
+        format!(
+            "[rules]\nowasp = [{rules}]\n[[listeners]]\naddress = \"127.0.0.1:0\"\n[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n[zones.waf]\n",
+            origin.url()
+        )
+    };
+    let mut edge = crate::support::Edge::start(&conf("\"builtin:owasp\""));
+    let target = "/editor?html=%3Cscript%3Edraw()%3C/script%3E";
+    let refused = crate::support::Client::get(edge.proxy[0], "a.example", target);
+    assert_eq!(refused.status, 403);
+    let event = edge.wait_for_event("security_event", |event| event["ClientRequestPath"] == "/editor");
+    let log = format!("not a line of ours\n{event}\n");
+    let attacks = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/owasp/attacks");
+    let output = crate::support::run_cli(&["waf", "learn", "--attacks", attacks], log.as_bytes());
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.starts_with("with these, 1 of 1 requests pass"), "{shown}");
+    assert!(
+        shown.contains("# lets in ") && shown.contains("attacks that are refused in ARGS:html"),
+        "{shown}"
+    );
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("learnt.conf");
+    std::fs::write(&path, shown.split_once('\n').unwrap().1).unwrap();
+    let edge =
+        crate::support::Edge::start(&conf(&format!("{:?}, \"builtin:owasp\"", path.display().to_string())));
+    let status = |target: &str| crate::support::Client::get(edge.proxy[0], "a.example", target).status;
+    assert_eq!(status(target), 200);
+    assert_eq!(status(&target.replace("editor", "other")), 403);
+    assert_eq!(status(&target.replace("html", "text")), 403);
+    assert_eq!(status("/editor?html=1'%20or%20'1'='1"), 403);
+
+    let output = crate::support::run_cli(&["waf", "learn"], b"nothing\n");
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("no request in standard input reached a score of 5")
+    );
+}

@@ -6,24 +6,14 @@ use std::sync::Arc;
 
 use super::{Request, judge};
 use crate::cli::deployment::Deployment;
+use crate::cli::exclusion::{self, Exclusion, without};
 use crate::model::RuleId;
 use crate::ruleset::{Outcome, Verdict};
-use crate::waf::ir::{ItemIr, RuleSetIr, SelectorIr, TargetIr, exclude};
-use crate::waf::{Match, optimize, variables};
+use crate::waf::ir::RuleSetIr;
+use crate::waf::{Match, optimize};
 
 /// Most exclusions that are tried one after the other.
 const MAX_EXCLUSIONS: usize = 50;
-/// From here on an id is looked for that is free; ids below 100,000 are for local rules.
-const FIRST_ID: u64 = 1000;
-
-/// A rule and what it is no longer to look at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Exclusion {
-    rule: u64,
-    /// As `ARGS:q`.
-    variable: String,
-}
-
 /// The text of a suggestion; `None` where the request passes as it is, or no exclusion helps.
 pub(super) fn suggest(ir: &RuleSetIr, deployment: Deployment, request: &Request<'_>) -> Option<String> {
     let verdict = |exclusions: &[Exclusion]| {
@@ -67,46 +57,16 @@ fn worst(verdict: &Verdict, exclusions: &[Exclusion]) -> Option<Exclusion> {
     scoring.or(own).map(candidate).filter(|next| !next.variable.is_empty() && !exclusions.contains(next))
 }
 
-/// The rules with the exclusions applied to their targets, in every link.
-fn without(ir: &RuleSetIr, exclusions: &[Exclusion]) -> RuleSetIr {
-    let mut changed = ir.clone();
-    for Exclusion { rule, variable } in exclusions {
-        let (name, selector) =
-            variable.split_once(':').map_or((variable.as_str(), None), |(name, key)| (name, Some(key)));
-        let Some(definition) = variables::find(name) else { continue };
-        let roots = changed.items.iter_mut().filter_map(|item| match item {
-            ItemIr::Rule(root) if root.id == *rule => Some(root),
-            _ => None,
-        });
-        let selector = selector.map(|key| SelectorIr::Name(key.to_ascii_lowercase()));
-        let excluded = TargetIr { variable: definition, selector, count: false, exclusions: Vec::new() };
-        for root in roots {
-            for link in
-                std::iter::once(&mut root.targets).chain(root.chain.iter_mut().map(|l| &mut l.targets))
-            {
-                exclude(link, std::slice::from_ref(&excluded));
-            }
-        }
-    }
-    changed
-}
-
 fn describe(ir: &RuleSetIr, exclusions: &[Exclusion], request: &Request<'_>) -> String {
-    let id = (FIRST_ID..).find(|id| ir.roots().all(|root| root.id != *id)).unwrap_or(FIRST_ID);
     let path = request.target.split(|byte| *byte == b'?').next().unwrap_or(&[]);
-    let path = String::from_utf8_lossy(path).replace('\\', "\\\\").replace('"', "\\\"");
-    let mut text = format!(
-        "\nto let this request pass, and nothing more than it needs:\n\n  SecRule REQUEST_FILENAME \"@streq {path}\" \\\n    \"id:{id},phase:1,pass,nolog"
-    );
-    // INVARIANT: writing to a `String` cannot fail.
-    for Exclusion { rule, variable } in exclusions {
-        let _ = write!(text, ",\\\n    ctl:ruleRemoveTargetById={rule};{variable}");
-    }
-    text.push_str("\"\n\nread before the rules; or, for every path and variable, these rules off in the ruleset's overrides:\n\n");
+    let rule = exclusion::on_path(&String::from_utf8_lossy(path), exclusion::free_id(ir, 0), exclusions);
+    let mut text = format!("\nto let this request pass, and nothing more than it needs:\n\n{rule}");
+    text.push_str("\nread before the rules; or, for every path and variable, these rules off in the ruleset's overrides:\n\n");
     let mut rules: Vec<u64> = exclusions.iter().map(|exclusion| exclusion.rule).collect();
     rules.dedup();
     for rule in rules {
         let id = RuleId::derived("owasp rule", &rule.to_string());
+        // INVARIANT: writing to a `String` cannot fail.
         let _ = writeln!(text, "  {{ id = \"{id}\", enabled = false }}  # {rule}");
     }
     text
