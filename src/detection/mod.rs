@@ -22,6 +22,7 @@ pub mod rule;
 pub mod scan;
 mod seen;
 mod shape;
+mod surroundings;
 mod table;
 mod tally;
 pub mod tee;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::scan::Detector;
+use super::surroundings::Surroundings;
 use super::{anchors, validators};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Source};
 use crate::pattern::{ByteSet, LazyPattern};
@@ -51,6 +52,9 @@ pub struct RuleFile {
     /// Bits a byte that the value has at least, behind its fixed beginning; placeholders have none.
     #[serde(default)]
     pub min_entropy: Option<f64>,
+    /// What stands around a value, if that tells it from others.
+    #[serde(default)]
+    pub surroundings: Option<Surroundings>,
     /// Words that stand before a value: they raise the confidence, and some rules need one.
     #[serde(default)]
     pub keywords: Vec<String>,
@@ -155,6 +159,7 @@ pub struct Rule {
     pub(super) max_bytes: usize,
     pub(super) validator: Option<&'static validators::Definition>,
     pub(super) min_entropy: Option<f64>,
+    pub(super) surroundings: Option<Surroundings>,
     pub(super) keywords: Vec<String>,
 }
 
@@ -313,6 +318,7 @@ fn compile(file: &RuleFile) -> Result<Rule, String> {
         before_bytes: file.before_bytes,
         max_bytes: file.max_bytes,
         min_entropy: file.min_entropy,
+        surroundings: file.surroundings,
         keywords: file.keywords.clone(),
     })
 }

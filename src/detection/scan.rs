@@ -547,6 +547,11 @@ impl<'d> Scan<'d> {
                     None => self.values.near_other(&detector.keywords, body, start).contains(index),
                 };
             let confidence = if raised { rule.confidence.raised() } else { rule.confidence };
+            let judged = match rule.surroundings {
+                Some(surroundings) => surroundings.judge(body, start, end, raised, confidence),
+                None => Some(confidence),
+            };
+            let Some(confidence) = judged else { return false };
             self.found.push(Detection { start, end, rule: index, confidence });
         }
         valid

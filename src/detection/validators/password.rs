@@ -18,6 +18,7 @@ pub(super) const DEFINITION: Definition = Definition {
         "new_password",
         "e.target.value",
         "minLength:12,",
+        "*const",
     ],
 };
 
@@ -26,7 +27,9 @@ fn validate(value: &[u8]) -> bool {
     let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
     let signs = value.iter().filter(|byte| b"!@#$%^&*+?~".contains(byte)).count();
     // What a program reads its value from.
-    let is_code =
-        value.iter().any(|byte| b"(){}[],;=:".contains(byte)) || value.starts_with(b"$") && digits == 0;
+    let is_code = value.iter().any(|byte| b"(){}[],;=:".contains(byte))
+        || value.starts_with(b"*")
+        || value.starts_with(b"&")
+        || value.starts_with(b"$") && digits == 0;
     (6..=64).contains(&value.len()) && (digits > 0 || signs > 0) && !is_code && !is_word_for_secret(value)
 }
