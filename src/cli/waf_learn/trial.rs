@@ -93,12 +93,14 @@ impl Placed {
             "REQUEST_HEADERS" if !value.iter().any(u8::is_ascii_control) => {
                 Self { named: Some((name.as_bytes().to_vec(), value.to_vec())), ..plain }
             }
-            "REQUEST_BODY_TEXT" | "REQUEST_BODY" => with_body("text/plain", value.to_vec()),
-            "XML" => {
+            "REQUEST_TEXTS" | "REQUEST_BODY" if matches!(name, "" | "body") => {
+                with_body("text/plain", value.to_vec())
+            }
+            "XML" | "REQUEST_TEXTS" if name != "path" => {
                 let text = String::from_utf8_lossy(value).replace('&', "&amp;").replace('<', "&lt;");
                 with_body("application/xml", format!("<r><q>{text}</q></r>").into_bytes())
             }
-            "REQUEST_PATH_SEGMENTS" | "REQUEST_FILENAME" | "REQUEST_BASENAME" => {
+            "REQUEST_TEXTS" | "REQUEST_FILENAME" | "REQUEST_BASENAME" => {
                 Self { target: format!("/{}", coded(value)).into_bytes(), ..plain }
             }
             _ => return None,

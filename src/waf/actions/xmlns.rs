@@ -11,7 +11,5 @@ fn lower(value: Option<&str>, _: &mut ActionsIr) -> Lowered {
     if !text.split_once('=').is_some_and(|(prefix, address)| !prefix.is_empty() && !address.is_empty()) {
         return bad(format!("expected `prefix=address`, found `{text}`"));
     }
-    Err(Refusal::NoEffect(
-        "`xmlns` has no effect: XPath knows only `/*`, `//text()` and `//@*` here".to_owned(),
-    ))
+    Err(Refusal::NoEffect("`xmlns` has no effect: XPath knows only `/*` and `//@*` here".to_owned()))
 }

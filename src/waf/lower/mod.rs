@@ -192,15 +192,14 @@ fn targets(list: &[VariableAst], diagnostics: &mut Diagnostics) -> Option<Vec<Ta
     sound.then_some(found)
 }
 
-/// Of XPath three forms are known: all text below the root, the texts of elements, and all attributes.
+/// Of XPath two forms are known: all text below the root, and all attributes.
 fn warn_of_xpath(target: &TargetIr, place: &Place, diagnostics: &mut Diagnostics) {
     let known = match &target.selector {
-        Some(SelectorIr::Name(path)) => matches!(path.as_str(), "/*" | "//text()" | "//@*"),
+        Some(SelectorIr::Name(path)) => matches!(path.as_str(), "/*" | "//@*"),
         Some(SelectorIr::Pattern(_)) | None => true,
     };
     if target.variable.name == "XML" && !known {
-        let message =
-            format!("`{target}` finds nothing: of XPath only `/*`, `//text()` and `//@*` are known");
+        let message = format!("`{target}` finds nothing: of XPath only `/*` and `//@*` are known");
         diagnostics.push(Diagnostic::warning(Code::SecLangUnsupported, message).at(place.clone()));
     }
 }

@@ -98,6 +98,9 @@ pub(in crate::waf) struct Facts {
     pub(in crate::waf) part_names: Vec<Text>,
     pub(in crate::waf) body: Text,
     pub(in crate::waf) body_text: Text,
+    pub(in crate::waf) body_text_key: Text,
+    /// Texts of XML.
+    pub(in crate::waf) texts: Vec<Pair>,
     pub(in crate::waf) body_length: Text,
     pub(in crate::waf) processor: Text,
     pub(in crate::waf) body_error: Text,
@@ -142,6 +145,7 @@ impl Facts {
             headers: emptied(old.headers),
             cookies: emptied(old.cookies),
             path_segments: emptied(old.path_segments),
+            texts: emptied(old.texts),
             args_get: emptied(old.args_get),
             args_post: emptied(old.args_post),
             files: emptied(old.files),
@@ -298,7 +302,12 @@ impl Facts {
             }
             start += segment.len() + 1;
         }
+        if self.path_segments.is_empty() {
+            return;
+        }
+        let key = buffers.add(b"path");
         for segment in &mut self.path_segments {
+            segment.key = key;
             if memchr::memchr(b'%', buffers.get(segment.value)).is_some() {
                 let coded = segment.value;
                 segment.value =

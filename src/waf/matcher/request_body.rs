@@ -83,7 +83,7 @@ impl Facts {
         if let Err(error) = outcome {
             self.set_body_error(&error.to_string(), buffers);
             // A framework may read what our reader could not: rules see it as it came.
-            self.body_text = whole;
+            self.set_body_text(whole, buffers);
             let key = buffers.add(b"");
             self.args_post.push(Pair { key, value: whole });
         }
@@ -96,7 +96,7 @@ impl Facts {
         let is_read = self.read_as_guessed(whole, limits, buffers);
         let media_type = body::media_type(self.header(b"content-type", buffers));
         if !is_read && (body::is_text(media_type) || is_text(buffers.get(whole))) {
-            self.body_text = whole;
+            self.set_body_text(whole, buffers);
         }
         if guess(buffers.get(whole)) == Guess::Form {
             // More pairs than the limit are no reason to refuse what may be no form.
@@ -147,6 +147,11 @@ impl Facts {
             args.push(Pair { key: buffers.add(b"json"), value: buffers.add(&rest) });
         }
         read.is_ok()
+    }
+
+    fn set_body_text(&mut self, text: Text, buffers: &mut Buffers) {
+        self.body_text_key = buffers.add(b"body");
+        self.body_text = text;
     }
 
     /// Makes `REQBODY_ERROR` true.
@@ -220,10 +225,12 @@ impl Facts {
     fn add_xml(&mut self, document: &xml::Document, buffers: &mut Buffers) {
         let text = Pair { key: buffers.add(b"/*"), value: buffers.add(&document.text) };
         self.xml.push(text);
-        let key = buffers.add(b"//text()");
-        self.xml.extend(document.texts.iter().map(|value| Pair { key, value: buffers.add(value) }));
-        let key = buffers.add(b"//@*");
+        let (key, text_key, from) = (buffers.add(b"//@*"), buffers.add(b"xml"), self.xml.len());
         self.xml.extend(document.attributes.iter().map(|value| Pair { key, value: buffers.add(value) }));
+        let attributes = self.xml.iter().skip(from).map(|pair| Pair { key: text_key, ..*pair });
+        self.texts.extend(attributes);
+        self.texts
+            .extend(document.texts.iter().map(|value| Pair { key: text_key, value: buffers.add(value) }));
     }
 
     fn read_multipart(

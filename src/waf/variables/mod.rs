@@ -60,7 +60,6 @@ mod reqbody_processor_error_msg;
 mod request_basename;
 mod request_body;
 mod request_body_length;
-mod request_body_text;
 mod request_cookies;
 mod request_cookies_names;
 mod request_filename;
@@ -68,8 +67,8 @@ mod request_headers;
 mod request_headers_names;
 mod request_line;
 mod request_method;
-mod request_path_segments;
 mod request_protocol;
+mod request_texts;
 mod request_uri;
 mod request_uri_raw;
 mod resource;
@@ -207,7 +206,6 @@ pub const ALL: &[&Definition] = &[
     &request_basename::DEFINITION,
     &request_body::DEFINITION,
     &request_body_length::DEFINITION,
-    &request_body_text::DEFINITION,
     &request_cookies::DEFINITION,
     &request_cookies_names::DEFINITION,
     &request_filename::DEFINITION,
@@ -215,8 +213,8 @@ pub const ALL: &[&Definition] = &[
     &request_headers_names::DEFINITION,
     &request_line::DEFINITION,
     &request_method::DEFINITION,
-    &request_path_segments::DEFINITION,
     &request_protocol::DEFINITION,
+    &request_texts::DEFINITION,
     &request_uri::DEFINITION,
     &request_uri_raw::DEFINITION,
     &resource::DEFINITION,

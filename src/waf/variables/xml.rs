@@ -1,11 +1,11 @@
-//! The text of an XML body as `/*`, that of each element as `//text()`, and each attribute value as `//@*`.
+//! The text of an XML body as `/*`, and each attribute value as `//@*`.
 
 use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "XML",
-    summary: "The text of an XML body as `/*`, that of each element as `//text()`, and each attribute value as `//@*`.",
+    summary: "The text of an XML body as `/*`, and each attribute value as `//@*`.",
     collection: true,
     changes: Changes::WithMessage,
     values,
