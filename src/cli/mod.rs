@@ -8,6 +8,7 @@ mod deployment;
 mod exclusion;
 mod key;
 mod logged;
+mod migrate;
 mod payload;
 mod rules_export;
 mod run;
@@ -37,6 +38,7 @@ enum Command {
     Demo(demo::Demo),
     #[command(subcommand)]
     Waf(WafCommand),
+    Migrate(migrate::Migrate),
     Scan(scan::Scan),
     #[command(subcommand)]
     Token(token::TokenCommand),
@@ -103,6 +105,7 @@ pub fn main() -> ExitCode {
         Command::Waf(WafCommand::Learn(command)) => command.execute(),
         Command::Waf(WafCommand::Test(command)) => command.execute(),
         Command::Waf(WafCommand::Why(command)) => command.execute(),
+        Command::Migrate(command) => command.execute(),
         Command::Scan(command) => command.execute(),
         Command::Token(command) => command.execute(),
         Command::Key(command) => command.execute(),
@@ -151,6 +154,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 17);
+        assert_eq!(seen, 18);
     }
 }

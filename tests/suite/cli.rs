@@ -219,3 +219,78 @@ fn explain_suggests_the_exclusion_that_lets_the_request_pass() {
         assert!(explain(&[exclusion, rules], request.as_bytes()).contains("blocked by rule"), "{other}");
     }
 }
+
+/// What is printed for another server's configuration is a configuration that `check` takes.
+#[test]
+fn configurations_of_other_servers_become_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let rules = write(
+        "rules.conf",
+        "SecRuleEngine On\nSecTmpDir /tmp\nSecRule ARGS \"@rx evil\" \"id:1,phase:2,deny\"\n",
+    );
+    let nginx = write(
+        "nginx.conf",
+        &format!(
+            "user www-data;\nhttp {{\n  client_max_body_size 20m; # comment\n  upstream app {{ server 127.0.0.1:9001; server 127.0.0.1:9002; }}\n\
+             server {{\n  listen 8080;\n  server_name shop.example *.shop.example ~^x;\n  modsecurity on;\n  modsecurity_rules_file '{rules}';\n\
+             location / {{ proxy_pass http://app; proxy_set_header Host $host; }}\n  location /static {{ root /srv; }}\n}}\n\
+             server {{ listen [::]:8081; server_name blog.example; location / {{ proxy_pass http://127.0.0.1:9003/; }} }}\n}}\n"
+        ),
+    );
+    let apache = write(
+        "site.conf",
+        "SecRuleEngine DetectionOnly\nSecRule ARGS \"@rx evil\" \\\n  \"id:1,phase:2,deny\"\n<VirtualHost *:8080>\n  ServerName shop.example\n  ServerAlias www.example\n\
+         ProxyPass / http://127.0.0.1:9001/\n  DocumentRoot /srv\n</VirtualHost>\n",
+    );
+    let migrate = |kind: &str, path: &str| {
+        let output = run_cli(&["migrate", kind, path], b"");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let shown = migrate("--nginx", &nginx);
+    for part in [
+        "address = \"0.0.0.0:8080\"",
+        "address = \"[::]:8081\"",
+        "inspected_body = \"20MiB\"",
+        "name = \"shop.example\"\norigins = [\"http://127.0.0.1:9001\", \"http://127.0.0.1:9002\"]\n[zones.waf]",
+        "name = \"blog.example\"\norigins = [\"http://127.0.0.1:9003\"]\n\n",
+        "# line 1: `user www-data` has no equivalent",
+        "`location /static` has no equivalent",
+        "`proxy_set_header Host $host` has no equivalent",
+        "the server name `~^x` has no equivalent",
+    ] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    assert_eq!(shown.matches("[[zones]]").count(), 2, "{shown}");
+    let check = |shown: &str| {
+        let output = run_cli(&["check", "--conf", &write("portcullis.toml", shown)], b"");
+        assert!(output.status.success(), "{}\n{shown}", text(&output.stderr));
+    };
+    check(&shown);
+
+    let shown = migrate("--apache", &apache);
+    let parts = [
+        "name = \"www.example\"",
+        "action = \"log\"",
+        "`DocumentRoot /srv` has no equivalent",
+        "SecRule ARGS \"@rx evil\"",
+    ];
+    assert!(parts.iter().all(|part| shown.contains(part)), "{shown}");
+    write("security.conf", "SecRule ARGS \"@rx evil\" \"id:1,phase:2,deny\"\n");
+    check(&shown);
+
+    let shown = migrate("--modsecurity", &rules);
+    assert!(
+        shown.contains(&format!("owasp = [{rules:?}]")) && shown.contains("`SecTmpDir` has no effect"),
+        "{shown}"
+    );
+
+    let output =
+        run_cli(&["migrate", "--nginx", &write("broken.conf", "http {\n server { listen 80;\n")], b"");
+    assert!(text(&output.stderr).contains("line 2: a brace is not closed"), "{}", text(&output.stderr));
+}
