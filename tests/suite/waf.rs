@@ -353,6 +353,25 @@ SecRule ARGUMENTS_LIMIT_REACHED "@eq 1" "id:5,phase:2,pass,log,msg:'arguments'"
     }
 }
 
+/// A file of many values takes no field its place, and what is past the limit is judged all the same.
+#[test]
+fn files_of_json_are_read_beside_fields() {
+    const RULES: &str = "SecRule ARGS|ARGS_NAMES \"@contains evil\" \"id:1,phase:2,pass,log\"\n\
+        SecRule ARGUMENTS_LIMIT_REACHED \"@eq 1\" \"id:5,phase:2,pass,log\"\nSecRule ARGS:q \"@streq last\" \"id:6,phase:2,pass,log\"\n";
+    let form = |values: usize, end: &str| {
+        let list = vec!["1"; values].join(",");
+        format!(
+            "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"x.json\"\r\n\r\n[{list},\"{end}\"]\r\n\
+             --B\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\nlast\r\n--B--\r\n"
+        )
+    };
+    let matched =
+        |body: &str| matched(RULES, "/", &[("content-type", "multipart/form-data; boundary=B")], body);
+    assert_eq!(matched(&form(10, "x")), [6]);
+    assert_eq!(matched(&form(10, "e\\u0076il")), [1, 6]);
+    assert_eq!(matched(&form(3000, "e\\u0076il")), [1, 6]);
+}
+
 #[test]
 fn unknown_xpath_is_a_warning() {
     let (_, diagnostics) = load("SecRule XML:/a/b \"@rx x\" \"id:1,phase:2,pass\"\n");

@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use super::facts::{BodyLimits, Pair};
-use super::request_body::json_values_in;
-use super::text::Buffers;
+use super::request_body::{add_line, json_values_in};
+use super::text::{Buffers, Text};
 use crate::body::{base64, urlencoded};
 
 /// Percent signs that are coded are undone no more often than this.
@@ -17,11 +17,18 @@ const SAMPLE_BYTES: usize = 64;
 /// Adds to values, from the one at `first` on, what they are if their percent signs are undone again, or if they are
 /// Base64 of a text, JSON, or a text behind spaces.
 pub(super) fn add_decoded(first: usize, limits: BodyLimits, pairs: &mut Vec<Pair>, buffers: &mut Buffers) {
+    // Many values may have many forms each: past the limit they are one, a line each.
+    let most = pairs.len() + limits.arguments;
+    let mut rest = Vec::new();
     for at in first..pairs.len() {
         let Some(Pair { key, value }) = pairs.get(at).copied() else { break };
         let mut add = |form: Vec<u8>, buffers: &mut Buffers| {
             let value = buffers.add(&form);
-            pairs.push(Pair { key, value });
+            if pairs.len() < most {
+                pairs.push(Pair { key, value });
+            } else {
+                add_line(&form, &mut rest);
+            }
             value
         };
         let mut level = value;
@@ -41,6 +48,9 @@ pub(super) fn add_decoded(first: usize, limits: BodyLimits, pairs: &mut Vec<Pair
         for form in forms.into_iter().flatten().chain(values.into_iter().flatten()) {
             add(form, buffers);
         }
+    }
+    if !rest.is_empty() {
+        pairs.push(Pair { key: Text::EMPTY, value: buffers.add(&rest) });
     }
 }
 
@@ -108,6 +118,18 @@ fn behind_spaces(value: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn forms_are_no_more_than_the_limit() {
+        let mut buffers = Buffers::default();
+        let text = buffers.add(b"[1,2,3,4,5]");
+        let mut pairs = vec![Pair { key: text, value: text }; 10];
+        let limits = BodyLimits { arguments: 7, ..BodyLimits::default() };
+        add_decoded(0, limits, &mut pairs, &mut buffers);
+        assert_eq!(pairs.len(), 10 + 7 + 1);
+        let rest = pairs.last().map(|pair| buffers.get(pair.value).to_vec()).unwrap();
+        assert_eq!(rest.iter().filter(|byte| **byte == b'\n').count(), 50 - 7);
+    }
 
     #[test]
     fn each_form_of_a_value_is_added() {

@@ -244,6 +244,9 @@ impl Facts {
         let body = buffers.body();
         let mut too_many = false;
         let mut files_bytes = 0;
+        let (mut files, mut fields) = (0, 0);
+        // Values of files past the limit, a line each.
+        let mut rest = Vec::new();
         let outcome = multipart::read(&body, form, &mut |part| {
             let key = buffers.add(&part.name);
             self.part_names.push(key);
@@ -255,8 +258,9 @@ impl Facts {
             let content = buffers.body_part(start..start + part.content.len());
             // Parts of mails and batches are files without names.
             let is_file = part.file_name.is_some() || (!form.is_form && !is_text(part.content));
-            let list = if is_file { &self.files } else { &self.args_post };
-            if list.len() >= left {
+            let count = if is_file { &mut files } else { &mut fields };
+            *count += 1;
+            if *count > left {
                 too_many = true;
                 return;
             }
@@ -271,13 +275,20 @@ impl Facts {
                 self.files_sizes.push(Pair { key, value: buffers.add_count(content.len()) });
                 self.files_content.push(Pair { key, value: content });
                 for value in values_of_file(buffers.get(content), &part, limits).into_iter().flatten() {
-                    self.args_post.push(Pair { key, value: buffers.add(&value) });
+                    if self.args_post.len() < left {
+                        self.args_post.push(Pair { key, value: buffers.add(&value) });
+                    } else {
+                        add_line(&value, &mut rest);
+                    }
                 }
             }
             for name in part.file_name.iter().chain(&part.extended_file_name) {
                 self.files.push(Pair { key, value: buffers.add(name) });
             }
         });
+        if !rest.is_empty() {
+            self.args_post.push(Pair { key: Text::EMPTY, value: buffers.add(&rest) });
+        }
         self.files_combined_size = buffers.add_count(files_bytes);
         self.files_bytes = files_bytes;
         self.too_many_arguments |= too_many;
@@ -290,7 +301,7 @@ impl Facts {
 const JSON_IN_JSON: usize = 3;
 
 /// Appends a value as a line.
-fn add_line(value: &[u8], out: &mut Vec<u8>) {
+pub(super) fn add_line(value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
     out.push(b'\n');
 }
