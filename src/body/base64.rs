@@ -23,14 +23,14 @@ static SEXTETS: [u8; 256] = {
 };
 
 /// Appends the bytes of sextets; bits that do not fill a byte are dropped.
-pub fn decode(sextets: impl IntoIterator<Item = u8>, out: &mut Vec<u8>) {
+pub fn decode(sextets: impl IntoIterator<Item = u8>, out: &mut impl Extend<u8>) {
     let (mut bits, mut held) = (0u32, 0u32);
     for value in sextets {
         bits = bits << 6 | u32::from(value);
         held += 6;
         if held >= 8 {
             held -= 8;
-            out.push((bits >> held).to_le_bytes()[0]);
+            out.extend([(bits >> held).to_le_bytes()[0]]);
         }
     }
 }

@@ -1,23 +1,29 @@
-//! Bodies in UTF-16, and byte order marks: readers of JSON and XML take both without being told (RFC 4627 section 3,
-//! XML 1.0 appendix F).
+//! Bodies in UTF-16 and with byte order marks. Readers of JSON and XML recognise both by the first bytes (RFC 4627
+//! section 3, XML 1.0 appendix F).
 
-/// A body as UTF-8 and without a byte order mark, if it is not so already: UTF-16 with a mark, or without one if it
-/// begins as JSON or XML begins. A surrogate of no pair becomes U+FFFD.
+/// The UTF-8 text of a body that has a byte order mark, or that is UTF-16 and begins as JSON or XML begins. `None` for
+/// any other body.
 pub fn to_utf8(body: &[u8]) -> Option<Vec<u8>> {
+    let mut utf8 = Vec::new();
     match body {
-        [0xef, 0xbb, 0xbf, rest @ ..] => Some(rest.to_vec()),
-        [0xfe, 0xff, rest @ ..] => Some(decode(rest, u16::from_be_bytes)),
-        [0xff, 0xfe, rest @ ..] => Some(decode(rest, u16::from_le_bytes)),
-        [0, b'{' | b'[' | b'"' | b'<', ..] => Some(decode(body, u16::from_be_bytes)),
-        [b'{' | b'[' | b'"' | b'<', 0, ..] => Some(decode(body, u16::from_le_bytes)),
-        _ => None,
+        [0xef, 0xbb, 0xbf, rest @ ..] => utf8.extend_from_slice(rest),
+        [0xfe, 0xff, rest @ ..] => decode_utf16(rest, u16::from_be_bytes, &mut utf8),
+        [0xff, 0xfe, rest @ ..] => decode_utf16(rest, u16::from_le_bytes, &mut utf8),
+        [0, b'{' | b'[' | b'"' | b'<', ..] => decode_utf16(body, u16::from_be_bytes, &mut utf8),
+        [b'{' | b'[' | b'"' | b'<', 0, ..] => decode_utf16(body, u16::from_le_bytes, &mut utf8),
+        _ => return None,
     }
+    Some(utf8)
 }
 
-fn decode(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {
-    let (pairs, _) = bytes.as_chunks::<2>();
-    let letters = char::decode_utf16(pairs.iter().map(|pair| unit(*pair)));
-    letters.map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect::<String>().into_bytes()
+/// Appends the text of UTF-16 as UTF-8, at most three bytes for each two; `unit` tells the order of bytes. An unpaired
+/// surrogate becomes U+FFFD; half a unit at the end is dropped.
+pub fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16, utf8: &mut Vec<u8>) {
+    let (units, _) = bytes.as_chunks::<2>();
+    for character in char::decode_utf16(units.iter().map(|bytes| unit(*bytes))) {
+        let character = character.unwrap_or(char::REPLACEMENT_CHARACTER);
+        utf8.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+    }
 }
 
 #[cfg(test)]

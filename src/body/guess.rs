@@ -15,7 +15,7 @@ pub enum Guess {
 /// Names of fields are shorter.
 const MAX_NAME_BYTES: usize = 256;
 
-/// By how a body begins: only its reader tells whether it is so.
+/// Judges by the first bytes alone: whether a body is well-formed is for its reader to say.
 pub fn guess(body: &[u8]) -> Guess {
     match body.trim_ascii_start() {
         [b'{' | b'[' | b'"', ..] => Guess::Json,
@@ -32,11 +32,11 @@ fn begins_pairs(body: &[u8]) -> bool {
     end.is_some_and(|end| end > 0 && start.get(end) == Some(&b'='))
 }
 
-/// Whether a body is text: at most one byte in 16 is a control character. Of compressed bytes, as pictures and archives
-/// have them, one in nine is.
+/// Whether a body is text: it has no NUL, and at most one byte in 16 is a control character. Of compressed bytes, as in
+/// pictures and archives, one in nine is; programs and archives without compression have NULs.
 pub fn is_text(body: &[u8]) -> bool {
-    let is_control = |byte: &&u8| matches!(byte, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
-    body.iter().filter(is_control).count() <= body.len() / 16
+    let is_control = |byte: &&u8| matches!(byte, 1..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
+    memchr::memchr(0, body).is_none() && body.iter().filter(is_control).count() <= body.len() / 16
 }
 
 #[cfg(test)]
@@ -60,7 +60,8 @@ mod tests {
         assert!(
             is_text("M\u{fc}ller\r\n\tx".as_bytes())
                 && is_text(b"")
-                && !is_text(b"\x89PNG\r\n\x1a\n\0\0\0\x0d")
+                && !is_text(b"\x89PNG\r\n\x1a\n\x01\x02\x03")
+                && !is_text(b"notes.txt\0\0\0\0\0the text of a file in an archive")
         );
     }
 }

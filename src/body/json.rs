@@ -44,6 +44,29 @@ pub fn read_sequence(
     }
 }
 
+/// A text that is no JSON to its end, with the escapes of strings undone wherever they stand: lenient readers find strings
+/// in it that this one does not. `None` if it has no escape.
+pub fn unescaped(input: &[u8]) -> Option<Vec<u8>> {
+    memchr::memchr(b'\\', input)?;
+    let mut ignored = |_: &[u8], _: &[u8]| {};
+    let mut reader = Reader { at: 0, ..Reader::new(input, Limits { depth: 0 }, &mut ignored) };
+    while let Some(rest) = input.get(reader.at..).filter(|rest| !rest.is_empty()) {
+        let plain = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
+        reader.text.extend_from_slice(rest.get(..plain).unwrap_or(&[]));
+        reader.at += plain;
+        if plain == rest.len() {
+            break;
+        }
+        reader.at += 1;
+        let behind = reader.at;
+        if reader.escape().is_err() {
+            reader.at = behind;
+            reader.text.push(b'\\');
+        }
+    }
+    Some(reader.text)
+}
+
 struct Reader<'a> {
     input: &'a [u8],
     at: usize,
@@ -317,6 +340,17 @@ mod tests {
         assert_eq!(read(b" {\"a\":1}\n[2,3] \"x\"\n"), Ok(()));
         assert!(read(b"{} x").is_err() && read(b"").is_err());
         assert_eq!(count, 5);
+    }
+
+    #[test]
+    fn escapes_are_undone_wherever_they_stand() {
+        for (text, expected) in [
+            (&br#" {/*"*/'a':"\u0027\q\ud83d\ude00\"#[..], Some(" {/*\"*/'a':\"'\\q😀\\".as_bytes())),
+            (br"\u00 \u003c", Some(&br"\u00 <"[..])),
+            (b"{x}", None),
+        ] {
+            assert_eq!(unescaped(text).as_deref(), expected, "{:?}", text.escape_ascii().to_string());
+        }
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct Document {
     /// several.
     pub texts: Vec<Vec<u8>>,
     pub attributes: Vec<Vec<u8>>,
+    /// Whether a root element was read to its end, whatever follows it.
+    pub has_root: bool,
 }
 
 /// Reads a document into `document`, which holds what was seen even where reading fails.
@@ -59,9 +61,11 @@ pub fn read(body: &[u8], limits: Limits, document: &mut Document) -> Result<(), 
                 roots += usize::from(depth == 0);
                 end_piece(&mut open);
                 attributes(&element, limits, document)?;
+                document.has_root |= depth == 0;
             }
             Ok(Event::End(_)) => {
                 depth = depth.saturating_sub(1);
+                document.has_root |= depth == 0;
                 add_texts(open.pop().unwrap_or_default(), limits, document);
             }
             Ok(Event::Text(text)) if depth > 0 => add_text(text.as_bytes(), &mut open, document),

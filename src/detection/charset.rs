@@ -3,6 +3,8 @@
 
 use zeroize::Zeroizing;
 
+use crate::body::charset::decode_utf16;
+
 /// The two orders of bytes of UTF-16 (RFC 2781).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
@@ -18,16 +20,13 @@ pub fn utf8(body: &[u8], content_type: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         [0xFE, 0xFF, text @ ..] => (Order::BigEndian, text),
         _ => (order(body, content_type)?, body),
     };
-    let units = text.as_chunks::<2>().0.iter().map(|pair| match order {
-        Order::LittleEndian => u16::from_le_bytes(*pair),
-        Order::BigEndian => u16::from_be_bytes(*pair),
-    });
+    let unit = match order {
+        Order::LittleEndian => u16::from_le_bytes,
+        Order::BigEndian => u16::from_be_bytes,
+    };
     // Three bytes for each two: it never grows, which would leave a copy behind.
     let mut utf8 = Zeroizing::new(Vec::with_capacity(text.len() / 2 * 3));
-    for character in char::decode_utf16(units) {
-        let character = character.unwrap_or(char::REPLACEMENT_CHARACTER);
-        utf8.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-    }
+    decode_utf16(text, unit, &mut utf8);
     Some(utf8)
 }
 

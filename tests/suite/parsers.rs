@@ -151,9 +151,22 @@ fn content_types() -> Vec<Row> {
         row!("a form without a content type", "Flask, raw readers", Read, [], form),
         row!("JSON without a content type", "Go, Flask, raw readers", Read, [], escaped_json),
         row!("XML without a content type", "Go, raw readers", Read, [], xml),
+        row!("JSON without a content type, with text behind it", "Go", Read, [], |v| [
+            &escaped_json(v)[..],
+            b" x"
+        ]
+        .concat()),
+        row!("JSON without a content type, with comments", "raw readers", Read, [], |v| [
+            b"{/*x*/\"id\":7,",
+            &escaped_json(v)[1..]
+        ]
+        .concat()),
+        row!("XML without a content type, with text behind it", "Go", Read, [], |v| [&xml(v)[..], b" x"]
+            .concat()),
         row!("JSON as `text/plain`", "Go, raw readers", Read, ["Content-Type": "text/plain"], escaped_json),
         row!("JSON as a form", "PHP, Go, raw readers", Read, ["Content-Type": FORM], escaped_json),
         row!("JSON as a form, behind white space", "PHP, Go, raw readers", Read, ["Content-Type": FORM], |v| [b"\r\n ", &escaped_json(v)[..]].concat()),
+        row!("JSON as a form, with text behind it", "Go, raw readers", Read, ["Content-Type": FORM], |v| [&escaped_json(v)[..], b" x"].concat()),
         row!("JSON as a picture", "Go, raw readers", Read, ["Content-Type": "image/png"], escaped_json),
         row!("JSON as `application/octet-stream`", "Go, raw readers", Read, ["Content-Type": "application/octet-stream"], escaped_json),
         row!("JSON as an unknown type", "Go, raw readers", Read, ["Content-Type": "application/x-svc"], escaped_json),
@@ -210,6 +223,7 @@ fn json_bodies() -> Vec<Row> {
         row!("a JSON string alone", "PHP, Flask, Rails", Read, ["Content-Type": JSON], |v| format!("\"{}\"", escapes(v)).into_bytes()),
         row!("JSON within a JSON string", "applications", Read, ["Content-Type": JSON], |v| serde_json::json!({"q": String::from_utf8(escaped_json(v)).unwrap()}).to_string().into_bytes()),
         row!("JSON within a form", "applications", Read, ["Content-Type": FORM], |v| form(&String::from_utf8(escaped_json(v)).unwrap())),
+        row!("JSON within a form, with text behind it", "Go", Read, ["Content-Type": FORM], |v| form(&format!("{} x", String::from_utf8(escaped_json(v)).unwrap()))),
         row!("JSON with comments", "ASP.NET, Spring if set", Scored, ["Content-Type": JSON], |v| [b"{/*x*/\"id\":7,", &escaped_json(v)[1..]].concat()),
         row!("JSON with NaN", "Flask, Django", Read, ["Content-Type": JSON], |v| format!("{{\"n\":[NaN,Infinity,-Infinity],\"q\":\"{}\"}}", escapes(v)).into_bytes()),
         row!("JSON with text behind it", "Go, Spring", Scored, ["Content-Type": JSON], |v| [&escaped_json(v)[..], b"x"].concat()),
@@ -260,6 +274,7 @@ fn multipart_bodies() -> Vec<Row> {
         row!("a part in UTF-16", "Spring, ASP.NET, Rails", Scored, ["Content-Type": MULTIPART], |v| part(&format!("{DISPOSITION}\r\nContent-Type: text/plain; charset=utf-16le"), v)),
         row!("a part of JSON", "Spring", Read, ["Content-Type": MULTIPART], |v| part(&format!("{DISPOSITION}\r\nContent-Type: application/json"), &String::from_utf8(escaped_json(v)).unwrap())),
         row!("a file of JSON", "Spring", Read, ["Content-Type": MULTIPART], |v| part("Content-Disposition: form-data; name=\"q\"; filename=\"blob\"\r\nContent-Type: application/json", &String::from_utf8(escaped_json(v)).unwrap())),
+        row!("a file of JSON with text behind it", "Go, Spring", Read, ["Content-Type": MULTIPART], |v| part("Content-Disposition: form-data; name=\"q\"; filename=\"blob\"\r\nContent-Type: application/json", &format!("{}x", String::from_utf8(escaped_json(v)).unwrap()))),
         row!("a multipart part within a part", "older readers", Scored, ["Content-Type": MULTIPART], |v| part("Content-Disposition: form-data; name=\"q\"\r\nContent-Type: multipart/mixed; boundary=C", &format!("--C\r\nContent-Disposition: attachment\r\n\r\n{v}\r\n--C--\r\n"))),
         row!("150 parts", "all", Scored, ["Content-Type": MULTIPART], |v| [format!("--B\r\n{DISPOSITION}\r\n\r\nx\r\n").repeat(150).as_bytes(), &part(DISPOSITION, v)].concat()),
     ]

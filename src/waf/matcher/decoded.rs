@@ -42,10 +42,10 @@ pub(super) fn add_decoded(first: usize, limits: BodyLimits, pairs: &mut Vec<Pair
         }
         // Of JSON in Base64, as cookies have it, the values count: its signs say nothing.
         let decoded = base64_text(buffers.get(value));
-        let values = json_values_in(decoded.as_deref().unwrap_or(buffers.get(value)), limits);
-        let decoded = decoded.filter(|_| values.is_none());
+        let (values, is_json) = json_values_in(decoded.as_deref().unwrap_or(buffers.get(value)), limits);
+        let decoded = decoded.filter(|_| !is_json);
         let forms = [decoded, behind_spaces(buffers.get(value))];
-        for form in forms.into_iter().flatten().chain(values.into_iter().flatten()) {
+        for form in forms.into_iter().flatten().chain(values) {
             add(form, buffers);
         }
     }
@@ -71,34 +71,27 @@ fn base64_text(value: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let mut sample = SmallVec::<[u8; SAMPLE_BYTES]>::new();
-    decode(text.get(..SAMPLE_BYTES).unwrap_or(text), |byte| sample.push(byte))?;
+    decode(text.get(..SAMPLE_BYTES).unwrap_or(text), &mut sample)?;
     if !is_text(&sample, true) {
         return None;
     }
     let mut decoded = Vec::with_capacity(text.len() / 4 * 3 + 2);
-    decode(text, |byte| decoded.push(byte))?;
+    decode(text, &mut decoded)?;
     let has_signs =
         decoded.iter().any(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b' ' | b'-' | b'_'));
     (has_signs && is_text(&decoded, false)).then_some(decoded)
 }
 
-/// Calls with each byte of a text in either alphabet; `None` at the first sign that is in none.
-fn decode(text: &[u8], mut push: impl FnMut(u8)) -> Option<()> {
-    let (mut bits, mut held) = (0u32, 0u32);
-    for byte in text {
-        let sextet = base64::sextet(match byte {
-            b'-' => b'+',
-            b'_' => b'/',
-            _ => *byte,
-        })?;
-        bits = bits << 6 | u32::from(sextet);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            push((bits >> held).to_le_bytes()[0]);
-        }
-    }
-    Some(())
+/// Appends the bytes of a text in either alphabet; `None` if one of its signs is in none.
+fn decode(text: &[u8], out: &mut impl Extend<u8>) -> Option<()> {
+    let sextet = |byte: &u8| match byte {
+        b'-' => base64::sextet(b'+'),
+        b'_' => base64::sextet(b'/'),
+        _ => base64::sextet(*byte),
+    };
+    let mut read = 0;
+    base64::decode(text.iter().map_while(sextet).inspect(|_| read += 1), out);
+    (read == text.len()).then_some(())
 }
 
 /// Whether bytes are UTF-8 without control characters; where they are `cut`, the last letter may be so too.

@@ -24,7 +24,7 @@ pub struct RequestHead<'r> {
     pub protocol: &'r str,
     pub headers: &'r [(&'r [u8], &'r [u8])],
     pub client: IpAddr,
-    /// The address that the client connected to, where it is known.
+    /// The address that the client connected to, if it is known.
     pub server: Option<IpAddr>,
     pub request_id: &'r str,
     /// When it came, since the Unix epoch.
@@ -62,8 +62,8 @@ impl Default for BodyLimits {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
 /// A name with its value.
+#[derive(Clone, Copy, Debug)]
 pub(in crate::waf) struct Pair {
     pub(in crate::waf) key: Text,
     pub(in crate::waf) value: Text,
@@ -77,8 +77,6 @@ pub(in crate::waf) struct Facts {
     pub(in crate::waf) uri: Text,
     pub(in crate::waf) filename: Text,
     pub(in crate::waf) basename: Text,
-    /// Decoded; none of a path of plain names.
-    pub(in crate::waf) path_segments: Vec<Pair>,
     pub(in crate::waf) query: Text,
     pub(in crate::waf) protocol: Text,
     pub(in crate::waf) line: Text,
@@ -97,16 +95,14 @@ pub(in crate::waf) struct Facts {
     pub(in crate::waf) part_headers: Vec<Pair>,
     pub(in crate::waf) part_names: Vec<Text>,
     pub(in crate::waf) body: Text,
-    pub(in crate::waf) body_text: Text,
-    pub(in crate::waf) body_text_key: Text,
-    /// Texts of XML.
+    /// What is read that is no argument: parts of the path but for plain names, texts of XML, a body that is text.
     pub(in crate::waf) texts: Vec<Pair>,
     pub(in crate::waf) body_length: Text,
     pub(in crate::waf) processor: Text,
     pub(in crate::waf) body_error: Text,
     pub(in crate::waf) body_error_msg: Text,
     pub(in crate::waf) files_combined_size: Text,
-    /// Bytes of files, as a number.
+    /// Bytes of all files, as sent.
     pub(super) files_bytes: usize,
     pub(in crate::waf) files_sizes: Vec<Pair>,
     pub(in crate::waf) files_content: Vec<Pair>,
@@ -144,7 +140,6 @@ impl Facts {
         *self = Self {
             headers: emptied(old.headers),
             cookies: emptied(old.cookies),
-            path_segments: emptied(old.path_segments),
             texts: emptied(old.texts),
             args_get: emptied(old.args_get),
             args_post: emptied(old.args_post),
@@ -189,7 +184,7 @@ impl Facts {
             *flag = self.zero;
         }
         self.split_target(head.target, buffers);
-        add_decoded(0, limits, &mut self.path_segments, buffers);
+        add_decoded(0, limits, &mut self.texts, buffers);
         for (name, value) in head.headers {
             let pair = Pair { key: buffers.add(name), value: buffers.add(value) };
             self.headers.push(pair);
@@ -298,15 +293,15 @@ impl Facts {
             // Of plain names only those that may be tokens are looked at.
             if !segment.is_empty() && (is_odd || segment.len() > MAX_NAME_BYTES) {
                 let value = Buffers::part(path, start, start + segment.len());
-                self.path_segments.push(Pair { key: Text::EMPTY, value });
+                self.texts.push(Pair { key: Text::EMPTY, value });
             }
             start += segment.len() + 1;
         }
-        if self.path_segments.is_empty() {
+        if self.texts.is_empty() {
             return;
         }
         let key = buffers.add(b"path");
-        for segment in &mut self.path_segments {
+        for segment in &mut self.texts {
             segment.key = key;
             if memchr::memchr(b'%', buffers.get(segment.value)).is_some() {
                 let coded = segment.value;

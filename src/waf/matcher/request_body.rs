@@ -62,7 +62,7 @@ impl Facts {
                 if urlencoded::is_malformed(buffers.get(whole)) {
                     self.urlencoded_error = self.one;
                 }
-                self.read_as_guessed(whole, limits, buffers);
+                self.read_as(guess(buffers.get(whole)), limits, buffers);
                 Ok(())
             }
             b"JSON" => self.read_json(limits, buffers),
@@ -83,7 +83,7 @@ impl Facts {
         if let Err(error) = outcome {
             self.set_body_error(&error.to_string(), buffers);
             // A framework may read what our reader could not: rules see it as it came.
-            self.set_body_text(whole, buffers);
+            self.add_body_text(whole, buffers);
             let key = buffers.add(b"");
             self.args_post.push(Pair { key, value: whole });
         }
@@ -93,25 +93,32 @@ impl Facts {
 
     /// Reads a body whose type says nothing of how it is read.
     fn read_untyped(&mut self, whole: Text, limits: BodyLimits, buffers: &mut Buffers) {
-        let is_read = self.read_as_guessed(whole, limits, buffers);
+        let guess = guess(buffers.get(whole));
+        let is_read = self.read_as(guess, limits, buffers);
         let media_type = body::media_type(self.header(b"content-type", buffers));
         if !is_read && (body::is_text(media_type) || is_text(buffers.get(whole))) {
-            self.set_body_text(whole, buffers);
+            self.add_body_text(whole, buffers);
+            let unescaped = if guess == Guess::Json { json::unescaped(buffers.get(whole)) } else { None };
+            if let Some(text) = unescaped {
+                let text = buffers.add(&text);
+                self.add_body_text(text, buffers);
+            }
         }
-        if guess(buffers.get(whole)) == Guess::Form {
+        if guess == Guess::Form {
             // More pairs than the limit are no reason to refuse what may be no form.
             self.read_form(whole, limits, buffers);
         }
     }
 
-    /// Adds the values of a body that is JSON or XML in all but its type. Whether that is all it can be: XML can be a
-    /// text with markup as well.
-    fn read_as_guessed(&mut self, whole: Text, limits: BodyLimits, buffers: &mut Buffers) -> bool {
-        match guess(buffers.get(whole)) {
+    /// Adds the values of a body that is JSON or XML in all but its type. True if nothing else can be meant by it: XML
+    /// may be a text with markup as well.
+    fn read_as(&mut self, guess: Guess, limits: BodyLimits, buffers: &mut Buffers) -> bool {
+        match guess {
             Guess::Json => self.read_json_values(limits, buffers),
             Guess::Xml => {
-                let (document, read) = self.xml_document(limits, buffers);
-                if read.is_ok() {
+                let (document, _) = self.xml_document(limits, buffers);
+                // Some readers take the first element and leave what follows.
+                if document.has_root {
                     self.add_xml(&document, buffers);
                 }
                 false
@@ -126,11 +133,11 @@ impl Facts {
         form(text, left, &mut self.args_post, buffers)
     }
 
-    /// Adds the values of one JSON value or more; those past the limit as one text, a line each. False, and nothing
-    /// added, if the body is no JSON.
+    /// Adds the values of one JSON value or more; those past the limit as one text, a line each. False if the body is
+    /// not JSON to its end: some readers take the first value and leave what follows.
     fn read_json_values(&mut self, limits: BodyLimits, buffers: &mut Buffers) -> bool {
         let left = limits.arguments.saturating_sub(self.args_get.len());
-        let (body, first) = (buffers.body(), self.args_post.len());
+        let body = buffers.body();
         let args = &mut self.args_post;
         let mut rest = Vec::new();
         let json_limits = json::Limits { depth: limits.json_depth };
@@ -141,17 +148,14 @@ impl Facts {
                 add_line(value, &mut rest);
             }
         });
-        if read.is_err() {
-            args.truncate(first);
-        } else if !rest.is_empty() {
+        if !rest.is_empty() {
             args.push(Pair { key: buffers.add(b"json"), value: buffers.add(&rest) });
         }
         read.is_ok()
     }
 
-    fn set_body_text(&mut self, text: Text, buffers: &mut Buffers) {
-        self.body_text_key = buffers.add(b"body");
-        self.body_text = text;
+    fn add_body_text(&mut self, value: Text, buffers: &mut Buffers) {
+        self.texts.push(Pair { key: buffers.add(b"body"), value });
     }
 
     /// Makes `REQBODY_ERROR` true.
@@ -243,7 +247,6 @@ impl Facts {
         let left = limits.arguments.saturating_sub(self.args_get.len());
         let body = buffers.body();
         let mut too_many = false;
-        let mut files_bytes = 0;
         let (mut files, mut fields) = (0, 0);
         // Values of files past the limit, a line each.
         let mut rest = Vec::new();
@@ -264,6 +267,10 @@ impl Facts {
                 too_many = true;
                 return;
             }
+            if is_file {
+                self.files_bytes += content.len();
+                self.files_sizes.push(Pair { key, value: buffers.add_count(content.len()) });
+            }
             // Some servers take the one, some the other.
             let decoded = part.decoded_content().map(|decoded| buffers.add(&decoded));
             for content in std::iter::once(content).chain(decoded) {
@@ -271,10 +278,8 @@ impl Facts {
                     self.args_post.push(Pair { key, value: content });
                     continue;
                 }
-                files_bytes += content.len();
-                self.files_sizes.push(Pair { key, value: buffers.add_count(content.len()) });
                 self.files_content.push(Pair { key, value: content });
-                for value in values_of_file(buffers.get(content), &part, limits).into_iter().flatten() {
+                for value in values_of_file(buffers.get(content), &part, limits) {
                     if self.args_post.len() < left {
                         self.args_post.push(Pair { key, value: buffers.add(&value) });
                     } else {
@@ -289,8 +294,7 @@ impl Facts {
         if !rest.is_empty() {
             self.args_post.push(Pair { key: Text::EMPTY, value: buffers.add(&rest) });
         }
-        self.files_combined_size = buffers.add_count(files_bytes);
-        self.files_bytes = files_bytes;
+        self.files_combined_size = buffers.add_count(self.files_bytes);
         self.too_many_arguments |= too_many;
         self.bends = outcome.bends;
         outcome.end.map(|_| ())
@@ -318,22 +322,23 @@ fn add_value(value: &[u8], limits: BodyLimits, values: &mut Vec<Vec<u8>>) {
     }
 }
 
-/// The values of a text if it is JSON, and those of JSON in them.
-fn json_values(text: &[u8], limits: BodyLimits, levels: usize) -> Option<Vec<Vec<u8>>> {
+/// The values of a text that begins as JSON, up to where it is no more, and those of JSON in them; whether it is JSON to
+/// its end.
+fn json_values(text: &[u8], limits: BodyLimits, levels: usize) -> (Vec<Vec<u8>>, bool) {
     let mut values = Vec::new();
     let read = json::read_sequence(text, json::Limits { depth: limits.json_depth }, &mut |_, value| {
         add_value(value, limits, &mut values);
         if levels > 0 && may_be_json(value) {
-            let inner = json_values(value, limits, levels - 1).unwrap_or_default();
+            let (inner, _) = json_values(value, limits, levels - 1);
             inner.iter().for_each(|value| add_value(value, limits, &mut values));
         }
     });
-    read.ok().map(|()| values)
+    (values, read.is_ok())
 }
 
-/// The values of a value that is a JSON object or array.
-pub(super) fn json_values_in(value: &[u8], limits: BodyLimits) -> Option<Vec<Vec<u8>>> {
-    if may_be_json(value) { json_values(value, limits, JSON_IN_JSON) } else { None }
+/// The values of a value that begins as a JSON object or array, as of [`json_values`].
+pub(super) fn json_values_in(value: &[u8], limits: BodyLimits) -> (Vec<Vec<u8>>, bool) {
+    if may_be_json(value) { json_values(value, limits, JSON_IN_JSON) } else { (Vec::new(), false) }
 }
 
 fn may_be_json(value: &[u8]) -> bool {
@@ -341,21 +346,22 @@ fn may_be_json(value: &[u8]) -> bool {
 }
 
 /// The values of a file of JSON or XML: servers bind such parts as they bind a body.
-fn values_of_file(content: &[u8], part: &multipart::Part<'_>, limits: BodyLimits) -> Option<Vec<Vec<u8>>> {
+fn values_of_file(content: &[u8], part: &multipart::Part<'_>, limits: BodyLimits) -> Vec<Vec<u8>> {
     match guess(content) {
-        Guess::Json => json_values(content, limits, JSON_IN_JSON),
-        Guess::Xml if body::is_xml(body::media_type(part.header(b"content-type")?)) => {
+        Guess::Json => json_values(content, limits, JSON_IN_JSON).0,
+        Guess::Xml if part.header(b"content-type").is_some_and(|t| body::is_xml(body::media_type(t))) => {
             let attributes = limits.arguments.saturating_mul(ATTRIBUTES_FOR_AN_ARGUMENT);
             let mut document = xml::Document::default();
             let of_xml = xml::Limits { depth: limits.json_depth, attributes, texts: attributes };
-            xml::read(content, of_xml, &mut document).ok()?;
+            // What was read before an error, a lenient reader reads too.
+            let _ = xml::read(content, of_xml, &mut document);
             let mut values = Vec::new();
             for text in document.texts.iter().chain(&document.attributes) {
                 add_value(text, limits, &mut values);
             }
-            Some(values)
+            values
         }
-        _ => None,
+        _ => Vec::new(),
     }
 }
 

@@ -33,8 +33,8 @@ impl Facts {
         if !body::is_json(body::media_type(content_type)) {
             return;
         }
-        let (text, args) = (buffers.get(self.response_body).to_vec(), &mut self.response_args);
-        let read = json::read(&text, json::Limits { depth: limits.json_depth }, &mut |path, value| {
+        let (body, args) = (buffers.response(), &mut self.response_args);
+        let read = json::read(&body, json::Limits { depth: limits.json_depth }, &mut |path, value| {
             if args.len() < limits.arguments {
                 args.push(Pair { key: buffers.add(path), value: buffers.add(value) });
             }

@@ -136,6 +136,10 @@ impl Buffers {
         self.body.clone()
     }
 
+    pub(super) fn response(&self) -> Bytes {
+        self.response.clone()
+    }
+
     /// A piece of the body, given as one.
     pub(super) fn body_part(&self, range: std::ops::Range<usize>) -> Text {
         Text { start: narrow(range.start), length: narrow(range.len()), buffer: Buffer::Request }

@@ -1,7 +1,7 @@
 //! What applications read that is no argument: `body`, a body that is text; `xml`, the texts of elements and the values of
 //! attributes; `path`, the parts of the path that are no plain names.
 
-use super::{Changes, Definition, Text, Visit};
+use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -13,9 +13,5 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    let facts = &transaction.facts;
-    facts.texts.iter().chain(&facts.path_segments).for_each(|pair| visit(pair.key, pair.value));
-    if facts.body_text != Text::EMPTY {
-        visit(facts.body_text_key, facts.body_text);
-    }
+    transaction.facts.texts.iter().for_each(|pair| visit(pair.key, pair.value));
 }
