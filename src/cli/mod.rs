@@ -133,6 +133,19 @@ fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// What a client chose, for a terminal: control characters are escaped.
+fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;

@@ -4,21 +4,17 @@ mod profile;
 mod suggestion;
 
 use std::fmt::Write;
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use clap::Args;
 
-use super::deployment::Deployment;
-use super::{Failure, print};
+use super::deployment::{self, Deployment};
+use super::{Failure, print, printable};
 use crate::regression::RawRequest;
 use crate::rules;
-use crate::ruleset::expression::Facts;
 use crate::ruleset::{EntryPoint, Outcome, Verdict};
-use crate::waf::matcher::BodyLimits;
-use crate::waf::{self, Match, RequestHead, Watch};
+use crate::waf::{self, Match, Watch};
 
 /// Show every rule that a raw HTTP request matches, where, its score, and the verdict.
 #[derive(Debug, Args)]
@@ -111,19 +107,8 @@ impl<'r> Request<'r> {
 }
 
 fn judge(entry_point: &EntryPoint, request: &Request<'_>, watch: &mut impl Watch) -> Verdict {
-    let head = RequestHead {
-        method: request.method,
-        target: request.target,
-        protocol: request.protocol,
-        headers: &request.raw.headers,
-        client: IpAddr::V4(Ipv4Addr::LOCALHOST),
-        server: None,
-        request_id: "explain",
-        received: crate::clock::Clock::real().unix(),
-    };
-    let mut run = entry_point.start(&Facts::of_request(&head), BodyLimits::default(), watch);
-    run.body(&Bytes::copy_from_slice(request.raw.body), false, watch);
-    run.verdict()
+    let Request { method, target, protocol, raw } = request;
+    deployment::judge(entry_point, &deployment::head(method, target, protocol, &raw.headers), raw.body, watch)
 }
 
 fn word(verdict: &Verdict) -> String {
@@ -136,12 +121,12 @@ fn word(verdict: &Verdict) -> String {
 
 fn describe(text: &mut String, m: &Match) {
     let severity = m.severity_word().unwrap_or("-");
-    let _ = writeln!(text, "rule {} (+{}, {severity}) {}", m.rule, m.score, m.message);
+    let _ = writeln!(text, "rule {} (+{}, {severity}) {}", m.rule, m.score, printable(&m.message));
     for value in &m.values {
-        let _ = writeln!(text, "  {}: {}", value.variable, marked(&value.value, value.span));
+        let _ = writeln!(text, "  {}: {}", printable(&value.variable), marked(&value.value, value.span));
     }
     if !m.data.is_empty() {
-        let _ = writeln!(text, "  {}", m.data);
+        let _ = writeln!(text, "  {}", printable(&m.data));
     }
     let _ = writeln!(text, "  {}  {}\n", m.tags.join(" "), m.place);
 }

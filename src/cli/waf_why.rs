@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::exclusion::target;
 use super::logged::{self, Contribution, SecurityEvent};
-use super::{Failure, print};
+use super::{Failure, print, printable};
 use crate::rules;
 use crate::waf::ir::RuleSetIr;
 
@@ -49,14 +50,12 @@ impl Why {
 
 fn describe(line: &SecurityEvent, ir: &RuleSetIr, text: &mut String) {
     // INVARIANT: writing to a `String` cannot fail.
-    let _ = writeln!(
-        text,
-        "{} {} {}{}: {}, {}",
-        line.datetime, line.method, line.host, line.path, line.action, line.status
-    );
+    let SecurityEvent { datetime, method, host, path, action, status, .. } = line;
+    let _ = writeln!(text, "{datetime} {method} {}: {action}, {status}", printable(&format!("{host}{path}")));
     for contribution in &line.contributions {
         let Contribution { rule, description, score, variable } = contribution;
-        let _ = writeln!(text, "  rule {rule} (+{score}) {description}: {variable}");
+        let _ =
+            writeln!(text, "  rule {rule} (+{score}) {}: {}", printable(description), printable(variable));
         if let Some(root) = ir.roots().find(|root| root.id.to_string() == *rule) {
             let _ = writeln!(text, "    {}", root.place.label());
         }
@@ -66,7 +65,8 @@ fn describe(line: &SecurityEvent, ir: &RuleSetIr, text: &mut String) {
         let _ = writeln!(
             text,
             "  to leave this field out of it: SecRuleUpdateTargetById {} \"!{}\"",
-            contribution.rule, contribution.variable
+            contribution.rule,
+            target(&contribution.variable)
         );
     }
 }

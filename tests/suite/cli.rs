@@ -193,30 +193,37 @@ fn tokens_are_only_made_for_gateways_that_exist() {
 #[test]
 fn explain_suggests_the_exclusion_that_lets_the_request_pass() {
     let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/owasp");
-    let request = b"GET /notes?text=1'+UNION+SELECT+a,b+FROM+users--&q=boots HTTP/1.1\r\nHost: a.example\r\nUser-Agent: x\r\nAccept: */*\r\n\r\n";
     let explain = |files: &[&str], request: &[u8]| {
         let mut arguments = vec!["waf", "explain", "--request", "-", "--rules"];
         arguments.extend(files);
         String::from_utf8(run_cli(&arguments, request).stdout).unwrap()
     };
-    let before = explain(&[rules], request);
-    assert!(before.contains("blocked by rule"), "{before}");
-    let start = before.find("  SecRule REQUEST_FILENAME").unwrap_or_else(|| panic!("{before}"));
-    let end = before[start..].find("\n\n").unwrap() + start;
-    assert!(before[start..end].contains(";ARGS:text"), "{before}");
-    let folder = tempfile::tempdir().unwrap();
-    let exclusion = folder.path().join("exclusion.conf");
-    std::fs::write(&exclusion, &before[start..end]).unwrap();
-    let exclusion = exclusion.to_str().unwrap();
-    let after = explain(&[exclusion, rules], request);
-    assert!(after.contains("threshold 5: passes"), "{after}");
-    // Another argument and another path are as before.
-    for other in [
-        "GET /notes?q=1'+UNION+SELECT+a,b+FROM+users-- HTTP/1.1",
-        "GET /other?text=1'+UNION+SELECT+a,b+FROM+users-- HTTP/1.1",
+    // Client-chosen names and paths with signs that mean something in rules.
+    for (path, name, shown) in [
+        ("/notes", "text", ";ARGS:text\""),
+        ("/no%22tes,$x", "te%22xt,x-y", r#";ARGS:/(?i)^te\x22xt\x2cx\x2dy$/""#),
     ] {
-        let request = format!("{other}\r\nHost: a.example\r\nUser-Agent: x\r\nAccept: */*\r\n\r\n");
-        assert!(explain(&[exclusion, rules], request.as_bytes()).contains("blocked by rule"), "{other}");
+        let request = |path: &str, name: &str| {
+            let target = format!("{path}?{name}=1'+UNION+SELECT+a,b+FROM+users--&q=boots");
+            format!("GET {target} HTTP/1.1\r\nHost: a.example\r\nUser-Agent: x\r\nAccept: */*\r\n\r\n")
+                .into_bytes()
+        };
+        let before = explain(&[rules], &request(path, name));
+        assert!(before.contains("blocked by rule"), "{before}");
+        let start = before.find("  SecRule REQUEST_FILENAME").unwrap_or_else(|| panic!("{before}"));
+        let end = before[start..].find("\n\n").unwrap() + start;
+        assert!(before[start..end].contains(shown), "{before}");
+        let folder = tempfile::tempdir().unwrap();
+        let exclusion = folder.path().join("exclusion.conf");
+        std::fs::write(&exclusion, &before[start..end]).unwrap();
+        let exclusion = exclusion.to_str().unwrap();
+        let after = explain(&[exclusion, rules], &request(path, name));
+        assert!(after.contains("threshold 5: passes"), "{after}");
+        // Another argument and another path are as before.
+        for (path, name) in [(path, "other"), ("/other", name)] {
+            let shown = explain(&[exclusion, rules], &request(path, name));
+            assert!(shown.contains("blocked by rule"), "{path} {name}");
+        }
     }
 }
 

@@ -1,22 +1,18 @@
 //! What an exclusion lets in: attacks in the field that it leaves out, judged with it and without.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 
 use crate::cli::Failure;
-use crate::cli::deployment::Deployment;
-use crate::cli::exclusion::{Exclusion, without};
+use crate::cli::deployment::{self, Deployment};
+use crate::cli::exclusion::{Exclusion, target, without};
 use crate::cli::waf_test;
-use crate::ruleset::expression::Facts;
 use crate::ruleset::{EntryPoint, Outcome};
 use crate::waf::ir::RuleSetIr;
-use crate::waf::matcher::BodyLimits;
-use crate::waf::{RequestHead, optimize};
+use crate::waf::optimize;
 
 /// Attacks that are tried in each field.
 const MAX_ATTACKS: usize = 5000;
@@ -51,14 +47,15 @@ impl Trial {
         let (mut refused, mut let_in) = (0, 0);
         for attack in &self.attacks {
             let Some(request) = Placed::new(&exclusion.variable, path, attack) else {
-                return format!("what it lets in cannot be tried in `{}`", exclusion.variable);
+                return format!("what it lets in cannot be tried in `{}`", target(&exclusion.variable));
             };
             if request.is_refused(&self.before) {
                 refused += 1;
                 let_in += usize::from(!request.is_refused(&after));
             }
         }
-        format!("lets in {let_in} of {refused} attacks that are refused in {} without it", exclusion.variable)
+        let field = target(&exclusion.variable);
+        format!("lets in {let_in} of {refused} attacks that are refused in {field} without it")
     }
 }
 
@@ -116,18 +113,9 @@ impl Placed {
         if !self.body.is_empty() {
             fields.push((b"Content-Length", length.as_bytes()));
         }
-        let head = RequestHead {
-            method: if self.body.is_empty() { b"GET" } else { b"POST" },
-            target: &self.target,
-            protocol: "HTTP/1.1",
-            headers: &fields,
-            client: IpAddr::V4(Ipv4Addr::LOCALHOST),
-            server: None,
-            request_id: "learn",
-            received: crate::clock::Clock::real().unix(),
-        };
-        let mut run = entry_point.start(&Facts::of_request(&head), BodyLimits::default(), &mut ());
-        run.body(&Bytes::copy_from_slice(&self.body), false, &mut ());
-        matches!(run.verdict().outcome, Outcome::Blocked { .. })
+        let method: &[u8] = if self.body.is_empty() { b"GET" } else { b"POST" };
+        let head = deployment::head(method, &self.target, "HTTP/1.1", &fields);
+        let verdict = deployment::judge(entry_point, &head, &self.body, &mut ());
+        matches!(verdict.outcome, Outcome::Blocked { .. })
     }
 }
