@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use pingora::proxy::{FailToProxy, Session};
 use pingora::{Error, ErrorSource, ErrorType};
 
@@ -22,6 +23,19 @@ use crate::listener::ConnectionMeta;
 use crate::ruleset::Outcome;
 use crate::snapshot::Site;
 use crate::upstream::Origin;
+
+/// What a redirect's address may hold of what a client sent, and no address has (RFC 3986 section 2).
+const NOT_IN_URIS: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
 
 /// Longest body that is read after a refusal so that its connection can be used again.
 const MAX_DRAINED_BYTES: u64 = 64 << 10;
@@ -81,9 +95,9 @@ impl Edge {
                 let _ = header.insert_header("svc-aig-error", GatewayError::BadRequest.code());
             }
             if let (Refusal::Rules(300..=399), Some(location)) = (refusal, &ctx.verdict.location) {
-                let printable: String = location.chars().filter(char::is_ascii_graphic).collect();
+                let location = utf8_percent_encode(location, NOT_IN_URIS).to_string();
                 // INVARIANT: printable ASCII is a valid value.
-                let _ = header.insert_header(http::header::LOCATION, printable);
+                let _ = header.insert_header(http::header::LOCATION, location);
             }
             if let Some((measure, remaining)) = ctx.exceeded {
                 let (name, value) = call::remaining_field(measure, remaining);
