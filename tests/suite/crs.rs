@@ -1,20 +1,14 @@
 //! The OWASP Core Rule Set as Debian ships it (3.3.4), whole: its own regression tests, and its
 //! verdicts in blocking mode. With `CRS_DIR` set to a checkout of v4.28.0, that suite too.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
-use bytes::Bytes;
 use portcullis::diagnostic::Diagnostics;
 use portcullis::rules::{self, Rules};
 use portcullis::ruleset::execute::Execution;
-use portcullis::ruleset::expression::Facts;
 use portcullis::ruleset::{EntryPoint, Outcome, Verdict, overrides};
-use portcullis::waf::RequestHead;
-use portcullis::waf::matcher::BodyLimits;
 
-use crate::support::run_cli;
+use crate::support::{self, run_cli};
 
 pub const DEBIAN_SETUP: &str = "/etc/modsecurity/crs/crs-setup.conf";
 pub const DEBIAN_RULES: &str = "/usr/share/modsecurity-crs/rules";
@@ -107,28 +101,6 @@ fn debian(settings: &str) -> Rules {
 #[test]
 fn bodies_that_cannot_be_read_are_scored() {
     let entry_point = deployed(&debian(""), 1, 5);
-    let judge = |content_type: &[u8], body: &'static [u8]| {
-        let length = body.len().to_string();
-        let head = RequestHead {
-            method: b"POST",
-            target: b"/",
-            protocol: "HTTP/1.1",
-            headers: &[
-                (b"Host", b"app.example"),
-                (b"User-Agent", b"Mozilla/5.0 (X11; Linux x86_64)"),
-                (b"Accept", b"*/*"),
-                (b"Content-Type", content_type),
-                (b"Content-Length", length.as_bytes()),
-            ],
-            client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
-            server: None,
-            request_id: "bodies",
-            received: std::time::Duration::from_secs(1_750_000_000),
-        };
-        let mut run = entry_point.start(&Facts::of_request(&head), BodyLimits::default(), &mut ());
-        run.body(&Bytes::from_static(body), false, &mut ());
-        run.verdict()
-    };
     let multipart = &b"multipart/form-data; boundary=B"[..];
     let two_names = b"--B\r\nContent-Disposition: form-data; name=\"a\"; name=\"b\"\r\n\r\n1\r\n--B--\r\n";
     for (content_type, body, rule) in [
@@ -138,8 +110,8 @@ fn bodies_that_cannot_be_read_are_scored() {
         (multipart, b"--B\r\n", Some(200_002)),
         (multipart, two_names, Some(200_003)),
     ] {
-        let verdict = judge(content_type, body);
-        let is_refused = matches!(verdict.outcome, Outcome::Blocked { .. });
+        let verdict = support::judge(&entry_point, None, "/", &[("Content-Type", content_type)], body);
+        let is_refused = support::is_refused(&verdict);
         let has_rule = |rule| verdict.matches.iter().any(|found| found.rule == rule);
         assert!(is_refused == rule.is_some() && rule.is_none_or(has_rule), "{body:?}: {verdict:?}");
     }
@@ -163,34 +135,9 @@ fn load(settings: &str, setup: &str, rules: &str) -> Rules {
     rules::load(Some(&paths), None).unwrap().0
 }
 
-fn judge(entry_point: &EntryPoint, target: &str, headers: &[(&str, &str)], body: &str) -> Verdict {
-    let length = body.len().to_string();
-    let mut fields: Vec<(&[u8], &[u8])> = vec![
-        (b"Host", b"shop.example"),
-        (b"User-Agent", b"Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"),
-        (b"Accept", b"text/html,application/json;q=0.9"),
-        (b"Content-Length", length.as_bytes()),
-    ];
-    fields.extend(headers.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())));
-    if body.is_empty() {
-        fields.retain(|(name, _)| *name != b"Content-Length");
-    }
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    // Sampling draws from it.
-    let request_id = format!("test-{}", COUNT.fetch_add(1, Ordering::Relaxed));
-    let head = RequestHead {
-        method: if body.is_empty() { b"GET" } else { b"POST" },
-        target: target.as_bytes(),
-        protocol: "HTTP/1.1",
-        headers: &fields,
-        client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
-        server: None,
-        request_id: &request_id,
-        received: std::time::Duration::from_secs(1_750_000_000),
-    };
-    let mut run = entry_point.start(&Facts::of_request(&head), BodyLimits::default(), &mut ());
-    run.body(&Bytes::copy_from_slice(body.as_bytes()), false, &mut ());
-    run.verdict()
+fn judge(entry_point: &EntryPoint, target: &str, headers: &[(&str, &str)], body: &'static str) -> Verdict {
+    let fields: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
+    support::judge(entry_point, None, target, &fields, body)
 }
 
 const FORM: &[(&str, &str)] = &[("Content-Type", "application/x-www-form-urlencoded")];

@@ -2,18 +2,13 @@
 //! markup and padding, and judged again. The table is printed; each figure may only rise.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr};
 
-use bytes::Bytes;
 use percent_encoding::NON_ALPHANUMERIC;
 use portcullis::rules::{self, Rules};
+use portcullis::ruleset::EntryPoint;
 use portcullis::ruleset::execute::Execution;
-use portcullis::ruleset::expression::Facts;
-use portcullis::ruleset::{EntryPoint, Outcome};
-use portcullis::waf::RequestHead;
-use portcullis::waf::matcher::BodyLimits;
 
-use crate::support::labelled_attacks;
+use crate::support::{self, labelled_attacks};
 
 /// Values that are framed, evenly from all families.
 pub const VALUES: usize = 400;
@@ -130,27 +125,8 @@ pub fn values(family: &str) -> Vec<String> {
 
 fn is_refused(entry_point: &EntryPoint, value: &str) -> bool {
     let body = format!("text={}", percent_encoding::utf8_percent_encode(value, NON_ALPHANUMERIC));
-    let length = body.len().to_string();
-    let fields: &[(&[u8], &[u8])] = &[
-        (b"Host", b"app.example"),
-        (b"User-Agent", b"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"),
-        (b"Accept", b"*/*"),
-        (b"Content-Type", b"application/x-www-form-urlencoded"),
-        (b"Content-Length", length.as_bytes()),
-    ];
-    let head = RequestHead {
-        method: b"POST",
-        target: b"/comments",
-        protocol: "HTTP/1.1",
-        headers: fields,
-        client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
-        server: None,
-        request_id: "frames",
-        received: std::time::Duration::from_secs(1_750_000_000),
-    };
-    let mut run = entry_point.start(&Facts::of_request(&head), BodyLimits::default(), &mut ());
-    run.body(&Bytes::from(body), false, &mut ());
-    matches!(run.verdict().outcome, Outcome::Blocked { .. })
+    let fields = [("Content-Type", &b"application/x-www-form-urlencoded"[..])];
+    support::is_refused(&support::judge(entry_point, None, "/comments", &fields, body))
 }
 
 pub fn entry_point(rules: &Rules, level: u8) -> EntryPoint {

@@ -2,18 +2,14 @@
 //! `rules/README.md` is an attack in a form that some server reads, and is refused at level 1, either because it
 //! was read or because the form itself is scored.
 
-use std::net::{IpAddr, Ipv4Addr};
-
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use bytes::Bytes;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use portcullis::rules;
+use portcullis::ruleset::EntryPoint;
 use portcullis::ruleset::execute::Execution;
-use portcullis::ruleset::expression::Facts;
-use portcullis::ruleset::{EntryPoint, Outcome};
-use portcullis::waf::RequestHead;
-use portcullis::waf::matcher::BodyLimits;
+
+use crate::support;
 
 /// One of each large family: found in plain form at level 1.
 const ATTACKS: [&str; 4] = [
@@ -352,48 +348,25 @@ struct Judged {
 }
 
 fn judge(entry_point: &EntryPoint, row: &Row, value: &str) -> Judged {
-    let body = (row.body)(value);
-    let length = body.len().to_string();
     let coded_cookie = format!("q={}", coded(value));
     let octal: String = value
         .bytes()
         .map(|b| if b.is_ascii_alphanumeric() { char::from(b).to_string() } else { format!("\\{b:03o}") })
         .collect();
     let octal_cookie = format!("q=\"{octal}\"");
-    let mut method = if body.is_empty() { "GET" } else { "POST" };
-    let mut fields: Vec<(&[u8], &[u8])> = vec![
-        (b"Host", b"app.example"),
-        (b"User-Agent", b"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"),
-        (b"Accept", b"*/*"),
-    ];
-    if !body.is_empty() {
-        fields.push((b"Content-Length", length.as_bytes()));
-    }
+    let (mut method, mut fields) = (None, Vec::new());
     for (name, field) in row.fields {
         match *name {
-            ":method" => method = field,
-            ":cookie" => fields.push((b"Cookie", coded_cookie.as_bytes())),
-            ":octal" => fields.push((b"Cookie", octal_cookie.as_bytes())),
-            _ => fields.push((name.as_bytes(), field.as_bytes())),
+            ":method" => method = Some(*field),
+            ":cookie" => fields.push(("Cookie", coded_cookie.as_bytes())),
+            ":octal" => fields.push(("Cookie", octal_cookie.as_bytes())),
+            _ => fields.push((*name, field.as_bytes())),
         }
     }
-    let target = (row.target)(value);
-    let head = RequestHead {
-        method: method.as_bytes(),
-        target: target.as_bytes(),
-        protocol: "HTTP/1.1",
-        headers: &fields,
-        client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
-        server: None,
-        request_id: "parsers",
-        received: std::time::Duration::from_secs(1_750_000_000),
-    };
-    let mut run = entry_point.start(&Facts::of_request(&head), BodyLimits::default(), &mut ());
-    run.body(&Bytes::from(body), false, &mut ());
-    let verdict = run.verdict();
+    let verdict = support::judge(entry_point, method, &(row.target)(value), &fields, (row.body)(value));
     let rules: Vec<u64> = verdict.matches.iter().map(|found| found.rule).collect();
     Judged {
-        is_refused: matches!(verdict.outcome, Outcome::Blocked { .. }),
+        is_refused: support::is_refused(&verdict),
         is_read: rules.iter().any(|rule| FAMILIES.contains(&(rule / 1000))),
         rules,
     }

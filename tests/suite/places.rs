@@ -1,19 +1,14 @@
 //! Places and encodings: wherever an attack stands in a request, and however common servers let it be written, it is
 //! found as it is found in a form. The table is printed; each figure may only rise.
 
-use std::net::{IpAddr, Ipv4Addr};
-
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
-use bytes::Bytes;
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode, utf8_percent_encode};
 use portcullis::rules;
-use portcullis::ruleset::expression::Facts;
-use portcullis::ruleset::{EntryPoint, Outcome};
-use portcullis::waf::RequestHead;
-use portcullis::waf::matcher::BodyLimits;
+use portcullis::ruleset::EntryPoint;
 
 use crate::frames::{VALUES, entry_point, values};
+use crate::support;
 
 /// What of a request a value makes.
 #[derive(Default)]
@@ -161,29 +156,9 @@ const PLACES: &[Place] = &[
 ];
 
 fn is_refused(entry_point: &EntryPoint, made: &Made) -> bool {
-    let length = made.body.len().to_string();
-    let mut fields: Vec<(&[u8], &[u8])> = vec![
-        (b"Host", b"app.example"),
-        (b"User-Agent", b"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"),
-        (b"Accept", b"*/*"),
-    ];
-    if !made.body.is_empty() {
-        fields.push((b"Content-Length", length.as_bytes()));
-    }
-    fields.extend(made.fields.iter().map(|(name, value)| (name.as_bytes(), value.as_slice())));
-    let head = RequestHead {
-        method: if made.body.is_empty() { b"GET" } else { b"POST" },
-        target: made.target.as_deref().unwrap_or("/comments").as_bytes(),
-        protocol: "HTTP/1.1",
-        headers: &fields,
-        client: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
-        server: None,
-        request_id: "places",
-        received: std::time::Duration::from_secs(1_750_000_000),
-    };
-    let mut run = entry_point.start(&Facts::of_request(&head), BodyLimits::default(), &mut ());
-    run.body(&Bytes::copy_from_slice(&made.body), false, &mut ());
-    matches!(run.verdict().outcome, Outcome::Blocked { .. })
+    let target = made.target.as_deref().unwrap_or("/comments");
+    let fields: Vec<_> = made.fields.iter().map(|(name, value)| (*name, value.as_slice())).collect();
+    support::is_refused(&support::judge(entry_point, None, target, &fields, made.body.clone()))
 }
 
 #[test]
