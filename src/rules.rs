@@ -1,5 +1,7 @@
 //! Rules from files, or those in the binary: text in, compiled rules out.
 
+pub mod bodies;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +11,6 @@ use crate::detection::{self, Detector};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Source};
 use crate::model::{RuleId, RulesetId};
 use crate::ruleset::{ManagedRule, ManagedRuleset, Phase};
-use crate::waf::ir::{CollectionActionIr, ItemIr, RuleIr};
 use crate::waf::syntax::{Loader, MemoryLoader};
 use crate::waf::{self, Program, RuleSetIr};
 
@@ -40,13 +41,6 @@ const OWASP: &[(&str, &str)] = &[
     ("<built-in>/60-suspicion.conf", include_str!("../rules/owasp/60-suspicion.conf")),
     ("<built-in>/90-threshold.conf", include_str!("../rules/owasp/90-threshold.conf")),
 ];
-
-/// What is done with bodies that cannot be read, for rule sets that leave it to the configuration of their engine: the
-/// one for sets that score, the other for sets that do not.
-const BODIES_SCORED: (&str, &str) =
-    ("<built-in>/bodies/scored.conf", include_str!("../rules/bodies/scored.conf"));
-const BODIES_REFUSED: (&str, &str) =
-    ("<built-in>/bodies/refused.conf", include_str!("../rules/bodies/refused.conf"));
 
 /// The sensitive data rules in the binary.
 const SENSITIVE_DATA: &[(&str, &str)] = &[
@@ -141,7 +135,7 @@ pub fn reload(
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
-    let added = added_body_rules(&ir);
+    let added = bodies::added(&ir);
     let collections =
         previous.map_or_else(Arc::default, |previous| Arc::clone(previous.program.collections()));
     let program = Arc::new(waf::optimize::optimize(&ir).with_collections(collections));
@@ -170,9 +164,7 @@ pub fn seclang(paths: Option<&[String]>) -> (RuleSetIr, Diagnostics) {
         Some(paths) => match expand(paths, "conf") {
             Ok(names) => {
                 let (mut ir, mut diagnostics) = waf::load(&names, &FileLoader);
-                if !ir.roots().any(looks_at_body_errors) {
-                    add_body_rules(&mut ir, &mut diagnostics);
-                }
+                bodies::add_missing(&mut ir, &mut diagnostics);
                 (ir, diagnostics)
             }
             Err(diagnostics) => (RuleSetIr::default(), diagnostics),
@@ -185,39 +177,6 @@ fn in_memory(files: &[(&str, &str)]) -> (RuleSetIr, Diagnostics) {
     let loader = MemoryLoader(files.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect());
     let names: Vec<String> = files.iter().map(|(name, _)| (*name).into()).collect();
     waf::load(&names, &loader)
-}
-
-/// Whether a rule looks at bodies that cannot be read.
-fn looks_at_body_errors(root: &RuleIr) -> bool {
-    let links = std::iter::once(root).chain(&root.chain);
-    links.flat_map(|link| &link.targets).any(|target| target.variable.name == "REQBODY_ERROR")
-}
-
-/// Whether a rule adds to the anomaly score of level 1.
-fn scores(root: &RuleIr) -> bool {
-    let actions = std::iter::once(root).chain(&root.chain).flat_map(|link| &link.actions.collections);
-    actions.into_iter().any(|action| match action {
-        CollectionActionIr::Set(set) => {
-            set.name.literal().is_some_and(|name| name.to_ascii_lowercase().ends_with("anomaly_score_pl1"))
-        }
-        _ => false,
-    })
-}
-
-/// Puts the rules for bodies that cannot be read before those of a set.
-fn add_body_rules(ir: &mut RuleSetIr, diagnostics: &mut Diagnostics) {
-    let file = if ir.roots().any(scores) { BODIES_SCORED } else { BODIES_REFUSED };
-    let (added, found) = in_memory(&[file]);
-    diagnostics.append(found);
-    let known: BTreeSet<u64> = ir.roots().map(|root| root.id).collect();
-    let is_new = |item: &ItemIr| !matches!(item, ItemIr::Rule(rule) if known.contains(&rule.id));
-    ir.items.splice(0..0, added.items.into_iter().filter(is_new));
-}
-
-/// The ids of the rules for bodies that cannot be read that were added to a set.
-pub fn added_body_rules(ir: &RuleSetIr) -> Vec<u64> {
-    let files = [BODIES_SCORED.0, BODIES_REFUSED.0];
-    ir.roots().filter(|root| files.contains(&&*root.place.source.name)).map(|root| root.id).collect()
 }
 
 fn built_in_sensitive_data() -> Vec<Arc<Source>> {
@@ -370,7 +329,6 @@ fn is_glob_match(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::waf::ir::Disruptive;
 
     #[test]
     fn built_in_rules_compile_without_a_word() {
@@ -412,31 +370,6 @@ mod tests {
         std::fs::create_dir(&empty).unwrap();
         let found = expand(&[empty.display().to_string()], "conf").unwrap_err();
         assert!(found.to_string().contains("name the files"), "{found}");
-    }
-
-    #[test]
-    fn rules_for_bodies_are_added_where_a_set_has_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("own.conf").display().to_string();
-        for (text, expected, refuses) in [
-            ("SecRule ARGS \"@rx x\" \"id:1,deny\"", &[200_002, 200_003][..], true),
-            (
-                "SecRule ARGS \"@rx x\" \"id:1,pass,setvar:tx.inbound_anomaly_score_pl1=+5\"",
-                &[200_002, 200_003],
-                false,
-            ),
-            ("SecRule REQBODY_ERROR \"@eq 1\" \"id:1,pass\"", &[], false),
-            ("SecAction \"id:200002,pass\"", &[200_003], true),
-        ] {
-            std::fs::write(&path, text).unwrap();
-            let (ir, diagnostics) = seclang(Some(std::slice::from_ref(&path)));
-            assert!(diagnostics.is_empty(), "{diagnostics}");
-            assert_eq!(added_body_rules(&ir), expected, "{text}");
-            let added = ir.roots().filter(|root| expected.contains(&root.id));
-            assert!(
-                added.into_iter().all(|root| (root.actions.disruptive == Some(Disruptive::Deny)) == refuses)
-            );
-        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::{BodyError, base64, urlencoded};
 
-/// One part. Slices of the body, so that places can be told.
+/// One part. Its slices are slices of the body, so that their offsets in it are known.
 #[derive(Debug)]
 pub struct Part<'b> {
     /// Empty where the part has none.

@@ -24,8 +24,7 @@ pub struct Limits {
 pub struct Document {
     /// All text below the root, in order.
     pub text: Vec<u8>,
-    /// The text of each element that has one, without that of elements in it; and each piece of it, where there are
-    /// several.
+    /// Each piece of text between two tags; and for an element with several, all of them joined.
     pub texts: Vec<Vec<u8>>,
     pub attributes: Vec<Vec<u8>>,
     /// Whether a root element was read to its end, whatever follows it.

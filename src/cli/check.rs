@@ -28,7 +28,7 @@ impl Check {
         let mut text = start.warnings.to_string();
         // What they are compiled from is not kept: a server never asks for it.
         let (ir, _) = rules::seclang(start.conf.owasp.as_deref());
-        for id in rules::added_body_rules(&ir) {
+        for id in rules::bodies::added(&ir) {
             // INVARIANT: writing to a `String` cannot fail.
             let _ = writeln!(
                 text,

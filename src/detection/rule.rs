@@ -52,7 +52,7 @@ pub struct RuleFile {
     /// Bits a byte that the value has at least, behind its fixed beginning; placeholders have none.
     #[serde(default)]
     pub min_entropy: Option<f64>,
-    /// What stands around a value, if that tells it from others.
+    /// How the text around a value decides whether it is reported.
     #[serde(default)]
     pub surroundings: Option<Surroundings>,
     /// Words that stand before a value: they raise the confidence, and some rules need one.

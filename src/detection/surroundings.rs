@@ -1,6 +1,6 @@
-//! What stands around a value, where that tells it from tables of numbers, names of programs and sums.
+//! The text around a value: a long number in a table, an identifier of code or a term of a sum is no finding.
 //!
-//! A keyword beside a value outweighs all of it but for names of programs, whose own words are the keywords.
+//! A keyword beside the value outweighs all of this but identifiers, because their own words are the keywords.
 
 use serde::Deserialize;
 
@@ -10,21 +10,21 @@ use super::rule::Confidence;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Surroundings {
-    /// Long numbers: those in a row with others are a table.
+    /// For long numbers: one among others is a cell of a table.
     Numbers,
-    /// Random text: names that programs give things are none, whatever they are called.
+    /// For random text: an identifier of code is none.
     Names,
-    /// Host names: members of objects are written like those.
+    /// For host names: members of objects look the same.
     Hosts,
-    /// Numbers behind a sign: sums and versions have them too.
+    /// For numbers behind a sign: sums and versions have them too.
     Sums,
-    /// Names of errors: programs and manuals name them, a leak goes on with the message.
+    /// For names of errors: in a leak a message follows; code and manuals only name them.
     Messages,
-    /// Whatever manuals show: behind a prompt, or with names that stand for others.
+    /// For everything that manuals show: examples stand behind a prompt or beside a placeholder.
     Manuals,
 }
 
-/// What is looked at before and behind a value.
+/// Bytes that are read before a value, and as many behind it.
 const AROUND_BYTES: usize = 84;
 /// Digits of the numbers that a table is made of.
 const TABLE_DIGITS: usize = 9;
@@ -34,7 +34,7 @@ const MANY_DIGITS: usize = 17;
 const LONG_DIGITS: usize = 14;
 /// A name in small letters is joined so often; random text has signs of all kinds.
 const MIN_JOINTS: usize = 3;
-/// What stands before what an interpreter was told in a manual.
+/// Prompts of an interpreter, as manuals show them.
 const PROMPTS: &[&[u8]] = &[b">>>", b"&gt;&gt;&gt;"];
 /// Files of a server in a trace of Python: manuals have names without a folder.
 const FILES: &[&[u8]] = &[
@@ -47,7 +47,7 @@ const FILES: &[&[u8]] = &[
     b"File &#39;/",
     b"File \\u0022/",
 ];
-/// Names that stand for others.
+/// Placeholders of manuals.
 const STAND_INS: &[&[u8]] = &[b"<stdin>", b"&lt;stdin&gt;", b"@example.", b"\n...", b" ...\n"];
 /// Names are made of words of this length and more.
 const WORD_BYTES: usize = 3;

@@ -23,7 +23,7 @@ struct Made {
 /// that are found in a form at level 1 it must leave to be found.
 type Place = (&'static str, fn(&str) -> Option<Made>, usize);
 
-/// Bodies of which fewer are tried are longer.
+/// Of bodies longer than this, fewer are tried.
 const LONG_BYTES: usize = 8 << 10;
 
 fn coded(value: &str) -> String {

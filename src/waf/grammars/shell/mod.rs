@@ -86,8 +86,8 @@ fn commands_in(value: &[u8], dialect: Dialect) -> Option<Finding> {
     Some(if is_script { Finding { strength: Strength::Possible, ..found } } else { found })
 }
 
-/// Whether a text, or what is quoted last in it, begins with a command of its own: then what follows it goes on with a
-/// script, and leaves no other context.
+/// Whether a text, or its last quoted part, begins with a command: then what follows continues that script and escapes
+/// from nothing.
 fn begins_script(text: &[u8], dialect: Dialect) -> bool {
     let last = text.len().saturating_sub(1);
     let quote = text.get(..last).and_then(|text| memchr::memrchr3(b'`', b'\'', b'"', text));
