@@ -6,6 +6,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use smallvec::SmallVec;
+
 use super::{fragments, spans_lines};
 
 /// What every URL and address that is looked for holds one of.
@@ -44,11 +46,17 @@ impl Reach {
 
 /// What the URLs of a value reach. Texts may speak of addresses: documents reach nothing.
 pub(in crate::waf) fn reach(value: &[u8]) -> Reach {
-    let holds = |mark: &[u8]| memchr::memmem::find(value, mark).is_some();
-    if !MARKS.iter().any(|mark| holds(mark)) {
+    let mut marks: SmallVec<[usize; 16]> =
+        MARKS.iter().flat_map(|mark| memchr::memmem::find_iter(value, *mark)).collect();
+    if marks.is_empty() {
         return Reach::default();
     }
-    let parts = fragments(value).map(|(_, fragment)| fragment);
+    marks.sort_unstable();
+    let has_mark = |(start, fragment): &(usize, &[u8])| {
+        let next = marks.partition_point(|mark| mark < start);
+        marks.get(next).is_some_and(|mark| *mark < start + fragment.len())
+    };
+    let parts = fragments(value).filter(has_mark).map(|(_, fragment)| fragment);
     std::iter::once(value)
         .chain(parts)
         .map(|part| reach_of_part(part.trim_ascii()))

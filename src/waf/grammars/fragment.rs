@@ -5,6 +5,7 @@
 //! it alone is found in it everywhere.
 
 use super::{Finding, Strength, spans_lines};
+use crate::pattern::ByteSet;
 
 /// The strongest finding of a value, its lines and the strings of a JSON text, each judged by itself.
 pub(super) fn strongest_of_lines(
@@ -56,7 +57,7 @@ pub(in crate::waf) fn fragments(value: &[u8]) -> impl Iterator<Item = (usize, &[
 /// The sentences of a value that are shorter than their line.
 fn sentences(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     lines(value).flat_map(|(from, line)| {
-        let sentences = pieces(line, sentence_end)
+        let sentences = pieces(line, SENTENCE_ENDS, sentence_end)
             .filter(move |(_, sentence)| sentence.len() < line.len() && sentence.len() >= MIN_FRAGMENT_BYTES);
         sentences.map(move |(at, sentence)| (from + at, sentence))
     })
@@ -78,7 +79,7 @@ fn lines(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 /// The strings of a JSON text and what stands between them, each with the place where it begins.
 pub(in crate::waf) fn json_strings(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let is_json = matches!(value.trim_ascii_start(), [b'{' | b'[', ..]);
-    let strings = is_json.then(|| pieces(value, string_end)).into_iter().flatten();
+    let strings = is_json.then(|| pieces(value, STRING_ENDS, string_end)).into_iter().flatten();
     let whole = value.len();
     strings.filter(move |(_, part)| part.len() < whole && part.len() >= MIN_FRAGMENT_BYTES)
 }
@@ -91,6 +92,10 @@ fn string_end(value: &[u8], at: usize) -> Option<usize> {
 
 /// Shorter fragments hold nothing that runs.
 const MIN_FRAGMENT_BYTES: usize = 3;
+
+/// The bytes that a sentence may end with, and a string of JSON.
+const SENTENCE_ENDS: &ByteSet = &ByteSet::of(b".?!:>");
+const STRING_ENDS: &ByteSet = &ByteSet::of(b"\"");
 
 /// Where the next piece begins if one ends at this place.
 type End = fn(&[u8], usize) -> Option<usize>;
@@ -109,7 +114,12 @@ fn sentence_end(line: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-fn pieces(text: &[u8], end: End) -> impl Iterator<Item = (usize, &[u8])> {
+/// Parts of a text; `ends` are the bytes at which `end` is asked.
+fn pieces<'t>(
+    text: &'t [u8],
+    ends: &'static ByteSet,
+    end: End,
+) -> impl Iterator<Item = (usize, &'t [u8])> {
     let mut from = 0;
     std::iter::from_fn(move || {
         if from >= text.len() {
@@ -117,7 +127,8 @@ fn pieces(text: &[u8], end: End) -> impl Iterator<Item = (usize, &[u8])> {
         }
         let start = from;
         let mut at = from;
-        while at < text.len() {
+        while let Some(ahead) = text.get(at..)?.iter().position(|byte| ends.has(*byte)) {
+            at += ahead;
             if let Some(next) = end(text, at) {
                 from = next;
                 return Some((start, text.get(start..at).unwrap_or_default()));

@@ -20,7 +20,7 @@ pub(super) fn joint(value: &[u8]) -> Option<Finding> {
     for _ in 0..MAX_JOINTS {
         let at = next(value, from)?;
         let window = value.get(at..(at + WINDOW_BYTES).min(value.len()))?;
-        let is_own = value.get(at.saturating_sub(STATEMENT_BYTES)..at).is_some_and(has_query);
+        let is_own = || value.get(at.saturating_sub(STATEMENT_BYTES)..at).is_some_and(has_query);
         if goes_on(&tokens(window), is_own) {
             return Some(Finding { strength: Strength::Certain, from: at });
         }
@@ -84,11 +84,13 @@ fn may_compare(after: &[u8]) -> bool {
 
 /// Whether a statement that stands by itself begins in a text: what goes on with it leaves no other.
 pub(super) fn has_query(before: &[u8]) -> bool {
-    before.windows(6).any(|word| word.eq_ignore_ascii_case(b"select"))
+    memchr::memchr2_iter(b's', b'S', before).any(|at| {
+        before.get(at..at + 6).is_some_and(|word| word.eq_ignore_ascii_case(b"select"))
+    })
 }
 
 /// Whether the tokens from a joint on are no sentence, and go on with no statement of the text's own.
-fn goes_on(tokens: &[Token<'_>], is_own: bool) -> bool {
+fn goes_on(tokens: &[Token<'_>], is_own: impl Fn() -> bool) -> bool {
     let Some((first, rest)) = tokens.split_first() else { return false };
     if continuation(tokens, Before::Name) != Some(Strength::Certain) {
         return false;
@@ -113,15 +115,15 @@ fn goes_on(tokens: &[Token<'_>], is_own: bool) -> bool {
                 && constants.next().as_ref().is_some_and(is_constant);
             is_tautology || has_subquery || super::continuation::calls_weapon(rest)
         }
-        Kind::SetOperation => !is_own,
+        Kind::SetOperation => !is_own(),
         Kind::Statement => first.is("waitfor"),
         Kind::Clause => {
-            !is_own
-                && is_number(1)
+            is_number(1)
                 && matches!(rest.get(2), None | Some(Token { kind: Kind::Comment { .. }, .. }))
+                && !is_own()
         }
-        Kind::Semicolon if is_own => false,
         Kind::Semicolon => match rest.first() {
+            _ if is_own() => false,
             Some(statement) if statement.is("insert") => has("values") || has("select"),
             Some(statement) if statement.is("delete") => {
                 has("where")

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use self::continuation::{Before, continuation, expression};
 use self::fold::folded;
 use self::joint::{has_query, joint};
-use self::token::{Kind, Token, tokens, word as word_kind};
+use self::token::{Kind, Token, may_continue, tokens, word as word_kind};
 use super::fragment::strongest;
 use super::{Finding, Strength};
 
@@ -39,7 +39,7 @@ pub(in crate::waf) fn sql(value: &[u8]) -> Option<Finding> {
 
 fn injection(value: &[u8]) -> Option<Finding> {
     let judge = |from, line: &[u8]| judge(line, value.get(..from).unwrap_or_default());
-    let found = strongest(value, judge, |sentence| from_start(window(sentence, 0), false));
+    let found = strongest(value, judge, |sentence| from_start(window(sentence, 0), || false));
     match found {
         Some(Finding { strength: Strength::Certain, .. }) => found,
         _ => found.max(joint(value)),
@@ -48,10 +48,10 @@ fn injection(value: &[u8]) -> Option<Finding> {
 
 fn judge(value: &[u8], before: &[u8]) -> Option<Finding> {
     let quotes = quotes(value);
-    let is_own = has_query(before.get(before.len().saturating_sub(WINDOW_BYTES)..).unwrap_or_default());
+    let is_own = || has_query(before.get(before.len().saturating_sub(WINDOW_BYTES)..).unwrap_or_default());
     let found = Finding::at(from_start(window(value, 0), is_own), 0)
         .into_iter()
-        .chain(quotes.iter().filter_map(|&at| {
+        .chain(quotes.iter().filter(|at| may_continue(window(value, **at + 1))).filter_map(|&at| {
             let is_spaced =
                 value.get(at + 1).is_some_and(|byte| *byte <= b' ' || matches!(byte, b')' | b'/'));
             let before = Before::Quote { bytes: at, value_bytes: value.len(), is_spaced };
@@ -85,8 +85,8 @@ fn is_sentence(value: &[u8]) -> bool {
     is_plain(2) && is_plain(2)
 }
 
-/// The value ends a number, a name or nothing.
-fn from_start(value: &[u8], is_own: bool) -> Option<Strength> {
+/// The value ends a number, a name or nothing; `is_own` says whether a statement of the text's own stands before it.
+fn from_start(value: &[u8], is_own: impl FnOnce() -> bool) -> Option<Strength> {
     if is_sentence(value) {
         return None;
     }
@@ -104,7 +104,7 @@ fn from_start(value: &[u8], is_own: bool) -> Option<Strength> {
         }
         [Token { kind: Kind::Name, .. }, after @ ..] => continuation(after, Before::Name),
         // A line of a statement that stands by itself.
-        [Token { kind: Kind::SetOperation, .. }, ..] if is_own => None,
+        [Token { kind: Kind::SetOperation, .. }, ..] if is_own() => None,
         _ => continuation(rest, Before::Nothing),
     }
 }

@@ -76,6 +76,31 @@ pub(super) fn tokens(mut rest: &[u8]) -> Tokens<'_> {
     tokens
 }
 
+/// Whether a text begins with a token, behind parentheses that close, that a statement may go on with. Most do not, and
+/// need not be read further.
+pub(super) fn may_continue(mut rest: &[u8]) -> bool {
+    loop {
+        rest = skip_space(rest);
+        let Some((kind, length)) = next(rest) else { return false };
+        let (text, after) = rest.split_at(length.clamp(1, rest.len()));
+        rest = after;
+        match kind {
+            Kind::Close => {}
+            Kind::Comment { is_last: false } if !is_line_comment(text) => {}
+            Kind::Statement => return text.eq_ignore_ascii_case(b"waitfor"),
+            Kind::Logic
+            | Kind::Comparison
+            | Kind::Arithmetic
+            | Kind::SetOperation
+            | Kind::Semicolon
+            | Kind::Clause
+            | Kind::Comment { .. }
+            | Kind::Text { .. } => return true,
+            _ => return false,
+        }
+    }
+}
+
 fn is_line_comment(text: &[u8]) -> bool {
     !text.starts_with(b"/*") && text != b"*/"
 }
