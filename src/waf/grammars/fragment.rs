@@ -115,11 +115,7 @@ fn sentence_end(line: &[u8], at: usize) -> Option<usize> {
 }
 
 /// Parts of a text; `ends` are the bytes at which `end` is asked.
-fn pieces<'t>(
-    text: &'t [u8],
-    ends: &'static ByteSet,
-    end: End,
-) -> impl Iterator<Item = (usize, &'t [u8])> {
+fn pieces<'t>(text: &'t [u8], ends: &'static ByteSet, end: End) -> impl Iterator<Item = (usize, &'t [u8])> {
     let mut from = 0;
     std::iter::from_fn(move || {
         if from >= text.len() {

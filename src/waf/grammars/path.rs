@@ -18,6 +18,9 @@ const MAX_DECODINGS: usize = 4;
 /// Levels that no program climbs to a file of its own.
 const FAR_LEVELS: usize = 3;
 
+/// Dots of a name that climbs.
+const MAX_DOTS: usize = 8;
+
 type Path = SmallVec<[u8; 256]>;
 
 /// The levels that a path in this value climbs above where it starts; 0 where it stays below.
@@ -38,7 +41,8 @@ pub(in crate::waf) fn levels_above_root(value: &[u8]) -> usize {
 
 fn levels_in_piece(value: &[u8]) -> usize {
     let is_plain = |byte: &u8| !matches!(byte, b'%' | 0xc0 | 0xc1 | 0xe0 | 0xe2 | 0xef);
-    if memchr::memmem::find(value, b"..").is_none() && value.iter().all(is_plain) {
+    let has = |text: &[u8]| memchr::memmem::find(value, text).is_some();
+    if !has(b"..") && !has(b"0x2") && value.iter().all(is_plain) {
         return 0;
     }
     let mut path = Path::from_slice(value);
@@ -99,6 +103,11 @@ fn levels(path: &[u8]) -> usize {
                 depth -= 1;
                 lowest = lowest.min(depth);
             }
+            // Some file systems climb a level more for each dot.
+            dots if !is_last && dots.len() <= MAX_DOTS && dots.iter().all(|byte| *byte == b'.') => {
+                depth -= 1;
+                lowest = lowest.min(depth);
+            }
             // `C:`, `file:`: where a path starts.
             name if name.ends_with(b":") || name.ends_with(b":..") => {
                 depth = if name.ends_with(b"..") { -1 } else { 0 };
@@ -110,7 +119,8 @@ fn levels(path: &[u8]) -> usize {
     lowest.unsigned_abs()
 }
 
-/// One round of decoding; NUL bytes are left out.
+/// One round of decoding; NUL bytes are left out, and control characters between a dot and a separator, which some servers
+/// leave out.
 fn decode(path: &[u8]) -> Path {
     let mut decoded = Path::new();
     let mut rest = path;
@@ -122,6 +132,9 @@ fn decode(path: &[u8]) -> Path {
             },
             (b'%', _) => urlencoded::escaped(rest).map_or((byte, 1), |(escaped, _)| (escaped, 3)),
             // Overlong forms of `.`, `/` and `\`, and their full-width relatives.
+            (b'0', [b'x' | b'X', b'2', b'e' | b'E', ..]) => (b'.', 4),
+            (b'0', [b'x' | b'X', b'2', b'f' | b'F', ..]) => (b'/', 4),
+            (b'0', [b'x' | b'X', b'5', b'c' | b'C', ..]) => (b'\\', 4),
             (0xc0, [0xae, ..]) => (b'.', 2),
             (0xc0, [0xaf, ..]) => (b'/', 2),
             (0xc1, [0x9c, ..]) => (b'\\', 2),
@@ -132,10 +145,12 @@ fn decode(path: &[u8]) -> Path {
             (0xe2, [0x88, 0x95, ..]) => (b'/', 3),
             _ => (byte, 1),
         };
-        if byte != 0 {
+        rest = rest.get(length..).unwrap_or_default();
+        let is_dropped = byte == 0
+            || byte < b' ' && decoded.last() == Some(&b'.') && matches!(rest, [b'/' | b'\\' | b'%', ..]);
+        if !is_dropped {
             decoded.push(byte);
         }
-        rest = rest.get(length..).unwrap_or_default();
     }
     decoded
 }
@@ -189,6 +204,15 @@ mod tests {
             ("file=../../x", 2),
             ("C:\\..\\..\\x", 2),
             (".%00./.%00./x", 2),
+            ("0x2e0x2e/0x2e0x2e/x", 2),
+            ("..0x2f..0x2fx", 2),
+            ("..0x5c..0x5cx", 2),
+            (".../.../x", 2),
+            ("..%0d/..%01/x", 2),
+            ("..\r/..\r/x", 2),
+            ("/usr/.../lib", 0),
+            ("go test ./...", 0),
+            ("0x2e is a dot", 0),
             ("a/../b", 0),
             ("a..b/c", 0),
             ("wait...", 0),

@@ -15,11 +15,33 @@ const MAX_TAGS: usize = 1 << 15;
 
 /// How sure it is that a value runs in a page.
 pub(in crate::waf) fn markup(value: &[u8]) -> Option<Finding> {
-    strongest(
+    let found = strongest(
         value,
         |_, line| judge(line),
         |sentence| script::address(sentence).max(script::breakout(sentence)),
-    )
+    );
+    match found {
+        Some(Finding { strength: Strength::Certain, .. }) => found,
+        _ => found.max(spread_tag(value)),
+    }
+}
+
+/// The first tag that goes on in another line and certainly runs something: lines by themselves hold no whole one.
+fn spread_tag(value: &[u8]) -> Option<Finding> {
+    let mut line_end = 0;
+    for at in memchr::memchr_iter(b'<', value).take(MAX_TAGS) {
+        if line_end <= at {
+            let ahead = value.get(at..).and_then(|rest| memchr::memchr2(b'\n', b'\r', rest));
+            line_end = at + ahead?;
+        }
+        let tag = value.get(at + 1..).unwrap_or_default();
+        let is_spread = line_end - at <= tag::MAX_TAG_BYTES && tag::length(tag) > line_end - at;
+        let strength = if is_spread { tag::tag(tag) } else { None };
+        if strength == Some(Strength::Certain) {
+            return Finding::at(strength, at);
+        }
+    }
+    None
 }
 
 fn judge(value: &[u8]) -> Option<Finding> {
@@ -89,6 +111,8 @@ mod tests {
             "vbscript:msgbox(1)",
             "'-prompt(1)-'",
             "<a\x0conclick=alert(1)>",
+            "\" style=x onblur=new Function`a${1}`",
+            "' onsecuritypolicyviolation=(alert)(1) x='",
             "\";fetch('//e.example')//",
         ] {
             assert!(strength(value.as_bytes()) == Some(Strength::Certain), "{value}");
@@ -123,6 +147,19 @@ mod tests {
         ] {
             assert!(strength(value.as_bytes()) < Some(Strength::Likely), "{value}");
         }
+    }
+
+    #[test]
+    fn a_tag_may_go_on_in_other_lines() {
+        for break_ in ["\n", "\r\n"] {
+            let tag =
+                "hello there,\n<img src=x alt='a > b' title=\">\"\nonerror='alert(1)'\n>\nand more of it"
+                    .replace('\n', break_);
+            assert_eq!(strength(tag.as_bytes()), Some(Strength::Certain));
+        }
+        let text = "it is\na < b\nand the price\nonload = 5 euros\n<b>bold\ntext</b>";
+        assert!(strength(text.as_bytes()) < Some(Strength::Certain));
+        assert!(strength("<a\n".repeat(300_000).as_bytes()) < Some(Strength::Certain));
     }
 
     #[test]

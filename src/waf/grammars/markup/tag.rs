@@ -6,8 +6,10 @@ use super::script;
 use crate::waf::grammars::Strength;
 
 /// Bytes of a tag that are read.
-const MAX_TAG_BYTES: usize = 2048;
-const MAX_NAME_BYTES: usize = 24;
+pub(super) const MAX_TAG_BYTES: usize = 2048;
+const MAX_NAME_BYTES: usize = 32;
+/// Bytes behind a handler without quotes that may go on with it: `onload=new Function(…)`.
+const MAX_REST_BYTES: usize = 64;
 
 /// What the names of event handlers begin with, behind `on`.
 const EVENTS: &[&str] = &[
@@ -151,6 +153,16 @@ pub(super) fn tag(text: &[u8]) -> Option<Strength> {
     if is_refresh && *name == *b"meta" { Some(Strength::Certain) } else { found }
 }
 
+/// Bytes of the tag behind a `<`, up to what ends it.
+pub(super) fn length(text: &[u8]) -> usize {
+    let mut rest = text.get(..MAX_TAG_BYTES).unwrap_or(text);
+    let whole = rest.len();
+    while let Some((_, after)) = attribute(rest) {
+        rest = after;
+    }
+    whole - rest.len()
+}
+
 fn element(name: &[u8]) -> Option<Strength> {
     Some(match name {
         b"script" => Strength::Certain,
@@ -278,8 +290,9 @@ pub(super) fn added_attribute(value: &[u8]) -> Option<Strength> {
             unquoted_end = end;
         }
         let is_quoted = first_quote.is_some_and(|quote| quote < at);
-        let is_script =
-            handler.iter().any(|byte| matches!(byte, b'(' | b'`' | b'[')) || script::names_sink(handler);
+        let calls = |text: &[u8]| text.iter().any(|byte| matches!(byte, b'(' | b'`' | b'['));
+        let rest = after.get(..MAX_REST_BYTES).unwrap_or(after);
+        let is_script = calls(handler) || script::names_sink(handler) || handler == b"new" && calls(rest);
         found = found.max(match (is_quoted, is_script) {
             (_, true) => Some(Strength::Certain),
             (true, false) => Some(Strength::Likely),

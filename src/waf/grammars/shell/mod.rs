@@ -21,6 +21,8 @@ pub(in crate::waf) use self::word::Dialect;
 const MAX_PLACES: usize = 1 << 14;
 /// What every separator begins with.
 const MARKS: ByteSet = ByteSet::of(b"&|;\n\r$<>`");
+/// A call of a tool that begins a value is no longer.
+const MAX_TOOL_BYTES: usize = 128;
 /// Bytes before a place that say whether it stands in a text.
 const TEXT_BYTES: usize = 128;
 
@@ -42,7 +44,11 @@ enum Separator {
     },
     Backquote {
         is_in_text: bool,
+        /// Words of Markdown have a space before.
+        is_bare: bool,
     },
+    /// `{`, and `;}` at the end of the value.
+    Group,
 }
 
 /// How sure it is that a value is a command injection.
@@ -52,7 +58,8 @@ pub(in crate::waf) fn shell(value: &[u8], dialect: Dialect) -> Option<Finding> {
 
 fn commands_in(value: &[u8], dialect: Dialect) -> Option<Finding> {
     let start = judge(value, Separator::Start, dialect);
-    let mut found = Finding::at(start, 0);
+    let group = group(value).and_then(|commands| judge(commands, Separator::Group, dialect));
+    let mut found = Finding::at(start.max(group), 0);
     let mut from = 0;
     let mut is_script_line = false;
     // A row of a table.
@@ -72,7 +79,7 @@ fn commands_in(value: &[u8], dialect: Dialect) -> Option<Finding> {
             judged
         };
         // A value that begins by ending a command is meant for a shell, whatever it names.
-        let is_meant = judged.is_some() && begins_with_separator(value, command);
+        let is_meant = judged.is_some() && begins_with_separator(value, command, dialect);
         let judged = if is_meant { Some(Strength::Certain) } else { judged };
         found = found.max(Finding::at(judged, command));
         if found.is_some_and(|found| found.strength == Strength::Certain) {
@@ -121,12 +128,25 @@ fn goes_on_harmlessly(command: &[u8], dialect: Dialect) -> bool {
     })
 }
 
-/// Whether nothing but a separator and spaces stand before a command, and nothing behind its name.
-fn begins_with_separator(value: &[u8], command: usize) -> bool {
+/// Whether nothing but a separator and spaces stand before a command, and behind its name nothing; or behind that of a tool
+/// what people would write of it in no field that begins so.
+fn begins_with_separator(value: &[u8], command: usize, dialect: Dialect) -> bool {
     let (before, after) = value.split_at(command.min(value.len()));
     let is_separator = |byte: &u8| matches!(byte, b';' | b'|' | b'&' | b'\n' | b'\r' | b' ');
     let name = after.trim_ascii();
-    before.iter().all(is_separator) && name.len() <= 16 && name.iter().all(u8::is_ascii_alphanumeric)
+    let is_alone = || name.len() <= 16 && name.iter().all(u8::is_ascii_alphanumeric);
+    let is_tool = || {
+        after.len() <= MAX_TOOL_BYTES
+            && word(after, dialect)
+                .is_some_and(|(word, _)| matches!(class(word.name(), dialect), Some(Class::Noun)))
+    };
+    before.iter().all(is_separator) && (is_alone() || is_tool())
+}
+
+/// The commands of `{ … ;}`, if a value is that.
+fn group(value: &[u8]) -> Option<&[u8]> {
+    let commands = value.trim_ascii().strip_prefix(b"{")?.strip_suffix(b"}")?;
+    commands.trim_ascii_end().strip_suffix(b";")
 }
 
 /// The next separator from a place on, and where the command after it begins.
@@ -156,7 +176,8 @@ fn next_command(value: &[u8], from: usize, dialect: Dialect) -> Option<(Separato
             // Markdown marks blocks of code so.
             (b'`', Some(b'`')) if value.get(at + 2) == Some(&b'`') => at += 3,
             (b'`', _) if is_unix => {
-                return Some((Separator::Backquote { is_in_text: is_in_text(value, at) }, at + 1));
+                let is_bare = at == 0 || value.get(at - 1).is_some_and(|before| *before > b' ');
+                return Some((Separator::Backquote { is_in_text: is_in_text(value, at), is_bare }, at + 1));
             }
             _ => at += 1,
         }
@@ -218,7 +239,9 @@ fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialec
         (Separator::Start, Class::Probe) if !argument.is_given() && !argument.is_number => Some(Possible),
         (Separator::Start, Class::Program) if !is_called => Some(Possible),
         (Separator::Start, _) => is_called.then_some(Likely),
-        // Markdown writes names and commands so, too.
+        (Separator::Group, _) => (is_called || argument.is_end).then_some(Certain),
+        // Between words Markdown writes names and commands so, too.
+        (Separator::Backquote { is_in_text: false, is_bare: true }, _) if is_called => Some(Certain),
         (Separator::Backquote { .. }, _) if is_harmless(word.name(), argument) && argument.is_plain() => {
             Some(Possible)
         }
@@ -226,14 +249,15 @@ fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialec
         (Separator::Backquote { .. }, Class::Everyday { runs_alone: false }) if argument.is_end => {
             Some(Likely)
         }
-        (Separator::Backquote { is_in_text: true }, _) => Some(Likely),
+        (Separator::Backquote { is_in_text: true, .. }, _) => Some(Likely),
         (Separator::Substitution { is_in_text: true }, _) if is_harmless(word.name(), argument) => {
             Some(Possible)
         }
         (Separator::Substitution { .. } | Separator::Backquote { .. }, _) if is_called || argument.is_end => {
             Some(Certain)
         }
-        (Separator::Substitution { .. }, Class::Program) => Some(Certain),
+        (Separator::Substitution { .. }, Class::Program | Class::Noun) => Some(Certain),
+        (Separator::Substitution { is_in_text: false }, Class::Everyday { .. }) => Some(Likely),
         (Separator::Pipe { .. }, _) if is_called && !argument.has_path && is_filter(word.name()) => {
             Some(Likely)
         }

@@ -84,9 +84,8 @@ fn may_compare(after: &[u8]) -> bool {
 
 /// Whether a statement that stands by itself begins in a text: what goes on with it leaves no other.
 pub(super) fn has_query(before: &[u8]) -> bool {
-    memchr::memchr2_iter(b's', b'S', before).any(|at| {
-        before.get(at..at + 6).is_some_and(|word| word.eq_ignore_ascii_case(b"select"))
-    })
+    memchr::memchr2_iter(b's', b'S', before)
+        .any(|at| before.get(at..at + 6).is_some_and(|word| word.eq_ignore_ascii_case(b"select")))
 }
 
 /// Whether the tokens from a joint on are no sentence, and go on with no statement of the text's own.
