@@ -20,6 +20,7 @@ const MAX_EXPRESSION_BYTES: usize = 1024;
 const MARKS: &[(&[u8], &[u8])] = &[
     (b"{{", b"}}"),
     (b"${", b"}"),
+    (b"$!{", b"}"),
     (b"#{", b"}"),
     (b"*{", b"}"),
     (b"@{", b"}"),

@@ -128,19 +128,28 @@ fn goes_on_harmlessly(command: &[u8], dialect: Dialect) -> bool {
     })
 }
 
-/// Whether nothing but a separator and spaces stand before a command, and behind its name nothing; or behind that of a tool
-/// what people would write of it in no field that begins so.
+/// Whether a value is meant for a shell by how it begins: with a separator, with what closes a string before one, or with
+/// a number or an address before one. Then a name alone is a command, and that of a tool with anything behind it.
 fn begins_with_separator(value: &[u8], command: usize, dialect: Dialect) -> bool {
     let (before, after) = value.split_at(command.min(value.len()));
     let is_separator = |byte: &u8| matches!(byte, b';' | b'|' | b'&' | b'\n' | b'\r' | b' ');
-    let name = after.trim_ascii();
+    let is_closer = |byte: &u8| matches!(byte, b'\'' | b'"' | b')' | b'0'..=b'9' | b'.' | b':' | b'-');
+    // What goes on behind a line break may be a text.
+    let is_within_line = || !before.iter().any(|byte| matches!(byte, b'\n' | b'\r'));
+    let is_begun = before.iter().all(is_separator)
+        || is_within_line() && before.iter().all(|byte| is_separator(byte) || is_closer(byte));
+    let is_end = |byte: &u8| matches!(byte, b' ' | b';' | b'#' | b'\'' | b'"' | b'&' | b'|' | b'\n' | b'\r');
+    let end = after.iter().rposition(|byte| !is_end(byte)).map_or(0, |at| at + 1);
+    let name = after.get(..end).unwrap_or_default().trim_ascii_start();
     let is_alone = || name.len() <= 16 && name.iter().all(u8::is_ascii_alphanumeric);
     let is_tool = || {
         after.len() <= MAX_TOOL_BYTES
-            && word(after, dialect)
-                .is_some_and(|(word, _)| matches!(class(word.name(), dialect), Some(Class::Noun)))
+            && is_within_line()
+            && word(after, dialect).is_some_and(|(word, _)| {
+                matches!(class(word.name(), dialect), Some(Class::Noun | Class::Program))
+            })
     };
-    before.iter().all(is_separator) && (is_alone() || is_tool())
+    is_begun && (is_alone() || is_tool())
 }
 
 /// The commands of `{ … ;}`, if a value is that.

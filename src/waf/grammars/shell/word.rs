@@ -265,7 +265,11 @@ fn is_private_path(word: &[u8], dialect: Dialect) -> bool {
 fn is_option_or_path(word: &[u8], dialect: Dialect) -> bool {
     let is_letter = |at: usize| word.get(at).is_some_and(u8::is_ascii_alphabetic);
     match dialect {
-        Dialect::Unix => matches!(word.first(), Some(b'/' | b'-')) && is_letter(1),
+        Dialect::Unix => {
+            matches!(word.first(), Some(b'/' | b'-')) && is_letter(1)
+                || word.starts_with(b"http://")
+                || word.starts_with(b"https://")
+        }
         Dialect::Windows => (word.first() == Some(&b'/') && is_letter(1)) || word.get(1..3) == Some(b":\\"),
     }
 }
