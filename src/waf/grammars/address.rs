@@ -69,7 +69,7 @@ fn reach_of_part(value: &[u8]) -> Reach {
         found = found.or(authority(value.get(2..).unwrap_or_default()));
     }
     let (mut from, mut checked, mut is_spoken_of) = (0, 0, false);
-    while let Some(at) = value.get(from..).and_then(|rest| memchr::memmem::find(rest, b":/")) {
+    while let Some(at) = value.get(from..).and_then(scheme_end) {
         from += at + 2;
         let before = value.get(checked..from).unwrap_or_default();
         is_spoken_of |= before.iter().any(|byte| *byte <= b' ' || *byte == b'(');
@@ -91,6 +91,14 @@ fn reach_of_part(value: &[u8]) -> Reach {
     // An address in other digits has no spaces, but reads like a text otherwise.
     let is_text = found != Reach::default() && value.contains(&b' ') && spans_lines(value);
     if is_text { Reach::default() } else { found }
+}
+
+/// The colon behind a scheme: before a slash, or before what browsers take for two.
+fn scheme_end(text: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b':', text).find(|colon| {
+        let behind = text.get(colon + 1..).unwrap_or_default();
+        matches!(behind, [b'/', ..] | [b'\\', b'/' | b'\\', ..])
+    })
 }
 
 fn is_metadata_literal(value: &[u8]) -> bool {

@@ -438,6 +438,9 @@ const WINDOWS: &[(&[&str], Class)] = &[
             "session",
         ]),
     ),
+    (&["route"], Class::Verbs(&["print", "add"])),
+    // With `.exe` only.
+    (&["calc", "notepad", "explorer", "mspaint", "taskmgr", "regedit"], Class::Verbs(&[])),
     (&["reg"], Class::Verbs(&["query", "add", "delete", "save", "export"])),
     (&["sc"], Class::Verbs(&["query", "create", "stop", "start", "config", "qc"])),
     (&["timeout", "ping"], Class::Probe),

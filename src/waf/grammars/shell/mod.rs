@@ -235,6 +235,9 @@ fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialec
     if word.has_separator_expansion || argument.has_separator_expansion {
         return Some(Certain);
     }
+    if word.is_executable() && dialect == Dialect::Windows && separator != Separator::Start {
+        return Some(Certain);
+    }
     if word.is_in_bin() && dialect == Dialect::Unix {
         return Some(if separator == Separator::Start && !argument.is_given() { Likely } else { Certain });
     }

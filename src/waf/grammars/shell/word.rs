@@ -39,6 +39,15 @@ impl Word {
         }
     }
 
+    /// `calc.exe`
+    pub(super) fn is_executable(&self) -> bool {
+        self.text
+            .len()
+            .checked_sub(4)
+            .and_then(|at| self.text.get(at..))
+            .is_some_and(|end| end.eq_ignore_ascii_case(b".exe"))
+    }
+
     /// `/bin/ls`
     pub(super) fn is_in_bin(&self) -> bool {
         self.text.starts_with(b"/") && memchr::memmem::find(&self.text, b"bin/").is_some()

@@ -276,12 +276,16 @@ fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
             // Program text compares so.
             let is_program = *text == b"==" || after.first().is_some_and(|token| token.text == b"=");
             let right = operand(after).map(|(right, _)| right);
+            let is_pattern = [&b"rlike"[..], b"regexp"].iter().any(|word| text.eq_ignore_ascii_case(word));
             let are_literal = |operand| matches!(operand, Operand::Literal | Operand::Text);
             return match right {
                 _ if is_program => Some(Strength::Likely),
                 Some(right) if are_literal(left) && are_literal(right) => Some(Strength::Certain),
                 Some(Operand::Query | Operand::Call { is_known: true }) => Some(Strength::Certain),
                 Some(_) if is_quoted => Some(Strength::Certain),
+                Some(Operand::Text) if is_pattern && matches!(before, Before::Number) => {
+                    Some(Strength::Certain)
+                }
                 Some(_) if matches!(before, Before::Number) => Some(Strength::Likely),
                 _ => Some(Strength::Possible),
             };
@@ -290,6 +294,10 @@ fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
             return Some(Strength::Certain);
         }
         (Operand::Literal, []) if is_quoted => return Some(Strength::Certain),
+        // `1 or true`
+        (Operand::Literal, []) if matches!(before, Before::Number) && is_truth(tokens) => {
+            return Some(Strength::Certain);
+        }
         (Operand::Literal, []) => return Some(Strength::Possible),
         (Operand::Text | Operand::Call { .. }, _) if is_quoted => return Some(Strength::Likely),
         (Operand::Literal, [next, ..])
@@ -303,11 +311,18 @@ fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
     None
 }
 
+/// Whether tokens are `true`, `false`, or one of them after `not`.
+fn is_truth(tokens: &[Token<'_>]) -> bool {
+    tokens.last().is_some_and(|last| last.is("true") || last.is("false"))
+}
+
 /// `'='`, `' like '%`, `1 in (select 1)`.
 fn comparison(operator: &Token<'_>, tokens: &[Token<'_>], before: Before) -> Option<Strength> {
     let (right, rest) = operand(tokens)?;
     let is_word = operator.text.first().is_some_and(u8::is_ascii_alphabetic);
+    let is_cut = matches!(rest, [Token { kind: Kind::Comment { is_last: true }, .. }]);
     match (right, before) {
+        (Operand::Literal, Before::Number) if operator.is("is") && is_cut => Some(Strength::Certain),
         (Operand::Query, _) if tokens.first()?.kind == Kind::Open => Some(Strength::Certain),
         (Operand::Call { is_known: true }, Before::Quote { .. }) => Some(Strength::Certain),
         (Operand::Text, Before::Quote { is_spaced: true, .. }) if is_word => Some(Strength::Certain),
