@@ -25,11 +25,11 @@ const FRAMES: &[Frame] = &[
     ("prose around", |value| format!("{BEFORE}{value}{AFTER}"), [977, 985]),
     ("prose before", |value| format!("{BEFORE}{value}"), [977, 985]),
     ("prose behind", |value| format!("{value}{AFTER}"), [992, 995]),
-    ("one greeting", |value| format!("Hello, how are you? {value}"), [980, 985]),
+    ("one greeting", |value| format!("Hello, how are you? {value}"), [978, 985]),
     (
         "words in a line",
         |value| format!("the size of the shoes that we have in stock is {value}"),
-        [877, 893],
+        [873, 893],
     ),
     (
         "German prose",
@@ -60,7 +60,7 @@ const FRAMES: &[Frame] = &[
     (
         "Markdown",
         |value| format!("# Report\n\n- size: 42\n- colour: red\n- note: {value}\n\nThat is **all**."),
-        [975, 982],
+        [973, 982],
     ),
     (
         "e-mail",
@@ -76,17 +76,17 @@ const FRAMES: &[Frame] = &[
                 "user: hi there\nassistant: how can I help you?\nuser: {value}\nassistant: one moment please"
             )
         },
-        [972, 980],
+        [970, 980],
     ),
     (
         "HTML paragraph",
         |value| format!("<p>Thank you for the parcel, it has arrived.</p><p>{value}</p>"),
-        [972, 980],
+        [970, 980],
     ),
     (
         "log line",
         |value| format!("2026-11-23T10:00:00Z INFO shop order=17 note={value} status=200"),
-        [852, 876],
+        [848, 876],
     ),
     (
         "code fence",
@@ -98,9 +98,9 @@ const FRAMES: &[Frame] = &[
         |value| serde_json::json!({"name": "Ann", "text": value, "sizes": [894, 927]}).to_string(),
         [1000, 1000],
     ),
-    ("1 KB before", |value| format!("{}{value}", "winter boots ".repeat(80)), [877, 893]),
-    ("1 KB behind", |value| format!("{value}{}", " winter boots".repeat(80)), [950, 963]),
-    ("9 KB before", |value| format!("{}{value}", "winter boots ".repeat(720)), [879, 896]),
+    ("1 KB before", |value| format!("{}{value}", "winter boots ".repeat(80)), [873, 893]),
+    ("1 KB behind", |value| format!("{value}{}", " winter boots".repeat(80)), [948, 963]),
+    ("9 KB before", |value| format!("{}{value}", "winter boots ".repeat(720)), [875, 896]),
 ];
 
 const LEVELS: [u8; 2] = [1, 2];

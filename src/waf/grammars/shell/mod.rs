@@ -143,7 +143,7 @@ fn begins_with_separator(value: &[u8], command: usize, dialect: Dialect) -> bool
     let name = after.get(..end).unwrap_or_default().trim_ascii_start();
     let is_alone = || name.len() <= 16 && name.iter().all(u8::is_ascii_alphanumeric);
     let is_tool = || {
-        after.len() <= MAX_TOOL_BYTES
+        name.len() <= MAX_TOOL_BYTES
             && is_within_line()
             && word(after, dialect).is_some_and(|(word, _)| {
                 matches!(class(word.name(), dialect), Some(Class::Noun | Class::Program))
