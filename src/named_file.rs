@@ -6,19 +6,34 @@ use std::path::Path;
 
 /// Longest file that is read.
 const MAX_BYTES: u64 = 64 << 20;
+/// The same of a database.
+const MAX_DATABASE_BYTES: u64 = 512 << 20;
 
 /// Reads a file.
 ///
 /// # Errors
 /// Where it cannot be read, is longer than 64 MiB, or is something that may never end: a pipe, a device.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
+    read_at_most(path, MAX_BYTES)
+}
+
+/// Reads a file of up to 512 MiB.
+///
+/// # Errors
+/// As [`read`], but for the length.
+pub fn read_database(path: &Path) -> Result<Vec<u8>> {
+    read_at_most(path, MAX_DATABASE_BYTES)
+}
+
+fn read_at_most(path: &Path, most: u64) -> Result<Vec<u8>> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(Error::new(ErrorKind::InvalidInput, "expected a file, found a folder, pipe or device"));
     }
     let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(Error::new(ErrorKind::InvalidInput, "expected a file of at most 64 MiB"));
+    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let message = format!("expected a file of at most {} MiB", most >> 20);
+        return Err(Error::new(ErrorKind::InvalidInput, message));
     }
     Ok(bytes)
 }

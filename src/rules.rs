@@ -295,6 +295,10 @@ impl Loader for FileLoader {
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
+    fn read_bytes(&self, name: &str) -> Result<Vec<u8>, String> {
+        crate::named_file::read_database(Path::new(name)).map_err(|error| error.to_string())
+    }
+
     fn resolve(&self, from: &str, pattern: &str) -> Result<Vec<String>, String> {
         let base = Path::new(from).parent().unwrap_or(Path::new("."));
         let path = base.join(pattern);

@@ -1,8 +1,10 @@
 //! The rules as data: every name resolved, every default applied, printable.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::geo::GeoDatabase;
 use super::macros::Macro;
 use super::{Phase, operators, transformations, variables};
 use crate::diagnostic::Place;
@@ -21,6 +23,8 @@ pub struct RuleSetIr {
     pub limits: LimitsIr,
     /// `SecWebAppId`
     pub web_app_id: String,
+    /// `SecGeoLookupDb`
+    pub geo: Option<Arc<GeoDatabase>>,
     /// The patterns of its operators.
     pub patterns: operators::Patterns,
 }
@@ -136,6 +140,8 @@ pub struct OperatorIr {
     pub place: Place,
     /// The lines of the file that `@pmFromFile` and `@ipMatchFromFile` name.
     pub lines: Vec<String>,
+    /// What `@geoLookup` asks.
+    pub geo: Option<Arc<GeoDatabase>>,
 }
 
 /// What a rule is called and does.
@@ -254,6 +260,7 @@ pub enum CollectionActionIr {
 impl Default for RuleSetIr {
     fn default() -> Self {
         Self {
+            geo: None,
             items: Vec::new(),
             engine: EngineMode::default(),
             components: Vec::new(),

@@ -12,6 +12,7 @@
 
 pub mod actions;
 mod fingerprint;
+pub mod geo;
 mod grammars;
 pub mod ir;
 pub mod lower;

@@ -207,6 +207,7 @@ impl<'i> Builder<'i> {
                 lines: &operator.lines,
                 names: &mut self.names,
                 patterns: self.patterns,
+                geo: operator.geo.as_ref(),
             };
             (operator.definition.compile)(&mut argument).ok()
         });

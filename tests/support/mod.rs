@@ -4,12 +4,14 @@ mod attacks;
 mod client;
 mod edge;
 mod judge;
+mod mmdb;
 mod origin;
 
 pub use attacks::{Attack, labelled_attacks};
 pub use client::{Client, Response, curl, curl_output, http_get};
 pub use edge::{BINARY, Edge, refused_by_check, run_cli};
 pub use judge::{is_refused, judge};
+pub use mmdb::{Data, mmdb};
 pub use origin::Origin;
 
 use std::collections::BTreeSet;

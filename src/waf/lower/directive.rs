@@ -1,9 +1,11 @@
 //! Directives other than rules: what they set, or a warning that says what they do not do here.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Lowering;
 use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::waf::geo::GeoDatabase;
 use crate::waf::ir::EngineMode;
 use crate::waf::syntax::ast::{UpdateBy, Word};
 
@@ -27,6 +29,7 @@ const KNOWN: &[&str] = &[
     "SecResponseBodyLimitAction",
     "SecDataset",
     "SecWebAppId",
+    "SecGeoLookupDb",
     "SecRuleUpdateActionById",
     "SecRuleRemoveById",
     "SecRuleRemoveByTag",
@@ -179,6 +182,11 @@ impl Lowering<'_> {
                 }
                 _ => refuse("expected a name and the lines between backticks"),
             }
+        } else if name.is("SecGeoLookupDb") {
+            match arguments {
+                [file] => self.geo_database(file),
+                _ => refuse("expected one file"),
+            }
         } else if name.is("SecRemoteRules") {
             refuse(
                 "rules are read from files only, because whoever answers at an address would decide what passes; \
@@ -194,6 +202,22 @@ impl Lowering<'_> {
             return false;
         }
         true
+    }
+
+    fn geo_database(&mut self, file: &Word) {
+        let read = |name: &String| self.loader.read_bytes(name).and_then(GeoDatabase::open);
+        let opened =
+            self.loader.resolve(&file.source.name, &file.text).and_then(|names| match names.as_slice() {
+                [name] => read(name),
+                _ => Err("expected one file".to_owned()),
+            });
+        match opened {
+            Ok(database) => self.set.geo = Some(Arc::new(database)),
+            Err(reason) => {
+                let message = format!("cannot read `{}` as a MaxMind DB: {reason}", file.text);
+                self.error(Code::RulesUnreadable, file.place(), message);
+            }
+        }
     }
 
     fn engine(&mut self, name: &Word, argument: Option<&Word>) {

@@ -181,6 +181,11 @@ impl Lowering<'_> {
             self.diagnostics
                 .push(Diagnostic::warning(Code::SecLangUnsupported, message).at(ast.place.clone()));
         }
+        if definition.name == "geoLookup" && self.set.geo.is_none() {
+            let message =
+                "`@geoLookup` never matches: no `SecGeoLookupDb` stands before this line".to_owned();
+            self.warn(Code::SecLangUnsupported, ast.place.clone(), message);
+        }
         if operators::COMPARISONS.contains(&definition.name) && is_no_number(&ast.argument) {
             let message = format!("`{}` is no number, so it counts as 0", ast.argument);
             self.warn(Code::SecLangBadArgument, ast.argument_place.clone(), message);
@@ -205,12 +210,14 @@ impl Lowering<'_> {
             argument: ast.argument,
             place: ast.argument_place,
             lines,
+            geo: self.set.geo.clone().filter(|_| definition.name == "geoLookup"),
         };
         if let Err(message) = (definition.compile)(&mut operators::Argument {
             text: &operator.argument,
             lines: &operator.lines,
             names: &mut TxNames::default(),
             patterns: &self.set.patterns,
+            geo: operator.geo.as_ref(),
         }) {
             let code =
                 if definition.name == "rx" { Code::SecLangBadPattern } else { Code::SecLangBadArgument };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::facts::Pair;
 use super::program::{Control, Link, Program, Root};
 use super::report::Hit;
 use super::text::{Buffers, Text};
@@ -233,8 +234,23 @@ impl Transaction {
         if root.told || link.capture {
             self.note_match(link, test, value, seen);
         }
+        if holds {
+            self.note_place(test, seen);
+        }
         self.act(program, at, link, hit);
         true
+    }
+
+    /// Keeps what a lookup learnt of an address as `GEO`.
+    fn note_place(&mut self, test: &dyn Test, seen: usize) {
+        let text = self.seen.get(seen).map_or(Text::EMPTY, |entry| entry.text);
+        if let Some(place) = test.place(self.bytes(text)) {
+            let pair = |(name, value): (&str, String)| Pair {
+                key: self.buffers.add(name.as_bytes()),
+                value: self.buffers.add(value.as_bytes()),
+            };
+            self.facts.geo = place.into_iter().map(pair).collect();
+        }
     }
 
     fn note_match(&mut self, link: &Link, test: &dyn Test, value: &Value, seen: usize) {

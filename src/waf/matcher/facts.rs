@@ -118,6 +118,7 @@ pub(in crate::waf) struct Facts {
     pub(in crate::waf) highest_severity: Text,
     pub(in crate::waf) session_id: Text,
     pub(in crate::waf) user_id: Text,
+    pub(in crate::waf) geo: Vec<Pair>,
     pub(in crate::waf) moment: Moment,
     pub(in crate::waf) response_status: Text,
     pub(in crate::waf) response_protocol: Text,

@@ -420,6 +420,7 @@ impl Oracle<'_> {
                 lines: &operator.lines,
                 names: &mut TxNames::default(),
                 patterns: &Patterns::default(),
+                geo: operator.geo.as_ref(),
             };
             (operator.definition.compile)(&mut argument).ok()
         });

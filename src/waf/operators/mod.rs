@@ -59,6 +59,9 @@ mod within;
 pub use patterns::{Needle, Patterns};
 use recognizer::Recognizer;
 
+use std::sync::Arc;
+
+use super::geo::{GeoDatabase, Place};
 use super::matcher::{Expansion, Prefilter, Transaction, TxNames};
 use smallvec::smallvec;
 
@@ -91,6 +94,7 @@ pub struct Argument<'a> {
     pub lines: &'a [String],
     pub names: &'a mut TxNames,
     pub patterns: &'a Patterns,
+    pub geo: Option<&'a Arc<GeoDatabase>>,
 }
 
 impl Argument<'_> {
@@ -106,6 +110,11 @@ pub trait Test: Send + Sync {
     /// Where a value that matched did so; only asked after a match.
     fn locate(&self, input: &[u8], _: &Transaction) -> Found {
         Found::whole(input)
+    }
+
+    /// What is learnt of an address that matches.
+    fn place(&self, _: &[u8]) -> Option<Place> {
+        None
     }
 
     /// Lower-case literals of which a value that matches holds one, where there are some.
@@ -202,8 +211,7 @@ pub const ALL: &[&Definition] = &[
 ];
 
 /// Operators that are understood but never match, and why.
-pub const WITHOUT_EFFECT: [(&str, &str); 9] = [
-    ("geoLookup", "there is no geographic database here"),
+pub const WITHOUT_EFFECT: [(&str, &str); 8] = [
     ("rbl", "nothing is looked up in the DNS while a request waits"),
     ("gsbLookup", "there is no such list here"),
     ("inspectFile", "programs are never run, and files are never written to disk"),
@@ -272,8 +280,13 @@ mod tests {
             for example in definition.examples {
                 let mut names = TxNames::default();
                 let patterns = Patterns::default();
-                let mut argument =
-                    Argument { text: example.argument, lines: &[], names: &mut names, patterns: &patterns };
+                let mut argument = Argument {
+                    text: example.argument,
+                    lines: &[],
+                    names: &mut names,
+                    patterns: &patterns,
+                    geo: None,
+                };
                 let test =
                     (definition.compile)(&mut argument).unwrap_or_else(|e| panic!("{definition:?}: {e}"));
                 assert_eq!(
@@ -322,7 +335,8 @@ mod tests {
         let mut tests = Vec::new();
         for name in names {
             for text in arguments {
-                let mut argument = Argument { text, lines: &[], names: &mut names_of, patterns: &patterns };
+                let mut argument =
+                    Argument { text, lines: &[], names: &mut names_of, patterns: &patterns, geo: None };
                 tests.extend((find(name).unwrap().compile)(&mut argument));
             }
         }

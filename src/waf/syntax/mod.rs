@@ -22,6 +22,14 @@ pub trait Loader {
     /// One sentence: why it cannot be read.
     fn read(&self, name: &str) -> Result<String, String>;
 
+    /// The bytes behind `name`, for what is no text.
+    ///
+    /// # Errors
+    /// One sentence: why they cannot be read.
+    fn read_bytes(&self, name: &str) -> Result<Vec<u8>, String> {
+        self.read(name).map(String::into_bytes)
+    }
+
     /// The names a glob or path in `from` stands for, sorted.
     ///
     /// # Errors

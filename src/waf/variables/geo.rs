@@ -1,14 +1,16 @@
-//! Where the client is; empty here, for there is no geographic database.
+//! What the last `@geoLookup` that matched learnt of its address, by the names of the reference manual.
 
 use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "GEO",
-    summary: "Where the client is; empty here, for there is no geographic database.",
+    summary: "What the last `@geoLookup` that matched learnt of its address: `COUNTRY_CODE`, `CITY` and others.",
     collection: true,
-    changes: Changes::WithMessage,
+    changes: Changes::WithRules,
     values,
 };
 
-fn values(_: &Transaction, _: &mut Visit<'_>) {}
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.facts.geo.iter().for_each(|pair| visit(pair.key, pair.value));
+}
