@@ -2,8 +2,8 @@
 
 /// A value of the data section.
 pub enum Data<'d> {
-    Map(&'d [(&'d str, Data<'d>)]),
-    List(&'d [Data<'d>]),
+    Map(&'d [(&'d str, Self)]),
+    List(&'d [Self]),
     Text(&'d str),
     Double(f64),
     Number(u16),
