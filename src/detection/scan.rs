@@ -419,13 +419,15 @@ impl<'d> Scan<'d> {
         let detector = self.detector;
         let start = token.start;
         detector.tokens.at(body, start, |from, rule| self.pattern(rule, body, from, None));
-        // A value that is told by its length or its keyword alone has a digit.
-        if !token.has_digit {
+        // A value that is told by its length has a digit; one that is told by its keyword has one, or stands right behind
+        // a sign for values.
+        if token.has_digit {
+            let bytes = token.bytes.min(MAX_TOLD_TOKEN_BYTES) as usize;
+            for (_, rule) in detector.by_token_bytes.iter().filter(|(other, _)| *other == bytes) {
+                self.pattern(*rule, body, start, None);
+            }
+        } else if !is_behind_sign(body, start) || has_joint(body, token) {
             return;
-        }
-        let bytes = token.bytes.min(MAX_TOLD_TOKEN_BYTES) as usize;
-        for (_, rule) in detector.by_token_bytes.iter().filter(|(other, _)| *other == bytes) {
-            self.pattern(*rule, body, start, None);
         }
         let near = self.values.near(&detector.keywords, body, start);
         self.by_keyword(body, start, Anchor::KeywordToken, None, &near);
@@ -595,4 +597,19 @@ fn is_whole(body: &[u8], start: usize, end: usize) -> bool {
     let begins = !word(Some(start)) || !word(start.checked_sub(1));
     let ends = !word(end.checked_sub(1)) || !word(Some(end));
     begins && ends
+}
+
+/// Whether a token is joined of parts, as names are.
+fn has_joint(body: &[u8], token: Token) -> bool {
+    let bytes = token.bytes.min(MAX_TOLD_TOKEN_BYTES) as usize;
+    body.get(token.start..token.start + bytes).is_none_or(|text| text.iter().any(|byte| b"-_".contains(byte)))
+}
+
+/// Whether a value begins here by the sign before it: `key=…`, `key: "…`.
+fn is_behind_sign(body: &[u8], start: usize) -> bool {
+    let is_sign = |byte: &u8| matches!(byte, b'=' | b':');
+    match body.get(..start).unwrap_or_default() {
+        [.., sign, b' ', b'"' | b'\''] | [.., sign, b' ' | b'"' | b'\''] | [.., sign] => is_sign(sign),
+        [] => false,
+    }
 }
