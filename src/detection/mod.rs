@@ -6,6 +6,7 @@
 pub mod anchors;
 mod base58;
 mod charset;
+pub mod detector;
 mod digits;
 mod eights;
 mod entropy;
@@ -29,6 +30,7 @@ pub mod tee;
 mod tokens;
 pub mod validators;
 
+pub use detector::Detector;
 pub use plan::Plan;
 pub use rule::{Confidence, Rule, RuleFile};
-pub use scan::{Detection, Detector};
+pub use scan::Detection;

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
+use super::detector::Detector;
 use super::location;
 use super::mac::{Digest, Mac};
 use super::payload::PayloadKey;
 use super::rule::{Confidence, Rule};
-use super::scan::{Detection, Detector};
+use super::scan::Detection;
 use super::seen::Telling;
 use crate::events::Events;
 use crate::events::kinds::{ScanSkipped, SensitiveDataFound, SkipReason};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::scan::Detector;
+use super::detector::Detector;
 use super::surroundings::Surroundings;
 use super::{anchors, validators};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Source};
