@@ -190,3 +190,41 @@ fn no_place_hides_more_than_it_did() {
     }
     assert!(fallen.is_empty(), "{}", fallen.join("\n"));
 }
+
+/// Four words of eight letters each, in the order of Unicode; of the ideographs and syllables of Han and Hangul, every
+/// seventh.
+fn words_of_all_alphabets() -> Vec<String> {
+    let is_picked = |letter: &char| match u32::from(*letter) {
+        code @ (0x3400..0xa000 | 0xac00..0xd7a4 | 0x2_0000..) => code % 7 == 0,
+        _ => true,
+    };
+    let letters: Vec<char> =
+        ('\u{a0}'..=char::MAX).filter(|letter| letter.is_alphanumeric()).filter(is_picked).collect();
+    let words: Vec<String> = letters.chunks(8).map(|word| word.iter().collect()).collect();
+    words.chunks(4).map(|words| words.join(" ")).collect()
+}
+
+#[test]
+fn no_letter_of_any_alphabet_is_an_attack() {
+    let rules = rules::load(None, None).unwrap().0;
+    let entry_points = [1, 2].map(|level| entry_point(&rules, level));
+    let texts = words_of_all_alphabets();
+    assert!(texts.len() > 900, "{}", texts.len());
+    let mut refused = Vec::new();
+    let mut tried = 0;
+    for (name, make, _) in PLACES {
+        if make("word").is_some_and(|made| made.body.len() > LONG_BYTES) {
+            continue;
+        }
+        for (text, made) in texts.iter().filter_map(|text| Some((text, make(text)?))) {
+            for (entry_point, level) in entry_points.iter().zip(1..) {
+                tried += 1;
+                if is_refused(entry_point, &made) {
+                    refused.push(format!("{name}, level {level}: {text}"));
+                }
+            }
+        }
+    }
+    assert!(tried > 40_000, "{tried}");
+    assert!(refused.is_empty(), "{} of {tried}:\n{}", refused.len(), refused.join("\n"));
+}
