@@ -1,9 +1,18 @@
 //! A search for many literals at once: the automaton of Aho and Corasick (CACM 18/6, 1975), with every
 //! transition written out.
 //!
-//! ASCII case is not looked at. Each literal carries a number; a text is asked which numbers it holds.
+//! ASCII case is not looked at, and white space is one. Each literal carries a number; a text is asked which numbers it
+//! holds.
 
 use std::collections::VecDeque;
+
+/// What the search takes a byte for.
+pub(super) fn fold(byte: u8) -> u8 {
+    match byte {
+        b'\t'..=b'\r' => b' ',
+        _ => byte.to_ascii_lowercase(),
+    }
+}
 
 /// Texts from here on are walked in four places at once.
 const MIN_QUARTERED_BYTES: usize = 1024;
@@ -31,7 +40,7 @@ struct Node {
 }
 
 impl Automaton {
-    /// An automaton of lower-case literals, each with the number that it stands for; `None` where it
+    /// An automaton of folded literals, each with the number that it stands for; `None` where it
     /// would need more than `max_rows` states. Empty literals are left out.
     pub(super) fn new<'l>(
         literals: impl Iterator<Item = (&'l [u8], u32)> + Clone,
@@ -40,11 +49,12 @@ impl Automaton {
         let mut columns = [0u8; 256];
         let mut width = 1u8;
         for byte in literals.clone().flat_map(|(literal, _)| literal) {
-            let both = [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
             let known = columns.get(usize::from(*byte)).is_some_and(|column| *column > 0);
             if !known && width < u8::MAX {
-                for byte in both {
-                    columns.get_mut(usize::from(byte)).into_iter().for_each(|column| *column = width);
+                for (other, column) in (0..=u8::MAX).zip(&mut columns) {
+                    if fold(other) == *byte {
+                        *column = width;
+                    }
                 }
                 width += 1;
             }

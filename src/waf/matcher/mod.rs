@@ -18,6 +18,7 @@ mod prefilter;
 mod program;
 mod report;
 mod request_body;
+pub mod required;
 mod response;
 mod spare;
 mod summary;

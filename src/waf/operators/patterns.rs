@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use aho_corasick::AhoCorasick;
 
 use super::{Pattern, Prefilter};
-use crate::waf::matcher::literals;
+use crate::waf::matcher::{literals, required};
 
 /// A pattern with what must be in a value for it to match.
 #[derive(Debug)]
@@ -114,7 +114,7 @@ impl Needle {
         match self {
             Self::Pattern(text) => Pattern::with_syntax(text).map(|(pattern, syntax)| {
                 let prefilter = syntax.as_ref().map(Prefilter::of).unwrap_or_default();
-                let literals = syntax.as_ref().and_then(literals::of_pattern);
+                let literals = syntax.as_ref().and_then(required::of_pattern);
                 Compiled::Pattern(Arc::new(Searcher { pattern, prefilter, literals }))
             }),
             Self::Phrases(phrases) if phrases.is_empty() => {
