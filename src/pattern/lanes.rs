@@ -31,12 +31,12 @@ enum End {
     GaveUp,
 }
 
-/// Whether the pattern of an automaton matches somewhere in a text; `None` where the automaton dropped the
-/// states it had, or would have to build too many.
-pub(super) fn is_match(automaton: &DFA, cache: &mut Cache, text: &[u8]) -> Option<bool> {
+/// Whether the pattern of an automaton matches somewhere in a text; `None` if the automaton dropped the
+/// states it had, or would have to build too many: more than `new_states`, or as it judges itself.
+pub(super) fn is_match(automaton: &DFA, cache: &mut Cache, text: &[u8], new_states: usize) -> Option<bool> {
     cache.search_start(0);
     let cleared = cache.clear_count();
-    let mut walk = Walk { automaton, cache, cleared, at: 0 };
+    let mut walk = Walk { automaton, cache, cleared, at: 0, new_states };
     let found = walk.text(text);
     let at = walk.at;
     cache.search_finish(at);
@@ -55,6 +55,8 @@ struct Walk<'a> {
     cleared: usize,
     /// Bytes that are walked, by which the automaton judges how many states it may build.
     at: usize,
+    /// States that may still be built.
+    new_states: usize,
 }
 
 impl Walk<'_> {
@@ -177,6 +179,7 @@ impl Walk<'_> {
     /// A step to a state that is not built yet, or to an end.
     #[cold]
     fn build(&mut self, state: LazyStateID, byte: u8) -> Result<LazyStateID, End> {
+        self.new_states = self.new_states.checked_sub(1).ok_or(End::GaveUp)?;
         self.cache.search_update(self.at);
         let next = self.automaton.next_state(self.cache, state, byte).map_err(|_| End::GaveUp)?;
         match next {

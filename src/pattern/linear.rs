@@ -1,15 +1,21 @@
-//! Patterns without look-around: an automaton built as it is walked answers whether a text matches,
-//! which is nearly all that is ever asked; where and how it matches is the business of a slower
-//! engine, compiled when first asked.
+//! Patterns without look-around: automata built as they are walked answer whether a text matches, which is nearly all
+//! that is ever asked. A slower engine, compiled on first use, finds where and how it matches.
+//!
+//! A branch with a long bounded repetition, such as `<[^>]{0,40}on`, has many states. In one automaton they multiply
+//! with the states of the other branches; a random text then makes nearly every byte cost a new state. So each such
+//! branch has an automaton of its own as well, and the rest share one: they are walked if the automaton of all takes
+//! too many states.
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_automata::util::pool::Pool;
-use regex_automata::{Input, meta};
-use regex_syntax::hir::Hir;
+use regex_automata::util::prefilter::Prefilter;
+use regex_automata::{Input, MatchKind, meta};
+use regex_syntax::hir::{Hir, HirKind};
 
 use super::lanes::{self, LONG_BYTES};
 use super::{MAX_COMPILED_BYTES, reason};
@@ -20,14 +26,33 @@ const CACHE_BYTES: usize = 2 << 20;
 /// engine takes over: no text may make every byte cost a state.
 const MAX_FILLED_CACHES: usize = 3;
 const MIN_BYTES_PER_STATE: usize = 10;
+/// Repetitions from here on have many states.
+const MIN_LONG_REPETITION: u32 = 8;
+/// Most of such branches that are taken apart: a text is read once for each.
+const MAX_LONG_BRANCHES: usize = 64;
+/// States that one text may add to the automaton of a whole pattern before its branches are searched apart.
+const MAX_NEW_STATES: usize = 512;
+/// Texts that are then searched so without another try.
+const RESTING_TEXTS: u32 = 64;
 
 type NewCache = Box<dyn Fn() -> Cache + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
 pub(super) struct Linear {
+    whole: Part,
+    /// The branches apart, if one of them has a long repetition.
+    parts: Vec<Part>,
+    /// Texts that go to the parts at once, because the whole gave up on one before them.
+    resting: AtomicU32,
+    /// `None` if it cannot be compiled, although the automata could.
+    full: OnceLock<Option<meta::Regex>>,
+}
+
+/// The automaton of some branches of a pattern.
+struct Part {
     automaton: Arc<DFA>,
     caches: Pool<Cache, NewCache>,
-    /// `None` where it cannot be compiled, though the automaton could.
-    full: OnceLock<Option<meta::Regex>>,
+    /// Whether it skips to the bytes that a match begins with.
+    skips: bool,
 }
 
 impl Linear {
@@ -36,46 +61,27 @@ impl Linear {
     /// # Errors
     /// One sentence: that it is too big, or what the engine says.
     pub(super) fn new(hir: &Hir) -> Result<Self, String> {
-        let nfa = thompson::Compiler::new()
-            .configure(
-                thompson::Config::new()
-                    .utf8(false)
-                    .nfa_size_limit(Some(MAX_COMPILED_BYTES))
-                    .which_captures(WhichCaptures::None),
-            )
-            .build_from_hir(hir)
-            .map_err(|error| match error.size_limit() {
-                Some(_) => format!("the compiled pattern is over {MAX_COMPILED_BYTES} bytes"),
-                None => reason(&error.to_string()),
-            })?;
-        let config = DFA::config()
-            .cache_capacity(CACHE_BYTES)
-            .skip_cache_capacity_check(true)
-            .minimum_cache_clear_count(Some(MAX_FILLED_CACHES))
-            .minimum_bytes_per_state(Some(MIN_BYTES_PER_STATE));
-        let automaton = DFA::builder()
-            .configure(config)
-            .build_from_nfa(nfa)
-            .map_err(|error| reason(&error.to_string()))?;
-        let automaton = Arc::new(automaton);
-        let of = Arc::clone(&automaton);
-        let caches = Pool::new(Box::new(move || of.create_cache()) as NewCache);
-        Ok(Self { automaton, caches, full: OnceLock::new() })
+        let whole = Part::new(hir, false)?;
+        let parts = parts(hir).iter().map(|part| Part::new(part, true)).collect::<Result<_, _>>()?;
+        Ok(Self { whole, parts, resting: AtomicU32::new(0), full: OnceLock::new() })
     }
 
     #[inline]
-    pub(super) fn is_match(&self, text: &[u8], parse: impl FnOnce() -> Option<Hir>) -> bool {
-        let mut cache = self.caches.get();
-        if text.len() >= LONG_BYTES
-            && let Some(found) = lanes::is_match(&self.automaton, &mut cache, text)
-        {
+    pub(super) fn is_match(&self, text: &[u8], parse: impl Fn() -> Option<Hir>) -> bool {
+        // What cannot be decided counts as a match.
+        let by_full = || self.full(&parse).is_none_or(|full| full.is_match(text));
+        if self.parts.is_empty() {
+            return self.whole.is_match(text).unwrap_or_else(by_full);
+        }
+        let resting = self.resting.load(Ordering::Relaxed);
+        if resting > 0 {
+            self.resting.store(resting - 1, Ordering::Relaxed);
+        } else if let Some(found) = self.whole.is_match_within(text, MAX_NEW_STATES) {
             return found;
+        } else {
+            self.resting.store(RESTING_TEXTS, Ordering::Relaxed);
         }
-        match self.automaton.try_search_fwd(&mut cache, &Input::new(text).earliest(true)) {
-            Ok(found) => found.is_some(),
-            // What cannot be decided counts as a match.
-            Err(_) => self.full(parse).is_none_or(|full| full.is_match(text)),
-        }
+        self.parts.iter().any(|part| part.is_match(text).unwrap_or_else(by_full))
     }
 
     /// The engine that knows places; `parse` gives the syntax tree, where it is not compiled yet.
@@ -91,9 +97,96 @@ impl Linear {
     }
 }
 
+impl Part {
+    /// Compiles a syntax tree; `may_skip` says that it may look for the bytes that a match begins with.
+    fn new(hir: &Hir, may_skip: bool) -> Result<Self, String> {
+        let nfa = thompson::Compiler::new()
+            .configure(
+                thompson::Config::new()
+                    .utf8(false)
+                    .nfa_size_limit(Some(MAX_COMPILED_BYTES))
+                    .which_captures(WhichCaptures::None),
+            )
+            .build_from_hir(hir)
+            .map_err(|error| match error.size_limit() {
+                Some(_) => format!("the compiled pattern is over {MAX_COMPILED_BYTES} bytes"),
+                None => reason(&error.to_string()),
+            })?;
+        let first = may_skip.then(|| Prefilter::from_hir_prefix(MatchKind::LeftmostFirst, hir)).flatten();
+        let first = first.filter(Prefilter::is_fast);
+        let skips = first.is_some();
+        let config = DFA::config()
+            .prefilter(first)
+            .cache_capacity(CACHE_BYTES)
+            .skip_cache_capacity_check(true)
+            .minimum_cache_clear_count(Some(MAX_FILLED_CACHES))
+            .minimum_bytes_per_state(Some(MIN_BYTES_PER_STATE));
+        let automaton = DFA::builder()
+            .configure(config)
+            .build_from_nfa(nfa)
+            .map_err(|error| reason(&error.to_string()))?;
+        let automaton = Arc::new(automaton);
+        let of = Arc::clone(&automaton);
+        let caches = Pool::new(Box::new(move || of.create_cache()) as NewCache);
+        Ok(Self { automaton, caches, skips })
+    }
+
+    /// Whether the text matches; `None` if that would take too many states.
+    #[inline]
+    fn is_match(&self, text: &[u8]) -> Option<bool> {
+        let mut cache = self.caches.get();
+        if text.len() >= LONG_BYTES
+            && !self.skips
+            && let Some(found) = lanes::is_match(&self.automaton, &mut cache, text, usize::MAX)
+        {
+            return Some(found);
+        }
+        let found = self.automaton.try_search_fwd(&mut cache, &Input::new(text).earliest(true));
+        found.ok().map(|found| found.is_some())
+    }
+
+    /// The same; `None` if it takes more new states than this.
+    fn is_match_within(&self, text: &[u8], new_states: usize) -> Option<bool> {
+        lanes::is_match(&self.automaton, &mut self.caches.get(), text, new_states)
+    }
+}
+
+/// The pattern as alternatives: each branch with a long repetition, and the rest as one. None if that is one alone.
+fn parts(hir: &Hir) -> Vec<Hir> {
+    let (long, rest): (Vec<Hir>, Vec<Hir>) = branches(hir).into_iter().partition(has_long_repetition);
+    if long.is_empty() || long.len() > MAX_LONG_BRANCHES || long.len() + rest.len() < 2 {
+        return Vec::new();
+    }
+    let rest = (!rest.is_empty()).then(|| Hir::alternation(rest));
+    rest.into_iter().chain(long).collect()
+}
+
+fn branches(hir: &Hir) -> Vec<Hir> {
+    match hir.kind() {
+        HirKind::Capture(capture) => branches(&capture.sub),
+        HirKind::Alternation(all) => all.iter().flat_map(branches).collect(),
+        _ => vec![hir.clone()],
+    }
+}
+
+/// Whether a pattern has a bounded repetition of much that differs.
+fn has_long_repetition(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) | HirKind::Literal(_) | HirKind::Class(_) => false,
+        HirKind::Repetition(repetition) => {
+            let is_long = repetition.max.is_some_and(|max| max >= MIN_LONG_REPETITION);
+            is_long && !matches!(repetition.sub.kind(), HirKind::Literal(_))
+                || has_long_repetition(&repetition.sub)
+        }
+        HirKind::Capture(capture) => has_long_repetition(&capture.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().any(has_long_repetition),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Pattern;
+    use super::*;
 
     #[test]
     fn no_text_makes_every_byte_cost_a_state() {
@@ -108,6 +201,29 @@ mod tests {
             .collect();
         assert!(!pattern.is_match(&text));
         assert!(pattern.is_match(&[text, b"a".repeat(25), b"c".to_vec()].concat()));
+    }
+
+    #[test]
+    fn branches_apart_match_what_the_whole_matches() {
+        let source = r"<[^>]{0,40}on=|\$[a-z<]{0,20}\(|(?:^|[<$])[^ ]{0,30}(?:<\?|x\()|[(][^)]{8,30}[)]=|zq$";
+        let hir = super::super::parse(source).unwrap();
+        let linear = Linear::new(&hir).unwrap();
+        assert_eq!(linear.parts.len(), 5);
+        let full = linear.full(|| Some(hir.clone())).unwrap();
+        let (mut state, mut matched, mut rested) = (1u32, 0, 0);
+        for nth in 0..3000 {
+            let text: Vec<u8> = (0..100 + nth % 2000)
+                .map(|_| {
+                    state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    b"<$(aaaabcdefgh  zzzqqq=o"[(state >> 16) as usize % 24]
+                })
+                .collect();
+            let expected = full.is_match(&text);
+            assert_eq!(linear.is_match(&text, || None), expected, "{}", String::from_utf8_lossy(&text));
+            matched += usize::from(expected);
+            rested += usize::from(linear.resting.load(Ordering::Relaxed) > 0);
+        }
+        assert!(matched > 50 && matched < 2_950 && rested > 300, "{matched} matched, {rested} by parts");
     }
 
     #[test]
