@@ -10,6 +10,7 @@ use aho_corasick::AhoCorasick;
 
 use super::fragment::strongest_of_lines;
 use super::{Finding, Strength};
+use crate::pattern::ByteSet;
 
 /// Expressions of a value that are looked at.
 const MAX_EXPRESSIONS: usize = 1 << 14;
@@ -36,6 +37,9 @@ const MARKS: &[(&[u8], &[u8])] = &[
     (b"<#", b">"),
     (b"__${", b"}__"),
 ];
+
+/// What they begin with.
+const MARK_STARTS: ByteSet = ByteSet::of(b"{$#*@~%<[_");
 
 /// Names that lead from an expression to the program around it; nobody's data is called so.
 const WALKS: &[&str] = &[
@@ -224,9 +228,10 @@ fn next_expression(value: &[u8], from: usize) -> Option<(usize, &[u8], &'static 
     let mut at = from;
     loop {
         let rest = value.get(at..)?;
-        at += rest.iter().position(|byte| b"{$#*@~%<[_".contains(byte))?;
+        at += rest.iter().position(|byte| MARK_STARTS.has(*byte))?;
         let rest = value.get(at..)?;
-        if let Some((open, close)) = MARKS.iter().find(|(open, _)| rest.starts_with(open)) {
+        let is_open = |(open, _): &&(&[u8], _)| open.first() == rest.first() && rest.starts_with(open);
+        if let Some((open, close)) = MARKS.iter().find(is_open) {
             let inner = rest.get(open.len()..)?;
             let inner = inner.get(..MAX_EXPRESSION_BYTES).unwrap_or(inner);
             let end = end_of(inner, open, close);

@@ -73,7 +73,10 @@ fn commands_in(value: &[u8], dialect: Dialect) -> Option<Finding> {
         let Some((separator, command)) = next_command(value, from, dialect) else { break };
         let judged = judge(value.get(command..)?, separator, dialect);
         is_script_line |= value.get(from..command).is_some_and(|text| begins_script(text, dialect));
-        let judged = if (is_script_line || is_row) && goes_on_harmlessly(value.get(command..)?, dialect) {
+        let judged = if judged.is_some()
+            && (is_script_line || is_row)
+            && goes_on_harmlessly(value.get(command..)?, dialect)
+        {
             judged.min(Some(Strength::Possible))
         } else {
             judged
@@ -222,7 +225,9 @@ fn words(text: &[u8]) -> usize {
 
 fn judge(text: &[u8], separator: Separator, dialect: Dialect) -> Option<Strength> {
     let (word, rest) = word(text, dialect)?;
-    named(&word, &argument(rest, dialect), separator, dialect)
+    // Most words name no program, whatever follows them.
+    (word.is_glob_path() || class(word.name(), dialect).is_some())
+        .then(|| named(&word, &argument(rest, dialect), separator, dialect))?
 }
 
 fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialect) -> Option<Strength> {

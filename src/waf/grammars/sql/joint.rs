@@ -29,22 +29,35 @@ pub(super) fn joint(value: &[u8]) -> Option<Finding> {
     None
 }
 
+/// What joints begin with: for each first byte the second, in lower case; `ANY` if it may be any, 0 if there is none.
+const SECOND: [u8; 256] = {
+    let mut table = [0; 256];
+    let pairs = b"orORanANxoXOhaHAunUNwaWA||&&";
+    let mut at = 0;
+    while at < pairs.len() {
+        table[pairs[at] as usize] = pairs[at + 1] | 0x20;
+        at += 2;
+    }
+    table[b';' as usize] = ANY;
+    table
+};
+const ANY: u8 = 1;
+
 /// The next place where a word or a sign joins what stands before it and something that is no plain word.
 fn next(value: &[u8], from: usize) -> Option<usize> {
-    let mut at = from.max(1);
-    loop {
-        let rest = value.get(at..)?;
-        at += rest.iter().position(|byte| {
-            matches!(byte | 0x20, b'o' | b'a' | b'u' | b'x' | b'h' | b'w' | b'|' | b';') || *byte == b'&'
-        })?;
-        let rest = value.get(at..)?;
-        let is_first =
-            value.get(at - 1).is_some_and(|before| !is_word_byte(*before) || before.is_ascii_digit());
-        if is_first && is_joint(rest) {
-            return Some(at);
+    let from = from.max(1) - 1;
+    let rest = value.get(from..)?;
+    let begins = |triple: &[u8]| match triple {
+        [before, first, second] => {
+            let wanted = SECOND.get(usize::from(*first)).copied().unwrap_or_default();
+            wanted != 0
+                && (wanted == ANY || *second | 0x20 == wanted)
+                && (!is_word_byte(*before) || before.is_ascii_digit())
         }
-        at += 1;
-    }
+        _ => false,
+    };
+    let places = rest.windows(3).enumerate().filter(|(_, triple)| begins(triple));
+    places.map(|(at, _)| from + at + 1).find(|at| value.get(*at..).is_some_and(is_joint))
 }
 
 fn is_joint(rest: &[u8]) -> bool {

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use self::continuation::{Before, continuation, expression};
 use self::fold::folded;
 use self::joint::{has_query, joint};
-use self::token::{Kind, Token, may_continue, tokens, word as word_kind};
+use self::token::{Kind, Token, may_begin, may_continue, tokens, word as word_kind};
 use super::fragment::strongest;
 use super::{Finding, Strength};
 
@@ -88,6 +88,9 @@ fn is_sentence(value: &[u8]) -> bool {
 /// The value ends a number, a name or nothing; `is_own` says whether a statement of the text's own stands before it.
 fn from_start(value: &[u8], is_own: impl FnOnce() -> bool) -> Option<Strength> {
     if is_sentence(value) {
+        return None;
+    }
+    if !may_begin(value) {
         return None;
     }
     let all = tokens(value);

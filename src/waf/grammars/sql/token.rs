@@ -62,42 +62,64 @@ pub(super) type Tokens<'v> = SmallVec<[Token<'v>; MAX_TOKENS]>;
 /// The tokens of a text, comments that stand for spaces left out. A comment to the end of the line
 /// is kept, for it cuts off what stood behind the value.
 pub(super) fn tokens(mut rest: &[u8]) -> Tokens<'_> {
-    let mut tokens = Tokens::new();
-    while tokens.len() < MAX_TOKENS {
-        rest = skip_space(rest);
-        let Some((kind, length)) = next(rest) else { break };
+    std::iter::from_fn(|| read(&mut rest)).take(MAX_TOKENS).collect()
+}
+
+/// Takes the first token off a text.
+fn read<'v>(rest: &mut &'v [u8]) -> Option<Token<'v>> {
+    loop {
+        *rest = skip_space(rest);
+        let (kind, length) = next(rest)?;
         let (text, after) = rest.split_at(length.clamp(1, rest.len()));
+        *rest = after;
         // `/*!50000 union*/` is code for one dialect, and `*/` ends it.
         if kind != (Kind::Comment { is_last: false }) || is_line_comment(text) {
-            tokens.push(Token { kind, text });
+            return Some(Token { kind, text });
         }
-        rest = after;
     }
-    tokens
 }
 
 /// Whether a text begins with a token, behind parentheses that close, that a statement may go on with. Most do not, and
 /// need not be read further.
 pub(super) fn may_continue(mut rest: &[u8]) -> bool {
-    loop {
-        rest = skip_space(rest);
-        let Some((kind, length)) = next(rest) else { return false };
-        let (text, after) = rest.split_at(length.clamp(1, rest.len()));
-        rest = after;
-        match kind {
-            Kind::Close => {}
-            Kind::Comment { is_last: false } if !is_line_comment(text) => {}
-            Kind::Statement => return text.eq_ignore_ascii_case(b"waitfor"),
-            Kind::Logic
-            | Kind::Comparison
-            | Kind::Arithmetic
-            | Kind::SetOperation
-            | Kind::Semicolon
-            | Kind::Clause
-            | Kind::Comment { .. }
-            | Kind::Text { .. } => return true,
-            _ => return false,
+    let mut tokens = std::iter::from_fn(|| read(&mut rest));
+    tokens.find(|token| token.kind != Kind::Close).is_some_and(|token| continues(&token))
+}
+
+/// Whether a text begins as an expression does, or with an operand that a statement may go on behind. Most do neither.
+pub(super) fn may_begin(text: &[u8]) -> bool {
+    let mut rest = text;
+    let Some(mut first) = read(&mut rest) else { return false };
+    if first.kind == Kind::Open || first.is("select") || first.is("case") {
+        return true;
+    }
+    while first.kind == Kind::Arithmetic {
+        let Some(next) = read(&mut rest) else { return false };
+        first = next;
+    }
+    match first.kind {
+        Kind::Number | Kind::Constant | Kind::Variable | Kind::Name | Kind::Statement | Kind::Close => {
+            let mut behind = rest;
+            let is_call = read(&mut behind).is_some_and(|token| token.kind == Kind::Open);
+            is_call || continues(&first) || may_continue(rest)
         }
+        _ => continues(&first),
+    }
+}
+
+/// Whether a statement may go on with a token.
+fn continues(token: &Token<'_>) -> bool {
+    match token.kind {
+        Kind::Statement => token.is("waitfor"),
+        Kind::Logic
+        | Kind::Comparison
+        | Kind::Arithmetic
+        | Kind::SetOperation
+        | Kind::Semicolon
+        | Kind::Clause
+        | Kind::Comment { .. }
+        | Kind::Text { .. } => true,
+        _ => false,
     }
 }
 
