@@ -44,6 +44,7 @@ pub struct Metrics {
     pub held_bodies: IntGauge,
     pub bodies_uninspected: IntCounter,
     pub log_lines_dropped: IntCounter,
+    pub audit_records_lost: IntCounter,
     /// zone
     pub request_duration: HistogramVec,
     pub accepts_failed: IntCounter,
@@ -133,6 +134,10 @@ impl Metrics {
             log_lines_dropped: build.counter(
                 "log_lines_dropped_total",
                 "Log lines that did not fit the queue or could not be written.",
+            ),
+            audit_records_lost: build.counter(
+                "audit_records_lost_total",
+                "Records of the audit log that did not fit the queue or could not be written.",
             ),
             request_duration: build.histograms(
                 "request_duration_seconds",

@@ -2,6 +2,7 @@
 //!
 //! `emit` never waits: lines go to a queue bounded in bytes, and what does not fit is counted.
 
+mod audit_log;
 mod gen_ai;
 pub mod kinds;
 mod log;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::clock::{Clock, rfc3339};
+pub use audit_log::AuditLog;
 pub use log::{Level, LogWriter};
 pub use metrics::{Metrics, status_label};
 pub use rule_costs::{RuleCost, RuleCosts};

@@ -55,7 +55,7 @@ use crate::ai::body_copy::BodyCopy;
 use crate::ai::recorder::Recorder;
 use crate::clock::Clock;
 use crate::detection::tee::ScanQueue;
-use crate::events::Events;
+use crate::events::{AuditLog, Events};
 use crate::listener::{ConnectionMeta, address_text};
 use crate::snapshot::{Site, SnapshotHandle};
 use crate::upstream::{Pool, peer};
@@ -76,6 +76,7 @@ pub struct Edge {
     pub clock: Clock,
     pub scans: ScanQueue,
     pub recorder: Recorder,
+    audit: AuditLog,
     pub node: String,
     caller: steps::Caller,
     door: Door,
@@ -105,6 +106,7 @@ impl Edge {
         }
         let rays = AtomicU64::new(u64::from_le_bytes(seed));
         Self {
+            audit: AuditLog::new(events.clone()),
             snapshots,
             events,
             clock,

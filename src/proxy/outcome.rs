@@ -23,6 +23,7 @@ use crate::listener::ConnectionMeta;
 use crate::ruleset::Outcome;
 use crate::snapshot::Site;
 use crate::upstream::Origin;
+use crate::waf::ResponseHead;
 
 /// What a redirect's address may hold of what a client sent, and no address has (RFC 3986 section 2).
 const NOT_IN_URIS: &AsciiSet = &CONTROLS
@@ -224,6 +225,12 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
     let status = if written < 200 && written != 101 { 499 } else { written };
     if let Some(mut rules) = ctx.rules.take() {
         rules.finish();
+        if rules.has_audit_log() {
+            let fields = session.response_written().map(headers::response_fields).unwrap_or_default();
+            let protocol = headers::protocol(session.req_header().version);
+            let written = ResponseHead { status, protocol, headers: &fields };
+            rules.audit_records(&written).for_each(|record| edge.audit.write(record));
+        }
         let metrics = edge.events.metrics();
         metrics.waf_duration.observe(ctx.rules_time.as_secs_f64());
         if ctx.verdict.outcome == Outcome::Pass {

@@ -10,6 +10,7 @@ use super::overrides::{self, Effective};
 use super::score;
 use super::trace::{Outcome, Verdict};
 use crate::diagnostic::Diagnostics;
+use crate::waf::audit::AuditRecord;
 use crate::waf::matcher::BodyLimits;
 use crate::waf::{self, Interruption, Plan, Program, ResponseHead, Transaction, Watch};
 
@@ -127,6 +128,18 @@ impl Run {
         for (transaction, _) in &mut self.transactions {
             transaction.run(waf::Phase::Logging);
         }
+    }
+
+    /// Whether rule files ask for an audit log.
+    pub fn has_audit_log(&self) -> bool {
+        self.transactions.iter().any(|(transaction, _)| transaction.has_audit_log())
+    }
+
+    /// What audit logs are to hold of the request; `written` is the response that the client got.
+    pub fn audit_records(&mut self, written: &ResponseHead<'_>) -> impl Iterator<Item = AuditRecord> {
+        let transactions =
+            self.transactions.iter_mut().filter(|(transaction, _)| transaction.has_audit_log());
+        transactions.filter_map(|(transaction, _)| transaction.audit_record(written))
     }
 
     /// Whether the request is refused already.

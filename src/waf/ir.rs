@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::audit::AuditIr;
 use super::geo::GeoDatabase;
 use super::macros::Macro;
 use super::{Phase, operators, transformations, variables};
@@ -25,6 +26,7 @@ pub struct RuleSetIr {
     pub web_app_id: String,
     /// `SecGeoLookupDb`
     pub geo: Option<Arc<GeoDatabase>>,
+    pub audit: AuditIr,
     /// The patterns of its operators.
     pub patterns: operators::Patterns,
 }
@@ -268,6 +270,7 @@ impl Default for RuleSetIr {
             record_lifetime: Duration::from_secs(3600),
             limits: LimitsIr::default(),
             web_app_id: String::new(),
+            audit: AuditIr::default(),
             patterns: operators::Patterns::default(),
         }
     }

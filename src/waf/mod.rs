@@ -11,6 +11,7 @@
 //! are read through [`syntax::Loader`].
 
 pub mod actions;
+pub mod audit;
 mod fingerprint;
 pub mod geo;
 mod grammars;

@@ -11,8 +11,8 @@ use super::ir::{
 use super::macros::{Macro, Part};
 use super::matcher::literals::LiteralIndex;
 use super::matcher::{
-    Cell, ChosenRules, CollectionAction, Control, Expansion, Gate, Group, Link, Meta, NameBit, Prefilter,
-    Program, Reads, Root, Selector, SetVariable, Step, Target, TxNames, View,
+    Audit, Cell, ChosenRules, CollectionAction, Control, Expansion, Gate, Group, Link, Meta, NameBit,
+    Prefilter, Program, Reads, Root, Selector, SetVariable, Step, Target, TxNames, View,
 };
 use super::operators::{Argument, Patterns};
 use super::transformations;
@@ -34,7 +34,8 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
             ItemIr::Marker(name) => markers.entry(name).or_default().push(roots.len()),
         }
     }
-    let mut builder = Builder::new(&ir.patterns, &roots);
+    let audit = ir.audit.files().map(|files| Audit { settings: ir.audit.clone(), files: Arc::new(files) });
+    let mut builder = Builder::new(&ir.patterns, &roots, audit.is_some());
     let compiled: Vec<Root> = roots
         .iter()
         .enumerate()
@@ -86,6 +87,8 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
         limits: ir.limits,
         web_app_id: ir.web_app_id.clone(),
         response_args: any(|name| name == "RESPONSE_ARGS"),
+        components: ir.components.clone(),
+        audit,
     }
 }
 
@@ -137,6 +140,8 @@ fn skipped(roots: &[&RuleIr], index: usize) -> Option<usize> {
 struct Builder<'i> {
     patterns: &'i Patterns,
     roots: &'i [&'i RuleIr],
+    /// Whether there is an audit log.
+    audits: bool,
     names: TxNames,
     targets: Vec<Target>,
     target_keys: HashMap<String, usize>,
@@ -151,10 +156,11 @@ struct Builder<'i> {
 }
 
 impl<'i> Builder<'i> {
-    fn new(patterns: &'i Patterns, roots: &'i [&'i RuleIr]) -> Self {
+    fn new(patterns: &'i Patterns, roots: &'i [&'i RuleIr], audits: bool) -> Self {
         Self {
             patterns,
             roots,
+            audits,
             names: TxNames::default(),
             targets: Vec::new(),
             target_keys: HashMap::new(),
@@ -182,6 +188,8 @@ impl<'i> Builder<'i> {
             place: rule.place.label(),
         };
         let links = std::iter::once(rule).chain(&rule.chain).map(|link| self.link(link)).collect();
+        let log = actions.log.unwrap_or(true);
+        let audit = self.audits && actions.audit_log.unwrap_or(log);
         Root {
             id: rule.id,
             phase: rule.phase,
@@ -189,8 +197,9 @@ impl<'i> Builder<'i> {
             disruptive: actions.disruptive.filter(|d| *d != Disruptive::Block),
             status: status(actions),
             redirect: actions.redirect.as_ref().map(|address| Expansion::of(address, &mut self.names)),
-            log: actions.log.unwrap_or(true),
-            told: actions.log.unwrap_or(true) || mentions(rule, |name| name.starts_with("MATCHED_VAR")),
+            log,
+            audit,
+            told: log || audit || mentions(rule, |name| name.starts_with("MATCHED_VAR")),
             own_rule: mentions(rule, |name| name == "RULE"),
             skip_to,
             told_reads: self.reads_of_texts(

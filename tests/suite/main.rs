@@ -11,6 +11,7 @@ mod ai_calls;
 mod ai_pains;
 mod ai_steps;
 mod ai_universal;
+mod audit;
 mod bodies;
 mod cli;
 mod conf;

@@ -475,6 +475,19 @@ fn what_is_malformed_or_reads_from_elsewhere_is_refused() {
         ("SecRule ARGS \"@pmFromDataset words\" \"id:1\"", "there is no `SecDataset words` before this line"),
         ("SecRequestBodyLimitAction Maybe", "expected `Reject` or `ProcessPartial`"),
         ("SecArgumentsLimit many", "expected a number"),
+        ("SecAuditEngine Maybe", "expected `On`, `Off` or `RelevantOnly`"),
+        ("SecAuditLogType HTTPS", "expected `Serial` or `Concurrent`"),
+        ("SecAuditLogParts BH", "expected letters that begin with `A`"),
+        ("SecAuditLogRelevantStatus (", "expected a pattern"),
+        ("SecAuditLog", "expected a file"),
+        ("SecAuditLog |/usr/bin/logger", "records are not piped to programs"),
+        ("SecAuditLogStorageDir", "expected a folder"),
+        ("SecAuditLogFormat XML", "expected `JSON`"),
+        ("SecAuditEngine On", "an audit log needs a file"),
+        (
+            "SecAuditEngine On\nSecAuditLog a.log\nSecAuditLogType Concurrent",
+            "needs a folder for its records",
+        ),
     ] {
         let said = run(rules, GET).expect_err(rules);
         assert!(said.contains(reason), "{rules}: {said}");

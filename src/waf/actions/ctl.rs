@@ -46,7 +46,9 @@ fn lower(value: Option<&str>, actions: &mut ActionsIr) -> Lowered {
             ));
         }
         "auditengine" | "auditlogparts" | "debugloglevel" => {
-            return Err(Refusal::NoEffect(format!("`ctl:{option}` has no effect: events go to the log")));
+            return Err(Refusal::NoEffect(format!(
+                "`ctl:{option}` has no effect: it is set for all requests alike"
+            )));
         }
         other => return Err(Refusal::NoEffect(format!("`ctl:{other}` has no effect here"))),
     };

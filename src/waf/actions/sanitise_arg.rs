@@ -8,6 +8,6 @@ pub(super) const DEFINITION: Definition =
 
 fn lower(_: Option<&str>, _: &mut ActionsIr) -> Lowered {
     Err(Refusal::NoEffect(
-        "`sanitiseArg` has no effect: values are only logged where a rule's `logdata` names them".to_owned(),
+        "`sanitiseArg` has no effect: leave parts `C`, `I` and `H` out of `SecAuditLogParts`".to_owned(),
     ))
 }

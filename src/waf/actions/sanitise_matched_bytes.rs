@@ -11,7 +11,7 @@ pub(super) const DEFINITION: Definition = Definition {
 
 fn lower(_: Option<&str>, _: &mut ActionsIr) -> Lowered {
     Err(Refusal::NoEffect(
-        "`sanitiseMatchedBytes` has no effect: values are only logged where a rule's `logdata` names them"
+        "`sanitiseMatchedBytes` has no effect: leave parts `C`, `I` and `H` out of `SecAuditLogParts`"
             .to_owned(),
     ))
 }

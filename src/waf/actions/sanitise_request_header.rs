@@ -7,5 +7,7 @@ pub(super) const DEFINITION: Definition =
     Definition { name: "sanitiseRequestHeader", summary: "Hides a request header in the audit log.", lower };
 
 fn lower(_: Option<&str>, _: &mut ActionsIr) -> Lowered {
-    Err(Refusal::NoEffect("`sanitiseRequestHeader` has no effect: header fields are not logged".to_owned()))
+    Err(Refusal::NoEffect(
+        "`sanitiseRequestHeader` has no effect: leave part `B` out of `SecAuditLogParts`".to_owned(),
+    ))
 }

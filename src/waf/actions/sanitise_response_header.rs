@@ -10,5 +10,7 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn lower(_: Option<&str>, _: &mut ActionsIr) -> Lowered {
-    Err(Refusal::NoEffect("`sanitiseResponseHeader` has no effect: header fields are not logged".to_owned()))
+    Err(Refusal::NoEffect(
+        "`sanitiseResponseHeader` has no effect: leave part `F` out of `SecAuditLogParts`".to_owned(),
+    ))
 }

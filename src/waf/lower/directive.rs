@@ -1,10 +1,13 @@
 //! Directives other than rules: what they set, or a warning that says what they do not do here.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Lowering;
 use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::pattern::Pattern;
+use crate::waf::audit::AuditMode;
 use crate::waf::geo::GeoDatabase;
 use crate::waf::ir::EngineMode;
 use crate::waf::syntax::ast::{UpdateBy, Word};
@@ -30,6 +33,13 @@ const KNOWN: &[&str] = &[
     "SecDataset",
     "SecWebAppId",
     "SecGeoLookupDb",
+    "SecAuditEngine",
+    "SecAuditLog",
+    "SecAuditLogType",
+    "SecAuditLogFormat",
+    "SecAuditLogParts",
+    "SecAuditLogRelevantStatus",
+    "SecAuditLogStorageDir",
     "SecRuleUpdateActionById",
     "SecRuleRemoveById",
     "SecRuleRemoveByTag",
@@ -57,6 +67,9 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("SecUploadKeepFiles", "files are never written to disk"),
     ("SecUploadFileLimit", "set `limits.multipart_parts` in the configuration"),
     ("SecUploadFileMode", "files are never written to disk"),
+    ("SecAuditLog2", "one file is written: that of `SecAuditLog`"),
+    ("SecAuditLogFileMode", "files are made for their owner alone"),
+    ("SecAuditLogDirMode", "folders are made for their owner alone"),
     ("SecDebugLog", "use `portcullis waf explain`"),
     ("SecDebugLogLevel", "use `portcullis waf explain`"),
 ];
@@ -98,7 +111,7 @@ impl Lowering<'_> {
                 }
             };
         }
-        if self.limit(name, first) || self.named(name, arguments) {
+        if self.limit(name, first) || self.named(name, arguments) || self.audit(name, first) {
             return;
         }
         if name.is("SecRuleUpdateActionById") {
@@ -113,13 +126,7 @@ impl Lowering<'_> {
             return arguments.iter().for_each(|key| self.remove_rules(by, key));
         }
         let elsewhere = ELSEWHERE.iter().find(|(word, _)| name.is(word)).map(|(_, hint)| *hint);
-        // The audit log has a dozen directives; all of them are answered the same way.
-        let audit = name
-            .text
-            .to_ascii_lowercase()
-            .starts_with("secaudit")
-            .then_some("events go to the log; see `log` in the configuration");
-        if let Some(hint) = elsewhere.or(audit) {
+        if let Some(hint) = elsewhere {
             let message = format!("`{}` has no effect", name.text);
             return self
                 .diagnostics
@@ -202,6 +209,77 @@ impl Lowering<'_> {
             return false;
         }
         true
+    }
+
+    /// A directive of the audit log; false for others.
+    fn audit(&mut self, name: &Word, argument: Option<&Word>) -> bool {
+        let text = argument.map_or("", |word| word.text.as_str());
+        let place = argument.unwrap_or(name).place();
+        let word = text.to_ascii_lowercase();
+        let path = || {
+            let folder = Path::new(&name.source.name).parent().unwrap_or(Path::new("."));
+            (!text.is_empty()).then(|| folder.join(text))
+        };
+        let audit = &mut self.set.audit;
+        let expected = if name.is("SecAuditEngine") {
+            audit.mode = match word.as_str() {
+                "on" => AuditMode::On,
+                "relevantonly" => AuditMode::RelevantOnly,
+                _ => AuditMode::Off,
+            };
+            self.audit_engine = Some(name.place());
+            (!matches!(word.as_str(), "on" | "off" | "relevantonly"))
+                .then_some("expected `On`, `Off` or `RelevantOnly`")
+        } else if name.is("SecAuditLog") {
+            audit.log = path().filter(|_| !text.starts_with('|'));
+            audit.log.is_none().then_some("expected a file; records are not piped to programs")
+        } else if name.is("SecAuditLogStorageDir") {
+            audit.storage = path();
+            audit.storage.is_none().then_some("expected a folder")
+        } else if name.is("SecAuditLogParts") {
+            audit.parts = text.to_ascii_uppercase();
+            let are_letters =
+                audit.parts.starts_with('A') && audit.parts.bytes().all(|b| b.is_ascii_uppercase());
+            (!are_letters).then_some("expected letters that begin with `A`, such as `ABIJDEFHZ`")
+        } else if name.is("SecAuditLogType") {
+            audit.is_concurrent = word == "concurrent";
+            (!matches!(word.as_str(), "serial" | "concurrent")).then_some("expected `Serial` or `Concurrent`")
+        } else if name.is("SecAuditLogFormat") {
+            if word == "native" {
+                let message = "the audit log is written as JSON; set `SecAuditLogFormat JSON`";
+                self.warn(Code::SecLangUnsupported, place, message);
+                return true;
+            }
+            (word != "json").then_some("expected `JSON`")
+        } else if name.is("SecAuditLogRelevantStatus") {
+            match Pattern::new(text) {
+                Ok(pattern) => {
+                    audit.relevant_status = Some(Arc::new(pattern));
+                    None
+                }
+                Err(_) => Some("expected a pattern, such as `^5`"),
+            }
+        } else {
+            return false;
+        };
+        if let Some(expected) = expected {
+            self.error(Code::SecLangBadArgument, place, expected);
+        }
+        true
+    }
+
+    /// Records need a place to go to.
+    pub(super) fn check_audit(&mut self) {
+        let audit = &self.set.audit;
+        let Some(place) = self.audit_engine.take().filter(|_| audit.mode != AuditMode::Off) else { return };
+        let message = match (&audit.log, &audit.storage) {
+            (None, _) => "an audit log needs a file: add `SecAuditLog`",
+            (_, None) if audit.is_concurrent => {
+                "a concurrent audit log needs a folder for its records: add `SecAuditLogStorageDir`"
+            }
+            _ => return,
+        };
+        self.error(Code::SecLangBadArgument, place, message);
     }
 
     fn geo_database(&mut self, file: &Word) {

@@ -28,6 +28,7 @@ pub fn lower(items: Vec<ItemAst>, loader: &dyn Loader, diagnostics: &mut Diagnos
         datasets: HashMap::new(),
         updates: Vec::new(),
         without_id: 0,
+        audit_engine: None,
     };
     for item in items {
         lowering.item(item);
@@ -36,6 +37,7 @@ pub fn lower(items: Vec<ItemAst>, loader: &dyn Loader, diagnostics: &mut Diagnos
     lowering.finish_updates();
     lowering.check_ids();
     lowering.check_markers();
+    lowering.check_audit();
     lowering.set
 }
 
@@ -59,6 +61,8 @@ struct Lowering<'a> {
     updates: Vec<(update::Update, HashSet<u64>)>,
     /// How many rules had no id.
     without_id: u64,
+    /// Where the last `SecAuditEngine` stands.
+    audit_engine: Option<Place>,
 }
 
 /// Rules without an id of their own are numbered from here on.

@@ -108,7 +108,7 @@ impl Transaction {
         if let Some(severity) = root.meta.severity {
             self.note_severity(severity);
         }
-        if root.log {
+        if root.log || root.audit {
             hit.message = self.compose(|transaction, out| root.meta.msg.expand(transaction, out));
             let logdata =
                 root.links.iter().rev().map(|link| &link.logdata).find(|data| data.literal() != Some(&[]));

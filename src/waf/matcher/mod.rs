@@ -1,6 +1,7 @@
 //! The compiled rules and their run over one request.
 
 mod act;
+mod audit;
 mod automaton;
 mod collections;
 mod decoded;
@@ -43,4 +44,5 @@ pub use text::Text;
 pub use transaction::{Interruption, Transaction};
 pub use watch::Watch;
 
+pub(in crate::waf) use audit::Audit;
 pub(in crate::waf) use program::{Meta, Selector};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::audit::Audit;
 use super::collections::Collections;
 use super::expansion::{Expansion, TxNames};
 use super::literals::LiteralIndex;
@@ -43,6 +44,10 @@ pub struct Program {
     pub(in crate::waf) web_app_id: String,
     /// Whether rules look at `RESPONSE_ARGS`.
     pub(in crate::waf) response_args: bool,
+    /// `SecComponentSignature`
+    pub(in crate::waf) components: Vec<String>,
+    /// `None` if there are no records, or no file for them.
+    pub(in crate::waf) audit: Option<Audit>,
 }
 
 /// A rule that starts a chain or stands alone.
@@ -55,6 +60,8 @@ pub struct Root {
     /// Where a refusal leads.
     pub(in crate::waf) redirect: Option<Expansion>,
     pub(in crate::waf) log: bool,
+    /// `auditlog`, if there is an audit log.
+    pub(in crate::waf) audit: bool,
     /// Whether anyone will ask for the name and place of what matched.
     pub(in crate::waf) told: bool,
     /// Whether it looks at `RULE`, which would cost every rule.

@@ -363,12 +363,18 @@ impl Transaction {
 
     /// Whether any rule that reports has matched.
     pub fn has_matches(&self) -> bool {
-        !self.hits.is_empty()
+        self.logged().next().is_some()
     }
 
     /// What matched, in order, formatted.
     pub fn matches(&self) -> Vec<Match> {
-        self.hits.iter().filter_map(|hit| hit.report(self)).collect()
+        self.logged().filter_map(|hit| hit.report(self)).collect()
+    }
+
+    /// The matches of rules with `log`.
+    fn logged(&self) -> impl Iterator<Item = &Hit> {
+        let roots = &self.plan.program.roots;
+        self.hits.iter().filter(|hit| roots.get(hit.root).is_some_and(|root| root.log))
     }
 
     /// The bytes of a handle.
