@@ -48,7 +48,7 @@ impl AuditLog {
 
     /// Queues a record, or counts that it is lost.
     pub fn write(&self, record: AuditRecord) {
-        let size = record.json.len();
+        let size = record.bytes();
         let has_room = self.bytes.fetch_add(size, Ordering::Relaxed) + size <= MAX_QUEUED_BYTES;
         let sent = self.sender.as_ref().filter(|_| has_room).is_some_and(|to| to.send(record).is_ok());
         if !sent {
@@ -78,7 +78,7 @@ impl Writer {
     fn run(mut self, records: &Receiver<AuditRecord>) {
         for record in records {
             let written = self.write(&record);
-            self.bytes.fetch_sub(record.json.len(), Ordering::Relaxed);
+            self.bytes.fetch_sub(record.bytes(), Ordering::Relaxed);
             let log = &record.files.log;
             let Err(error) = written else {
                 self.failed.remove(log);
@@ -93,16 +93,17 @@ impl Writer {
     }
 
     fn write(&mut self, record: &AuditRecord) -> Result<()> {
-        let mut line = match &record.files.storage {
-            None => record.json.clone(),
+        let mut json = serde_json::to_vec(&record.entry)?;
+        json.push(b'\n');
+        let line = match &record.files.storage {
+            None => json,
             Some(storage) => {
                 let name = name(record);
-                write_new(&storage.join(&name), &record.json)?;
-                let (id, bytes) = (&record.request_id, record.json.len() + 1);
-                format!("{} {id} - /{name} 0 {bytes}", record.summary).into_bytes()
+                write_new(&storage.join(&name), &json)?;
+                let id = &record.entry.transaction.unique_id;
+                format!("{} {id} - /{name} 0 {}\n", record.summary, json.len()).into_bytes()
             }
         };
-        line.push(b'\n');
         self.log(&record.files.log)?.write_all(&line)
     }
 
@@ -128,8 +129,13 @@ fn name(record: &AuditRecord) -> String {
     let seconds = i64::try_from(record.received.as_secs()).unwrap_or(0);
     let received = Timestamp::from_second(seconds).unwrap_or_default();
     // An id is ours, but the name of a node is a setting.
-    let id: String =
-        record.request_id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let id: String = record
+        .entry
+        .transaction
+        .unique_id
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
     format!("{}-{id}", received.strftime("%Y%m%d/%Y%m%d-%H%M/%Y%m%d-%H%M%S"))
 }
 
@@ -139,7 +145,7 @@ fn write_new(path: &Path, json: &[u8]) -> Result<()> {
     }
     // Two rule sets may have a record of one request.
     let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-    file.write_all(&[json, b"\n"].concat())
+    file.write_all(json)
 }
 
 #[cfg(test)]
@@ -147,14 +153,15 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::waf::audit::AuditFiles;
+    use crate::waf::audit::{AuditEntry, AuditFiles};
 
     fn record(folder: &Path, is_concurrent: bool) -> AuditRecord {
         let storage = is_concurrent.then(|| folder.join("records"));
+        let mut entry = AuditEntry::default();
+        entry.transaction.unique_id = "0a/../b".to_owned();
         AuditRecord {
             files: Arc::new(AuditFiles { log: folder.join("audit.log"), storage }),
-            json: b"{}".to_vec(),
-            request_id: "0a/../b".to_owned(),
+            entry,
             received: Duration::from_secs(1_750_000_000),
             summary: "app.example 192.0.2.1".to_owned(),
         }
@@ -169,8 +176,11 @@ mod tests {
         drop(log);
         let name = "20250615/20250615-1506/20250615-150640-0a----b";
         let lines = fs::read_to_string(folder.path().join("audit.log")).unwrap();
-        assert_eq!(lines, format!("{{}}\napp.example 192.0.2.1 0a/../b - /{name} 0 3\n"));
-        assert_eq!(fs::read_to_string(folder.path().join("records").join(name)).unwrap(), "{}\n");
+        let (json, line) = lines.split_once('\n').unwrap();
+        assert!(json.starts_with("{\"transaction\":{"), "{json}");
+        assert_eq!(line, format!("app.example 192.0.2.1 0a/../b - /{name} 0 {}\n", json.len() + 1));
+        let own = fs::read_to_string(folder.path().join("records").join(name)).unwrap();
+        assert_eq!(own, format!("{json}\n"));
     }
 
     #[test]
@@ -184,7 +194,8 @@ mod tests {
         writer.write(&record(folder.path(), false)).unwrap();
         fs::rename(&path, &moved).unwrap();
         writer.write(&record(folder.path(), false)).unwrap();
-        assert_eq!([path, moved].map(|path| fs::read_to_string(path).unwrap()), ["{}\n", "{}\n"]);
+        let lines = [path, moved].map(|path| fs::read_to_string(path).unwrap().lines().count());
+        assert_eq!(lines, [1, 1]);
         let log = AuditLog::new(events.clone());
         log.write(record(&folder.path().join("missing"), false));
         drop(log);

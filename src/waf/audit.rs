@@ -1,11 +1,14 @@
 //! The audit log that rule files ask for: its settings, and the record of one transaction.
 //!
-//! A record is a line of JSON as ModSecurity 3 writes it with `SecAuditLogFormat JSON`. The engine composes it; who runs
-//! the engine writes it to the files.
+//! A record has the form that ModSecurity 3 writes with `SecAuditLogFormat JSON`. The engine gathers what is in it; who
+//! runs the engine serialises it, which for long bodies takes long, and writes it to the files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+use bytes::Bytes;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::pattern::Pattern;
 
@@ -76,11 +79,93 @@ pub struct AuditFiles {
 #[derive(Clone, Debug)]
 pub struct AuditRecord {
     pub files: Arc<AuditFiles>,
-    /// One line, without its end.
-    pub json: Vec<u8>,
-    pub request_id: String,
+    pub entry: AuditEntry,
     /// When the request came, since the Unix epoch.
     pub received: Duration,
     /// What the line of a concurrent log says of the request, up to its id.
     pub summary: String,
+}
+
+/// The whole of a record, as it is serialised.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct AuditEntry {
+    pub transaction: AuditTransaction,
+}
+
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct AuditTransaction {
+    pub client_ip: String,
+    pub time_stamp: String,
+    pub server_id: &'static str,
+    pub client_port: u16,
+    pub host_ip: String,
+    pub host_port: u16,
+    pub unique_id: String,
+    pub request: AuditRequest,
+    pub response: AuditResponse,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub producer: Option<AuditProducer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Vec<serde_json::Value>>,
+}
+
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct AuditRequest {
+    pub method: String,
+    pub http_version: f64,
+    pub uri: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<AuditBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headers: Option<AuditFields>,
+}
+
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct AuditResponse {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<AuditBody>,
+    pub http_code: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headers: Option<AuditFields>,
+}
+
+/// Who judged the request.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct AuditProducer {
+    pub modsecurity: &'static str,
+    pub connector: &'static str,
+    pub secrules_engine: &'static str,
+    pub components: Vec<String>,
+}
+
+/// A body; what is not UTF-8 in it becomes replacement characters.
+#[derive(Clone, Debug, Default)]
+pub struct AuditBody(pub Bytes);
+
+impl Serialize for AuditBody {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&String::from_utf8_lossy(&self.0))
+    }
+}
+
+/// Header fields in their order, as members of an object: one name may be there more than once.
+#[derive(Clone, Debug, Default)]
+pub struct AuditFields(pub Vec<(String, String)>);
+
+impl Serialize for AuditFields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        self.0.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
+        map.end()
+    }
+}
+
+impl AuditRecord {
+    /// Bytes of memory that its bodies take, and about what the rest of it does.
+    pub fn bytes(&self) -> usize {
+        const OTHERS_BYTES: usize = 4096;
+        let AuditTransaction { request, response, .. } = &self.entry.transaction;
+        let bodies = [&request.body, &response.body].into_iter().flatten();
+        bodies.map(|body| body.0.len()).sum::<usize>() + OTHERS_BYTES
+    }
 }

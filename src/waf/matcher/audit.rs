@@ -3,83 +3,25 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use super::facts::{Pair, ResponseHead};
+use super::report::Hit;
 use super::text::Text;
 use super::transaction::Transaction;
-use crate::waf::audit::{AuditFiles, AuditIr, AuditMode, AuditRecord};
+use crate::waf::audit::{
+    AuditBody, AuditEntry, AuditFields, AuditFiles, AuditIr, AuditMode, AuditProducer, AuditRecord,
+    AuditRequest, AuditResponse, AuditTransaction,
+};
 use crate::waf::ir::EngineMode;
+
+const PRODUCER: &str = concat!("Portcullis ", env!("CARGO_PKG_VERSION"));
 
 /// The audit log of a program.
 #[derive(Debug)]
 pub(in crate::waf) struct Audit {
     pub(in crate::waf) settings: AuditIr,
     pub(in crate::waf) files: Arc<AuditFiles>,
-}
-
-/// Header fields in their order, those of one name beside each other.
-struct Fields<'t>(&'t Transaction, &'t [Pair]);
-
-impl Serialize for Fields<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.1.len()))?;
-        for pair in self.1 {
-            map.serialize_entry(&self.0.lossy(pair.key), &self.0.lossy(pair.value))?;
-        }
-        map.end()
-    }
-}
-
-#[derive(serde::Serialize)]
-struct Record<'t> {
-    transaction: Body<'t>,
-}
-
-#[derive(serde::Serialize)]
-struct Body<'t> {
-    client_ip: String,
-    time_stamp: String,
-    server_id: &'static str,
-    client_port: u16,
-    host_ip: String,
-    host_port: u16,
-    unique_id: String,
-    request: Request<'t>,
-    response: Response<'t>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    producer: Option<Producer<'t>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    messages: Option<Vec<Value>>,
-}
-
-#[derive(serde::Serialize)]
-struct Request<'t> {
-    method: String,
-    http_version: f64,
-    uri: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    body: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    headers: Option<Fields<'t>>,
-}
-
-#[derive(serde::Serialize)]
-struct Response<'t> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    body: Option<String>,
-    http_code: u16,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    headers: Option<Fields<'t>>,
-}
-
-#[derive(serde::Serialize)]
-struct Producer<'t> {
-    modsecurity: &'static str,
-    connector: &'static str,
-    secrules_engine: &'static str,
-    components: &'t [String],
 }
 
 impl Transaction {
@@ -108,42 +50,39 @@ impl Transaction {
         let (method, uri) = (self.lossy(facts.method), self.lossy(facts.uri_raw));
         let protocol = self.lossy(facts.protocol);
         let version = protocol.rsplit('/').next().and_then(|version| version.parse().ok());
-        let request_body = || String::from_utf8_lossy(&self.buffers.body()).into_owned();
         let number = |text: Text| self.lossy(text).parse().unwrap_or(0);
-        let record = Record {
-            transaction: Body {
-                client_ip: self.lossy(facts.remote_addr),
-                time_stamp: received.strftime("%a %b %e %H:%M:%S %Y").to_string(),
-                server_id: "portcullis",
-                // The engine is not told the client's port.
-                client_port: 0,
-                host_ip: self.lossy(facts.server_addr),
-                host_port: number(facts.server_port),
-                unique_id: self.lossy(facts.unique_id),
-                request: Request {
-                    method: method.clone(),
-                    http_version: version.unwrap_or(0.0),
-                    uri: uri.clone(),
-                    body: (settings.has('C') || settings.has('I')).then(request_body),
-                    headers: settings.has('B').then_some(Fields(self, &facts.headers)),
-                },
-                response: Response {
-                    body: settings.has('E').then(|| self.lossy(facts.response_body)),
-                    http_code: status,
-                    headers: settings.has('F').then_some(Fields(self, &facts.response_headers)),
-                },
-                producer: settings.has('H').then(|| Producer {
-                    modsecurity: concat!("Portcullis ", env!("CARGO_PKG_VERSION")),
-                    connector: concat!("Portcullis ", env!("CARGO_PKG_VERSION")),
-                    secrules_engine: match self.engine {
-                        EngineMode::On => "Enabled",
-                        EngineMode::DetectionOnly => "DetectionOnly",
-                        EngineMode::Off => "Disabled",
-                    },
-                    components: &self.plan.program.components,
-                }),
-                messages: settings.has('H').then_some(messages),
+        let transaction = AuditTransaction {
+            client_ip: self.lossy(facts.remote_addr),
+            time_stamp: received.strftime("%a %b %e %H:%M:%S %Y").to_string(),
+            server_id: "portcullis",
+            // The engine is not told the client's port.
+            client_port: 0,
+            host_ip: self.lossy(facts.server_addr),
+            host_port: number(facts.server_port),
+            unique_id: self.lossy(facts.unique_id),
+            request: AuditRequest {
+                method: method.clone(),
+                http_version: version.unwrap_or(0.0),
+                uri: uri.clone(),
+                body: (settings.has('C') || settings.has('I')).then(|| AuditBody(self.buffers.body())),
+                headers: settings.has('B').then(|| self.fields(&facts.headers)),
             },
+            response: AuditResponse {
+                body: settings.has('E').then(|| AuditBody(self.buffers.response())),
+                http_code: status,
+                headers: settings.has('F').then(|| self.fields(&facts.response_headers)),
+            },
+            producer: settings.has('H').then(|| AuditProducer {
+                modsecurity: PRODUCER,
+                connector: PRODUCER,
+                secrules_engine: match self.engine {
+                    EngineMode::On => "Enabled",
+                    EngineMode::DetectionOnly => "DetectionOnly",
+                    EngineMode::Off => "Disabled",
+                },
+                components: self.plan.program.components.clone(),
+            }),
+            messages: settings.has('H').then_some(messages),
         };
         let field = |name: &[u8]| {
             let found = facts.headers.iter().find(|pair| self.bytes(pair.key).eq_ignore_ascii_case(name));
@@ -164,9 +103,7 @@ impl Transaction {
         );
         Some(AuditRecord {
             files: Arc::clone(&audit.files),
-            // A struct of texts and numbers always serialises.
-            json: serde_json::to_vec(&record).ok()?,
-            request_id: self.lossy(facts.unique_id),
+            entry: AuditEntry { transaction },
             received: self.now,
             summary,
         })
@@ -174,9 +111,9 @@ impl Transaction {
 
     /// The rules with `auditlog` that matched.
     fn audit_messages(&self) -> Vec<Value> {
-        let root = |hit: &super::report::Hit| self.plan.program.roots.get(hit.root);
+        let root = |hit: &Hit| self.plan.program.roots.get(hit.root);
         let audited = self.hits.iter().filter(|hit| root(hit).is_some_and(|root| root.audit));
-        let message = |hit: &super::report::Hit| {
+        let message = |hit: &Hit| {
             let (root, found) = (root(hit)?, hit.report(self)?);
             let value = found.values.last().map(|last| String::from_utf8_lossy(&last.value).into_owned());
             // As `folder/file.conf:12:1`.
@@ -205,6 +142,10 @@ impl Transaction {
             }))
         };
         audited.filter_map(message).collect()
+    }
+
+    fn fields(&self, pairs: &[Pair]) -> AuditFields {
+        AuditFields(pairs.iter().map(|pair| (self.lossy(pair.key), self.lossy(pair.value))).collect())
     }
 
     fn lossy(&self, text: Text) -> String {
