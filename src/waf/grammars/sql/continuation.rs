@@ -299,6 +299,8 @@ fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
             return Some(Strength::Certain);
         }
         (Operand::Literal, []) => return Some(Strength::Possible),
+        // `' or '1`, whose last quote is behind the value.
+        (Operand::Text, []) if is_quoted && is_open_number(tokens) => return Some(Strength::Certain),
         (Operand::Text | Operand::Call { .. }, _) if is_quoted => return Some(Strength::Likely),
         (Operand::Literal, [next, ..])
             if is_quoted && matches!(next.kind, Kind::Logic | Kind::Text { .. } | Kind::Clause) =>
@@ -309,6 +311,16 @@ fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
         _ => {}
     }
     None
+}
+
+/// Whether tokens end with a number in a string that no quote ends.
+fn is_open_number(tokens: &[Token<'_>]) -> bool {
+    tokens.last().is_some_and(|last| match (last.kind, last.text) {
+        (Kind::Text { is_closed: false }, [_, digits @ ..]) => {
+            !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+        }
+        _ => false,
+    })
 }
 
 /// Whether tokens are `true`, `false`, or one of them after `not`.

@@ -216,6 +216,7 @@ mod tests {
             "'; waitfor delay '0:0:5'--",
             "`' or '1'='1`",
             "\"x' or '1'='1",
+            "admin'/**/or/**/'1",
         ] {
             assert!(strength(value.as_bytes()) == Some(Strength::Certain), "{value}");
         }
@@ -247,6 +248,7 @@ mod tests {
             "order by phone",
             "",
             "'quoted'",
+            "rock 'n' roll or 'blues",
             "a = b",
             "12--34",
             "C# or F#",
