@@ -11,7 +11,8 @@ use smallvec::SmallVec;
 use super::{fragments, spans_lines};
 
 /// What every URL and address that is looked for holds one of.
-const MARKS: &[&[u8]] = &[b":/", b"//", b"\\\\", b"/\\", b"169.254.", b"metadata."];
+pub(in crate::waf) const MARKS: &[&[u8]] =
+    &[b":/", b"//", b"\\\\", b"/\\", b"\\/", b"169.254.", b"metadata."];
 const MAX_HOST_BYTES: usize = 253;
 
 /// What a URL reaches that a client has no business with.

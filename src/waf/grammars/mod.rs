@@ -17,7 +17,7 @@ mod shell;
 mod sql;
 mod template;
 
-pub(super) use address::{Reach, reach};
+pub(super) use address::{MARKS as ADDRESS_MARKS, Reach, reach};
 pub(super) use fragment::{fragments, json_strings};
 pub(super) use graphql::GraphqlCost;
 pub(super) use lines::spans_lines;

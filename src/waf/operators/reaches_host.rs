@@ -1,8 +1,7 @@
 //! A URL in the value reaches a host of one of these kinds.
 
-use super::{Argument, Compiled, Definition, Example, Prefilter, Test};
-use crate::pattern::ByteSet;
-use crate::waf::grammars::{Reach, reach};
+use super::{Argument, Compiled, Definition, Example, Test};
+use crate::waf::grammars::{ADDRESS_MARKS, Reach, reach};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -16,15 +15,14 @@ pub(super) const DEFINITION: Definition = Definition {
         Example { argument: "loopback,metadata", input: b"https://example.com/127.0.0.1", matches: false },
         Example { argument: "private", input: b"https://10.0.0.1/", matches: true },
         Example { argument: "disguised", input: b"http://0x7f.1/", matches: true },
+        Example { argument: "loopback", input: br"http:\/127.0.0.1", matches: true },
     ],
 };
 
 struct ReachesHost {
     kinds: Vec<fn(&Reach) -> bool>,
+    marks: Vec<Vec<u8>>,
 }
-
-/// A URL, or the one address that is asked for without.
-static MARKS: Prefilter = Prefilter::any_of(ByteSet::of(b":/\\."));
 
 fn compile(argument: &mut Argument<'_>) -> Compiled {
     let kind = |name: &str| -> Result<fn(&Reach) -> bool, String> {
@@ -43,7 +41,8 @@ fn compile(argument: &mut Argument<'_>) -> Compiled {
         })
     };
     let kinds = argument.text.split(',').map(kind).collect::<Result<_, _>>()?;
-    Ok(Box::new(ReachesHost { kinds }))
+    let marks = ADDRESS_MARKS.iter().map(|mark| mark.to_vec()).collect();
+    Ok(Box::new(ReachesHost { kinds, marks }))
 }
 
 impl Test for ReachesHost {
@@ -52,7 +51,7 @@ impl Test for ReachesHost {
         self.kinds.iter().any(|is| is(&reach))
     }
 
-    fn prefilter(&self) -> Option<&Prefilter> {
-        Some(&MARKS)
+    fn literals(&self) -> Option<&[Vec<u8>]> {
+        Some(&self.marks)
     }
 }
