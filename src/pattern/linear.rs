@@ -4,7 +4,7 @@
 //! A branch with a long bounded repetition, such as `<[^>]{0,40}on`, has many states. In one automaton they multiply
 //! with the states of the other branches; a random text then makes nearly every byte cost a new state. So each such
 //! branch has an automaton of its own as well, and the rest share one: they are walked if the automaton of all takes
-//! too many states.
+//! too many states, and compiled then.
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -39,8 +39,10 @@ type NewCache = Box<dyn Fn() -> Cache + Send + Sync + UnwindSafe + RefUnwindSafe
 
 pub(super) struct Linear {
     whole: Part,
-    /// The branches apart, if one of them has a long repetition.
-    parts: Vec<Part>,
+    /// Whether one of several branches has a long repetition.
+    has_parts: bool,
+    /// The branches apart; none if they cannot be compiled, although the whole could.
+    parts: OnceLock<Vec<Part>>,
     /// Texts that go to the parts at once, because the whole gave up on one before them.
     resting: AtomicU32,
     /// `None` if it cannot be compiled, although the automata could.
@@ -62,15 +64,16 @@ impl Linear {
     /// One sentence: that it is too big, or what the engine says.
     pub(super) fn new(hir: &Hir) -> Result<Self, String> {
         let whole = Part::new(hir, false)?;
-        let parts = parts(hir).iter().map(|part| Part::new(part, true)).collect::<Result<_, _>>()?;
-        Ok(Self { whole, parts, resting: AtomicU32::new(0), full: OnceLock::new() })
+        let has_parts = !parts(hir).is_empty();
+        let (parts, full) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { whole, has_parts, parts, resting: AtomicU32::new(0), full })
     }
 
     #[inline]
     pub(super) fn is_match(&self, text: &[u8], parse: impl Fn() -> Option<Hir>) -> bool {
         // What cannot be decided counts as a match.
         let by_full = || self.full(&parse).is_none_or(|full| full.is_match(text));
-        if self.parts.is_empty() {
+        if !self.has_parts {
             return self.whole.is_match(text).unwrap_or_else(by_full);
         }
         let resting = self.resting.load(Ordering::Relaxed);
@@ -81,10 +84,14 @@ impl Linear {
         } else {
             self.resting.store(RESTING_TEXTS, Ordering::Relaxed);
         }
-        self.parts.iter().any(|part| part.is_match(text).unwrap_or_else(by_full))
+        let compile = |hir: Hir| parts(&hir).iter().map(|part| Part::new(part, true).ok()).collect();
+        match self.parts.get_or_init(|| parse().and_then(compile).unwrap_or_default()).as_slice() {
+            [] => by_full(),
+            parts => parts.iter().any(|part| part.is_match(text).unwrap_or_else(by_full)),
+        }
     }
 
-    /// The engine that knows places; `parse` gives the syntax tree, where it is not compiled yet.
+    /// The engine that finds where a match is; `parse` gives the syntax tree, if it is not compiled yet.
     pub(super) fn full(&self, parse: impl FnOnce() -> Option<Hir>) -> Option<&meta::Regex> {
         let compile = || {
             let config = meta::Config::new()
@@ -208,7 +215,7 @@ mod tests {
         let source = r"<[^>]{0,40}on=|\$[a-z<]{0,20}\(|(?:^|[<$])[^ ]{0,30}(?:<\?|x\()|[(][^)]{8,30}[)]=|zq$";
         let hir = super::super::parse(source).unwrap();
         let linear = Linear::new(&hir).unwrap();
-        assert_eq!(linear.parts.len(), 5);
+        assert!(linear.has_parts && linear.parts.get().is_none());
         let full = linear.full(|| Some(hir.clone())).unwrap();
         let (mut state, mut matched, mut rested) = (1u32, 0, 0);
         for nth in 0..3000 {
@@ -219,10 +226,16 @@ mod tests {
                 })
                 .collect();
             let expected = full.is_match(&text);
-            assert_eq!(linear.is_match(&text, || None), expected, "{}", String::from_utf8_lossy(&text));
+            assert_eq!(
+                linear.is_match(&text, || Some(hir.clone())),
+                expected,
+                "{}",
+                String::from_utf8_lossy(&text)
+            );
             matched += usize::from(expected);
             rested += usize::from(linear.resting.load(Ordering::Relaxed) > 0);
         }
+        assert_eq!(linear.parts.get().map(Vec::len), Some(5));
         assert!(matched > 50 && matched < 2_950 && rested > 300, "{matched} matched, {rested} by parts");
     }
 

@@ -15,6 +15,9 @@ use crate::waf::audit::{
 };
 use crate::waf::ir::EngineMode;
 
+/// As much of a value is in a message.
+const MAX_VALUE_BYTES: usize = 512;
+
 const PRODUCER: &str = concat!("Portcullis ", env!("CARGO_PKG_VERSION"));
 
 /// The audit log of a program.
@@ -115,7 +118,8 @@ impl Transaction {
         let audited = self.hits.iter().filter(|hit| root(hit).is_some_and(|root| root.audit));
         let message = |hit: &Hit| {
             let (root, found) = (root(hit)?, hit.report(self)?);
-            let value = found.values.last().map(|last| String::from_utf8_lossy(&last.value).into_owned());
+            let value = found.values.last().map_or(&[][..], |last| &last.value);
+            let value = String::from_utf8_lossy(value.get(..MAX_VALUE_BYTES).unwrap_or(value));
             // As `folder/file.conf:12:1`.
             let mut place = found.place.rsplitn(3, ':').skip(1);
             let (line, file) = (place.next().unwrap_or_default(), place.next().unwrap_or_default());
@@ -123,15 +127,14 @@ impl Transaction {
                 "message": found.message,
                 "details": {
                     "match": format!(
-                        "Matched variable `{}' (Value: `{}' )",
+                        "Matched variable `{}' (Value: `{value}' )",
                         found.variable(),
-                        value.unwrap_or_default()
                     ),
                     "reference": "",
                     "ruleId": found.rule.to_string(),
                     "file": file,
                     "lineNumber": line,
-                    "data": found.data,
+                    "data": found.data.chars().take(MAX_VALUE_BYTES).collect::<String>(),
                     "severity": found.severity.unwrap_or(0).to_string(),
                     "ver": root.meta.version,
                     "rev": "",

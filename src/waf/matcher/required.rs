@@ -13,7 +13,7 @@ use super::literals::{Literals, MAX_LITERAL_BYTES, folded};
 const MAX_LITERALS: usize = 256;
 /// Most bytes of a class that is spelled out.
 const MAX_CLASS_BYTES: usize = 10;
-/// Most bytes of a class that is told apart from what follows it where it repeats.
+/// Most bytes of a class whose repetition is written out as branches.
 const MAX_UNROLLED_BYTES: usize = 2;
 /// A text of prose holds a literal of rarity n at one in 2^n bytes. From here on literals, and sets of them, are worth a
 /// search.
