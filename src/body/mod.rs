@@ -13,6 +13,7 @@ pub mod multipart;
 pub mod protobuf;
 pub mod urlencoded;
 pub mod xml;
+pub mod xml_path;
 
 use std::fmt;
 

@@ -130,23 +130,28 @@ fn attributes(
             return Err(BodyError::TooMany { what: ATTRIBUTES, limit: limits.attributes });
         }
         let attribute = attribute.map_err(|_| BodyError::Malformed("an XML attribute is malformed"))?;
-        let mut value = Vec::with_capacity(attribute.value.len());
-        let mut rest: &str = &attribute.value;
-        while let Some((before, from)) = rest.split_once('&') {
-            value.extend_from_slice(before.as_bytes());
-            let (name, after) = from.split_once(';').unwrap_or((from, ""));
-            reference(name, &mut value);
-            rest = after;
-        }
-        value.extend_from_slice(rest.as_bytes());
-        document.attributes.push(value);
+        document.attributes.push(unescaped(&attribute.value));
     }
     Ok(())
 }
 
+/// The value of an attribute, its references read.
+pub(super) fn unescaped(value: &str) -> Vec<u8> {
+    let mut unescaped = Vec::with_capacity(value.len());
+    let mut rest = value;
+    while let Some((before, from)) = rest.split_once('&') {
+        unescaped.extend_from_slice(before.as_bytes());
+        let (name, after) = from.split_once(';').unwrap_or((from, ""));
+        reference(name, &mut unescaped);
+        rest = after;
+    }
+    unescaped.extend_from_slice(rest.as_bytes());
+    unescaped
+}
+
 /// A reference by its name: the five entities of XML and characters by number; others stay as
 /// written.
-fn reference(text: &str, out: &mut Vec<u8>) {
+pub(super) fn reference(text: &str, out: &mut Vec<u8>) {
     let number = match (text.strip_prefix("#x"), text.strip_prefix('#')) {
         (Some(hex), _) => u32::from_str_radix(hex, 16).ok(),
         (None, Some(decimal)) => decimal.parse().ok(),

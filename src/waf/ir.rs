@@ -8,6 +8,7 @@ use super::audit::AuditIr;
 use super::geo::GeoDatabase;
 use super::macros::Macro;
 use super::{Phase, operators, transformations, variables};
+use crate::body::xml_path::XmlPath;
 use crate::diagnostic::Place;
 use crate::pattern::Pattern;
 
@@ -113,6 +114,18 @@ pub struct TargetIr {
     pub exclusions: Vec<SelectorIr>,
 }
 
+impl TargetIr {
+    /// The path that it takes of XML bodies; `None` if it takes all text, all attributes, or no path.
+    pub fn xml_path(&self, namespace: impl Fn(&str) -> Option<String>) -> Option<Result<XmlPath, String>> {
+        match &self.selector {
+            Some(SelectorIr::Name(path)) if self.variable.name == "XML" => {
+                (!matches!(path.as_str(), "/*" | "//@*")).then(|| XmlPath::parse(path, namespace))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Takes `exclusions` out of the targets of the same variable.
 pub fn exclude(targets: &mut Vec<TargetIr>, exclusions: &[TargetIr]) {
     for exclusion in exclusions {
@@ -175,6 +188,15 @@ pub struct ActionsIr {
     /// In the order they are written: `initcol` before the `setvar` that needs it.
     pub collections: Vec<CollectionActionIr>,
     pub controls: Vec<ControlIr>,
+    /// `xmlns`: prefixes and addresses.
+    pub namespaces: Vec<(String, String)>,
+}
+
+impl ActionsIr {
+    /// The address of a prefix.
+    pub fn namespace(&self, prefix: &str) -> Option<String> {
+        self.namespaces.iter().find(|(known, _)| known == prefix).map(|(_, address)| address.clone())
+    }
 }
 
 /// What happens to the request when a rule matches.

@@ -17,6 +17,7 @@ use super::matcher::{
 use super::operators::{Argument, Patterns};
 use super::transformations;
 use super::variables::Changes;
+use crate::body::xml_path::XmlPath;
 use crate::pattern::ByteSet;
 use crate::pattern::Pattern;
 
@@ -87,9 +88,27 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
         limits: ir.limits,
         web_app_id: ir.web_app_id.clone(),
         response_args: any(|name| name == "RESPONSE_ARGS"),
+        xml_paths: xml_paths(&roots),
         components: ir.components.clone(),
         audit,
     }
+}
+
+/// The paths of XML that rules take.
+fn xml_paths(roots: &[&RuleIr]) -> Vec<(String, XmlPath)> {
+    let mut paths = Vec::new();
+    for link in roots.iter().flat_map(|root| std::iter::once(*root).chain(&root.chain)) {
+        for target in &link.targets {
+            let path = target.xml_path(|prefix| link.actions.namespace(prefix));
+            let Some((SelectorIr::Name(text), Ok(path))) = target.selector.as_ref().zip(path) else {
+                continue;
+            };
+            if !paths.contains(&(text.clone(), path.clone())) {
+                paths.push((text.clone(), path));
+            }
+        }
+    }
+    paths
 }
 
 /// The status that a rule refuses with.

@@ -358,6 +358,20 @@ const FORMS: &[Case] = &[
         says: "",
     },
     Case {
+        what: "paths of XML, with namespaces",
+        rules: "SecRule XML:/s:Envelope/s:Body//user/text() \"@streq ann\" \"id:1,pass,xmlns:s=http://www.w3.org/2003/05/soap-envelope\"\n\
+            SecRule XML://user/@id \"@eq 7\" \"id:2,pass\"\nSecRule XML:/Envelope/Body \"@rx .\" \"id:3,pass\"\n\
+            SecRule XML:/* \"@streq ann\" \"id:4,deny\"",
+        exchange: Exchange {
+            fields: &[("Content-Type", "application/soap+xml")],
+            body: b"<e:Envelope xmlns:e='http://www.w3.org/2003/05/soap-envelope'><e:Body><q><user id='7'>ann</user></q></e:Body></e:Envelope>",
+            ..FORM
+        },
+        matched: &[1, 2, 4],
+        status: Some(403),
+        says: "",
+    },
+    Case {
         what: "verifySVNR",
         rules: "SecRule ARGS:q \"@verifySVNR [0-9]{4} ?[0-9]{6}\" \"id:1,deny\"",
         exchange: Exchange { target: "/?q=1237+010180", ..GET },
@@ -466,6 +480,7 @@ fn what_is_malformed_or_reads_from_elsewhere_is_refused() {
     for (rules, reason) in [
         ("SecRemoteRules key https://rules.example/x", "rules are read from files only"),
         ("SecRule XML:/* \"@rx a\" \"id:1,xmlns:soap\"", "expected `prefix=address`"),
+        ("SecRule XML:/soap:a \"@rx a\" \"id:1\"", "the prefix `soap` needs an action `xmlns:soap=address`"),
         ("SecDefaultAction \"log,pass\"", "needs a `phase`"),
         ("SecDefaultAction \"phase:2,log\"", "needs a disruptive action"),
         ("SecDefaultAction \"phase:2,pass,id:1\"", "cannot have an `id`"),

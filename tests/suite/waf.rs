@@ -374,9 +374,9 @@ fn files_of_json_are_read_beside_fields() {
 
 #[test]
 fn unknown_xpath_is_a_warning() {
-    let (_, diagnostics) = load("SecRule XML:/a/b \"@rx x\" \"id:1,phase:2,pass\"\n");
+    let (_, diagnostics) = load("SecRule XML:/a/b[1] \"@rx x\" \"id:1,phase:2,pass\"\n");
     assert!(
-        diagnostics.starts_with("warning[seclang/unsupported]: `XML:/a/b` finds nothing"),
+        diagnostics.starts_with("warning[seclang/unsupported]: `XML:/a/b[1]` finds nothing"),
         "{diagnostics}"
     );
     assert_eq!(load("SecRule XML:/*|XML://@* \"@rx x\" \"id:1,phase:2,pass\"\n").1, "");

@@ -196,16 +196,11 @@ fn targets(list: &[VariableAst], diagnostics: &mut Diagnostics) -> Option<Vec<Ta
     sound.then_some(found)
 }
 
-/// Of XPath two forms are known: all text below the root, and all attributes.
+/// Of XPath location paths of names are known.
 fn warn_of_xpath(target: &TargetIr, place: &Place, diagnostics: &mut Diagnostics) {
-    let known = match &target.selector {
-        Some(SelectorIr::Name(path)) => matches!(path.as_str(), "/*" | "//@*"),
-        Some(SelectorIr::Pattern(_)) | None => true,
-    };
-    if target.variable.name == "XML" && !known {
-        let message = format!("`{target}` finds nothing: of XPath only `/*` and `//@*` are known");
-        diagnostics.push(Diagnostic::warning(Code::SecLangUnsupported, message).at(place.clone()));
-    }
+    let Some(Err(reason)) = target.xml_path(|_| Some(String::new())) else { return };
+    let message = format!("`{target}` finds nothing: {reason}");
+    diagnostics.push(Diagnostic::warning(Code::SecLangUnsupported, message).at(place.clone()));
 }
 
 fn target(ast: &VariableAst) -> Result<TargetIr, Box<Diagnostic>> {
@@ -218,7 +213,7 @@ fn target(ast: &VariableAst) -> Result<TargetIr, Box<Diagnostic>> {
             variables::ALL.iter().map(|d| d.name),
         )
     })?;
-    let selector = ast.selector.as_ref().map(selector);
+    let selector = ast.selector.as_ref().map(|ast| selector(ast, variable));
     if let Some(SelectorIr::Pattern(pattern)) = &selector {
         crate::pattern::Pattern::new(pattern).map_err(|reason| {
             let message = format!("the selector `/{pattern}/` cannot be compiled: {reason}");
@@ -228,8 +223,10 @@ fn target(ast: &VariableAst) -> Result<TargetIr, Box<Diagnostic>> {
     Ok(TargetIr { variable, selector, count: ast.count, exclusions: Vec::new() })
 }
 
-fn selector(ast: &SelectorAst) -> SelectorIr {
+fn selector(ast: &SelectorAst, variable: &variables::Definition) -> SelectorIr {
     match ast {
+        // Names of XML have case.
+        SelectorAst::Name(path) if variable.name == "XML" => SelectorIr::Name(path.clone()),
         SelectorAst::Name(name) => SelectorIr::Name(name.to_ascii_lowercase()),
         SelectorAst::Pattern(pattern) => SelectorIr::Pattern(pattern.clone()),
     }

@@ -42,6 +42,14 @@ impl Lowering<'_> {
             (None, phase) => phase.unwrap_or(DEFAULT_PHASE),
         };
         let more = actions.chain;
+        for target in targets.iter().flatten() {
+            // What is no path at all was said where it stands.
+            let is_path = target.xml_path(|_| Some(String::new())).is_some_and(|path| path.is_ok());
+            if let Some(Err(reason)) = target.xml_path(|prefix| actions.namespace(prefix)).filter(|_| is_path)
+            {
+                self.error(Code::SecLangBadArgument, place.clone(), format!("`{target}`: {reason}"));
+            }
+        }
         let rule = RuleIr {
             id,
             phase,

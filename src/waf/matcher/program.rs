@@ -9,6 +9,7 @@ use super::expansion::{Expansion, TxNames};
 use super::literals::LiteralIndex;
 use super::names::NameBit;
 use super::prefilter::Prefilter;
+use crate::body::xml_path::XmlPath;
 use crate::pattern::ByteSet;
 use crate::pattern::Pattern;
 use crate::waf::ir::{Change, CollectionKind, Disruptive, EngineMode, LimitsIr, ResponseBodyIr};
@@ -44,6 +45,8 @@ pub struct Program {
     pub(in crate::waf) web_app_id: String,
     /// Whether rules look at `RESPONSE_ARGS`.
     pub(in crate::waf) response_args: bool,
+    /// Paths that rules take of XML bodies, as they are written.
+    pub(in crate::waf) xml_paths: Vec<(String, XmlPath)>,
     /// `SecComponentSignature`
     pub(in crate::waf) components: Vec<String>,
     /// `None` if there are no records, or no file for them.

@@ -6,7 +6,8 @@ use super::decoded::add_decoded;
 use super::facts::{BodyLimits, Facts, Pair};
 use super::text::{Buffers, Text};
 use crate::body::guess::{Guess, guess, is_text};
-use crate::body::{self, BodyError, charset, grpc, json, multipart, protobuf, urlencoded, xml};
+use crate::body::xml_path::XmlPath;
+use crate::body::{self, BodyError, charset, grpc, json, multipart, protobuf, urlencoded, xml, xml_path};
 
 /// XML has more attributes than forms have arguments: drawings and property lists have thousands.
 const ATTRIBUTES_FOR_AN_ARGUMENT: usize = 10;
@@ -235,6 +236,28 @@ impl Facts {
         self.texts.extend(attributes);
         self.texts
             .extend(document.texts.iter().map(|value| Pair { key: text_key, value: buffers.add(value) }));
+    }
+
+    /// Adds what paths find in a body that was read as XML.
+    pub(super) fn find_xml_paths(
+        &mut self,
+        paths: &[(String, XmlPath)],
+        limits: BodyLimits,
+        buffers: &mut Buffers,
+    ) {
+        if self.xml.is_empty() {
+            return;
+        }
+        let (names, paths): (Vec<&str>, Vec<XmlPath>) =
+            paths.iter().map(|(name, path)| (name.as_str(), path.clone())).unzip();
+        let values = limits.arguments.saturating_mul(ATTRIBUTES_FOR_AN_ARGUMENT);
+        let limits = xml_path::Limits { depth: limits.json_depth, values };
+        let (found, read) = xml_path::find(&buffers.body(), &paths, limits);
+        self.too_many_arguments |= read == Err(xml_path::Stop::TooMany);
+        for (path, value) in found {
+            let name = names.get(path).copied().unwrap_or_default();
+            self.xml.push(Pair { key: buffers.add(name.as_bytes()), value: buffers.add(&value) });
+        }
     }
 
     fn read_multipart(

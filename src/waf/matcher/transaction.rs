@@ -270,6 +270,9 @@ impl Transaction {
         let error = (self.facts.body_error, self.facts.body_error_msg);
         let bytes = body.len();
         self.facts.read_body(body, forced.as_deref(), force_variable, self.limits, &mut self.buffers);
+        if !self.plan.program.xml_paths.is_empty() {
+            self.facts.find_xml_paths(&self.plan.program.xml_paths, self.limits, &mut self.buffers);
+        }
         let without_files = bytes.saturating_sub(self.facts.files_bytes);
         let is_past =
             is_past || limits.request_bytes_without_files.is_some_and(|limit| without_files > limit);

@@ -1,11 +1,11 @@
-//! The text of an XML body as `/*`, and each attribute value as `//@*`.
+//! The text of an XML body as `/*`, each attribute value as `//@*`, and what other paths of names find.
 
 use super::{Changes, Definition, Visit};
 use crate::waf::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "XML",
-    summary: "The text of an XML body as `/*`, and each attribute value as `//@*`.",
+    summary: "The text of an XML body as `/*`, each attribute value as `//@*`, and what other paths of names find.",
     collection: true,
     changes: Changes::WithMessage,
     values,
