@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
+use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 use super::Events;
 use super::kinds::ServiceFailed;
@@ -23,13 +24,17 @@ use crate::waf::audit::AuditRecord;
 /// Most bytes of records that wait to be written; more are dropped and counted.
 const MAX_QUEUED_BYTES: usize = 64 << 20;
 
-/// Takes records; writes them as long as it lives, and those that wait when it goes.
+/// How long records that wait may keep the process from its end: a pipe that nobody reads takes none.
+const LAST_WRITES: Duration = Duration::from_secs(3);
+
+/// Takes records, and writes them as long as it lives; those that wait at its end have [`LAST_WRITES`].
 pub struct AuditLog {
     events: Events,
     bytes: Arc<AtomicUsize>,
-    /// `None` only while it goes.
+    /// `None` only at its end.
     sender: Option<Sender<AuditRecord>>,
-    thread: Option<JoinHandle<()>>,
+    /// Disconnected when the thread has ended. Nobody waits for the lock: it only makes a receiver one to share.
+    ended: Mutex<Receiver<()>>,
 }
 
 impl AuditLog {
@@ -42,8 +47,12 @@ impl AuditLog {
             open: HashMap::new(),
             failed: HashSet::new(),
         };
-        let thread = std::thread::spawn(move || writer.run(&receiver));
-        Self { events, bytes, sender: Some(sender), thread: Some(thread) }
+        let (end, ended) = channel();
+        std::thread::spawn(move || {
+            let _end: Sender<()> = end;
+            writer.run(&receiver);
+        });
+        Self { events, bytes, sender: Some(sender), ended: Mutex::new(ended) }
     }
 
     /// Queues a record, or counts that it is lost.
@@ -61,8 +70,8 @@ impl AuditLog {
 impl Drop for AuditLog {
     fn drop(&mut self) {
         self.sender = None;
-        // A writer that panicked has nothing more to write.
-        let _ = self.thread.take().map(JoinHandle::join);
+        // An error says that the thread has ended, or that its time is over.
+        let _ = self.ended.get_mut().recv_timeout(LAST_WRITES);
     }
 }
 
@@ -101,7 +110,8 @@ impl Writer {
                 let name = name(record);
                 write_new(&storage.join(&name), &json)?;
                 let id = &record.entry.transaction.unique_id;
-                format!("{} {id} - /{name} 0 {}\n", record.summary, json.len()).into_bytes()
+                let summary = record.summary.as_deref().unwrap_or_default();
+                format!("{summary} {id} - /{name} 0 {}\n", json.len()).into_bytes()
             }
         };
         self.log(&record.files.log)?.write_all(&line)
@@ -150,8 +160,6 @@ fn write_new(path: &Path, json: &[u8]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::waf::audit::{AuditEntry, AuditFiles};
 
@@ -163,7 +171,7 @@ mod tests {
             files: Arc::new(AuditFiles { log: folder.join("audit.log"), storage }),
             entry,
             received: Duration::from_secs(1_750_000_000),
-            summary: "app.example 192.0.2.1".to_owned(),
+            summary: Some("app.example 192.0.2.1".to_owned()),
         }
     }
 

@@ -82,8 +82,8 @@ pub struct AuditRecord {
     pub entry: AuditEntry,
     /// When the request came, since the Unix epoch.
     pub received: Duration,
-    /// What the line of a concurrent log says of the request, up to its id.
-    pub summary: String,
+    /// What the line of a concurrent log says of the request, up to its id; `None` for a serial log.
+    pub summary: Option<String>,
 }
 
 /// The whole of a record, as it is serialised.

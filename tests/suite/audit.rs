@@ -21,7 +21,7 @@ fn edge(origin: &Origin, more: &str) -> Edge {
     Edge::start_in(folder, &conf, &[])
 }
 
-/// Waits for so many lines of the log.
+/// Waits until the log has this many lines.
 fn lines(edge: &Edge, count: usize) -> Vec<String> {
     let path = edge.folder.path().join("audit.log");
     wait_for("lines of the audit log", || {
@@ -100,4 +100,15 @@ fn a_log_that_cannot_be_written_is_said_once_and_stops_nothing() {
     let failed = edge.wait_for_event("service_failed", |event| event["service"] == "audit log");
     assert!(failed["error"].as_str().unwrap().contains("missing/audit.log"), "{failed}");
     assert_eq!(edge.events().iter().filter(|event| event["event"] == "service_failed").count(), 1);
+}
+
+#[test]
+fn a_log_that_nobody_reads_does_not_keep_the_process() {
+    let origin = Origin::fixed("text/plain", "ok");
+    let mut edge = edge(&origin, "SecAuditEngine On\nSecAuditLog pipe\n");
+    let made = std::process::Command::new("mkfifo").arg(edge.folder.path().join("pipe")).status().unwrap();
+    assert!(made.success());
+    assert_eq!(["q=1", "q=2"].map(|body| post(&edge, body)), [200; 2]);
+    edge.signal("TERM");
+    assert!(edge.wait_for_exit().success());
 }

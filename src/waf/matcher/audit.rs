@@ -50,7 +50,6 @@ impl Transaction {
         let facts = &self.facts;
         let seconds = i64::try_from(self.now.as_secs()).unwrap_or(0);
         let received = Timestamp::from_second(seconds).unwrap_or_default();
-        let (method, uri) = (self.lossy(facts.method), self.lossy(facts.uri_raw));
         let protocol = self.lossy(facts.protocol);
         let version = protocol.rsplit('/').next().and_then(|version| version.parse().ok());
         let number = |text: Text| self.lossy(text).parse().unwrap_or(0);
@@ -58,15 +57,15 @@ impl Transaction {
             client_ip: self.lossy(facts.remote_addr),
             time_stamp: received.strftime("%a %b %e %H:%M:%S %Y").to_string(),
             server_id: "portcullis",
-            // The engine is not told the client's port.
+            // The engine does not know the port of the client.
             client_port: 0,
             host_ip: self.lossy(facts.server_addr),
             host_port: number(facts.server_port),
             unique_id: self.lossy(facts.unique_id),
             request: AuditRequest {
-                method: method.clone(),
+                method: self.lossy(facts.method),
                 http_version: version.unwrap_or(0.0),
-                uri: uri.clone(),
+                uri: self.lossy(facts.uri_raw),
                 body: (settings.has('C') || settings.has('I')).then(|| AuditBody(self.buffers.body())),
                 headers: settings.has('B').then(|| self.fields(&facts.headers)),
             },
@@ -87,29 +86,36 @@ impl Transaction {
             }),
             messages: settings.has('H').then_some(messages),
         };
-        let field = |name: &[u8]| {
-            let found = facts.headers.iter().find(|pair| self.bytes(pair.key).eq_ignore_ascii_case(name));
-            let text = found.map(|pair| self.lossy(pair.value)).unwrap_or_default();
-            // One line, whose quotes stay pairs.
-            let text = text.replace(|c: char| c.is_control() || c == '"', " ");
-            if text.is_empty() { "-".to_owned() } else { text }
-        };
-        let summary = format!(
-            "{} {} - {} \"{method} {} {protocol}\" {status} {} {} \"{}\"",
-            field(b"host"),
-            self.lossy(facts.remote_addr),
-            received.strftime("[%d/%b/%Y:%H:%M:%S +0000]"),
-            uri.replace(|c: char| c.is_control() || c == '"', " "),
-            facts.response_body.len(),
-            field(b"referer"),
-            field(b"user-agent"),
-        );
+        let is_concurrent = audit.files.storage.is_some();
         Some(AuditRecord {
             files: Arc::clone(&audit.files),
             entry: AuditEntry { transaction },
             received: self.now,
-            summary,
+            summary: is_concurrent.then(|| self.audit_summary(received, status)),
         })
+    }
+
+    /// A request in the line of a concurrent log.
+    fn audit_summary(&self, received: Timestamp, status: u16) -> String {
+        let facts = &self.facts;
+        // One line, whose quotes stay pairs.
+        let plain = |text: Text| {
+            let text = self.lossy(text).replace(|c: char| c.is_control() || c == '"', " ");
+            if text.is_empty() { "-".to_owned() } else { text }
+        };
+        let field = |name| plain(facts.header_text(name, &self.buffers));
+        format!(
+            "{} {} - {} \"{} {} {}\" {status} {} {} \"{}\"",
+            field(b"host"),
+            plain(facts.remote_addr),
+            received.strftime("[%d/%b/%Y:%H:%M:%S +0000]"),
+            plain(facts.method),
+            plain(facts.uri_raw),
+            plain(facts.protocol),
+            facts.response_body.len(),
+            field(b"referer"),
+            field(b"user-agent"),
+        )
     }
 
     /// The rules with `auditlog` that matched.

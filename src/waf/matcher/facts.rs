@@ -316,7 +316,7 @@ impl Facts {
         buffers.get(self.header_text(name, buffers))
     }
 
-    fn header_text(&self, name: &[u8], buffers: &Buffers) -> Text {
+    pub(super) fn header_text(&self, name: &[u8], buffers: &Buffers) -> Text {
         let pair = self.headers.iter().find(|pair| buffers.get(pair.key).eq_ignore_ascii_case(name));
         pair.map_or(Text::EMPTY, |pair| pair.value)
     }
