@@ -168,7 +168,7 @@ struct Open {
 }
 
 struct Walk<'p> {
-    paths: &'p [XmlPath],
+    paths: &'p [&'p XmlPath],
     limits: Limits,
     open: Vec<Open>,
     captures: Vec<Capture>,
@@ -191,7 +191,7 @@ pub enum Stop {
 }
 
 /// What the paths find, and why the search ended before the document, if it did.
-pub fn find(body: &[u8], paths: &[XmlPath], limits: Limits) -> (Values, Result<(), Stop>) {
+pub fn find(body: &[u8], paths: &[&XmlPath], limits: Limits) -> (Values, Result<(), Stop>) {
     let text = String::from_utf8_lossy(body);
     let mut reader = Reader::from_str(&text);
     let mut walk = Walk {
@@ -358,7 +358,7 @@ mod tests {
     }
 
     fn values(path: &str, body: &str) -> String {
-        let (mut found, _) = find(body.as_bytes(), &[parse(path).unwrap()], LIMITS);
+        let (mut found, _) = find(body.as_bytes(), &[&parse(path).unwrap()], LIMITS);
         found.sort();
         let texts = found.into_iter().map(|(_, value)| String::from_utf8(value).unwrap());
         texts.collect::<Vec<_>>().join("|")
@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_search_has_limits_and_reads_what_it_can() {
-        let whole = |body: &str| find(body.as_bytes(), &[parse("//a").unwrap()], LIMITS);
+        let whole = |body: &str| find(body.as_bytes(), &[&parse("//a").unwrap()], LIMITS);
         let (found, read) = whole("<a>x<a>y</b>");
         assert_eq!((found, read), (vec![(0, b"xy".to_vec()), (0, b"y".to_vec())], Err(Stop::Malformed)));
         assert_eq!(whole(&"<a>".repeat(9)).1, Err(Stop::Malformed));
@@ -412,7 +412,7 @@ mod tests {
         // Nested elements share their texts.
         let nested = format!("{}{}{}", "<a>".repeat(8), "x".repeat(1000), "</a>".repeat(8));
         assert_eq!(whole(&nested).1, Ok(()));
-        let paths = [parse("//a").unwrap(), parse("/a//a").unwrap()];
+        let paths = [&parse("//a").unwrap(), &parse("/a//a").unwrap()];
         assert_eq!(find(nested.as_bytes(), &paths, LIMITS).1, Err(Stop::TooMany));
     }
 }

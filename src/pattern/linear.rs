@@ -64,7 +64,7 @@ impl Linear {
     /// One sentence: that it is too big, or what the engine says.
     pub(super) fn new(hir: &Hir) -> Result<Self, String> {
         let whole = Part::new(hir, false)?;
-        let has_parts = !parts(hir).is_empty();
+        let has_parts = has_parts(&branches(hir));
         let (parts, full) = (OnceLock::new(), OnceLock::new());
         Ok(Self { whole, has_parts, parts, resting: AtomicU32::new(0), full })
     }
@@ -87,7 +87,11 @@ impl Linear {
         let compile = |hir: Hir| parts(&hir).iter().map(|part| Part::new(part, true).ok()).collect();
         match self.parts.get_or_init(|| parse().and_then(compile).unwrap_or_default()).as_slice() {
             [] => by_full(),
-            parts => parts.iter().any(|part| part.is_match(text).unwrap_or_else(by_full)),
+            // The full engine answers for all of them.
+            parts => match parts.iter().map(|part| part.is_match(text)).find(|found| *found != Some(false)) {
+                Some(None) => by_full(),
+                found => found.is_some(),
+            },
         }
     }
 
@@ -158,21 +162,25 @@ impl Part {
     }
 }
 
-/// The pattern as alternatives: each branch with a long repetition, and the rest as one. None if that is one alone.
+/// The pattern as alternatives: each branch with a long repetition, and the rest as one.
 fn parts(hir: &Hir) -> Vec<Hir> {
-    let (long, rest): (Vec<Hir>, Vec<Hir>) = branches(hir).into_iter().partition(has_long_repetition);
-    if long.is_empty() || long.len() > MAX_LONG_BRANCHES || long.len() + rest.len() < 2 {
-        return Vec::new();
-    }
+    let (long, rest): (Vec<Hir>, Vec<Hir>) =
+        branches(hir).into_iter().cloned().partition(has_long_repetition);
     let rest = (!rest.is_empty()).then(|| Hir::alternation(rest));
     rest.into_iter().chain(long).collect()
 }
 
-fn branches(hir: &Hir) -> Vec<Hir> {
+/// Whether these branches are worth to be taken apart.
+fn has_parts(branches: &[&Hir]) -> bool {
+    let long = branches.iter().filter(|branch| has_long_repetition(branch)).count();
+    branches.len() >= 2 && (1..=MAX_LONG_BRANCHES).contains(&long)
+}
+
+fn branches(hir: &Hir) -> Vec<&Hir> {
     match hir.kind() {
         HirKind::Capture(capture) => branches(&capture.sub),
         HirKind::Alternation(all) => all.iter().flat_map(branches).collect(),
-        _ => vec![hir.clone()],
+        _ => vec![hir],
     }
 }
 

@@ -248,8 +248,8 @@ impl Facts {
         if self.xml.is_empty() {
             return;
         }
-        let (names, paths): (Vec<&str>, Vec<XmlPath>) =
-            paths.iter().map(|(name, path)| (name.as_str(), path.clone())).unzip();
+        let (names, paths): (Vec<&str>, Vec<&XmlPath>) =
+            paths.iter().map(|(name, path)| (name.as_str(), path)).unzip();
         let values = limits.arguments.saturating_mul(ATTRIBUTES_FOR_AN_ARGUMENT);
         let limits = xml_path::Limits { depth: limits.json_depth, values };
         let (found, read) = xml_path::find(&buffers.body(), &paths, limits);

@@ -1,4 +1,4 @@
-//! Literals of which every match of a pattern holds one.
+//! Literals, one of which every match of a pattern contains.
 //!
 //! Each part of a pattern with what follows it begins with some literals, if those can be spelled out. The set is
 //! taken that a text of prose is least likely to hold a literal of: `print (` says more than `print `.
@@ -41,7 +41,7 @@ fn extractor() -> Extractor {
     extractor
 }
 
-/// The rarest set of which each match of a pattern for folded texts holds a literal.
+/// The rarest set of literals, one of which every match contains. The pattern is for folded texts.
 fn best(extractor: &Extractor, hir: &Hir) -> Option<Literals> {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => None,
