@@ -27,7 +27,7 @@ const MAX_QUEUED_BYTES: usize = 64 << 20;
 /// How long records that wait may keep the process from its end: a pipe that nobody reads takes none.
 const LAST_WRITES: Duration = Duration::from_secs(3);
 
-/// Takes records, and writes them as long as it lives; those that wait at its end have [`LAST_WRITES`].
+/// Takes records, and writes them as long as it lives; those that wait at its end have three seconds.
 pub struct AuditLog {
     events: Events,
     bytes: Arc<AtomicUsize>,
