@@ -69,6 +69,5 @@ pub mod model;
 pub mod rules;
 pub mod store;
 
-// Names and keys, for both planes.
+// Keys, for both planes.
 pub mod certificates;
-pub mod dns;

@@ -16,7 +16,7 @@ use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
-use crate::ai::limit::{Counted, Ledger};
+use crate::ai::limit::Ledger;
 use crate::ai::recorder::{RecordLog, RecordReader, Recorder, Retention};
 use crate::api;
 use crate::clock::Clock;
@@ -28,6 +28,7 @@ use crate::events::Events;
 use crate::events::kinds::{ServerStarted, ServiceFailed};
 use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
 use crate::memory;
+use crate::model::Counted;
 use crate::proxy::{Door, Edge};
 use crate::watchdog::Watchdog;
 

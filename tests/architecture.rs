@@ -54,7 +54,7 @@ fn strangers(files: &[File], words: &[&str], rooms: &[&str]) -> Vec<String> {
 }
 
 /// Engines that are tested, fuzzed and benched without a server.
-const PURE: &[&str] = &["admission", "routing", "ruleset", "waf", "body", "detection", "ai", "dns"];
+const PURE: &[&str] = &["admission", "routing", "ruleset", "waf", "body", "detection", "ai", "model"];
 
 #[test]
 fn each_library_stays_in_its_rooms() {

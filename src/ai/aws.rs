@@ -8,7 +8,7 @@ use aws_sigv4::sign::v4;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::{Deserialize, Deserializer};
 
-use crate::conf::units::Secret;
+use crate::model::Secret;
 
 /// The service that keys are for.
 const SERVICE: &str = "bedrock";

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::metadata::Metadata;
 use super::price;
 use super::usage::Usage;
+use crate::model::Backoff;
 
 /// Bounds of the fields.
 const MAX_ATTEMPTS: u32 = 5;
@@ -15,32 +16,6 @@ const MAX_DELAY: Duration = Duration::from_millis(5000);
 const MIN_CACHE_TTL: Duration = Duration::from_secs(60);
 const MAX_CACHE_TTL: Duration = Duration::from_secs(30 * 86_400);
 const MAX_ID_BYTES: usize = 128;
-
-/// How waits between attempts grow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Backoff {
-    #[default]
-    Constant,
-    Linear,
-    Exponential,
-}
-
-impl Backoff {
-    pub const WORDS: &'static [(&'static str, Self)] =
-        &[("constant", Self::Constant), ("linear", Self::Linear), ("exponential", Self::Exponential)];
-
-    /// The wait before attempt `next`, counted from 1 for the first.
-    pub fn wait(self, delay: Duration, next: u32) -> Duration {
-        let nth = next.saturating_sub(1);
-        let factor = match self {
-            Self::Constant => 1,
-            Self::Linear => nth,
-            Self::Exponential => 1 << nth.saturating_sub(1).min(16),
-        };
-        delay.saturating_mul(factor).min(Duration::from_secs(60))
-    }
-}
 
 /// The price that a client says its call has, in US dollars a token.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]

@@ -8,8 +8,9 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::options::{Backoff, Options};
+use super::options::Options;
 use super::provider;
+use crate::model::Backoff;
 use std::time::Duration;
 
 /// Steps of one request.

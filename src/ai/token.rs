@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::Token;
-use crate::conf::units::Secret;
+use crate::model::Secret;
 
 /// What tokens begin with, so that people and secret scanners know them.
 pub const PREFIX: &str = "svcgw_";

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::aws::AccessKey;
 use super::provider::{self, Credential};
-use crate::conf::units::Secret;
+use crate::model::Secret;
 
 /// The key that seals all others.
 #[derive(Clone, Debug)]

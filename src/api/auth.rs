@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::envelope::ApiError;
-use crate::conf::units::Secret;
+use crate::model::Secret;
 
 /// Admits a request that carries one of the tokens. Without tokens nobody is admitted.
 ///

@@ -13,8 +13,8 @@ use super::auth;
 use super::envelope::ApiError;
 use super::resources::{ai_logs, rulesets};
 use crate::ai::recorder::RecordReader;
-use crate::conf::units::Secret;
 use crate::events::Events;
+use crate::model::Secret;
 use crate::snapshot::SnapshotHandle;
 
 /// What handlers share.

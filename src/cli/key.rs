@@ -9,7 +9,7 @@ use super::{Failure, print, token};
 use crate::ai::aws::AccessKey;
 use crate::ai::provider;
 use crate::ai::vault::Belonging;
-use crate::conf::units::Secret;
+use crate::model::Secret;
 use crate::model::gateway::{Provider, ProviderKey};
 use crate::model::{AccountId, GatewayId};
 use crate::store::{Change, Changeset, SqliteStore, Store};

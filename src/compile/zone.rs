@@ -155,7 +155,7 @@ impl Compiling<'_> {
             let message = format!(
                 "unknown phase `{}`; expected one of `{}`",
                 ruleset.phase,
-                crate::model::ruleset::PHASES.join("`, `")
+                Phase::ALL.map(Phase::word).join("`, `")
             );
             return self.refuse(Code::RulesetBadAction, message, place);
         };

@@ -15,11 +15,10 @@ use ipnet::IpNet;
 use crate::ai::price::Prices;
 use crate::ai::vault::MasterKey;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Source};
-use crate::dns::HostName;
-use crate::model::Resources;
+use crate::model::{HostName, Resources, Secret};
 pub use file::{ConfFile, LogLevel};
 pub use table::Located;
-use units::{Bytes, Percent, Secret};
+use units::{Bytes, Percent};
 
 /// What the process may rely on: already valid.
 #[derive(Clone, Debug)]

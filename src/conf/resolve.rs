@@ -7,14 +7,13 @@ use std::sync::Arc;
 use super::file::{ConfFile, GatewayFile, LimitFile, ListenerFile, ProviderFile, ZoneFile};
 use super::table::Located;
 use super::{Conf, Deployment, Listener};
-use crate::ai::limit::{Dimension, Limit, Measure};
 use crate::ai::price::Prices;
 use crate::ai::provider::CUSTOM_PREFIX;
 use crate::ai::vault::MasterKey;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
-use crate::dns::HostName;
 use crate::model::gateway::Provider;
 use crate::model::{AccountId, Gateway, GatewayId, HealthCheck, Resources, Zone, ZoneId};
+use crate::model::{Dimension, HostName, Limit, Measure};
 use crate::named_file::read_text;
 use crate::upstream::url::OriginUrl;
 

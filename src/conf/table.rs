@@ -12,9 +12,10 @@ use ipnet::IpNet;
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
-use super::units::{self, Bytes, Dollars, Percent, Secret};
-use crate::detection::payload::PayloadKey;
+use super::units::{self, Bytes, Dollars, Percent};
+use crate::detection::payload;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Source, nearest};
+use crate::model::{PayloadKey, Secret};
 
 /// A value with its place.
 #[derive(Clone, Debug)]
@@ -286,7 +287,7 @@ impl FromToml for Percent {
 
 impl FromToml for PayloadKey {
     fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
-        Self::parse(text(value, "a public key as a string")?).map_err(Refusal::Value)
+        payload::read_key(text(value, "a public key as a string")?).map_err(Refusal::Value)
     }
 }
 

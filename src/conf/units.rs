@@ -1,9 +1,6 @@
-//! Values with units as people write them: `"8KiB"`, `"10s"`, and secrets that do not print.
+//! Values with units as people write them: `"8KiB"`, `"10s"`.
 
-use std::fmt;
 use std::time::Duration;
-
-use zeroize::Zeroizing;
 
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,27 +98,6 @@ impl Percent {
     }
 }
 
-/// A text that is never printed and is wiped when dropped.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Zeroizing<String>);
-
-impl Secret {
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(Zeroizing::new(text.into()))
-    }
-
-    /// The text itself; keep it short-lived.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,10 +112,5 @@ mod tests {
             assert!(duration(text).is_err(), "{text}");
         }
         assert!(Bytes::parse("KiB").unwrap_err().contains("expected a size"));
-    }
-
-    #[test]
-    fn secrets_do_not_print() {
-        assert_eq!(format!("{:?}", Secret::new("hunter2")), "Secret(…)");
     }
 }

@@ -12,6 +12,8 @@ use rustls::crypto::hpke::{EncapsulatedSecret, Hpke, HpkePrivateKey, HpkePublicK
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
+use crate::model::PayloadKey;
+
 /// Bytes of either key, and of what is encapsulated.
 const KEY_BYTES: usize = 32;
 /// What payloads begin with: the form that they have.
@@ -20,10 +22,6 @@ const FORM: &str = "hpke1.";
 const INFO: &[u8] = b"portcullis matched payload";
 /// Text on either side of a value that is sealed with it.
 const CONTEXT_BYTES: usize = 75;
-
-/// The X25519 public key that payloads are sealed with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PayloadKey([u8; KEY_BYTES]);
 
 /// The private key that opens them.
 pub struct PrivateKey(Zeroizing<Vec<u8>>);
@@ -39,41 +37,45 @@ pub struct Contents {
     pub after: String,
 }
 
-impl PayloadKey {
-    /// Reads the Base64 of 32 bytes.
-    ///
-    /// # Errors
-    /// One sentence that says where keys come from.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let key = bytes(text).and_then(|bytes| Some(Self(*bytes.first_chunk()?)));
-        let key = key.filter(|key| key.seal_bytes(b"").is_some());
-        key.ok_or_else(|| {
-            format!("expected an X25519 public key as `portcullis payload keygen` prints it, found `{text}`")
-        })
-    }
+/// Reads the Base64 of a public key.
+///
+/// # Errors
+/// One sentence that says where keys come from.
+pub fn read_key(text: &str) -> Result<PayloadKey, String> {
+    let key = bytes(text).and_then(|bytes| Some(PayloadKey(*bytes.first_chunk()?)));
+    let key = key.filter(|key| seal_bytes(*key, b"").is_some());
+    key.ok_or_else(|| {
+        format!("expected an X25519 public key as `portcullis payload keygen` prints it, found `{text}`")
+    })
+}
 
-    /// Seals what stands at `start..end` of a body with the text around it; `None` where the system has no
-    /// random numbers.
-    pub fn seal(&self, ray: &str, rule: &str, body: &[u8], (start, end): (usize, usize)) -> Option<String> {
-        let part = |from: usize, to: usize| {
-            String::from_utf8_lossy(body.get(from..to.min(body.len())).unwrap_or(&[])).into_owned()
-        };
-        let contents = Contents {
-            ray: ray.to_owned(),
-            rule: rule.to_owned(),
-            before: part(start.saturating_sub(CONTEXT_BYTES), start),
-            value: part(start, end),
-            after: part(end, end + CONTEXT_BYTES),
-        };
-        let contents = contents.into_json();
-        let sealed = self.seal_bytes(&contents)?;
-        Some(format!("{FORM}{}", BASE64_STANDARD.encode(sealed)))
-    }
+/// Seals what stands at `start..end` of a body with the text around it; `None` where the system has no
+/// random numbers.
+pub fn seal(
+    key: PayloadKey,
+    ray: &str,
+    rule: &str,
+    body: &[u8],
+    (start, end): (usize, usize),
+) -> Option<String> {
+    let part = |from: usize, to: usize| {
+        String::from_utf8_lossy(body.get(from..to.min(body.len())).unwrap_or(&[])).into_owned()
+    };
+    let contents = Contents {
+        ray: ray.to_owned(),
+        rule: rule.to_owned(),
+        before: part(start.saturating_sub(CONTEXT_BYTES), start),
+        value: part(start, end),
+        after: part(end, end + CONTEXT_BYTES),
+    };
+    let contents = contents.into_json();
+    let sealed = seal_bytes(key, &contents)?;
+    Some(format!("{FORM}{}", BASE64_STANDARD.encode(sealed)))
+}
 
-    fn seal_bytes(&self, text: &[u8]) -> Option<Vec<u8>> {
-        let (encapsulated, sealed) = SUITE.seal(INFO, b"", text, &HpkePublicKey(self.0.to_vec())).ok()?;
-        Some([encapsulated.0, sealed].concat())
-    }
+fn seal_bytes(key: PayloadKey, text: &[u8]) -> Option<Vec<u8>> {
+    let (encapsulated, sealed) = SUITE.seal(INFO, b"", text, &HpkePublicKey(key.0.to_vec())).ok()?;
+    Some([encapsulated.0, sealed].concat())
 }
 
 impl Contents {
@@ -142,20 +144,20 @@ mod tests {
 
     fn pair() -> (PrivateKey, PayloadKey) {
         let (private, public) = PrivateKey::generate().unwrap();
-        (PrivateKey::parse(&private).unwrap(), PayloadKey::parse(&format!(" {public}\n")).unwrap())
+        (PrivateKey::parse(&private).unwrap(), read_key(&format!(" {public}\n")).unwrap())
     }
 
     #[test]
     fn only_the_private_key_opens_what_was_sealed() {
         let (private, public) = pair();
         let body = [&b"x".repeat(200)[..], b"card 4111", &b"y".repeat(200), b"\xff"].concat();
-        let payload = public.seal("ray", "rule", &body, (205, 209)).unwrap();
+        let payload = seal(public, "ray", "rule", &body, (205, 209)).unwrap();
         let contents = private.open(&payload).unwrap();
         assert_eq!((contents.value.as_str(), contents.ray.as_str()), ("4111", "ray"));
         assert_eq!((contents.before.len(), contents.after.len(), contents.rule.as_str()), (75, 75, "rule"));
         assert!(contents.before.ends_with("card "));
         // Each is sealed with a key of its own.
-        assert_ne!(public.seal("ray", "rule", &body, (205, 209)).unwrap(), payload);
+        assert_ne!(seal(public, "ray", "rule", &body, (205, 209)).unwrap(), payload);
         assert!(pair().0.open(&payload).unwrap_err().contains("another key"));
         let damaged = payload.replacen(|c: char| c.is_ascii_lowercase() && c != 'h' && c != 'p', "A", 9);
         assert!(private.open(&damaged).is_err());
@@ -163,14 +165,14 @@ mod tests {
             assert!(private.open(short).is_err(), "{short}");
         }
         // At the edges of a body, and past them.
-        let value = |place| private.open(&public.seal("", "", b"ab", place).unwrap()).unwrap().value;
+        let value = |place| private.open(&seal(public, "", "", b"ab", place).unwrap()).unwrap().value;
         assert_eq!([value((0, 2)), value((1, 9)), value((5, 9))], ["ab", "b", ""]);
     }
 
     #[test]
     fn keys_of_another_form_are_refused() {
         for text in ["", "x", "AAAA", "not base64 at all!", &BASE64_STANDARD.encode([0; 32])] {
-            assert!(PayloadKey::parse(text).is_err(), "{text}");
+            assert!(read_key(text).is_err(), "{text}");
         }
         assert!(PrivateKey::parse("AAAA").is_err());
     }

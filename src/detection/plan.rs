@@ -9,13 +9,13 @@ use zeroize::Zeroizing;
 use super::detector::Detector;
 use super::location;
 use super::mac::{Digest, Mac};
-use super::payload::PayloadKey;
+use super::payload;
 use super::rule::{Confidence, Rule};
 use super::scan::Detection;
 use super::seen::Telling;
 use crate::events::Events;
 use crate::events::kinds::{ScanSkipped, SensitiveDataFound, SkipReason};
-use crate::model::RuleId;
+use crate::model::{PayloadKey, RuleId};
 
 /// What a zone's deployment or a gateway scans for.
 #[derive(Clone, Debug)]
@@ -121,7 +121,8 @@ impl Plan {
             });
             let rule = self.detector.rules().get(rule)?;
             let place = (first.start, first.end);
-            let payload = self.settings.payload_key.and_then(|key| key.seal(ray, &rule.id, body, place));
+            let payload =
+                self.settings.payload_key.and_then(|key| payload::seal(key, ray, &rule.id, body, place));
             Some(Found {
                 rule,
                 count: detections.len(),

@@ -3,8 +3,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::ai::scan::Finding;
-
 /// A row of the log. Durations are in milliseconds, sizes in bytes, money in US dollars.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AiLog {
@@ -71,4 +69,17 @@ pub struct AiLog {
     /// Sensitive data in it.
     #[serde(default)]
     pub findings: Vec<Finding>,
+}
+
+/// What a rule found in one direction of a call. The value itself is nowhere in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// `REQUEST` or `RESPONSE`.
+    pub check: String,
+    pub rule: String,
+    pub count: usize,
+    /// Where the first match begins, in bytes.
+    pub offset: usize,
+    /// The first match, masked.
+    pub sample: String,
 }

@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 use super::id::{AccountId, GatewayId, TokenId};
-use crate::ai::limit::Limit;
-use crate::ai::options::Backoff;
-use crate::detection::payload::PayloadKey;
+use super::{Backoff, Limit, PayloadKey};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gateway {

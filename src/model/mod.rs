@@ -1,17 +1,29 @@
 //! Resources as the API shows them. Shapes only: no behaviour beyond parsing their own words.
 
 pub mod ai_log;
+pub mod backoff;
 pub mod gateway;
+pub mod host_name;
 pub mod id;
+pub mod limit;
+pub mod payload_key;
+pub mod phase;
 pub mod ruleset;
+pub mod secret;
 pub mod zone;
 
 use std::collections::BTreeMap;
 
-pub use ai_log::AiLog;
+pub use ai_log::{AiLog, Finding};
+pub use backoff::Backoff;
 pub use gateway::{Gateway, GatewayToken};
+pub use host_name::HostName;
 pub use id::{AccountId, GatewayId, RuleId, RulesetId, TokenId, ZoneId};
+pub use limit::{Counted, Dimension, Limit, Measure, Technique};
+pub use payload_key::PayloadKey;
+pub use phase::Phase;
 pub use ruleset::{Overrides, Rule, Ruleset};
+pub use secret::Secret;
 pub use zone::{Balance, HealthCheck, OriginProtocol, Zone};
 
 /// Everything that is declared, whatever declared it.

@@ -2,9 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The phases a ruleset can be of (spec, "Ruleset").
-pub const PHASES: [&str; 2] = ["http_request_firewall_managed", "http_response_firewall_managed"];
-
 /// A ruleset: `kind` is `managed` for a list of rules we ship or load, `zone` for a zone's entry
 /// point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

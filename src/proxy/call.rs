@@ -1,5 +1,7 @@
 //! One call of a gateway on its way: what the recorder is told of it at the end.
 
+use crate::model::Finding;
+use crate::model::Measure;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,11 +12,10 @@ use pingora::http::ResponseHeader;
 use super::headers;
 use crate::ai::aws::AccessKey;
 use crate::ai::body_copy::BodyCopy;
-use crate::ai::limit::{Amounts, Measure, Reservation};
+use crate::ai::limit::{Amounts, Reservation};
 use crate::ai::options::Options;
 use crate::ai::price::Prices;
 use crate::ai::recorder::Finished;
-use crate::ai::scan::Finding;
 use crate::ai::usage::Tap;
 use crate::ai::{self, Gateway, Provider};
 use crate::model::{AiLog, TokenId};
@@ -283,6 +284,7 @@ pub(super) fn ulid(now: Duration, unique: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Measure;
 
     #[test]
     fn ids_sort_by_time_and_differ() {

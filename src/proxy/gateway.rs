@@ -4,6 +4,8 @@
 //! it. *Admit* takes a key, scans, and reserves what the call may use. Then the call is sent: passed on as it
 //! is, or in steps of the gateway's own ([`super::steps`]). Nothing is sent before that.
 
+use crate::model::Limit;
+use crate::model::Measure;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
@@ -21,7 +23,7 @@ use super::steps::{Kind, Plan};
 use super::{Edge, headers, prescan, refuse};
 use crate::ai::answer::GatewayError;
 use crate::ai::aws::AccessKey;
-use crate::ai::limit::{Amounts, Caller, Estimate, Exceeded, Limit, Measure};
+use crate::ai::limit::{Amounts, Caller, Estimate, Exceeded};
 use crate::ai::options::Options;
 use crate::ai::price::Prices;
 use crate::ai::recorder::BYTES_PER_TOKEN;

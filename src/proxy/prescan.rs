@@ -1,5 +1,6 @@
 //! Requests to a provider that are scanned before they go on, on gateways that refuse sensitive data.
 
+use crate::model::Finding;
 use bytes::Bytes;
 use pingora::Result;
 
@@ -10,7 +11,7 @@ use super::refusal::Refusal;
 use super::{Edge, refuse};
 use crate::ai::answer::GatewayError;
 use crate::ai::recorder;
-use crate::ai::scan::{self, Finding};
+use crate::ai::scan;
 use crate::detection::plan::{self, Plan};
 use crate::events::Events;
 use crate::model::gateway::Scan;
@@ -64,6 +65,6 @@ fn told(plan: &Plan, body: &[u8], ray: &str, path: &str, events: &Events) -> Opt
     let rules = findings.found.iter().map(|found| found.rule.id.as_str());
     (!findings.found.is_empty()).then(|| Blocked {
         verdict: scan::verdict("REQUEST", rules, "BLOCK"),
-        findings: findings.found.iter().map(|found| Finding::of("REQUEST", found)).collect(),
+        findings: findings.found.iter().map(|found| scan::finding("REQUEST", found)).collect(),
     })
 }

@@ -1,6 +1,6 @@
 //! Managed rulesets: the account-level lists that overrides refer to.
 
-use super::phase::Phase;
+use crate::model::Phase;
 use crate::model::ruleset::{Rule, Ruleset};
 use crate::model::{RuleId, RulesetId};
 use crate::waf::{self, Program};

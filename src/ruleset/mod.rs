@@ -9,13 +9,12 @@ pub mod execute;
 pub mod expression;
 pub mod managed;
 pub mod overrides;
-pub mod phase;
 pub mod score;
 pub mod trace;
 
+pub use crate::model::Phase;
 pub use action::Action;
 pub use execute::EntryPoint;
 pub use managed::{ManagedRule, ManagedRuleset};
 pub use overrides::Effective;
-pub use phase::Phase;
 pub use trace::{Outcome, Verdict};

@@ -5,8 +5,8 @@
 
 use super::action::Action;
 use super::managed::{DEFAULT_SCORE_THRESHOLD, ManagedRule, ManagedRuleset};
-use super::phase::Phase;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, nearest};
+use crate::model::Phase;
 use crate::model::ruleset::{CategoryOverride, Overrides, RuleOverride};
 
 /// The outcome for one deployment.

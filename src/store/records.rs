@@ -6,9 +6,8 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{StoreError, private_file};
-use crate::ai::limit::Counted;
 use crate::ai::recorder::{LogQuery, RecordLog, RecordReader};
-use crate::model::AiLog;
+use crate::model::{AiLog, Counted};
 
 /// Rows that are kept; the oldest go first.
 const MAX_ROWS: u64 = 1_000_000;

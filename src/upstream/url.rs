@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::dns::HostName;
+use crate::model::HostName;
 
 /// `http://host[:port][/path]` or the same with `https`.
 #[derive(Clone, Debug, PartialEq, Eq)]

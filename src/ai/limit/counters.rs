@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use super::{Limit, Technique};
+use crate::model::{Limit, Technique};
 
 /// Counters of one limit, for as many values.
 pub const MAX_COUNTERS_OF_LIMIT: usize = 10_000;

@@ -7,7 +7,8 @@ use crossbeam_queue::SegQueue;
 use parking_lot::Mutex;
 
 use super::counters::{Counters, Key, end_of_window};
-use super::{Caller, Dimension, Estimate, Exceeded, Limit, Measure, Used};
+use super::{Caller, Estimate, Exceeded, Used};
+use crate::model::{Counted, Dimension, Limit, Measure};
 
 impl Caller<'_> {
     /// Which counter of a limit a call is counted by: what the limit is, whatever its height, then the values.
@@ -51,19 +52,6 @@ struct Taken {
     amount: u64,
     window: u64,
     interval: Duration,
-}
-
-/// What a call added to a counter, to be kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counted {
-    pub key: String,
-    /// Of `key`, the bytes that name the limit.
-    pub limit_bytes: usize,
-    /// Number of the window since the epoch.
-    pub window: u64,
-    pub used: u64,
-    /// Since the epoch; from then on it no longer matters.
-    pub until: Duration,
 }
 
 impl Reservation {
@@ -200,8 +188,9 @@ mod tests {
 
     use super::super::Amounts;
     use super::*;
-    use crate::ai::limit::{MAX_COUNTERS_OF_LIMIT, Technique};
+    use crate::ai::limit::MAX_COUNTERS_OF_LIMIT;
     use crate::ai::metadata::Metadata;
+    use crate::model::Technique;
 
     fn limit(measure: Measure, limit: u64, technique: Technique) -> Limit {
         Limit { by: Vec::new(), measure, limit, interval: Duration::from_secs(60), technique }

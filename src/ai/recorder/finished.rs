@@ -8,17 +8,17 @@ use bytes::Bytes;
 
 use super::BYTES_PER_TOKEN;
 use crate::ai::body_copy::BodyCopy;
-use crate::ai::limit::{Amounts, Counted, Reservation, Used};
+use crate::ai::limit::{Amounts, Reservation, Used};
 use crate::ai::options::CustomCost;
 use crate::ai::price::Prices;
-use crate::ai::scan::Finding;
+use crate::ai::scan;
 use crate::ai::usage::{self, Report, Tap, Usage, UsageSource};
 use crate::body::decompress::{self, Coding};
 use crate::detection;
 use crate::detection::plan::Subject;
 use crate::events::Events;
-use crate::model::AiLog;
 use crate::model::gateway::Scan;
+use crate::model::{AiLog, Counted};
 use crate::ruleset::EntryPoint;
 use crate::ruleset::expression::Facts;
 use crate::waf::RequestHead;
@@ -162,7 +162,7 @@ impl Finished {
         let mut check = |check: &str, body: &[u8]| {
             let findings = plan.scan(body, &subject.ray, None);
             detection::plan::report(&findings, &subject, "log", false, events);
-            self.log.findings.extend(findings.found.iter().map(|found| Finding::of(check, found)));
+            self.log.findings.extend(findings.found.iter().map(|found| scan::finding(check, found)));
         };
         // Where they may be refused they were looked at before they went on.
         if self.scan_requests == Scan::Log {

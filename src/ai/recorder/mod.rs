@@ -12,11 +12,11 @@ mod threads;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::limit::{Counted, Ledger, Used};
+use super::limit::{Ledger, Used};
 use crate::clock::Clock;
 use crate::events::Events;
 use crate::events::kinds::AiLogDropped;
-use crate::model::AiLog;
+use crate::model::{AiLog, Counted};
 use backlog::Backlog;
 pub use finished::{Finished, subject};
 

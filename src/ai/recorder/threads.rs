@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use super::backlog::Backlog;
 use super::{Finished, RecordLog, Retention};
-use crate::ai::limit::Counted;
 use crate::clock::{Stopwatch, rfc3339};
 use crate::events::Events;
 use crate::events::kinds::{AiCall, AiLogDropped, ServiceFailed};
-use crate::model::AiLog;
+use crate::model::{AiLog, Counted};
 
 /// Rows that are written at once. The quiet thread may be kept from its processor while it writes some, and
 /// the helper then waits for them.

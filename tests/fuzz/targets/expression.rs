@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use libfuzzer_sys::fuzz_target;
-use portcullis::ruleset::Phase;
+use portcullis::model::Phase;
 use portcullis::ruleset::expression::{Expression, Facts};
 use portcullis::waf::{RequestHead, ResponseHead};
 

@@ -1,0 +1,105 @@
+//! Limits of requests, tokens and money, and what was counted towards them.
+
+use std::time::Duration;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Measure {
+    Requests,
+    Tokens,
+    /// In 10⁻⁹ US dollars.
+    Cost,
+}
+
+impl Measure {
+    pub const WORDS: &'static [(&'static str, Self)] =
+        &[("requests", Self::Requests), ("tokens", Self::Tokens), ("cost", Self::Cost)];
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Technique {
+    /// Windows that begin at whole intervals of the clock.
+    #[default]
+    Fixed,
+    /// The window before counts by the part of it that is less than an interval ago.
+    Sliding,
+}
+
+impl Technique {
+    pub const WORDS: &'static [(&'static str, Self)] = &[("fixed", Self::Fixed), ("sliding", Self::Sliding)];
+}
+
+/// What each value of has a limit of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Dimension {
+    Token,
+    Model,
+    Provider,
+    /// The value of this key of the metadata.
+    Metadata(String),
+}
+
+impl Dimension {
+    /// `token`, `model`, `provider` or `metadata.KEY`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "token" => Some(Self::Token),
+            "model" => Some(Self::Model),
+            "provider" => Some(Self::Provider),
+            _ => text
+                .strip_prefix("metadata.")
+                .filter(|key| !key.is_empty())
+                .map(|key| Self::Metadata(key.to_owned())),
+        }
+    }
+}
+
+/// A limit of a gateway.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Limit {
+    /// Separate counters for each of these; one for the gateway where there are none.
+    pub by: Vec<Dimension>,
+    pub measure: Measure,
+    /// Requests, tokens or 10⁻⁹ dollars.
+    pub limit: u64,
+    pub interval: Duration,
+    pub technique: Technique,
+}
+
+impl Limit {
+    /// Whether the body has to be known before the call is let through.
+    pub fn needs_body(&self) -> bool {
+        self.measure != Measure::Requests || self.by.contains(&Dimension::Model)
+    }
+}
+
+impl Limit {
+    /// Number of the window at a time since the epoch.
+    pub fn window(&self, at: Duration) -> u64 {
+        u64::try_from(at.as_millis() / self.interval.as_millis().max(1)).unwrap_or(u64::MAX)
+    }
+
+    /// The part of the window that is over, in thousandths.
+    pub fn elapsed_thousandths(&self, now: Duration) -> u64 {
+        let interval = self.interval.as_millis().max(1);
+        u64::try_from(now.as_millis() % interval * 1000 / interval).unwrap_or(1000)
+    }
+
+    /// How long the window at `now` still lasts.
+    pub fn until_next(&self, now: Duration) -> Duration {
+        let interval = self.interval.as_millis().max(1);
+        Duration::from_millis(u64::try_from(interval - now.as_millis() % interval).unwrap_or(u64::MAX))
+    }
+}
+
+/// What a call added to a counter, to be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    pub key: String,
+    /// Of `key`, the bytes that name the limit.
+    pub limit_bytes: usize,
+    /// Number of the window since the epoch.
+    pub window: u64,
+    pub used: u64,
+    /// Since the epoch; from then on it no longer matters.
+    pub until: Duration,
+}
