@@ -12,13 +12,13 @@
 //!    matches; bodies are read by [`body`] under limits.
 //! 6. [`ai`] decides on gateway requests, reads what they used and keeps count; [`upstream`] chooses
 //!    the origin.
-//! 7. [`detection`] scans a copy of the response on threads of its own.
-//! 8. [`events`] records what happened, once.
+//! 7. [`scanning`] has a copy of the response scanned by [`detection`], on threads of its own.
+//! 8. [`events`] records what happened, once; [`records`] writes a row for each AI call.
 //!
 //! Beside the way of a request: [`regression`] runs tests of rule sets on [`waf`].
 //!
 //! Pure, without sockets, clock, files, Pingora or tokio: [`admission`], [`routing`], [`ruleset`],
-//! [`waf`], [`body`], [`ai`] (all but its recorder) and [`detection`] (all but its queue). `tests/architecture.rs` keeps it
+//! [`waf`], [`body`], [`ai`] and [`detection`]. `tests/architecture.rs` keeps it
 //! so.
 //!
 //! Words that mean one thing everywhere: a *zone* is a name and what stands behind it; an *origin* is
@@ -37,7 +37,6 @@ pub mod diagnostic;
 pub mod memory;
 pub mod named_file;
 pub mod pattern;
-pub mod sleeper;
 
 // The data plane, in request order.
 pub mod listener;
@@ -52,11 +51,13 @@ pub mod regression;
 // Bodies, both ways.
 pub mod body;
 pub mod detection;
+pub mod scanning;
 // Where requests go.
 pub mod ai;
 pub mod upstream;
 // What happened.
 pub mod events;
+pub mod records;
 
 // Where the planes meet.
 pub mod snapshot;

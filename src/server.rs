@@ -17,19 +17,20 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::ai::limit::Ledger;
-use crate::ai::recorder::{RecordLog, RecordReader, Recorder, Retention};
 use crate::api;
 use crate::clock::Clock;
 use crate::conf::Conf;
 use crate::control::{self, Control};
 use crate::detection::mac::Mac;
-use crate::detection::tee::{ScanQueue, Scanners};
 use crate::events::Events;
 use crate::events::kinds::{ServerStarted, ServiceFailed};
 use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
 use crate::memory;
 use crate::model::Counted;
 use crate::proxy::{Door, Edge};
+use crate::records::{Recorder, Retention};
+use crate::scanning::{ScanQueue, Scanners};
+use crate::store::{RecordLog, RecordReader};
 use crate::watchdog::Watchdog;
 
 /// How often the store is asked whether another process changed it.
@@ -44,7 +45,7 @@ pub struct Parts {
     pub events: Events,
     pub clock: Clock,
     /// Where rows of the AI log are kept.
-    pub rows: [Box<dyn RecordLog>; 3],
+    pub rows: Box<dyn RecordLog>,
     /// The same rows, for the API.
     pub records: Box<dyn RecordReader>,
     /// What limits counted before.

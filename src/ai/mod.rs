@@ -14,7 +14,6 @@ pub mod metadata;
 pub mod options;
 pub mod price;
 pub mod provider;
-pub mod recorder;
 pub mod scan;
 pub mod step;
 pub mod token;

@@ -12,10 +12,10 @@ use tokio::sync::watch;
 use super::auth;
 use super::envelope::ApiError;
 use super::resources::{ai_logs, rulesets};
-use crate::ai::recorder::RecordReader;
 use crate::events::Events;
 use crate::model::Secret;
 use crate::snapshot::SnapshotHandle;
+use crate::store::RecordReader;
 
 /// What handlers share.
 #[derive(Clone)]

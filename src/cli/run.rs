@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Failure;
-use crate::ai::recorder::RecordLog;
 use crate::clock::Clock;
 use crate::conf::{Conf, LogLevel};
 use crate::control::{self, ConfSource, Control};
@@ -80,14 +79,13 @@ pub(super) fn serve(
     let conf = start.conf.clone();
     let control = Control::new(source, store, start, events.clone(), clock);
     let open = || RecordStore::open(&conf.state_dir, conf.ai_log_size.0 as u64);
-    let (rows, records) = ([open()?, open()?, open()?], open()?);
+    let (rows, records) = (Box::new(open()?), open()?);
     // Limits go on where the process before this one left them.
     records.forget_counted(clock.unix())?;
     let counted = records.counted(clock.unix())?;
     if !conf.resources.gateways.is_empty() {
         crate::ai::price::load();
     }
-    let rows = rows.map(|rows| Box::new(rows) as Box<dyn RecordLog>);
     let records = Box::new(records);
     let mac = Mac::new(install_key(&conf.state_dir)?);
     server::run(Parts { conf, control, events, clock, rows, records, counted, mac, upgrade, listening })

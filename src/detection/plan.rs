@@ -12,10 +12,7 @@ use super::mac::{Digest, Mac};
 use super::payload;
 use super::rule::{Confidence, Rule};
 use super::scan::Detection;
-use super::seen::Telling;
-use crate::events::Events;
-use crate::events::kinds::{ScanSkipped, SensitiveDataFound, SkipReason};
-use crate::model::{PayloadKey, RuleId};
+use crate::model::PayloadKey;
 
 /// What a zone's deployment or a gateway scans for.
 #[derive(Clone, Debug)]
@@ -61,8 +58,6 @@ pub struct Found<'p> {
     pub fingerprint: Option<Digest>,
     /// The same of all matches.
     pub values: Option<Digest>,
-    /// How often the same was found, where that is counted.
-    pub telling: Option<Telling>,
 }
 
 /// What the rules of a plan found in a body.
@@ -72,15 +67,6 @@ pub struct Findings<'p> {
     pub found: Vec<Found<'p>>,
     /// Whether the scan ended before its time.
     pub exhausted: bool,
-}
-
-/// The message a body belongs to, for the event.
-#[derive(Clone, Debug)]
-pub struct Subject {
-    pub ray: String,
-    pub zone: String,
-    pub host: String,
-    pub path: String,
 }
 
 impl Plan {
@@ -133,7 +119,6 @@ impl Plan {
                 payload,
                 fingerprint: digests.map(|(first, _)| first),
                 values: digests.map(|(_, all)| all),
-                telling: None,
             })
         });
         Findings { found: found.collect(), exhausted: scanned.exhausted }
@@ -145,43 +130,4 @@ fn normal_form(value: &[u8]) -> Zeroizing<Vec<u8>> {
     let mut form = Zeroizing::new(Vec::with_capacity(value.len()));
     form.extend(value.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()));
     form
-}
-
-/// One event for each rule that found something, and one where the scan ended before its time.
-pub fn report(
-    findings: &Findings<'_>,
-    subject: &Subject,
-    action: &'static str,
-    truncated: bool,
-    events: &Events,
-) {
-    if findings.exhausted {
-        events.emit(&ScanSkipped { reason: SkipReason::Exhausted });
-    }
-    for found in &findings.found {
-        let Found { rule, count, offset, location, confidence, sample, payload, .. } = found;
-        events.emit(&SensitiveDataFound {
-            ray: &subject.ray,
-            action,
-            source: "dlp",
-            rule_id: RuleId::derived("sensitive data rule", &rule.id).as_str(),
-            rule: &rule.id,
-            description: &rule.name,
-            categories: &rule.categories,
-            confidence: confidence.word(),
-            host: &subject.host,
-            path: &subject.path,
-            zone: &subject.zone,
-            count: *count,
-            offset: *offset,
-            location: location.as_deref(),
-            sample,
-            payload: payload.as_deref(),
-            fingerprint: found.fingerprint.map(u128::from_be_bytes),
-            seen: found.telling.map(|telling| telling.count),
-            first_seen: found.telling.map(|telling| telling.first),
-            last_seen: found.telling.map(|telling| telling.last),
-            truncated,
-        });
-    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crossbeam_queue::SegQueue;
 
-use crate::sleeper::Sleeper;
+use super::sleeper::Sleeper;
 
 /// Most bytes of lines that wait to be written; more are dropped and counted.
 pub const MAX_QUEUED_BYTES: usize = 16 << 20;

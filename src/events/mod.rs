@@ -8,6 +8,7 @@ pub mod kinds;
 mod log;
 mod metrics;
 mod rule_costs;
+mod sleeper;
 
 use std::sync::Arc;
 

@@ -15,10 +15,10 @@ use crate::ai::body_copy::BodyCopy;
 use crate::ai::limit::{Amounts, Reservation};
 use crate::ai::options::Options;
 use crate::ai::price::Prices;
-use crate::ai::recorder::Finished;
 use crate::ai::usage::Tap;
 use crate::ai::{self, Gateway, Provider};
 use crate::model::{AiLog, TokenId};
+use crate::records::Finished;
 
 /// Longest list of warnings in a header field, in bytes.
 const MAX_WARNING_BYTES: usize = 1024;

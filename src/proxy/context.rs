@@ -14,10 +14,10 @@ use super::prescan::Blocked;
 use super::refusal::Refusal;
 use super::request_body::RequestBody;
 use crate::clock::Stopwatch;
-use crate::detection::tee::Tee;
 use crate::model::Measure;
 use crate::ruleset::execute::Run;
 use crate::ruleset::{Outcome, Verdict};
+use crate::scanning::Tee;
 use crate::snapshot::{CompiledZone, Snapshot};
 use crate::upstream::Origin;
 

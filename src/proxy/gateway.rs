@@ -26,7 +26,7 @@ use crate::ai::aws::AccessKey;
 use crate::ai::limit::{Amounts, Caller, Estimate, Exceeded};
 use crate::ai::options::Options;
 use crate::ai::price::Prices;
-use crate::ai::recorder::BYTES_PER_TOKEN;
+use crate::ai::usage::BYTES_PER_TOKEN;
 use crate::ai::{Decision, Forward, include_usage, provider, usage, vault};
 use crate::model::gateway::Scan;
 use crate::routing::GatewayPath;

@@ -52,11 +52,11 @@ use refusal::Refusal;
 use crate::admission::{self, parsed};
 use crate::ai::answer::GatewayError;
 use crate::ai::body_copy::BodyCopy;
-use crate::ai::recorder::Recorder;
 use crate::clock::Clock;
-use crate::detection::tee::ScanQueue;
 use crate::events::{AuditLog, Events};
 use crate::listener::{ConnectionMeta, address_text};
+use crate::records::Recorder;
+use crate::scanning::ScanQueue;
 use crate::snapshot::{Site, SnapshotHandle};
 use crate::upstream::{Pool, peer};
 

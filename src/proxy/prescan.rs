@@ -10,11 +10,11 @@ use super::inspect::OFFLOADED_BYTES;
 use super::refusal::Refusal;
 use super::{Edge, refuse};
 use crate::ai::answer::GatewayError;
-use crate::ai::recorder;
 use crate::ai::scan;
-use crate::detection::plan::{self, Plan};
+use crate::detection::plan::Plan;
 use crate::events::Events;
 use crate::model::gateway::Scan;
+use crate::scanning::{self, Subject};
 
 /// What was found in a request that may not be forwarded.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Edge {
 /// Tells what was found in a request that is not forwarded, as events.
 fn told(plan: &Plan, body: &[u8], ray: &str, path: &str, events: &Events) -> Option<Blocked> {
     let findings = plan.scan(body, ray, None);
-    plan::report(&findings, &recorder::subject(ray, path), "block", false, events);
+    scanning::report(&findings, &Subject::of_call(ray, path), "block", false, events);
     let rules = findings.found.iter().map(|found| found.rule.id.as_str());
     (!findings.found.is_empty()).then(|| Blocked {
         verdict: scan::verdict("REQUEST", rules, "BLOCK"),

@@ -3,6 +3,7 @@
 mod folder_lock;
 mod install_key;
 mod memory;
+mod record_log;
 mod records;
 mod sqlite;
 
@@ -16,6 +17,7 @@ use crate::model::{AccountId, GatewayId, GatewayToken, Resources, TokenId};
 pub use folder_lock::FolderLock;
 pub use install_key::install_key;
 pub use memory::MemoryStore;
+pub use record_log::{LogQuery, RecordLog, RecordReader};
 pub use records::RecordStore;
 pub use sqlite::SqliteStore;
 

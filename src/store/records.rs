@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::record_log::{LogQuery, RecordLog, RecordReader};
 use super::{StoreError, private_file};
-use crate::ai::recorder::{LogQuery, RecordLog, RecordReader};
 use crate::model::{AiLog, Counted};
 
 /// Rows that are kept; the oldest go first.

@@ -19,6 +19,9 @@ pub use billable::{Billable, billable};
 pub use request::{RequestFacts, facts};
 pub use tap::{Report, Tap};
 
+/// Bytes that a token is taken for if nobody counted: English and code have about four.
+pub const BYTES_PER_TOKEN: u64 = 4;
+
 /// Tokens of one call. What the provider did not say is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {

@@ -5,10 +5,10 @@ use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::ai::recorder::LogQuery;
 use crate::api::envelope::{self, ApiError, Paging};
 use crate::api::router::State as Shared;
 use crate::model::AiLog;
+use crate::store::LogQuery;
 
 const MAX_PER_PAGE: u32 = 50;
 

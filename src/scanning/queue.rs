@@ -14,13 +14,13 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use zeroize::Zeroizing;
 
-use super::charset;
-use super::mac::Mac;
-use super::plan::{self, Plan, Subject};
+use super::report::{Subject, report_exhausted, report_found};
 use super::seen::Seen;
 use crate::body::decompress::{self, Coding};
 use crate::clock::Clock;
 use crate::conf::units::Percent;
+use crate::detection::mac::Mac;
+use crate::detection::{Plan, charset};
 use crate::events::Events;
 use crate::events::kinds::{ScanSkipped, SensitiveDataRepeated, ServiceFailed, SkipReason};
 
@@ -272,15 +272,16 @@ fn scan(job: &Job, seen: &Seen, now: Duration, events: &Events) {
     let transcoded = charset::utf8(body, &job.content_type);
     let text = transcoded.as_ref().map_or(body, |text| text.as_slice());
     let pause = std::thread::yield_now;
-    let mut findings = job.plan.scan_in_turns(text, &job.subject.ray, Some(seen.mac()), &pause);
+    let findings = job.plan.scan_in_turns(text, &job.subject.ray, Some(seen.mac()), &pause);
     seen.remember(if findings.found.is_empty() { clean } else { leaking }, now);
-    findings.found.retain_mut(|found| {
-        found.telling = seen.telling(found, &job.subject, now);
-        if found.telling.is_none() {
-            let (ray, rule) = (&job.subject.ray, &found.rule.id);
-            events.emit(&SensitiveDataRepeated { ray, rule, count: found.count });
+    report_exhausted(&findings, events);
+    for found in &findings.found {
+        match seen.telling(found, &job.subject, now) {
+            Some(telling) => report_found(found, Some(telling), &job.subject, "log", truncated, events),
+            None => {
+                let (ray, rule) = (&job.subject.ray, &found.rule.id);
+                events.emit(&SensitiveDataRepeated { ray, rule, count: found.count });
+            }
         }
-        found.telling.is_some()
-    });
-    plan::report(&findings, &job.subject, "log", truncated, events);
+    }
 }

@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
-use super::Plan;
-use super::mac::{Digest, Mac};
-use super::plan::{Found, Subject};
 use super::recent::Recent;
+use super::report::Subject;
+use crate::detection::Plan;
+use crate::detection::mac::{Digest, Mac};
+use crate::detection::plan::Found;
 
 /// How long the same finding on the same path is counted and not told again.
 const WINDOW: Duration = Duration::from_mins(10);
@@ -88,8 +89,8 @@ impl Seen {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::plan::Settings;
     use super::*;
+    use crate::detection::plan::Settings;
 
     fn plan(count: usize) -> Plan {
         let detector = Arc::new(crate::rules::sensitive(None).0);

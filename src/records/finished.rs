@@ -6,21 +6,20 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::BYTES_PER_TOKEN;
 use crate::ai::body_copy::BodyCopy;
 use crate::ai::limit::{Amounts, Reservation, Used};
 use crate::ai::options::CustomCost;
 use crate::ai::price::Prices;
 use crate::ai::scan;
-use crate::ai::usage::{self, Report, Tap, Usage, UsageSource};
+use crate::ai::usage::{self, BYTES_PER_TOKEN, Report, Tap, Usage, UsageSource};
 use crate::body::decompress::{self, Coding};
 use crate::detection;
-use crate::detection::plan::Subject;
 use crate::events::Events;
 use crate::model::gateway::Scan;
 use crate::model::{AiLog, Counted};
 use crate::ruleset::EntryPoint;
 use crate::ruleset::expression::Facts;
+use crate::scanning::{self, Subject};
 use crate::waf::RequestHead;
 use crate::waf::matcher::BodyLimits;
 
@@ -63,11 +62,6 @@ impl Finished {
     pub(super) fn size(&self) -> usize {
         let held = |copy: &BodyCopy| usize::try_from(copy.size().min(300 << 10)).unwrap_or(0);
         4096 + held(&self.request) + held(&self.response)
-    }
-
-    /// Whether work on it takes long, or locks that requests wait for.
-    pub(super) fn is_slow(&self) -> bool {
-        self.waf.is_some() || self.scan.is_some()
     }
 
     /// Fills in what the answer says, and settles the limits. What they counted is returned with it.
@@ -158,10 +152,10 @@ impl Finished {
     /// Looks for sensitive data in the copies.
     pub(super) fn scan(&mut self, events: &Events) {
         let Some(plan) = self.scan.take() else { return };
-        let subject = subject(&self.log.ray, &self.log.path);
+        let subject = Subject::of_call(&self.log.ray, &self.log.path);
         let mut check = |check: &str, body: &[u8]| {
             let findings = plan.scan(body, &subject.ray, None);
-            detection::plan::report(&findings, &subject, "log", false, events);
+            scanning::report(&findings, &subject, "log", false, events);
             self.log.findings.extend(findings.found.iter().map(|found| scan::finding(check, found)));
         };
         // Where they may be refused they were looked at before they went on.
@@ -209,11 +203,6 @@ fn decoded(response: &BodyCopy, coding: &[u8]) -> (Bytes, bool) {
             (decoded.bytes.into(), complete && decoded.end == decompress::End::Complete)
         }
     }
-}
-
-/// A call, for the events of what was found in it.
-pub fn subject(ray: &str, path: &str) -> Subject {
-    Subject { ray: ray.to_owned(), zone: "gateway".to_owned(), host: String::new(), path: path.to_owned() }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a call costs far less than 2^52 nanodollars")]
