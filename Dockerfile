@@ -3,14 +3,14 @@ FROM rust:1.95-bookworm AS build
 RUN apt-get update && apt-get install -y --no-install-recommends cmake && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
-RUN cargo build --release --locked
+RUN cargo build --profile dist --locked
 
 FROM debian:bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates curl \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --no-create-home --uid 10001 portcullis \
     && install -d -o portcullis -g portcullis /var/lib/portcullis
-COPY --from=build /src/target/release/portcullis /usr/local/bin/portcullis
+COPY --from=build /src/target/dist/portcullis /usr/local/bin/portcullis
 COPY rules /usr/share/portcullis/rules
 COPY conf /etc/portcullis
 # `state_dir` is beside the configuration, which the user may not write.

@@ -10,8 +10,8 @@ demo: cmake
 	exec ./target/release/portcullis demo
 
 test: packages
-	$(CARGO) test --all-targets
-	$(CARGO) test --doc
+	$(CARGO) test --workspace --all-targets
+	$(CARGO) test --workspace --doc
 	@$(MAKE) --no-print-directory test-sdk test-crs
 
 # What needs more than a new machine has says so, and is counted as ignored above.
@@ -30,9 +30,9 @@ matrix: packages
 	MATRIX=whole $(CARGO) test --test matrix -- --nocapture
 
 lint: cmake
-	$(CARGO) fmt --check
-	$(CARGO) clippy --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --document-private-items
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items
 
 # What the default rules detect and refuse wrongly, by family, at three paranoia levels.
 rules-table: cmake

@@ -38,15 +38,13 @@ fn bodies(c: &mut Criterion) {
 /// What a copy, one automaton of every literal and one set of every pattern take for the clean bodies.
 fn yardsticks(c: &mut Criterion) {
     let (detector, _) = portcullis::rules::sensitive(None);
-    let literals: Vec<&str> =
-        detector.rules().iter().flat_map(portcullis::detection::Rule::literals).collect();
+    let literals: Vec<&str> = detector.rules().iter().flat_map(detection::Rule::literals).collect();
     let automaton = aho_corasick::AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .kind(Some(aho_corasick::AhoCorasickKind::DFA))
         .build(&literals)
         .expect("literals make an automaton");
-    let patterns: Vec<&str> =
-        detector.rules().iter().filter_map(portcullis::detection::Rule::pattern).collect();
+    let patterns: Vec<&str> = detector.rules().iter().filter_map(detection::Rule::pattern).collect();
     let config = meta::Config::new().match_kind(MatchKind::All).utf8_empty(false).nfa_size_limit(None);
     let set = meta::Builder::new()
         .configure(config)

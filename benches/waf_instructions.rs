@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
-use portcullis::waf::Plan;
+use seclang::Plan;
 use support::Case;
 
 const LEVELS: [u8; 2] = [1, 4];

@@ -3,7 +3,7 @@
 mod support;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use portcullis::waf::optimize;
+use seclang::optimize;
 
 fn requests(c: &mut Criterion) {
     let sets = support::RULE_SETS.iter().filter_map(|name| Some((name, support::rule_set(name)?)));

@@ -12,14 +12,14 @@ use crate::certificates::{self, Certificates};
 use crate::clock::Clock;
 use crate::compile::{self, Inputs};
 use crate::conf::{self, Conf, resolve};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, render};
 use crate::events::Events;
 use crate::events::kinds::{OriginChanged, SnapshotPublished, SnapshotRefused};
 use crate::memory;
-use crate::model::Resources;
 use crate::rules::{self, Rules};
 use crate::snapshot::{Snapshot, SnapshotHandle};
-use crate::store::{Revision, Store};
+use diagnostic::{Code, Diagnostic, Diagnostics, render};
+use model::Resources;
+use store::{Revision, Store};
 
 /// Where the configuration comes from.
 #[derive(Clone, Debug)]

@@ -1,25 +1,34 @@
 //! Portcullis: a self-hosted edge in one binary.
 //!
-//! The modules stand in the order in which a request passes them, then the control plane that makes
-//! what requests are judged by. Two planes meet at one type, [`snapshot::Snapshot`]: the control
-//! plane makes it, the data plane loads it once for each request.
+//! Two planes meet at one type, [`snapshot::Snapshot`]: the control plane makes it, the data plane loads it once
+//! for each request. The modules of this crate stand in the order in which a request passes them, then the control
+//! plane. The engines are crates of their own, in `crates/`, without sockets, clock, files or metrics.
 //!
 //! 1. [`listener`] accepts, finishes TLS with a certificate from [`certificates`], notes the client.
 //! 2. [`proxy`] loads the snapshot and calls each step below; no step calls the next.
 //! 3. [`admission`] refuses what is malformed, ambiguous or too large; heads of HTTP/1 as the listener reads them.
 //! 4. [`routing`] finds the zone or gateway of the host.
-//! 5. [`ruleset`] runs the zone's entry point: managed rulesets under overrides, which [`waf`]
-//!    matches; bodies are read by [`body`] under limits.
-//! 6. [`ai`] decides on gateway requests, reads what they used and keeps count; [`upstream`] chooses
-//!    the origin.
-//! 7. [`scanning`] has a copy of the response scanned by [`detection`], on threads of its own.
+//! 5. [`ruleset`] runs the zone's entry point: managed rulesets under overrides.
+//! 6. [`ai`] decides on gateway requests; [`upstream`] chooses the origin.
+//! 7. [`scanning`] has a copy of the response scanned, on threads of its own.
 //! 8. [`events`] records what happened, once; [`records`] writes a row for each AI call.
 //!
-//! Beside the way of a request: [`regression`] runs tests of rule sets on [`waf`].
+//! Beside the request flow: [`regression`] runs tests of rule sets.
 //!
-//! Pure, without sockets, clock, files, Pingora or tokio: [`admission`], [`routing`], [`ruleset`],
-//! [`waf`], [`body`], [`ai`] and [`detection`]. `tests/architecture.rs` keeps it
-//! so.
+//! The crates, each of which knows only those before it:
+//!
+//! | crate | what it is |
+//! |---|---|
+//! | [`diagnostic`] | located errors and warnings, and how they are shown |
+//! | [`pattern`] | the only room that compiles patterns |
+//! | [`body`] | heads and bounded readers of bodies |
+//! | [`model`] | resources, ids and the types that several rooms share |
+//! | [`shipped_rules`] | the rules in the binary, as text |
+//! | [`expression`] | filter expressions of rules |
+//! | [`seclang`] | the SecLang rule engine: text in, verdict out |
+//! | [`detection`] | the scanner for sensitive data: a text in, findings out |
+//! | [`gateway`] | calls of AI providers: options, prices, limits, usage, keys, tokens |
+//! | [`store`] | state on disk: changesets, and the log of AI calls |
 //!
 //! Words that mean one thing everywhere: a *zone* is a name and what stands behind it; an *origin* is
 //! one server of a zone; a *ruleset* is a list of rules in the API's sense; a *program* is a compiled
@@ -33,10 +42,8 @@ pub mod watchdog;
 // What every part uses.
 pub mod clock;
 pub mod conf;
-pub mod diagnostic;
 pub mod memory;
 pub mod named_file;
-pub mod pattern;
 
 // The data plane, in request order.
 pub mod listener;
@@ -45,19 +52,15 @@ pub mod proxy;
 pub mod admission;
 pub mod routing;
 pub mod ruleset;
-pub mod waf;
 // Tests of rule sets, for `waf test`.
 pub mod regression;
-// Bodies, both ways.
-pub mod body;
-pub mod detection;
-pub mod scanning;
 // Where requests go.
 pub mod ai;
 pub mod upstream;
 // What happened.
 pub mod events;
 pub mod records;
+pub mod scanning;
 
 // Where the planes meet.
 pub mod snapshot;
@@ -66,9 +69,7 @@ pub mod snapshot;
 pub mod api;
 pub mod compile;
 pub mod control;
-pub mod model;
 pub mod rules;
-pub mod store;
 
 // Keys, for both planes.
 pub mod certificates;

@@ -16,22 +16,22 @@ use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
-use crate::ai::limit::Ledger;
 use crate::api;
 use crate::clock::Clock;
 use crate::conf::Conf;
 use crate::control::{self, Control};
-use crate::detection::mac::Mac;
 use crate::events::Events;
 use crate::events::kinds::{ServerStarted, ServiceFailed};
 use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
 use crate::memory;
-use crate::model::Counted;
 use crate::proxy::{Door, Edge};
 use crate::records::{Recorder, Retention};
 use crate::scanning::{ScanQueue, Scanners};
-use crate::store::{RecordLog, RecordReader};
 use crate::watchdog::Watchdog;
+use detection::mac::Mac;
+use gateway::limit::Ledger;
+use model::Counted;
+use store::{RecordLog, RecordReader};
 
 /// How often the store is asked whether another process changed it.
 const STORE_POLL: Duration = Duration::from_millis(100);

@@ -12,13 +12,12 @@ use ipnet::IpNet;
 use crate::ai::Gateways;
 use crate::certificates::Certificates;
 use crate::conf::{Limits, UpstreamSettings};
-use crate::detection;
-use crate::model::ZoneId;
-use crate::model::ruleset::Ruleset;
 use crate::routing::Hosts;
-use crate::ruleset::expression::Expression;
 use crate::ruleset::{EntryPoint, ManagedRuleset};
 use crate::upstream::{Origin, OriginKey, Pool};
+use expression::Expression;
+use model::ZoneId;
+use model::ruleset::Ruleset;
 
 /// Everything a request is judged and routed by.
 #[derive(Debug, Default)]

@@ -1,44 +1,52 @@
-//! The import rules of DESIGN.md section 3, kept by reading the source.
+//! What the crates of the workspace cannot say by their dependencies alone: which library stays in which room of the
+//! binary, that modules do not depend on each other in circles, and how large files are.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 struct File {
-    /// `proxy/mod.rs`
+    /// `proxy/mod.rs` for a file of the binary, `crates/body/src/json.rs` for a file of an engine.
     path: String,
     /// Without its tests.
     code: String,
     lines: usize,
 }
 
-fn sources() -> Vec<File> {
-    fn visit(folder: &Path, files: &mut Vec<PathBuf>) {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                visit(&path, files);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                files.push(path);
-            }
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            rust_files(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
         }
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+}
+
+fn sources() -> Vec<File> {
     let mut files = Vec::new();
-    visit(&root, &mut files);
+    rust_files(&root().join("src"), &mut files);
+    rust_files(&root().join("crates"), &mut files);
     files.sort();
     let read = |path: &PathBuf| {
         let text = std::fs::read_to_string(path).unwrap();
-        let name = path.strip_prefix(&root).unwrap().display().to_string();
-        // Test code in files of its own.
-        let is_test = name.starts_with("waf/matcher/oracle");
-        let code = text.split("#[cfg(test)]").next().filter(|_| !is_test).unwrap_or("").to_owned();
+        let name = path.strip_prefix(root()).unwrap().display().to_string();
+        let name = name.strip_prefix("src/").map_or_else(|| name.clone(), str::to_owned);
+        // Code for tests in files of its own.
+        let is_test = name.ends_with("matcher/oracle.rs") || name.ends_with("/tests.rs");
+        let code = text.split("#[cfg(test)]\nmod").next().filter(|_| !is_test).unwrap_or("").to_owned();
         File { path: name, code, lines: text.lines().count() }
     };
     files.iter().map(read).collect()
 }
 
-/// Files whose code names one of `words` though they are in none of `rooms`.
+/// Lines of code, without comments, that name one of `words` in a file of none of `rooms`.
 fn strangers(files: &[File], words: &[&str], rooms: &[&str]) -> Vec<String> {
     files
         .iter()
@@ -53,23 +61,25 @@ fn strangers(files: &[File], words: &[&str], rooms: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// Engines that are tested, fuzzed and benched without a server.
-const PURE: &[&str] = &["admission", "routing", "ruleset", "waf", "body", "detection", "ai", "model"];
-
 #[test]
 fn each_library_stays_in_its_rooms() {
     let files = sources();
-    assert!(files.len() > 150, "{} files were read", files.len());
+    assert!(files.len() > 500, "{} files were read", files.len());
     let rules: &[(&str, &[&str], &[&str])] = &[
         ("Pingora", &["pingora::"], &["server.rs", "listener", "proxy", "upstream", "api/service.rs"]),
         ("arc-swap", &["arc_swap::", "ArcSwap"], &["snapshot.rs"]),
         ("metrics", &["prometheus::"], &["events"]),
-        ("patterns", &["regex::", "Regex::new", "RegexBuilder", "fancy_regex"], &["pattern"]),
+        ("patterns", &["regex::", "Regex::new", "RegexBuilder", "fancy_regex"], &["crates/pattern"]),
         ("time", &["Instant::now", "SystemTime::now"], &["clock.rs", "listener"]),
         ("printing", &["println!", "print!(", "eprint!(", "stdout()"], &["cli"]),
-        ("the store", &["SqliteStore", "RecordStore", "dyn Store"], &["store", "control.rs", "cli"]),
+        ("the store", &["SqliteStore", "RecordStore", "dyn Store"], &["crates/store", "control.rs", "cli"]),
         ("the API", &["crate::api"], &["api", "server.rs"]),
-        ("SQLite", &["rusqlite"], &["store"]),
+        // Rules are read and compiled by the control plane only.
+        (
+            "rule texts",
+            &["seclang::syntax", "seclang::lower", "seclang::load"],
+            &["crates/seclang", "rules.rs"],
+        ),
     ];
     for (name, words, rooms) in rules {
         let found = strangers(&files, words, rooms);
@@ -77,30 +87,112 @@ fn each_library_stays_in_its_rooms() {
     }
 }
 
+/// Crates that are tested, fuzzed and benched without a server.
+const PURE: &[&str] = &[
+    "body",
+    "detection",
+    "diagnostic",
+    "expression",
+    "gateway",
+    "model",
+    "pattern",
+    "seclang",
+    "shipped_rules",
+];
+
+/// The dependencies of a manifest, without those of its tests.
+fn dependencies(manifest: &Path) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(manifest).unwrap();
+    let section = text.split("[dependencies]").nth(1).unwrap_or("").split("\n[").next().unwrap_or("");
+    section.lines().filter_map(|line| line.split(['.', ' ']).next()).map(str::to_owned).collect()
+}
+
 #[test]
-fn engines_are_pure() {
+fn engines_depend_on_no_server() {
+    let forbidden =
+        ["tokio", "pingora", "prometheus", "rusqlite", "axum", "hyper-util", "tracing", "notify", "store"];
+    for name in PURE {
+        let found = dependencies(&root().join("crates").join(name).join("Cargo.toml"));
+        let found: Vec<_> = forbidden.iter().filter(|library| found.contains(**library)).collect();
+        assert!(found.is_empty(), "the crate `{name}` depends on {found:?}");
+    }
+    // What the standard library has of the same. Patterns are compiled on all cores.
     let files: Vec<File> = sources()
         .into_iter()
-        .filter(|file| PURE.iter().any(|room| file.path.starts_with(room)))
-        // The file that compiles patterns on all cores.
-        .filter(|file| file.path != "waf/operators/patterns.rs")
+        .filter(|file| PURE.iter().any(|name| file.path.starts_with(&format!("crates/{name}/"))))
+        .filter(|file| file.path != "crates/seclang/src/operators/patterns.rs")
         .collect();
-    assert!(files.len() > 100);
-    let words = [
-        "tokio",
-        "pingora::",
-        "std::fs",
-        "std::net::Tcp",
-        "crate::clock",
-        "crate::store",
-        "crate::api",
-        "std::thread",
-    ];
-    let found = strangers(&files, &words, &[]);
+    assert!(files.len() > 400, "{} files were read", files.len());
+    let found = strangers(&files, &["std::fs", "std::net::Tcp", "std::net::Udp", "std::thread"], &[]);
     assert!(found.is_empty(), "{}", found.join("\n"));
-    // Rules are read and compiled by the control plane only.
-    let compiled = strangers(&sources(), &["waf::syntax", "waf::lower", "waf::load"], &["waf", "rules.rs"]);
-    assert!(compiled.is_empty(), "{}", compiled.join("\n"));
+}
+
+/// Top-level modules that a file names, by `crate::`.
+fn named_modules(code: &str) -> BTreeSet<String> {
+    let code: String = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let word =
+        |rest: &str| -> String { rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
+    code.split("crate::").skip(1).map(word).filter(|name| !name.is_empty()).collect()
+}
+
+/// A way from a module back to itself, if there is one.
+fn circle(arrows: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
+    fn walk(
+        at: &str,
+        arrows: &BTreeMap<String, BTreeSet<String>>,
+        way: &mut Vec<String>,
+        done: &mut BTreeSet<String>,
+    ) -> Option<Vec<String>> {
+        if let Some(from) = way.iter().position(|name| name == at) {
+            return way.get(from..).map(<[String]>::to_vec);
+        }
+        if !done.insert(at.to_owned()) {
+            return None;
+        }
+        way.push(at.to_owned());
+        let found = arrows.get(at).into_iter().flatten().find_map(|next| walk(next, arrows, way, done));
+        way.pop();
+        found
+    }
+    let mut done = BTreeSet::new();
+    arrows.keys().find_map(|name| walk(name, arrows, &mut Vec::new(), &mut done))
+}
+
+/// Arrows that make a circle, by crate and module.
+const BACKWARDS: &[((&str, &str), &str)] = &[
+    // Values are read from a running transaction, which evaluates variables and operators.
+    (("seclang", "variables"), "matcher"),
+    (("seclang", "operators"), "matcher"),
+];
+
+#[test]
+fn modules_of_a_crate_do_not_depend_on_each_other_in_circles() {
+    let mut crates: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+    for file in sources() {
+        let (name, path) = match file.path.strip_prefix("crates/").and_then(|rest| rest.split_once("/src/")) {
+            Some((name, path)) => (name, path),
+            None => ("portcullis", file.path.as_str()),
+        };
+        let module = path.split(['/', '.']).next().unwrap_or("").to_owned();
+        if module == "lib" || module == "main" {
+            continue;
+        }
+        let arrows = crates.entry(name.to_owned()).or_default().entry(module.clone()).or_default();
+        arrows.extend(named_modules(&file.code).into_iter().filter(|named| *named != module));
+    }
+    assert!(crates.len() > 9, "{} crates were read", crates.len());
+    for (name, mut arrows) in crates {
+        // Items of the crate's root are no modules.
+        let modules: BTreeSet<String> = arrows.keys().cloned().collect();
+        arrows.values_mut().for_each(|named| named.retain(|module| modules.contains(module)));
+        for (from, to) in BACKWARDS.iter().filter(|(from, ..)| from.0 == name).map(|(from, to)| (from.1, *to))
+        {
+            let removed = arrows.get_mut(from).is_some_and(|named| named.remove(to));
+            assert!(removed, "`{from}` of `{name}` no longer depends on `{to}`: take it from the list");
+        }
+        let found = circle(&arrows).map(|way| way.join(" -> "));
+        assert_eq!(found, None, "modules of `{name}` depend on each other");
+    }
 }
 
 #[test]

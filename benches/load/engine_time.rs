@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use portcullis::regression::RawRequest;
-use portcullis::waf::matcher::BodyLimits;
-use portcullis::waf::{Phase, RequestHead, Transaction};
+use seclang::matcher::BodyLimits;
+use seclang::{Phase, RequestHead, Transaction};
 
 /// Rounds for each file: so many, or what fits into this time.
 const ROUNDS: usize = 301;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use portcullis::rules::Rules;
 use portcullis::ruleset::execute::Execution;
-use portcullis::waf::matcher::{BodyLimits, Interruption};
-use portcullis::waf::{Phase, Plan, RequestHead, Transaction};
+use seclang::matcher::{BodyLimits, Interruption};
+use seclang::{Phase, Plan, RequestHead, Transaction};
 
 /// A request.
 pub struct Case {

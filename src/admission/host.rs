@@ -24,7 +24,7 @@ pub fn normal_form<'b>(authority: &'b str, buffer: &'b mut String) -> Result<&'b
         }
     };
     let sound = !host.is_empty()
-        && host.len() <= crate::model::host_name::MAX_NAME_BYTES
+        && host.len() <= model::host_name::MAX_NAME_BYTES
         && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b':'));
     if !sound {
         return Err(Refused::BadHost);

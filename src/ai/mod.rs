@@ -1,42 +1,26 @@
-//! The AI gateway: who may call, which provider is meant, what a call used, what the gateway answers
-//! itself.
+//! The AI gateways of a snapshot: who may call, which provider is meant. What a call asks, uses and costs is read by
+//! the crate [`gateway`].
 //!
 //! Bodies are never changed on a provider's own route: what the client sends is what the provider
 //! gets, and back.
 
-pub mod answer;
-pub mod aws;
-pub mod body_copy;
-pub mod cache;
-pub mod include_usage;
-pub mod limit;
-pub mod metadata;
-pub mod options;
-pub mod price;
-pub mod provider;
 pub mod scan;
-pub mod step;
-pub mod token;
-pub mod universal_socket;
-pub mod usage;
-pub mod vault;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
-
-use crate::detection;
-use crate::model::gateway::GatewaySettings;
-use crate::model::{Balance, TokenId};
 use crate::routing::GatewayPath;
 use crate::ruleset::EntryPoint;
-use crate::upstream::url::is_private;
 use crate::upstream::{Origin, OriginKey, Pool};
-use price::Prices;
-use token::TokenHash;
+use gateway::price::Prices;
+use gateway::token::{self, Token};
+use gateway::{answer, provider, vault};
+use model::gateway::GatewaySettings;
+use model::origin_url::is_private;
+use model::{Balance, TokenId};
+use parking_lot::Mutex;
 
 /// Hosts of customers and regions that are kept; past that all are made anew.
 const MAX_REGIONAL: usize = 256;
@@ -69,15 +53,6 @@ pub struct Gateway {
     pub waf: Option<Arc<EntryPoint>>,
     /// Keys of providers for callers that have none.
     pub keys: Vec<vault::StoredKey>,
-}
-
-/// A token of a gateway, compiled.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token {
-    pub id: TokenId,
-    pub hash: TokenHash,
-    /// Seconds since the epoch.
-    pub expires_at: Option<u64>,
 }
 
 /// A provider, compiled.
@@ -216,40 +191,12 @@ impl Provider {
     }
 }
 
-/// What an API path does, as the telemetry conventions call it.
-pub fn operation(path: &str) -> &'static str {
-    let path = path.trim_end_matches('/');
-    let ends = |ends: &[&str]| ends.iter().any(|end| path.ends_with(end));
-    if ends(&["/embeddings", "/embed", ":embedContent", ":batchEmbedContents"]) {
-        "embeddings"
-    } else if ends(&[
-        "/chat/completions",
-        "/messages",
-        "/responses",
-        "/chat",
-        "/converse",
-        "/converse-stream",
-    ]) || path.contains(":generateContent")
-        || path.contains(":streamGenerateContent")
-        || ends(&["/invoke", "/invoke-with-response-stream", "/api/generate"])
-    {
-        "chat"
-    } else if ends(&["/completions"]) {
-        "text_completion"
-    } else if path.contains("/images/") {
-        "image"
-    } else if path.contains("/audio/") {
-        "audio"
-    } else if ends(&["/rerank"]) {
-        "rerank"
-    } else {
-        "other"
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use gateway::token::TokenHash;
+
     use super::*;
+    use model::origin_url::OriginUrl;
 
     const NOW: Duration = Duration::from_secs(1000);
 
@@ -351,19 +298,11 @@ mod tests {
     }
 
     #[test]
-    fn operations_of_paths() {
-        for (path, expected) in [
-            ("/v1/chat/completions", "chat"),
-            ("/v1/messages", "chat"),
-            ("/v1/responses", "chat"),
-            ("/v1beta/models/m:streamGenerateContent", "chat"),
-            ("/model/m/converse-stream", "chat"),
-            ("/v1/completions", "text_completion"),
-            ("/v1/embeddings/", "embeddings"),
-            ("/v1/images/generations", "image"),
-            ("/v1/models", "other"),
-        ] {
-            assert_eq!(operation(path), expected, "{path}");
+    fn bases_of_known_providers_are_urls() {
+        for known in provider::KNOWN {
+            if let provider::Place::Base(base) | provider::Place::OptionalV1(base) = known.place {
+                assert!(OriginUrl::parse(base).is_ok_and(|url| url.tls), "{base}");
+            }
         }
     }
 }

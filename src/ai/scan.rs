@@ -1,8 +1,8 @@
 //! Sensitive data in a call, as its row has it.
 
-use crate::detection::plan::Found;
-use crate::model::{Finding, RuleId};
 use crate::ruleset::ManagedRuleset;
+use detection::plan::Found;
+use model::{Finding, RuleId};
 
 /// What a rule found in one direction of a call (`REQUEST` or `RESPONSE`), for the call's row.
 pub fn finding(check: &str, found: &Found<'_>) -> Finding {

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::envelope::ApiError;
-use crate::model::Secret;
+use model::Secret;
 
 /// Admits a request that carries one of the tokens. Without tokens nobody is admitted.
 ///

@@ -13,9 +13,9 @@ use super::auth;
 use super::envelope::ApiError;
 use super::resources::{ai_logs, rulesets};
 use crate::events::Events;
-use crate::model::Secret;
 use crate::snapshot::SnapshotHandle;
-use crate::store::RecordReader;
+use model::Secret;
+use store::RecordReader;
 
 /// What handlers share.
 #[derive(Clone)]

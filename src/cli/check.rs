@@ -8,7 +8,7 @@ use clap::Args;
 use super::{Failure, print};
 use crate::control::{self, ConfSource};
 use crate::rules;
-use crate::store::MemoryStore;
+use store::MemoryStore;
 
 /// Check a configuration and the rules it names.
 #[derive(Debug, Args)]

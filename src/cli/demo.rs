@@ -8,13 +8,13 @@ use std::sync::mpsc;
 use clap::Args;
 
 use super::{Failure, print, run};
-use crate::ai::token::{self, TokenHash};
 use crate::conf::Conf;
 use crate::control::ConfSource;
-use crate::diagnostic::Source;
 use crate::events::LogWriter;
-use crate::model::{AccountId, GatewayId, GatewayToken, TokenId};
-use crate::store::{Change, Changeset, MemoryStore, Store};
+use diagnostic::Source;
+use gateway::token::{self, TokenHash};
+use model::{AccountId, GatewayId, GatewayToken, TokenId};
+use store::{Change, Changeset, MemoryStore, Store};
 
 /// Try everything on this machine, with no set-up.
 #[derive(Debug, Args)]

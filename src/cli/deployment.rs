@@ -6,10 +6,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::ruleset::execute::Execution;
-use crate::ruleset::expression::Facts;
 use crate::ruleset::{EntryPoint, ManagedRuleset, Verdict};
-use crate::waf::matcher::BodyLimits;
-use crate::waf::{Program, RequestHead, Watch};
+use expression::Facts;
+use seclang::matcher::BodyLimits;
+use seclang::{Program, RequestHead, Watch};
 
 /// What a zone sets.
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use crate::body::urlencoded;
-use crate::waf::ir::{ItemIr, RuleSetIr, SelectorIr, TargetIr, exclude};
-use crate::waf::variables;
+use body::urlencoded;
+use seclang::ir::{ItemIr, RuleSetIr, SelectorIr, TargetIr, exclude};
+use seclang::variables;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Exclusion {

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{Failure, print, token};
-use crate::ai::aws::AccessKey;
-use crate::ai::provider;
-use crate::ai::vault::Belonging;
-use crate::model::Secret;
-use crate::model::gateway::{Provider, ProviderKey};
-use crate::model::{AccountId, GatewayId};
-use crate::store::{Change, Changeset, SqliteStore, Store};
-use crate::upstream::url::OriginUrl;
+use gateway::aws::AccessKey;
+use gateway::provider;
+use gateway::vault::Belonging;
+use model::Secret;
+use model::gateway::{Provider, ProviderKey};
+use model::origin_url::OriginUrl;
+use model::{AccountId, GatewayId};
+use store::{Change, Changeset, SqliteStore, Store};
 
 /// Longest key that is taken.
 const MAX_KEY_BYTES: u64 = 16 << 10;

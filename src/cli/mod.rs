@@ -72,8 +72,8 @@ enum Failure {
     Input(String),
 }
 
-impl From<crate::diagnostic::Diagnostics> for Failure {
-    fn from(diagnostics: crate::diagnostic::Diagnostics) -> Self {
+impl From<diagnostic::Diagnostics> for Failure {
+    fn from(diagnostics: diagnostic::Diagnostics) -> Self {
         let diagnostics = diagnostics.sorted();
         let count = diagnostics.errors();
         let noun = if count == 1 { "mistake" } else { "mistakes" };
@@ -81,8 +81,8 @@ impl From<crate::diagnostic::Diagnostics> for Failure {
     }
 }
 
-impl From<crate::store::StoreError> for Failure {
-    fn from(error: crate::store::StoreError) -> Self {
+impl From<store::StoreError> for Failure {
+    fn from(error: store::StoreError) -> Self {
         Self::Input(error.to_string())
     }
 }

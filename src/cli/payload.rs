@@ -8,7 +8,7 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::{Failure, print};
-use crate::detection::payload::PrivateKey;
+use detection::payload::PrivateKey;
 
 /// Longest key file that is read.
 const MAX_KEY_BYTES: u64 = 1 << 10;

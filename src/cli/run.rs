@@ -8,10 +8,10 @@ use super::Failure;
 use crate::clock::Clock;
 use crate::conf::{Conf, LogLevel};
 use crate::control::{self, ConfSource, Control};
-use crate::detection::mac::Mac;
 use crate::events::{Events, Level, LogWriter};
 use crate::server::{self, Listening, Parts};
-use crate::store::{FolderLock, RecordStore, SqliteStore, Store, install_key};
+use detection::mac::Mac;
+use store::{FolderLock, RecordStore, SqliteStore, Store, install_key};
 
 /// Run the edge.
 #[derive(Debug, Args)]
@@ -84,7 +84,7 @@ pub(super) fn serve(
     records.forget_counted(clock.unix())?;
     let counted = records.counted(clock.unix())?;
     if !conf.resources.gateways.is_empty() {
-        crate::ai::price::load();
+        gateway::price::load();
     }
     let records = Box::new(records);
     let mac = Mac::new(install_key(&conf.state_dir)?);

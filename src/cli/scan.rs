@@ -10,9 +10,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, print};
-use crate::detection::{Detection, Detector};
-use crate::diagnostic::Lines;
 use crate::rules;
+use detection::{Detection, Detector};
+use diagnostic::Lines;
 use report::Finding;
 
 /// Largest file that is read: a scan holds it in memory.

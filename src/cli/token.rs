@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{Failure, print};
-use crate::ai::token::{self, TokenHash};
 use crate::clock::Clock;
-use crate::model::{AccountId, GatewayId, GatewayToken, TokenId};
-use crate::store::{Change, Changeset, SqliteStore, Store, StoreError};
+use gateway::token::{self, TokenHash};
+use model::{AccountId, GatewayId, GatewayToken, TokenId};
+use store::{Change, Changeset, SqliteStore, Store, StoreError};
 
 /// How often a commit is tried again when another process was first.
 const MAX_TRIES: usize = 10;

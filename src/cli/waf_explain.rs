@@ -14,7 +14,7 @@ use super::{Failure, print, printable};
 use crate::regression::RawRequest;
 use crate::rules;
 use crate::ruleset::{EntryPoint, Outcome, Verdict};
-use crate::waf::{self, Match, Watch};
+use seclang::{Match, Watch};
 
 /// Show every rule that a raw HTTP request matches, where, its score, and the verdict.
 #[derive(Debug, Args)]
@@ -50,7 +50,7 @@ impl Explain {
         };
         let (ir, diagnostics) = rules::seclang(of_conf.as_deref());
         let ir = diagnostics.into_result(ir)?;
-        let program = Arc::new(waf::optimize::optimize(&ir));
+        let program = Arc::new(seclang::optimize::optimize(&ir));
         let deployment = |level| Deployment { paranoia_level: level, score_threshold: self.score_threshold };
         let own = deployment(self.paranoia_level);
         if self.profile {

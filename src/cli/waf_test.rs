@@ -13,8 +13,8 @@ use serde::Serialize;
 use super::deployment::Deployment;
 use super::{Failure, print};
 use crate::regression::{Outcome, Overrides, Report, Runner, Suite};
+use crate::rules;
 use crate::ruleset::managed::DEFAULT_SCORE_THRESHOLD;
-use crate::{rules, waf};
 
 /// Run regression tests (go-ftw YAML) on rules, and list those that fail.
 #[derive(Debug, Args)]
@@ -72,7 +72,7 @@ impl Test {
             Some(path) => Overrides::parse(&read(path)?).map_err(|reason| unreadable(path, &reason))?,
             None => Overrides::default(),
         };
-        let program = Arc::new(waf::optimize::optimize(&ir));
+        let program = Arc::new(seclang::optimize::optimize(&ir));
         let runner = match self.paranoia_level {
             Some(paranoia_level) => {
                 let deployment = Deployment { paranoia_level, score_threshold: DEFAULT_SCORE_THRESHOLD };

@@ -9,7 +9,7 @@ use super::exclusion::target;
 use super::logged::{self, Contribution, SecurityEvent};
 use super::{Failure, print, printable};
 use crate::rules;
-use crate::waf::ir::RuleSetIr;
+use seclang::ir::RuleSetIr;
 
 /// Show the rules that a request matched, by the ray id on its block page.
 #[derive(Debug, Args)]

@@ -4,15 +4,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Compiling;
-use crate::ai::token::TokenHash;
-use crate::ai::vault::{Belonging, StoredKey};
-use crate::ai::{Gateway, Gateways, Provider, Token, provider};
-use crate::detection;
-use crate::diagnostic::{Code, Diagnostic};
-use crate::model::gateway::{GatewaySettings, Scan};
-use crate::model::{self, Resources};
+use crate::ai::{Gateway, Gateways, Provider};
 use crate::ruleset::EntryPoint;
 use crate::ruleset::execute::Execution;
+use ::gateway::provider;
+use ::gateway::token::Token;
+use diagnostic::{Code, Diagnostic};
+use gateway::token::TokenHash;
+use gateway::vault::{Belonging, StoredKey};
+use model::gateway::{GatewaySettings, Scan};
+use model::{self, Resources};
 
 /// Nothing is refused by it: it only ends the judging of a request.
 const SCORE_THRESHOLD: i64 = i64::MAX;

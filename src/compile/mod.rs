@@ -11,12 +11,12 @@ use http::HeaderName;
 
 use crate::certificates::Certificates;
 use crate::conf::Conf;
-use crate::diagnostic::Diagnostics;
-use crate::model::Resources;
 use crate::routing::Hosts;
 use crate::rules::Rules;
 use crate::snapshot::{Site, Snapshot};
 use crate::upstream::{Origin, OriginKey};
+use diagnostic::Diagnostics;
+use model::Resources;
 
 /// What a snapshot is made of.
 #[derive(Clone, Copy, Debug)]

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use super::Compiling;
 use crate::conf::{Deployment, Located};
-use crate::detection;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
-use crate::model::ruleset::{ActionParameters, Overrides, Rule, Ruleset};
-use crate::model::{OriginProtocol, RuleId, RulesetId, Zone};
 use crate::ruleset::execute::Execution;
-use crate::ruleset::expression::Expression;
-use crate::ruleset::{EntryPoint, ManagedRuleset, Phase, overrides};
+use crate::ruleset::{EntryPoint, ManagedRuleset, overrides};
 use crate::snapshot::{CompiledZone, Scan};
 use crate::upstream::{OriginKey, Pool};
+use diagnostic::{Code, Diagnostic, Diagnostics, Place};
+use expression::Expression;
+use model::Phase;
+use model::ruleset::{ActionParameters, Overrides, Rule, Ruleset};
+use model::{OriginProtocol, RuleId, RulesetId, Zone};
 
 impl Compiling<'_> {
     pub(super) fn zone(&mut self, zone: &Zone) -> CompiledZone {

@@ -1,6 +1,6 @@
 //! The configuration file as written: every key with its type and default, places kept.
 
-use crate::model::Secret;
+use model::Secret;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use toml::de::{DeTable, DeValue};
 
 use super::table::{FromToml, Located, Reader, Refusal, Table, Words};
 use super::units::{Bytes, Dollars, Percent};
-use crate::detection::plan::Settings;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Source};
-use crate::model::gateway::{GatewaySettings, Scan};
-use crate::model::ruleset::Ruleset;
-use crate::model::{Backoff, Measure, Technique};
-use crate::model::{Balance, OriginProtocol};
+use detection::plan::Settings;
+use diagnostic::{Code, Diagnostic, Diagnostics, Source};
+use model::gateway::{GatewaySettings, Scan};
+use model::ruleset::Ruleset;
+use model::{Backoff, Measure, Technique};
+use model::{Balance, OriginProtocol};
 
 /// Every key there is. `conf/portcullis.toml` shows each, and each has a test of its effect.
 pub const KEYS: &[&str] = &[

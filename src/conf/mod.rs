@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use crate::ai::price::Prices;
-use crate::ai::vault::MasterKey;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Source};
-use crate::model::{HostName, Resources, Secret};
+use diagnostic::{Code, Diagnostic, Diagnostics, Place, Source};
 pub use file::{ConfFile, LogLevel};
+use gateway::price::Prices;
+use gateway::vault::MasterKey;
+use model::{HostName, Resources, Secret};
 pub use table::Located;
 use units::{Bytes, Percent};
 
@@ -62,7 +62,7 @@ pub struct Conf {
 /// The short form of a zone's rulesets, checked, with its places.
 #[derive(Clone, Debug)]
 pub struct Deployment {
-    pub zone: crate::model::ZoneId,
+    pub zone: model::ZoneId,
     pub waf: Option<file::WafFile>,
     pub sensitive_data: file::SensitiveDataFile,
     pub place: Place,

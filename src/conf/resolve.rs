@@ -7,15 +7,15 @@ use std::sync::Arc;
 use super::file::{ConfFile, GatewayFile, LimitFile, ListenerFile, ProviderFile, ZoneFile};
 use super::table::Located;
 use super::{Conf, Deployment, Listener};
-use crate::ai::price::Prices;
-use crate::ai::provider::CUSTOM_PREFIX;
-use crate::ai::vault::MasterKey;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
-use crate::model::gateway::Provider;
-use crate::model::{AccountId, Gateway, GatewayId, HealthCheck, Resources, Zone, ZoneId};
-use crate::model::{Dimension, HostName, Limit, Measure};
 use crate::named_file::read_text;
-use crate::upstream::url::OriginUrl;
+use diagnostic::{Code, Diagnostic, Diagnostics, Place};
+use gateway::price::Prices;
+use gateway::provider::CUSTOM_PREFIX;
+use gateway::vault::MasterKey;
+use model::gateway::Provider;
+use model::origin_url::OriginUrl;
+use model::{AccountId, Gateway, GatewayId, HealthCheck, Resources, Zone, ZoneId};
+use model::{Dimension, HostName, Limit, Measure};
 
 /// Resolves a file; what is mistaken is left out of the result and named in `diagnostics`.
 pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Conf {

@@ -13,9 +13,9 @@ use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
 use super::units::{self, Bytes, Dollars, Percent};
-use crate::detection::payload;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Source, nearest};
-use crate::model::{PayloadKey, Secret};
+use detection::payload;
+use diagnostic::{Code, Diagnostic, Diagnostics, Place, Source, nearest};
+use model::{PayloadKey, Secret};
 
 /// A value with its place.
 #[derive(Clone, Debug)]

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 
 use super::Events;
 use super::kinds::ServiceFailed;
-use crate::waf::audit::AuditRecord;
+use seclang::audit::AuditRecord;
 
 /// Most bytes of records that wait to be written; more are dropped and counted.
 const MAX_QUEUED_BYTES: usize = 64 << 20;
@@ -161,7 +161,7 @@ fn write_new(path: &Path, json: &[u8]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::waf::audit::{AuditEntry, AuditFiles};
+    use seclang::audit::{AuditEntry, AuditFiles};
 
     fn record(folder: &Path, is_concurrent: bool) -> AuditRecord {
         let storage = is_concurrent.then(|| folder.join("records"));

@@ -1,7 +1,7 @@
 //! One call of a gateway on its way: what the recorder is told of it at the end.
 
-use crate::model::Finding;
-use crate::model::Measure;
+use model::Finding;
+use model::Measure;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use http::HeaderMap;
 use pingora::http::ResponseHeader;
 
 use super::headers;
-use crate::ai::aws::AccessKey;
-use crate::ai::body_copy::BodyCopy;
-use crate::ai::limit::{Amounts, Reservation};
-use crate::ai::options::Options;
-use crate::ai::price::Prices;
-use crate::ai::usage::Tap;
 use crate::ai::{self, Gateway, Provider};
-use crate::model::{AiLog, TokenId};
 use crate::records::Finished;
+use ::gateway::body_copy::BodyCopy;
+use gateway::aws::AccessKey;
+use gateway::limit::{Amounts, Reservation};
+use gateway::options::Options;
+use gateway::price::Prices;
+use gateway::usage::Tap;
+use model::{AiLog, TokenId};
 
 /// Longest list of warnings in a header field, in bytes.
 const MAX_WARNING_BYTES: usize = 1024;
@@ -203,7 +203,7 @@ impl Call {
             gateway_id: self.gateway.id.clone(),
             event_id: self.options.event_id,
             provider: self.provider.slug.clone(),
-            model_type: ai::operation(&self.path).to_owned(),
+            model_type: ::gateway::operation(&self.path).to_owned(),
             path: self.path,
             status_code: end.status,
             success: (end.status == 101 || (200..400).contains(&end.status)) && end.error.is_none(),
@@ -284,7 +284,7 @@ pub(super) fn ulid(now: Duration, unique: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Measure;
+    use model::Measure;
 
     #[test]
     fn ids_sort_by_time_and_differ() {

@@ -14,12 +14,12 @@ use super::prescan::Blocked;
 use super::refusal::Refusal;
 use super::request_body::RequestBody;
 use crate::clock::Stopwatch;
-use crate::model::Measure;
 use crate::ruleset::execute::Run;
 use crate::ruleset::{Outcome, Verdict};
 use crate::scanning::Tee;
 use crate::snapshot::{CompiledZone, Snapshot};
 use crate::upstream::Origin;
+use model::Measure;
 
 /// Per-request state. The snapshot is loaded once, here.
 pub struct Context {

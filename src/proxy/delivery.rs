@@ -12,10 +12,9 @@ use pingora::{Error, ErrorType, Result};
 use super::call::Call;
 use super::context::Context;
 use super::headers::HOP_BY_HOP;
-use crate::ai::cache;
-use crate::ai::include_usage::Withheld;
-use crate::body;
-use crate::body::decompress::Coding;
+use body::decompress::Coding;
+use gateway::cache;
+use gateway::include_usage::Withheld;
 
 /// Sends the head of an answer.
 pub(super) async fn begin(

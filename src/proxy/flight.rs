@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::ai::cache::Key;
+use gateway::cache::Key;
 
 /// The questions under way.
 #[derive(Debug, Default)]

@@ -4,8 +4,8 @@
 //! it. *Admit* takes a key, scans, and reserves what the call may use. Then the call is sent: passed on as it
 //! is, or in steps of the gateway's own ([`super::steps`]). Nothing is sent before that.
 
-use crate::model::Limit;
-use crate::model::Measure;
+use model::Limit;
+use model::Measure;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
@@ -21,16 +21,17 @@ use super::refusal::Refusal;
 use super::request_body::{self, Held, HeldEnd, HoldLimits};
 use super::steps::{Kind, Plan};
 use super::{Edge, headers, prescan, refuse};
-use crate::ai::answer::GatewayError;
-use crate::ai::aws::AccessKey;
-use crate::ai::limit::{Amounts, Caller, Estimate, Exceeded};
-use crate::ai::options::Options;
-use crate::ai::price::Prices;
-use crate::ai::usage::BYTES_PER_TOKEN;
-use crate::ai::{Decision, Forward, include_usage, provider, usage, vault};
-use crate::model::gateway::Scan;
+use crate::ai::{Decision, Forward};
 use crate::routing::GatewayPath;
 use crate::snapshot::Snapshot;
+use ::gateway::answer::GatewayError;
+use ::gateway::{include_usage, provider, usage, vault};
+use gateway::aws::AccessKey;
+use gateway::limit::{Amounts, Caller, Estimate, Exceeded};
+use gateway::options::Options;
+use gateway::price::Prices;
+use gateway::usage::BYTES_PER_TOKEN;
+use model::gateway::Scan;
 
 /// What an answer is taken to use at most where the request does not bound it.
 const UNBOUNDED_ANSWER_TOKENS: u64 = 32_768;
@@ -259,7 +260,7 @@ impl Edge {
         }
         let caller = Caller {
             gateway: &call.gateway.label,
-            token: call.token.as_ref().map(crate::model::TokenId::as_str),
+            token: call.token.as_ref().map(model::TokenId::as_str),
             provider: &call.provider.slug,
             model,
             metadata: &call.options.metadata,

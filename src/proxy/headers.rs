@@ -179,7 +179,7 @@ pub(super) fn gateway_token<'h>(headers: &'h HeaderMap, names: &[HeaderName]) ->
     let by_header = names
         .iter()
         .find_map(|name| headers.get(name))
-        .map(|value| crate::ai::token::of_header(value.as_bytes()));
+        .map(|value| gateway::token::of_header(value.as_bytes()));
     by_header.or_else(|| {
         words(headers, http::header::SEC_WEBSOCKET_PROTOCOL)
             .find_map(|protocol| protocol.strip_prefix(GATEWAY_SUBPROTOCOL.as_bytes()))
@@ -190,8 +190,8 @@ pub(super) fn gateway_token<'h>(headers: &'h HeaderMap, names: &[HeaderName]) ->
 /// provider have no other field. Only what is made as a gateway token is taken for one.
 pub(super) fn gateway_token_in_authorization(headers: &HeaderMap) -> Option<&[u8]> {
     let value = headers.get(http::header::AUTHORIZATION)?;
-    let token = crate::ai::token::of_header(value.as_bytes());
-    token.starts_with(crate::ai::token::PREFIX.as_bytes()).then_some(token)
+    let token = gateway::token::of_header(value.as_bytes());
+    token.starts_with(gateway::token::PREFIX.as_bytes()).then_some(token)
 }
 
 /// Whether a field is for the gateway alone.

@@ -17,17 +17,17 @@ use super::refusal::Refusal;
 use super::request_body::{self, HeldEnd, HoldLimits};
 use super::rule_watch::RuleWatch;
 use super::{Edge, headers, refuse};
-use crate::body::{decompress, grpc};
 use crate::conf::BodyPolicy;
-use crate::detection::plan::Plan;
 use crate::events::kinds::BodyUninspected;
 use crate::ruleset::Outcome;
 use crate::ruleset::execute::EntryPoint;
-use crate::ruleset::expression::Facts;
 use crate::scanning::{Limits, Subject};
 use crate::snapshot::{CompiledZone, Scan};
-use crate::waf::matcher::BodyLimits;
-use crate::waf::{RequestHead, ResponseHead};
+use body::{decompress, grpc};
+use detection::plan::Plan;
+use expression::Facts;
+use seclang::matcher::BodyLimits;
+use seclang::{RequestHead, ResponseHead};
 
 /// A body from here on may keep rules or scanners busy for more than a millisecond: it is judged on another thread
 /// while the worker goes on with other requests.

@@ -13,9 +13,8 @@ use pingora::proxy::Session;
 use super::Edge;
 use super::context::{Context, Hold, Route, Share};
 use super::headers;
-use crate::body;
-use crate::body::decompress::Coding;
-use crate::waf::ResponseHead;
+use body::decompress::Coding;
+use seclang::ResponseHead;
 
 impl Edge {
     /// Judges the head of a final response, and begins to hold its body where rules want to see it.

@@ -13,10 +13,10 @@ use super::context::{Context, Route, Share};
 use super::inspect::start_rules;
 use super::refusal::Refusal;
 use super::{Edge, refuse};
-use crate::body::grpc;
 use crate::conf::BodyPolicy;
 use crate::events::kinds::BodyUninspected;
 use crate::ruleset::execute::Run;
+use body::grpc;
 
 /// A stream of messages on its way.
 pub(super) struct MessageStream {

@@ -50,8 +50,6 @@ use forwarded_session::{ORIGIN_SILENT, Patience};
 use refusal::Refusal;
 
 use crate::admission::{self, parsed};
-use crate::ai::answer::GatewayError;
-use crate::ai::body_copy::BodyCopy;
 use crate::clock::Clock;
 use crate::events::{AuditLog, Events};
 use crate::listener::{ConnectionMeta, address_text};
@@ -59,6 +57,8 @@ use crate::records::Recorder;
 use crate::scanning::ScanQueue;
 use crate::snapshot::{Site, SnapshotHandle};
 use crate::upstream::{Pool, peer};
+use ::gateway::answer::GatewayError;
+use ::gateway::body_copy::BodyCopy;
 
 /// Attempts at a request, the first included.
 const MAX_ATTEMPTS: usize = 3;

@@ -14,7 +14,6 @@ use super::refusal::Refusal;
 use super::respond::{self, Form};
 use super::{Edge, headers};
 use crate::admission;
-use crate::ai::answer::GatewayError;
 use crate::events::kinds::{
     Contribution, GatewayRequest, OriginChanged, RequestFinished, RequestRefused, RuleMatched, SecurityEvent,
 };
@@ -23,7 +22,8 @@ use crate::listener::ConnectionMeta;
 use crate::ruleset::Outcome;
 use crate::snapshot::Site;
 use crate::upstream::Origin;
-use crate::waf::ResponseHead;
+use ::gateway::answer::GatewayError;
+use seclang::ResponseHead;
 
 /// What a redirect's address may hold of what a client sent, and no address has (RFC 3986 section 2).
 const NOT_IN_URIS: &AsciiSet = &CONTROLS
@@ -351,7 +351,7 @@ fn security_event(edge: &Edge, session: &Session, client: &str, status: u16, ctx
         ray: &ctx.ray,
         action: ctx.verdict.outcome.action().map_or("", crate::ruleset::Action::word),
         source: "firewallmanaged",
-        rule_id: crate::model::RuleId::derived("owasp rule", &rule.to_string()).to_string(),
+        rule_id: model::RuleId::derived("owasp rule", &rule.to_string()).to_string(),
         reference: rule.to_string(),
         description: acted.map_or_else(String::new, |m| m.message.clone()),
         client,

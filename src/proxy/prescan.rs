@@ -1,7 +1,7 @@
 //! Requests to a provider that are scanned before they go on, on gateways that refuse sensitive data.
 
-use crate::model::Finding;
 use bytes::Bytes;
+use model::Finding;
 use pingora::Result;
 
 use super::call::Call;
@@ -9,12 +9,12 @@ use super::context::Context;
 use super::inspect::OFFLOADED_BYTES;
 use super::refusal::Refusal;
 use super::{Edge, refuse};
-use crate::ai::answer::GatewayError;
 use crate::ai::scan;
-use crate::detection::plan::Plan;
 use crate::events::Events;
-use crate::model::gateway::Scan;
 use crate::scanning::{self, Subject};
+use ::gateway::answer::GatewayError;
+use detection::plan::Plan;
+use model::gateway::Scan;
 
 /// What was found in a request that may not be forwarded.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Every way to refuse a request: status, reason, text. One exhaustive match each.
 
 use crate::admission::Refused;
-use crate::ai::answer::GatewayError;
+use ::gateway::answer::GatewayError;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {

@@ -21,10 +21,9 @@ use super::context::Share;
 use super::forwarded_session::{self, InMemory, Patience, Slot};
 use super::headers;
 use super::offload::Offload;
-use crate::body;
-use crate::body::decompress::{self, Coding};
-use crate::body::grpc;
 use crate::clock::{Clock, Stopwatch};
+use body::decompress::{self, Coding};
+use body::grpc;
 
 /// The slowest upload that is waited for while its body is held, in bytes a second.
 const MIN_BYTES_PER_SECOND: u64 = 1 << 10;

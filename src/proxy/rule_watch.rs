@@ -12,7 +12,7 @@ use crate::conf::RulesTimePolicy;
 use crate::events::RuleCost;
 use crate::events::kinds::RulesUnfinished;
 use crate::ruleset::execute::Run;
-use crate::waf::Watch;
+use seclang::Watch;
 
 /// Of so many requests the rules of one are timed, each by itself.
 const SAMPLED_REQUESTS: u64 = 128;

@@ -23,13 +23,14 @@ use super::gateway::{Rejected, reject, sign};
 use super::headers::HOP_BY_HOP;
 use super::refusal::Refusal;
 use super::{Edge, headers, outcome, refuse};
-use crate::ai::answer::GatewayError;
-use crate::ai::cache::{self, Answer, Cache, Key, Question};
-use crate::ai::options::Options;
-use crate::ai::step::{self, Step};
-use crate::ai::{Forward, Gateway, include_usage};
-use crate::model::TokenId;
+use crate::ai::{Forward, Gateway};
 use crate::upstream::peer;
+use ::gateway::answer::GatewayError;
+use ::gateway::include_usage;
+use gateway::cache::{self, Answer, Cache, Key, Question};
+use gateway::options::Options;
+use gateway::step::{self, Step};
+use model::TokenId;
 
 /// Longest wait that a provider may ask for between two attempts.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);

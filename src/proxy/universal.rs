@@ -22,11 +22,10 @@ use tungstenite::{Message, Utf8Bytes};
 use super::context::{Context, Share};
 use super::refusal::Refusal;
 use super::{Edge, UPGRADED_IDLE, delivery, headers, refuse};
-use crate::ai::answer::GatewayError;
-use crate::ai::universal_socket::{self, Ask, Metadata, Stream};
-use crate::body;
-use crate::body::decompress::{self, Coding};
 use crate::listener::{ConnectionMeta, until};
+use ::gateway::answer::GatewayError;
+use body::decompress::{self, Coding};
+use gateway::universal_socket::{self, Ask, Metadata, Stream};
 
 /// Questions of one connection that are under way.
 const MAX_UNDER_WAY: usize = 64;

@@ -6,22 +6,21 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::ai::body_copy::BodyCopy;
-use crate::ai::limit::{Amounts, Reservation, Used};
-use crate::ai::options::CustomCost;
-use crate::ai::price::Prices;
 use crate::ai::scan;
-use crate::ai::usage::{self, BYTES_PER_TOKEN, Report, Tap, Usage, UsageSource};
-use crate::body::decompress::{self, Coding};
-use crate::detection;
 use crate::events::Events;
-use crate::model::gateway::Scan;
-use crate::model::{AiLog, Counted};
 use crate::ruleset::EntryPoint;
-use crate::ruleset::expression::Facts;
 use crate::scanning::{self, Subject};
-use crate::waf::RequestHead;
-use crate::waf::matcher::BodyLimits;
+use body::decompress::{self, Coding};
+use expression::Facts;
+use gateway::body_copy::BodyCopy;
+use gateway::limit::{Amounts, Reservation, Used};
+use gateway::options::CustomCost;
+use gateway::price::Prices;
+use gateway::usage::{self, BYTES_PER_TOKEN, Report, Tap, Usage, UsageSource};
+use model::gateway::Scan;
+use model::{AiLog, Counted};
+use seclang::RequestHead;
+use seclang::matcher::BodyLimits;
 
 /// A call that ended.
 #[derive(Debug, Default)]

@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
-use crate::ai::limit::{Ledger, Used};
 use crate::clock::Clock;
 use crate::events::Events;
 use crate::events::kinds::AiLogDropped;
-use crate::store::RecordLog;
 pub use finished::Finished;
+use gateway::limit::{Ledger, Used};
+use store::RecordLog;
 use writer::Writer;
 
 /// Most calls that wait, and most bytes of them.
@@ -95,7 +95,7 @@ impl Recorder {
         })
     }
 
-    /// Waits until every call so far is written. Calls that are not after [`FLUSH`] are counted as lost.
+    /// Waits until every call so far is written. Calls that are not written after ten seconds are counted as lost.
     pub fn flush(&self) {
         let rows = self.flush_within(FLUSH);
         if rows > 0 {
@@ -126,7 +126,7 @@ mod tests {
     use parking_lot::Mutex;
 
     use super::*;
-    use crate::model::{AiLog, Counted};
+    use model::{AiLog, Counted};
 
     /// Rows in memory. Each batch waits for a permit, if there are permits.
     #[derive(Clone, Default)]

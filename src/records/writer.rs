@@ -9,8 +9,8 @@ use super::{Finished, Retention, Waiting};
 use crate::clock::{Stopwatch, rfc3339};
 use crate::events::Events;
 use crate::events::kinds::{AiCall, AiLogDropped, ServiceFailed};
-use crate::model::{AiLog, Counted};
-use crate::store::RecordLog;
+use model::{AiLog, Counted};
+use store::RecordLog;
 
 /// Most calls whose rows are written at once.
 const BATCH: usize = 512;

@@ -9,7 +9,7 @@ use super::overrides::Overrides;
 use super::request::Request;
 use super::scalar::{Fields, OneOrMany, Scalar};
 use super::verdict::{self, Answer, Outcome};
-use crate::body::urlencoded;
+use body::urlencoded;
 
 /// The tests of one file.
 #[derive(Clone, Debug)]

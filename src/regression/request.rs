@@ -2,7 +2,7 @@
 
 use super::case::Input;
 use super::raw::RawRequest;
-use crate::body::base64::decode_all;
+use body::base64::decode_all;
 
 /// A request as the engine is given it.
 #[derive(Clone, Debug, Default)]
@@ -143,9 +143,9 @@ impl Request {
 /// A form's names and values escaped, unless it has escapes of its own.
 fn encoded_form(body: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::new();
-    crate::body::urlencoded::decode(body, &mut decoded);
+    body::urlencoded::decode(body, &mut decoded);
     // A malformed escape is kept as it is, too.
-    if decoded != body || crate::body::urlencoded::is_malformed(body) {
+    if decoded != body || body::urlencoded::is_malformed(body) {
         return body.to_vec();
     }
     let mut out = Vec::new();

@@ -12,8 +12,8 @@ use super::overrides::Overrides;
 use super::request::Request;
 use super::server::{self, Reception};
 use super::verdict::{self, Answer, LogLine, Outcome, Report};
-use crate::waf::matcher::BodyLimits;
-use crate::waf::{Phase, Plan, PlanSettings, Program, RequestHead, ResponseHead, Transaction};
+use seclang::matcher::BodyLimits;
+use seclang::{Phase, Plan, PlanSettings, Program, RequestHead, ResponseHead, Transaction};
 
 /// Any moment will do, as long as it stays the same.
 const RECEIVED: Duration = Duration::from_secs(1_750_000_000);
@@ -152,7 +152,7 @@ fn drive(transaction: &mut Transaction, request: &Request) -> Option<u16> {
     refused.map(|interruption| interruption.status)
 }
 
-fn respond(transaction: &mut Transaction, request: &Request) -> Option<crate::waf::Interruption> {
+fn respond(transaction: &mut Transaction, request: &Request) -> Option<seclang::Interruption> {
     let path = request.target.split(|byte| *byte == b'?').next().unwrap_or(&[]);
     let reflects = path.starts_with(b"/reflect");
     let reflection: Reflection = if reflects {

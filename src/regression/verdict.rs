@@ -1,8 +1,8 @@
 //! Whether what happened is what a test expects.
 
 use super::case::{LogExpectation, Output};
-use crate::pattern::Pattern;
-use crate::waf::Match;
+use pattern::Pattern;
+use seclang::Match;
 
 /// What a request led to.
 #[derive(Clone, Debug, Default)]

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use super::in_memory;
-use crate::diagnostic::Diagnostics;
-use crate::waf::RuleSetIr;
-use crate::waf::ir::{CollectionActionIr, ItemIr, RuleIr};
+use diagnostic::Diagnostics;
+use seclang::RuleSetIr;
+use seclang::ir::{CollectionActionIr, ItemIr, RuleIr};
 
 /// For sets that count an anomaly score.
 const SCORED: (&str, &str) =
@@ -55,7 +55,7 @@ pub fn added(ir: &RuleSetIr) -> Vec<u64> {
 mod tests {
     use super::*;
     use crate::rules::seclang;
-    use crate::waf::ir::Disruptive;
+    use seclang::ir::Disruptive;
 
     #[test]
     fn rules_for_bodies_are_added_where_a_set_has_none() {

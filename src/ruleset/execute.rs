@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::expression::{Expression, Facts};
 use super::managed::ManagedRuleset;
 use super::overrides::{self, Effective};
 use super::score;
 use super::trace::{Outcome, Verdict};
-use crate::diagnostic::Diagnostics;
-use crate::waf::audit::AuditRecord;
-use crate::waf::matcher::BodyLimits;
-use crate::waf::{self, Interruption, Plan, Program, ResponseHead, Transaction, Watch};
+use diagnostic::Diagnostics;
+use expression::{Expression, Facts};
+use seclang::audit::AuditRecord;
+use seclang::matcher::BodyLimits;
+use seclang::{Interruption, Plan, Program, ResponseHead, Transaction, Watch};
 
 /// The `execute` rules of an entry point, in order.
 #[derive(Clone, Debug)]
@@ -73,13 +73,13 @@ impl EntryPoint {
             (transaction, execution.threshold_rule)
         });
         let mut run = Run { transactions: transactions.collect(), interruption: None };
-        run.phase(waf::Phase::RequestHeaders, watch);
+        run.phase(seclang::Phase::RequestHeaders, watch);
         run
     }
 }
 
 impl Run {
-    fn phase(&mut self, phase: waf::Phase, watch: &mut impl Watch) {
+    fn phase(&mut self, phase: seclang::Phase, watch: &mut impl Watch) {
         if self.interruption.is_none() {
             let mut transactions = self.transactions.iter_mut();
             self.interruption =
@@ -97,7 +97,7 @@ impl Run {
         for (transaction, _) in &mut self.transactions {
             transaction.request_body(body.clone(), cut);
         }
-        self.phase(waf::Phase::RequestBody, watch);
+        self.phase(seclang::Phase::RequestBody, watch);
     }
 
     /// Judges the head of the response.
@@ -105,7 +105,7 @@ impl Run {
         for (transaction, _) in &mut self.transactions {
             transaction.response_head(head);
         }
-        self.phase(waf::Phase::ResponseHeaders, watch);
+        self.phase(seclang::Phase::ResponseHeaders, watch);
     }
 
     /// Whether rules want to see the response body.
@@ -120,13 +120,13 @@ impl Run {
                 transaction.response_body(body.clone(), cut);
             }
         }
-        self.phase(waf::Phase::ResponseBody, watch);
+        self.phase(seclang::Phase::ResponseBody, watch);
     }
 
     /// Runs the rules that only look back.
     pub fn finish(&mut self) {
         for (transaction, _) in &mut self.transactions {
-            transaction.run(waf::Phase::Logging);
+            transaction.run(seclang::Phase::Logging);
         }
     }
 
@@ -160,7 +160,7 @@ impl Run {
         let outcome = match &self.interruption {
             Some(interruption) => Outcome::Blocked { rule: interruption.rule, status: interruption.status },
             None => {
-                let reached = |m: &&waf::Match| self.transactions.iter().any(|(_, rule)| *rule == m.rule);
+                let reached = |m: &&seclang::Match| self.transactions.iter().any(|(_, rule)| *rule == m.rule);
                 matches.iter().find(reached).map_or(Outcome::Pass, |m| Outcome::Logged { rule: m.rule })
             }
         };

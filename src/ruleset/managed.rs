@@ -1,9 +1,9 @@
 //! Managed rulesets: the account-level lists that overrides refer to.
 
-use crate::model::Phase;
-use crate::model::ruleset::{Rule, Ruleset};
-use crate::model::{RuleId, RulesetId};
-use crate::waf::{self, Program};
+use model::Phase;
+use model::ruleset::{Rule, Ruleset};
+use model::{RuleId, RulesetId};
+use seclang::Program;
 
 /// The threshold where nobody sets one: one critical match.
 pub const DEFAULT_SCORE_THRESHOLD: i64 = 5;
@@ -96,7 +96,7 @@ impl ManagedRuleset {
     }
 }
 
-fn managed(root: &waf::matcher::Root, score_threshold: Option<i64>) -> ManagedRule {
+fn managed(root: &seclang::matcher::Root, score_threshold: Option<i64>) -> ManagedRule {
     let reference = root.id.to_string();
     ManagedRule {
         id: RuleId::derived("owasp rule", &reference),

@@ -6,15 +6,14 @@
 
 pub mod action;
 pub mod execute;
-pub mod expression;
 pub mod managed;
 pub mod overrides;
 pub mod score;
 pub mod trace;
 
-pub use crate::model::Phase;
 pub use action::Action;
 pub use execute::EntryPoint;
 pub use managed::{ManagedRule, ManagedRuleset};
+pub use model::Phase;
 pub use overrides::Effective;
 pub use trace::{Outcome, Verdict};

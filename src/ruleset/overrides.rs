@@ -5,9 +5,9 @@
 
 use super::action::Action;
 use super::managed::{DEFAULT_SCORE_THRESHOLD, ManagedRule, ManagedRuleset};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, nearest};
-use crate::model::Phase;
-use crate::model::ruleset::{CategoryOverride, Overrides, RuleOverride};
+use diagnostic::{Code, Diagnostic, Diagnostics, nearest};
+use model::Phase;
+use model::ruleset::{CategoryOverride, Overrides, RuleOverride};
 
 /// The outcome for one deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,8 +143,8 @@ fn check_action(phase: Phase, word: &str, refuse: &mut impl FnMut(Code, String))
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::RuleId;
-    use crate::model::ruleset::{CategoryOverride, RuleOverride};
+    use model::RuleId;
+    use model::ruleset::{CategoryOverride, RuleOverride};
 
     fn managed() -> ManagedRuleset {
         let rule = |reference: &str, categories: &[&str], score_threshold| ManagedRule {

@@ -1,7 +1,7 @@
 //! Why a request was judged as it was.
 
 use super::action::Action;
-use crate::waf::Match;
+use seclang::Match;
 
 /// What the request phase decided.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,5 @@
 //! Scans of responses for sensitive data, beside the responses: a queue, its threads, what they remember of
-//! bodies, and the events. The scanner itself is [`crate::detection`]. No byte is delayed.
+//! bodies, and the events. The scanner itself is [`detection`]. No byte is delayed.
 
 mod queue;
 mod recent;

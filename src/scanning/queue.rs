@@ -16,13 +16,13 @@ use zeroize::Zeroizing;
 
 use super::report::{Subject, report_exhausted, report_found};
 use super::seen::Seen;
-use crate::body::decompress::{self, Coding};
 use crate::clock::Clock;
 use crate::conf::units::Percent;
-use crate::detection::mac::Mac;
-use crate::detection::{Plan, charset};
 use crate::events::Events;
 use crate::events::kinds::{ScanSkipped, SensitiveDataRepeated, ServiceFailed, SkipReason};
+use body::decompress::{self, Coding};
+use detection::mac::Mac;
+use detection::{Plan, charset};
 
 /// Limits of one scan.
 #[derive(Clone, Copy, Debug)]
@@ -189,7 +189,7 @@ impl std::fmt::Debug for Job {
 
 /// Text, HTML, JSON or XML by content type, streams of them too.
 fn is_text(content_type: &[u8]) -> bool {
-    let media = crate::body::media_type(content_type).to_ascii_lowercase();
+    let media = body::media_type(content_type).to_ascii_lowercase();
     let known: &[&[u8]] = &[
         b"application/javascript",
         b"application/json",

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use parking_lot::Mutex;
 
-use crate::detection::mac::Digest;
+use detection::mac::Digest;
 
 /// Entries that are kept; past it half of them, the older ones, are forgotten.
 const MAX_ENTRIES: usize = 8_192;

@@ -1,9 +1,9 @@
 //! Findings as events.
 
-use crate::detection::plan::{Findings, Found};
 use crate::events::Events;
 use crate::events::kinds::{ScanSkipped, SensitiveDataFound, SkipReason};
-use crate::model::RuleId;
+use detection::plan::{Findings, Found};
+use model::RuleId;
 
 use super::seen::Telling;
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::recent::Recent;
 use super::report::Subject;
-use crate::detection::Plan;
-use crate::detection::mac::{Digest, Mac};
-use crate::detection::plan::Found;
+use detection::Plan;
+use detection::mac::{Digest, Mac};
+use detection::plan::Found;
 
 /// How long the same finding on the same path is counted and not told again.
 const WINDOW: Duration = Duration::from_mins(10);
@@ -90,7 +90,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::detection::plan::Settings;
+    use detection::plan::Settings;
 
     fn plan(count: usize) -> Plan {
         let detector = Arc::new(crate::rules::sensitive(None).0);

@@ -7,7 +7,6 @@ pub mod health;
 mod origin;
 pub mod peer;
 mod pool;
-pub mod url;
 
 pub use origin::{InFlight, Origin, OriginKey};
 pub use pool::Pool;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use parking_lot::RwLock;
 
-use super::url::{Host, OriginUrl};
-use crate::model::OriginProtocol;
+use model::OriginProtocol;
+use model::origin_url::{Host, OriginUrl};
 
 /// Failures in a row after which an origin rests.
 pub const MAX_FAILURES: u32 = 3;

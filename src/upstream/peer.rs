@@ -12,7 +12,7 @@ use rustls::pki_types::pem::PemObject;
 
 use super::origin::Origin;
 use crate::conf::UpstreamSettings;
-use crate::model::OriginProtocol;
+use model::OriginProtocol;
 
 /// Streams on one HTTP/2 connection to an origin.
 const MAX_HTTP2_STREAMS: usize = 100;

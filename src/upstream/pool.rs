@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::origin::Origin;
-use crate::model::{Balance, HealthCheck, OriginProtocol};
+use model::{Balance, HealthCheck, OriginProtocol};
 
 #[derive(Debug)]
 pub struct Pool {

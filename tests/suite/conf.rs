@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use diagnostic::Source;
 use portcullis::conf::{self, Conf};
-use portcullis::diagnostic::Source;
 
 /// Where the effect of each key is shown: a test of this suite, or here for those that only shape
 /// the resolved configuration.
@@ -225,7 +225,7 @@ fn the_api_answers_only_bearers_of_its_tokens() {
         serde_json::from_slice(&get(&format!("/client/v4/accounts/a/rulesets/{id}"), &bearer).body).unwrap();
     let last = found["result"]["rules"].as_array().unwrap().last().unwrap().clone();
     assert_eq!((last["score_threshold"].as_i64(), last["ref"].as_str()), (Some(5), Some("90010")));
-    let zone = portcullis::model::ZoneId::derived("zone", "a.example");
+    let zone = model::ZoneId::derived("zone", "a.example");
     let entry = format!("/client/v4/zones/{zone}/rulesets/phases");
     assert_eq!(get(&format!("{entry}/http_request_firewall_managed/entrypoint"), &bearer).status, 200);
     assert_eq!(get(&format!("{entry}/http_response_firewall_managed/entrypoint"), &bearer).status, 404);

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use portcullis::diagnostic::Diagnostics;
+use diagnostic::Diagnostics;
 use portcullis::rules::{self, Rules};
 use portcullis::ruleset::execute::Execution;
 use portcullis::ruleset::{EntryPoint, Outcome, Verdict, overrides};

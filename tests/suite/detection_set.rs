@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use portcullis::detection::{Detector, RuleFile};
+use detection::{Detector, RuleFile};
 
 fn detector() -> Detector {
     let (detector, diagnostics) = portcullis::rules::sensitive(None);

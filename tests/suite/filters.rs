@@ -1,6 +1,6 @@
 //! Filter expressions: which requests and responses the rules are for.
 
-use portcullis::model::RuleId;
+use model::RuleId;
 use portcullis::ruleset::ManagedRuleset;
 
 use crate::support::{Client, Edge, Origin, refused_by_check};

@@ -20,6 +20,7 @@ mod crs;
 mod crs_proxy;
 mod detection;
 mod detection_set;
+mod differential;
 mod filters;
 mod frames;
 mod gateway;

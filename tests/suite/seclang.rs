@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use portcullis::rules;
-use portcullis::waf::matcher::BodyLimits;
-use portcullis::waf::optimize::optimize;
-use portcullis::waf::{Phase, Plan, PlanSettings, RequestHead, ResponseHead, Transaction};
+use seclang::matcher::BodyLimits;
+use seclang::optimize::optimize;
+use seclang::{Phase, Plan, PlanSettings, RequestHead, ResponseHead, Transaction};
 
 /// A request, and the response to it.
 #[derive(Clone, Copy)]

@@ -4,16 +4,16 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use portcullis::waf::matcher::{ActionOverride, BodyLimits};
-use portcullis::waf::syntax::MemoryLoader;
-use portcullis::waf::{self, Phase, Plan, PlanSettings, Program, RequestHead, Transaction};
+use seclang::matcher::{ActionOverride, BodyLimits};
+use seclang::syntax::MemoryLoader;
+use seclang::{Phase, Plan, PlanSettings, Program, RequestHead, Transaction};
 
-fn load(text: &str) -> (waf::RuleSetIr, String) {
+fn load(text: &str) -> (seclang::RuleSetIr, String) {
     let loader = MemoryLoader(vec![
         ("t.conf".to_owned(), text.to_owned()),
         ("words.data".to_owned(), "# c\nneedle\n\nhay stack\n".to_owned()),
     ]);
-    let (ir, diagnostics) = waf::load(&["t.conf".to_owned()], &loader);
+    let (ir, diagnostics) = seclang::load(&["t.conf".to_owned()], &loader);
     (ir, diagnostics.to_string())
 }
 
@@ -27,7 +27,7 @@ fn run_with(
 ) -> (Transaction, Option<u64>) {
     let (ir, diagnostics) = load(text);
     assert_eq!(diagnostics, "");
-    let plan = Arc::new(Plan::new(Arc::new(waf::optimize::optimize(&ir)), settings));
+    let plan = Arc::new(Plan::new(Arc::new(seclang::optimize::optimize(&ir)), settings));
     run_plan(&plan, target, headers, body)
 }
 
@@ -225,7 +225,7 @@ fn tags_and_messages_are_named_by_patterns() {
 
 #[test]
 fn what_is_remembered_outlives_the_rules_that_set_it() {
-    let program = |text: &str| waf::optimize::optimize(&load(text).0);
+    let program = |text: &str| seclang::optimize::optimize(&load(text).0);
     let counts = r#"
         SecCollectionTimeout 60
         SecAction "id:1,phase:1,pass,nolog,initcol:ip=%{REMOTE_ADDR},setvar:ip.n=+1"

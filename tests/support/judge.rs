@@ -4,10 +4,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
-use portcullis::ruleset::expression::Facts;
+use expression::Facts;
 use portcullis::ruleset::{EntryPoint, Outcome, Verdict};
-use portcullis::waf::RequestHead;
-use portcullis::waf::matcher::BodyLimits;
+use seclang::RequestHead;
+use seclang::matcher::BodyLimits;
 
 /// The verdict on a browser's request: a GET, or with a body a POST, if no method is named.
 pub fn judge(

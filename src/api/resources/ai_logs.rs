@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use crate::api::envelope::{self, ApiError, Paging};
 use crate::api::router::State as Shared;
-use crate::model::AiLog;
-use crate::store::LogQuery;
+use model::AiLog;
+use store::LogQuery;
 
 const MAX_PER_PAGE: u32 = 50;
 

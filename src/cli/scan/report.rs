@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::detection::{Confidence, Detector};
+use detection::{Confidence, Detector};
 
 /// Something found in a file.
 #[derive(Debug, Serialize)]

@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::{EntryPoint, Request, judge};
 use crate::clock::{Clock, Stopwatch};
 use crate::events::RuleCost;
-use crate::waf::Program;
-use crate::waf::Watch;
+use seclang::Program;
+use seclang::Watch;
 
 /// How often the request is judged at most, and for how long.
 const MAX_ROUNDS: u32 = 500;

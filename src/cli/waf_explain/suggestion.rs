@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::{Request, judge};
 use crate::cli::deployment::Deployment;
 use crate::cli::exclusion::{self, Exclusion, without};
-use crate::model::RuleId;
 use crate::ruleset::{Outcome, Verdict};
-use crate::waf::ir::RuleSetIr;
-use crate::waf::{Match, optimize};
+use model::RuleId;
+use seclang::ir::RuleSetIr;
+use seclang::{Match, optimize};
 
 /// Most exclusions that are tried one after the other.
 const MAX_EXCLUSIONS: usize = 50;

@@ -11,8 +11,8 @@ use crate::cli::deployment::{self, Deployment};
 use crate::cli::exclusion::{Exclusion, target, without};
 use crate::cli::waf_test;
 use crate::ruleset::{EntryPoint, Outcome};
-use crate::waf::ir::RuleSetIr;
-use crate::waf::optimize;
+use seclang::ir::RuleSetIr;
+use seclang::optimize;
 
 /// Attacks that are tried in each field.
 const MAX_ATTACKS: usize = 5000;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-use crate::ai::usage::Usage;
 use crate::events::{Event, Level, Metrics};
-use crate::model::AiLog;
+use gateway::usage::Usage;
+use model::AiLog;
 
 #[derive(Debug)]
 pub struct AiCall<'a> {

@@ -4,9 +4,9 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use libfuzzer_sys::fuzz_target;
-use portcullis::model::Phase;
-use portcullis::ruleset::expression::{Expression, Facts};
-use portcullis::waf::{RequestHead, ResponseHead};
+use model::Phase;
+use expression::{Expression, Facts};
+use body::head::{RequestHead, ResponseHead};
 
 fuzz_target!(|input: (&str, &[u8])| {
     let (text, target) = input;

@@ -2,7 +2,7 @@
 //! Every text of a message is a part of it, and nothing overflows.
 
 use libfuzzer_sys::fuzz_target;
-use portcullis::body::{grpc, protobuf};
+use body::{grpc, protobuf};
 
 const DEPTH: usize = 16;
 

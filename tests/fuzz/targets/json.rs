@@ -2,7 +2,7 @@
 //! What is read is JSON, and paths are made of its members only.
 
 use libfuzzer_sys::fuzz_target;
-use portcullis::body::json;
+use body::json;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut values = 0usize;

@@ -2,7 +2,7 @@
 //! Any body is read under any boundary in it; contents are parts of the body.
 
 use libfuzzer_sys::fuzz_target;
-use portcullis::body::multipart;
+use body::multipart;
 
 fuzz_target!(|bytes: &[u8]| {
     let (content_type, body) = bytes.split_at(bytes.len().min(usize::from(bytes.first().copied().unwrap_or(0))));

@@ -4,8 +4,8 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use portcullis::body::decompress::{self, Coding};
-use portcullis::detection::Detector;
+use body::decompress::{self, Coding};
+use detection::Detector;
 
 static DETECTOR: LazyLock<Detector> = LazyLock::new(|| portcullis::rules::sensitive(None).0);
 

@@ -5,9 +5,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use portcullis::waf::matcher::BodyLimits;
-use portcullis::waf::syntax::MemoryLoader;
-use portcullis::waf::{self, Phase, Plan, PlanSettings, RequestHead, Transaction};
+use seclang::matcher::BodyLimits;
+use seclang::syntax::MemoryLoader;
+use seclang::{Phase, Plan, PlanSettings, RequestHead, Transaction};
 
 fuzz_target!(|text: &str| {
     // Patterns may be as slow to compile as their limits allow: that is not what is looked for here.
@@ -15,9 +15,9 @@ fuzz_target!(|text: &str| {
         return;
     }
     let loader = MemoryLoader(vec![("f".to_owned(), text.to_owned())]);
-    let (ir, diagnostics) = waf::load(&["f".to_owned()], &loader);
+    let (ir, diagnostics) = seclang::load(&["f".to_owned()], &loader);
     let _ = (ir.to_string(), diagnostics.sorted().to_string());
-    let plan = Arc::new(Plan::new(Arc::new(waf::optimize::optimize(&ir)), &PlanSettings::default()));
+    let plan = Arc::new(Plan::new(Arc::new(seclang::optimize::optimize(&ir)), &PlanSettings::default()));
     let mut transaction = Transaction::new(plan, BodyLimits::default());
     transaction.request_head(&RequestHead {
         method: b"GET",

@@ -2,7 +2,7 @@
 //! Any form is read; nothing is lost but what separates.
 
 use libfuzzer_sys::fuzz_target;
-use portcullis::body::urlencoded;
+use body::urlencoded;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut seen = 0;

@@ -2,7 +2,7 @@
 //! What is read never grows: no entity expands to more than it takes.
 
 use libfuzzer_sys::fuzz_target;
-use portcullis::body::xml;
+use body::xml;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut document = xml::Document::default();

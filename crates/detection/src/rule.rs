@@ -1,0 +1,386 @@
+//! A sensitive data rule: as written in YAML, and compiled.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::detector::Detector;
+use super::surroundings::Surroundings;
+use super::{anchors, validators};
+use diagnostic::{Code, Diagnostic, Diagnostics, Place, Source};
+use pattern::{ByteSet, LazyPattern};
+
+/// One rule as written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleFile {
+    /// `category.name`
+    pub id: String,
+    pub name: String,
+    pub description: String,
+    /// The public text the rule was written from.
+    pub definition: String,
+    #[serde(default)]
+    pub categories: Vec<String>,
+    /// Whether it runs where nobody says otherwise.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    #[serde(default)]
+    pub literals: Vec<String>,
+    #[serde(default)]
+    pub tokens: Vec<String>,
+    #[serde(default)]
+    pub token_bytes: Vec<usize>,
+    #[serde(default)]
+    pub shapes: Vec<String>,
+    #[serde(default)]
+    pub keyword_shapes: Vec<String>,
+    #[serde(default)]
+    pub number_behind: Vec<char>,
+    #[serde(default)]
+    pub anchor: Option<Anchor>,
+    /// What a value looks like from where it begins; not for shapes, which say it themselves.
+    #[serde(default)]
+    pub pattern: Option<String>,
+    /// How far before the place that it is found by the pattern may begin.
+    #[serde(default)]
+    pub before_bytes: usize,
+    #[serde(default = "sixty_four")]
+    pub max_bytes: usize,
+    #[serde(default)]
+    pub validator: Option<String>,
+    /// Bits a byte that the value has at least, behind its fixed beginning; placeholders have none.
+    #[serde(default)]
+    pub min_entropy: Option<f64>,
+    /// How the text around a value decides whether it is reported.
+    #[serde(default)]
+    pub surroundings: Option<Surroundings>,
+    /// Words that stand before a value: they raise the confidence, and some rules need one.
+    #[serde(default)]
+    pub keywords: Vec<String>,
+    pub confidence: Confidence,
+    pub examples: Vec<String>,
+    pub counter_examples: Vec<String>,
+}
+
+/// Where a value may begin. A rule has at least one of these.
+#[derive(Clone, Debug)]
+pub(super) struct Begins {
+    /// Texts of three bytes and more, whatever their case.
+    pub literals: Vec<String>,
+    /// Beginnings of a token: of sixteen and more letters, digits, hyphens and underscores.
+    pub tokens: Vec<String>,
+    /// Tokens of these lengths with a digit in them.
+    pub token_bytes: Vec<usize>,
+    /// Shapes of numbers.
+    pub shapes: Vec<String>,
+    /// Shapes of numbers that count only behind a keyword.
+    pub keyword_shapes: Vec<String>,
+    /// Characters that a number stands right behind; the pattern begins with one of them.
+    pub number_behind: Vec<char>,
+    pub anchor: Option<Anchor>,
+}
+
+/// A place that is found by what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Anchor {
+    /// Any token behind a keyword.
+    KeywordToken,
+    /// Any number of seven and more characters behind a keyword.
+    KeywordNumber,
+    /// A number that begins with two capital letters and two digits.
+    CountryAndCheckDigits,
+    /// The local part of an address, an `@` behind it.
+    Address,
+    /// A URL whose authority has an `@`.
+    UserInformation,
+    /// Six pairs of hexadecimal digits.
+    HardwareAddress,
+}
+
+/// How the group of a pattern begins that is the value, if it is not all of it.
+const GROUP: &str = "(?<value>";
+
+/// Joins two parts of an example, so that no secret scanner takes a rule file for a leak.
+const JOINT: &str = "{+}";
+
+fn yes() -> bool {
+    true
+}
+
+fn sixty_four() -> usize {
+    64
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    Low,
+    Medium,
+    High,
+}
+
+impl Confidence {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+
+    /// What it is with a keyword before the value.
+    pub(super) fn raised(self) -> Self {
+        match self {
+            Self::Low => Self::Medium,
+            Self::Medium | Self::High => Self::High,
+        }
+    }
+}
+
+/// What stands before a pattern that stands at its place.
+const ANCHORED: &str = "^(?:";
+
+/// A rule, compiled.
+#[derive(Debug)]
+pub struct Rule {
+    pub id: String,
+    pub name: String,
+    pub description: String,
+    pub categories: Vec<String>,
+    pub enabled: bool,
+    pub confidence: Confidence,
+    pub(super) begins: Begins,
+    pub(super) pattern: Option<LazyPattern>,
+    /// What the pattern may begin with; all bytes where it may begin before its place.
+    pub(super) first: ByteSet,
+    pub(super) before_bytes: usize,
+    pub(super) max_bytes: usize,
+    pub(super) validator: Option<&'static validators::Definition>,
+    pub(super) min_entropy: Option<f64>,
+    pub(super) surroundings: Option<Surroundings>,
+    pub(super) keywords: Vec<String>,
+}
+
+impl Rule {
+    /// Its pattern, as it was written.
+    pub fn pattern(&self) -> Option<&str> {
+        let source = self.pattern.as_ref()?.source();
+        Some(source.strip_prefix(ANCHORED).and_then(|rest| rest.strip_suffix(')')).unwrap_or(source))
+    }
+
+    /// The texts that it begins at.
+    pub fn literals(&self) -> impl Iterator<Item = &str> {
+        self.begins.literals.iter().chain(&self.begins.tokens).map(String::as_str)
+    }
+}
+
+/// What is known of rules before they are loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// A rule that fails its own examples is refused.
+    None,
+    /// Tests of the program hold the rules to their examples.
+    BuiltIn,
+}
+
+/// Reads the rules of files and makes the detector.
+pub fn load(sources: &[Arc<Source>], trust: Trust) -> (Detector, Diagnostics) {
+    let mut diagnostics = Diagnostics::default();
+    let mut files = Vec::new();
+    for source in sources {
+        match serde_saphyr::from_str::<Vec<RuleFile>>(&source.text) {
+            Ok(rules) => files.extend(rules.into_iter().map(|rule| (Arc::clone(source), rule))),
+            Err(error) => {
+                let message = format!("the file is not a list of rules: {}", first_line(&error.to_string()));
+                diagnostics
+                    .push(Diagnostic::error(Code::DetectionRule, message).at(Place::new(source, 0..0)));
+            }
+        }
+    }
+    let mut rules = Vec::new();
+    let mut examples = Vec::new();
+    for (source, mut file) in files {
+        file.examples
+            .iter_mut()
+            .chain(&mut file.counter_examples)
+            .for_each(|text| *text = text.replace(JOINT, ""));
+        let place = place_of(&source, &file.id);
+        let mut refuse = |message: &str| diagnostics.push(bad_rule(&file, &place, message));
+        if rules.iter().any(|rule: &Rule| rule.id == file.id) {
+            refuse("there is another rule with this id");
+            continue;
+        }
+        if file.examples.is_empty() || file.counter_examples.is_empty() {
+            refuse("it needs at least one example and one counter-example");
+        }
+        match compile(&file) {
+            Ok(rule) => {
+                rules.push(rule);
+                examples.push((file, place));
+            }
+            Err(message) => refuse(&message),
+        }
+    }
+    let (mut detector, refused) = Detector::new(rules);
+    for (index, (file, place)) in examples.iter().enumerate() {
+        let without_place =
+            refused.iter().filter(|(rule, _)| *rule == index).map(|(_, message)| message.clone());
+        let failed = match trust {
+            Trust::None => detector.failed_examples(index, file),
+            Trust::BuiltIn => Vec::new(),
+        };
+        for message in without_place.chain(failed) {
+            diagnostics.push(bad_rule(file, place, &message));
+        }
+    }
+    // Running the examples has compiled every pattern.
+    detector.forget_compiled();
+    (detector, diagnostics)
+}
+
+fn bad_rule(file: &RuleFile, place: &Place, message: &str) -> Diagnostic {
+    Diagnostic::error(Code::DetectionRule, format!("rule `{}`: {message}", file.id)).at(place.clone())
+}
+
+fn compile(file: &RuleFile) -> Result<Rule, String> {
+    if !file.id.contains('.') || file.definition.is_empty() {
+        return Err("it needs an id such as `financial.credit_card` and the definition it was written from"
+            .to_owned());
+    }
+    let begins = Begins {
+        literals: file.literals.clone(),
+        tokens: file.tokens.clone(),
+        token_bytes: file.token_bytes.clone(),
+        shapes: file.shapes.clone(),
+        keyword_shapes: file.keyword_shapes.clone(),
+        number_behind: file.number_behind.clone(),
+        anchor: file.anchor,
+    };
+    let texts = begins.literals.iter().chain(&begins.tokens);
+    if texts.clone().any(|text| text.len() < anchors::literals::MIN_LITERAL_BYTES) {
+        return Err("its literals and tokens must have at least three bytes".to_owned());
+    }
+    let needs_pattern = texts.count() > 0
+        || !begins.token_bytes.is_empty()
+        || begins.anchor.is_some()
+        || !begins.number_behind.is_empty();
+    if !needs_pattern && begins.shapes.is_empty() && begins.keyword_shapes.is_empty() {
+        return Err(
+            "it needs a place to begin: `literals`, `tokens`, `token_bytes`, `shapes`, `keyword_shapes`, \
+             `number_behind` or `anchor`"
+                .to_owned(),
+        );
+    }
+    if needs_pattern != file.pattern.is_some() {
+        return Err(
+            "it needs a `pattern` if it has literals, tokens or an anchor, and none if it has shapes only"
+                .to_owned(),
+        );
+    }
+    let by_keyword = matches!(begins.anchor, Some(Anchor::KeywordToken | Anchor::KeywordNumber));
+    if (by_keyword || !begins.keyword_shapes.is_empty()) && file.keywords.is_empty() {
+        return Err("it needs `keywords`".to_owned());
+    }
+    let has_value = file.pattern.as_ref().is_some_and(|pattern| pattern.contains(GROUP));
+    if file.before_bytes > 0 && has_value {
+        return Err("a pattern with `before_bytes` is the value as a whole".to_owned());
+    }
+    let validator = match &file.validator {
+        Some(name) => Some(validators::find(name).ok_or_else(|| format!("there is no validator `{name}`"))?),
+        None => None,
+    };
+    // A pattern that may begin before its place is searched for; any other stands there.
+    let anchored = |pattern: &String| match file.before_bytes {
+        0 => LazyPattern::new(&format!("{ANCHORED}{pattern})")),
+        _ => LazyPattern::new(pattern),
+    };
+    let pattern = file.pattern.as_ref().map(anchored).transpose();
+    let pattern = pattern.map_err(|reason| format!("its pattern cannot be compiled: {reason}"))?;
+    if pattern.as_ref().is_some_and(|pattern| pattern.groups() > usize::from(has_value)) {
+        return Err(format!(
+            "the only group of a pattern is the value, `{GROUP}…)`; write others as `(?:…)`"
+        ));
+    }
+    let stands = pattern.as_ref().filter(|_| file.before_bytes == 0);
+    Ok(Rule {
+        first: stands.map_or(ByteSet::ALL, LazyPattern::first_bytes),
+        pattern,
+        id: file.id.clone(),
+        name: file.name.clone(),
+        description: file.description.clone(),
+        categories: file.categories.clone(),
+        enabled: file.enabled,
+        begins,
+        confidence: file.confidence,
+        validator,
+        before_bytes: file.before_bytes,
+        max_bytes: file.max_bytes,
+        min_entropy: file.min_entropy,
+        surroundings: file.surroundings,
+        keywords: file.keywords.clone(),
+    })
+}
+
+/// Where a rule's id stands in its file.
+fn place_of(source: &Arc<Source>, id: &str) -> Place {
+    let start = source.text.find(&format!("id: {id}\n")).unwrap_or(0);
+    Place::new(source, start..start + if start > 0 { id.len() + 4 } else { 0 })
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOUND: &str = "- id: own.badge
+  name: Badge
+  description: A badge number
+  definition: ours
+  literals: [ACME-]
+  pattern: 'ACME-(?<value>[0-9]{4})'
+  confidence: high
+  examples: ['ACME-1234']
+  counter_examples: ['ACME-12']
+";
+
+    /// What is said of a rule.
+    fn said(text: &str) -> String {
+        let source = Source::new("own.yaml", text);
+        load(&[source], Trust::None).1.to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_rule_is_said() {
+        assert_eq!(said(SOUND), "");
+        let cases = [
+            ("own.badge", "badge", "it needs an id such as"),
+            ("ACME-]", "AC]", "at least three bytes"),
+            ("  literals: [ACME-]\n", "", "it needs a place to begin"),
+            ("literals: [ACME-]", "shapes: ['9999']", "none if it has shapes only"),
+            ("literals: [ACME-]", "anchor: keyword_number", "it needs `keywords`"),
+            ("confidence", "before_bytes: 3\n  confidence", "is the value as a whole"),
+            ("confidence", "validator: none\n  confidence", "there is no validator `none`"),
+            ("(?<value>[0-9]{4})", "[0-9", "its pattern cannot be compiled"),
+            ("(?<value>[0-9]{4})", "([0-9]{4})", "write others as `(?:…)`"),
+            ("(?<value>[0-9]{4})", "(?<value>[0-9])([0-9]{3})", "write others as `(?:…)`"),
+            ("(?<value>[0-9]{4})", "(?=1)([0-9]{4})", "write others as `(?:…)`"),
+            ("'ACME-12'", "'ACME-4321'", "it reports its counter-example"),
+            ("'ACME-1234'", "'ACME-x'", "it misses its example"),
+            ("['ACME-12']", "[]", "at least one example and one counter-example"),
+            ("- id", "id", "the file is not a list of rules"),
+        ];
+        for (sound, wrong, message) in cases {
+            let text = SOUND.replace(sound, wrong);
+            assert_ne!(text, SOUND, "{sound}");
+            let said = said(&text);
+            assert!(said.contains(message), "{wrong}: {said}");
+        }
+        let said = said(&format!("{SOUND}{SOUND}"));
+        assert!(said.contains("another rule with this id"), "{said}");
+    }
+}

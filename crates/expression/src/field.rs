@@ -1,0 +1,169 @@
+//! The fields an expression may name.
+
+use std::borrow::Cow;
+
+use super::path;
+use super::value::Scalar::{Int, Ip, Text};
+use super::value::Type::{self, List, Map, One};
+use super::value::{Pairs, Scalar, Value};
+use body::head::{RequestHead, ResponseHead};
+use body::{self, urlencoded};
+
+/// What an expression is asked of.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'r> {
+    pub request: &'r RequestHead<'r>,
+    /// In the form routing compares; empty where a request names none.
+    pub host: &'r str,
+    pub tls: bool,
+    /// `None` in phases of the request.
+    pub response: Option<&'r ResponseHead<'r>>,
+}
+
+impl<'r> Facts<'r> {
+    /// Of a request that did not come over a connection.
+    pub fn of_request(request: &'r RequestHead<'r>) -> Self {
+        let host = std::str::from_utf8(first(request.headers, b"host")).unwrap_or("");
+        Self { request, host, tls: false, response: None }
+    }
+}
+
+/// One field.
+pub(super) struct Field {
+    pub(super) name: &'static str,
+    pub(super) kind: Type,
+    /// Whether it is known in the phases of a response only.
+    pub(super) is_of_response: bool,
+    pub(super) read: for<'r> fn(&Facts<'r>) -> Value<'r>,
+}
+
+const fn of_request(name: &'static str, kind: Type, read: for<'r> fn(&Facts<'r>) -> Value<'r>) -> Field {
+    Field { name, kind, is_of_response: false, read }
+}
+
+const fn of_response(name: &'static str, kind: Type, read: for<'r> fn(&Facts<'r>) -> Value<'r>) -> Field {
+    Field { name, kind, is_of_response: true, read }
+}
+
+/// All fields. Header names are lower case; paths are in normal form where they are not `raw`.
+pub(super) const FIELDS: &[Field] = &[
+    of_request("http.host", One(Text), |facts| Value::text(facts.host.as_bytes())),
+    of_request("http.cookie", One(Text), |facts| Value::text(header(facts, b"cookie"))),
+    of_request("http.referer", One(Text), |facts| Value::text(header(facts, b"referer"))),
+    of_request("http.user_agent", One(Text), |facts| Value::text(header(facts, b"user-agent"))),
+    of_request("http.x_forwarded_for", One(Text), |facts| Value::text(header(facts, b"x-forwarded-for"))),
+    of_request("http.request.method", One(Text), |facts| Value::text(facts.request.method)),
+    of_request("http.request.version", One(Text), |facts| Value::text(facts.request.protocol.as_bytes())),
+    of_request("http.request.full_uri", One(Text), |facts| Value::Text(full_uri(facts).into())),
+    of_request("http.request.uri", One(Text), |facts| Value::Text(uri(facts))),
+    of_request("http.request.uri.path", One(Text), |facts| Value::Text(path::normal_form(raw_path(facts)))),
+    of_request("http.request.uri.path.extension", One(Text), |facts| Value::Text(extension(facts).into())),
+    of_request("http.request.uri.query", One(Text), |facts| Value::text(query(facts).unwrap_or(&[]))),
+    of_request("http.request.uri.args", Map, |facts| Value::Map(arguments(query(facts).unwrap_or(&[])))),
+    of_request("http.request.headers", Map, |facts| headers(facts.request.headers)),
+    of_request("http.request.headers.names", List(Text), |facts| names(facts.request.headers)),
+    of_request("http.request.cookies", Map, |facts| Value::Map(cookies(header(facts, b"cookie")))),
+    of_request("http.request.timestamp.sec", One(Int), |facts| {
+        Value::Int(i64::try_from(facts.request.received.as_secs()).unwrap_or(i64::MAX))
+    }),
+    of_request("raw.http.request.uri", One(Text), |facts| Value::text(facts.request.origin_form())),
+    of_request("raw.http.request.uri.path", One(Text), |facts| Value::text(raw_path(facts))),
+    of_request("raw.http.request.uri.query", One(Text), |facts| Value::text(query(facts).unwrap_or(&[]))),
+    of_request("ip.src", One(Ip), |facts| Value::Ip(facts.request.client.to_canonical())),
+    of_request("ssl", One(Scalar::Bool), |facts| Value::Bool(facts.tls)),
+    of_response("http.response.code", One(Int), |facts| {
+        facts.response.map_or(Value::Missing, |response| Value::Int(response.status.into()))
+    }),
+    of_response("http.response.headers", Map, |facts| headers(response_headers(facts))),
+    of_response("http.response.headers.names", List(Text), |facts| names(response_headers(facts))),
+    of_response("http.response.content_type.media_type", One(Text), |facts| {
+        let content_type = first(response_headers(facts), b"content-type");
+        Value::Text(body::media_type(content_type).to_ascii_lowercase().into())
+    }),
+];
+
+type Fields<'r> = &'r [(&'r [u8], &'r [u8])];
+
+fn first<'r>(fields: Fields<'r>, name: &[u8]) -> &'r [u8] {
+    fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map_or(&[], |(_, value)| value)
+}
+
+fn header<'r>(facts: &Facts<'r>, name: &[u8]) -> &'r [u8] {
+    first(facts.request.headers, name)
+}
+
+fn response_headers<'r>(facts: &Facts<'r>) -> Fields<'r> {
+    facts.response.map_or(&[], |response| response.headers)
+}
+
+fn lower(name: &[u8]) -> Cow<'_, [u8]> {
+    if name.iter().any(u8::is_ascii_uppercase) {
+        return Cow::Owned(name.to_ascii_lowercase());
+    }
+    Cow::Borrowed(name)
+}
+
+fn headers<'r>(fields: Fields<'r>) -> Value<'r> {
+    Value::Map(fields.iter().map(|(name, value)| (lower(name), Cow::Borrowed(*value))).collect())
+}
+
+fn names<'r>(fields: Fields<'r>) -> Value<'r> {
+    Value::List(fields.iter().map(|(name, _)| Value::Text(lower(name))).collect())
+}
+
+fn raw_path<'r>(facts: &Facts<'r>) -> &'r [u8] {
+    facts.request.origin_form().split(|byte| *byte == b'?').next().unwrap_or(&[])
+}
+
+/// What follows the first `?`.
+fn query<'r>(facts: &Facts<'r>) -> Option<&'r [u8]> {
+    let target = facts.request.origin_form();
+    target.get(target.iter().position(|byte| *byte == b'?')? + 1..)
+}
+
+/// Path in normal form, and query as sent.
+fn uri<'r>(facts: &Facts<'r>) -> Cow<'r, [u8]> {
+    let path = path::normal_form(raw_path(facts));
+    let Some(query) = query(facts) else { return path };
+    [&path, &b"?"[..], query].concat().into()
+}
+
+fn full_uri(facts: &Facts<'_>) -> Vec<u8> {
+    let scheme = if facts.tls { "https://" } else { "http://" };
+    [scheme.as_bytes(), facts.host.as_bytes(), &uri(facts)].concat()
+}
+
+/// What follows the last dot of the last segment, in lower case.
+fn extension(facts: &Facts<'_>) -> Vec<u8> {
+    let path = path::normal_form(raw_path(facts));
+    let file = path.rsplit(|byte| *byte == b'/').next().unwrap_or(&[]);
+    let dot = file.iter().rposition(|byte| *byte == b'.');
+    dot.and_then(|dot| file.get(dot + 1..)).unwrap_or(&[]).to_ascii_lowercase()
+}
+
+/// Names and values, decoded.
+fn arguments(query: &[u8]) -> Pairs<'_> {
+    fn decoded(text: &[u8]) -> Cow<'_, [u8]> {
+        if !urlencoded::needs_decoding(text) {
+            return Cow::Borrowed(text);
+        }
+        let mut plain = Vec::with_capacity(text.len());
+        urlencoded::decode(text, &mut plain);
+        Cow::Owned(plain)
+    }
+    let mut pairs = Vec::new();
+    urlencoded::read(query, |name, value| pairs.push((decoded(name), decoded(value))));
+    pairs
+}
+
+/// Names and values as sent (RFC 6265 section 4.2.1).
+fn cookies(header: &[u8]) -> Pairs<'_> {
+    header
+        .split(|byte| *byte == b';')
+        .filter_map(|cookie| {
+            let cookie = cookie.trim_ascii();
+            let equals = cookie.iter().position(|byte| *byte == b'=')?;
+            Some((Cow::Borrowed(cookie.get(..equals)?), Cow::Borrowed(cookie.get(equals + 1..)?)))
+        })
+        .collect()
+}

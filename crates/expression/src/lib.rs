@@ -1,0 +1,98 @@
+//! Filter expressions: which requests a rule is for (spec, "Ruleset").
+//!
+//! ```text
+//! http.host eq "shop.example" and not starts_with(http.request.uri.path, "/uploads/")
+//! ip.src in {192.0.2.0/24 2001:db8::/32} or any(http.request.headers["x-probe"][*] contains "svc")
+//! http.response.code in {200..299} and http.response.content_type.media_type ne "text/css"
+//! ```
+//!
+//! An expression is typed when it is parsed, so what compiles cannot fail: it reads what it names of a
+//! request and allocates only where that must be decoded. `not` binds closest, then `and`, `xor`, `or`.
+
+mod cursor;
+mod field;
+mod function;
+mod node;
+mod parse;
+mod path;
+mod test;
+mod value;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use field::Facts;
+use node::Node;
+
+use model::Phase;
+
+/// Longest text of an expression, in bytes.
+pub const MAX_BYTES: usize = 4096;
+
+/// A compiled expression.
+#[derive(Clone)]
+pub struct Expression {
+    source: Arc<str>,
+    /// `None` where it matches every request.
+    node: Option<Arc<Node>>,
+}
+
+/// Why a text is no expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// The byte where it shows.
+    pub at: usize,
+    pub message: String,
+}
+
+impl Expression {
+    /// The expression `true`.
+    pub fn everything() -> Self {
+        Self { source: "true".into(), node: None }
+    }
+
+    /// Compiles an expression for a phase: what a response says is not known before it.
+    ///
+    /// # Errors
+    /// The first place that is not understood, and one sentence why.
+    pub fn parse(text: &str, phase: Phase) -> Result<Self, Mistake> {
+        if text.trim_ascii().is_empty() {
+            let message = "the expression is blank; `true` matches every request".to_owned();
+            return Err(Mistake { at: 0, message });
+        }
+        if text.len() > MAX_BYTES {
+            let message = format!("the expression is longer than {MAX_BYTES} bytes");
+            return Err(Mistake { at: MAX_BYTES, message });
+        }
+        let node = match parse::Parser::new(text, phase).whole()? {
+            Node::Constant(true) => None,
+            node => Some(Arc::new(node)),
+        };
+        Ok(Self { source: text.into(), node })
+    }
+
+    /// Whether it matches every request, so that nobody need ask.
+    pub fn is_everything(&self) -> bool {
+        self.node.is_none()
+    }
+
+    /// Whether it matches this one.
+    pub fn matches(&self, facts: &Facts<'_>) -> bool {
+        self.node.as_ref().is_none_or(|node| node.matches(facts))
+    }
+}
+
+impl fmt::Debug for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Expression").field(&self.source).finish()
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "byte {} of the expression: {}", self.at + 1, self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests;

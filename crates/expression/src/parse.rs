@@ -1,0 +1,410 @@
+//! The grammar of expressions.
+//!
+//! ```text
+//! or         = xor { ("or" | "||") xor }
+//! xor        = and { ("xor" | "^^") and }
+//! and        = not { ("and" | "&&") not }
+//! not        = ("not" | "!") not | "(" or ")" | "true" | "false"
+//!            | ("any" | "all") "(" comparison ")" | comparison
+//! comparison = operand [ operator literal ]
+//! operand    = ( field | function "(" argument { "," argument } ")" ) { "[" (text | number | "*") "]" }
+//! ```
+
+use memchr::memmem::Finder;
+
+use super::Mistake;
+use super::cursor::Cursor;
+use super::field::{FIELDS, Field};
+use super::function::{FUNCTIONS, Function, Parameter};
+use super::node::{Node, Operand, Source, Step};
+use super::test::{Addresses, Order, Test};
+use super::value::{Scalar, Type, Value};
+use diagnostic::nearest;
+use model::Phase;
+use pattern::Pattern;
+
+/// How deep parentheses, functions and negations may nest.
+const MAX_DEPTH: usize = 32;
+
+/// The operators, by what they are called and by what they are written.
+const ORDERS: [(&str, &str, Order); 6] = [
+    ("eq", "==", Order::Eq),
+    ("ne", "!=", Order::Ne),
+    ("le", "<=", Order::Le),
+    ("lt", "<", Order::Lt),
+    ("ge", ">=", Order::Ge),
+    ("gt", ">", Order::Gt),
+];
+
+pub(super) struct Parser<'t> {
+    cursor: Cursor<'t>,
+    phase: Phase,
+    depth: usize,
+}
+
+type Parsed<T> = Result<T, Mistake>;
+
+impl<'t> Parser<'t> {
+    pub(super) fn new(text: &'t str, phase: Phase) -> Self {
+        Self { cursor: Cursor::new(text), phase, depth: 0 }
+    }
+
+    /// The whole text.
+    pub(super) fn whole(mut self) -> Parsed<Node> {
+        let node = self.or()?;
+        if self.cursor.is_at_end() {
+            return Ok(node);
+        }
+        Err(self.cursor.expected("`and`, `or`, `xor` or the end"))
+    }
+
+    fn or(&mut self) -> Parsed<Node> {
+        self.chain(["or", "||"], Self::xor, Node::Or)
+    }
+
+    fn xor(&mut self) -> Parsed<Node> {
+        self.chain(["xor", "^^"], Self::and, Node::Xor)
+    }
+
+    fn and(&mut self) -> Parsed<Node> {
+        self.chain(["and", "&&"], Self::not, Node::And)
+    }
+
+    fn chain(
+        &mut self,
+        [word, sign]: [&str; 2],
+        part: fn(&mut Self) -> Parsed<Node>,
+        join: fn(Vec<Node>) -> Node,
+    ) -> Parsed<Node> {
+        let first = part(self)?;
+        let mut nodes = vec![first];
+        while self.cursor.take_word(word) || self.cursor.take(sign) {
+            nodes.push(part(self)?);
+        }
+        match nodes.pop() {
+            Some(only) if nodes.is_empty() => Ok(only),
+            last => Ok(join(nodes.into_iter().chain(last).collect())),
+        }
+    }
+
+    /// Runs a part one level down.
+    fn deeper<T>(&mut self, part: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth == MAX_DEPTH {
+            return Err(self.cursor.mistake(format!("this nests more than {MAX_DEPTH} deep")));
+        }
+        self.depth += 1;
+        let parsed = part(self);
+        self.depth -= 1;
+        parsed
+    }
+
+    fn not(&mut self) -> Parsed<Node> {
+        let cursor = &mut self.cursor;
+        if cursor.take_word("not") || cursor.take("!") {
+            return self.deeper(|parser| parser.not().map(|node| Node::Not(Box::new(node))));
+        }
+        if cursor.take("(") {
+            return self.deeper(|parser| {
+                let node = parser.or()?;
+                parser.close(")").map(|()| node)
+            });
+        }
+        match cursor.peek_word() {
+            word @ ("true" | "false") => {
+                cursor.take_word(word);
+                Ok(Node::Constant(word == "true"))
+            }
+            word @ ("any" | "all") => {
+                cursor.take_word(word);
+                self.each(word == "all")
+            }
+            _ => self.comparison(),
+        }
+    }
+
+    fn close(&mut self, sign: &str) -> Parsed<()> {
+        if self.cursor.take(sign) { Ok(()) } else { Err(self.cursor.expected(&format!("`{sign}`"))) }
+    }
+
+    /// What follows `any` and `all`.
+    fn each(&mut self, all: bool) -> Parsed<Node> {
+        self.close("(")?;
+        self.cursor.skip_space();
+        let start = self.cursor;
+        let (operand, kind) = self.deeper(Self::operand)?;
+        let test = match kind {
+            Type::One(scalar) if operand.is_each() => self.test(scalar)?,
+            Type::List(Scalar::Bool) => Test::Flag(true),
+            _ => return Err(start.mistake("`any` and `all` take a list with `[*]`, compared with something")),
+        };
+        self.close(")")?;
+        Ok(Node::Each { all, operand, test })
+    }
+
+    fn comparison(&mut self) -> Parsed<Node> {
+        self.cursor.skip_space();
+        let start = self.cursor;
+        let (operand, kind) = self.operand()?;
+        if operand.is_each() {
+            return Err(
+                start.mistake("`[*]` stands for many values: put the comparison into any(…) or all(…)")
+            );
+        }
+        match kind {
+            Type::One(scalar) => Ok(Node::Compare(operand, self.test(scalar)?)),
+            _ => Err(start.mistake(format!("this is {kind}; it cannot be compared as a whole"))),
+        }
+    }
+
+    fn operand(&mut self) -> Parsed<(Operand, Type)> {
+        self.cursor.skip_space();
+        let start = self.cursor;
+        let word = self.cursor.peek_word();
+        if word.is_empty() {
+            return Err(start.expected("a field, such as `http.request.uri.path`"));
+        }
+        self.cursor.take_word(word);
+        let (source, kind, folds_names) = if self.cursor.take("(") {
+            let function = FUNCTIONS.iter().find(|function| function.name == word);
+            let names = FUNCTIONS.iter().map(|function| function.name);
+            let function = function.ok_or_else(|| unknown(start, "function", word, names))?;
+            let (arguments, kind) = self.deeper(|parser| parser.arguments(function, start))?;
+            (Source::Call(function, arguments), kind, false)
+        } else {
+            let field = self.field(word, start)?;
+            // Names of headers have no case; those of the request's other parts do.
+            (Source::Field(field), field.kind, field.name.ends_with(".headers"))
+        };
+        self.steps(Operand { source, steps: Vec::new() }, kind, folds_names)
+    }
+
+    fn field(&self, word: &str, start: Cursor<'_>) -> Parsed<&'static Field> {
+        let names = FIELDS.iter().map(|field| field.name);
+        let field = FIELDS.iter().find(|field| field.name == word);
+        let field = field.ok_or_else(|| unknown(start, "field", word, names))?;
+        if field.is_of_response && self.phase == Phase::HttpRequestFirewallManaged {
+            let phase = Phase::HttpResponseFirewallManaged.word();
+            return Err(start.mistake(format!("`{word}` is known in phase `{phase}` only")));
+        }
+        Ok(field)
+    }
+
+    /// What follows an operand in brackets.
+    fn steps(&mut self, mut operand: Operand, mut kind: Type, folds_names: bool) -> Parsed<(Operand, Type)> {
+        while self.cursor.take("[") {
+            let start = self.cursor;
+            if operand.is_each() {
+                return Err(start.mistake("nothing follows `[*]`"));
+            }
+            let step;
+            (step, kind) = match kind {
+                Type::Map => {
+                    let mut name = self.cursor.text()?;
+                    if folds_names {
+                        name.make_ascii_lowercase();
+                    }
+                    (Step::Name(name), Type::List(Scalar::Text))
+                }
+                Type::List(scalar) if self.cursor.take("*") => (Step::Each, Type::One(scalar)),
+                Type::List(scalar) => {
+                    let index = usize::try_from(self.cursor.number()?);
+                    let index = index.map_err(|_| start.mistake("a list is counted from 0"))?;
+                    (Step::Index(index), Type::One(scalar))
+                }
+                Type::One(_) => return Err(start.mistake(format!("this is {kind}, which has no parts"))),
+            };
+            operand.steps.push(step);
+            self.close("]")?;
+        }
+        Ok((operand, kind))
+    }
+
+    fn arguments(&mut self, function: &Function, start: Cursor<'_>) -> Parsed<(Vec<Operand>, Type)> {
+        let mut arguments: Vec<Operand> = Vec::new();
+        let most = if function.repeats { usize::MAX } else { function.parameters.len() };
+        let least = function.parameters.len() - function.optional;
+        loop {
+            self.cursor.skip_space();
+            let at = self.cursor;
+            let parameter = function.parameters.get(arguments.len()).or(function.parameters.last());
+            let (Some(parameter), true) = (parameter, arguments.len() < most) else {
+                return Err(at.mistake(format!("`{}` takes at most {most} arguments", function.name)));
+            };
+            let (argument, kind) = self.argument()?;
+            let fits = match parameter {
+                Parameter::Text => kind == Type::One(Scalar::Text),
+                Parameter::Int => kind == Type::One(Scalar::Int),
+                Parameter::Sized => matches!(kind, Type::One(Scalar::Text) | Type::List(_) | Type::Map),
+            };
+            if !fits {
+                return Err(at.mistake(format!("`{}` does not take {kind} here", function.name)));
+            }
+            if argument.is_each() && arguments.iter().any(Operand::is_each) {
+                return Err(at.mistake("only one argument may stand for many values"));
+            }
+            arguments.push(argument);
+            if !self.cursor.take(",") {
+                break;
+            }
+        }
+        if arguments.len() < least {
+            return Err(start.mistake(format!("`{}` takes at least {least} arguments", function.name)));
+        }
+        self.close(")")?;
+        let many = arguments.iter().any(Operand::is_each);
+        let kind = if many { Type::List(function.result) } else { Type::One(function.result) };
+        Ok((arguments, kind))
+    }
+
+    /// A literal or an operand.
+    fn argument(&mut self) -> Parsed<(Operand, Type)> {
+        let literal = |value, scalar| {
+            (Operand { source: Source::Literal(value), steps: Vec::new() }, Type::One(scalar))
+        };
+        let rest = self.cursor.rest();
+        if ["\"", "r\"", "r#"].iter().any(|open| rest.starts_with(open)) {
+            return self.cursor.text().map(|text| literal(Value::Text(text.into()), Scalar::Text));
+        }
+        if rest.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+            return self.cursor.number().map(|number| literal(Value::Int(number), Scalar::Int));
+        }
+        self.operand()
+    }
+
+    /// An operator and what it compares with; nothing says that a condition holds.
+    fn test(&mut self, scalar: Scalar) -> Parsed<Test> {
+        let cursor = &mut self.cursor;
+        let order = ORDERS.iter().find(|(word, sign, _)| cursor.take_word(word) || cursor.take(sign));
+        let order = order.map(|(_, _, order)| *order);
+        match (scalar, order) {
+            (Scalar::Bool, None) => Ok(Test::Flag(true)),
+            (Scalar::Bool, Some(order @ (Order::Eq | Order::Ne))) => {
+                let is = match cursor.peek_word() {
+                    word @ ("true" | "false") => cursor.take_word(word) && word == "true",
+                    _ => return Err(cursor.expected("`true` or `false`")),
+                };
+                Ok(Test::Flag(is == (order == Order::Eq)))
+            }
+            (Scalar::Int, Some(order)) => Ok(Test::Int(order, cursor.number()?)),
+            (Scalar::Int, None) if cursor.take_word("in") => self.set(number_range).map(Test::InNumbers),
+            (Scalar::Int, None) => Err(cursor.expected("one of `eq ne lt le gt ge in`")),
+            (Scalar::Ip, Some(order @ (Order::Eq | Order::Ne))) => Ok(Test::Ip(order, cursor.address()?)),
+            (Scalar::Ip, None) if cursor.take_word("in") => self.set(addresses).map(Test::InNetworks),
+            (Scalar::Bool | Scalar::Ip, Some(_)) => Err(cursor.mistake(format!("{scalar} has no order"))),
+            (Scalar::Ip, None) => Err(cursor.expected("one of `eq ne in`")),
+            (Scalar::Text, Some(order)) => Ok(Test::Text(order, cursor.text()?)),
+            (Scalar::Text, None) => self.text_test(),
+        }
+    }
+
+    fn text_test(&mut self) -> Parsed<Test> {
+        let cursor = &mut self.cursor;
+        if cursor.take_word("in") {
+            return self.set(Cursor::text).map(Test::InTexts);
+        }
+        if cursor.take_word("contains") {
+            return Ok(Test::Contains(Finder::new(&cursor.text()?).into_owned()));
+        }
+        if cursor.take_word("matches") || cursor.take("~") {
+            cursor.skip_space();
+            let start = *cursor;
+            let source = String::from_utf8(cursor.text()?);
+            let source = source.map_err(|_| start.mistake("a pattern is written in UTF-8"))?;
+            return Pattern::new(&source).map(Test::Matches).map_err(|why| start.mistake(why));
+        }
+        let is_strict = cursor.take_word("strict");
+        if cursor.take_word("wildcard") {
+            cursor.skip_space();
+            let start = *cursor;
+            let source = wildcard(&cursor.text()?, is_strict);
+            return Pattern::new(&source).map(Test::Matches).map_err(|why| start.mistake(why));
+        }
+        Err(cursor.expected("one of `eq ne lt le gt ge contains matches wildcard in`"))
+    }
+
+    /// Literals in braces, with space between them.
+    fn set<T>(&mut self, literal: fn(&mut Cursor<'t>) -> Parsed<T>) -> Parsed<Vec<T>> {
+        if self.cursor.take("$") {
+            return Err(self
+                .cursor
+                .mistake("lists with names are not available; write the values in braces"));
+        }
+        self.close("{")?;
+        let mut values = vec![literal(&mut self.cursor)?];
+        while !self.cursor.take("}") {
+            if self.cursor.take(",") {
+                return Err(self.cursor.mistake("values of a set stand beside each other without commas"));
+            }
+            values.push(literal(&mut self.cursor)?);
+        }
+        Ok(values)
+    }
+}
+
+fn unknown<'n>(
+    at: Cursor<'_>,
+    what: &str,
+    word: &str,
+    names: impl Iterator<Item = &'n str> + Clone,
+) -> Mistake {
+    let help = match nearest(word, names.clone()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("known are {}", names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+    };
+    at.mistake(format!("no {what} `{word}`; {help}"))
+}
+
+/// `200` or `200..299`
+fn number_range(cursor: &mut Cursor<'_>) -> Parsed<(i64, i64)> {
+    cursor.skip_space();
+    let start = *cursor;
+    let from = cursor.number()?;
+    let to = if cursor.rest().starts_with("..") {
+        cursor.take("..");
+        cursor.number()?
+    } else {
+        from
+    };
+    if from <= to { Ok((from, to)) } else { Err(start.mistake("this range ends before it begins")) }
+}
+
+/// `192.0.2.1`, `192.0.2.0/24` or `192.0.2.1..192.0.2.9`
+fn addresses(cursor: &mut Cursor<'_>) -> Parsed<Addresses> {
+    cursor.skip_space();
+    let start = *cursor;
+    let from = cursor.address()?;
+    if cursor.rest().starts_with("..") {
+        cursor.take("..");
+        let to = cursor.address()?;
+        if from.is_ipv4() != to.is_ipv4() || to < from {
+            return Err(start.mistake("a range goes from an address up to one of the same family"));
+        }
+        return Ok(Addresses::Range(from, to));
+    }
+    if !cursor.rest().starts_with('/') {
+        return Ok(Addresses::Network(from.into()));
+    }
+    cursor.take("/");
+    let bits = u8::try_from(cursor.number()?).ok().and_then(|bits| ipnet::IpNet::new(from, bits).ok());
+    bits.map(Addresses::Network)
+        .ok_or_else(|| start.mistake("this network's prefix is longer than its address"))
+}
+
+/// A pattern of a text where `*` stands for any bytes and `\*` for itself.
+fn wildcard(text: &[u8], is_strict: bool) -> String {
+    let mut pattern = String::from(if is_strict { "^" } else { "(?i)^" });
+    let mut bytes = text.iter().peekable();
+    while let Some(byte) = bytes.next() {
+        let byte = match byte {
+            b'*' => {
+                pattern.push_str(".*");
+                continue;
+            }
+            b'\\' => bytes.next_if(|next| matches!(next, b'*' | b'\\')).unwrap_or(byte),
+            other => other,
+        };
+        pattern.push_str(&format!("\\x{byte:02x}"));
+    }
+    pattern.push('$');
+    pattern
+}

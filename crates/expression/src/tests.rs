@@ -1,0 +1,266 @@
+use std::time::Duration;
+
+use super::*;
+use body::head::{RequestHead, ResponseHead};
+
+const REQUEST: Phase = Phase::HttpRequestFirewallManaged;
+const RESPONSE: Phase = Phase::HttpResponseFirewallManaged;
+
+/// Whether a text matches one request and its response.
+fn matches(text: &str) -> bool {
+    let expression = Expression::parse(text, RESPONSE).unwrap_or_else(|mistake| panic!("{text}: {mistake}"));
+    let headers: [(&[u8], &[u8]); 7] = [
+        (b"Host", b"Shop.example:8080"),
+        (b"User-Agent", b"curl/8.1"),
+        (b"Cookie", b"session=abc; theme=dark; flag"),
+        (b"X-Probe", b"one"),
+        (b"x-probe", b"TWO"),
+        (b"Referer", b"https://a.example/"),
+        (b"X-Forwarded-For", b"192.0.2.7"),
+    ];
+    let request = RequestHead {
+        method: b"POST",
+        target: b"/up/%2e./App.Tar.GZ?q=a%20b&q=c&n&x=%3Cb",
+        protocol: "HTTP/1.1",
+        headers: &headers,
+        client: "192.0.2.33".parse().unwrap(),
+        server: None,
+        request_id: "1",
+        received: Duration::from_secs(1_700_000_000),
+    };
+    let response = ResponseHead {
+        status: 404,
+        protocol: "HTTP/1.1",
+        headers: &[(b"Content-Type", b"Text/HTML; charset=utf-8"), (b"X-Cache", b"hit")],
+    };
+    expression.matches(&Facts {
+        request: &request,
+        host: "shop.example",
+        tls: true,
+        response: Some(&response),
+    })
+}
+
+#[test]
+fn each_field_reads_what_its_name_says() {
+    let cases = [
+        ("http.host", r#"eq "shop.example""#),
+        ("http.cookie", r#"contains "theme=dark""#),
+        ("http.referer", r#"eq "https://a.example/""#),
+        ("http.user_agent", r#"wildcard "CURL/*""#),
+        ("http.x_forwarded_for", r#"eq "192.0.2.7""#),
+        ("http.request.method", r#"in {"GET" "POST"}"#),
+        ("http.request.version", r#"eq "HTTP/1.1""#),
+        ("http.request.full_uri", r#"eq "https://shop.example/App.Tar.GZ?q=a%20b&q=c&n&x=%3Cb""#),
+        ("http.request.uri", r#"eq "/App.Tar.GZ?q=a%20b&q=c&n&x=%3Cb""#),
+        ("http.request.uri.path", r#"eq "/App.Tar.GZ""#),
+        ("http.request.uri.path.extension", r#"eq "gz""#),
+        ("http.request.uri.query", r#"eq "q=a%20b&q=c&n&x=%3Cb""#),
+        ("http.request.uri.args", r#"["q"][0] eq "a b""#),
+        ("http.request.headers", r#"["X-PROBE"][1] eq "TWO""#),
+        ("http.request.headers.names", r#"[0] eq "host""#),
+        ("http.request.cookies", r#"["session"][0] eq "abc""#),
+        ("http.request.timestamp.sec", "gt 1699999999"),
+        ("raw.http.request.uri", r#"eq "/up/%2e./App.Tar.GZ?q=a%20b&q=c&n&x=%3Cb""#),
+        ("raw.http.request.uri.path", r#"eq "/up/%2e./App.Tar.GZ""#),
+        ("raw.http.request.uri.query", r#"eq "q=a%20b&q=c&n&x=%3Cb""#),
+        ("ip.src", "in {192.0.2.0/24}"),
+        ("ssl", ""),
+        ("http.response.code", "in {200 400..499}"),
+        ("http.response.headers", r#"["x-cache"][0] eq "hit""#),
+        ("http.response.headers.names", r#"[1] eq "x-cache""#),
+        ("http.response.content_type.media_type", r#"eq "text/html""#),
+    ];
+    for (field, test) in cases {
+        let glue = if test.starts_with('[') { "" } else { " " };
+        assert!(matches(&format!("{field}{glue}{test}")), "{field} {test}");
+    }
+    let tested: Vec<_> = cases.iter().map(|(field, _)| *field).collect();
+    let known: Vec<_> = field::FIELDS.iter().map(|field| field.name).collect();
+    assert_eq!(tested, known);
+}
+
+#[test]
+fn each_function_does_what_its_name_says() {
+    let cases = [
+        ("concat", r#"concat(http.host, "/", lower("X")) eq "shop.example/x""#),
+        ("ends_with", r#"ends_with(http.request.uri.path, ".GZ")"#),
+        (
+            "len",
+            r#"len(http.host) eq 12 and len(http.request.headers["x-probe"]) eq 2 and len(http.request.uri.args) == 4"#,
+        ),
+        ("lower", r#"lower(http.request.uri.path) eq "/app.tar.gz""#),
+        ("starts_with", r#"starts_with(http.request.uri.path, "/App")"#),
+        (
+            "substring",
+            r#"substring(http.host, 0, 4) eq "shop" and substring(http.host, -7) eq "example" and substring("a", 5, 1) eq """#,
+        ),
+        ("upper", r#"upper(http.host) eq "SHOP.EXAMPLE""#),
+        ("url_decode", r#"url_decode(http.request.uri.query) contains "x=<b""#),
+    ];
+    for (name, text) in cases {
+        assert!(matches(text), "{name}: {text}");
+    }
+    let tested: Vec<_> = cases.iter().map(|(name, _)| *name).collect();
+    let known: Vec<_> = function::FUNCTIONS.iter().map(|function| function.name).collect();
+    assert_eq!(tested, known);
+}
+
+#[test]
+fn conditions_join_as_they_are_written() {
+    for (text, expected) in [
+        ("true", true),
+        ("false", false),
+        ("not false", true),
+        ("!false && !!true", true),
+        ("true or true and false", true),
+        ("(true or true) and false", false),
+        ("true xor true or false", false),
+        ("true ^^ false ^^ false", true),
+        ("true xor true and false", true),
+        ("not ssl", false),
+        ("ssl == true and ssl ne false", true),
+        ("http.response.code lt 500 and http.response.code >= 404 and http.response.code != 200", true),
+        ("http.response.code le 403 or http.response.code > 404", false),
+        ("http.response.code in {-1 0x194}", true),
+        ("ip.src eq 192.0.2.33 and ip.src ne 192.0.2.34", true),
+        ("ip.src in {2001:db8::/32 192.0.2.30..192.0.2.40}", true),
+        ("ip.src in {2001:db8::1..2001:db8::9 192.0.2.32}", false),
+        (r#"http.host lt "t" and http.host > "shop""#, true),
+        (r#"http.host matches "^shop\\.[a-z]+$" and http.host ~ r"^shop\.""#, true),
+        (r##"http.host in {"a" r#"shop.example"#}"##, true),
+        (r#"http.host strict wildcard "Shop.*""#, false),
+        (r#"http.host wildcard "Shop.*""#, true),
+        (r#"http.host wildcard "shop?example" or http.host wildcard "shop""#, false),
+    ] {
+        assert_eq!(matches(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_only_unlike_something() {
+    for (text, expected) in [
+        (r#"http.request.headers["x-none"][0] eq """#, false),
+        (r#"http.request.headers["x-none"][0] ne "a""#, true),
+        (r#"http.request.headers["x-probe"][2] contains """#, false),
+        (r#"lower(http.request.headers["x-none"][0]) ne "a""#, true),
+        (r#"starts_with(http.request.headers["x-none"][0], "")"#, false),
+        (r#"http.request.uri.args["n"][0] eq """#, true),
+        (r#"http.request.uri.args["Q"][0] eq "a b""#, false),
+        (r#"http.request.cookies["flag"][0] eq """#, false),
+    ] {
+        assert_eq!(matches(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn any_and_all_look_at_each_value() {
+    for (text, expected) in [
+        (r#"any(http.request.headers["x-probe"][*] eq "TWO")"#, true),
+        (r#"all(http.request.headers["x-probe"][*] eq "TWO")"#, false),
+        (r#"any(http.request.headers["x-none"][*] eq "TWO")"#, false),
+        (r#"all(http.request.headers["x-none"][*] eq "TWO")"#, true),
+        (r#"any(lower(http.request.headers["x-probe"][*])[*] in {"two"})"#, true),
+        (r#"all(len(http.request.headers["x-probe"][*])[*] eq 3)"#, true),
+        (r#"any(starts_with(http.request.headers.names[*], "x-p"))"#, true),
+        (r#"all(starts_with(http.request.headers.names[*], "x-p")[*])"#, false),
+        (
+            r#"not any(http.request.uri.args["q"][*] eq "d") and any(http.request.uri.args["q"][*] eq "c")"#,
+            true,
+        ),
+        (r#"lower(http.request.headers["x-probe"][*])[1] eq "two""#, true),
+    ] {
+        assert_eq!(matches(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn mistakes_say_where_and_what_to_do() {
+    for (text, at, message) in [
+        ("", 0, "blank"),
+        ("  ", 0, "blank"),
+        ("TRUE", 0, "no field `TRUE`"),
+        ("http.hots eq \"a\"", 0, "did you mean `http.host`?"),
+        ("lowr(http.host) eq \"a\"", 0, "did you mean `lower`?"),
+        ("http.host", 9, "expected one of `eq ne lt le gt ge contains matches wildcard in`, found the end"),
+        ("http.host eq shop", 13, "expected a text in quotes, found `shop`"),
+        ("http.host eq \"shop", 13, "no closing quote"),
+        ("http.host eq r#\"shop\"", 13, "no closing quote"),
+        ("http.host eq \"\\d\"", 14, "an escape"),
+        ("http.host eq \"\\xg0\"", 14, "two hex digits"),
+        ("http.host eq \"a\" or", 19, "expected a field"),
+        ("http.host eq \"a\" http.host", 17, "expected `and`, `or`, `xor` or the end"),
+        ("(ssl", 4, "expected `)`, found the end"),
+        ("ssl and ()", 9, "expected a field"),
+        ("ssl gt true", 6, "has no order"),
+        ("ssl eq 1", 7, "expected `true` or `false`"),
+        ("http.response.code eq \"a\"", 22, "expected a number"),
+        ("http.response.code in {9..1}", 23, "ends before it begins"),
+        ("http.response.code eq 99999999999999999999", 22, "expected a number"),
+        ("http.response.code in {1, 2}", 25, "without commas"),
+        ("http.response.code in {}", 23, "expected a number"),
+        ("ip.src eq 192.0.2", 10, "expected an address"),
+        ("ip.src in {192.0.2.0/33}", 11, "longer than its address"),
+        ("ip.src in {192.0.2.9..192.0.2.1}", 11, "same family"),
+        ("ip.src in $office", 11, "lists with names are not available"),
+        ("http.host matches \"(\"", 18, ""),
+        ("http.request.headers eq \"a\"", 0, "cannot be compared as a whole"),
+        ("http.request.headers[0] eq \"a\"", 21, "expected a text in quotes"),
+        ("http.request.headers[\"a\"][-1] eq \"a\"", 26, "counted from 0"),
+        ("http.request.headers[\"a\"][*] eq \"a\"", 0, "put the comparison into any"),
+        ("any(http.host eq \"a\")", 4, "take a list with `[*]`"),
+        ("any(http.request.headers[\"a\"][*][0] eq \"a\")", 33, "nothing follows"),
+        ("http.host[0] eq \"a\"", 10, "has no parts"),
+        ("lower() eq \"a\"", 6, "expected a field"),
+        ("lower(http.host, \"a\") eq \"a\"", 17, "takes at most 1"),
+        ("starts_with(http.host)", 0, "takes at least 2"),
+        ("lower(1) eq \"a\"", 6, "does not take a number"),
+    ] {
+        let mistake = Expression::parse(text, RESPONSE).expect_err(text);
+        assert!(mistake.message.contains(message) && mistake.at == at, "{text}: {mistake:?}");
+    }
+}
+
+#[test]
+fn a_request_knows_nothing_of_its_response() {
+    let mistake = Expression::parse("http.response.code eq 200", REQUEST).unwrap_err();
+    assert!(mistake.message.contains("in phase `http_response_firewall_managed` only"), "{mistake}");
+    assert!(Expression::parse("http.host eq \"a\"", REQUEST).is_ok());
+}
+
+#[test]
+fn long_and_deep_texts_are_refused() {
+    let deep = |levels: usize| format!("{}true{}", "(".repeat(levels), ")".repeat(levels));
+    assert!(Expression::parse(&deep(32), REQUEST).is_ok());
+    for text in [deep(33), "!".repeat(4000), "lower(".repeat(600), "not ".repeat(900), "a".repeat(4097)] {
+        assert!(Expression::parse(&text, REQUEST).is_err());
+    }
+}
+
+#[test]
+fn pieces_of_expressions_are_expressions_or_mistakes_inside_them() {
+    let text = r##"not any(lower(http.request.headers["a\x41"][*])[*] in {r#"b"# "ü"}) xor (ip.src in {192.0.2.1..192.0.2.9 ::/0} && !ssl) or len(http.host) ge -0x1f and http.host strict wildcard "*\\*""##;
+    assert_eq!(Expression::parse(text, REQUEST).err(), None);
+    let places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let mut pieces = 0;
+    for (index, from) in places.iter().enumerate() {
+        for to in &places[index..] {
+            let without = format!("{}{}", &text[..*from], &text[*to..]);
+            for piece in [&text[*from..*to], &without] {
+                if let Err(mistake) = Expression::parse(piece, REQUEST) {
+                    assert!(mistake.at <= piece.len(), "{piece}: {mistake}");
+                }
+                pieces += 1;
+            }
+        }
+    }
+    assert!(pieces > 30_000, "{pieces}");
+}
+
+#[test]
+fn only_a_constant_needs_not_be_asked() {
+    assert!(Expression::parse(" true ", REQUEST).unwrap().is_everything());
+    assert!(Expression::parse("(true)", REQUEST).unwrap().is_everything());
+    assert!(!Expression::parse("false", REQUEST).unwrap().is_everything());
+    assert!(!Expression::parse("ssl", REQUEST).unwrap().is_everything());
+}

@@ -1,0 +1,21 @@
+//! Calls of AI providers: what a request asks of the gateway, what a call may use, what it used and costs, what the
+//! gateway answers itself, and how keys and tokens are kept. Pure: no sockets, no clock, no files.
+
+pub mod answer;
+pub mod aws;
+pub mod body_copy;
+pub mod cache;
+pub mod include_usage;
+pub mod limit;
+pub mod metadata;
+pub mod operation;
+pub mod options;
+pub mod price;
+pub mod provider;
+pub mod step;
+pub mod token;
+pub mod universal_socket;
+pub mod usage;
+pub mod vault;
+
+pub use operation::operation;

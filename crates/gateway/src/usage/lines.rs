@@ -1,0 +1,107 @@
+//! Lines of a stream, and what an event stream says in them.
+
+/// Lines that end with LF, CR LF or CR, split off as their bytes come.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    pending: Vec<u8>,
+    max_bytes: usize,
+    /// What gathers from several lines, for whoever takes them.
+    pub(crate) event: Vec<u8>,
+    /// The last byte was a CR: an LF now ends no line.
+    after_cr: bool,
+    /// The line is longer than is held; the rest of it is not read.
+    is_overlong: bool,
+}
+
+impl Lines {
+    /// Lines up to so many bytes; longer ones are passed over.
+    pub(crate) fn holding(max_bytes: usize) -> Self {
+        Self { pending: Vec::new(), max_bytes, event: Vec::new(), after_cr: false, is_overlong: false }
+    }
+
+    /// Hands on each line that is complete; false where one is longer than is held.
+    pub(crate) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&[u8], &mut Vec<u8>)) -> bool {
+        let mut is_whole = true;
+        while let Some(at) = memchr::memchr2(b'\n', b'\r', bytes) {
+            let Some((line, rest)) = bytes.split_at_checked(at) else { break };
+            let Some((end, rest)) = rest.split_first() else { break };
+            bytes = rest;
+            let is_second_half = *end == b'\n' && self.after_cr && line.is_empty() && self.pending.is_empty();
+            self.after_cr = *end == b'\r';
+            if is_second_half {
+                continue;
+            }
+            if self.pending.is_empty() && !self.is_overlong {
+                take(line, &mut self.event);
+            } else {
+                self.hold(line);
+                let line = std::mem::take(&mut self.pending);
+                if std::mem::take(&mut self.is_overlong) {
+                    is_whole = false;
+                } else {
+                    take(&line, &mut self.event);
+                }
+            }
+        }
+        if !bytes.is_empty() {
+            self.after_cr = false;
+            self.hold(bytes);
+        }
+        is_whole && !self.is_overlong
+    }
+
+    fn hold(&mut self, bytes: &[u8]) {
+        if self.is_overlong || self.pending.len() + bytes.len() > self.max_bytes {
+            self.is_overlong = true;
+            self.pending.clear();
+        } else {
+            self.pending.extend_from_slice(bytes);
+        }
+    }
+
+    /// What came last without the end of its line.
+    pub(crate) fn end(&mut self, mut take: impl FnMut(&[u8], &mut Vec<u8>)) {
+        let line = std::mem::take(&mut self.pending);
+        if !line.is_empty() && !self.is_overlong {
+            take(&line, &mut self.event);
+        }
+    }
+}
+
+/// How a stream is parted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Events of several lines (WHATWG HTML, section "Server-sent events").
+    Events,
+    /// A JSON text in each line.
+    Lines,
+}
+
+impl Form {
+    /// `None` for a media type of what is no stream.
+    pub(crate) fn of(media_type: &[u8]) -> Option<Self> {
+        const LINES: [&[u8]; 3] = [b"application/x-ndjson", b"application/jsonl", b"application/stream+json"];
+        if body::is_event_stream(media_type) {
+            return Some(Self::Events);
+        }
+        LINES.iter().any(|lines| media_type.eq_ignore_ascii_case(lines)).then_some(Self::Lines)
+    }
+}
+
+/// Adds data to an event as a line of its own; false where its texts together are longer than `max_bytes`.
+pub(crate) fn gather(event: &mut Vec<u8>, data: &[u8], max_bytes: usize) -> bool {
+    let fits = event.len() + data.len() <= max_bytes;
+    if fits {
+        if !event.is_empty() {
+            event.push(b'\n');
+        }
+        event.extend_from_slice(data);
+    }
+    fits
+}
+
+/// What a line of an event stream adds to its event (WHATWG HTML, section "Server-sent events").
+pub(crate) fn data(line: &[u8]) -> Option<&[u8]> {
+    let data = line.strip_prefix(b"data:")?;
+    Some(data.strip_prefix(b" ").unwrap_or(data))
+}

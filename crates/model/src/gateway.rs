@@ -1,0 +1,128 @@
+//! AI gateways, their tokens and the providers behind them.
+
+use serde::{Deserialize, Serialize};
+
+use std::time::Duration;
+
+use super::id::{AccountId, GatewayId, TokenId};
+use super::{Backoff, Limit, PayloadKey};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gateway {
+    pub account: AccountId,
+    pub id: GatewayId,
+    /// Whether requests need a token of this gateway.
+    pub authentication: bool,
+    pub settings: GatewaySettings,
+}
+
+/// What a gateway does with its calls; fields of a request win where they say otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GatewaySettings {
+    /// Whether each forwarded call leaves a row in the log.
+    pub collect_logs: bool,
+    /// Whether the beginnings of its bodies are in the row.
+    pub collect_log_payloads: bool,
+    /// How much of each body, in bytes.
+    pub log_payload_bytes: usize,
+    /// Whether what a caller says that a call costs counts towards limits.
+    pub caller_prices: bool,
+    /// What a call without a price counts towards limits of money, in 10⁻⁹ dollars. If none, it is refused.
+    pub unpriced_call_nanos: Option<u64>,
+    /// How long answers are kept for the same question; zero for not at all.
+    pub cache_ttl: Duration,
+    /// Whether callers get answers to the questions of others.
+    pub shares_cache: bool,
+    pub retry_max_attempts: u32,
+    pub retry_delay: Duration,
+    pub retry_backoff: Backoff,
+    /// How long the first byte of an answer is waited for; zero for the upstream's own limit.
+    pub request_timeout: Duration,
+    /// How long an event stream may be silent before a comment keeps it alive; zero for never.
+    pub heartbeat: Duration,
+    /// Whether streamed chat completions are asked for their usage where the client did not.
+    pub include_usage: bool,
+    pub limits: Vec<Limit>,
+    /// What is done about sensitive data in what is asked, and in what is answered.
+    pub scan_requests: Scan,
+    pub scan_responses: Scan,
+    /// What was found goes into the event, sealed with this key.
+    pub payload_key: Option<PayloadKey>,
+    /// The paranoia level that requests are scored at, off their path; nothing where they are not.
+    pub waf_paranoia_level: Option<u8>,
+}
+
+/// What is done about sensitive data in a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scan {
+    #[default]
+    Off,
+    /// Found in a copy, told in the log and as events.
+    Log,
+    /// The call is not forwarded.
+    Block,
+}
+
+impl Default for GatewaySettings {
+    fn default() -> Self {
+        Self {
+            collect_logs: true,
+            collect_log_payloads: true,
+            log_payload_bytes: 4 << 10,
+            caller_prices: false,
+            unpriced_call_nanos: None,
+            cache_ttl: Duration::ZERO,
+            shares_cache: false,
+            retry_max_attempts: 1,
+            retry_delay: Duration::ZERO,
+            retry_backoff: Backoff::default(),
+            request_timeout: Duration::ZERO,
+            heartbeat: Duration::ZERO,
+            include_usage: false,
+            limits: Vec::new(),
+            scan_requests: Scan::Off,
+            scan_responses: Scan::Off,
+            payload_key: None,
+            waf_paranoia_level: None,
+        }
+    }
+}
+
+/// A gateway token. The token itself is shown once and kept nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GatewayToken {
+    pub id: TokenId,
+    pub account: AccountId,
+    pub gateway: GatewayId,
+    pub name: String,
+    /// SHA-256 of the token, as hex.
+    pub hash: String,
+    /// Seconds since the epoch; nothing where it lasts until it is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<u64>,
+}
+
+/// A provider's key that a gateway keeps for its callers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProviderKey {
+    pub account: AccountId,
+    pub gateway: GatewayId,
+    /// The slug.
+    pub provider: String,
+    /// The host it may be sent to.
+    pub authority: String,
+    pub alias: String,
+    pub weight: u32,
+    /// As the vault of the crate `gateway` seals it.
+    pub sealed: String,
+}
+
+/// A provider: the slug in the path and the base its paths are added to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provider {
+    pub slug: String,
+    /// `https://host[:port][/path]`
+    pub base_url: String,
+    /// Whether it may be on this machine or in a private network.
+    pub allow_private: bool,
+}

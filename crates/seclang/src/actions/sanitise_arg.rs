@@ -1,0 +1,13 @@
+//! Hides an argument in the audit log.
+
+use super::{Definition, Lowered, Refusal};
+use crate::ir::ActionsIr;
+
+pub(super) const DEFINITION: Definition =
+    Definition { name: "sanitiseArg", summary: "Hides an argument in the audit log.", lower };
+
+fn lower(_: Option<&str>, _: &mut ActionsIr) -> Lowered {
+    Err(Refusal::NoEffect(
+        "`sanitiseArg` has no effect: leave parts `C`, `I` and `H` out of `SecAuditLogParts`".to_owned(),
+    ))
+}

@@ -1,0 +1,362 @@
+//! Addresses: which hosts a URL in a value reaches, as the libraries that fetch it may read it.
+//!
+//! An IPv4 host is read as `inet_aton` reads it (one to four parts, each decimal, octal or hex), IPv6 with
+//! the IPv4 addresses it can hold, letters and digits in circles or full width as their plain ones, and
+//! names of services that answer with the address in the name as that address.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use smallvec::SmallVec;
+
+use super::{fragments, spans_lines};
+
+/// What every URL and address that is looked for holds one of.
+pub(crate) const MARKS: &[&[u8]] = &[b":/", b"//", b"\\\\", b"/\\", b"\\/", b"169.254.", b"metadata."];
+const MAX_HOST_BYTES: usize = 253;
+
+/// What a URL reaches that a client has no business with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reach {
+    /// The machine itself.
+    pub loopback: bool,
+    /// The service that tells a cloud machine its secrets, and other link-local addresses.
+    pub metadata: bool,
+    /// A private network.
+    pub private: bool,
+    /// A name that only private networks have.
+    pub inner: bool,
+    /// An address in a notation that people do not use.
+    pub disguised: bool,
+    /// An address instead of a name.
+    pub numeric: bool,
+}
+
+impl Reach {
+    fn or(self, other: Self) -> Self {
+        Self {
+            loopback: self.loopback || other.loopback,
+            metadata: self.metadata || other.metadata,
+            private: self.private || other.private,
+            inner: self.inner || other.inner,
+            disguised: self.disguised || other.disguised,
+            numeric: self.numeric || other.numeric,
+        }
+    }
+}
+
+/// What the URLs of a value reach. Texts may speak of addresses: documents reach nothing.
+pub(crate) fn reach(value: &[u8]) -> Reach {
+    let mut marks: SmallVec<[usize; 16]> =
+        MARKS.iter().flat_map(|mark| memchr::memmem::find_iter(value, *mark)).collect();
+    if marks.is_empty() {
+        return Reach::default();
+    }
+    marks.sort_unstable();
+    let has_mark = |(start, fragment): &(usize, &[u8])| {
+        let next = marks.partition_point(|mark| mark < start);
+        marks.get(next).is_some_and(|mark| *mark < start + fragment.len())
+    };
+    let parts = fragments(value).filter(has_mark).map(|(_, fragment)| fragment);
+    std::iter::once(value)
+        .chain(parts)
+        .map(|part| reach_of_part(part.trim_ascii()))
+        .fold(Reach::default(), Reach::or)
+}
+
+fn reach_of_part(value: &[u8]) -> Reach {
+    let mut found = Reach::default();
+    if value.starts_with(b"//") || value.starts_with(b"\\\\") || value.starts_with(b"/\\") {
+        found = found.or(authority(value.get(2..).unwrap_or_default()));
+    }
+    let (mut from, mut checked, mut is_spoken_of) = (0, 0, false);
+    while let Some(at) = value.get(from..).and_then(scheme_end) {
+        from += at + 2;
+        let before = value.get(checked..from).unwrap_or_default();
+        is_spoken_of |= before.iter().any(|byte| *byte <= b' ' || *byte == b'(');
+        checked = from;
+        let slashes = value
+            .get(from..)
+            .map_or(0, |rest| rest.iter().take_while(|byte| matches!(byte, b'/' | b'\\')).count());
+        let reach = authority(value.get(from + slashes..).unwrap_or_default());
+        // People and programs write of machines of their own, but not of these.
+        found = found.or(match is_spoken_of {
+            true => Reach { metadata: reach.metadata, disguised: reach.disguised, ..Reach::default() },
+            false => reach,
+        });
+    }
+    // Nobody needs a link to name this one.
+    if is_metadata_literal(value) {
+        found.metadata = true;
+    }
+    // An address in other digits has no spaces, but reads like a text otherwise.
+    let is_text = found != Reach::default() && value.contains(&b' ') && spans_lines(value);
+    if is_text { Reach::default() } else { found }
+}
+
+/// The colon behind a scheme: before a slash, or before what browsers take for two.
+fn scheme_end(text: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b':', text).find(|colon| {
+        let behind = text.get(colon + 1..).unwrap_or_default();
+        matches!(behind, [b'/', ..] | [b'\\', b'/' | b'\\', ..])
+    })
+}
+
+fn is_metadata_literal(value: &[u8]) -> bool {
+    value.starts_with(b"169.254.169.254") || value.starts_with(b"metadata.google.internal")
+}
+
+/// The host of `user@host:port/…`. Where it is in doubt which part is the host, both are.
+fn authority(text: &[u8]) -> Reach {
+    let end =
+        text.iter().position(|byte| *byte <= b' ' || b"/\\?#\"'<>,;)".contains(byte)).unwrap_or(text.len());
+    let authority = text.get(..end.min(MAX_HOST_BYTES * 2)).unwrap_or_default();
+    let found = authority.split(|byte| *byte == b'@').map(host).fold(Reach::default(), Reach::or);
+    // `http://a.example#@127.0.0.1/`: some read on.
+    match text.get(end..) {
+        Some([b'#' | b'?' | b'\\', rest @ ..]) => match memchr::memchr(b'@', rest).filter(|at| *at < 64) {
+            Some(at) => found.or(authority_after(rest.get(at + 1..).unwrap_or_default())),
+            None => found,
+        },
+        _ => found,
+    }
+}
+
+fn authority_after(text: &[u8]) -> Reach {
+    let end =
+        text.iter().position(|byte| *byte <= b' ' || b"/\\?#\"'<>".contains(byte)).unwrap_or(text.len());
+    host(text.get(..end).unwrap_or_default())
+}
+
+fn host(text: &[u8]) -> Reach {
+    let plain = plain(text);
+    let name = match plain.strip_prefix('[') {
+        Some(literal) => {
+            return literal
+                .split(']')
+                .next()
+                .and_then(|literal| literal.split('%').next()?.parse().ok())
+                .map_or(Reach::default(), of_v6);
+        }
+        None => plain.split(':').next().unwrap_or_default().trim_end_matches('.'),
+    };
+    if name.is_empty() || name.len() > MAX_HOST_BYTES {
+        return Reach::default();
+    }
+    if let Some((address, is_plain)) = inet_aton(name) {
+        let disguised = !is_plain || !text.is_ascii();
+        return Reach { disguised, numeric: true, ..of_v4(address) };
+    }
+    let mut found = of_name(name);
+    found.disguised = !text.is_ascii() && found != Reach::default();
+    found
+}
+
+/// The host in lower case; percent-encoded bytes and digits in other forms as themselves.
+fn plain(text: &[u8]) -> String {
+    let text =
+        percent_encoding::percent_decode(text.get(..MAX_HOST_BYTES).unwrap_or(text)).decode_utf8_lossy();
+    text.chars()
+        .map(|c| match u32::from(c) {
+            // Full width, circles, circles of letters, the ideographic stop.
+            code @ 0xff01..=0xff5e => char::from_u32(code - 0xfee0).unwrap_or(c),
+            code @ 0x2460..=0x2468 => char::from_u32(code - 0x2460 + 0x31).unwrap_or(c),
+            0x24ea => '0',
+            code @ 0x24d0..=0x24e9 => char::from_u32(code - 0x24d0 + 0x61).unwrap_or(c),
+            code @ 0x24b6..=0x24cf => char::from_u32(code - 0x24b6 + 0x61).unwrap_or(c),
+            0x3002 => '.',
+            _ => c.to_ascii_lowercase(),
+        })
+        .collect()
+}
+
+/// An IPv4 address in any notation, and whether it is the usual one.
+fn inet_aton(name: &str) -> Option<(Ipv4Addr, bool)> {
+    if let Ok(address) = name.parse::<Ipv4Addr>() {
+        return Some((address, true));
+    }
+    let parts: Vec<u64> = name.split('.').take(5).map(number).collect::<Option<_>>()?;
+    let (last, first) = parts.split_last()?;
+    if first.len() > 3 || first.iter().any(|part| *part > 255) {
+        return None;
+    }
+    let room = 32 - 8 * u32::try_from(first.len()).ok()?;
+    if *last >= 1 << room {
+        return None;
+    }
+    let head = first.iter().enumerate().fold(0, |sum, (at, part)| sum | part << (24 - 8 * at));
+    Some((Ipv4Addr::from(u32::try_from(head | last).ok()?), false))
+}
+
+fn number(part: &str) -> Option<u64> {
+    if let Some(hex) = part.strip_prefix("0x") {
+        return u64::from_str_radix(hex, 16).ok();
+    }
+    match part.strip_prefix('0') {
+        Some("") => Some(0),
+        Some(octal) => u64::from_str_radix(octal, 8).ok(),
+        None => part.parse().ok(),
+    }
+}
+
+fn of_v4(address: Ipv4Addr) -> Reach {
+    let [a, b, ..] = address.octets();
+    Reach {
+        loopback: address.is_loopback() || a == 0,
+        metadata: address.is_link_local()
+            || address == Ipv4Addr::new(100, 100, 100, 200)
+            || address == Ipv4Addr::new(192, 0, 0, 192),
+        private: address.is_private() || (a == 100 && (64..128).contains(&b)),
+        numeric: true,
+        ..Reach::default()
+    }
+}
+
+fn of_v6(address: Ipv6Addr) -> Reach {
+    let segments = address.segments();
+    let embedded = match segments {
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low] if high != 0 => Some((high, low)),
+        [0, 0, 0, 0, 0xffff, 0, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some((high, low)),
+        [0x2002, high, low, ..] => Some((high, low)),
+        _ => None,
+    };
+    if let Some((high, low)) = embedded {
+        return Reach { disguised: true, ..of_v4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low))) };
+    }
+    let ip = IpAddr::V6(address);
+    Reach {
+        loopback: ip.is_loopback() || ip.is_unspecified(),
+        metadata: segments.first() == Some(&0xfd00) && segments.get(1) == Some(&0xec2),
+        private: segments.first().is_some_and(|first| first & 0xfe00 == 0xfc00 || first & 0xffc0 == 0xfe80),
+        numeric: true,
+        ..Reach::default()
+    }
+}
+
+fn of_name(name: &str) -> Reach {
+    let is = |names: &[&str]| names.contains(&name);
+    let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+    if is(&["localhost", "localhost.localdomain", "localhost6", "ip6-localhost", "ip6-loopback", "loopback"])
+        || ends(&[".localhost", ".localtest.me", ".lvh.me", ".vcap.me", ".lacolhost.com", ".yoogle.com"])
+        || is(&["localtest.me", "lvh.me", "spoofed.burpcollaborator.net"])
+    {
+        return Reach { loopback: true, ..Reach::default() };
+    }
+    if is(&[
+        "metadata.google.internal",
+        "metadata",
+        "instance-data",
+        "instance-data.ec2.internal",
+        "metadata.azure.com",
+        "metadata.azure.internal",
+        "metadata.packet.net",
+        "metadata.tencentyun.com",
+        "rancher-metadata",
+        "metadata.platformequinix.com",
+    ]) {
+        return Reach { metadata: true, ..Reach::default() };
+    }
+    // `127.0.0.1.nip.io`, `app-10-0-0-1.sslip.io`
+    for service in [".nip.io", ".xip.io", ".sslip.io", ".rbndr.us", ".1u.ms", ".xip.name"] {
+        let Some(label) = name.strip_suffix(service) else { continue };
+        let digits: Vec<u8> = label.split(['.', '-']).filter_map(|part| part.parse().ok()).collect();
+        let found = digits
+            .windows(4)
+            .filter_map(|four| <[u8; 4]>::try_from(four).ok())
+            .map(|octets| of_v4(octets.into()));
+        return Reach { disguised: true, ..found.fold(Reach::default(), Reach::or) };
+    }
+    let is_inner = is(&["host.docker.internal", "kubernetes", "gateway.docker.internal"])
+        || ends(&[
+            ".svc.cluster.local",
+            ".cluster.local",
+            ".default.svc",
+            ".corp",
+            ".lan",
+            ".intranet",
+            ".internal",
+            ".consul",
+            ".localdomain",
+        ]);
+    Reach { inner: is_inner, ..Reach::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts() {
+        for value in [
+            "http://127.0.0.1/",
+            "http://localhost:8080/x",
+            "http://0/",
+            "http://2130706433/",
+            "http://0x7f000001/",
+            "http://0177.0.0.1/",
+            "http://127.1/",
+            "http://[::1]/",
+            "http://[::ffff:127.0.0.1]/",
+            "http://a.example@127.0.0.1/",
+            "//127.0.0.1/x",
+            "\\\\127.0.0.1\\x",
+            "http://127.0.0.1.nip.io/",
+            "http://\u{2460}\u{2461}\u{2466}.0.0.1/",
+            "http://127%2e0%2e0%2e1/",
+            "HTTP://LOCALHOST",
+            "http:/127.0.0.1/",
+            "gopher://127.0.0.1:6379/_x",
+            "http://a.example#@127.0.0.1/",
+            "http://x.localtest.me/",
+            "http://0.0.0.0:80",
+            "http://127.0.0.1.",
+            "url=http://127.0.0.1",
+            "http://[0:0:0:0:0:ffff:7f00:1]/",
+            "http://[::]/",
+        ] {
+            assert!(reach(value.as_bytes()).loopback, "{value}: {:?}", reach(value.as_bytes()));
+        }
+        for value in [
+            "http://169.254.169.254/latest/meta-data/",
+            "http://metadata.google.internal/",
+            "http://2852039166/",
+            "http://[fd00:ec2::254]/",
+            "http://0xa9fea9fe/",
+            "169.254.169.254",
+            "http://100.100.100.200/",
+            "http://0251.0376.0251.0376/",
+            "http://[::ffff:a9fe:a9fe]/",
+        ] {
+            assert!(reach(value.as_bytes()).metadata, "{value}");
+        }
+        for value in [
+            "http://10.0.0.1/",
+            "https://192.168.1.1",
+            "http://172.16.0.9:80/",
+            "http://db.svc.cluster.local/",
+            "http://[fe80::1]/",
+            "http://host.docker.internal/",
+        ] {
+            let reach = reach(value.as_bytes());
+            assert!(reach.private || reach.inner, "{value}");
+        }
+        for value in [
+            "",
+            "https://example.com/169.254.1.1",
+            "https://local.example.com/",
+            "localhost",
+            "127.0.0.1",
+            "see http",
+            "12:30",
+            "a://",
+            "http://",
+            "C:/x",
+            "https://127.0.0.1.example.com/",
+            "mailto:a@example.com",
+            "Please open http://localhost:3000 in your browser and tell me what you see on the page",
+        ] {
+            assert_eq!(reach(value.as_bytes()), Reach::default(), "{value}");
+        }
+        assert!(reach(b"http://192.0.2.1/").numeric && !reach(b"http://192.0.2.1/").private);
+        assert!(reach(b"http://017700000001/").disguised && !reach(b"http://127.0.0.1/").disguised);
+    }
+}

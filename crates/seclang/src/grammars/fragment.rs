@@ -1,0 +1,137 @@
+//! Fragments: the parts of a value that are judged by themselves.
+//!
+//! Whoever sends an attack chooses what stands around it, so that must not count. Each line of a value, each
+//! sentence of a line and each text between two tags is judged as if it were the whole value: whatever is found in
+//! it alone is found in it everywhere.
+
+use super::{Finding, Strength, spans_lines};
+use pattern::ByteSet;
+
+/// The strongest finding of a value, its lines and the strings of a JSON text, each judged by itself.
+pub(super) fn strongest_of_lines(
+    value: &[u8],
+    judge: impl Fn(usize, &[u8]) -> Option<Finding>,
+) -> Option<Finding> {
+    // What runs from one line of a text into the next is no injection.
+    let mut found = if spans_lines(value) { None } else { judge(0, value) };
+    let parts = lines(value).filter(|(_, line)| line.len() < value.len()).chain(json_strings(value));
+    for (from, part) in parts {
+        if is_certain(found) {
+            break;
+        }
+        found = found.max(judge(from, part).map(|found| Finding { from: from + found.from, ..found }));
+    }
+    found
+}
+
+/// The same, and how each sentence begins: what stands in a sentence was read with its line.
+pub(super) fn strongest(
+    value: &[u8],
+    judge: impl Fn(usize, &[u8]) -> Option<Finding>,
+    begins: impl Fn(&[u8]) -> Option<Strength>,
+) -> Option<Finding> {
+    let mut found = strongest_of_lines(value, judge);
+    for (from, sentence) in sentences(value) {
+        if is_certain(found) {
+            break;
+        }
+        found = found.max(Finding::at(begins(sentence), from));
+    }
+    found
+}
+
+fn is_certain(found: Option<Finding>) -> bool {
+    found.is_some_and(|found| found.strength == Strength::Certain)
+}
+
+/// The fragments of a value that are shorter than it, each with the place where it begins: its lines, their sentences,
+/// and the strings of a JSON text.
+pub(crate) fn fragments(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let whole = value.len();
+    lines(value)
+        .filter(move |(_, line)| line.len() < whole)
+        .chain(sentences(value))
+        .chain(json_strings(value))
+}
+
+/// The sentences of a value that are shorter than their line.
+fn sentences(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    lines(value).flat_map(|(from, line)| {
+        let sentences = pieces(line, SENTENCE_ENDS, sentence_end)
+            .filter(move |(_, sentence)| sentence.len() < line.len() && sentence.len() >= MIN_FRAGMENT_BYTES);
+        sentences.map(move |(at, sentence)| (from + at, sentence))
+    })
+}
+
+/// The lines of a value that could hold something, each with the place where it begins.
+fn lines(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut from = 0;
+    let lines = std::iter::from_fn(move || {
+        let rest = value.get(from..).filter(|rest| !rest.is_empty())?;
+        let length = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        let line = (from, rest.get(..length)?);
+        from += length + 1;
+        Some(line)
+    });
+    lines.filter(|(_, line)| line.len() >= MIN_FRAGMENT_BYTES)
+}
+
+/// The strings of a JSON text and what stands between them, each with the place where it begins.
+pub(crate) fn json_strings(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let is_json = matches!(value.trim_ascii_start(), [b'{' | b'[', ..]);
+    let strings = is_json.then(|| pieces(value, STRING_ENDS, string_end)).into_iter().flatten();
+    let whole = value.len();
+    strings.filter(move |(_, part)| part.len() < whole && part.len() >= MIN_FRAGMENT_BYTES)
+}
+
+/// A string of JSON ends at a quote that is not escaped, and so does what stands between two.
+fn string_end(value: &[u8], at: usize) -> Option<usize> {
+    let is_escaped = at > 0 && value.get(at - 1) == Some(&b'\\');
+    (value.get(at) == Some(&b'"') && !is_escaped).then_some(at + 1)
+}
+
+/// Shorter fragments hold nothing that runs.
+const MIN_FRAGMENT_BYTES: usize = 3;
+
+/// The bytes that a sentence may end with, and a string of JSON.
+const SENTENCE_ENDS: &ByteSet = &ByteSet::of(b".?!:>");
+const STRING_ENDS: &ByteSet = &ByteSet::of(b"\"");
+
+/// Where the next piece begins if one ends at this place.
+type End = fn(&[u8], usize) -> Option<usize>;
+
+/// A sentence ends with its stop and a space, or where a tag ends or the next one begins.
+fn sentence_end(line: &[u8], at: usize) -> Option<usize> {
+    match line.get(at)? {
+        b'.' | b'?' | b'!' | b':' if line.get(at + 1) == Some(&b' ') => Some(at + 2),
+        // But no arrow.
+        b'>' => {
+            let is_arrow = matches!(line.get(at.wrapping_sub(1)), Some(b'=' | b'-'));
+            let is_between = line.get(at + 1).is_some_and(|next| *next != b'<');
+            (is_between && !is_arrow).then_some(at + 1)
+        }
+        _ => None,
+    }
+}
+
+/// Parts of a text; `ends` are the bytes at which `end` is asked.
+fn pieces<'t>(text: &'t [u8], ends: &'static ByteSet, end: End) -> impl Iterator<Item = (usize, &'t [u8])> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        if from >= text.len() {
+            return None;
+        }
+        let start = from;
+        let mut at = from;
+        while let Some(ahead) = text.get(at..)?.iter().position(|byte| ends.has(*byte)) {
+            at += ahead;
+            if let Some(next) = end(text, at) {
+                from = next;
+                return Some((start, text.get(start..at).unwrap_or_default()));
+            }
+            at += 1;
+        }
+        from = text.len();
+        Some((start, text.get(start..).unwrap_or_default()))
+    })
+}

@@ -1,0 +1,229 @@
+//! Paths: how far one climbs above the folder it starts in.
+//!
+//! A path is read as the servers behind a proxy may read it: percent-encoded more than once, in overlong
+//! UTF-8, with backslashes, with `..;`, and after a filter has taken `../` out of it.
+
+use smallvec::SmallVec;
+
+use super::{fragments, spans_lines};
+use body::urlencoded;
+
+/// Longer values are read in pieces of this length.
+const PIECE_BYTES: usize = 4096;
+/// What a piece shares with the one before it: no path that climbs is longer.
+const SHARED_BYTES: usize = 512;
+/// Times that a path is decoded.
+const MAX_DECODINGS: usize = 4;
+
+/// Levels that no program climbs to a file of its own.
+const FAR_LEVELS: usize = 3;
+
+/// Dots of a name that climbs.
+const MAX_DOTS: usize = 8;
+
+type Path = SmallVec<[u8; 256]>;
+
+/// The levels that a path in this value climbs above where it starts; 0 where it stays below.
+pub(crate) fn levels_above_root(value: &[u8]) -> usize {
+    if value.len() <= PIECE_BYTES {
+        return levels_in_piece(value);
+    }
+    let mut most = 0;
+    for start in (0..value.len()).step_by(PIECE_BYTES - SHARED_BYTES) {
+        let piece = value.get(start..value.len().min(start + PIECE_BYTES)).unwrap_or_default();
+        // A path that began before this piece was read with the one before it.
+        let shared = piece.get(..SHARED_BYTES).unwrap_or(piece);
+        let begins = if start == 0 { 0 } else { shared.iter().position(ends_path).map_or(0, |at| at + 1) };
+        most = most.max(levels_in_piece(piece.get(begins..).unwrap_or_default()));
+    }
+    most
+}
+
+fn levels_in_piece(value: &[u8]) -> usize {
+    let is_plain = |byte: &u8| !matches!(byte, b'%' | 0xc0 | 0xc1 | 0xe0 | 0xe2 | 0xef);
+    let has = |text: &[u8]| memchr::memmem::find(value, text).is_some();
+    if !has(b"..") && !has(b"0x2") && value.iter().all(is_plain) {
+        return 0;
+    }
+    let mut path = Path::from_slice(value);
+    let mut most = climb(&path);
+    for _ in 0..MAX_DECODINGS {
+        let decoded = decode(&path);
+        if decoded == path {
+            break;
+        }
+        most = most.max(climb(&decoded));
+        path = decoded;
+    }
+    most = most.max(climb(&filtered(&path)));
+    // Programs name their own folders so.
+    if most > 0 && spans_lines(value) {
+        return fragments(value).map(|(_, fragment)| levels_above_root(fragment)).max().unwrap_or(0);
+    }
+    most
+}
+
+fn ends_path(byte: &u8) -> bool {
+    *byte <= b' ' || b"\"'=,()[]{}<>|`?&".contains(byte)
+}
+
+/// The most levels that one of the paths in a text climbs.
+fn climb(text: &[u8]) -> usize {
+    let mut at = 0usize;
+    let mut most = 0;
+    for path in text.split(ends_path) {
+        let before = text.get(at.saturating_sub(3)..at).unwrap_or_default();
+        // Links of Markdown are in brackets or behind a name: what stands before the path makes it no path.
+        let is_quoted = matches!(before, [.., b'"' | b'\'' | b'`'] | [.., b']', b'('] | [b']', b':', b' ']);
+        let levels = levels(path);
+        // Programs name their own files in quotes, and rarely from far.
+        let is_in_sentence = levels == 1 && before.ends_with(b" ");
+        if !(is_quoted || is_in_sentence) || levels >= FAR_LEVELS {
+            most = most.max(levels);
+        }
+        at += path.len() + 1;
+    }
+    most
+}
+
+fn levels(path: &[u8]) -> usize {
+    let (mut depth, mut lowest) = (0isize, 0isize);
+    let is_separator = |byte: &u8| matches!(byte, b'/' | b'\\');
+    // Parameters belong to a segment that another one follows.
+    let last = path.iter().rposition(is_separator).map_or(0, |at| at + 1);
+    let mut at = 0;
+    for segment in path.split(is_separator) {
+        let is_last = at == last;
+        at += segment.len() + 1;
+        let name =
+            if is_last { segment } else { segment.split(|byte| *byte == b';').next().unwrap_or_default() };
+        match name {
+            b"" | b"." => {}
+            b".." => {
+                depth -= 1;
+                lowest = lowest.min(depth);
+            }
+            // Some file systems climb a level more for each dot.
+            dots if !is_last && dots.len() <= MAX_DOTS && dots.iter().all(|byte| *byte == b'.') => {
+                depth -= 1;
+                lowest = lowest.min(depth);
+            }
+            // `C:`, `file:`: where a path starts.
+            name if name.ends_with(b":") || name.ends_with(b":..") => {
+                depth = if name.ends_with(b"..") { -1 } else { 0 };
+                lowest = lowest.min(depth);
+            }
+            _ => depth += 1,
+        }
+    }
+    lowest.unsigned_abs()
+}
+
+/// One round of decoding; NUL bytes are left out, and control characters between a dot and a separator, which some servers
+/// leave out.
+fn decode(path: &[u8]) -> Path {
+    let mut decoded = Path::new();
+    let mut rest = path;
+    while let Some((&byte, after)) = rest.split_first() {
+        let (byte, length) = match (byte, after) {
+            (b'%', [b'u' | b'U', digits @ ..]) => match wide(digits) {
+                Some(byte) => (byte, 6),
+                None => (byte, 1),
+            },
+            (b'%', _) => urlencoded::escaped(rest).map_or((byte, 1), |(escaped, _)| (escaped, 3)),
+            // Overlong forms of `.`, `/` and `\`, and their full-width relatives.
+            (b'0', [b'x' | b'X', b'2', b'e' | b'E', ..]) => (b'.', 4),
+            (b'0', [b'x' | b'X', b'2', b'f' | b'F', ..]) => (b'/', 4),
+            (b'0', [b'x' | b'X', b'5', b'c' | b'C', ..]) => (b'\\', 4),
+            (0xc0, [0xae, ..]) => (b'.', 2),
+            (0xc0, [0xaf, ..]) => (b'/', 2),
+            (0xc1, [0x9c, ..]) => (b'\\', 2),
+            (0xe0, [0x80, 0xae, ..]) => (b'.', 3),
+            (0xe0, [0x80, 0xaf, ..]) => (b'/', 3),
+            (0xef, [0xbc, 0x8e, ..]) => (b'.', 3),
+            (0xef, [0xbc, 0x8f, ..]) => (b'/', 3),
+            (0xe2, [0x88, 0x95, ..]) => (b'/', 3),
+            _ => (byte, 1),
+        };
+        rest = rest.get(length..).unwrap_or_default();
+        let is_dropped = byte == 0
+            || byte < b' ' && decoded.last() == Some(&b'.') && matches!(rest, [b'/' | b'\\' | b'%', ..]);
+        if !is_dropped {
+            decoded.push(byte);
+        }
+    }
+    decoded
+}
+
+/// `%u002e`, `%u2215`, `%u2216`, `%uff0e` …
+fn wide(digits: &[u8]) -> Option<u8> {
+    let digits = std::str::from_utf8(digits.get(..4)?).ok()?;
+    match u32::from_str_radix(digits, 16).ok()? {
+        code @ 0..=0x7f => u8::try_from(code).ok(),
+        0xff0e | 0x2024 => Some(b'.'),
+        0x2215 | 0x2044 | 0xff0f => Some(b'/'),
+        0x2216 | 0xff3c => Some(b'\\'),
+        _ => None,
+    }
+}
+
+/// What a filter leaves that takes every `../` out once: `....//` becomes `../`.
+fn filtered(path: &[u8]) -> Path {
+    let mut left = Path::new();
+    let mut rest = path;
+    while let Some((&byte, after)) = rest.split_first() {
+        if rest.starts_with(b"../") || rest.starts_with(b"..\\") {
+            rest = rest.get(3..).unwrap_or_default();
+        } else {
+            left.push(byte);
+            rest = after;
+        }
+    }
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn climbs() {
+        for (value, levels) in [
+            ("../../etc/passwd", 2),
+            ("..%2f..%2f", 2),
+            ("..%252f..%252fx", 2),
+            ("..\\..\\boot.ini", 2),
+            ("%c0%ae%c0%ae/x", 1),
+            ("..;/..;/admin", 2),
+            ("....//....//etc/passwd", 2),
+            ("..././..././x", 2),
+            ("%2e%2e%5cx", 1),
+            ("a/../../x", 1),
+            ("/../../x", 2),
+            ("%u002e%u002e%u2215x", 1),
+            ("file=../../x", 2),
+            ("C:\\..\\..\\x", 2),
+            (".%00./.%00./x", 2),
+            ("0x2e0x2e/0x2e0x2e/x", 2),
+            ("..0x2f..0x2fx", 2),
+            ("..0x5c..0x5cx", 2),
+            (".../.../x", 2),
+            ("..%0d/..%01/x", 2),
+            ("..\r/..\r/x", 2),
+            ("/usr/.../lib", 0),
+            ("go test ./...", 0),
+            ("0x2e is a dot", 0),
+            ("a/../b", 0),
+            ("a..b/c", 0),
+            ("wait...", 0),
+            ("...", 0),
+            ("v1..v2", 0),
+            ("", 0),
+            ("..", 1),
+            ("./a/./b", 0),
+            ("import a from \"../../b\";\nimport c from \"../d\";\nexport default a;\n", 0),
+        ] {
+            assert_eq!(levels_above_root(value.as_bytes()), levels, "{value}");
+        }
+    }
+}

@@ -1,0 +1,519 @@
+//! What tokens do to the statement before them.
+
+use super::token::{Kind, Token};
+use crate::grammars::Strength;
+
+/// What the value ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Before {
+    /// A string, at a quote with so many bytes of the value before it.
+    Quote {
+        bytes: usize,
+        value_bytes: usize,
+        /// A space follows.
+        is_spaced: bool,
+    },
+    Number,
+    Name,
+    Nothing,
+}
+
+/// Longer texts before a quote and a comment are no user names.
+const MAX_NAME_BYTES: usize = 48;
+/// Values of quotes and signs alone are not longer.
+const MAX_SIGNS_BYTES: usize = 16;
+
+/// Functions that wait, fail or reach out on purpose: nobody calls them in a value.
+const WEAPONS: &[&str] = &[
+    "sleep",
+    "benchmark",
+    "pg_sleep",
+    "extractvalue",
+    "updatexml",
+    "load_file",
+    "xp_cmdshell",
+    "xp_dirtree",
+    "receive_message",
+    "randomblob",
+    "get_host_address",
+    "httpuritype",
+    "xmltype",
+    "drithsx",
+    "name_const",
+    "gtid_subset",
+    "geometrycollection",
+    "multipoint",
+    "polygon",
+    "linestring",
+    "sysdate",
+    "load_extension",
+    "lo_import",
+    "lo_export",
+    "pg_read_file",
+    "query_to_xml",
+    "database_to_xml",
+    "sys_eval",
+    "sys_exec",
+];
+
+/// Functions that read or take apart what the database knows.
+const READERS: &[&str] = &[
+    "version",
+    "user",
+    "database",
+    "schema",
+    "current_user",
+    "session_user",
+    "system_user",
+    "substring",
+    "substr",
+    "mid",
+    "ascii",
+    "ord",
+    "char",
+    "chr",
+    "concat",
+    "concat_ws",
+    "group_concat",
+    "hex",
+    "unhex",
+    "length",
+    "len",
+    "if",
+    "iif",
+    "ifnull",
+    "nullif",
+    "cast",
+    "convert",
+    "count",
+    "elt",
+    "make_set",
+    "floor",
+    "rand",
+    "left",
+    "right",
+    "lower",
+    "upper",
+    "unicode",
+    "exp",
+    "row",
+    "coalesce",
+    "bin",
+    "conv",
+    "instr",
+    "position",
+    "strcmp",
+    "greatest",
+    "least",
+    "now",
+    "pow",
+    "abs",
+    "md5",
+    "sqlite_version",
+    "db_name",
+    "host_name",
+    "pg_sleep_for",
+    "decode",
+    "json_keys",
+    "rtrim",
+    "ltrim",
+    "trim",
+    "quarter",
+    "typeof",
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operand {
+    Literal,
+    Text,
+    Query,
+    /// A call; whether the function is known.
+    Call {
+        is_known: bool,
+    },
+    Column,
+}
+
+/// Whether tokens continue a statement, and how sure that is.
+pub(super) fn continuation(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
+    let tokens = after(tokens, Kind::Close);
+    let (first, rest) = tokens.split_first()?;
+    let found = match first.kind {
+        Kind::Logic => condition(rest, before),
+        Kind::Comparison => comparison(first, rest, before),
+        Kind::Arithmetic => arithmetic(rest, before),
+        Kind::SetOperation => set_operation(rest),
+        Kind::Semicolon => further_statement(rest, before),
+        Kind::Clause => clause(first, rest, before),
+        Kind::Comment { is_last: true } => cut_off(first, before),
+        Kind::Statement if first.is("waitfor") => is_word(rest, "delay").then_some(Strength::Certain),
+        Kind::Text { .. } => match before {
+            // `'' or 1=1`, where the quote is doubled against a filter.
+            Before::Quote { .. } if matches!(rest.first()?.kind, Kind::Logic) => {
+                condition(rest.get(1..)?, before)
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    // Whatever the form, a call of these is what the value is for.
+    match found {
+        Some(_) if calls(tokens, WEAPONS) => Some(Strength::Certain),
+        other => other,
+    }
+}
+
+/// Whether the whole value is an expression that only an attack sends.
+pub(super) fn expression(tokens: &[Token<'_>]) -> Option<Strength> {
+    let inner = after(tokens, Kind::Open);
+    let first = inner.first()?;
+    if first.is("select") {
+        let is_nested = inner.len() < tokens.len();
+        // A line of a statement that is written in several opens more than it closes.
+        let is_closed = count(tokens, Kind::Close) >= count(tokens, Kind::Open);
+        return Some(match () {
+            () if calls(inner, WEAPONS) || is_nested && is_closed => Strength::Certain,
+            () if is_nested => Strength::Likely,
+            () => Strength::Possible,
+        });
+    }
+    if first.is("case") && is_word(inner.get(1..)?, "when") && inner.iter().any(|token| token.is("then")) {
+        let is_closed = inner.iter().any(|token| token.is("end"));
+        return Some(if is_closed { Strength::Certain } else { Strength::Likely });
+    }
+    let is_call = matches!(
+        inner,
+        [Token { kind: Kind::Name | Kind::Statement, .. }, Token { kind: Kind::Open, .. }, ..]
+    );
+    // Programs wait so, too, but for a time that they compute.
+    let is_program = first.is("sleep") && inner.get(2).is_some_and(|token| token.kind == Kind::Name);
+    (is_call && !is_program && calls(inner, WEAPONS)).then_some(Strength::Certain)
+}
+
+fn count(tokens: &[Token<'_>], kind: Kind) -> usize {
+    tokens.iter().filter(|token| token.kind == kind).count()
+}
+
+fn after<'t, 'v>(mut tokens: &'t [Token<'v>], kind: Kind) -> &'t [Token<'v>] {
+    while let [first, rest @ ..] = tokens
+        && first.kind == kind
+    {
+        tokens = rest;
+    }
+    tokens
+}
+
+fn is_word(tokens: &[Token<'_>], word: &str) -> bool {
+    tokens.first().is_some_and(|token| token.is(word))
+}
+
+/// Whether a function is called that nobody calls in a value.
+pub(super) fn calls_weapon(tokens: &[Token<'_>]) -> bool {
+    calls(tokens, WEAPONS)
+}
+
+fn calls(tokens: &[Token<'_>], functions: &[&str]) -> bool {
+    tokens.windows(2).any(|pair| match pair {
+        [name, open] => open.kind == Kind::Open && functions.iter().any(|function| name.is(function)),
+        _ => false,
+    })
+}
+
+/// An operand and what follows it.
+fn operand<'t, 'v>(tokens: &'t [Token<'v>]) -> Option<(Operand, &'t [Token<'v>])> {
+    let mut rest = tokens;
+    while let [Token { kind: Kind::Arithmetic | Kind::Open, .. }, after @ ..] = rest {
+        rest = after;
+    }
+    let (first, after) = rest.split_first()?;
+    let (operand, after) = match first.kind {
+        Kind::Number | Kind::Constant | Kind::Variable => (Operand::Literal, after),
+        Kind::Text { .. } => (Operand::Text, after),
+        Kind::Query if first.is("select") => (Operand::Query, after),
+        Kind::Expression
+            if first.is("exists") || first.is("case") && after.iter().any(|token| token.is("when")) =>
+        {
+            (Operand::Query, after)
+        }
+        Kind::Name | Kind::Statement | Kind::Query | Kind::Expression => match after {
+            [Token { kind: Kind::Open, .. }, arguments @ ..] => {
+                let is_known = READERS.iter().chain(WEAPONS).any(|function| first.is(function));
+                (Operand::Call { is_known }, past_close(arguments))
+            }
+            [Token { kind: Kind::Dot, .. }, Token { kind: Kind::Name, .. }, after @ ..] => {
+                (Operand::Column, after)
+            }
+            _ => (Operand::Column, after),
+        },
+        _ => return None,
+    };
+    Some((operand, self::after(after, Kind::Close)))
+}
+
+/// What follows the parenthesis that closes the arguments of a call.
+fn past_close<'t, 'v>(tokens: &'t [Token<'v>]) -> &'t [Token<'v>] {
+    let mut depth = 1usize;
+    for (at, token) in tokens.iter().enumerate() {
+        match token.kind {
+            Kind::Open => depth += 1,
+            Kind::Close => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return tokens.get(at + 1..).unwrap_or_default();
+        }
+    }
+    &[]
+}
+
+/// `or 1=1`, `and exists(…)`, `|| sleep(5)`, `or true--`.
+fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
+    let (left, rest) = operand(tokens)?;
+    let is_quoted = matches!(before, Before::Quote { .. });
+    match (left, rest) {
+        (Operand::Query | Operand::Call { is_known: true }, _) => return Some(Strength::Certain),
+        (_, [Token { kind: Kind::Comparison, text }, after @ ..]) => {
+            // Program text compares so.
+            let is_program = *text == b"==" || after.first().is_some_and(|token| token.text == b"=");
+            let right = operand(after).map(|(right, _)| right);
+            let is_pattern = [&b"rlike"[..], b"regexp"].iter().any(|word| text.eq_ignore_ascii_case(word));
+            let are_literal = |operand| matches!(operand, Operand::Literal | Operand::Text);
+            return match right {
+                _ if is_program => Some(Strength::Likely),
+                Some(right) if are_literal(left) && are_literal(right) => Some(Strength::Certain),
+                Some(Operand::Query | Operand::Call { is_known: true }) => Some(Strength::Certain),
+                Some(_) if is_quoted => Some(Strength::Certain),
+                Some(Operand::Text) if is_pattern && matches!(before, Before::Number) => {
+                    Some(Strength::Certain)
+                }
+                Some(_) if matches!(before, Before::Number) => Some(Strength::Likely),
+                _ => Some(Strength::Possible),
+            };
+        }
+        (Operand::Literal, [Token { kind: Kind::Comment { is_last: true }, .. }, ..]) => {
+            return Some(Strength::Certain);
+        }
+        (Operand::Literal, []) if is_quoted => return Some(Strength::Certain),
+        // `1 or true`
+        (Operand::Literal, []) if matches!(before, Before::Number) && is_truth(tokens) => {
+            return Some(Strength::Certain);
+        }
+        (Operand::Literal, []) => return Some(Strength::Possible),
+        // `' or '1`, whose last quote is behind the value.
+        (Operand::Text, []) if is_quoted && is_open_number(tokens) => return Some(Strength::Certain),
+        (Operand::Text | Operand::Call { .. }, _) if is_quoted => return Some(Strength::Likely),
+        (Operand::Literal, [next, ..])
+            if is_quoted && matches!(next.kind, Kind::Logic | Kind::Text { .. } | Kind::Clause) =>
+        {
+            return Some(Strength::Certain);
+        }
+        (_, [Token { kind: Kind::Logic, .. }, after @ ..]) => return condition(after, before),
+        _ => {}
+    }
+    None
+}
+
+/// Whether tokens end with a number in a string that no quote ends.
+fn is_open_number(tokens: &[Token<'_>]) -> bool {
+    tokens.last().is_some_and(|last| match (last.kind, last.text) {
+        (Kind::Text { is_closed: false }, [_, digits @ ..]) => {
+            !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+        }
+        _ => false,
+    })
+}
+
+/// Whether tokens are `true`, `false`, or one of them after `not`.
+fn is_truth(tokens: &[Token<'_>]) -> bool {
+    tokens.last().is_some_and(|last| last.is("true") || last.is("false"))
+}
+
+/// `'='`, `' like '%`, `1 in (select 1)`.
+fn comparison(operator: &Token<'_>, tokens: &[Token<'_>], before: Before) -> Option<Strength> {
+    let (right, rest) = operand(tokens)?;
+    let is_word = operator.text.first().is_some_and(u8::is_ascii_alphabetic);
+    let is_cut = matches!(rest, [Token { kind: Kind::Comment { is_last: true }, .. }]);
+    match (right, before) {
+        (Operand::Literal, Before::Number) if operator.is("is") && is_cut => Some(Strength::Certain),
+        (Operand::Query, _) if tokens.first()?.kind == Kind::Open => Some(Strength::Certain),
+        (Operand::Call { is_known: true }, Before::Quote { .. }) => Some(Strength::Certain),
+        (Operand::Text, Before::Quote { is_spaced: true, .. }) if is_word => Some(Strength::Certain),
+        (Operand::Text, Before::Quote { .. }) if is_word => Some(Strength::Possible),
+        (Operand::Text | Operand::Literal, Before::Quote { .. }) => Some(signs(rest, before)),
+        _ => None,
+    }
+}
+
+/// `'-0||'`, `1-sleep(5)`, `'+(select 1)+'`.
+fn arithmetic(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
+    let is_quoted = matches!(before, Before::Quote { .. });
+    let (right, rest) = operand(tokens)?;
+    match right {
+        Operand::Query => Some(Strength::Certain),
+        Operand::Call { is_known: true } if is_quoted || calls(tokens, WEAPONS) => Some(Strength::Certain),
+        Operand::Call { is_known: true } => Some(Strength::Likely),
+        Operand::Text | Operand::Literal if is_quoted => Some(match rest {
+            [Token { kind: Kind::Logic, .. }, ..] => Strength::Certain,
+            [Token { kind: Kind::Comment { is_last: true }, .. }, ..] => Strength::Certain,
+            _ => signs(rest, before),
+        }),
+        _ => None,
+    }
+}
+
+/// A short value of nothing but quotes and signs.
+fn signs(rest: &[Token<'_>], before: Before) -> Strength {
+    match before {
+        Before::Quote { bytes, value_bytes, .. }
+            if value_bytes <= MAX_SIGNS_BYTES
+                && (rest.is_empty()
+                    || bytes == 0 && rest.first().is_none_or(|next| next.kind != Kind::Comma)) =>
+        {
+            Strength::Certain
+        }
+        _ => Strength::Possible,
+    }
+}
+
+/// `union all select`.
+fn set_operation(tokens: &[Token<'_>]) -> Option<Strength> {
+    let mut rest = tokens;
+    while let [first, after @ ..] = rest
+        && (first.kind == Kind::Open || ["all", "distinct", "distinctrow"].iter().any(|word| first.is(word)))
+    {
+        rest = after;
+    }
+    let (query, rest) = rest.split_first()?;
+    let is_list = !rest.is_empty() && !matches!(rest.first()?.kind, Kind::Dot);
+    (query.kind == Kind::Query && is_list).then_some(Strength::Certain)
+}
+
+/// `; drop table users`.
+fn further_statement(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
+    let tokens = after(tokens, Kind::Semicolon);
+    let Some((first, rest)) = tokens.split_first() else {
+        return matches!(before, Before::Quote { .. }).then_some(Strength::Possible);
+    };
+    let second = rest.first();
+    let second_is = |words: &[&str]| second.is_some_and(|token| words.iter().any(|word| token.is(word)));
+    let has = |word: &str| rest.iter().any(|token| token.is(word));
+    let is_statement = match first.kind {
+        Kind::Comment { is_last: true } => {
+            return matches!(before, Before::Quote { .. } | Before::Number).then_some(Strength::Certain);
+        }
+        Kind::Query => {
+            calls(rest, WEAPONS)
+                || calls(rest, READERS)
+                || has("from")
+                || second.is_some_and(|token| {
+                    matches!(token.kind, Kind::Number | Kind::Text { .. } | Kind::Variable)
+                })
+        }
+        Kind::Statement => match &*first.text.to_ascii_lowercase() {
+            b"drop" | b"alter" | b"create" | b"truncate" | b"rename" | b"backup" => second_is(&[
+                "table",
+                "database",
+                "user",
+                "view",
+                "index",
+                "schema",
+                "procedure",
+                "function",
+                "login",
+                "role",
+                "trigger",
+                "column",
+                "or",
+                "extension",
+                "alias",
+            ]),
+            b"insert" | b"merge" | b"replace" => second_is(&["into"]),
+            b"delete" => second_is(&["from"]),
+            b"update" => has("set"),
+            b"exec" | b"execute" | b"call" | b"prepare" | b"handler" => {
+                second.is_some_and(|token| matches!(token.kind, Kind::Name | Kind::Open | Kind::Variable))
+                    && rest.len() >= 2
+            }
+            b"declare" | b"set" => {
+                second.is_some_and(|token| token.kind == Kind::Variable) || (has("=") && rest.len() >= 3)
+            }
+            b"waitfor" => second_is(&["delay", "time"]),
+            b"shutdown" => rest.first().is_none_or(|token| !matches!(token.kind, Kind::Name)),
+            b"copy" => has("from") || has("to"),
+            b"attach" => second_is(&["database"]),
+            b"grant" | b"revoke" => has("on") || has("to"),
+            b"if" | b"begin" | b"do" | b"load" => calls(rest, WEAPONS) || has("select") || has("waitfor"),
+            _ => false,
+        },
+        _ => false,
+    };
+    is_statement.then_some(Strength::Certain)
+}
+
+/// `order by 3--`, `having 1=1`, `into outfile '…'`.
+fn clause(first: &Token<'_>, rest: &[Token<'_>], before: Before) -> Option<Strength> {
+    let is_ended = matches!(before, Before::Quote { .. } | Before::Number);
+    match &*first.text.to_ascii_lowercase() {
+        b"order" | b"group" if is_word(rest, "by") => {
+            let (what, after) = operand(rest.get(1..)?)?;
+            let is_cut = matches!(after, [Token { kind: Kind::Comment { .. } | Kind::Comma, .. }, ..]);
+            let is_having = after.iter().any(|token| token.is("having"));
+            match what {
+                Operand::Query | Operand::Call { is_known: true } => Some(Strength::Certain),
+                Operand::Literal if is_ended => Some(Strength::Certain),
+                _ if is_ended && (is_cut || is_having) => Some(Strength::Certain),
+                Operand::Literal => Some(Strength::Likely),
+                _ => Some(Strength::Possible),
+            }
+        }
+        // Statements that are written in several lines have such a line.
+        b"having" | b"where" if matches!(before, Before::Nothing) => {
+            let compares = matches!(operand(rest)?, (Operand::Literal | Operand::Text, _));
+            let found = condition(rest, before);
+            if compares { found } else { found.min(Some(Strength::Possible)) }
+        }
+        b"having" | b"where" => condition(rest, before),
+        b"limit" if is_ended => match rest {
+            [Token { kind: Kind::Number, .. }, next, ..] if !matches!(next.kind, Kind::Name) => {
+                Some(Strength::Likely)
+            }
+            _ => None,
+        },
+        b"into" => {
+            let is_file = rest.first().is_some_and(|token| token.is("outfile") || token.is("dumpfile"));
+            is_file.then_some(Strength::Certain)
+        }
+        b"procedure" => is_word(rest, "analyse").then_some(Strength::Certain),
+        _ => None,
+    }
+}
+
+/// `admin'--`: the statement's rest is a comment.
+fn cut_off(comment: &Token<'_>, before: Before) -> Option<Strength> {
+    let is_bare = comment.text.len() <= 4;
+    // A string of dashes ends with a quote.
+    if comment.text.iter().any(|byte| b"'\"`".contains(byte)) {
+        return None;
+    }
+    match (before, comment.text) {
+        // A raw string of a program ends so.
+        (Before::Quote { bytes: 0, value_bytes, .. }, [b'#', ..]) if value_bytes > 2 => {
+            Some(Strength::Likely)
+        }
+        (Before::Quote { bytes, .. }, [b'#', ..]) => {
+            (is_bare && bytes <= MAX_NAME_BYTES).then_some(Strength::Certain)
+        }
+        (Before::Quote { bytes, .. }, _) if bytes > MAX_NAME_BYTES => Some(Strength::Possible),
+        (Before::Quote { .. }, [b'-', b'-', after @ ..]) => {
+            let is_comment = after.first().is_none_or(|byte| !byte.is_ascii_alphanumeric());
+            Some(if is_comment && after.len() <= 16 { Strength::Certain } else { Strength::Possible })
+        }
+        (Before::Quote { .. }, [b'/', b'*', ..]) => {
+            Some(if is_bare { Strength::Certain } else { Strength::Likely })
+        }
+        (Before::Number, [b'-', b'-'] | [b'-', b'-', b' ' | b'+', ..] | [b'/', b'*']) => {
+            Some(Strength::Likely)
+        }
+        _ => None,
+    }
+}

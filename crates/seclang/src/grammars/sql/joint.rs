@@ -1,0 +1,159 @@
+//! Joints: places in the middle of a text where a statement may go on behind a number or a name.
+//!
+//! Words like `or` and `and` join sentences too, so that only what no sentence goes on with counts: a comparison of
+//! two constants, a subquery, a call that waits or fails on purpose, a further statement with all its parts.
+
+use super::continuation::{Before, continuation};
+use super::token::{Kind, Token, is_word_byte, tokens};
+use crate::grammars::{Finding, Strength};
+
+/// Joints of a value that are looked at. More of them are no text.
+const MAX_JOINTS: usize = 4096;
+/// Bytes before a joint in which a statement of the text's own is looked for.
+const STATEMENT_BYTES: usize = 512;
+/// Bytes behind a joint that tell.
+const WINDOW_BYTES: usize = 160;
+
+/// The first joint at which a statement goes on.
+pub(super) fn joint(value: &[u8]) -> Option<Finding> {
+    let mut from = 0;
+    for _ in 0..MAX_JOINTS {
+        let at = next(value, from)?;
+        let window = value.get(at..(at + WINDOW_BYTES).min(value.len()))?;
+        let is_own = || value.get(at.saturating_sub(STATEMENT_BYTES)..at).is_some_and(has_query);
+        if goes_on(&tokens(window), is_own) {
+            return Some(Finding { strength: Strength::Certain, from: at });
+        }
+        from = at + 1;
+    }
+    None
+}
+
+/// What joints begin with: for each first byte the second, in lower case; `ANY` if it may be any, 0 if there is none.
+const SECOND: [u8; 256] = {
+    let mut table = [0; 256];
+    let pairs = b"orORanANxoXOhaHAunUNwaWA||&&";
+    let mut at = 0;
+    while at < pairs.len() {
+        table[pairs[at] as usize] = pairs[at + 1] | 0x20;
+        at += 2;
+    }
+    table[b';' as usize] = ANY;
+    table
+};
+const ANY: u8 = 1;
+
+/// The next place where a word or a sign joins what stands before it and something that is no plain word.
+fn next(value: &[u8], from: usize) -> Option<usize> {
+    let from = from.max(1) - 1;
+    let rest = value.get(from..)?;
+    let begins = |triple: &[u8]| match triple {
+        [before, first, second] => {
+            let wanted = SECOND.get(usize::from(*first)).copied().unwrap_or_default();
+            wanted != 0
+                && (wanted == ANY || *second | 0x20 == wanted)
+                && (!is_word_byte(*before) || before.is_ascii_digit())
+        }
+        _ => false,
+    };
+    let places = rest.windows(3).enumerate().filter(|(_, triple)| begins(triple));
+    places.map(|(at, _)| from + at + 1).find(|at| value.get(*at..).is_some_and(is_joint))
+}
+
+fn is_joint(rest: &[u8]) -> bool {
+    if let [b';', after @ ..] = rest {
+        // A script ends its statements with their lines.
+        return !after.iter().take_while(|byte| **byte <= b' ').any(|byte| *byte == b'\n');
+    }
+    if matches!(rest, [b'|', b'|', ..] | [b'&', b'&', ..]) {
+        return may_compare(rest.get(2..).unwrap_or_default());
+    }
+    let length = rest.iter().take(8).take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let (word, after) = rest.split_at(length);
+    if after.first().is_none_or(|byte| is_word_byte(*byte) && !byte.is_ascii_digit()) {
+        return false;
+    }
+    let is = |joint: &[u8]| word.eq_ignore_ascii_case(joint);
+    match () {
+        () if is(b"or") || is(b"and") || is(b"xor") || is(b"having") => may_compare(after),
+        () => is(b"union") || is(b"order") || is(b"waitfor"),
+    }
+}
+
+/// Whether what follows a joint may be a condition: no plain word, as in a sentence, but for a call and a constant.
+fn may_compare(after: &[u8]) -> bool {
+    let skip = |text: &[u8]| text.iter().take_while(|byte| **byte <= b' ').count();
+    let operand = after.get(skip(after)..).unwrap_or_default();
+    let length = operand.iter().take(32).take_while(|byte| is_word_byte(**byte)).count();
+    let (word, behind) = operand.split_at(length);
+    if !word.first().is_some_and(u8::is_ascii_alphabetic) {
+        return !operand.is_empty();
+    }
+    behind.get(skip(behind)..).is_some_and(|behind| behind.first() == Some(&b'('))
+        || ["not", "exists", "true", "false", "null"]
+            .iter()
+            .any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+}
+
+/// Whether a statement that stands by itself begins in a text: what goes on with it leaves no other.
+pub(super) fn has_query(before: &[u8]) -> bool {
+    memchr::memchr2_iter(b's', b'S', before)
+        .any(|at| before.get(at..at + 6).is_some_and(|word| word.eq_ignore_ascii_case(b"select")))
+}
+
+/// Whether the tokens from a joint on are no sentence, and go on with no statement of the text's own.
+fn goes_on(tokens: &[Token<'_>], is_own: impl Fn() -> bool) -> bool {
+    let Some((first, rest)) = tokens.split_first() else { return false };
+    if continuation(tokens, Before::Name) != Some(Strength::Certain) {
+        return false;
+    }
+    let has = |word: &str| rest.iter().any(|token| token.is(word));
+    let is_number = |at: usize| rest.get(at).is_some_and(|token| token.kind == Kind::Number);
+    match first.kind {
+        // `or 1=1`, `and (select …)`, `and sleep(5)`: not `and count(x)`, which programs and tables say.
+        Kind::Logic => {
+            let has_subquery = rest
+                .windows(2)
+                .any(|pair| matches!(pair, [open, query] if open.kind == Kind::Open && query.is("select")));
+            let is_constant = |token: &&Token<'_>| {
+                matches!(token.kind, Kind::Number | Kind::Constant | Kind::Text { is_closed: true })
+            };
+            let mut constants =
+                rest.iter().filter(|token| !matches!(token.kind, Kind::Open | Kind::Arithmetic));
+            let is_tautology = constants.next().as_ref().is_some_and(is_constant)
+                && constants
+                    .next()
+                    .is_some_and(|token| token.kind == Kind::Comparison && token.text != b"==")
+                && constants.next().as_ref().is_some_and(is_constant);
+            is_tautology || has_subquery || super::continuation::calls_weapon(rest)
+        }
+        Kind::SetOperation => !is_own(),
+        Kind::Statement => first.is("waitfor"),
+        Kind::Clause => {
+            is_number(1)
+                && matches!(rest.get(2), None | Some(Token { kind: Kind::Comment { .. }, .. }))
+                && !is_own()
+        }
+        Kind::Semicolon => match rest.first() {
+            _ if is_own() => false,
+            Some(statement) if statement.is("insert") => has("values") || has("select"),
+            Some(statement) if statement.is("delete") => {
+                has("where")
+                    || matches!(
+                        rest.get(3),
+                        None | Some(Token { kind: Kind::Semicolon | Kind::Comment { .. }, .. })
+                    )
+            }
+            Some(statement) if statement.kind == Kind::Query => {
+                has("from")
+                    && rest.iter().any(|token| {
+                        matches!(token.kind, Kind::Open | Kind::Number | Kind::Variable | Kind::Comma)
+                    })
+                    || super::continuation::calls_weapon(rest)
+            }
+            Some(statement) => !statement.is("set") && !statement.is("update"),
+            None => false,
+        },
+        _ => false,
+    }
+}

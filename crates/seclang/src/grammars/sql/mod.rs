@@ -1,0 +1,300 @@
+//! SQL: whether a value goes on with a statement that stands around it.
+//!
+//! A value that is put into a statement as text can only do harm by ending what it stands in: a number
+//! or name at its beginning, or a string at one of its quotes. So the tokens after each of those places
+//! are asked whether they continue a statement: with a condition, a set operation, a further statement,
+//! a clause, a call, or a comment that cuts the rest off. A quote that closes a string which the value
+//! itself opened is no such place, and so neither SQL nor program text that stands by itself is one.
+
+mod continuation;
+mod fold;
+mod joint;
+mod token;
+
+use smallvec::SmallVec;
+
+use self::continuation::{Before, continuation, expression};
+use self::fold::folded;
+use self::joint::{has_query, joint};
+use self::token::{Kind, Token, may_begin, may_continue, tokens, word as word_kind};
+use super::fragment::strongest;
+use super::{Finding, Strength};
+
+/// Quotes of a value that are tried as the end of the string around it. More make a value suspicious.
+const MAX_QUOTES: usize = 1 << 13;
+/// Bytes that are read after each of them.
+const WINDOW_BYTES: usize = 512;
+
+/// How sure it is that a value is an SQL injection.
+pub(crate) fn sql(value: &[u8]) -> Option<Finding> {
+    let found = injection(value);
+    match folded(value) {
+        // Where it begins in the value is not known then.
+        Some(folded) if found.is_none_or(|found| found.strength < Strength::Certain) => {
+            found.max(Finding::at(injection(&folded).map(|found| found.strength), 0))
+        }
+        _ => found,
+    }
+}
+
+fn injection(value: &[u8]) -> Option<Finding> {
+    let judge = |from, line: &[u8]| judge(line, value.get(..from).unwrap_or_default());
+    let found = strongest(value, judge, |sentence| from_start(window(sentence, 0), || false));
+    match found {
+        Some(Finding { strength: Strength::Certain, .. }) => found,
+        _ => found.max(joint(value)),
+    }
+}
+
+fn judge(value: &[u8], before: &[u8]) -> Option<Finding> {
+    let quotes = quotes(value);
+    let is_own = || has_query(before.get(before.len().saturating_sub(WINDOW_BYTES)..).unwrap_or_default());
+    let found = Finding::at(from_start(window(value, 0), is_own), 0)
+        .into_iter()
+        .chain(quotes.iter().filter(|at| may_continue(window(value, **at + 1))).filter_map(|&at| {
+            let is_spaced =
+                value.get(at + 1).is_some_and(|byte| *byte <= b' ' || matches!(byte, b')' | b'/'));
+            let before = Before::Quote { bytes: at, value_bytes: value.len(), is_spaced };
+            let tokens = tokens(window(value, at + 1));
+            let found = continuation(&tokens, before);
+            // Between backticks stand names, which nobody compares as texts; in Markdown words do.
+            let is_compared =
+                tokens.first().is_some_and(|first| matches!(first.kind, Kind::Comparison | Kind::Arithmetic));
+            let is_name = value.get(at) == Some(&b'`') && is_compared;
+            Finding::at(if is_name { found.min(Some(Strength::Likely)) } else { found }, at)
+        }))
+        .max();
+    if quotes.len() == MAX_QUOTES { found.max(Finding::at(Some(Strength::Likely), 0)) } else { found }
+}
+
+fn window(value: &[u8], from: usize) -> &[u8] {
+    let rest = value.get(from..).unwrap_or_default();
+    rest.get(..WINDOW_BYTES).unwrap_or(rest)
+}
+
+/// Whether a value begins with two words that no statement goes on with. Most texts do.
+fn is_sentence(value: &[u8]) -> bool {
+    let mut words = value.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+    let mut is_plain = |at_least: usize| {
+        words.next().is_some_and(|word| {
+            word.len() >= at_least
+                && word.iter().all(|byte| byte.is_ascii_alphabetic() || *byte >= 0xc3)
+                && matches!(word_kind(word), Kind::Name)
+        })
+    };
+    is_plain(2) && is_plain(2)
+}
+
+/// The value ends a number, a name or nothing; `is_own` says whether a statement of the text's own stands before it.
+fn from_start(value: &[u8], is_own: impl FnOnce() -> bool) -> Option<Strength> {
+    if is_sentence(value) {
+        return None;
+    }
+    if !may_begin(value) {
+        return None;
+    }
+    let all = tokens(value);
+    let mut rest = all.as_slice();
+    if let Some(strength) = expression(rest) {
+        return Some(strength);
+    }
+    while let [Token { kind: Kind::Arithmetic, .. }, after @ ..] = rest {
+        rest = after;
+    }
+    match rest {
+        [Token { kind: Kind::Number | Kind::Constant | Kind::Variable, .. }, after @ ..] => {
+            continuation(after, Before::Number)
+        }
+        [Token { kind: Kind::Name, .. }, after @ ..] => continuation(after, Before::Name),
+        // A line of a statement that stands by itself.
+        [Token { kind: Kind::SetOperation, .. }, ..] if is_own() => None,
+        _ => continuation(rest, Before::Nothing),
+    }
+}
+
+/// The quotes at which a string around the value may end: all but those that close what another quote
+/// of the value opened. An apostrophe within a word opens nothing.
+fn quotes(value: &[u8]) -> SmallVec<[usize; 16]> {
+    let mut found = SmallVec::new();
+    let mut open = None;
+    // Within quotes of another kind, as a statement in a text of a program or between the backticks of Markdown.
+    let mut inner = None;
+    let mut from = 0;
+    while let Some(at) = next_quote(value, from)
+        && found.len() < MAX_QUOTES
+    {
+        from = at + 1;
+        let byte = value.get(at).copied();
+        let letter = |at: usize| value.get(at).is_some_and(u8::is_ascii_alphabetic);
+        let is_escaped = at > 0 && value.get(at - 1) == Some(&b'\\');
+        let is_in_word = byte == Some(b'\'') && at > 0 && letter(at - 1) && letter(at + 1);
+        if is_escaped || is_in_word {
+            found.push(at);
+            continue;
+        }
+        match (open, inner) {
+            (Some(_), _) if open == byte => (open, inner) = (None, None),
+            (Some(_), Some(_)) if inner == byte => inner = None,
+            _ => {
+                found.push(at);
+                if open.is_none() { open = byte } else { inner = inner.or(byte) }
+            }
+        }
+    }
+    found
+}
+
+fn next_quote(value: &[u8], from: usize) -> Option<usize> {
+    memchr::memchr3(b'\'', b'"', b'`', value.get(from..)?).map(|at| from + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strength(value: &[u8]) -> Option<Strength> {
+        sql(value).map(|found| found.strength)
+    }
+
+    #[test]
+    fn injections() {
+        for value in [
+            "1' OR '1'='1",
+            "' or 1=1--",
+            "\" or \"\"=\"",
+            "') or ('1'='1",
+            "1 or 1=1",
+            "1 AND 5>3",
+            "' or true--",
+            "'||1#",
+            "' or ''='",
+            "' or sleep(5)",
+            "admin'--",
+            "admin' #",
+            "admin'/*",
+            "x')--",
+            "1 union select 1,2",
+            "1/**/UNION/**/ALL/**/SELECT/**/1",
+            "' union(select 1)",
+            "1;drop table users",
+            "'; exec xp_cmdshell 'dir'",
+            "1 order by 10--",
+            "' order by 3#",
+            "' having 1=1--",
+            "1 and (select count(*) from a)>0",
+            "(select(0)from(select(sleep(6)))v)",
+            "if(now()=sysdate(),sleep(6),0)",
+            "1-sleep(5)",
+            "'||(select password from users)||'",
+            "1 and exists(select 1)",
+            "' and ascii(substr(user(),1,1))>64--",
+            "1) or (1=1",
+            "1 procedure analyse(1)",
+            "' into outfile '/tmp/x",
+            "1' and 1=1 #",
+            "' like '%",
+            "0' or name like '%a",
+            "1%' and '%'='",
+            "{ user(name: \"x' or 1=1--\") }",
+            "1||1=1",
+            "1&&1=1",
+            "1 or true",
+            "-1 or not false",
+            "1 or name regexp '^a'",
+            "1 is not null#",
+            "x\\' or 1=1--",
+            "x'or'1'='1",
+            "'='",
+            "'-0||'",
+            "1 and sleep(5)",
+            "-1 union select null,null",
+            "' or 1 -- -",
+            "1 in (select 1)",
+            "case when 1=1 then 1 else 2 end",
+            "or 1=1",
+            "admin' and password like 'a%",
+            "'; waitfor delay '0:0:5'--",
+            "`' or '1'='1`",
+            "\"x' or '1'='1",
+            "admin'/**/or/**/'1",
+        ] {
+            assert!(strength(value.as_bytes()) == Some(Strength::Certain), "{value}");
+        }
+    }
+
+    #[test]
+    fn texts() {
+        for value in [
+            "O'Brien and sons",
+            "Rock 'n' roll or blues",
+            "20% off, select items",
+            "the students' and teachers' rights",
+            "SELECT * FROM t WHERE a = 'x' OR b = 'y'",
+            "why is `SELECT * FROM t WHERE a = 'x' OR b = 'y'` so slow?",
+            "query = \"SELECT * FROM t WHERE a = 'x' OR b = 'y'\"",
+            "name eq 'O''Brien' and price gt 5",
+            "1 or 2 apples",
+            "if (a == 'x' || b == 'y') {",
+            "'Hello ' + name + '!'",
+            "it's 5 o'clock or later",
+            "5' 11\" tall",
+            "union of select members",
+            "\"foo\" and \"bar\"",
+            "l'amour et l'eau",
+            "don't; update me",
+            "2-1",
+            "1,2,3",
+            "use the '#' character",
+            "order by phone",
+            "",
+            "'quoted'",
+            "rock 'n' roll or 'blues",
+            "a = b",
+            "12--34",
+            "C# or F#",
+            "black or white = grey",
+            "d'or",
+            "(see table 1)",
+            "John (and Mary)",
+            "-5",
+            "null",
+            "50 and 60",
+            "{\"a\": \"b\", \"c\": 'd'}",
+        ] {
+            assert!(strength(value.as_bytes()) < Some(Strength::Likely), "{value}");
+        }
+    }
+
+    #[test]
+    fn what_stands_around_an_injection_hides_nothing() {
+        for value in ["1' OR '1'='1", "1 or 1=1", "x'; drop table users--", "1 union all select 1,2"] {
+            for text in [
+                format!("Hello team,\nI had a look at the form.\n{value}\nPlease tell me if that works."),
+                format!("The size of the shoes that we have in stock is {value}"),
+                format!("user: hi there\nassistant: how can I help?\nuser: {value}\nassistant: one moment"),
+                format!("{}{value}", "winter boots ".repeat(5000)),
+            ] {
+                assert_eq!(strength(text.as_bytes()), Some(Strength::Certain), "{value} in {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_statement_of_the_text_goes_on_with_itself() {
+        for text in [
+            "SELECT name FROM cats\nWHERE age > 5\nUNION ALL\nSELECT name FROM dogs\nORDER BY 1;",
+            "Use shuf to shuffle or select random lines from a file.",
+            "I fixed the form; update the docs and delete from your list what is done.",
+            "SELECT a FROM b;\n\nGRANT SELECT ON c TO public;\nDROP TABLE d;",
+            "black or white, 5 and 6, this and (that), true or false",
+        ] {
+            assert!(strength(text.as_bytes()) < Some(Strength::Certain), "{text}");
+        }
+    }
+
+    #[test]
+    fn long_values_are_read_in_windows() {
+        let value = "' ".repeat(100_000);
+        assert!(strength(value.as_bytes()) < Some(Strength::Certain));
+    }
+}

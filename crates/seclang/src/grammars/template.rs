@@ -1,0 +1,392 @@
+//! Templates: whether a value is an expression that a template engine would compute.
+//!
+//! Expressions stand between the marks of an engine (`{{ }}`, `${ }`, `<%= %>` …). A name or a path of
+//! names between them is what templates are for; an attack computes something to be seen by, or walks
+//! from what it has to what runs code.
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use super::fragment::strongest_of_lines;
+use super::{Finding, Strength};
+use pattern::ByteSet;
+
+/// Expressions of a value that are looked at.
+const MAX_EXPRESSIONS: usize = 1 << 14;
+/// Bytes of each.
+const MAX_EXPRESSION_BYTES: usize = 1024;
+
+/// How engines mark an expression.
+const MARKS: &[(&[u8], &[u8])] = &[
+    (b"{{", b"}}"),
+    (b"${", b"}"),
+    (b"$!{", b"}"),
+    (b"#{", b"}"),
+    (b"*{", b"}"),
+    (b"@{", b"}"),
+    (b"~{", b"}"),
+    (b"%{", b"}"),
+    (b"<%", b"%>"),
+    (b"{%", b"%}"),
+    (b"@(", b")"),
+    (b"[[", b"]]"),
+    (b"[=", b"]"),
+    (b"{", b"}"),
+    (b"#set(", b")"),
+    (b"<#", b">"),
+    (b"__${", b"}__"),
+];
+
+/// What they begin with.
+const MARK_STARTS: ByteSet = ByteSet::of(b"{$#*@~%<[_");
+
+/// Names that lead from an expression to the program around it; nobody's data is called so.
+const WALKS: &[&str] = &[
+    "__class__",
+    "__mro__",
+    "__subclasses__",
+    "__globals__",
+    "__builtins__",
+    "__import__",
+    "__init__",
+    "__base__",
+    "__bases__",
+    "__getitem__",
+    "getclass(",
+    ".class.",
+    "forname(",
+    "getruntime",
+    "processbuilder",
+    "java.lang",
+    "java.io",
+    "java.util",
+    "javax.",
+    "t(java",
+    "new java",
+    "?new()",
+    "?api",
+    "freemarker.",
+    "springframework",
+    "constructor.constructor",
+    "constructor(",
+    "child_process",
+    "pagecontext",
+    "getresource(",
+    "getownpropertydescriptor",
+    "getprototypeof",
+    "\"constructor\"",
+    "'constructor'",
+    "file_excerpt",
+    "$smarty",
+    ".system.env",
+    "printf\"",
+    "root.process",
+    "assembly",
+    "process.mainmodule",
+    "process.env",
+    "mainmodule",
+    "require(",
+    "global.process",
+    "popen(",
+    "subprocess",
+    "os.system",
+    "system(",
+    "exec(",
+    "passthru(",
+    "shell_exec(",
+    "file_get_contents(",
+    "phpinfo(",
+    "file.open",
+    "file.read",
+    "io.popen",
+    "`id`",
+    "self.env",
+    "getfilter",
+    "registerundefinedfiltercallback",
+    "|attr(",
+    "lipsum.",
+    "cycler.",
+    "joiner.",
+    "namespace.",
+    "request.application",
+    "config.items",
+    "config.from",
+    "request.environ",
+    "url_for.",
+    "get_flashed_messages.",
+    "self._templatereference",
+    "settings.secret",
+    "range.constructor",
+    "tostring.constructor",
+    "#ctx",
+    "#context",
+    "#request",
+    "#_memberaccess",
+    "#application",
+    "@java.",
+    "@org.",
+    "getenginebyname",
+    "scriptengine",
+    "classloader",
+    "|map('",
+    "|map(\"",
+    "|filter('",
+    "|filter(\"",
+    "|sort('",
+    "|reduce('",
+    "debug()",
+    "__proto__",
+    "smarty",
+    "getstaticclass",
+    "ex(\"",
+    "objectspace",
+    "kernel.",
+    "dir.entries",
+    "erb.new",
+    "server_variables",
+    "response.write",
+    "settings()",
+    "dump(app",
+    "app.request",
+    "include('/",
+    "include(\"/",
+    "include \"/",
+    "import os",
+    "import(",
+    "_self",
+    "self.module",
+    "self.__",
+    "config.__",
+    "request.__",
+    "request[",
+    "request|",
+    "config[",
+    "session|",
+    "urlencode(system",
+    ".exec",
+    "jndi:",
+    "getwriter",
+    "t (java",
+    "class.inspect",
+    "runtime.",
+    "elprocessor",
+    "\"\".get",
+    "''.get",
+    "\"\"[",
+    "''[",
+    "[].",
+    "().",
+    "\"\".class",
+    "''.class",
+];
+
+/// Names that only tell about the program, alone between marks.
+const GLOBALS: &[&str] = &[
+    "config",
+    "self",
+    "settings",
+    "request",
+    "env",
+    "app",
+    "debug",
+    "this",
+    "constructor",
+    "_self.env",
+    "$smarty.version",
+    "global",
+    "process",
+    "session",
+];
+
+/// How sure it is that a value holds an expression to be computed by a template engine.
+pub(crate) fn template(value: &[u8]) -> Option<Finding> {
+    strongest_of_lines(value, |_, line| expressions_in(line))
+}
+
+fn expressions_in(value: &[u8]) -> Option<Finding> {
+    let mut found = None;
+    let mut from = 0;
+    for nth in 0..=MAX_EXPRESSIONS {
+        if nth == MAX_EXPRESSIONS {
+            // What follows so many is not read.
+            found = found.max(Finding::at(Some(Strength::Likely), from));
+            break;
+        }
+        let Some((at, inner, mark)) = next_expression(value, from) else { break };
+        found = found.max(Finding::at(judge(inner, mark), at.saturating_sub(mark.len())));
+        if found.is_some_and(|found: Finding| found.strength == Strength::Certain) {
+            break;
+        }
+        from = at;
+    }
+    found
+}
+
+/// The next expression from a place on: where to go on, what is in it, and its mark.
+fn next_expression(value: &[u8], from: usize) -> Option<(usize, &[u8], &'static [u8])> {
+    let mut at = from;
+    loop {
+        let rest = value.get(at..)?;
+        at += rest.iter().position(|byte| MARK_STARTS.has(*byte))?;
+        let rest = value.get(at..)?;
+        let is_open = |(open, _): &&(&[u8], _)| open.first() == rest.first() && rest.starts_with(open);
+        if let Some((open, close)) = MARKS.iter().find(is_open) {
+            let inner = rest.get(open.len()..)?;
+            let inner = inner.get(..MAX_EXPRESSION_BYTES).unwrap_or(inner);
+            let end = end_of(inner, open, close);
+            return Some((at + open.len(), inner.get(..end)?, open));
+        }
+        at += 1;
+    }
+}
+
+fn end_of(inner: &[u8], open: &[u8], close: &[u8]) -> usize {
+    if open == b"<%" || open == b"{{" || open == b"{%" || open == b"[[" {
+        return memchr::memmem::find(inner, close).unwrap_or(inner.len());
+    }
+    // Brackets of the same kind nest.
+    let (up, down) = match close {
+        b")" => (b'(', b')'),
+        b"]" => (b'[', b']'),
+        b">" => (b'<', b'>'),
+        _ => (b'{', b'}'),
+    };
+    let mut depth = 1usize;
+    for (at, byte) in inner.iter().enumerate() {
+        depth = if *byte == up { depth + 1 } else { depth - usize::from(*byte == down) };
+        if depth == 0 {
+            return at;
+        }
+    }
+    inner.len()
+}
+
+/// Whether an expression, in lower case, names one of [`WALKS`].
+fn walks(text: &[u8]) -> bool {
+    static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(WALKS).ok());
+    // Without the automaton nothing is let pass that it would find.
+    WORDS.as_ref().is_none_or(|words| words.is_match(text))
+}
+
+fn judge(inner: &[u8], mark: &[u8]) -> Option<Strength> {
+    let inner = inner.trim_ascii();
+    let inner = inner.strip_prefix(b"=").unwrap_or(inner);
+    // Marks within marks, and those that miss one of their braces.
+    let inner = inner.strip_prefix(b"{").unwrap_or(inner);
+    let inner = inner.strip_suffix(b"}").unwrap_or(inner).trim_ascii();
+    // JSON, CSS and program text stand between single braces.
+    let is_brace = mark == b"{";
+    // A filter takes the result on.
+    let text: Vec<u8> = inner.iter().filter(|byte| **byte > b' ').map(u8::to_ascii_lowercase).collect();
+    let computed = text.split(|byte| *byte == b'|').next().unwrap_or_default();
+    if is_computation(&text) || is_computation(computed) {
+        return Some(if is_brace { Strength::Likely } else { Strength::Certain });
+    }
+    let spaced = inner.to_ascii_lowercase();
+    if walks(&text) || walks(&spaced) {
+        return Some(if is_brace || mark == b"[[" { Strength::Likely } else { Strength::Certain });
+    }
+    if is_brace {
+        return None;
+    }
+    if matches!(mark, b"<%") {
+        return Some(Strength::Likely);
+    }
+    let is_expression = matches!(mark, b"{{" | b"${" | b"#{" | b"*{" | b"@(");
+    if is_expression && GLOBALS.iter().any(|name| text == name.as_bytes()) {
+        return Some(Strength::Likely);
+    }
+    if matches!(mark, b"<#" | b"#set(") && !text.is_empty() {
+        return Some(Strength::Likely);
+    }
+    (mark == b"{{" || mark == b"${" || mark == b"#{").then_some(Strength::Possible)
+}
+
+/// Literals and operators alone: `7*7`, `'a'+'b'`, `7*'7'`, `1/0`, `"x".toUpperCase()`.
+fn is_computation(text: &[u8]) -> bool {
+    let text = text.strip_suffix(b"!").unwrap_or(text);
+    let digits = |text: &[u8]| text.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let is_literal = |byte: &u8| byte.is_ascii_digit() || b"'\"().".contains(byte);
+    let Some(at) = text.iter().position(|byte| b"*/+-^%|=<>".contains(byte)).filter(|at| *at > 0) else {
+        // A method of a literal.
+        return text.first().is_some_and(|byte| b"'\"".contains(byte))
+            && memchr::memmem::find(text, b"(").is_some()
+            && (memchr::memmem::find(text, b"'.").is_some() || memchr::memmem::find(text, b"\".").is_some());
+    };
+    let (left, right) = (text.get(..at).unwrap_or_default(), text.get(at + 1..).unwrap_or_default());
+    let is_sum = |byte: &u8| is_literal(byte) || b"*/+-^%=<>".contains(byte);
+    (left.iter().all(is_literal) && right.iter().all(is_sum) && digits(left) > 0 && digits(right) > 0)
+        || (text.first().is_some_and(|byte| b"'\"".contains(byte))
+            && matches!(text.get(at), Some(b'*' | b'+' | b'|'))
+            && text.last().is_some_and(|byte| b"'\"0123456789)".contains(byte))
+            && text.len() < 64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strength(value: &[u8]) -> Option<Strength> {
+        template(value).map(|found| found.strength)
+    }
+
+    #[test]
+    fn what_an_engine_would_compute() {
+        for value in [
+            "{{7*7}}",
+            "{{ 7 * '7' }}",
+            "${7*7}",
+            "<%= 7*7 %>",
+            "#{7*7}",
+            "*{7*7}",
+            "@(1+2)",
+            "{{7*7}",
+            "${{7*7}}",
+            "{{''.__class__.__mro__[1].__subclasses__()}}",
+            "{{ config.items() }}",
+            "${T(java.lang.Runtime).getRuntime().exec('id')}",
+            "<#assign ex=\"freemarker.template.utility.Execute\"?new()>${ex(\"id\")}",
+            "{{constructor.constructor('alert(1)')()}}",
+            "{{request.application.__globals__}}",
+            "{{['id']|map('system')}}",
+            "{% import os %}",
+            "{{ lipsum.__globals__ }}",
+            "#set($x='')#set($rt=$x.class.forName('java.lang.Runtime'))",
+            "{{_self.env.registerUndefinedFilterCallback('exec')}}",
+            "${\"freemarker.template.utility.Execute\"?new()(\"id\")}",
+            "<%= system('id') %>",
+            "{{\"a\"+\"b\"}}",
+            "[[${7*7}]]",
+        ] {
+            assert!(strength(value.as_bytes()) == Some(Strength::Certain), "{value}");
+        }
+        for value in [
+            "{{ name }}",
+            "${user.name}",
+            "{{ price * quantity }}",
+            "{name}",
+            "{\"a\": 1}",
+            "#{title}",
+            "costs ${5}",
+            "{{count + 1}}",
+            "",
+            "{{",
+            "100%",
+            "[1,2]",
+            "{{> partial}}",
+            "{{#if a}}b{{/if}}",
+            "a{b{c",
+            "$(7*7)",
+            "{7}",
+            "{{ user.first_name | upper }}",
+        ] {
+            assert!(strength(value.as_bytes()) < Some(Strength::Likely), "{value}");
+        }
+    }
+
+    #[test]
+    fn many_marks_end() {
+        assert!(strength("{{".repeat(1 << 19).as_bytes()).is_none_or(|found| found < Strength::Certain));
+    }
+}

@@ -1,0 +1,299 @@
+//! The walk over a plan: rules in order, values once, views once.
+
+use std::sync::Arc;
+
+use super::facts::Pair;
+use super::program::{Control, Link, Program, Root};
+use super::report::Hit;
+use super::text::{Buffers, Text};
+use super::transaction::{Interruption, Matched, Transaction, Value};
+use super::turn::Turn;
+use super::watch::Watch;
+use crate::Phase;
+use crate::ir::{AllowScope, Disruptive, EngineMode};
+use crate::operators::Test;
+use crate::variables::Changes;
+use pattern::{Groups, MAX_GROUPS};
+
+impl Transaction {
+    /// Runs the rules of a phase.
+    ///
+    /// Refusals end the phase. Where the engine only detects, they are reported and the phase goes
+    /// on.
+    pub fn run(&mut self, phase: Phase) -> Option<Interruption> {
+        self.run_watched(phase, &mut ())
+    }
+
+    /// The same under someone's eyes; what they end is not taken up again by a later phase.
+    pub fn run_watched(&mut self, phase: Phase, watch: &mut impl Watch) -> Option<Interruption> {
+        if self.engine == EngineMode::Off || self.allowed.is_some_and(|last| phase <= last) {
+            return None;
+        }
+        if let Some(status) = self.too_long.take() {
+            return Some(Interruption { rule: 0, status, phase, location: None });
+        }
+        let plan = Arc::clone(&self.plan);
+        let program = &*plan.program;
+        let mut resume = 0;
+        for turn in plan.phases.get(phase.index()).map_or(&[][..], Vec::as_slice) {
+            let index = turn.root;
+            if index < resume {
+                continue;
+            }
+            if !watch.begins(turn.id) {
+                self.allowed = Some(Phase::Logging);
+                return None;
+            }
+            let matched = if self.may_match(program, turn) && !self.is_removed(program, index) {
+                program.roots.get(index).filter(|root| self.root(program, index, root))
+            } else {
+                None
+            };
+            watch.ends(turn.id, matched.is_some());
+            let Some(root) = matched else { continue };
+            resume = root.skip_to.unwrap_or(resume);
+            match root.disruptive {
+                Some(Disruptive::Allow(scope)) if self.engine == EngineMode::On => {
+                    self.allowed = Some(match scope {
+                        AllowScope::Transaction => Phase::ResponseBody,
+                        AllowScope::Phase => phase,
+                        AllowScope::Request => Phase::RequestBody,
+                    });
+                    return None;
+                }
+                _ if plan.refuses(index) && self.engine == EngineMode::On => {
+                    if let Some(hit) = self.hits.last_mut().filter(|hit| hit.root == index) {
+                        hit.refused = true;
+                    }
+                    let location = root.redirect.as_ref().map(|address| {
+                        let address = self.compose(|transaction, out| address.expand(transaction, out));
+                        String::from_utf8_lossy(self.bytes(address)).into_owned()
+                    });
+                    return Some(Interruption { rule: root.id, status: root.status, phase, location });
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Whether the first link of a rule can match any value: all that most rules are asked.
+    #[inline]
+    fn may_match(&mut self, program: &Program, turn: &Turn) -> bool {
+        let Some(group) = turn.group else { return true };
+        let Some(prefilter) = program.prefilters.get(turn.root) else { return false };
+        let known = self.group(program, group as usize);
+        self.admits(known.summary, turn.negated, turn.literals, prefilter)
+    }
+
+    fn is_removed(&self, program: &Program, root: usize) -> bool {
+        self.controls.removed.iter().any(|at| match control(program, *at) {
+            Some(Control::RemoveRules(rules)) => rules.has(root),
+            _ => false,
+        })
+    }
+
+    /// One rule with its chain, of those whose first link may match: whether all of it did.
+    fn root(&mut self, program: &Program, index: usize, root: &Root) -> bool {
+        self.matched.clear();
+        let mut hit = Hit::of(index);
+        if root.own_rule {
+            self.name_rule(root);
+        }
+        for (position, link) in root.links.iter().enumerate() {
+            if !self.link(program, (index, position), root, link, &mut hit) {
+                return false;
+            }
+        }
+        if let Some(severity) = root.meta.severity {
+            self.note_severity(severity);
+        }
+        if root.log || root.audit {
+            hit.message = self.compose(|transaction, out| root.meta.msg.expand(transaction, out));
+            let logdata =
+                root.links.iter().rev().map(|link| &link.logdata).find(|data| data.literal() != Some(&[]));
+            if let Some(logdata) = logdata {
+                hit.data = self.compose(|transaction, out| logdata.expand(transaction, out));
+            }
+            let from = self.evidence.len();
+            self.evidence.extend_from_slice(&self.matched);
+            hit.evidence = from..self.evidence.len();
+            self.hits.push(hit);
+        }
+        true
+    }
+
+    fn name_rule(&mut self, root: &Root) {
+        let severity = root.meta.severity.map_or_else(String::new, |severity| severity.to_string());
+        let entries =
+            [("id", root.id.to_string()), ("msg", root.meta.msg_text.clone()), ("severity", severity)];
+        self.rule = entries
+            .iter()
+            .map(|(name, value)| (self.buffers.add(name.as_bytes()), self.buffers.add(value.as_bytes())))
+            .collect();
+    }
+
+    /// Keeps `HIGHEST_SEVERITY`: the smallest number is the worst.
+    fn note_severity(&mut self, severity: u8) {
+        let worst = number(self.bytes(self.facts.highest_severity));
+        if i64::from(severity) < worst {
+            self.facts.highest_severity = self.buffers.add_number(i64::from(severity));
+        }
+    }
+
+    pub(super) fn link(
+        &mut self,
+        program: &Program,
+        at: (usize, usize),
+        root: &Root,
+        link: &Link,
+        hit: &mut Hit,
+    ) -> bool {
+        let Some(test) = &link.test else {
+            self.act(program, at, link, hit);
+            return true;
+        };
+        let admits = |transaction: &Self, summary| {
+            transaction.admits(summary, link.negated, link.gate.literals, &link.gate.prefilter)
+        };
+        let known = link.group.map(|group| self.group(program, group));
+        // Of the first link this was asked before.
+        if let Some(known) = known.filter(|_| at.1 > 0)
+            && !admits(self, known.summary)
+        {
+            return false;
+        }
+        let Some(view) = program.views.get(link.view) else { return false };
+        let mut any = false;
+        for (position, &index) in link.cells.iter().enumerate() {
+            if known.is_some_and(|known| !known.has(position)) {
+                continue;
+            }
+            let Some(cell) = program.cells.get(index) else { continue };
+            let is_volatile = cell.changes == Changes::WithRules;
+            // One cell is its group.
+            if !is_volatile && link.cells.len() > 1 {
+                let summary = self.cell(program, index);
+                if !admits(self, summary) {
+                    continue;
+                }
+            }
+            let seen_before = self.seen.len();
+            let values = self.find(program, cell.target);
+            let first = values.start;
+            for index in values {
+                let Some(value) = self.values.get(index).copied() else { continue };
+                if self.is_removed_target(program, at.0, &value) {
+                    continue;
+                }
+                let mut test = |transaction: &mut Self, seen| {
+                    transaction.test(program, at, root, link, test.as_ref(), &value, seen, hit)
+                };
+                if link.multi_match {
+                    let mut seen = value.seen;
+                    any |= test(self, seen);
+                    for step in &view.steps {
+                        let next = self.step(program, seen, step);
+                        if next != seen {
+                            seen = next;
+                            any |= test(self, seen);
+                        }
+                    }
+                } else {
+                    let seen = self.under(program, value.seen, view);
+                    any |= test(self, seen);
+                }
+            }
+            if is_volatile {
+                self.forget_moment(program, first, seen_before);
+            }
+        }
+        any
+    }
+
+    /// One value under one view: whether it matches; then the link acts.
+    #[expect(clippy::too_many_arguments, reason = "the state of the walk, spelled out where it is hottest")]
+    fn test(
+        &mut self,
+        program: &Program,
+        at: (usize, usize),
+        root: &Root,
+        link: &Link,
+        test: &dyn Test,
+        value: &Value,
+        seen: usize,
+        hit: &mut Hit,
+    ) -> bool {
+        let holds = self.value_passes(program, &link.gate, seen) && {
+            let text = self.seen.get(seen).map_or(Text::EMPTY, |entry| entry.text);
+            test.is_match(self.bytes(text), self)
+        };
+        if holds == link.negated {
+            return false;
+        }
+        if root.told || link.capture {
+            self.note_match(link, test, value, seen);
+        }
+        if holds {
+            self.note_place(test, seen);
+        }
+        self.act(program, at, link, hit);
+        true
+    }
+
+    /// Keeps what a lookup learnt of an address as `GEO`.
+    fn note_place(&mut self, test: &dyn Test, seen: usize) {
+        let text = self.seen.get(seen).map_or(Text::EMPTY, |entry| entry.text);
+        if let Some(place) = test.place(self.bytes(text)) {
+            let pair = |(name, value): (&str, String)| Pair {
+                key: self.buffers.add(name.as_bytes()),
+                value: self.buffers.add(value.as_bytes()),
+            };
+            self.facts.geo = place.into_iter().map(pair).collect();
+        }
+    }
+
+    fn note_match(&mut self, link: &Link, test: &dyn Test, value: &Value, seen: usize) {
+        let text = self.seen.get(seen).map_or(Text::EMPTY, |entry| entry.text);
+        let name = self.compose(|transaction, out| {
+            out.extend_from_slice(value.variable.name.as_bytes());
+            if value.variable.collection {
+                out.push(b':');
+                out.extend_from_slice(transaction.bytes(value.key));
+            }
+        });
+        // What a negated operator did not find has no place.
+        let found = if link.negated { Groups::new() } else { test.locate(self.bytes(text), self).0 };
+        self.matched.push(Matched { name, value: text, span: found.first().copied().flatten() });
+        if link.capture && !found.is_empty() {
+            for group in 0..MAX_GROUPS {
+                let part =
+                    found.get(group).copied().flatten().map(|(start, end)| Buffers::part(text, start, end));
+                self.set_tx(group, part);
+            }
+        }
+    }
+
+    /// Whether a `ctl` of this transaction took the value away.
+    fn is_removed_target(&self, program: &Program, root: usize, value: &Value) -> bool {
+        let key = self.bytes(value.key);
+        self.controls.removed_targets.iter().any(|at| match control(program, *at) {
+            Some(Control::RemoveTargets { rules, variable, selector }) => {
+                rules.has(root)
+                    && *variable == value.variable
+                    && selector.as_ref().is_none_or(|selector| selector.takes(key))
+            }
+            _ => false,
+        })
+    }
+}
+
+/// The `ctl` at a place.
+fn control(program: &Program, (root, link, control): (usize, usize, usize)) -> Option<&Control> {
+    program.roots.get(root)?.links.get(link)?.controls.get(control)
+}
+
+/// The number that a text is; 0 where it is none.
+pub(super) fn number(text: &[u8]) -> i64 {
+    std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}

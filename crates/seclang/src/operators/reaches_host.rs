@@ -1,0 +1,57 @@
+//! A URL in the value reaches a host of one of these kinds.
+
+use super::{Argument, Compiled, Definition, Example, Test};
+use crate::grammars::{ADDRESS_MARKS, Reach, reach};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "reachesHost",
+    summary: "A URL in the value reaches a host of one of these kinds: `loopback`, `metadata`, `private`, `inner`, \
+              `disguised` (an address in an unusual notation), `numeric`.",
+    reads_file: false,
+    compile,
+    examples: &[
+        Example { argument: "loopback,metadata", input: b"http://2130706433/", matches: true },
+        Example { argument: "loopback,metadata", input: b"https://example.com/127.0.0.1", matches: false },
+        Example { argument: "private", input: b"https://10.0.0.1/", matches: true },
+        Example { argument: "disguised", input: b"http://0x7f.1/", matches: true },
+        Example { argument: "loopback", input: br"http:\/127.0.0.1", matches: true },
+    ],
+};
+
+struct ReachesHost {
+    kinds: Vec<fn(&Reach) -> bool>,
+    marks: Vec<Vec<u8>>,
+}
+
+fn compile(argument: &mut Argument<'_>) -> Compiled {
+    let kind = |name: &str| -> Result<fn(&Reach) -> bool, String> {
+        Ok(match name.trim() {
+            "loopback" => |reach: &Reach| reach.loopback,
+            "metadata" => |reach: &Reach| reach.metadata,
+            "private" => |reach: &Reach| reach.private,
+            "inner" => |reach: &Reach| reach.inner,
+            "disguised" => |reach: &Reach| reach.disguised,
+            "numeric" => |reach: &Reach| reach.numeric,
+            other => {
+                return Err(format!(
+                    "expected `loopback`, `metadata`, `private`, `inner`, `disguised` or `numeric`, found `{other}`"
+                ));
+            }
+        })
+    };
+    let kinds = argument.text.split(',').map(kind).collect::<Result<_, _>>()?;
+    let marks = ADDRESS_MARKS.iter().map(|mark| mark.to_vec()).collect();
+    Ok(Box::new(ReachesHost { kinds, marks }))
+}
+
+impl Test for ReachesHost {
+    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+        let reach = reach(input);
+        self.kinds.iter().any(|is| is(&reach))
+    }
+
+    fn literals(&self) -> Option<&[Vec<u8>]> {
+        Some(&self.marks)
+    }
+}

@@ -1,0 +1,16 @@
+//! The arguments of the query, decoded.
+
+use super::{Changes, Definition, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "ARGS_GET",
+    summary: "The arguments of the query, decoded.",
+    collection: true,
+    changes: Changes::Never,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.facts.args_get.iter().for_each(|pair| visit(pair.key, pair.value));
+}

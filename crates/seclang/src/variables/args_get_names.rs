@@ -1,0 +1,16 @@
+//! The names of the query's arguments.
+
+use super::{Changes, Definition, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "ARGS_GET_NAMES",
+    summary: "The names of the query's arguments.",
+    collection: true,
+    changes: Changes::Never,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.facts.args_get.iter().for_each(|pair| visit(pair.key, pair.key));
+}

@@ -1,0 +1,16 @@
+//! The arguments of the body, decoded: form fields, JSON members, multipart fields.
+
+use super::{Changes, Definition, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "ARGS_POST",
+    summary: "The arguments of the body, decoded: form fields, JSON members, multipart fields.",
+    collection: true,
+    changes: Changes::WithMessage,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.facts.args_post.iter().for_each(|pair| visit(pair.key, pair.value));
+}

@@ -1,0 +1,16 @@
+//! The names of the body's arguments.
+
+use super::{Changes, Definition, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "ARGS_POST_NAMES",
+    summary: "The names of the body's arguments.",
+    collection: true,
+    changes: Changes::WithMessage,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.facts.args_post.iter().for_each(|pair| visit(pair.key, pair.key));
+}

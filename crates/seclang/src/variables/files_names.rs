@@ -1,0 +1,16 @@
+//! The field names of a multipart body's files.
+
+use super::{Changes, Definition, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "FILES_NAMES",
+    summary: "The field names of a multipart body's files.",
+    collection: true,
+    changes: Changes::WithMessage,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.facts.files.iter().for_each(|pair| visit(pair.key, pair.key));
+}

@@ -1,0 +1,16 @@
+//! The sizes of the files of a multipart body in bytes, by field.
+
+use super::{Changes, Definition, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "FILES_SIZES",
+    summary: "The sizes of the files of a multipart body in bytes, by field.",
+    collection: true,
+    changes: Changes::WithMessage,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.facts.files_sizes.iter().for_each(|pair| visit(pair.key, pair.value));
+}

@@ -1,0 +1,16 @@
+//! The contents of the files of a multipart body, by field.
+
+use super::{Changes, Definition, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "FILES_TMP_CONTENT",
+    summary: "The contents of the files of a multipart body, by field.",
+    collection: true,
+    changes: Changes::WithMessage,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.facts.files_content.iter().for_each(|pair| visit(pair.key, pair.value));
+}

@@ -1,0 +1,16 @@
+//! The number of the worst severity that has matched; 255 before any has.
+
+use super::{Changes, Definition, Text, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "HIGHEST_SEVERITY",
+    summary: "The number of the worst severity that has matched; 255 before any has.",
+    collection: false,
+    changes: Changes::WithRules,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.highest_severity);
+}

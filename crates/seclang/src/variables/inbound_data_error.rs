@@ -1,0 +1,16 @@
+//! 1 where the request body is longer than what is inspected.
+
+use super::{Changes, Definition, Text, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "INBOUND_DATA_ERROR",
+    summary: "1 where the request body is longer than what is inspected.",
+    collection: false,
+    changes: Changes::WithMessage,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.inbound_data_error);
+}

@@ -1,0 +1,18 @@
+//! The value that matched last.
+
+use super::{Changes, Definition, Text, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "MATCHED_VAR",
+    summary: "The value that matched last.",
+    collection: false,
+    changes: Changes::WithRules,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    if let Some(last) = transaction.matched.last() {
+        visit(Text::EMPTY, last.value);
+    }
+}

@@ -1,0 +1,18 @@
+//! The name of what matched last, as `ARGS:q`.
+
+use super::{Changes, Definition, Text, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "MATCHED_VAR_NAME",
+    summary: "The name of what matched last, as `ARGS:q`.",
+    collection: false,
+    changes: Changes::WithRules,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    if let Some(last) = transaction.matched.last() {
+        visit(Text::EMPTY, last.name);
+    }
+}

@@ -1,0 +1,17 @@
+//! 1 where lines of a multipart body end in CRLF and others in LF.
+
+use super::{Changes, Definition, Text, Visit};
+use crate::matcher::Transaction;
+use body::multipart::Bend;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "MULTIPART_CRLF_LF_LINES",
+    summary: "1 where lines of a multipart body end in CRLF and others in LF.",
+    collection: false,
+    changes: Changes::WithMessage,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.flag(transaction.facts.bends(Bend::MixedLines)));
+}

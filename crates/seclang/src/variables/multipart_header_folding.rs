@@ -1,0 +1,17 @@
+//! 1 where a part header of a multipart body is folded.
+
+use super::{Changes, Definition, Text, Visit};
+use crate::matcher::Transaction;
+use body::multipart::Bend;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "MULTIPART_HEADER_FOLDING",
+    summary: "1 where a part header of a multipart body is folded.",
+    collection: false,
+    changes: Changes::WithMessage,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.flag(transaction.facts.bends(Bend::HeaderFolding)));
+}

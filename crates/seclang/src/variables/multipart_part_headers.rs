@@ -1,0 +1,16 @@
+//! The header lines of a multipart body's parts, by field.
+
+use super::{Changes, Definition, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "MULTIPART_PART_HEADERS",
+    summary: "The header lines of a multipart body's parts, by field.",
+    collection: true,
+    changes: Changes::WithMessage,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.facts.part_headers.iter().for_each(|pair| visit(pair.key, pair.value));
+}

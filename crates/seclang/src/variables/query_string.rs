@@ -1,0 +1,16 @@
+//! What follows the `?`, as sent.
+
+use super::{Changes, Definition, Text, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "QUERY_STRING",
+    summary: "What follows the `?`, as sent.",
+    collection: false,
+    changes: Changes::Never,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.query);
+}

@@ -1,0 +1,16 @@
+//! The address of the client; names are not looked up.
+
+use super::{Changes, Definition, Text, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "REMOTE_HOST",
+    summary: "The address of the client; names are not looked up.",
+    collection: false,
+    changes: Changes::Never,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.remote_addr);
+}

@@ -1,0 +1,16 @@
+//! Why the body could not be read.
+
+use super::{Changes, Definition, Text, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "REQBODY_ERROR_MSG",
+    summary: "Why the body could not be read.",
+    collection: false,
+    changes: Changes::WithMessage,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.body_error_msg);
+}

@@ -1,0 +1,16 @@
+//! Which reader took the body: `URLENCODED`, `MULTIPART`, `JSON` or nothing.
+
+use super::{Changes, Definition, Text, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "REQBODY_PROCESSOR",
+    summary: "Which reader took the body: `URLENCODED`, `MULTIPART`, `JSON` or nothing.",
+    collection: false,
+    changes: Changes::WithMessage,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.processor);
+}

@@ -1,0 +1,16 @@
+//! 1 where the body could not be read; the same as `REQBODY_ERROR`.
+
+use super::{Changes, Definition, Text, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "REQBODY_PROCESSOR_ERROR",
+    summary: "1 where the body could not be read; the same as `REQBODY_ERROR`.",
+    collection: false,
+    changes: Changes::WithMessage,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.body_error);
+}

@@ -1,0 +1,16 @@
+//! The values of a JSON response, by their paths.
+
+use super::{Changes, Definition, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "RESPONSE_ARGS",
+    summary: "The values of a JSON response, by their paths.",
+    collection: true,
+    changes: Changes::WithMessage,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.facts.response_args.iter().for_each(|pair| visit(pair.key, pair.value));
+}

@@ -1,0 +1,16 @@
+//! The media type of the response with its parameters.
+
+use super::{Changes, Definition, Text, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "RESPONSE_CONTENT_TYPE",
+    summary: "The media type of the response with its parameters.",
+    collection: false,
+    changes: Changes::WithMessage,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.response_content_type());
+}

@@ -1,0 +1,16 @@
+//! The port that the request names, or the default of its scheme.
+
+use super::{Changes, Definition, Text, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "SERVER_PORT",
+    summary: "The port that the request names, or the default of its scheme.",
+    collection: false,
+    changes: Changes::Never,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.server_port);
+}

@@ -1,0 +1,17 @@
+//! The persistent entries of this session, where `initcol` opened them.
+
+use super::{Changes, Definition, Visit};
+use crate::ir::CollectionKind;
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "SESSION",
+    summary: "The persistent entries of this session, where `initcol` opened them.",
+    collection: true,
+    changes: Changes::WithRules,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    transaction.visit_collection(CollectionKind::Session, visit);
+}

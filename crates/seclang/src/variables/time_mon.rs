@@ -1,0 +1,16 @@
+//! The month from 0, in UTC.
+
+use super::{Changes, Definition, Text, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "TIME_MON",
+    summary: "The month from 0, in UTC.",
+    collection: false,
+    changes: Changes::Never,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.moment.month);
+}

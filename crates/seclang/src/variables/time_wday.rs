@@ -1,0 +1,16 @@
+//! The day of the week from 0 for Sunday, in UTC.
+
+use super::{Changes, Definition, Text, Visit};
+use crate::matcher::Transaction;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "TIME_WDAY",
+    summary: "The day of the week from 0 for Sunday, in UTC.",
+    collection: false,
+    changes: Changes::Never,
+    values,
+};
+
+fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, transaction.facts.moment.weekday);
+}

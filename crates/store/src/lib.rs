@@ -1,0 +1,172 @@
+//! State: a log of changesets, and the resources it adds up to.
+
+mod folder_lock;
+mod install_key;
+mod memory;
+mod record_log;
+mod records;
+mod sqlite;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use folder_lock::FolderLock;
+pub use install_key::install_key;
+pub use memory::MemoryStore;
+use model::gateway::ProviderKey;
+use model::{AccountId, GatewayId, GatewayToken, Resources, TokenId};
+pub use record_log::{LogQuery, RecordLog, RecordReader};
+pub use records::RecordStore;
+pub use sqlite::SqliteStore;
+
+/// A file of a state folder, for its owner alone: prompts, answers and keys are in it. The folder is made where it
+/// is missing.
+///
+/// # Errors
+/// [`StoreError::Failed`] where either cannot be made.
+fn private_file(folder: &Path, name: &str) -> Result<PathBuf, StoreError> {
+    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+    let failed = |what: &Path, error: &std::io::Error| {
+        StoreError::Failed(format!("cannot make `{}`: {error}", what.display()))
+    };
+    let mut folders = std::fs::DirBuilder::new();
+    folders.recursive(true).mode(0o700).create(folder).map_err(|error| failed(folder, &error))?;
+    let path = folder.join(name);
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.create(true).append(true).mode(0o600).open(&path);
+    let file = file.map_err(|error| failed(&path, &error))?;
+    // One that was made for others to read.
+    let owned = file.set_permissions(std::fs::Permissions::from_mode(0o600));
+    owned.map_err(|error| failed(&path, &error))?;
+    Ok(path)
+}
+
+/// How many changesets have been accepted.
+pub type Revision = u64;
+
+/// An atomic list of changes, with who made it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Changeset {
+    pub actor: String,
+    pub changes: Vec<Change>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum Change {
+    PutToken { token: GatewayToken },
+    DeleteToken { id: TokenId },
+    PutKey { key: ProviderKey },
+    DeleteKey { account: AccountId, gateway: GatewayId, provider: String, alias: String },
+}
+
+impl Change {
+    fn apply(self, resources: &mut Resources) {
+        match self {
+            Self::PutToken { token } => {
+                resources.tokens.insert(token.id.clone(), token);
+            }
+            Self::DeleteToken { id } => {
+                resources.tokens.remove(&id);
+            }
+            Self::PutKey { key } => {
+                let id = (key.account.clone(), key.gateway.clone(), key.provider.clone(), key.alias.clone());
+                resources.keys.insert(id, key);
+            }
+            Self::DeleteKey { account, gateway, provider, alias } => {
+                resources.keys.remove(&(account, gateway, provider, alias));
+            }
+        }
+    }
+}
+
+/// Why the store did not do what it was asked.
+#[derive(Debug)]
+pub enum StoreError {
+    /// Somebody else committed first.
+    Conflict { expected: Revision, found: Revision },
+    /// The state cannot be read or written.
+    Failed(String),
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict { expected, found } => {
+                write!(
+                    f,
+                    "the resources are at revision {found}, not {expected}; read them again and repeat the change"
+                )
+            }
+            Self::Failed(reason) => write!(f, "the state cannot be used: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// A log of changesets.
+pub trait Store: Send {
+    /// The resources and the revision they are at.
+    fn load(&self) -> Result<(Revision, Resources), StoreError>;
+
+    /// Appends a changeset, durably, if the log is at `expected`.
+    fn commit(&mut self, expected: Revision, changeset: &Changeset) -> Result<Revision, StoreError>;
+
+    /// The changesets after a revision, in order.
+    fn changes(&self, from: Revision) -> Result<Vec<(Revision, Changeset)>, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(id: &str) -> Changeset {
+        let token = GatewayToken {
+            id: TokenId::new(id),
+            account: AccountId::new("acme"),
+            gateway: GatewayId::new("main"),
+            name: "ci".to_owned(),
+            hash: "00".repeat(32),
+            expires_at: None,
+        };
+        Changeset { actor: "test".to_owned(), changes: vec![Change::PutToken { token }] }
+    }
+
+    /// The same for every store.
+    fn keeps_its_promises(store: &mut dyn Store) {
+        assert_eq!(store.load().unwrap(), (0, Resources::default()));
+        assert_eq!(store.commit(0, &put("a")).unwrap(), 1);
+        assert!(matches!(store.commit(0, &put("b")), Err(StoreError::Conflict { expected: 0, found: 1 })));
+        assert_eq!(store.commit(1, &put("b")).unwrap(), 2);
+        let delete = Changeset {
+            actor: "test".to_owned(),
+            changes: vec![Change::DeleteToken { id: TokenId::new("a") }],
+        };
+        assert_eq!(store.commit(2, &delete).unwrap(), 3);
+        let (revision, resources) = store.load().unwrap();
+        assert_eq!(
+            (revision, resources.tokens.keys().map(TokenId::as_str).collect::<Vec<_>>()),
+            (3, vec!["b"])
+        );
+        assert_eq!(store.changes(1).unwrap(), vec![(2, put("b")), (3, delete)]);
+    }
+
+    #[test]
+    fn memory() {
+        keeps_its_promises(&mut MemoryStore::default());
+    }
+
+    #[test]
+    fn sqlite_and_what_another_process_sees() {
+        let folder = tempfile::tempdir().unwrap();
+        keeps_its_promises(&mut SqliteStore::open(folder.path()).unwrap());
+        let mut first = SqliteStore::open(folder.path()).unwrap();
+        let mut second = SqliteStore::open(folder.path()).unwrap();
+        assert_eq!(first.commit(3, &put("c")).unwrap(), 4);
+        assert_eq!(second.load().unwrap().0, 4);
+        assert!(second.commit(3, &put("d")).is_err());
+    }
+}

@@ -1,0 +1,58 @@
+//! What is asked of a log of AI calls, whatever keeps it.
+
+use model::{AiLog, Counted};
+
+/// Where rows are kept.
+pub trait RecordLog: Send {
+    /// Appends rows, and adds what limits counted, durably.
+    ///
+    /// # Errors
+    /// One sentence where they cannot be written; none of them is then.
+    fn append(&mut self, rows: &[AiLog], counted: &[Counted]) -> Result<(), String>;
+
+    /// Lets up to `most` rows go, the oldest: those made before a moment (RFC 3339), and those that are too
+    /// many. True where there may be more.
+    ///
+    /// # Errors
+    /// One sentence where they cannot be deleted.
+    fn sweep(&mut self, before: Option<&str>, most: usize) -> Result<bool, String>;
+
+    /// Puts the file in order, beside one who appends.
+    ///
+    /// # Errors
+    /// One sentence where it cannot be done; nothing is lost by it.
+    fn tidy(&mut self) -> Result<(), String>;
+}
+
+/// Where rows are read.
+pub trait RecordReader: Send {
+    /// Rows without their bodies, and how many there are in all.
+    ///
+    /// # Errors
+    /// One sentence where they cannot be read.
+    fn page(&self, query: &LogQuery) -> Result<(Vec<AiLog>, u64), String>;
+
+    /// A row by its id.
+    ///
+    /// # Errors
+    /// One sentence where it cannot be read.
+    fn get(&self, id: &str) -> Result<Option<AiLog>, String>;
+}
+
+/// Which rows are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct LogQuery {
+    /// `account/gateway`
+    pub gateway: String,
+    pub skip: u64,
+    pub limit: u32,
+    /// The oldest first.
+    pub ascending: bool,
+    /// RFC 3339; from the first, up to but not with the second.
+    pub start_date: Option<String>,
+    pub end_date: Option<String>,
+    pub success: Option<bool>,
+    pub cached: Option<bool>,
+    pub provider: Option<String>,
+    pub model: Option<String>,
+}
