@@ -36,6 +36,7 @@
 
 // Start-up.
 pub mod cli;
+pub mod health_checks;
 pub mod server;
 pub mod watchdog;
 

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
 use pingora::proxy::HttpProxy;
 use pingora::server::configuration::{Opt, ServerConf};
 use pingora::server::{ListenFds, RunArgs, Server, ShutdownSignal, ShutdownSignalWatch, ShutdownWatch};
@@ -19,9 +18,10 @@ use tokio::sync::{mpsc, watch};
 use crate::api;
 use crate::clock::Clock;
 use crate::conf::Conf;
-use crate::control::{self, Control};
+use crate::control::Control;
 use crate::events::Events;
-use crate::events::kinds::{ServerStarted, ServiceFailed};
+use crate::events::kinds::ServerStarted;
+use crate::health_checks;
 use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
 use crate::memory;
 use crate::proxy::{Door, Edge};
@@ -32,11 +32,6 @@ use detection::mac::Mac;
 use gateway::limit::Ledger;
 use model::Counted;
 use store::{RecordLog, RecordReader};
-
-/// How often the store is asked whether another process changed it.
-const STORE_POLL: Duration = Duration::from_millis(100);
-/// How long changes of files are gathered before they are acted on.
-const SETTLE: Duration = Duration::from_millis(100);
 
 /// What a process runs.
 pub struct Parts {
@@ -123,7 +118,6 @@ pub fn run(parts: Parts) -> Result<(), String> {
             .map_err(|error| format!("cannot set up TLS for {}: {error}", listener.address))?;
         server.add_service(service);
     }
-    let control = Arc::new(Mutex::new(control));
     let state =
         api::State::new(snapshots, events.clone(), conf.api_tokens.clone(), drain.subscribe(), records);
     server.add_service(api::AdminService::new(
@@ -134,7 +128,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
         bound,
         conf.listeners.len(),
     ));
-    server.add_service(Watching { control, events: events.clone(), clock });
+    server.add_service(Upkeep { control, events: events.clone(), clock });
     server.add_service(Announcing { bindings, expected: conf.listeners.len() + 1, events, listening });
 
     let signals = Signals { drain, connections, grace: conf.graceful_stop };
@@ -265,15 +259,15 @@ impl ServiceWithDependents for Announcing {
     }
 }
 
-/// Reloads on `SIGHUP`, on a change of a watched file and on a change of the store; checks origins.
-struct Watching {
-    control: Arc<Mutex<Control>>,
+/// Reloads on `SIGHUP` and checks origins.
+struct Upkeep {
+    control: Control,
     events: Events,
     clock: Clock,
 }
 
 #[async_trait]
-impl ServiceWithDependents for Watching {
+impl ServiceWithDependents for Upkeep {
     async fn start_service(
         &mut self,
         _: Option<ListenFds>,
@@ -283,39 +277,21 @@ impl ServiceWithDependents for Watching {
     ) {
         ready.notify_ready();
         let Ok(mut hang_up) = signal(SignalKind::hangup()) else { return };
-        let (changes, mut changed) = mpsc::unbounded_channel();
-        let mut watcher = self.watcher(changes);
-        let snapshots = self.control.lock().handle().clone();
-        let mut poll = tokio::time::interval(STORE_POLL);
-        let mut due = HashMap::new();
-        loop {
-            let reload = tokio::select! {
-                _ = shutdown.changed() => return,
-                _ = hang_up.recv() => true,
-                Some(()) = changed.recv() => {
-                    // Editors write in several steps.
-                    tokio::time::sleep(SETTLE).await;
-                    while changed.try_recv().is_ok() {}
-                    true
-                }
-                _ = poll.tick() => {
-                    control::check_origins(&snapshots, &self.events, self.clock, &mut due).await;
-                    self.control.lock().has_store_changed()
-                }
-            };
-            if reload {
-                // What is wrong is an event already; the old snapshot goes on.
-                let outcome = self.control.lock().reload();
-                if outcome.is_ok() {
-                    let again = self.watcher_on(&mut watcher);
-                    self.report(again);
-                }
+        let checks = health_checks::run(self.control.handle().clone(), self.events.clone(), self.clock);
+        let reloads = async {
+            while hang_up.recv().await.is_some() {
+                self.control.reload();
             }
+        };
+        tokio::select! {
+            _ = shutdown.changed() => {}
+            () = checks => {}
+            () = reloads => {}
         }
     }
 
     fn name(&self) -> &str {
-        "watching"
+        "upkeep"
     }
 
     fn threads(&self) -> Option<usize> {
@@ -324,47 +300,5 @@ impl ServiceWithDependents for Watching {
 
     fn listen_addresses(&self) -> Option<Vec<String>> {
         Some(Vec::new())
-    }
-}
-
-impl Watching {
-    fn watcher(&self, changes: mpsc::UnboundedSender<()>) -> Option<notify::RecommendedWatcher> {
-        let control = Arc::clone(&self.control);
-        let made = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            let Ok(event) = event else { return };
-            let written = event.kind.is_create() || event.kind.is_modify() || event.kind.is_remove();
-            let watched = control.lock().watched();
-            if written && event.paths.iter().any(|path| Control::concerns(&watched, path)) {
-                // Only fails while the process ends.
-                let _ = changes.send(());
-            }
-        });
-        let mut watcher = made.map_err(|error| self.report(Err(error))).ok();
-        let outcome = self.watcher_on(&mut watcher);
-        self.report(outcome);
-        watcher
-    }
-
-    /// Watches the folders of all watched files: editors replace files, which ends a watch on one.
-    fn watcher_on(&self, watcher: &mut Option<notify::RecommendedWatcher>) -> notify::Result<()> {
-        use notify::Watcher;
-        let Some(watcher) = watcher else { return Ok(()) };
-        let paths = self.control.lock().watched();
-        let mut folders: Vec<std::path::PathBuf> = paths
-            .into_iter()
-            .map(|path| {
-                if path.is_dir() { path } else { path.parent().map_or_else(|| ".".into(), Path::to_path_buf) }
-            })
-            .map(|folder| if folder.as_os_str().is_empty() { ".".into() } else { folder })
-            .collect();
-        folders.dedup();
-        folders.iter().try_for_each(|folder| watcher.watch(folder, notify::RecursiveMode::NonRecursive))
-    }
-
-    fn report(&self, outcome: notify::Result<()>) {
-        if let Err(error) = outcome {
-            let error = format!("changes of files are not seen, send SIGHUP instead: {error}");
-            self.events.emit(&ServiceFailed { service: "watching", error });
-        }
     }
 }

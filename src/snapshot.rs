@@ -16,8 +16,8 @@ use crate::routing::Hosts;
 use crate::ruleset::{EntryPoint, ManagedRuleset};
 use crate::upstream::{Origin, OriginKey, Pool};
 use expression::Expression;
-use model::ZoneId;
 use model::ruleset::Ruleset;
+use model::{Declared, Zone, ZoneId};
 
 /// Everything a request is judged and routed by.
 #[derive(Debug, Default)]
@@ -61,6 +61,8 @@ pub struct CompiledZone {
     pub scans: Vec<Scan>,
     /// The entry point rulesets it was compiled from, as the API shows them.
     pub rulesets: Vec<Ruleset>,
+    /// What it was compiled from.
+    pub source: Arc<Declared<Zone>>,
 }
 
 /// One `execute` rule of the response phase.

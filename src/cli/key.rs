@@ -9,6 +9,7 @@ use super::{Failure, print, token};
 use gateway::aws::AccessKey;
 use gateway::provider;
 use gateway::vault::Belonging;
+use model::Declared;
 use model::Secret;
 use model::gateway::{Provider, ProviderKey};
 use model::origin_url::OriginUrl;
@@ -99,7 +100,10 @@ impl Add {
                 "there is no gateway `{gateway}` in the account `{account}`"
             )));
         }
-        let authority = authority(&self.provider, conf.resources.providers.get(&self.provider))?;
+        let authority = authority(
+            &self.provider,
+            conf.resources.providers.get(&self.provider).map(|provider| &provider.value),
+        )?;
         let master = conf.secrets_key.ok_or_else(|| {
             String::from("name a file with a key in `secrets_key_file`, or set PORTCULLIS_SECRETS_KEY; `openssl rand -hex 32` makes one")
         })?;
@@ -155,7 +159,7 @@ impl List {
     fn execute(self) -> Result<(), Failure> {
         let (conf, _) = crate::conf::load(&self.place.conf)?;
         let (_, resources) = SqliteStore::open(&conf.state_dir).and_then(|store| store.load())?;
-        let of_gateway = |key: &&ProviderKey| {
+        let of_gateway = |key: &&Declared<ProviderKey>| {
             key.account.as_str() == self.place.account && key.gateway.as_str() == self.place.gateway
         };
         let lines: String = resources

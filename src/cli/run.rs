@@ -77,7 +77,7 @@ pub(super) fn serve(
     let clock = Clock::real();
     let events = Events::new(level, writer, clock);
     let conf = start.conf.clone();
-    let control = Control::new(source, store, start, events.clone(), clock);
+    let control = Control::start(source, store, start, events.clone(), clock).map_err(Failure::Input)?;
     let open = || RecordStore::open(&conf.state_dir, conf.ai_log_size.0 as u64);
     let (rows, records) = (Box::new(open()?), open()?);
     // Limits go on where the process before this one left them.

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use super::{Failure, print};
 use crate::clock::Clock;
 use gateway::token::{self, TokenHash};
-use model::{AccountId, GatewayId, GatewayToken, TokenId};
+use model::{AccountId, Declared, GatewayId, GatewayToken, TokenId};
 use store::{Change, Changeset, SqliteStore, Store, StoreError};
 
 /// How often a commit is tried again when another process was first.
@@ -83,10 +83,10 @@ impl List {
     fn execute(self) -> Result<(), Failure> {
         let (conf, _) = crate::conf::load(&self.conf)?;
         let (_, resources) = SqliteStore::open(&conf.state_dir).and_then(|store| store.load())?;
-        let of_gateway = |token: &&GatewayToken| {
+        let of_gateway = |token: &&Declared<GatewayToken>| {
             token.account.as_str() == self.account && token.gateway.as_str() == self.gateway
         };
-        let line = |token: &GatewayToken| match token.expires_at {
+        let line = |token: &Declared<GatewayToken>| match token.expires_at {
             Some(at) => format!("{} {} until {}\n", token.id, token.name, at),
             None => format!("{} {}\n", token.id, token.name),
         };

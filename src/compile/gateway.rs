@@ -22,7 +22,7 @@ impl Compiling<'_> {
     pub(super) fn gateways(&mut self, resources: &Resources) -> Gateways {
         let mut by_account: HashMap<String, HashMap<String, Arc<Gateway>>> = HashMap::new();
         for gateway in resources.gateways.values() {
-            let of_gateway = |token: &&model::GatewayToken| {
+            let of_gateway = |token: &&model::Declared<model::GatewayToken>| {
                 token.account == gateway.account && token.gateway == gateway.id
             };
             let tokens = resources.tokens.values().filter(of_gateway).filter_map(|token| {

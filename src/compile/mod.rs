@@ -13,6 +13,7 @@ use crate::certificates::Certificates;
 use crate::conf::Conf;
 use crate::routing::Hosts;
 use crate::rules::Rules;
+use crate::ruleset::execute::Plans;
 use crate::snapshot::{Site, Snapshot};
 use crate::upstream::{Origin, OriginKey};
 use diagnostic::Diagnostics;
@@ -22,8 +23,8 @@ use model::Resources;
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
     pub conf: &'a Conf,
-    /// Resources of the store; what the configuration declares wins over them.
-    pub stored: &'a Resources,
+    /// What the configuration declares and the store holds.
+    pub resources: &'a Resources,
     pub rules: &'a Rules,
     pub certificates: &'a HashMap<SocketAddr, Certificates>,
     /// Its origins keep their health.
@@ -39,17 +40,22 @@ pub const TOKEN_HEADERS: [&str; 2] = ["svc-aig-authorization", "svc-aig-token"];
 /// # Errors
 /// Every mistake, each with its place where the configuration has one.
 pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
-    let mut compiling = Compiling { inputs, origins: HashMap::new(), diagnostics: Diagnostics::default() };
-    let resources = inputs.conf.resources.clone().over(inputs.stored.clone());
+    let mut compiling = Compiling {
+        inputs,
+        origins: HashMap::new(),
+        plans: Plans::default(),
+        diagnostics: Diagnostics::default(),
+    };
+    let resources = inputs.resources;
     let mut sites = Hosts::default();
     for zone in resources.zones.values() {
         let compiled = compiling.zone(zone);
-        sites.insert(&zone.name, Site::Zone(Arc::new(compiled)));
+        sites.insert(&zone.name, Site::Zone(compiled));
     }
     for host in &inputs.conf.gateway_hosts {
         sites.insert(host.as_str(), Site::Gateway);
     }
-    let gateways = compiling.gateways(&resources);
+    let gateways = compiling.gateways(resources);
     let names = TOKEN_HEADERS.into_iter().chain(inputs.conf.gateway_token_headers.iter().map(String::as_str));
     let snapshot = Snapshot {
         revision: inputs.revision,
@@ -70,6 +76,7 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
 struct Compiling<'a> {
     inputs: Inputs<'a>,
     origins: HashMap<OriginKey, Arc<Origin>>,
+    plans: Plans,
     diagnostics: Diagnostics,
 }
 

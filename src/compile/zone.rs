@@ -3,50 +3,64 @@
 use std::sync::Arc;
 
 use super::Compiling;
-use crate::conf::{Deployment, Located};
 use crate::ruleset::execute::Execution;
 use crate::ruleset::{EntryPoint, ManagedRuleset, overrides};
-use crate::snapshot::{CompiledZone, Scan};
+use crate::snapshot::{CompiledZone, Scan, Site};
 use crate::upstream::{OriginKey, Pool};
 use diagnostic::{Code, Diagnostic, Diagnostics, Place};
 use expression::Expression;
 use model::Phase;
 use model::ruleset::{ActionParameters, Overrides, Rule, Ruleset};
-use model::{OriginProtocol, RuleId, RulesetId, Zone};
+use model::{Declared, OriginProtocol, RuleId, RulesetId, SensitiveDataSettings, Zone};
 
 impl Compiling<'_> {
-    pub(super) fn zone(&mut self, zone: &Zone) -> CompiledZone {
-        let deployment =
-            self.inputs.conf.deployments.iter().find(|deployment| deployment.zone == zone.id).cloned();
-        let place = deployment.as_ref().map(|deployment| deployment.place.clone());
-        let mut rulesets = zone.rulesets.clone();
-        if let Some(deployment) = &deployment {
-            self.short_form(zone, deployment, &mut rulesets);
+    /// Compiles a zone, or takes it over from the previous snapshot if nothing that it is made of has changed.
+    pub(super) fn zone(&mut self, zone: &Arc<Declared<Zone>>) -> Arc<CompiledZone> {
+        if let Some(known) = self.unchanged(zone) {
+            for origin in &known.pool.origins {
+                self.origins.insert(origin.key.clone(), Arc::clone(origin));
+            }
+            return known;
         }
-        self.name_rulesets(zone, &mut rulesets, place.as_ref());
+        let place = zone.place();
+        let mut rulesets = zone.rulesets.clone();
+        self.short_form(zone, &mut rulesets);
+        self.name_rulesets(zone, &mut rulesets, place);
         let mut executions = Vec::new();
         let mut scans = Vec::new();
         for ruleset in &rulesets {
             for rule in ruleset.rules.iter().filter(|rule| rule.enabled) {
-                self.execute(ruleset, rule, place.as_ref(), &mut executions, &mut scans);
+                self.execute(ruleset, rule, place, &mut executions, &mut scans);
             }
         }
-        if let Some(deployment) = &deployment {
-            scans.iter_mut().for_each(|scan| scan.plan.settings = deployment.sensitive_data.settings);
-        }
+        let SensitiveDataSettings { payload_key, sample_every, .. } = zone.sensitive_data;
+        scans
+            .iter_mut()
+            .for_each(|scan| scan.plan.settings = detection::plan::Settings { payload_key, sample_every });
         let entry_point = EntryPoint { executions };
-        CompiledZone {
+        Arc::new(CompiledZone {
             id: zone.id.clone(),
             name: zone.name.clone(),
-            pool: Arc::new(self.pool(zone, place.as_ref())),
+            pool: Arc::new(self.pool(zone, place)),
             entry_point: (!entry_point.is_empty()).then_some(entry_point),
             scans,
-            response_rules: deployment
-                .as_ref()
-                .and_then(|d| d.waf.as_ref())
-                .is_some_and(|waf| waf.response_rules),
+            response_rules: zone.waf.as_ref().is_some_and(|waf| waf.response_rules),
             rulesets,
-        }
+            source: Arc::clone(zone),
+        })
+    }
+
+    /// The zone as the previous snapshot has it, if its declaration and all rules are the same.
+    fn unchanged(&self, zone: &Arc<Declared<Zone>>) -> Option<Arc<CompiledZone>> {
+        let previous = self.inputs.previous?;
+        let rules = [&self.inputs.rules.owasp, &self.inputs.rules.sensitive_data];
+        let has_same_rules = previous.managed.len() == rules.len()
+            && previous.managed.iter().zip(rules).all(|(before, now)| Arc::ptr_eq(before, now));
+        let Some(Site::Zone(known)) = previous.sites.get(&zone.name).filter(|_| has_same_rules) else {
+            return None;
+        };
+        let is_same = Arc::ptr_eq(&known.source, zone) || known.source.value == zone.value;
+        is_same.then(|| Arc::clone(known))
     }
 
     fn pool(&mut self, zone: &Zone, place: Option<&Place>) -> Pool {
@@ -71,50 +85,19 @@ impl Compiling<'_> {
         });
     }
 
-    /// `[zones.waf]` and `[zones.sensitive_data]` as the rulesets the API would hold.
-    fn short_form(&mut self, zone: &Zone, deployment: &Deployment, rulesets: &mut Vec<Ruleset>) {
+    /// The short forms of a zone as the rulesets the API would hold.
+    fn short_form(&self, zone: &Zone, rulesets: &mut Vec<Ruleset>) {
         let (owasp, sensitive_data) = (&self.inputs.rules.owasp, &self.inputs.rules.sensitive_data);
-        let mut refused = Vec::new();
-        let mut add = |phase: Phase,
-                       managed: &ManagedRuleset,
-                       overrides,
-                       filter: Option<&Located<String>>| {
-            if rulesets.iter().any(|ruleset| ruleset.phase == phase.word()) {
-                let message = format!(
-                    "the zone `{}` sets phase `{}` both by `rulesets` and by its short form; keep one",
-                    zone.name,
-                    phase.word()
-                );
-                return refused.push((Code::ConfConflict, message, deployment.place.clone()));
-            }
-            let mut expression = "true";
-            if let Some(filter) = filter {
-                match Expression::parse(&filter.value, phase) {
-                    Ok(_) => expression = &filter.value,
-                    Err(mistake) => {
-                        refused.push((Code::RulesetExpression, mistake.to_string(), filter.place.clone()));
-                    }
-                }
-            }
-            rulesets.push(entry_point(phase, managed, overrides, expression));
-        };
-        if let Some(waf) = &deployment.waf {
-            // INVARIANT: the configuration takes levels from 1 to 4 only.
-            let level = u8::try_from(waf.paranoia_level.value).unwrap_or(4);
-            let mut overrides = overrides::short_form(owasp, level, waf.score_threshold.value);
-            overrides.rules.iter_mut().for_each(|last| last.action = Some(waf.action.value.clone()));
+        if let Some(waf) = &zone.waf {
+            let mut overrides = overrides::short_form(owasp, waf.paranoia_level, waf.score_threshold);
+            let action = waf.action.word();
+            overrides.rules.iter_mut().for_each(|last| last.action = Some(action.to_owned()));
             let phase = Phase::HttpRequestFirewallManaged;
-            match crate::ruleset::Action::for_threshold(&waf.action.value) {
-                Ok(_) => add(phase, owasp, Some(overrides), waf.expression.as_ref()),
-                Err(message) => self.refuse(Code::RulesetBadAction, message, Some(&waf.action.place)),
-            }
+            rulesets.push(entry_point(phase, owasp, Some(overrides), &waf.expression));
         }
-        if deployment.sensitive_data.enabled {
-            let filter = deployment.sensitive_data.expression.as_ref();
-            add(Phase::HttpResponseFirewallManaged, sensitive_data, None, filter);
-        }
-        for (code, message, place) in refused {
-            self.refuse(code, message, Some(&place));
+        if zone.sensitive_data.enabled {
+            let phase = Phase::HttpResponseFirewallManaged;
+            rulesets.push(entry_point(phase, sensitive_data, None, &zone.sensitive_data.expression));
         }
     }
 
@@ -186,7 +169,7 @@ impl Compiling<'_> {
         }
         match phase {
             Phase::HttpRequestFirewallManaged => {
-                let execution = Execution::new(&rules.program, managed, &effective);
+                let execution = self.plans.execution(&rules.program, managed, &effective);
                 executions.push(Execution { expression, ..execution });
             }
             Phase::HttpResponseFirewallManaged => {

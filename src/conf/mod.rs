@@ -5,6 +5,7 @@ pub mod resolve;
 mod table;
 pub mod units;
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use diagnostic::{Code, Diagnostic, Diagnostics, Place, Source};
+use diagnostic::{Code, Diagnostic, Diagnostics, Source};
 pub use file::{ConfFile, LogLevel};
 use gateway::price::Prices;
 use gateway::vault::MasterKey;
@@ -55,17 +56,8 @@ pub struct Conf {
     /// What providers' keys are sealed with.
     pub secrets_key: Option<MasterKey>,
     pub resources: Resources,
-    /// Where each zone's deployment settings are written, for diagnostics of a later stage.
-    pub deployments: Vec<Deployment>,
-}
-
-/// The short form of a zone's rulesets, checked, with its places.
-#[derive(Clone, Debug)]
-pub struct Deployment {
-    pub zone: model::ZoneId,
-    pub waf: Option<file::WafFile>,
-    pub sensitive_data: file::SensitiveDataFile,
-    pub place: Place,
+    /// Every file and folder that the configuration names and that is read at a reload.
+    pub files: BTreeSet<PathBuf>,
 }
 
 #[derive(Clone, Debug)]

@@ -5,25 +5,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::file::{ConfFile, GatewayFile, LimitFile, ListenerFile, ProviderFile, ZoneFile};
+use super::file::{SensitiveDataFile, WafFile};
 use super::table::Located;
-use super::{Conf, Deployment, Listener};
+use super::{Conf, Listener};
 use crate::named_file::read_text;
 use diagnostic::{Code, Diagnostic, Diagnostics, Place};
+use expression::Expression;
 use gateway::price::Prices;
 use gateway::provider::CUSTOM_PREFIX;
 use gateway::vault::MasterKey;
 use model::gateway::Provider;
 use model::origin_url::OriginUrl;
-use model::{AccountId, Gateway, GatewayId, HealthCheck, Resources, Zone, ZoneId};
-use model::{Dimension, HostName, Limit, Measure};
+use model::{
+    AccountId, Action, Declared, Dimension, Gateway, GatewayId, HealthCheck, HostName, Limit, Measure, Phase,
+    Resources, SensitiveDataSettings, WafSettings, Zone, ZoneId,
+};
 
 /// Resolves a file; what is mistaken is left out of the result and named in `diagnostics`.
 pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Conf {
-    let mut resolving = Resolving { base, diagnostics };
+    let mut resolving = Resolving { base, diagnostics, files: BTreeSet::new() };
     let mut resources = Resources::default();
-    let mut deployments = Vec::new();
     for zone in file.zones {
-        resolving.zone(zone, &mut resources, &mut deployments);
+        resolving.zone(zone, &mut resources);
     }
     for gateway in file.gateways {
         resolving.gateway(gateway, &mut resources);
@@ -63,7 +66,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         model_prices: Arc::new(resolving.prices(file.model_prices).unwrap_or_default()),
         secrets_key: resolving.secrets_key(file.secrets_key_file),
         resources,
-        deployments,
+        files: resolving.files,
     }
 }
 
@@ -75,6 +78,8 @@ fn threads(asked: usize) -> usize {
 struct Resolving<'a> {
     base: &'a Path,
     diagnostics: &'a mut Diagnostics,
+    /// Every file and folder that is named.
+    files: BTreeSet<PathBuf>,
 }
 
 impl Resolving<'_> {
@@ -92,6 +97,7 @@ impl Resolving<'_> {
 
     fn existing(&mut self, file: &Located<String>) -> PathBuf {
         let path = self.path(Path::new(&file.value));
+        self.files.insert(path.clone());
         let found = std::fs::metadata(&path).map(|found| found.is_file() || found.is_dir());
         let problem = match found {
             Ok(true) => None,
@@ -109,7 +115,7 @@ impl Resolving<'_> {
         HostName::parse(text).map_err(|message| self.bad(place, message)).ok()
     }
 
-    fn zone(&mut self, file: ZoneFile, resources: &mut Resources, deployments: &mut Vec<Deployment>) {
+    fn zone(&mut self, file: ZoneFile, resources: &mut Resources) {
         let Some(name) = self.host(&file.name.value, &file.name.place) else { return };
         let id = ZoneId::derived("zone", name.as_str());
         if file.origins.value.is_empty() {
@@ -133,14 +139,6 @@ impl Resolving<'_> {
             let warning = Diagnostic::warning(Code::ConfUnprotected, message).at(file.name.place.clone());
             self.diagnostics.push(warning);
         }
-        if let Some(waf) = &file.waf {
-            if !(1..=4).contains(&waf.paranoia_level.value) {
-                self.bad(&waf.paranoia_level.place, "`zones.waf.paranoia_level` takes 1 to 4");
-            }
-            if waf.score_threshold.value < 1 {
-                self.bad(&waf.score_threshold.place, "`zones.waf.score_threshold` must be above 0");
-            }
-        }
         let ca =
             file.origin_ca.as_ref().map(|file| self.existing(file)).and_then(|path| read_text(&path).ok());
         let zone = Zone {
@@ -153,17 +151,73 @@ impl Resolving<'_> {
             health_check: file
                 .health_check
                 .map(|(path, interval)| HealthCheck { path: path.value, interval }),
+            waf: file.waf.and_then(|waf| self.waf(waf)),
+            sensitive_data: self.sensitive_data(file.sensitive_data),
             rulesets: file.rulesets.map_or_else(Vec::new, |located| located.value),
         };
         let place = file.name.place;
-        deployments.push(Deployment {
-            zone: id.clone(),
-            waf: file.waf,
-            sensitive_data: file.sensitive_data,
-            place: place.clone(),
-        });
+        self.one_form_of_each_phase(&zone, &place);
+        let zone = Arc::new(Declared::in_file(zone, place.clone()));
         if resources.zones.insert(id, zone).is_some() {
             self.conflict(&place, format!("the zone `{name}` is declared twice"));
+        }
+    }
+
+    /// `[zones.waf]`; nothing if one of its settings is invalid.
+    fn waf(&mut self, file: WafFile) -> Option<WafSettings> {
+        let level = u8::try_from(file.paranoia_level.value).ok().filter(|level| (1..=4).contains(level));
+        if level.is_none() {
+            self.bad(&file.paranoia_level.place, "`zones.waf.paranoia_level` takes 1 to 4");
+        }
+        if file.score_threshold.value < 1 {
+            self.bad(&file.score_threshold.place, "`zones.waf.score_threshold` must be above 0");
+        }
+        let action = Action::for_threshold(&file.action.value).map_err(|message| {
+            let diagnostic = Diagnostic::error(Code::RulesetBadAction, message);
+            self.diagnostics.push(diagnostic.at(file.action.place.clone()));
+        });
+        Some(WafSettings {
+            expression: self.expression(file.expression, Phase::HttpRequestFirewallManaged),
+            paranoia_level: level?,
+            score_threshold: file.score_threshold.value,
+            action: action.ok()?,
+            response_rules: file.response_rules,
+        })
+    }
+
+    fn sensitive_data(&mut self, file: SensitiveDataFile) -> SensitiveDataSettings {
+        SensitiveDataSettings {
+            enabled: file.enabled,
+            expression: self.expression(file.expression, Phase::HttpResponseFirewallManaged),
+            payload_key: file.settings.payload_key,
+            sample_every: file.settings.sample_every,
+        }
+    }
+
+    /// A filter expression of a phase; the one for everything if none is given.
+    fn expression(&mut self, written: Option<Located<String>>, phase: Phase) -> String {
+        let Some(Located { value, place }) = written else { return "true".to_owned() };
+        if let Err(mistake) = Expression::parse(&value, phase) {
+            self.diagnostics.push(Diagnostic::error(Code::RulesetExpression, mistake.to_string()).at(place));
+        }
+        value
+    }
+
+    /// A phase is set by `rulesets` or by its short form.
+    fn one_form_of_each_phase(&mut self, zone: &Zone, place: &Place) {
+        let short_forms = [
+            (Phase::HttpRequestFirewallManaged, zone.waf.is_some()),
+            (Phase::HttpResponseFirewallManaged, zone.sensitive_data.enabled),
+        ];
+        for (phase, _) in short_forms.into_iter().filter(|(_, is_set)| *is_set) {
+            if zone.rulesets.iter().any(|ruleset| ruleset.phase == phase.word()) {
+                let message = format!(
+                    "the zone `{}` sets phase `{}` both by `rulesets` and by its short form; keep one",
+                    zone.name,
+                    phase.word()
+                );
+                self.conflict(place, message);
+            }
         }
     }
 
@@ -198,6 +252,7 @@ impl Resolving<'_> {
             settings,
         };
         let key = (gateway.account.clone(), gateway.id.clone());
+        let gateway = Declared::in_file(gateway, file.id.place.clone());
         if resources.gateways.insert(key, gateway).is_some() {
             self.conflict(&file.id.place, "this gateway is declared twice");
         }
@@ -286,6 +341,7 @@ impl Resolving<'_> {
             base_url: file.base_url.value,
             allow_private: file.allow_private || !file.slug.value.starts_with(CUSTOM_PREFIX),
         };
+        let provider = Declared::in_file(provider, file.slug.place.clone());
         if resources.providers.insert(file.slug.value, provider).is_some() {
             self.conflict(&file.slug.place, "this provider is declared twice");
         }

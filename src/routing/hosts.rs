@@ -29,6 +29,11 @@ impl<T> Hosts<T> {
         }
     }
 
+    /// What stands behind exactly this name.
+    pub fn get(&self, name: &str) -> Option<&T> {
+        self.0.get(name)
+    }
+
     pub fn values(&self) -> impl Iterator<Item = &T> {
         self.0.values()
     }

@@ -1,5 +1,6 @@
 //! A zone's entry point for the request phase, compiled, and its run over one request.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,7 +13,7 @@ use diagnostic::Diagnostics;
 use expression::{Expression, Facts};
 use seclang::audit::AuditRecord;
 use seclang::matcher::BodyLimits;
-use seclang::{Interruption, Plan, Program, ResponseHead, Transaction, Watch};
+use seclang::{Interruption, Plan, PlanSettings, Program, ResponseHead, Transaction, Watch};
 
 /// The `execute` rules of an entry point, in order.
 #[derive(Clone, Debug)]
@@ -33,10 +34,13 @@ pub struct Execution {
 impl Execution {
     /// A managed ruleset, whose rules `program` holds, under its effective settings; for every request.
     pub fn new(program: &Arc<Program>, managed: &ManagedRuleset, effective: &Effective) -> Self {
-        let plan = Plan::new(Arc::clone(program), &score::plan_settings(managed, effective));
+        Plans::default().execution(program, managed, effective)
+    }
+
+    fn of(plan: Arc<Plan>, managed: &ManagedRuleset, effective: &Effective) -> Self {
         let threshold_rule = managed.threshold_rule().filter(|_| effective.action.is_some());
         let threshold_rule = threshold_rule.and_then(|rule| rule.reference.parse().ok()).unwrap_or(0);
-        Self { expression: Expression::everything(), plan: Arc::new(plan), threshold_rule }
+        Self { expression: Expression::everything(), plan, threshold_rule }
     }
 
     /// Such a ruleset with a paranoia level and a threshold alone.
@@ -48,6 +52,32 @@ impl Execution {
     ) -> Self {
         let settings = overrides::short_form(managed, paranoia_level, score_threshold);
         Self::new(program, managed, &overrides::apply(managed, &settings, &mut Diagnostics::default()))
+    }
+}
+
+/// Plans by what they are made of: zones with the same settings share one.
+#[derive(Debug, Default)]
+pub struct Plans(HashMap<PlanSettings, (Arc<Program>, Arc<Plan>)>);
+
+impl Plans {
+    /// As [`Execution::new`], with a plan that was made before if there is one.
+    pub fn execution(
+        &mut self,
+        program: &Arc<Program>,
+        managed: &ManagedRuleset,
+        effective: &Effective,
+    ) -> Execution {
+        let settings = score::plan_settings(managed, effective);
+        let known = self.0.get(&settings).filter(|(of, _)| Arc::ptr_eq(of, program));
+        let plan = match known {
+            Some((_, plan)) => Arc::clone(plan),
+            None => {
+                let plan = Arc::new(Plan::new(Arc::clone(program), &settings));
+                self.0.insert(settings, (Arc::clone(program), Arc::clone(&plan)));
+                plan
+            }
+        };
+        Execution::of(plan, managed, effective)
     }
 }
 

@@ -4,16 +4,15 @@
 //! overrides. Everything is resolved when resources change: a request sees [`execute::EntryPoint`],
 //! a list of plans.
 
-pub mod action;
 pub mod execute;
 pub mod managed;
 pub mod overrides;
 pub mod score;
 pub mod trace;
 
-pub use action::Action;
 pub use execute::EntryPoint;
 pub use managed::{ManagedRule, ManagedRuleset};
+pub use model::Action;
 pub use model::Phase;
 pub use overrides::Effective;
 pub use trace::{Outcome, Verdict};

@@ -3,9 +3,9 @@
 //! Precedence (spec, "Rulesets"): rule, then category, then ruleset. Where several categories of a
 //! rule are overridden, the last one listed wins.
 
-use super::action::Action;
 use super::managed::{DEFAULT_SCORE_THRESHOLD, ManagedRule, ManagedRuleset};
 use diagnostic::{Code, Diagnostic, Diagnostics, nearest};
+use model::Action;
 use model::Phase;
 use model::ruleset::{CategoryOverride, Overrides, RuleOverride};
 

@@ -3,9 +3,9 @@
 //! SecLang rule sets keep thresholds and levels in `TX`; these are the names they read. Both the
 //! names of our own rules and those of the Core Rule Set's set-up are set, before the first rule.
 
-use super::action::Action;
 use super::managed::ManagedRuleset;
 use super::overrides::Effective;
+use model::Action;
 use seclang::PlanSettings;
 use seclang::matcher::ActionOverride;
 

@@ -1,6 +1,6 @@
 //! Why a request was judged as it was.
 
-use super::action::Action;
+use model::Action;
 use seclang::Match;
 
 /// What the request phase decided.

@@ -1,8 +1,11 @@
 //! A zone: a name, everything below it, and where its requests go.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
+use super::action::Action;
 use super::id::ZoneId;
+use super::payload_key::PayloadKey;
 use super::ruleset::Ruleset;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +22,46 @@ pub struct Zone {
     pub health_check: Option<HealthCheck>,
     /// Entry point rulesets, at most one for each phase.
     pub rulesets: Vec<Ruleset>,
+    /// The short form of an entry point that runs the OWASP ruleset.
+    pub waf: Option<WafSettings>,
+    pub sensitive_data: SensitiveDataSettings,
+}
+
+/// How the OWASP ruleset runs for a zone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WafSettings {
+    /// From 1 to 4.
+    pub paranoia_level: u8,
+    pub score_threshold: i64,
+    pub action: Action,
+    /// Which requests are judged: a filter expression.
+    pub expression: String,
+    /// Whether rules of the response phases run.
+    pub response_rules: bool,
+}
+
+/// How responses of a zone are scanned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SensitiveDataSettings {
+    /// Whether the ruleset for sensitive data is deployed by this short form.
+    pub enabled: bool,
+    /// Which responses are scanned: a filter expression.
+    pub expression: String,
+    /// What is found goes into the event, sealed with this key.
+    pub payload_key: Option<PayloadKey>,
+    /// One in this many responses of a path is scanned, from the first on.
+    pub sample_every: NonZeroU32,
+}
+
+impl Default for SensitiveDataSettings {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            expression: "true".to_owned(),
+            payload_key: None,
+            sample_every: NonZeroU32::MIN,
+        }
+    }
 }
 
 /// How the next origin is chosen.

@@ -1,25 +1,58 @@
-//! State: a log of changesets, and the resources it adds up to.
+//! State on disk: a log of changesets with the resources that they add up to, and the log of AI calls.
 
+mod change;
+mod error;
 mod folder_lock;
 mod install_key;
 mod memory;
+mod migration;
 mod record_log;
 mod records;
 mod sqlite;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use model::Resources;
 
+pub use change::{Change, Changeset};
+pub use error::StoreError;
 pub use folder_lock::FolderLock;
 pub use install_key::install_key;
 pub use memory::MemoryStore;
-use model::gateway::ProviderKey;
-use model::{AccountId, GatewayId, GatewayToken, Resources, TokenId};
 pub use record_log::{LogQuery, RecordLog, RecordReader};
 pub use records::RecordStore;
-pub use sqlite::SqliteStore;
+pub use sqlite::{FILE, SqliteStore};
+
+/// How many changesets have been accepted.
+pub type Revision = u64;
+
+/// A log of changesets, and the resources that they add up to.
+pub trait Store: Send {
+    /// The newest revision, in one indexed read.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if the state cannot be read.
+    fn revision(&self) -> Result<Revision, StoreError>;
+
+    /// The resources and the revision they are at.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if the state cannot be read.
+    fn load(&self) -> Result<(Revision, Resources), StoreError>;
+
+    /// Appends a changeset, durably, if the log is at `expected`.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] if it is at another revision, [`StoreError::Failed`] if it cannot be written;
+    /// nothing has changed then.
+    fn commit(&mut self, expected: Revision, changeset: &Changeset) -> Result<Revision, StoreError>;
+
+    /// The changesets after a revision, in order.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if the state cannot be read.
+    fn changes(&self, from: Revision) -> Result<Vec<(Revision, Changeset)>, StoreError>;
+}
 
 /// A file of a state folder, for its owner alone: prompts, answers and keys are in it. The folder is made where it
 /// is missing.
@@ -43,84 +76,10 @@ fn private_file(folder: &Path, name: &str) -> Result<PathBuf, StoreError> {
     Ok(path)
 }
 
-/// How many changesets have been accepted.
-pub type Revision = u64;
-
-/// An atomic list of changes, with who made it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Changeset {
-    pub actor: String,
-    pub changes: Vec<Change>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "change", rename_all = "snake_case")]
-pub enum Change {
-    PutToken { token: GatewayToken },
-    DeleteToken { id: TokenId },
-    PutKey { key: ProviderKey },
-    DeleteKey { account: AccountId, gateway: GatewayId, provider: String, alias: String },
-}
-
-impl Change {
-    fn apply(self, resources: &mut Resources) {
-        match self {
-            Self::PutToken { token } => {
-                resources.tokens.insert(token.id.clone(), token);
-            }
-            Self::DeleteToken { id } => {
-                resources.tokens.remove(&id);
-            }
-            Self::PutKey { key } => {
-                let id = (key.account.clone(), key.gateway.clone(), key.provider.clone(), key.alias.clone());
-                resources.keys.insert(id, key);
-            }
-            Self::DeleteKey { account, gateway, provider, alias } => {
-                resources.keys.remove(&(account, gateway, provider, alias));
-            }
-        }
-    }
-}
-
-/// Why the store did not do what it was asked.
-#[derive(Debug)]
-pub enum StoreError {
-    /// Somebody else committed first.
-    Conflict { expected: Revision, found: Revision },
-    /// The state cannot be read or written.
-    Failed(String),
-}
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Conflict { expected, found } => {
-                write!(
-                    f,
-                    "the resources are at revision {found}, not {expected}; read them again and repeat the change"
-                )
-            }
-            Self::Failed(reason) => write!(f, "the state cannot be used: {reason}"),
-        }
-    }
-}
-
-impl std::error::Error for StoreError {}
-
-/// A log of changesets.
-pub trait Store: Send {
-    /// The resources and the revision they are at.
-    fn load(&self) -> Result<(Revision, Resources), StoreError>;
-
-    /// Appends a changeset, durably, if the log is at `expected`.
-    fn commit(&mut self, expected: Revision, changeset: &Changeset) -> Result<Revision, StoreError>;
-
-    /// The changesets after a revision, in order.
-    fn changes(&self, from: Revision) -> Result<Vec<(Revision, Changeset)>, StoreError>;
-}
-
 #[cfg(test)]
 mod tests {
+    use model::{AccountId, GatewayId, GatewayToken, TokenId};
+
     use super::*;
 
     fn put(id: &str) -> Changeset {
@@ -139,6 +98,7 @@ mod tests {
     fn keeps_its_promises(store: &mut dyn Store) {
         assert_eq!(store.load().unwrap(), (0, Resources::default()));
         assert_eq!(store.commit(0, &put("a")).unwrap(), 1);
+        assert_eq!(store.revision().unwrap(), 1);
         assert!(matches!(store.commit(0, &put("b")), Err(StoreError::Conflict { expected: 0, found: 1 })));
         assert_eq!(store.commit(1, &put("b")).unwrap(), 2);
         let delete = Changeset {

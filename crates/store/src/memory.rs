@@ -8,24 +8,23 @@ pub struct MemoryStore {
     log: Vec<Changeset>,
 }
 
-impl MemoryStore {
-    fn revision(&self) -> Revision {
-        self.log.len() as Revision
-    }
-}
-
 impl Store for MemoryStore {
+    fn revision(&self) -> Result<Revision, StoreError> {
+        Ok(self.log.len() as Revision)
+    }
+
     fn load(&self) -> Result<(Revision, Resources), StoreError> {
-        Ok((self.revision(), self.resources.clone()))
+        Ok((self.revision()?, self.resources.clone()))
     }
 
     fn commit(&mut self, expected: Revision, changeset: &Changeset) -> Result<Revision, StoreError> {
-        if expected != self.revision() {
-            return Err(StoreError::Conflict { expected, found: self.revision() });
+        let found = self.revision()?;
+        if expected != found {
+            return Err(StoreError::Conflict { expected, found });
         }
-        changeset.changes.iter().cloned().for_each(|change| change.apply(&mut self.resources));
+        changeset.apply(&mut self.resources, found + 1);
         self.log.push(changeset.clone());
-        Ok(self.revision())
+        self.revision()
     }
 
     fn changes(&self, from: Revision) -> Result<Vec<(Revision, Changeset)>, StoreError> {

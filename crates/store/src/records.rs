@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::migration::{Migration, migrate};
 use super::record_log::{LogQuery, RecordLog, RecordReader};
 use super::{StoreError, private_file};
 use model::{AiLog, Counted};
@@ -22,6 +23,19 @@ const MAX_LOG_PAGES: u32 = (128 << 20) / PAGE_BYTES;
 const FREED_PAGES: u32 = 256;
 /// How long one who writes waits for another.
 const BUSY: Duration = Duration::from_secs(30);
+
+/// INVARIANT: steps are only added. Files from before versions were counted have the tables of the first.
+const MIGRATIONS: &[Migration] = &[Migration::Sql(
+    "CREATE TABLE IF NOT EXISTS ai_log (
+        id TEXT PRIMARY KEY, gateway TEXT NOT NULL, created_at TEXT NOT NULL, row TEXT NOT NULL,
+        request_head TEXT, response_head TEXT
+    );
+    CREATE INDEX IF NOT EXISTS ai_log_by_gateway ON ai_log (gateway, created_at);
+    CREATE TABLE IF NOT EXISTS limit_counters (
+        key TEXT NOT NULL, limit_bytes INTEGER NOT NULL, window INTEGER NOT NULL, used INTEGER NOT NULL,
+        until INTEGER NOT NULL, PRIMARY KEY (key, window)
+    ) WITHOUT ROWID;",
+)];
 
 /// The log in `records.db`.
 pub struct RecordStore {
@@ -42,22 +56,14 @@ impl RecordStore {
         Self::on(Connection::open(private_file(folder, "records.db")?)?, max_bytes)
     }
 
-    fn on(connection: Connection, max_bytes: u64) -> Result<Self, StoreError> {
+    fn on(mut connection: Connection, max_bytes: u64) -> Result<Self, StoreError> {
         connection.pragma_update(None, "wal_autocheckpoint", MAX_LOG_PAGES)?;
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "page_size", PAGE_BYTES)?;
         connection.execute_batch(
-            "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
-                 CREATE TABLE IF NOT EXISTS ai_log (
-                     id TEXT PRIMARY KEY, gateway TEXT NOT NULL, created_at TEXT NOT NULL, row TEXT NOT NULL,
-                     request_head TEXT, response_head TEXT
-                 );
-                 CREATE INDEX IF NOT EXISTS ai_log_by_gateway ON ai_log (gateway, created_at);
-                 CREATE TABLE IF NOT EXISTS limit_counters (
-                     key TEXT NOT NULL, limit_bytes INTEGER NOT NULL, window INTEGER NOT NULL, used INTEGER NOT NULL,
-                     until INTEGER NOT NULL, PRIMARY KEY (key, window)
-                 ) WITHOUT ROWID;",
+            "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;",
         )?;
+        migrate(&mut connection, MIGRATIONS)?;
         Ok(Self { connection, max_rows: MAX_ROWS, max_bytes, is_shrinking: false })
     }
 
@@ -347,5 +353,19 @@ mod tests {
         assert_eq!(in_log, copied);
         drop(store);
         assert_eq!(listed(&RecordStore::open(folder.path(), 1 << 30).unwrap()).len(), kept.len());
+    }
+
+    #[test]
+    fn a_file_from_before_versions_were_counted_keeps_its_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = RecordStore::open(folder.path(), 1 << 30).unwrap();
+        store.append(&[row(1)], &[]).unwrap();
+        store.connection.pragma_update(None, "user_version", 0).unwrap();
+        drop(store);
+        let store = RecordStore::open(folder.path(), 1 << 30).unwrap();
+        assert_eq!(listed(&store).len(), 1);
+        let version = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+        let version = store.connection.pragma_query_value(None, "user_version", version).unwrap();
+        assert_eq!(version, MIGRATIONS.len() as i64);
     }
 }

@@ -1,113 +1,272 @@
-//! The log in a SQLite file: crash-safe, and open to `sqlite3` and to other processes.
+//! The store in a SQLite file: crash-safe, and open to `sqlite3` and to other processes.
 
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use super::{Changeset, Resources, Revision, Store, StoreError, private_file};
+use super::change::{Row, add_row};
+use super::migration::{Migration, migrate};
+use super::{Change, Changeset, Resources, Revision, Store, StoreError, private_file};
 
 /// The file in the state folder.
 pub const FILE: &str = "portcullis.db";
+/// How long one who writes waits for another.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// Schemas by version; `PRAGMA user_version` counts those applied.
-const MIGRATIONS: &[&str] = &["
-    CREATE TABLE changesets (
-        revision INTEGER PRIMARY KEY,
-        at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
-        changeset TEXT NOT NULL
-    ) STRICT;
-"];
+/// INVARIANT: steps are only added; files of every version that shipped exist.
+const MIGRATIONS: &[Migration] = &[
+    Migration::Sql(
+        "CREATE TABLE changesets (
+            revision INTEGER PRIMARY KEY,
+            at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+            changeset TEXT NOT NULL
+        ) STRICT;",
+    ),
+    // The current state, so that a start reads no history.
+    Migration::Sql(
+        "CREATE TABLE resources (
+            kind TEXT NOT NULL,
+            id TEXT NOT NULL,
+            revision INTEGER NOT NULL,
+            body TEXT NOT NULL,
+            PRIMARY KEY (kind, id)
+        ) STRICT, WITHOUT ROWID;",
+    ),
+    Migration::Code(replay),
+];
 
 #[derive(Debug)]
 pub struct SqliteStore {
     connection: Connection,
 }
 
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Failed(error.to_string())
-    }
-}
-
 impl SqliteStore {
-    /// Opens the store in a folder, which is made where it does not exist.
+    /// Opens the store in a folder, which is made if it does not exist.
     ///
     /// # Errors
-    /// Where the file cannot be made or read, or is of a later version.
+    /// If the file cannot be made or read, or is of a later version.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let mut connection = Connection::open(private_file(folder, FILE)?)?;
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
-        migrate(&mut connection)?;
+        migrate(&mut connection, MIGRATIONS)?;
         Ok(Self { connection })
-    }
-
-    fn revision(connection: &Connection) -> Result<Revision, StoreError> {
-        let newest: Option<i64> =
-            connection.query_row("SELECT max(revision) FROM changesets", [], |row| row.get(0))?;
-        Ok(newest.and_then(|revision| Revision::try_from(revision).ok()).unwrap_or(0))
     }
 }
 
-fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let version: usize =
-        transaction.pragma_query_value(None, "user_version", |row| row.get::<_, u32>(0))? as usize;
-    if version > MIGRATIONS.len() {
-        return Err(StoreError::Failed(format!("it was written by a later version (schema {version})")));
-    }
-    for migration in MIGRATIONS.iter().skip(version) {
-        transaction.execute_batch(migration)?;
-    }
-    transaction.pragma_update(None, "user_version", MIGRATIONS.len() as u32)?;
-    transaction.commit()?;
+fn revision(connection: &Connection) -> Result<Revision, StoreError> {
+    let mut newest = connection.prepare_cached("SELECT max(revision) FROM changesets")?;
+    let newest: Option<i64> = newest.query_row([], |row| row.get(0))?;
+    Ok(newest.and_then(|revision| Revision::try_from(revision).ok()).unwrap_or(0))
+}
+
+/// Writes what a change leaves into the current state.
+fn write(transaction: &Transaction<'_>, revision: i64, change: &Change) -> Result<(), StoreError> {
+    let Row { kind, id, body } = change.row()?;
+    match body {
+        Some(body) => transaction
+            .prepare_cached(
+                "INSERT OR REPLACE INTO resources (kind, id, revision, body) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute(params![kind, id, revision, body])?,
+        None => transaction
+            .prepare_cached("DELETE FROM resources WHERE kind = ?1 AND id = ?2")?
+            .execute(params![kind, id])?,
+    };
     Ok(())
 }
 
-impl Store for SqliteStore {
-    fn load(&self) -> Result<(Revision, Resources), StoreError> {
-        let mut resources = Resources::default();
-        let mut newest = 0;
-        for (revision, changeset) in self.changes(0)? {
-            newest = revision;
-            changeset.changes.into_iter().for_each(|change| change.apply(&mut resources));
+/// Makes the current state from the log.
+fn replay(transaction: &Transaction<'_>) -> Result<(), StoreError> {
+    for (revision, changeset) in changes(transaction, 0)? {
+        for change in &changeset.changes {
+            write(transaction, number(revision)?, change)?;
         }
-        Ok((newest, resources))
+    }
+    Ok(())
+}
+
+fn number(revision: Revision) -> Result<i64, StoreError> {
+    i64::try_from(revision).map_err(|error| StoreError::Failed(error.to_string()))
+}
+
+fn changes(connection: &Connection, from: Revision) -> Result<Vec<(Revision, Changeset)>, StoreError> {
+    let mut statement = connection
+        .prepare_cached("SELECT revision, changeset FROM changesets WHERE revision > ?1 ORDER BY revision")?;
+    let rows =
+        statement.query_map([number(from)?], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+    let mut changes = Vec::new();
+    for row in rows {
+        let (revision, text) = row?;
+        let changeset = serde_json::from_str(&text)
+            .map_err(|error| StoreError::Failed(format!("revision {revision} cannot be read: {error}")))?;
+        changes.push((Revision::try_from(revision).unwrap_or(0), changeset));
+    }
+    Ok(changes)
+}
+
+impl Store for SqliteStore {
+    fn revision(&self) -> Result<Revision, StoreError> {
+        revision(&self.connection)
+    }
+
+    fn load(&self) -> Result<(Revision, Resources), StoreError> {
+        // One transaction: the rows are those of the revision.
+        let transaction = self.connection.unchecked_transaction()?;
+        let mut resources = Resources::default();
+        let mut statement = transaction.prepare_cached("SELECT kind, revision, body FROM resources")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (kind, revision, body): (String, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            add_row(&mut resources, &kind, &body, Revision::try_from(revision).unwrap_or(0))?;
+        }
+        Ok((revision(&transaction)?, resources))
     }
 
     fn commit(&mut self, expected: Revision, changeset: &Changeset) -> Result<Revision, StoreError> {
         let text = serde_json::to_string(changeset).map_err(|error| StoreError::Failed(error.to_string()))?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let found = Self::revision(&transaction)?;
+        let found = revision(&transaction)?;
         if found != expected {
             return Err(StoreError::Conflict { expected, found });
         }
-        let next = expected + 1;
-        let number = i64::try_from(next).map_err(|error| StoreError::Failed(error.to_string()))?;
+        let next = number(expected + 1)?;
         transaction
-            .execute("INSERT INTO changesets (revision, changeset) VALUES (?1, ?2)", params![number, text])?;
+            .execute("INSERT INTO changesets (revision, changeset) VALUES (?1, ?2)", params![next, text])?;
+        for change in &changeset.changes {
+            write(&transaction, next, change)?;
+        }
         transaction.commit()?;
-        Ok(next)
+        Ok(expected + 1)
     }
 
     fn changes(&self, from: Revision) -> Result<Vec<(Revision, Changeset)>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT revision, changeset FROM changesets WHERE revision > ?1 ORDER BY revision",
-        )?;
-        let from = i64::try_from(from).unwrap_or(i64::MAX);
-        let rows =
-            statement.query_map([from], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
-        let mut changes = Vec::new();
-        for row in rows {
-            let (revision, text) = row?;
-            let changeset = serde_json::from_str(&text).map_err(|error| {
-                StoreError::Failed(format!("revision {revision} cannot be read: {error}"))
-            })?;
-            changes.push((Revision::try_from(revision).unwrap_or(0), changeset));
+        changes(&self.connection, from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::gateway::ProviderKey;
+    use model::{AccountId, GatewayId, GatewayToken, TokenId};
+
+    use super::*;
+
+    fn token(id: &str) -> Change {
+        let (account, gateway) = (AccountId::new("acme"), GatewayId::new("main"));
+        let token = GatewayToken {
+            id: TokenId::new(id),
+            account,
+            gateway,
+            name: "ci".to_owned(),
+            hash: "00".repeat(32),
+            expires_at: Some(5),
+        };
+        Change::PutToken { token }
+    }
+
+    fn key(alias: &str) -> Change {
+        let (account, gateway) = (AccountId::new("acme"), GatewayId::new("main"));
+        let key = ProviderKey {
+            account,
+            gateway,
+            provider: "openai".to_owned(),
+            authority: "api.example".to_owned(),
+            alias: alias.to_owned(),
+            weight: 1,
+            sealed: "sealed".to_owned(),
+        };
+        Change::PutKey { key }
+    }
+
+    /// A file as a version with so many steps left it.
+    fn file_of_version(folder: &Path, steps: usize, log: &[Vec<Change>]) {
+        let mut connection = Connection::open(private_file(folder, FILE).unwrap()).unwrap();
+        migrate(&mut connection, &MIGRATIONS[..steps]).unwrap();
+        for (index, changes) in log.iter().enumerate() {
+            let changeset = Changeset { actor: "test".to_owned(), changes: changes.clone() };
+            let text = serde_json::to_string(&changeset).unwrap();
+            connection
+                .execute(
+                    "INSERT INTO changesets (revision, changeset) VALUES (?1, ?2)",
+                    params![index as i64 + 1, text],
+                )
+                .unwrap();
         }
-        Ok(changes)
+    }
+
+    #[test]
+    fn files_of_every_version_are_read() {
+        let gone = Change::DeleteToken { id: TokenId::new("a") };
+        let log = [vec![token("a"), token("b")], vec![key("one"), key("two")], vec![gone]];
+        for steps in 1..MIGRATIONS.len() {
+            let folder = tempfile::tempdir().unwrap();
+            file_of_version(folder.path(), steps, &log);
+            let mut store = SqliteStore::open(folder.path()).unwrap();
+            let (revision, resources) = store.load().unwrap();
+            let tokens: Vec<&str> = resources.tokens.keys().map(TokenId::as_str).collect();
+            assert_eq!((revision, tokens, resources.keys.len()), (3, vec!["b"], 2), "{steps} steps");
+            let changeset = Changeset { actor: "test".to_owned(), changes: vec![token("c")] };
+            assert_eq!(store.commit(3, &changeset).unwrap(), 4);
+            assert_eq!(store.load().unwrap().1.tokens.len(), 2);
+        }
+    }
+
+    #[test]
+    fn a_file_of_a_later_version_is_refused_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        file_of_version(folder.path(), MIGRATIONS.len(), &[]);
+        let connection = Connection::open(folder.path().join(FILE)).unwrap();
+        connection.pragma_update(None, "user_version", 99).unwrap();
+        let error = SqliteStore::open(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("schema 99"), "{error}");
+        let version: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        assert_eq!(version, 99);
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_read_fails_the_migration_and_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        file_of_version(folder.path(), 1, &[]);
+        let connection = Connection::open(folder.path().join(FILE)).unwrap();
+        connection.execute("INSERT INTO changesets (revision, changeset) VALUES (1, '{')", []).unwrap();
+        let error = SqliteStore::open(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("revision 1 cannot be read"), "{error}");
+        let version: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        assert_eq!(version, 1);
+    }
+
+    #[test]
+    fn the_current_state_is_that_of_the_log_whatever_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = SqliteStore::open(folder.path()).unwrap();
+        let delete_key = |alias: &str| Change::DeleteKey {
+            account: AccountId::new("acme"),
+            gateway: GatewayId::new("main"),
+            provider: "openai".to_owned(),
+            alias: alias.to_owned(),
+        };
+        let log = [
+            vec![key("a"), key("b")],
+            vec![delete_key("a"), key("a"), token("t")],
+            vec![delete_key("b"), delete_key("never")],
+            vec![token("t"), token("u")],
+        ];
+        let mut applied = Resources::default();
+        for (revision, changes) in log.into_iter().enumerate() {
+            let changeset = Changeset { actor: "test".to_owned(), changes };
+            store.commit(revision as Revision, &changeset).unwrap();
+            changeset.apply(&mut applied, revision as Revision + 1);
+            let current = store.load().unwrap();
+            assert_eq!(current.1, applied);
+            store.connection.execute("DELETE FROM resources", []).unwrap();
+            let transaction = store.connection.transaction().unwrap();
+            replay(&transaction).unwrap();
+            transaction.commit().unwrap();
+            assert_eq!(store.load().unwrap(), current);
+            assert_eq!(store.revision().unwrap(), revision as Revision + 1);
+        }
     }
 }
