@@ -52,7 +52,7 @@ impl ManagedRuleset {
         rules.extend(program.threshold_rule().map(|root| managed(root, Some(DEFAULT_SCORE_THRESHOLD))));
         Self {
             id: Self::owasp_id(),
-            name: "OWASP Core Ruleset",
+            name: "OWASP Anomaly Rules",
             description: "Scores requests and acts when the sum reaches a threshold",
             phase: Phase::HttpRequestFirewallManaged,
             rules,
