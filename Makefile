@@ -1,5 +1,5 @@
 # The one door: people and CI use the same words.
-.PHONY: demo test test-sdk test-crs matrix lint rules-table detection-world bench instructions fuzz fuzz-build load load-waf packages
+.PHONY: demo test test-sdk test-crs soak matrix lint rules-table detection-world bench instructions fuzz fuzz-build load load-waf packages
 
 CARGO ?= cargo
 APT := cmake modsecurity-crs nginx-light wrk nghttp2-client nghttp2-server curl python3-venv valgrind
@@ -24,6 +24,10 @@ test-sdk:
 test-crs:
 	@if [ -n "$$CRS_DIR" ]; then $(CARGO) test --test suite -- --ignored 4_28_0; \
 	else echo "NOT RUN: the suite of the Core Rule Set v4.28.0 needs CRS_DIR, a checkout of it"; fi
+
+# 10,000 reloads under load, of which `make test` makes 500.
+soak: packages
+	RELOADS=10000 $(CARGO) test --test suite many_reloads -- --nocapture
 
 # Every feature with every body, framing, client and origin, of which `make test` runs a sample.
 matrix: packages

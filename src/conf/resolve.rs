@@ -121,11 +121,11 @@ impl Resolving<'_> {
         if file.origins.value.is_empty() {
             self.bad(&file.origins.place, "`origins` needs at least one URL such as `http://127.0.0.1:9000`");
         }
-        for origin in &file.origins.value {
-            if let Err(message) = OriginUrl::parse(origin).and_then(OriginUrl::without_path) {
-                self.bad(&file.origins.place, message);
-            }
-        }
+        let mut origins = file.origins.value;
+        origins.retain(|origin| {
+            let parsed = OriginUrl::parse(origin).and_then(OriginUrl::without_path);
+            parsed.map_err(|message| self.bad(&file.origins.place, message)).is_ok()
+        });
         if let Some((path, interval)) = &file.health_check {
             if !path.value.starts_with('/') {
                 self.bad(&path.place, "`zones.health_check.path` begins with `/`");
@@ -144,7 +144,7 @@ impl Resolving<'_> {
         let zone = Zone {
             id: id.clone(),
             name: name.as_str().to_owned(),
-            origins: file.origins.value,
+            origins,
             balance: file.balance,
             origin_protocol: file.origin_protocol,
             origin_ca: ca,
@@ -197,10 +197,14 @@ impl Resolving<'_> {
     /// A filter expression of a phase; the one for everything if none is given.
     fn expression(&mut self, written: Option<Located<String>>, phase: Phase) -> String {
         let Some(Located { value, place }) = written else { return "true".to_owned() };
-        if let Err(mistake) = Expression::parse(&value, phase) {
-            self.diagnostics.push(Diagnostic::error(Code::RulesetExpression, mistake.to_string()).at(place));
+        match Expression::parse(&value, phase) {
+            Ok(_) => value,
+            Err(mistake) => {
+                let diagnostic = Diagnostic::error(Code::RulesetExpression, mistake.to_string());
+                self.diagnostics.push(diagnostic.at(place));
+                "true".to_owned()
+            }
         }
-        value
     }
 
     /// A phase is set by `rulesets` or by its short form.

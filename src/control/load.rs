@@ -58,9 +58,14 @@ pub(super) fn read(source: &ConfSource) -> Result<(Conf, Diagnostics), Diagnosti
     match conf {
         Some(conf) if !found.has_errors() => Ok((conf, found)),
         Some(conf) => {
-            // Mistakes in the files it names too, so that one look shows all.
-            let rules = rules::reload(conf.owasp.as_deref(), conf.sensitive_data.as_deref(), None);
-            found.append(rules.err().unwrap_or_default());
+            // Mistakes in the files it names and in what is compiled too, so that one look shows all.
+            match rules::reload(conf.owasp.as_deref(), conf.sensitive_data.as_deref(), None) {
+                Ok((rules, _)) => {
+                    let compiled = snapshot(&conf, &Resources::default(), &rules, &HashMap::new(), None, 1);
+                    found.append(compiled.err().unwrap_or_default());
+                }
+                Err(more) => found.append(more),
+            }
             found.append(load_certificates(&conf).err().unwrap_or_default());
             Err(found)
         }
