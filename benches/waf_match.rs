@@ -23,7 +23,7 @@ fn requests(c: &mut Criterion) {
         }
         let paths = support::paths(set).flatten();
         let (ir, _) = portcullis::rules::seclang(paths.as_ref().map(|paths| paths.as_slice()));
-        c.bench_function(&format!("waf_compile/{set}"), |b| b.iter(|| optimize::optimize(&ir)));
+        c.bench_function(&format!("waf_compile/{set}"), |b| b.iter(|| optimize(&ir)));
     }
 }
 

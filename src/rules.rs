@@ -97,9 +97,9 @@ pub fn reload(
     let added = bodies::added(&ir);
     let collections =
         previous.map_or_else(Arc::default, |previous| Arc::clone(previous.program.collections()));
-    let program = Arc::new(seclang::optimize::optimize(&ir).with_collections(collections));
+    let program = Arc::new(seclang::optimize(&ir).with_collections(collections));
     let mut own = program.roots().iter().filter(|root| !added.contains(&root.id));
-    if owasp.is_some() && !own.any(seclang::matcher::Root::is_disruptive) {
+    if owasp.is_some() && !own.any(seclang::Root::is_disruptive) {
         let message = "no rule of `rules.owasp` can refuse a request: the files replace those in the binary";
         diagnostics.push(
             Diagnostic::warning(Code::RulesWithoutThreshold, message)

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use portcullis::regression::RawRequest;
-use seclang::matcher::BodyLimits;
+use seclang::BodyLimits;
 use seclang::{Phase, RequestHead, Transaction};
 
 /// Rounds for each file: so many, or what fits into this time.

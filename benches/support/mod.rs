@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use portcullis::rules::Rules;
 use portcullis::ruleset::execute::Execution;
-use seclang::matcher::{BodyLimits, Interruption};
+use seclang::{BodyLimits, Interruption};
 use seclang::{Phase, Plan, RequestHead, Transaction};
 
 /// A request.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::ruleset::execute::Execution;
 use crate::ruleset::{EntryPoint, ManagedRuleset, Verdict};
 use expression::Facts;
-use seclang::matcher::BodyLimits;
+use seclang::BodyLimits;
 use seclang::{Program, RequestHead, Watch};
 
 /// What a zone sets.

@@ -50,7 +50,7 @@ impl Explain {
         };
         let (ir, diagnostics) = rules::seclang(of_conf.as_deref());
         let ir = diagnostics.into_result(ir)?;
-        let program = Arc::new(seclang::optimize::optimize(&ir));
+        let program = Arc::new(seclang::optimize(&ir));
         let deployment = |level| Deployment { paranoia_level: level, score_threshold: self.score_threshold };
         let own = deployment(self.paranoia_level);
         if self.profile {

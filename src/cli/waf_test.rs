@@ -72,7 +72,7 @@ impl Test {
             Some(path) => Overrides::parse(&read(path)?).map_err(|reason| unreadable(path, &reason))?,
             None => Overrides::default(),
         };
-        let program = Arc::new(seclang::optimize::optimize(&ir));
+        let program = Arc::new(seclang::optimize(&ir));
         let runner = match self.paranoia_level {
             Some(paranoia_level) => {
                 let deployment = Deployment { paranoia_level, score_threshold: DEFAULT_SCORE_THRESHOLD };

@@ -26,7 +26,7 @@ use crate::snapshot::{CompiledZone, Scan};
 use body::{decompress, grpc};
 use detection::plan::Plan;
 use expression::Facts;
-use seclang::matcher::BodyLimits;
+use seclang::BodyLimits;
 use seclang::{RequestHead, ResponseHead};
 
 /// A body from here on may keep rules or scanners busy for more than a millisecond: it is judged on another thread

@@ -19,8 +19,8 @@ use gateway::price::Prices;
 use gateway::usage::{self, BYTES_PER_TOKEN, Report, Tap, Usage, UsageSource};
 use model::gateway::Scan;
 use model::{AiLog, Counted};
+use seclang::BodyLimits;
 use seclang::RequestHead;
-use seclang::matcher::BodyLimits;
 
 /// A call that ended.
 #[derive(Debug, Default)]

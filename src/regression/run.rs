@@ -12,7 +12,7 @@ use super::overrides::Overrides;
 use super::request::Request;
 use super::server::{self, Reception};
 use super::verdict::{self, Answer, LogLine, Outcome, Report};
-use seclang::matcher::BodyLimits;
+use seclang::BodyLimits;
 use seclang::{Phase, Plan, PlanSettings, Program, RequestHead, ResponseHead, Transaction};
 
 /// Any moment will do, as long as it stays the same.

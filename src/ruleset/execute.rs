@@ -11,8 +11,8 @@ use super::score;
 use super::trace::{Outcome, Verdict};
 use diagnostic::Diagnostics;
 use expression::{Expression, Facts};
+use seclang::BodyLimits;
 use seclang::audit::AuditRecord;
-use seclang::matcher::BodyLimits;
 use seclang::{Interruption, Plan, PlanSettings, Program, ResponseHead, Transaction, Watch};
 
 /// The `execute` rules of an entry point, in order.

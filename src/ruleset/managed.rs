@@ -96,7 +96,7 @@ impl ManagedRuleset {
     }
 }
 
-fn managed(root: &seclang::matcher::Root, score_threshold: Option<i64>) -> ManagedRule {
+fn managed(root: &seclang::Root, score_threshold: Option<i64>) -> ManagedRule {
     let reference = root.id.to_string();
     ManagedRule {
         id: RuleId::derived("owasp rule", &reference),

@@ -6,8 +6,8 @@
 use super::managed::ManagedRuleset;
 use super::overrides::Effective;
 use model::Action;
+use seclang::ActionOverride;
 use seclang::PlanSettings;
-use seclang::matcher::ActionOverride;
 
 /// `TX` entries that hold the threshold.
 const THRESHOLD: &[&str] = &["inbound_anomaly_score_threshold"];

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use portcullis::regression::{RawRequest, Suite};
 use seclang::ir::{CollectionActionIr, ItemIr};
-use seclang::matcher::oracle::{Exchange, Memo, Phases, by_matcher, by_oracle};
+use seclang::oracle::{Exchange, Memo, Phases, by_matcher, by_oracle};
 use seclang::{Plan, PlanSettings, RuleSetIr};
 
 /// The rule of `tests/data/crs/setup.conf`.
@@ -162,7 +162,7 @@ fn agree(ir: &RuleSetIr, mutations: Range<usize>) -> (usize, usize) {
     let (next, matches) = (AtomicUsize::new(first), AtomicUsize::new(0));
     let worker = || {
         // A program of its own, for persistent collections are the program's.
-        let program = Arc::new(seclang::optimize::optimize(ir));
+        let program = Arc::new(seclang::optimize(ir));
         let plans = [1, 2, 3, 4].map(|level| {
             let settings = settings(level);
             (Arc::new(Plan::new(Arc::clone(&program), &settings)), settings)

@@ -107,7 +107,7 @@ fn many_reloads_under_load() {
         std::fs::rename(&to, edge.folder.path().join("own.conf")).unwrap();
         edge.signal("HUP");
         at = wait_for("a reload", || Some(revision()).filter(|now| *now > at));
-        if turn as u64 % (reloads / 500).max(1) == 0 {
+        if (turn as u64).is_multiple_of((reloads / 500).max(1)) {
             memory.push((at, edge.resident_kib()));
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use portcullis::regression::RawRequest;
-use seclang::matcher::BodyLimits;
+use seclang::BodyLimits;
 use seclang::{Phase, Plan, PlanSettings, RequestHead, Transaction};
 
 /// What an example does to an innocent request.
@@ -173,7 +173,7 @@ fn matched(plan: &Arc<Plan>, example: &Example) -> Vec<u64> {
 fn every_rule_matches_and_passes_what_it_says() {
     let (ir, diagnostics) = portcullis::rules::seclang(None);
     assert!(diagnostics.is_empty(), "{diagnostics}");
-    let plan = Arc::new(Plan::new(Arc::new(seclang::optimize::optimize(&ir)), &PlanSettings::default()));
+    let plan = Arc::new(Plan::new(Arc::new(seclang::optimize(&ir)), &PlanSettings::default()));
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/owasp");
     let mut by_rule: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
     let mut wrong = Vec::new();

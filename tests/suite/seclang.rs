@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use portcullis::rules;
-use seclang::matcher::BodyLimits;
-use seclang::optimize::optimize;
+use seclang::BodyLimits;
+use seclang::optimize;
 use seclang::{Phase, Plan, PlanSettings, RequestHead, ResponseHead, Transaction};
 
 /// A request, and the response to it.

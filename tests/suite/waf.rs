@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use seclang::matcher::{ActionOverride, BodyLimits};
 use seclang::syntax::MemoryLoader;
+use seclang::{ActionOverride, BodyLimits};
 use seclang::{Phase, Plan, PlanSettings, Program, RequestHead, Transaction};
 
 fn load(text: &str) -> (seclang::RuleSetIr, String) {
@@ -27,7 +27,7 @@ fn run_with(
 ) -> (Transaction, Option<u64>) {
     let (ir, diagnostics) = load(text);
     assert_eq!(diagnostics, "");
-    let plan = Arc::new(Plan::new(Arc::new(seclang::optimize::optimize(&ir)), settings));
+    let plan = Arc::new(Plan::new(Arc::new(seclang::optimize(&ir)), settings));
     run_plan(&plan, target, headers, body)
 }
 
@@ -225,7 +225,7 @@ fn tags_and_messages_are_named_by_patterns() {
 
 #[test]
 fn what_is_remembered_outlives_the_rules_that_set_it() {
-    let program = |text: &str| seclang::optimize::optimize(&load(text).0);
+    let program = |text: &str| seclang::optimize(&load(text).0);
     let counts = r#"
         SecCollectionTimeout 60
         SecAction "id:1,phase:1,pass,nolog,initcol:ip=%{REMOTE_ADDR},setvar:ip.n=+1"

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytes::Bytes;
 use expression::Facts;
 use portcullis::ruleset::{EntryPoint, Outcome, Verdict};
+use seclang::BodyLimits;
 use seclang::RequestHead;
-use seclang::matcher::BodyLimits;
 
 /// The verdict on a browser's request: a GET, or with a body a POST, if no method is named.
 pub fn judge(

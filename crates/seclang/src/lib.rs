@@ -1,36 +1,69 @@
-//! SecLang: text in, verdict out.
+//! SecLang: text in, verdict out. No I/O: files are read through [`syntax::Loader`].
+//!
+//! # The way of a rule
 //!
 //! ```text
-//! text --syntax::parse--> ast --lower--> RuleSetIr --optimize--> Program --Plan--> Transaction
+//!  text ──syntax──► ast ──lower──► RuleSetIr ──compile──► Program ──run::plan──► Plan ──► Transaction
+//!        parsed           lowered             grouped,            settings applied,     evaluated
+//!                                             prefilters built    constants folded      for one request
 //! ```
-//! Everything up to [`Plan`] happens when rules or settings change; a request only walks arrays.
-//! The four lists of definitions ([`variables`], [`transformations`], [`operators`], [`actions`])
-//! are what the language knows; each has one file for each entry. `grammars` reads values as the
-//! languages that attacks are written in, for operators of our own; `fingerprint` is what `@detectSQLi`
-//! asks. This module does no I/O: files
-//! are read through [`syntax::Loader`].
+//!
+//! | step | room | what comes out |
+//! |---|---|---|
+//! | parsed | [`syntax`] | directives with their places |
+//! | lowered | [`lower`] | [`ir`]: names resolved in the four lists, mistakes located |
+//! | compiled | [`compile`] | [`Program`]: arrays and indexes; equal targets and transformations are shared, targets of a link form a group |
+//! | planned | [`run`] | [`Plan`]: one zone's settings; what is the same for every request is folded away |
+//!
+//! # The way of a request
+//!
+//! ```text
+//!  head, body, response ──► data ──► phase: for each rule of the plan, in order
+//!                                      group prefilter ──no──► next rule
+//!                                      │ maybe
+//!                                      each chain link: target ─► values ─► transformations ─► prefilter ─► operator
+//!                                      │ all links matched              (cached)
+//!                                      act ──► report ──► refuse, or go on
+//! ```
+//!
+//! A [`Transaction`] has four parts: `data` is what variables and macros read, `cache` is what was found out about
+//! values, `verdict` is what rules decided, `controls` is what rules changed about the rest of the run.
+//!
+//! # What the language knows
+//!
+//! Four lists of definitions, one file for each entry: [`variables`], [`transformations`], [`operators`], [`actions`].
+//! Below the operators: `grammars` reads values as the languages that attacks are written in, `fingerprint` is what
+//! `@detectSQLi` asks, `prefilter` knows what a value must hold for a pattern to match.
 
 pub mod actions;
 pub mod audit;
+mod collections;
+pub mod compile;
+mod data;
+mod expansion;
 mod fingerprint;
 pub mod geo;
 mod grammars;
 pub mod ir;
 pub mod lower;
 pub mod macros;
-pub mod matcher;
 pub mod operators;
-pub mod optimize;
+mod prefilter;
+pub mod run;
 pub mod syntax;
 pub mod transformations;
 pub mod variables;
 
 use diagnostic::Diagnostics;
 
+pub use body::head::{RequestHead, ResponseHead};
+pub use collections::Collections;
+pub use compile::{Program, Root, optimize};
+pub use data::BodyLimits;
 pub use ir::RuleSetIr;
-pub use matcher::{
-    Interruption, Match, Plan, PlanSettings, Program, RequestHead, ResponseHead, Transaction, Watch,
-};
+#[cfg(feature = "oracle")]
+pub use run::oracle;
+pub use run::{ActionOverride, Interruption, Match, Plan, PlanSettings, Transaction, Watch};
 
 /// Text of rules to IR: the whole front half of the pipeline.
 ///

@@ -9,15 +9,15 @@ use crate::cli::deployment::Deployment;
 use crate::cli::exclusion::{self, Exclusion, without};
 use crate::ruleset::{Outcome, Verdict};
 use model::RuleId;
+use seclang::Match;
 use seclang::ir::RuleSetIr;
-use seclang::{Match, optimize};
 
 /// Most exclusions that are tried one after the other.
 const MAX_EXCLUSIONS: usize = 50;
 /// The text of a suggestion; `None` where the request passes as it is, or no exclusion helps.
 pub(super) fn suggest(ir: &RuleSetIr, deployment: Deployment, request: &Request<'_>) -> Option<String> {
     let verdict = |exclusions: &[Exclusion]| {
-        let program = Arc::new(optimize::optimize(&without(ir, exclusions)));
+        let program = Arc::new(seclang::optimize(&without(ir, exclusions)));
         judge(&deployment.entry_point(&program), request, &mut ())
     };
     let mut last = verdict(&[]);

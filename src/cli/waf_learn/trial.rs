@@ -36,14 +36,14 @@ impl Trial {
             return Err(Failure::Input(format!("there is no attack below `{}`", folder.display())));
         }
         let attacks = attacks.into_iter().take(MAX_ATTACKS).collect();
-        let before = deployment.entry_point(&Arc::new(optimize::optimize(ir)));
+        let before = deployment.entry_point(&Arc::new(optimize(ir)));
         Ok(Self { attacks, before, deployment })
     }
 
     /// One line: of how many attacks that are refused in the field of an exclusion, how many would pass.
     pub(super) fn describe(&self, ir: &RuleSetIr, exclusion: &Exclusion, path: &str) -> String {
         let changed = without(ir, std::slice::from_ref(exclusion));
-        let after = self.deployment.entry_point(&Arc::new(optimize::optimize(&changed)));
+        let after = self.deployment.entry_point(&Arc::new(optimize(&changed)));
         let (mut refused, mut let_in) = (0, 0);
         for attack in &self.attacks {
             let Some(request) = Placed::new(&exclusion.variable, path, attack) else {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use seclang::matcher::BodyLimits;
+use seclang::BodyLimits;
 use seclang::syntax::MemoryLoader;
 use seclang::{Phase, Plan, PlanSettings, RequestHead, Transaction};
 
@@ -17,7 +17,7 @@ fuzz_target!(|text: &str| {
     let loader = MemoryLoader(vec![("f".to_owned(), text.to_owned())]);
     let (ir, diagnostics) = seclang::load(&["f".to_owned()], &loader);
     let _ = (ir.to_string(), diagnostics.sorted().to_string());
-    let plan = Arc::new(Plan::new(Arc::new(seclang::optimize::optimize(&ir)), &PlanSettings::default()));
+    let plan = Arc::new(Plan::new(Arc::new(seclang::optimize(&ir)), &PlanSettings::default()));
     let mut transaction = Transaction::new(plan, BodyLimits::default());
     transaction.request_head(&RequestHead {
         method: b"GET",

@@ -1,8 +1,8 @@
 //! One rule: actions applied over the phase's defaults, operator checked, chain joined.
 
 use super::{FIRST_OWN_ID, Lowering, operator_names, unknown};
+use crate::expansion::TxNames;
 use crate::ir::{ActionsIr, ItemIr, OperatorIr, RuleIr, TargetIr};
-use crate::matcher::TxNames;
 use crate::syntax::Loader;
 use crate::syntax::ast::{ActionAst, OperatorAst};
 use crate::{Phase, actions, operators, transformations};

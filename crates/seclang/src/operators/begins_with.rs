@@ -1,7 +1,7 @@
 //! The value begins with the argument.
 
 use super::{Argument, Compiled, Definition, Example, Expansion, Test};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "beginsWith",
@@ -21,7 +21,7 @@ fn compile(argument: &mut Argument<'_>) -> Compiled {
 }
 
 impl Test for BeginsWith {
-    fn is_match(&self, input: &[u8], transaction: &Transaction) -> bool {
-        self.0.with(transaction, |wanted| input.starts_with(wanted))
+    fn is_match(&self, input: &[u8], data: &Data) -> bool {
+        self.0.with(data, |wanted| input.starts_with(wanted))
     }
 }

@@ -1,7 +1,8 @@
 //! The comparison of numbers behind `@eq` and its kin.
 
 use super::{Argument, Compiled, Expansion, Test};
-use crate::matcher::{Prefilter, Transaction};
+use crate::data::Data;
+use crate::prefilter::Prefilter;
 use pattern::ByteSet;
 
 /// Whether a value stands to the argument as the operator says.
@@ -27,8 +28,8 @@ fn prefilter(wanted: i64, holds: Holds) -> Prefilter {
 }
 
 impl Test for Comparison {
-    fn is_match(&self, input: &[u8], transaction: &Transaction) -> bool {
-        self.argument.with(transaction, |wanted| (self.holds)(&number(input), &number(wanted)))
+    fn is_match(&self, input: &[u8], data: &Data) -> bool {
+        self.argument.with(data, |wanted| (self.holds)(&number(input), &number(wanted)))
     }
 
     fn prefilter(&self) -> Option<&Prefilter> {

@@ -1,7 +1,7 @@
 //! The argument stands somewhere in the value.
 
 use super::{Argument, Compiled, Definition, Example, Expansion, Found, Test};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "contains",
@@ -21,14 +21,13 @@ pub(super) fn compile(argument: &mut Argument<'_>) -> Compiled {
 }
 
 impl Test for Contains {
-    fn is_match(&self, input: &[u8], transaction: &Transaction) -> bool {
-        self.0.with(transaction, |wanted| memchr::memmem::find(input, wanted).is_some())
+    fn is_match(&self, input: &[u8], data: &Data) -> bool {
+        self.0.with(data, |wanted| memchr::memmem::find(input, wanted).is_some())
     }
 
-    fn locate(&self, input: &[u8], transaction: &Transaction) -> Found {
-        let at = self.0.with(transaction, |wanted| {
-            memchr::memmem::find(input, wanted).map(|at| (at, at + wanted.len()))
-        });
+    fn locate(&self, input: &[u8], data: &Data) -> Found {
+        let at =
+            self.0.with(data, |wanted| memchr::memmem::find(input, wanted).map(|at| (at, at + wanted.len())));
         at.map_or_else(|| Found::whole(input), Found::span)
     }
 }

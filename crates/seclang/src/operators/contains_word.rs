@@ -1,7 +1,7 @@
 //! The argument stands somewhere in the value as a word of its own.
 
 use super::{Argument, Compiled, Definition, Example, Expansion, Found, Test};
-use crate::matcher::Transaction;
+use crate::data::Data;
 use pattern::Span;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -23,12 +23,12 @@ fn compile(argument: &mut Argument<'_>) -> Compiled {
 }
 
 impl Test for ContainsWord {
-    fn is_match(&self, input: &[u8], transaction: &Transaction) -> bool {
-        self.0.with(transaction, |word| find(input, word).is_some())
+    fn is_match(&self, input: &[u8], data: &Data) -> bool {
+        self.0.with(data, |word| find(input, word).is_some())
     }
 
-    fn locate(&self, input: &[u8], transaction: &Transaction) -> Found {
-        self.0.with(transaction, |word| find(input, word)).map_or_else(|| Found::whole(input), Found::span)
+    fn locate(&self, input: &[u8], data: &Data) -> Found {
+        self.0.with(data, |word| find(input, word)).map_or_else(|| Found::whole(input), Found::span)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::memo::Memo;
 use super::{Argument, Compiled, Definition, Example, Prefilter, Test};
+use crate::data::Data;
 use crate::fingerprint;
-use crate::matcher::Transaction;
 use pattern::ByteSet;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -29,7 +29,7 @@ fn compile(_: &mut Argument<'_>) -> Compiled {
 }
 
 impl Test for DetectSqli {
-    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, input: &[u8], _: &Data) -> bool {
         !is_word(input) && VERDICTS.with(|verdicts| verdicts.answer(input, fingerprint::is_injection))
     }
 

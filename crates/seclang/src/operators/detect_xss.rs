@@ -2,7 +2,7 @@
 
 use super::memo::Memo;
 use super::{Argument, Compiled, Definition, Example, Prefilter, Test};
-use crate::matcher::Transaction;
+use crate::data::Data;
 use pattern::ByteSet;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -28,7 +28,7 @@ fn compile(_: &mut Argument<'_>) -> Compiled {
 }
 
 impl Test for DetectXss {
-    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, input: &[u8], _: &Data) -> bool {
         let judge =
             |input: &[u8]| matches!(libinjectionrs::detect_xss(input), libinjectionrs::XssResult::Xss);
         VERDICTS.with(|verdicts| verdicts.answer(input, judge))

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::{Argument, Compiled, Definition, Example, Test, no_match};
+use crate::data::Data;
 use crate::geo::{GeoDatabase, Place};
-use crate::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "geoLookup",
@@ -25,7 +25,7 @@ fn compile(argument: &mut Argument<'_>) -> Compiled {
 }
 
 impl Test for GeoLookup {
-    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, input: &[u8], _: &Data) -> bool {
         self.place(input).is_some()
     }
 

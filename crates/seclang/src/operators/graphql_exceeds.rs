@@ -1,8 +1,8 @@
 //! The value is a GraphQL document that costs more than is allowed.
 
 use super::{Argument, Compiled, Definition, Example, Prefilter, Test};
+use crate::data::Data;
 use crate::grammars::GraphqlCost;
-use crate::matcher::Transaction;
 use pattern::ByteSet;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -49,7 +49,7 @@ fn compile(argument: &mut Argument<'_>) -> Compiled {
 }
 
 impl Test for GraphqlExceeds {
-    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, input: &[u8], _: &Data) -> bool {
         GraphqlCost::of(input)
             .is_some_and(|cost| self.limits.iter().any(|(count, most)| count(&cost) > *most))
     }

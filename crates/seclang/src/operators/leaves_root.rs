@@ -2,8 +2,8 @@
 
 use super::memo::Memo;
 use super::{Argument, Compiled, Definition, Example, Prefilter, Test};
+use crate::data::Data;
 use crate::grammars::levels_above_root;
-use crate::matcher::Transaction;
 use pattern::ByteSet;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -38,7 +38,7 @@ fn compile(argument: &mut Argument<'_>) -> Compiled {
 }
 
 impl Test for LeavesRoot {
-    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, input: &[u8], _: &Data) -> bool {
         KNOWN.with(|known| known.answer(input, levels_above_root)) >= self.levels
     }
 

@@ -62,7 +62,9 @@ use recognizer::Recognizer;
 use std::sync::Arc;
 
 use super::geo::{GeoDatabase, Place};
-use super::matcher::{Expansion, Prefilter, Transaction, TxNames};
+use crate::data::Data;
+use crate::expansion::{Expansion, TxNames};
+use crate::prefilter::Prefilter;
 use smallvec::smallvec;
 
 use pattern::{Groups, Pattern, Span};
@@ -105,10 +107,10 @@ impl Argument<'_> {
 
 /// A compiled operator.
 pub trait Test: Send + Sync {
-    fn is_match(&self, input: &[u8], transaction: &Transaction) -> bool;
+    fn is_match(&self, input: &[u8], data: &Data) -> bool;
 
     /// Where a value that matched did so; only asked after a match.
-    fn locate(&self, input: &[u8], _: &Transaction) -> Found {
+    fn locate(&self, input: &[u8], _: &Data) -> Found {
         Found::whole(input)
     }
 
@@ -270,7 +272,7 @@ mod tests {
 
     #[test]
     fn examples_hold() {
-        let transaction = Transaction::detached();
+        let data = Data::default();
         let mut ran = 0;
         for definition in ALL {
             assert!(
@@ -290,14 +292,14 @@ mod tests {
                 let test =
                     (definition.compile)(&mut argument).unwrap_or_else(|e| panic!("{definition:?}: {e}"));
                 assert_eq!(
-                    test.is_match(example.input, &transaction),
+                    test.is_match(example.input, &data),
                     example.matches,
                     "{definition:?} {:?} on {:?}",
                     example.argument,
                     example.input
                 );
                 if example.matches {
-                    assert!(test.locate(example.input, &transaction).0.first().is_some_and(Option::is_some));
+                    assert!(test.locate(example.input, &data).0.first().is_some_and(Option::is_some));
                 }
                 ran += 1;
             }
@@ -348,7 +350,7 @@ mod tests {
         let pieces = b"'~\"~`~--~/*~*/~#~;~|~&~$(~${~{{~}}~<~>~=~(~)~\\~/~..~%2e~%~\xc0\xae~://~@~[~:~ or ~union select ~\
             sleep(~cat ~<svg ~onload=~http~0x7f~\n~\0~fragment A on B {...A} ";
         let pieces: Vec<&[u8]> = pieces.split(|byte| *byte == b'~').collect();
-        let (tests, transaction) = (recognizers(), Transaction::detached());
+        let (tests, data) = (recognizers(), Data::default());
         assert_eq!(tests.len(), 19);
         let mut state = 0x2545_f491_4f6c_dd1d_u64;
         let mut next = |bound: usize| {
@@ -364,8 +366,8 @@ mod tests {
                 value.extend((0..next(3)).map(|at| b"aZ0 \xff"[at]));
             }
             for test in &tests {
-                let matches = test.is_match(&value, &transaction);
-                let (from, to) = test.locate(&value, &transaction).0[0].unwrap();
+                let matches = test.is_match(&value, &data);
+                let (from, to) = test.locate(&value, &data).0[0].unwrap();
                 assert!(!matches || (from <= to && to <= value.len()), "{value:?}");
                 // What an operator asks of a value first holds for all that it matches.
                 let bytes = ByteSet::of_text(&value);
@@ -407,11 +409,11 @@ mod tests {
             "<svg ",
             "<!--",
         ];
-        let (tests, transaction) = (recognizers(), Transaction::detached());
+        let (tests, data) = (recognizers(), Data::default());
         for piece in pieces {
             let value = piece.repeat((1 << 18) / piece.len());
             for test in &tests {
-                test.is_match(value.as_bytes(), &transaction);
+                test.is_match(value.as_bytes(), &data);
             }
         }
     }

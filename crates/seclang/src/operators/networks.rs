@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use super::{Compiled, Test};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 struct Networks(Vec<IpNet>);
 
@@ -25,7 +25,7 @@ pub(super) fn compile<'a>(words: impl Iterator<Item = &'a str>) -> Compiled {
 }
 
 impl Test for Networks {
-    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, input: &[u8], _: &Data) -> bool {
         let address = std::str::from_utf8(input).ok().and_then(|text| text.trim().parse::<IpAddr>().ok());
         address.is_some_and(|address| self.0.iter().any(|network| network.contains(&address)))
     }

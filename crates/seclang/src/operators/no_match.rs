@@ -1,7 +1,7 @@
 //! Never matches.
 
 use super::{Argument, Compiled, Definition, Example, Test};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "noMatch",
@@ -23,7 +23,7 @@ pub(super) fn test() -> Box<dyn Test> {
 }
 
 impl Test for NoMatch {
-    fn is_match(&self, _: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, _: &[u8], _: &Data) -> bool {
         false
     }
 }

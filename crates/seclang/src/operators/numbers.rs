@@ -1,7 +1,7 @@
 //! The check of numbers behind `@verifyCC` and its kin: a pattern finds them, a rule judges them.
 
 use super::{Argument, Compiled, Found, Pattern, Test};
-use crate::matcher::Transaction;
+use crate::data::Data;
 use pattern::Span;
 
 struct Numbers {
@@ -30,11 +30,11 @@ impl Numbers {
 }
 
 impl Test for Numbers {
-    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, input: &[u8], _: &Data) -> bool {
         self.find(input).is_some()
     }
 
-    fn locate(&self, input: &[u8], _: &Transaction) -> Found {
+    fn locate(&self, input: &[u8], _: &Data) -> Found {
         self.find(input).map_or_else(|| Found::whole(input), Found::span)
     }
 }

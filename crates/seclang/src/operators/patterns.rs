@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use aho_corasick::AhoCorasick;
 
 use super::{Pattern, Prefilter};
-use crate::matcher::{literals, required};
+use crate::prefilter::{literals, required};
 
 /// A pattern with what must be in a value for it to match.
 #[derive(Debug)]

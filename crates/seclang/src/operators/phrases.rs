@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::patterns::PhraseSearcher;
 use super::{Argument, Compiled, Found, Test};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 struct Phrases(Arc<PhraseSearcher>);
 
@@ -19,7 +19,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
 }
 
 impl Test for Phrases {
-    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, input: &[u8], _: &Data) -> bool {
         self.0.automaton.is_match(input)
     }
 
@@ -27,7 +27,7 @@ impl Test for Phrases {
         self.0.literals.as_deref()
     }
 
-    fn locate(&self, input: &[u8], _: &Transaction) -> Found {
+    fn locate(&self, input: &[u8], _: &Data) -> Found {
         self.0
             .automaton
             .find(input)

@@ -1,8 +1,8 @@
 //! A URL in the value reaches a host of one of these kinds.
 
 use super::{Argument, Compiled, Definition, Example, Test};
+use crate::data::Data;
 use crate::grammars::{ADDRESS_MARKS, Reach, reach};
-use crate::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "reachesHost",
@@ -46,7 +46,7 @@ fn compile(argument: &mut Argument<'_>) -> Compiled {
 }
 
 impl Test for ReachesHost {
-    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, input: &[u8], _: &Data) -> bool {
         let reach = reach(input);
         self.kinds.iter().any(|is| is(&reach))
     }

@@ -2,8 +2,8 @@
 
 use super::memo::Memo;
 use super::{Found, Prefilter, Test};
+use crate::data::Data;
 use crate::grammars::{Finding, Strength};
-use crate::matcher::Transaction;
 use pattern::ByteSet;
 
 /// As much of an injection is shown as says what it is.
@@ -33,11 +33,11 @@ impl Recognizer {
 }
 
 impl Test for Recognizer {
-    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, input: &[u8], _: &Data) -> bool {
         (self.judge)(input).is_some_and(|found| found.strength >= self.at_least)
     }
 
-    fn locate(&self, input: &[u8], _: &Transaction) -> Found {
+    fn locate(&self, input: &[u8], _: &Data) -> Found {
         let from = (self.judge)(input).map_or(0, |found| found.from);
         Found::span((from, input.len().min(from + SHOWN_BYTES)))
     }

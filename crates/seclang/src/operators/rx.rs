@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use super::patterns::Searcher;
 use super::{Argument, Compiled, Definition, Example, Expansion, Found, Pattern, Prefilter, Test};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "rx",
@@ -39,8 +39,8 @@ pub(super) fn compile(argument: &mut Argument<'_>) -> Compiled {
 
 impl Expanded {
     /// `None` where the expanded text is no pattern: then nothing matches it.
-    fn pattern(&self, transaction: &Transaction) -> Option<Arc<Pattern>> {
-        self.text.with(transaction, |text| {
+    fn pattern(&self, data: &Data) -> Option<Arc<Pattern>> {
+        self.text.with(data, |text| {
             let text = std::str::from_utf8(text).ok()?;
             let mut last = self.last.lock();
             if let Some(pattern) = last.as_ref().filter(|pattern| pattern.source() == text) {
@@ -54,18 +54,18 @@ impl Expanded {
 }
 
 impl Test for Expanded {
-    fn is_match(&self, input: &[u8], transaction: &Transaction) -> bool {
-        self.pattern(transaction).is_some_and(|pattern| pattern.is_match(input))
+    fn is_match(&self, input: &[u8], data: &Data) -> bool {
+        self.pattern(data).is_some_and(|pattern| pattern.is_match(input))
     }
 
-    fn locate(&self, input: &[u8], transaction: &Transaction) -> Found {
-        let groups = self.pattern(transaction).and_then(|pattern| pattern.groups(input));
+    fn locate(&self, input: &[u8], data: &Data) -> Found {
+        let groups = self.pattern(data).and_then(|pattern| pattern.groups(input));
         groups.map_or_else(|| Found::whole(input), Found::groups)
     }
 }
 
 impl Test for Rx {
-    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, input: &[u8], _: &Data) -> bool {
         self.0.pattern.is_match(input)
     }
 
@@ -77,7 +77,7 @@ impl Test for Rx {
         Some(&self.0.prefilter)
     }
 
-    fn locate(&self, input: &[u8], _: &Transaction) -> Found {
+    fn locate(&self, input: &[u8], _: &Data) -> Found {
         self.0.pattern.groups(input).map_or_else(|| Found::whole(input), Found::groups)
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::patterns::Searcher;
 use super::{Argument, Compiled, Definition, Example, Found, Prefilter, Test};
+use crate::data::Data;
 use crate::grammars::{json_strings, spans_lines};
-use crate::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "rxField",
@@ -100,11 +100,11 @@ impl RxField {
 }
 
 impl Test for RxField {
-    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, input: &[u8], _: &Data) -> bool {
         self.is_in_lines(input) || json_strings(input).any(|(_, string)| self.0.pattern.is_match(string))
     }
 
-    fn locate(&self, input: &[u8], _: &Transaction) -> Found {
+    fn locate(&self, input: &[u8], _: &Data) -> Found {
         self.0.pattern.groups(input).map_or_else(|| Found::whole(input), Found::groups)
     }
 

@@ -1,7 +1,7 @@
 //! Always matches.
 
 use super::{Argument, Compiled, Definition, Example, Test};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "unconditionalMatch",
@@ -18,7 +18,7 @@ fn compile(_: &mut Argument<'_>) -> Compiled {
 }
 
 impl Test for UnconditionalMatch {
-    fn is_match(&self, _: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, _: &[u8], _: &Data) -> bool {
         true
     }
 }

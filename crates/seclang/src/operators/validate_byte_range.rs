@@ -1,7 +1,7 @@
 //! The value has a byte outside the ranges: `32-126,9,10,13`.
 
 use super::{Argument, Compiled, Definition, Example, Found, Prefilter, Test};
-use crate::matcher::Transaction;
+use crate::data::Data;
 use pattern::ByteSet;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -34,7 +34,7 @@ fn compile(argument: &mut Argument<'_>) -> Compiled {
 }
 
 impl Test for ValidateByteRange {
-    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, input: &[u8], _: &Data) -> bool {
         ByteSet::of_text(input).intersects(&self.outside)
     }
 
@@ -42,7 +42,7 @@ impl Test for ValidateByteRange {
         Some(&self.prefilter)
     }
 
-    fn locate(&self, input: &[u8], _: &Transaction) -> Found {
+    fn locate(&self, input: &[u8], _: &Data) -> Found {
         let at = input.iter().position(|byte| self.outside.has(*byte));
         at.map_or_else(|| Found::whole(input), |at| Found::span((at, at + 1)))
     }

@@ -1,7 +1,7 @@
 //! The value has a `%` that two hex digits do not follow.
 
 use super::{Argument, Compiled, Definition, Example, Test};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "validateUrlEncoding",
@@ -22,7 +22,7 @@ fn compile(_: &mut Argument<'_>) -> Compiled {
 }
 
 impl Test for ValidateUrlEncoding {
-    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, input: &[u8], _: &Data) -> bool {
         memchr::memchr_iter(b'%', input)
             .any(|at| !input.get(at + 1..at + 3).is_some_and(|pair| pair.iter().all(u8::is_ascii_hexdigit)))
     }

@@ -1,7 +1,7 @@
 //! The value is not well-formed UTF-8 (RFC 3629): overlong, surrogate or cut off.
 
 use super::{Argument, Compiled, Definition, Example, Test};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "validateUtf8Encoding",
@@ -21,7 +21,7 @@ fn compile(_: &mut Argument<'_>) -> Compiled {
 }
 
 impl Test for ValidateUtf8Encoding {
-    fn is_match(&self, input: &[u8], _: &Transaction) -> bool {
+    fn is_match(&self, input: &[u8], _: &Data) -> bool {
         std::str::from_utf8(input).is_err()
     }
 }

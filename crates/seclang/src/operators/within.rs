@@ -1,7 +1,7 @@
 //! The value stands somewhere in the argument.
 
 use super::{Argument, Compiled, Definition, Example, Expansion, Test};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "within",
@@ -22,7 +22,7 @@ fn compile(argument: &mut Argument<'_>) -> Compiled {
 }
 
 impl Test for Within {
-    fn is_match(&self, input: &[u8], transaction: &Transaction) -> bool {
-        self.0.with(transaction, |wanted| memchr::memmem::find(wanted, input).is_some())
+    fn is_match(&self, input: &[u8], data: &Data) -> bool {
+        self.0.with(data, |wanted| memchr::memmem::find(wanted, input).is_some())
     }
 }

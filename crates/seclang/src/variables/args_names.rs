@@ -1,7 +1,7 @@
 //! The names of all arguments.
 
 use super::{Changes, Definition, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "ARGS_NAMES",
@@ -11,11 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    transaction
-        .facts
-        .args_get
-        .iter()
-        .chain(&transaction.facts.args_post)
-        .for_each(|pair| visit(pair.key, pair.key));
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    data.message.args_get.iter().chain(&data.message.args_post).for_each(|pair| visit(pair.key, pair.key));
 }

@@ -1,7 +1,7 @@
 //! The scheme of the `Authorization` field.
 
 use super::{Changes, Definition, Text, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "AUTH_TYPE",
@@ -11,6 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    visit(Text::EMPTY, transaction.facts.auth_type);
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, data.message.auth_type);
 }

@@ -1,16 +1,16 @@
-//! What `setenv` set for this transaction.
+//! What `setenv` set for this data.
 
 use super::{Changes, Definition, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "ENV",
-    summary: "What `setenv` set for this transaction.",
+    summary: "What `setenv` set for this data.",
     collection: true,
     changes: Changes::WithRules,
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    transaction.env.iter().for_each(|(name, value)| visit(*name, *value));
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    data.env.iter().for_each(|(name, value)| visit(*name, *value));
 }

@@ -1,7 +1,7 @@
 //! The file names of a multipart body, by field.
 
 use super::{Changes, Definition, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "FILES",
@@ -11,6 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    transaction.facts.files.iter().for_each(|pair| visit(pair.key, pair.value));
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    data.message.files.iter().for_each(|pair| visit(pair.key, pair.value));
 }

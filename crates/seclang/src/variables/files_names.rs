@@ -1,7 +1,7 @@
 //! The field names of a multipart body's files.
 
 use super::{Changes, Definition, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "FILES_NAMES",
@@ -11,6 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    transaction.facts.files.iter().for_each(|pair| visit(pair.key, pair.key));
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    data.message.files.iter().for_each(|pair| visit(pair.key, pair.key));
 }

@@ -1,7 +1,7 @@
 //! The sizes of the files of a multipart body in bytes, by field.
 
 use super::{Changes, Definition, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "FILES_SIZES",
@@ -11,6 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    transaction.facts.files_sizes.iter().for_each(|pair| visit(pair.key, pair.value));
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    data.message.files_sizes.iter().for_each(|pair| visit(pair.key, pair.value));
 }

@@ -1,7 +1,7 @@
 //! The contents of the files of a multipart body, by field.
 
 use super::{Changes, Definition, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "FILES_TMP_CONTENT",
@@ -11,6 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    transaction.facts.files_content.iter().for_each(|pair| visit(pair.key, pair.value));
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    data.message.files_content.iter().for_each(|pair| visit(pair.key, pair.value));
 }

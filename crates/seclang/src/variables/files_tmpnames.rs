@@ -1,7 +1,7 @@
 //! Empty here: files are never written to disk.
 
 use super::{Changes, Definition, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "FILES_TMPNAMES",
@@ -11,4 +11,4 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(_: &Transaction, _: &mut Visit<'_>) {}
+fn values(_: &Data, _: &mut Visit<'_>) {}

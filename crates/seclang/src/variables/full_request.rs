@@ -1,7 +1,7 @@
 //! The request line, the header fields and the body.
 
 use super::{Changes, Definition, Text, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "FULL_REQUEST",
@@ -11,6 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    visit(Text::EMPTY, transaction.facts.full_request);
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, data.message.full_request);
 }

@@ -1,7 +1,7 @@
 //! What the last `@geoLookup` that matched learnt of its address, by the names of the reference manual.
 
 use super::{Changes, Definition, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "GEO",
@@ -11,6 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    transaction.facts.geo.iter().for_each(|pair| visit(pair.key, pair.value));
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    data.message.geo.iter().for_each(|pair| visit(pair.key, pair.value));
 }

@@ -1,7 +1,7 @@
 //! The number of the worst severity that has matched; 255 before any has.
 
 use super::{Changes, Definition, Text, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "HIGHEST_SEVERITY",
@@ -11,6 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    visit(Text::EMPTY, transaction.facts.highest_severity);
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, data.message.highest_severity);
 }

@@ -1,7 +1,7 @@
 //! The value that matched last.
 
 use super::{Changes, Definition, Text, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "MATCHED_VAR",
@@ -11,8 +11,8 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    if let Some(last) = transaction.matched.last() {
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    if let Some(last) = data.matched.last() {
         visit(Text::EMPTY, last.value);
     }
 }

@@ -1,7 +1,7 @@
 //! The names of what the current rule matched.
 
 use super::{Changes, Definition, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "MATCHED_VARS_NAMES",
@@ -11,6 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    transaction.matched.iter().for_each(|matched| visit(matched.name, matched.name));
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    data.matched.iter().for_each(|matched| visit(matched.name, matched.name));
 }

@@ -1,4 +1,4 @@
-//! The variables, one file each: what of a transaction a rule can look at.
+//! The variables, one file each: what of a data a rule can look at.
 
 mod args;
 mod args_combined_size;
@@ -104,7 +104,7 @@ mod userid;
 mod webappid;
 mod xml;
 
-use super::matcher::{Text, Transaction};
+use crate::data::{Data, Text};
 
 /// One variable.
 pub struct Definition {
@@ -114,7 +114,7 @@ pub struct Definition {
     pub collection: bool,
     pub changes: Changes,
     /// Calls with each entry's name and value.
-    pub values: fn(&Transaction, &mut Visit<'_>),
+    pub values: fn(&Data, &mut Visit<'_>),
 }
 
 /// When a variable's values are other than they were.
@@ -274,10 +274,10 @@ mod tests {
 
     #[test]
     fn every_variable_can_be_asked_of_an_empty_transaction() {
-        let transaction = Transaction::detached();
+        let data = Data::default();
         for definition in ALL {
             let mut seen = 0;
-            (definition.values)(&transaction, &mut |_, _| seen += 1);
+            (definition.values)(&data, &mut |_, _| seen += 1);
             assert!(seen <= 1 || definition.collection, "{definition:?}");
         }
     }

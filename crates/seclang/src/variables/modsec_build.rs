@@ -1,7 +1,7 @@
 //! A version number for rules that ask for one; always 0.
 
 use super::{Changes, Definition, Text, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "MODSEC_BUILD",
@@ -11,6 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    visit(Text::EMPTY, transaction.facts.zero);
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, data.message.zero);
 }

@@ -1,7 +1,7 @@
 //! 1 where a part header of a multipart body is folded.
 
 use super::{Changes, Definition, Text, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 use body::multipart::Bend;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -12,6 +12,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    visit(Text::EMPTY, transaction.facts.flag(transaction.facts.bends(Bend::HeaderFolding)));
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, data.message.flag(data.message.bends(Bend::HeaderFolding)));
 }

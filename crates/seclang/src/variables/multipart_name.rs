@@ -1,7 +1,7 @@
 //! The names of the parts of a multipart body.
 
 use super::{Changes, Definition, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "MULTIPART_NAME",
@@ -11,6 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    transaction.facts.part_names.iter().for_each(|name| visit(*name, *name));
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    data.message.part_names.iter().for_each(|name| visit(*name, *name));
 }

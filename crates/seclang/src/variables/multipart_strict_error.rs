@@ -1,7 +1,7 @@
 //! `1` where a multipart body bends the rules of RFC 7578 or RFC 2046.
 
 use super::{Changes, Definition, Text, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 use body::multipart::Bend;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -12,9 +12,9 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
+fn values(data: &Data, visit: &mut Visit<'_>) {
     visit(
         Text::EMPTY,
-        transaction.facts.flag(transaction.facts.bends.iter().any(|bend| *bend != Bend::UnmatchedBoundary)),
+        data.message.flag(data.message.bends.iter().any(|bend| *bend != Bend::UnmatchedBoundary)),
     );
 }

@@ -1,7 +1,7 @@
 //! The names of the cookies.
 
 use super::{Changes, Definition, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQUEST_COOKIES_NAMES",
@@ -11,6 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    transaction.facts.cookies.iter().for_each(|pair| visit(pair.key, pair.key));
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    data.message.cookies.iter().for_each(|pair| visit(pair.key, pair.key));
 }

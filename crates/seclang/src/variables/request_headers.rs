@@ -1,7 +1,7 @@
 //! The request's header fields, by name.
 
 use super::{Changes, Definition, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "REQUEST_HEADERS",
@@ -11,6 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    transaction.facts.headers.iter().for_each(|pair| visit(pair.key, pair.value));
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    data.message.headers.iter().for_each(|pair| visit(pair.key, pair.value));
 }

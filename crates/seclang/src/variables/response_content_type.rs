@@ -1,7 +1,7 @@
 //! The media type of the response with its parameters.
 
 use super::{Changes, Definition, Text, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "RESPONSE_CONTENT_TYPE",
@@ -11,6 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    visit(Text::EMPTY, transaction.response_content_type());
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, data.response_content_type());
 }

@@ -1,7 +1,7 @@
 //! The rule that runs: `id`, `msg`, `severity`.
 
 use super::{Changes, Definition, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "RULE",
@@ -11,6 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    transaction.rule.iter().for_each(|(name, value)| visit(*name, *value));
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    data.rule.iter().for_each(|(name, value)| visit(*name, *value));
 }

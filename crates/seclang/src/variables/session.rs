@@ -1,8 +1,8 @@
 //! The persistent entries of this session, where `initcol` opened them.
 
 use super::{Changes, Definition, Visit};
+use crate::data::Data;
 use crate::ir::CollectionKind;
-use crate::matcher::Transaction;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "SESSION",
@@ -12,6 +12,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    transaction.visit_collection(CollectionKind::Session, visit);
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    data.visit_collection(CollectionKind::Session, visit);
 }

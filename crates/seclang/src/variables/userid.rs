@@ -1,7 +1,7 @@
 //! The key that `setuid` gave.
 
 use super::{Changes, Definition, Text, Visit};
-use crate::matcher::Transaction;
+use crate::data::Data;
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "USERID",
@@ -11,6 +11,6 @@ pub(super) const DEFINITION: Definition = Definition {
     values,
 };
 
-fn values(transaction: &Transaction, visit: &mut Visit<'_>) {
-    visit(Text::EMPTY, transaction.facts.user_id);
+fn values(data: &Data, visit: &mut Visit<'_>) {
+    visit(Text::EMPTY, data.message.user_id);
 }

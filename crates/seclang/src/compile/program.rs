@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::audit::Audit;
-use super::collections::Collections;
-use super::expansion::{Expansion, TxNames};
-use super::literals::LiteralIndex;
-use super::names::NameBit;
-use super::prefilter::Prefilter;
+use crate::audit::{AuditFiles, AuditIr};
+use crate::collections::Collections;
+use crate::data::NameBit;
+use crate::expansion::{Expansion, TxNames};
 use crate::ir::{Change, CollectionKind, Disruptive, EngineMode, LimitsIr, ResponseBodyIr};
+use crate::prefilter::Prefilter;
+use crate::prefilter::literals::LiteralIndex;
 use crate::variables::Changes;
 use crate::{Phase, operators, variables};
 use body::xml_path::XmlPath;
@@ -22,10 +22,10 @@ pub struct Program {
     /// Root indexes of each phase in order, with the markers between them resolved.
     pub(crate) phases: [Vec<usize>; 5],
     pub(crate) targets: Vec<Target>,
-    pub(crate) views: Vec<View>,
-    /// How many transformations its views are made of.
+    pub(crate) pipelines: Vec<Pipeline>,
+    /// How many transformations its pipelines are made of.
     pub(crate) steps: usize,
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) transformed_targets: Vec<TransformedTarget>,
     pub(crate) groups: Vec<Group>,
     /// For each root the prefilter of its first link.
     pub(crate) prefilters: Vec<Prefilter>,
@@ -36,7 +36,7 @@ pub struct Program {
     /// Whether a rule looks at `FULL_REQUEST` or its length: to put it together costs a copy.
     pub(crate) full_request: bool,
     /// Whether a rule looks at the `TIME` variables, which would cost every request.
-    pub(crate) moment: bool,
+    pub(crate) received_time: bool,
     /// What rules remember from one request to the next.
     pub(crate) collections: Arc<Collections>,
     /// How long a record of them lives after its last change.
@@ -93,16 +93,16 @@ pub struct Meta {
 
 /// One test of a rule.
 pub struct Link {
-    /// Indexes in the program's cells, one for each target; none for a rule that matches without
+    /// Indexes in the program's transformed targets, one for each target; none for a rule that matches without
     /// looking.
-    pub(crate) cells: Vec<usize>,
+    pub(crate) transformed_targets: Vec<usize>,
     /// The same as one, index in the program's groups; `None` where values change as rules run.
     pub(crate) group: Option<usize>,
     pub(crate) test: Option<Box<dyn operators::Test>>,
     pub(crate) negated: bool,
-    pub(crate) gate: Gate,
-    /// Index in the program's views.
-    pub(crate) view: usize,
+    pub(crate) precondition: Precondition,
+    /// Index in the program's pipelines.
+    pub(crate) pipeline: usize,
     pub(crate) multi_match: bool,
     pub(crate) capture: bool,
     pub(crate) collections: Vec<CollectionAction>,
@@ -127,32 +127,32 @@ pub struct Reads {
 
 /// What must be so of a value for an operator to hold of it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Gate {
+pub struct Precondition {
     /// The set of literals it must hold one of, where there is such a set.
     pub(crate) literals: Option<u32>,
     pub(crate) prefilter: Prefilter,
 }
 
-/// The values of a target under a view. Many links look at the same cell; most of them are answered
+/// The values of a target under a pipeline. Many links look at the same transformed target; most of them are answered
 /// by what is known of all its values together.
 #[derive(Clone, Copy, Debug)]
-pub struct Cell {
+pub struct TransformedTarget {
     pub(crate) target: usize,
-    pub(crate) view: usize,
-    /// `multiMatch`: the values under every step on the way to this view, too.
+    pub(crate) pipeline: usize,
+    /// `multiMatch`: the values under every step on the way to this pipeline, too.
     pub(crate) each: bool,
-    /// The cell of the same values as they came.
+    /// The transformed target of the same values as they came.
     pub(crate) plain: usize,
     pub(crate) changes: Changes,
 }
 
-/// The cells that a link looks at, as one.
+/// The transformed targets that a link looks at, as one.
 #[derive(Clone, Debug)]
 pub struct Group {
-    pub(crate) cells: Vec<usize>,
+    pub(crate) transformed_targets: Vec<usize>,
     /// The group of the same values as they came.
     pub(crate) plain: usize,
-    /// As in the view.
+    /// As in the pipeline.
     pub(crate) touches: Option<ByteSet>,
     pub(crate) changes: Changes,
 }
@@ -200,7 +200,7 @@ impl Target {
 
 /// A chain of transformations.
 #[derive(Clone, Debug)]
-pub struct View {
+pub struct Pipeline {
     pub(crate) steps: Vec<Step>,
     /// Bytes of which a value that changes holds one; `None` where any value may change.
     pub(crate) touches: Option<ByteSet>,
@@ -243,7 +243,7 @@ pub enum Control {
 pub struct ChosenRules(pub(crate) Vec<bool>);
 
 impl ChosenRules {
-    pub(super) fn has(&self, root: usize) -> bool {
+    pub(crate) fn has(&self, root: usize) -> bool {
         self.0.get(root).copied().unwrap_or(false)
     }
 }
@@ -289,10 +289,10 @@ impl std::fmt::Debug for Program {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "Program of {} rules, {} targets, {} views",
+            "Program of {} rules, {} targets, {} pipelines",
             self.roots.len(),
             self.targets.len(),
-            self.views.len()
+            self.pipelines.len()
         )
     }
 }
@@ -305,4 +305,11 @@ impl Root {
             Some(Disruptive::Allow(_) | Disruptive::Block | Disruptive::Pass) | None => false,
         }
     }
+}
+
+/// The audit log of a program.
+#[derive(Debug)]
+pub(crate) struct Audit {
+    pub(crate) settings: AuditIr,
+    pub(crate) files: Arc<AuditFiles>,
 }

@@ -43,7 +43,7 @@ impl std::hash::Hash for Text {
 
 /// All bytes a transaction looks at: the bodies as received, everything else in one arena.
 #[derive(Debug, Default)]
-pub(super) struct Buffers {
+pub(crate) struct Buffers {
     arena: Vec<u8>,
     body: Bytes,
     response: Bytes,
@@ -59,7 +59,7 @@ const MAX_ARENA_BYTES: usize = u32::MAX as usize;
 
 impl Buffers {
     #[inline]
-    pub(super) fn get(&self, text: Text) -> &[u8] {
+    pub(crate) fn get(&self, text: Text) -> &[u8] {
         let buffer: &[u8] = match text.buffer {
             Buffer::Arena => &self.arena,
             Buffer::Request => &self.body,
@@ -71,7 +71,7 @@ impl Buffers {
 
     /// Empties the buffers, but for these bytes at the arena's start: handles into them are those of
     /// the buffers that they were taken from.
-    pub(super) fn begin(&mut self, bytes: &[u8]) {
+    pub(crate) fn begin(&mut self, bytes: &[u8]) {
         self.arena.clear();
         self.arena.reserve(bytes.len() + ARENA_ROOM_BYTES);
         self.arena.extend_from_slice(bytes);
@@ -80,22 +80,22 @@ impl Buffers {
     }
 
     /// The memory that is kept for the next transaction.
-    pub(super) fn capacity_bytes(&self) -> usize {
+    pub(crate) fn capacity_bytes(&self) -> usize {
         self.arena.capacity() + self.scratch.capacity()
     }
 
-    pub(super) fn into_arena(self) -> Vec<u8> {
+    pub(crate) fn into_arena(self) -> Vec<u8> {
         self.arena
     }
 
-    pub(super) fn add(&mut self, bytes: &[u8]) -> Text {
+    pub(crate) fn add(&mut self, bytes: &[u8]) -> Text {
         let start = self.arena.len();
         let fits = bytes.get(..MAX_ARENA_BYTES.saturating_sub(start).min(bytes.len())).unwrap_or(&[]);
         self.arena.extend_from_slice(fits);
         Text { start: narrow(start), length: narrow(fits.len()), buffer: Buffer::Arena }
     }
 
-    pub(super) fn add_number(&mut self, number: i64) -> Text {
+    pub(crate) fn add_number(&mut self, number: i64) -> Text {
         use std::io::Write;
         let start = self.arena.len();
         if let Ok(digit @ 0..=9) = u8::try_from(number) {
@@ -106,47 +106,47 @@ impl Buffers {
         Text { start: narrow(start), length: narrow(self.arena.len() - start), buffer: Buffer::Arena }
     }
 
-    pub(super) fn add_count(&mut self, count: usize) -> Text {
+    pub(crate) fn add_count(&mut self, count: usize) -> Text {
         self.add_number(i64::try_from(count).unwrap_or(i64::MAX))
     }
 
     /// Whether a body was taken: handles into it exist.
-    pub(super) fn has_body(&self) -> bool {
+    pub(crate) fn has_body(&self) -> bool {
         !self.body.is_empty()
     }
 
     /// The same of a response body.
-    pub(super) fn has_response(&self) -> bool {
+    pub(crate) fn has_response(&self) -> bool {
         !self.response.is_empty()
     }
 
     /// Takes the body; earlier handles into a body become empty.
-    pub(super) fn set_body(&mut self, body: Bytes) -> Text {
+    pub(crate) fn set_body(&mut self, body: Bytes) -> Text {
         self.body = body;
         Text { start: 0, length: narrow(self.body.len()), buffer: Buffer::Request }
     }
 
     /// Takes the response body; earlier handles into one become empty.
-    pub(super) fn set_response(&mut self, body: Bytes) -> Text {
+    pub(crate) fn set_response(&mut self, body: Bytes) -> Text {
         self.response = body;
         Text { start: 0, length: narrow(self.response.len()), buffer: Buffer::Response }
     }
 
-    pub(super) fn body(&self) -> Bytes {
+    pub(crate) fn body(&self) -> Bytes {
         self.body.clone()
     }
 
-    pub(super) fn response(&self) -> Bytes {
+    pub(crate) fn response(&self) -> Bytes {
         self.response.clone()
     }
 
     /// A piece of the body, given as one.
-    pub(super) fn body_part(&self, range: std::ops::Range<usize>) -> Text {
+    pub(crate) fn body_part(&self, range: std::ops::Range<usize>) -> Text {
         Text { start: narrow(range.start), length: narrow(range.len()), buffer: Buffer::Request }
     }
 
     /// The part of `text` between two offsets.
-    pub(super) fn part(text: Text, start: usize, end: usize) -> Text {
+    pub(crate) fn part(text: Text, start: usize, end: usize) -> Text {
         let (start, end) = (start.min(text.len()), end.min(text.len()));
         Text {
             start: text.start + narrow(start),
@@ -156,7 +156,7 @@ impl Buffers {
     }
 
     /// The transformed text, or the same handle where nothing changes.
-    pub(super) fn transform(&mut self, text: Text, apply: fn(&[u8], &mut Vec<u8>) -> bool) -> Text {
+    pub(crate) fn transform(&mut self, text: Text, apply: fn(&[u8], &mut Vec<u8>) -> bool) -> Text {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         let changed = apply(self.get(text), &mut scratch);
@@ -166,7 +166,7 @@ impl Buffers {
     }
 
     /// Runs `fill` on an empty buffer and keeps what it wrote.
-    pub(super) fn compose(&mut self, fill: impl FnOnce(&Self, &mut Vec<u8>)) -> Text {
+    pub(crate) fn compose(&mut self, fill: impl FnOnce(&Self, &mut Vec<u8>)) -> Text {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         fill(self, &mut scratch);
@@ -178,6 +178,11 @@ impl Buffers {
 
 fn narrow(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+/// The number that a text is; 0 where it is none.
+pub(crate) fn number(text: &[u8]) -> i64 {
+    std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -2,17 +2,17 @@
 //!
 //! Most links match no value of a request, and this is enough to say so.
 
-use super::literals::{self, Words};
-use super::prefilter::Prefilter;
-use super::program::{Cell, Gate, Program, View};
-use super::text::Text;
 use super::transaction::Transaction;
+use crate::compile::program::{Pipeline, Precondition, Program, TransformedTarget};
+use crate::data::Text;
+use crate::prefilter::Prefilter;
+use crate::prefilter::literals::{self, Words};
 use crate::variables::Changes;
 use pattern::ByteSet;
 
 /// A text that operators look at, with what is known of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct CachedValue {
     pub(super) text: Text,
     pub(super) bytes: ByteSet,
     literals: Literals,
@@ -26,7 +26,7 @@ enum Literals {
     Searched(Option<u32>),
 }
 
-impl Seen {
+impl CachedValue {
     pub(super) fn new(text: Text, bytes: ByteSet) -> Self {
         Self { text, bytes, literals: Literals::Unsearched }
     }
@@ -49,14 +49,14 @@ pub(super) struct SummaryId(u32);
 
 /// What is known of a group.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Known {
+pub(super) struct GroupSummary {
     pub(super) summary: SummaryId,
-    /// By position the cells that have values; the last bit stands for all from there on.
+    /// By position the transformed targets that have values; the last bit stands for all from there on.
     present: u64,
 }
 
-impl Known {
-    /// Whether the cell at this position has values.
+impl GroupSummary {
+    /// Whether the transformed target at this position has values.
     #[inline]
     pub(super) fn has(&self, position: usize) -> bool {
         self.present & bit(position) != 0
@@ -77,52 +77,57 @@ struct Union {
 }
 
 impl Transaction {
-    pub(super) fn begin_summaries(&mut self, cells: usize, groups: usize) {
-        self.summaries.clear();
-        self.summaries.push(Summary::default());
-        self.cells.clear();
-        self.cells.resize(cells, None);
-        self.groups.clear();
-        self.groups.resize(groups, None);
-        self.literals.clear();
+    pub(super) fn begin_summaries(&mut self, transformed_targets: usize, groups: usize) {
+        self.cache.summaries.clear();
+        self.cache.summaries.push(Summary::default());
+        self.cache.transformed_targets.clear();
+        self.cache.transformed_targets.resize(transformed_targets, None);
+        self.cache.groups.clear();
+        self.cache.groups.resize(groups, None);
+        self.cache.literals.clear();
     }
 
-    /// What is known of all cells of a group together.
+    /// What is known of all transformed targets of a group together.
     #[inline]
-    pub(super) fn group(&mut self, program: &Program, index: usize) -> Known {
-        match self.groups.get(index).copied().flatten() {
+    pub(super) fn group(&mut self, program: &Program, index: usize) -> GroupSummary {
+        match self.cache.groups.get(index).copied().flatten() {
             Some(known) => known,
             None => self.sum_up_group(program, index),
         }
     }
 
     #[inline(never)]
-    fn sum_up_group(&mut self, program: &Program, index: usize) -> Known {
-        let Some(group) = program.groups.get(index) else { return Known::default() };
+    fn sum_up_group(&mut self, program: &Program, index: usize) -> GroupSummary {
+        let Some(group) = program.groups.get(index) else { return GroupSummary::default() };
         let plain = (group.plain != index).then(|| self.group(program, group.plain));
         let known = match plain {
             Some(plain) if self.is_untouched(plain.summary, group.touches.as_ref()) => plain,
             // No transformation makes a value where there was none.
-            Some(plain) => self.sum_up_cells(program, &group.cells, plain.present),
-            None => self.sum_up_cells(program, &group.cells, u64::MAX),
+            Some(plain) => self.sum_up_cells(program, &group.transformed_targets, plain.present),
+            None => self.sum_up_cells(program, &group.transformed_targets, u64::MAX),
         };
-        if let Some(slot) = self.groups.get_mut(index) {
+        if let Some(slot) = self.cache.groups.get_mut(index) {
             *slot = Some(known);
         }
         known
     }
 
-    /// Of these cells those that may have values.
-    fn sum_up_cells(&mut self, program: &Program, cells: &[usize], candidates: u64) -> Known {
+    /// Of these transformed targets those that may have values.
+    fn sum_up_cells(
+        &mut self,
+        program: &Program,
+        transformed_targets: &[usize],
+        candidates: u64,
+    ) -> GroupSummary {
         let (mut present, mut last) = (0, SummaryId::default());
         let mut union = Union::default();
         let mut is_sum = false;
-        for (position, &cell) in cells.iter().enumerate() {
+        for (position, &transformed_target) in transformed_targets.iter().enumerate() {
             let bit = bit(position);
             if candidates & bit == 0 {
                 continue;
             }
-            let next = self.cell(program, cell);
+            let next = self.transformed_target(program, transformed_target);
             if next == SummaryId::default() {
                 continue;
             }
@@ -131,18 +136,18 @@ impl Transaction {
                 is_sum = union.summary.any;
                 last = next;
                 let more = self.summary(next);
-                union.add(&more, &mut self.literals, program.literals.words);
+                union.add(&more, &mut self.cache.literals, program.literals.words);
             }
         }
         // What stands alone needs no sum.
         let summary = if is_sum { self.push_summary(union.summary) } else { last };
-        Known { summary, present }
+        GroupSummary { summary, present }
     }
 
-    /// What is known of the values of a cell, also of those that a `ctl` took away from one rule.
+    /// What is known of the values of a transformed target, also of those that a `ctl` took away from one rule.
     #[inline]
-    pub(super) fn cell(&mut self, program: &Program, index: usize) -> SummaryId {
-        match self.cells.get(index).copied().flatten() {
+    pub(super) fn transformed_target(&mut self, program: &Program, index: usize) -> SummaryId {
+        match self.cache.transformed_targets.get(index).copied().flatten() {
             Some(known) => known,
             None => self.sum_up_cell(program, index),
         }
@@ -150,21 +155,31 @@ impl Transaction {
 
     #[inline(never)]
     fn sum_up_cell(&mut self, program: &Program, index: usize) -> SummaryId {
-        let Some(cell) = program.cells.get(index) else { return SummaryId::default() };
-        let Some(view) = program.views.get(cell.view) else { return SummaryId::default() };
-        let plain = (cell.plain != index).then(|| self.cell(program, cell.plain));
-        let id = match plain {
-            Some(plain) if self.is_untouched(plain, view.touches.as_ref()) => plain,
-            _ => self.sum_up_values(program, cell, view),
+        let Some(transformed_target) = program.transformed_targets.get(index) else {
+            return SummaryId::default();
         };
-        if let Some(slot) = self.cells.get_mut(index) {
+        let Some(pipeline) = program.pipelines.get(transformed_target.pipeline) else {
+            return SummaryId::default();
+        };
+        let plain = (transformed_target.plain != index)
+            .then(|| self.transformed_target(program, transformed_target.plain));
+        let id = match plain {
+            Some(plain) if self.is_untouched(plain, pipeline.touches.as_ref()) => plain,
+            _ => self.sum_up_values(program, transformed_target, pipeline),
+        };
+        if let Some(slot) = self.cache.transformed_targets.get_mut(index) {
             *slot = Some(id);
         }
         id
     }
 
-    fn sum_up_values(&mut self, program: &Program, cell: &Cell, view: &View) -> SummaryId {
-        let values = self.find(program, cell.target);
+    fn sum_up_values(
+        &mut self,
+        program: &Program,
+        transformed_target: &TransformedTarget,
+        pipeline: &Pipeline,
+    ) -> SummaryId {
+        let values = self.find(program, transformed_target.target);
         if values.is_empty() {
             return SummaryId::default();
         }
@@ -172,17 +187,17 @@ impl Transaction {
         let words = program.literals.words;
         for value in values {
             let mut seen = self.raw(value);
-            if cell.each {
-                for step in &view.steps {
+            if transformed_target.each {
+                for step in &pipeline.steps {
                     let before = self.measure(program, seen);
-                    union.add(&before, &mut self.literals, words);
+                    union.add(&before, &mut self.cache.literals, words);
                     seen = self.step(program, seen, step);
                 }
             } else {
-                seen = self.under(program, seen, view);
+                seen = self.under(program, seen, pipeline);
             }
             let last = self.measure(program, seen);
-            union.add(&last, &mut self.literals, words);
+            union.add(&last, &mut self.cache.literals, words);
         }
         if union.summary.any { self.push_summary(union.summary) } else { SummaryId::default() }
     }
@@ -191,36 +206,39 @@ impl Transaction {
     fn is_untouched(&self, plain: SummaryId, touches: Option<&ByteSet>) -> bool {
         plain == SummaryId::default()
             || touches.is_some_and(|touches| {
-                self.summaries.get(plain.0 as usize).is_none_or(|summary| !summary.bytes.intersects(touches))
+                self.cache
+                    .summaries
+                    .get(plain.0 as usize)
+                    .is_none_or(|summary| !summary.bytes.intersects(touches))
             })
     }
 
     fn summary(&self, id: SummaryId) -> Summary {
-        self.summaries.get(id.0 as usize).copied().unwrap_or_default()
+        self.cache.summaries.get(id.0 as usize).copied().unwrap_or_default()
     }
 
     fn push_summary(&mut self, summary: Summary) -> SummaryId {
-        let id = u32::try_from(self.summaries.len()).unwrap_or(u32::MAX);
-        self.summaries.push(summary);
+        let id = u32::try_from(self.cache.summaries.len()).unwrap_or(u32::MAX);
+        self.cache.summaries.push(summary);
         SummaryId(id)
     }
 
     /// What is known of one value.
     fn measure(&mut self, program: &Program, seen: usize) -> Summary {
-        let Some(entry) = self.seen.get(seen) else { return Summary::default() };
+        let Some(entry) = self.cache.seen.get(seen) else { return Summary::default() };
         let literals = match entry.literals {
             Literals::Searched(found) => found,
             Literals::Unsearched => {
-                let at = self.literals.len();
-                program.literals.search(self.buffers.get(entry.text), &mut self.literals);
-                let found = u32::try_from(at).ok().filter(|_| self.literals.len() > at);
-                if let Some(entry) = self.seen.get_mut(seen) {
+                let at = self.cache.literals.len();
+                program.literals.search(self.data.buffers.get(entry.text), &mut self.cache.literals);
+                let found = u32::try_from(at).ok().filter(|_| self.cache.literals.len() > at);
+                if let Some(entry) = self.cache.seen.get_mut(seen) {
                     entry.literals = Literals::Searched(found);
                 }
                 found
             }
         };
-        let entry = self.seen.get(seen);
+        let entry = self.cache.seen.get(seen);
         entry.map_or_else(Summary::default, |entry| Summary {
             any: true,
             longest: entry.text.len(),
@@ -239,25 +257,30 @@ impl Transaction {
         literals: Option<u32>,
         prefilter: &Prefilter,
     ) -> bool {
-        let summary = self.summaries.get(id.0 as usize).filter(|summary| summary.any);
+        let summary = self.cache.summaries.get(id.0 as usize).filter(|summary| summary.any);
         summary.is_some_and(|summary| negated || self.passes(summary, literals, prefilter))
     }
 
-    /// Whether one value gets through a gate.
-    pub(super) fn value_passes(&mut self, program: &Program, gate: &Gate, seen: usize) -> bool {
-        if gate.literals.is_none() {
+    /// Whether one value gets through a precondition.
+    pub(super) fn value_passes(
+        &mut self,
+        program: &Program,
+        precondition: &Precondition,
+        seen: usize,
+    ) -> bool {
+        if precondition.literals.is_none() {
             // Spares the search.
-            let passes = |entry: &Seen| gate.prefilter.passes(entry.text.len(), &entry.bytes);
-            return self.seen.get(seen).is_some_and(passes);
+            let passes = |entry: &CachedValue| precondition.prefilter.passes(entry.text.len(), &entry.bytes);
+            return self.cache.seen.get(seen).is_some_and(passes);
         }
         let summary = self.measure(program, seen);
-        self.passes(&summary, gate.literals, &gate.prefilter)
+        self.passes(&summary, precondition.literals, &precondition.prefilter)
     }
 
     #[inline]
     fn passes(&self, summary: &Summary, literals: Option<u32>, prefilter: &Prefilter) -> bool {
         let holds = |set| {
-            let found = summary.literals.and_then(|at| self.literals.get(at as usize..));
+            let found = summary.literals.and_then(|at| self.cache.literals.get(at as usize..));
             found.is_some_and(|found| literals::has(found, set))
         };
         literals.is_none_or(holds) && prefilter.passes(summary.longest, &summary.bytes)
@@ -268,17 +291,19 @@ impl Transaction {
         let plan = std::sync::Arc::clone(&self.plan);
         let program = &plan.program;
         let changed = |changes: Changes| changes != Changes::Never;
-        for (found, target) in self.found.iter_mut().zip(&program.targets) {
+        for (found, target) in self.cache.found.iter_mut().zip(&program.targets) {
             if changed(target.variable.changes) {
                 *found = None;
             }
         }
-        for (known, cell) in self.cells.iter_mut().zip(&program.cells) {
-            if changed(cell.changes) {
+        for (known, transformed_target) in
+            self.cache.transformed_targets.iter_mut().zip(&program.transformed_targets)
+        {
+            if changed(transformed_target.changes) {
                 *known = None;
             }
         }
-        for (known, group) in self.groups.iter_mut().zip(&program.groups) {
+        for (known, group) in self.cache.groups.iter_mut().zip(&program.groups) {
             if changed(group.changes) {
                 *known = None;
             }

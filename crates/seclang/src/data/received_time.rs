@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::text::{Buffers, Text};
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Moment {
+pub(crate) struct ReceivedTime {
     pub(crate) epoch: Text,
     pub(crate) time: Text,
     pub(crate) day: Text,
@@ -18,8 +18,8 @@ pub(crate) struct Moment {
     pub(crate) year: Text,
 }
 
-impl Moment {
-    pub(super) fn of(since_epoch: Duration, buffers: &mut Buffers) -> Self {
+impl ReceivedTime {
+    pub(crate) fn of(since_epoch: Duration, buffers: &mut Buffers) -> Self {
         let seconds = since_epoch.as_secs();
         let (days, of_day) = (seconds / 86_400, seconds % 86_400);
         let (year, month, day) = civil(days);
@@ -66,7 +66,7 @@ mod tests {
             (4_102_444_799, "23:59:59", (2099, 11, 31, 4)),
         ] {
             let mut buffers = Buffers::default();
-            let moment = Moment::of(Duration::from_secs(seconds), &mut buffers);
+            let moment = ReceivedTime::of(Duration::from_secs(seconds), &mut buffers);
             let number = |text| std::str::from_utf8(buffers.get(text)).unwrap().parse::<u64>().unwrap();
             assert_eq!(buffers.get(moment.time), time.as_bytes());
             assert_eq!(

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::fold::{Folded, fold};
-use super::program::Program;
-use super::text::{Buffers, Text};
-use super::turn::Turn;
+use super::schedule::ScheduledRule;
+use crate::compile::program::Program;
+use crate::data::{Buffers, Text};
 use crate::ir::EngineMode;
 
 /// What a zone changes about a program.
@@ -34,7 +34,7 @@ pub struct ActionOverride {
 pub struct Plan {
     pub(super) program: Arc<Program>,
     /// The roots that run, by phase.
-    pub(super) phases: [Vec<Turn>; 5],
+    pub(super) phases: [Vec<ScheduledRule>; 5],
     /// Root index to whether it refuses, sorted by index.
     pub(super) refuses: Vec<(usize, bool)>,
     pub(super) engine: EngineMode,
@@ -53,7 +53,7 @@ impl Plan {
             return Self::clone(&plain);
         }
         let Folded { phases, entries } = fold(&plain);
-        let phases = phases.map(|roots| Turn::of_roots(&plain.program, roots));
+        let phases = phases.map(|roots| ScheduledRule::of_roots(&plain.program, roots));
         let plan = Self { phases, ..Self::clone(&plain) };
         plan.beginning_with(&entries)
     }
@@ -63,9 +63,9 @@ impl Plan {
         let enabled = |index: &usize| {
             program.roots.get(*index).is_some_and(|root| !settings.disabled.contains(&root.id))
         };
-        let phases: [Vec<Turn>; 5] = std::array::from_fn(|phase| {
+        let phases: [Vec<ScheduledRule>; 5] = std::array::from_fn(|phase| {
             let roots = program.phases.get(phase).map_or(&[][..], Vec::as_slice);
-            Turn::of_roots(&program, roots.iter().copied().filter(enabled))
+            ScheduledRule::of_roots(&program, roots.iter().copied().filter(enabled))
         });
         let mut entries: Vec<Option<Box<[u8]>>> = vec![None; program.names.len()];
         for (name, value) in &settings.variables {
@@ -116,7 +116,7 @@ impl Plan {
 
     /// Whether the rule at this index refuses the request when it matches.
     pub(super) fn refuses(&self, root: usize) -> bool {
-        let own = || self.program.roots.get(root).is_some_and(super::program::Root::is_disruptive);
+        let own = || self.program.roots.get(root).is_some_and(crate::compile::program::Root::is_disruptive);
         self.refuses.iter().find(|(index, _)| *index == root).map_or_else(own, |(_, refuses)| *refuses)
     }
 }

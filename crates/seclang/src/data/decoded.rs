@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::facts::{BodyLimits, Pair};
+use super::message::{BodyLimits, Pair};
 use super::request_body::{add_line, json_values_in};
 use super::text::{Buffers, Text};
 use body::{base64, urlencoded};
@@ -16,7 +16,7 @@ const SAMPLE_BYTES: usize = 64;
 
 /// Adds to values, from the one at `first` on, what they are if their percent signs are undone again, or if they are
 /// Base64 of a text, JSON, or a text behind spaces.
-pub(super) fn add_decoded(first: usize, limits: BodyLimits, pairs: &mut Vec<Pair>, buffers: &mut Buffers) {
+pub(crate) fn add_decoded(first: usize, limits: BodyLimits, pairs: &mut Vec<Pair>, buffers: &mut Buffers) {
     // Many values may have many forms each: past the limit they are one, a line each.
     let most = pairs.len() + limits.arguments;
     let mut rest = Vec::new();

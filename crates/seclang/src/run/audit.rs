@@ -5,14 +5,14 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::facts::Pair;
 use super::report::Hit;
-use super::text::Text;
 use super::transaction::Transaction;
 use crate::audit::{
-    AuditBody, AuditEntry, AuditFields, AuditFiles, AuditIr, AuditMode, AuditProducer, AuditRecord,
-    AuditRequest, AuditResponse, AuditTransaction,
+    AuditBody, AuditEntry, AuditFields, AuditMode, AuditProducer, AuditRecord, AuditRequest, AuditResponse,
+    AuditTransaction,
 };
+use crate::data::Pair;
+use crate::data::Text;
 use crate::ir::EngineMode;
 use body::head::ResponseHead;
 
@@ -20,13 +20,6 @@ use body::head::ResponseHead;
 const MAX_VALUE_BYTES: usize = 512;
 
 const PRODUCER: &str = concat!("Portcullis ", env!("CARGO_PKG_VERSION"));
-
-/// The audit log of a program.
-#[derive(Debug)]
-pub(crate) struct Audit {
-    pub(crate) settings: AuditIr,
-    pub(crate) files: Arc<AuditFiles>,
-}
 
 impl Transaction {
     /// Whether rule files ask for an audit log.
@@ -48,37 +41,37 @@ impl Transaction {
         if settings.mode == AuditMode::RelevantOnly && messages.is_empty() && !is_relevant() {
             return None;
         }
-        let facts = &self.facts;
-        let seconds = i64::try_from(self.now.as_secs()).unwrap_or(0);
+        let data = &self.data.message;
+        let seconds = i64::try_from(self.data.now.as_secs()).unwrap_or(0);
         let received = Timestamp::from_second(seconds).unwrap_or_default();
-        let protocol = self.lossy(facts.protocol);
+        let protocol = self.lossy(data.protocol);
         let version = protocol.rsplit('/').next().and_then(|version| version.parse().ok());
         let number = |text: Text| self.lossy(text).parse().unwrap_or(0);
         let transaction = AuditTransaction {
-            client_ip: self.lossy(facts.remote_addr),
+            client_ip: self.lossy(data.remote_addr),
             time_stamp: received.strftime("%a %b %e %H:%M:%S %Y").to_string(),
             server_id: "portcullis",
             // The engine does not know the port of the client.
             client_port: 0,
-            host_ip: self.lossy(facts.server_addr),
-            host_port: number(facts.server_port),
-            unique_id: self.lossy(facts.unique_id),
+            host_ip: self.lossy(data.server_addr),
+            host_port: number(data.server_port),
+            unique_id: self.lossy(data.unique_id),
             request: AuditRequest {
-                method: self.lossy(facts.method),
+                method: self.lossy(data.method),
                 http_version: version.unwrap_or(0.0),
-                uri: self.lossy(facts.uri_raw),
-                body: (settings.has('C') || settings.has('I')).then(|| AuditBody(self.buffers.body())),
-                headers: settings.has('B').then(|| self.fields(&facts.headers)),
+                uri: self.lossy(data.uri_raw),
+                body: (settings.has('C') || settings.has('I')).then(|| AuditBody(self.data.buffers.body())),
+                headers: settings.has('B').then(|| self.fields(&data.headers)),
             },
             response: AuditResponse {
-                body: settings.has('E').then(|| AuditBody(self.buffers.response())),
+                body: settings.has('E').then(|| AuditBody(self.data.buffers.response())),
                 http_code: status,
-                headers: settings.has('F').then(|| self.fields(&facts.response_headers)),
+                headers: settings.has('F').then(|| self.fields(&data.response_headers)),
             },
             producer: settings.has('H').then(|| AuditProducer {
                 modsecurity: PRODUCER,
                 connector: PRODUCER,
-                secrules_engine: match self.engine {
+                secrules_engine: match self.controls.engine {
                     EngineMode::On => "Enabled",
                     EngineMode::DetectionOnly => "DetectionOnly",
                     EngineMode::Off => "Disabled",
@@ -91,29 +84,29 @@ impl Transaction {
         Some(AuditRecord {
             files: Arc::clone(&audit.files),
             entry: AuditEntry { transaction },
-            received: self.now,
+            received: self.data.now,
             summary: is_concurrent.then(|| self.audit_summary(received, status)),
         })
     }
 
     /// A request in the line of a concurrent log.
     fn audit_summary(&self, received: Timestamp, status: u16) -> String {
-        let facts = &self.facts;
+        let data = &self.data.message;
         // One line, whose quotes stay pairs.
         let plain = |text: Text| {
             let text = self.lossy(text).replace(|c: char| c.is_control() || c == '"', " ");
             if text.is_empty() { "-".to_owned() } else { text }
         };
-        let field = |name| plain(facts.header_text(name, &self.buffers));
+        let field = |name| plain(data.header_text(name, &self.data.buffers));
         format!(
             "{} {} - {} \"{} {} {}\" {status} {} {} \"{}\"",
             field(b"host"),
-            plain(facts.remote_addr),
+            plain(data.remote_addr),
             received.strftime("[%d/%b/%Y:%H:%M:%S +0000]"),
-            plain(facts.method),
-            plain(facts.uri_raw),
-            plain(facts.protocol),
-            facts.response_body.len(),
+            plain(data.method),
+            plain(data.uri_raw),
+            plain(data.protocol),
+            data.response_body.len(),
             field(b"referer"),
             field(b"user-agent"),
         )
@@ -122,7 +115,7 @@ impl Transaction {
     /// The rules with `auditlog` that matched.
     fn audit_messages(&self) -> Vec<Value> {
         let root = |hit: &Hit| self.plan.program.roots.get(hit.root);
-        let audited = self.hits.iter().filter(|hit| root(hit).is_some_and(|root| root.audit));
+        let audited = self.verdict.hits.iter().filter(|hit| root(hit).is_some_and(|root| root.audit));
         let message = |hit: &Hit| {
             let (root, found) = (root(hit)?, hit.report(self)?);
             let value = found.values.last().map_or(&[][..], |last| &last.value);
@@ -159,6 +152,6 @@ impl Transaction {
     }
 
     fn lossy(&self, text: Text) -> String {
-        String::from_utf8_lossy(self.bytes(text)).into_owned()
+        String::from_utf8_lossy(self.data.bytes(text)).into_owned()
     }
 }

@@ -1,11 +1,11 @@
 //! The rules of a plan as they take their turns.
 
-use super::program::Program;
+use crate::compile::program::Program;
 
 /// A rule, with what its first link asks of values. Small, and in a list without gaps, for every request
 /// reads all of them, and most are asked no more.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
+pub(super) struct ScheduledRule {
     pub(super) id: u64,
     /// Index in the program's roots.
     pub(super) root: usize,
@@ -17,7 +17,7 @@ pub(super) struct Turn {
     pub(super) negated: bool,
 }
 
-impl Turn {
+impl ScheduledRule {
     pub(super) fn of_roots(program: &Program, roots: impl IntoIterator<Item = usize>) -> Vec<Self> {
         let of = |index: usize| {
             let root = program.roots.get(index)?;
@@ -27,7 +27,7 @@ impl Turn {
                 root: index,
                 // A group whose index does not fit is not asked: the link does.
                 group: link.and_then(|link| link.group).and_then(|group| u32::try_from(group).ok()),
-                literals: link.and_then(|link| link.gate.literals),
+                literals: link.and_then(|link| link.precondition.literals),
                 negated: link.is_some_and(|link| link.negated),
             })
         };

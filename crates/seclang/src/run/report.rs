@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::text::Text;
-use super::transaction::{Matched, Transaction};
+use super::transaction::Transaction;
+use crate::data::Matched;
+use crate::data::Text;
 use crate::{Phase, SEVERITIES};
 use pattern::Span;
 
@@ -73,12 +74,12 @@ impl Hit {
 
     pub(super) fn report(&self, transaction: &Transaction) -> Option<Match> {
         let root = transaction.plan.program.roots.get(self.root)?;
-        let text = |handle: Text| String::from_utf8_lossy(transaction.bytes(handle)).into_owned();
-        let evidence = transaction.evidence.get(self.evidence.clone()).unwrap_or(&[]);
+        let text = |handle: Text| String::from_utf8_lossy(transaction.data.bytes(handle)).into_owned();
+        let evidence = transaction.verdict.evidence.get(self.evidence.clone()).unwrap_or(&[]);
         let told = evidence.get(evidence.len().saturating_sub(MAX_VALUES)..).unwrap_or(&[]);
         let value = |matched: &Matched| MatchedValue {
             variable: text(matched.name),
-            value: transaction.bytes(matched.value).to_vec(),
+            value: transaction.data.bytes(matched.value).to_vec(),
             span: matched.span,
         };
         Some(Match {

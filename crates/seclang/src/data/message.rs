@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use super::decoded::add_decoded;
-use super::moment::Moment;
 use super::names::NameSet;
+use super::received_time::ReceivedTime;
 use super::request_body::form;
 use super::text::{Buffers, Text};
 use body::head::RequestHead;
@@ -38,7 +38,7 @@ pub(crate) struct Pair {
 
 /// Every fact a variable may ask for; empty until it is known.
 #[derive(Debug, Default)]
-pub(crate) struct Facts {
+pub(crate) struct MessageData {
     pub(crate) method: Text,
     pub(crate) uri_raw: Text,
     pub(crate) uri: Text,
@@ -70,7 +70,7 @@ pub(crate) struct Facts {
     pub(crate) body_error_msg: Text,
     pub(crate) files_combined_size: Text,
     /// Bytes of all files, as sent.
-    pub(super) files_bytes: usize,
+    pub(crate) files_bytes: usize,
     pub(crate) files_sizes: Vec<Pair>,
     pub(crate) files_content: Vec<Pair>,
     pub(crate) xml: Vec<Pair>,
@@ -86,7 +86,7 @@ pub(crate) struct Facts {
     pub(crate) session_id: Text,
     pub(crate) user_id: Text,
     pub(crate) geo: Vec<Pair>,
-    pub(crate) moment: Moment,
+    pub(crate) received_time: ReceivedTime,
     pub(crate) response_status: Text,
     pub(crate) response_protocol: Text,
     pub(crate) status_line: Text,
@@ -95,15 +95,15 @@ pub(crate) struct Facts {
     pub(crate) response_body: Text,
     pub(crate) response_length: Text,
     pub(crate) zero: Text,
-    pub(super) one: Text,
+    pub(crate) one: Text,
     pub(crate) bends: Vec<Bend>,
     /// Whether there were more arguments than the limit; those past it are not in the lists.
     pub(crate) too_many_arguments: bool,
 }
 
-impl Facts {
+impl MessageData {
     /// Forgets everything but the memory of its lists.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         let old = std::mem::take(self);
         *self = Self {
             headers: emptied(old.headers),
@@ -124,7 +124,7 @@ impl Facts {
         };
     }
 
-    pub(super) fn read_head(&mut self, head: &RequestHead<'_>, limits: BodyLimits, buffers: &mut Buffers) {
+    pub(crate) fn read_head(&mut self, head: &RequestHead<'_>, limits: BodyLimits, buffers: &mut Buffers) {
         self.method = buffers.add(head.method);
         self.protocol = buffers.add(head.protocol.as_bytes());
         self.uri_raw = buffers.add(head.target);
@@ -206,7 +206,7 @@ impl Facts {
     }
 
     /// The whole request as one text, where rules ask for it.
-    pub(super) fn compose_request(&mut self, buffers: &mut Buffers) {
+    pub(crate) fn compose_request(&mut self, buffers: &mut Buffers) {
         let (line, headers) = (self.line, &self.headers);
         let body = buffers.body();
         self.full_request = buffers.compose(|buffers, out| {
@@ -279,16 +279,16 @@ impl Facts {
         }
     }
 
-    pub(super) fn header<'b>(&self, name: &[u8], buffers: &'b Buffers) -> &'b [u8] {
+    pub(crate) fn header<'b>(&self, name: &[u8], buffers: &'b Buffers) -> &'b [u8] {
         buffers.get(self.header_text(name, buffers))
     }
 
-    pub(super) fn header_text(&self, name: &[u8], buffers: &Buffers) -> Text {
+    pub(crate) fn header_text(&self, name: &[u8], buffers: &Buffers) -> Text {
         let pair = self.headers.iter().find(|pair| buffers.get(pair.key).eq_ignore_ascii_case(name));
         pair.map_or(Text::EMPTY, |pair| pair.value)
     }
 
-    pub(super) fn measure_arguments(&mut self, buffers: &mut Buffers) {
+    pub(crate) fn measure_arguments(&mut self, buffers: &mut Buffers) {
         let size =
             self.args_get.iter().chain(&self.args_post).map(|pair| pair.key.len() + pair.value.len()).sum();
         self.args_combined_size = buffers.add_count(size);

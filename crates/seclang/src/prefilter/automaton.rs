@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 /// What the search takes a byte for.
-pub(super) fn fold(byte: u8) -> u8 {
+pub(crate) fn fold(byte: u8) -> u8 {
     match byte {
         b'\t'..=b'\r' => b' ',
         _ => byte.to_ascii_lowercase(),
@@ -18,7 +18,7 @@ pub(super) fn fold(byte: u8) -> u8 {
 const MIN_QUARTERED_BYTES: usize = 1024;
 
 /// The transitions of all states. A state is the place of its row.
-pub(super) struct Automaton {
+pub(crate) struct Automaton {
     /// The column of each byte. Column 0 is that of all bytes that stand in no literal.
     columns: [u8; 256],
     rows: Vec<u32>,
@@ -42,7 +42,7 @@ struct Node {
 impl Automaton {
     /// An automaton of folded literals, each with the number that it stands for; `None` where it
     /// would need more than `max_rows` states. Empty literals are left out.
-    pub(super) fn new<'l>(
+    pub(crate) fn new<'l>(
         literals: impl Iterator<Item = (&'l [u8], u32)> + Clone,
         max_rows: usize,
     ) -> Option<Self> {
@@ -145,7 +145,7 @@ impl Automaton {
     }
 
     /// Calls with the number of each literal that ends anywhere in `text`, as often as one does.
-    pub(super) fn search(&self, text: &[u8], mut found: impl FnMut(u32)) {
+    pub(crate) fn search(&self, text: &[u8], mut found: impl FnMut(u32)) {
         let mut end = |state: u32| {
             let nth = (state - self.first_match) / self.width;
             let numbers = self.ends.get(nth as usize).and_then(|range| self.numbers.get(range.clone()));
@@ -195,7 +195,7 @@ impl Automaton {
     }
 
     /// How many states it has.
-    pub(super) fn states(&self) -> usize {
+    pub(crate) fn states(&self) -> usize {
         self.rows.len() / self.width as usize
     }
 }

@@ -16,9 +16,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{
-    BodyLimits, MAX_VALUES, Match, Plan, PlanSettings, RequestHead, ResponseHead, Transaction, TxNames,
-};
+use super::{Match, Plan, PlanSettings, Transaction};
+use crate::expansion::TxNames;
+use crate::run::MAX_VALUES;
+use crate::{BodyLimits, RequestHead, ResponseHead};
 use smallvec::smallvec;
 
 use crate::ir::{
@@ -208,7 +209,7 @@ impl<'i> Phases<'i> {
 struct Oracle<'i> {
     phases: &'i Phases<'i>,
     memo: &'i mut Memo,
-    facts: Transaction,
+    transaction: Transaction,
     engine: EngineMode,
     tx: Vec<(String, Vec<u8>)>,
     matched: Vec<(Vec<u8>, Vec<u8>)>,
@@ -231,7 +232,7 @@ pub fn by_oracle(
     let mut oracle = Oracle {
         phases,
         memo,
-        facts: Transaction::detached(),
+        transaction: Transaction::detached(),
         engine: phases.0,
         tx: settings.variables.iter().map(entry).collect(),
         matched: Vec::new(),
@@ -244,7 +245,7 @@ pub fn by_oracle(
     };
     exchange.drive(|step| match step {
         Step::Run(phase) => oracle.phase(phase),
-        step => feed(&mut oracle.facts, &step),
+        step => feed(&mut oracle.transaction, &step),
     });
     (oracle.seen, oracle.scores)
 }
@@ -427,8 +428,8 @@ impl Oracle<'_> {
             (operator.definition.compile)(&mut argument).ok()
         });
         let Some(test) = test else { return (false, Groups::new()) };
-        let holds = test.is_match(input, &self.facts);
-        (holds, if holds { test.locate(input, &self.facts).0 } else { Groups::new() })
+        let holds = test.is_match(input, &self.transaction.data);
+        (holds, if holds { test.locate(input, &self.transaction.data).0 } else { Groups::new() })
     }
 
     /// Names are compared without case, and keep that of the one who set them first.
@@ -463,8 +464,8 @@ impl Oracle<'_> {
             "MATCHED_VARS" => self.matched.iter().for_each(|(name, value)| add(name, value)),
             "MATCHED_VARS_NAMES" => self.matched.iter().for_each(|(name, _)| add(name, name)),
             "HIGHEST_SEVERITY" => add(b"", &self.severity),
-            _ => (variable.values)(&self.facts, &mut |key, value| {
-                add(self.facts.bytes(key), self.facts.bytes(value));
+            _ => (variable.values)(&self.transaction.data, &mut |key, value| {
+                add(self.transaction.data.bytes(key), self.transaction.data.bytes(value));
             }),
         }
         found
@@ -548,10 +549,11 @@ impl Oracle<'_> {
                     self.removed_targets.push((rules.clone(), variable, selector.clone()));
                 }
                 ControlIr::BodyProcessor(name) => {
-                    self.facts.controls.body_processor = Some(name.clone());
-                    self.facts.facts.processor = self.facts.buffers.add(name.as_bytes());
+                    self.transaction.controls.body_processor = Some(name.clone());
+                    self.transaction.data.message.processor =
+                        self.transaction.data.buffers.add(name.as_bytes());
                 }
-                ControlIr::ForceBodyVariable(on) => self.facts.controls.force_body_variable = *on,
+                ControlIr::ForceBodyVariable(on) => self.transaction.controls.force_body_variable = *on,
                 ControlIr::ResponseBodyAccess(_) => {}
             }
         }

@@ -1,25 +1,30 @@
 //! IR to program: names to indexes, equal targets and transformation chains shared, patterns and
 //! prefilters built.
 
+pub mod program;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::ir::{
+use crate::data::NameBit;
+use crate::expansion::{Expansion, TxNames};
+use crate::ir::{
     ActionsIr, Change, CollectionActionIr, CollectionKind, ControlIr, Disruptive, ItemIr, RuleIr, RuleSetIr,
     RulesIr, SelectorIr, SetVariableIr, TargetIr,
 };
-use super::macros::{Macro, Part};
-use super::matcher::literals::LiteralIndex;
-use super::matcher::{
-    Audit, Cell, ChosenRules, CollectionAction, Control, Expansion, Gate, Group, Link, Meta, NameBit,
-    Prefilter, Program, Reads, Root, Selector, SetVariable, Step, Target, TxNames, View,
-};
-use super::operators::{Argument, Patterns};
-use super::transformations;
-use super::variables::Changes;
+use crate::macros::{Macro, Part};
+use crate::operators::{Argument, Patterns};
+use crate::prefilter::Prefilter;
+use crate::prefilter::literals::LiteralIndex;
+use crate::transformations;
+use crate::variables::Changes;
 use body::xml_path::XmlPath;
 use pattern::ByteSet;
 use pattern::Pattern;
+use program::{Audit, Meta, Pipeline, Precondition, Selector, SetVariable, Step, Target};
+pub use program::{
+    ChosenRules, CollectionAction, Control, Group, Link, Program, Reads, Root, TransformedTarget,
+};
 
 /// What `deny` answers with where the rule has no `status`.
 const DEFAULT_STATUS: u16 = 403;
@@ -67,16 +72,18 @@ pub fn optimize(ir: &RuleSetIr) -> Program {
     }
     Program {
         full_request: any(|name| name.starts_with("FULL_REQUEST")),
-        moment: any(|name| name.starts_with("TIME")),
+        received_time: any(|name| name.starts_with("TIME")),
         phases,
         targets: builder.targets,
-        views: builder.views,
+        pipelines: builder.pipelines,
         steps: builder.steps.len(),
-        cells: builder.cells,
+        transformed_targets: builder.transformed_targets,
         groups: builder.groups,
         prefilters: compiled
             .iter()
-            .map(|root| root.links.first().map_or_else(Prefilter::default, |link| link.gate.prefilter))
+            .map(|root| {
+                root.links.first().map_or_else(Prefilter::default, |link| link.precondition.prefilter)
+            })
             .collect(),
         literals: LiteralIndex::of(&builder.literal_sets),
         names: builder.names,
@@ -164,9 +171,9 @@ struct Builder<'i> {
     names: TxNames,
     targets: Vec<Target>,
     target_keys: HashMap<String, usize>,
-    views: Vec<View>,
+    pipelines: Vec<Pipeline>,
     steps: Vec<&'static transformations::Definition>,
-    cells: Vec<Cell>,
+    transformed_targets: Vec<TransformedTarget>,
     cell_keys: HashMap<(usize, usize, bool), usize>,
     groups: Vec<Group>,
     group_keys: HashMap<Vec<usize>, usize>,
@@ -184,9 +191,9 @@ impl<'i> Builder<'i> {
             targets: Vec::new(),
             target_keys: HashMap::new(),
             // The first is that of values as they came.
-            views: vec![View { steps: Vec::new(), touches: Some(ByteSet::EMPTY) }],
+            pipelines: vec![Pipeline { steps: Vec::new(), touches: Some(ByteSet::EMPTY) }],
             steps: Vec::new(),
-            cells: Vec::new(),
+            transformed_targets: Vec::new(),
             cell_keys: HashMap::new(),
             groups: Vec::new(),
             group_keys: HashMap::new(),
@@ -239,21 +246,22 @@ impl<'i> Builder<'i> {
             };
             (operator.definition.compile)(&mut argument).ok()
         });
-        let view = self.view(&rule.transformations);
+        let pipeline = self.pipeline(&rule.transformations);
         let each = rule.actions.multi_match;
         let targets: Vec<usize> = rule.targets.iter().map(|target| self.target(target)).collect();
-        let cells: Vec<usize> = targets.into_iter().map(|target| self.cell(target, view, each)).collect();
-        let gate = Gate {
+        let transformed_targets: Vec<usize> =
+            targets.into_iter().map(|target| self.transformed_target(target, pipeline, each)).collect();
+        let precondition = Precondition {
             literals: test.as_ref().and_then(|test| test.literals()).map(|set| self.literals(set)),
             prefilter: test.as_ref().and_then(|test| test.prefilter()).copied().unwrap_or_default(),
         };
         Link {
-            group: self.group(&cells).filter(|_| test.is_some()),
-            cells,
+            group: self.group(&transformed_targets).filter(|_| test.is_some()),
+            transformed_targets,
             test,
             negated: rule.operator.as_ref().is_some_and(|operator| operator.negated),
-            gate,
-            view,
+            precondition,
+            pipeline,
             multi_match: rule.actions.multi_match,
             capture: rule.actions.capture,
             collections: rule.actions.collections.iter().map(|a| self.collection_action(a)).collect(),
@@ -321,35 +329,54 @@ impl<'i> Builder<'i> {
         number
     }
 
-    /// The index of an equal cell, or of a new one.
-    fn cell(&mut self, target: usize, view: usize, each: bool) -> usize {
+    /// The index of an equal transformed target, or of a new one.
+    fn transformed_target(&mut self, target: usize, pipeline: usize, each: bool) -> usize {
         // `multiMatch` without transformations is no different.
-        let each = each && view > 0;
-        if let Some(known) = self.cell_keys.get(&(target, view, each)) {
+        let each = each && pipeline > 0;
+        if let Some(known) = self.cell_keys.get(&(target, pipeline, each)) {
             return *known;
         }
-        let plain = (view > 0).then(|| self.cell(target, 0, false));
-        let index = self.cells.len();
+        let plain = (pipeline > 0).then(|| self.transformed_target(target, 0, false));
+        let index = self.transformed_targets.len();
         let changes = self.targets.get(target).map_or(Changes::WithRules, |target| target.variable.changes);
-        self.cells.push(Cell { target, view, each, plain: plain.unwrap_or(index), changes });
-        self.cell_keys.insert((target, view, each), index);
+        self.transformed_targets.push(TransformedTarget {
+            target,
+            pipeline,
+            each,
+            plain: plain.unwrap_or(index),
+            changes,
+        });
+        self.cell_keys.insert((target, pipeline, each), index);
         index
     }
 
-    /// The index of the group of these cells; `None` where values change as rules run.
-    fn group(&mut self, cells: &[usize]) -> Option<usize> {
-        if let Some(known) = self.group_keys.get(cells) {
+    /// The index of the group of these transformed targets; `None` where values change as rules run.
+    fn group(&mut self, transformed_targets: &[usize]) -> Option<usize> {
+        if let Some(known) = self.group_keys.get(transformed_targets) {
             return Some(*known);
         }
-        let of: Vec<Cell> = cells.iter().filter_map(|cell| self.cells.get(*cell).copied()).collect();
-        let changes = of.iter().map(|cell| cell.changes).max().filter(|most| *most < Changes::WithRules)?;
-        let plain: Vec<usize> = of.iter().map(|cell| cell.plain).collect();
-        let plain = if plain == cells { None } else { self.group(&plain) };
-        let view = of.first().and_then(|cell| self.views.get(cell.view));
-        let touches = view.map_or(Some(ByteSet::EMPTY), |view| view.touches);
+        let of: Vec<TransformedTarget> = transformed_targets
+            .iter()
+            .filter_map(|transformed_target| self.transformed_targets.get(*transformed_target).copied())
+            .collect();
+        let changes = of
+            .iter()
+            .map(|transformed_target| transformed_target.changes)
+            .max()
+            .filter(|most| *most < Changes::WithRules)?;
+        let plain: Vec<usize> = of.iter().map(|transformed_target| transformed_target.plain).collect();
+        let plain = if plain == transformed_targets { None } else { self.group(&plain) };
+        let pipeline =
+            of.first().and_then(|transformed_target| self.pipelines.get(transformed_target.pipeline));
+        let touches = pipeline.map_or(Some(ByteSet::EMPTY), |pipeline| pipeline.touches);
         let index = self.groups.len();
-        self.groups.push(Group { cells: cells.to_vec(), plain: plain.unwrap_or(index), touches, changes });
-        self.group_keys.insert(cells.to_vec(), index);
+        self.groups.push(Group {
+            transformed_targets: transformed_targets.to_vec(),
+            plain: plain.unwrap_or(index),
+            touches,
+            changes,
+        });
+        self.group_keys.insert(transformed_targets.to_vec(), index);
         Some(index)
     }
 
@@ -383,20 +410,20 @@ impl<'i> Builder<'i> {
     }
 
     /// The index of an equal chain of transformations, or of a new one.
-    fn view(&mut self, chain: &[&'static transformations::Definition]) -> usize {
+    fn pipeline(&mut self, chain: &[&'static transformations::Definition]) -> usize {
         let chain = chain.iter().filter(|transformation| transformation.name != "none");
         let steps: Vec<Step> = chain.map(|transformation| self.step(transformation)).collect();
         let numbers = |steps: &[Step]| steps.iter().map(|step| step.number).collect::<Vec<_>>();
         let wanted = numbers(&steps);
-        let known = self.views.iter().position(|view| numbers(&view.steps) == wanted);
+        let known = self.pipelines.iter().position(|pipeline| numbers(&pipeline.steps) == wanted);
         known.unwrap_or_else(|| {
             let touches = steps
                 .iter()
                 .map(|step| step.touches)
                 .reduce(|one, other| Some(one?.union(&other?)))
                 .unwrap_or(Some(ByteSet::EMPTY));
-            self.views.push(View { steps, touches });
-            self.views.len() - 1
+            self.pipelines.push(Pipeline { steps, touches });
+            self.pipelines.len() - 1
         })
     }
 

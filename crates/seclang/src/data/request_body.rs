@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::decoded::add_decoded;
-use super::facts::{BodyLimits, Facts, Pair};
+use super::message::{BodyLimits, MessageData, Pair};
 use super::text::{Buffers, Text};
 use body::guess::{Guess, guess, is_text};
 use body::xml_path::XmlPath;
@@ -12,9 +12,9 @@ use body::{self, BodyError, charset, grpc, json, multipart, protobuf, urlencoded
 /// XML has more attributes than forms have arguments: drawings and property lists have thousands.
 const ATTRIBUTES_FOR_AN_ARGUMENT: usize = 10;
 
-impl Facts {
+impl MessageData {
     /// Chooses the processor by the media type: rules of phase 1 may look at it, and change it.
-    pub(super) fn choose_processor(&mut self, buffers: &mut Buffers) {
+    pub(crate) fn choose_processor(&mut self, buffers: &mut Buffers) {
         let media_type = body::media_type(self.header(b"content-type", buffers));
         let processor: &[u8] = match media_type {
             _ if media_type.eq_ignore_ascii_case(b"application/x-www-form-urlencoded") => b"URLENCODED",
@@ -29,7 +29,7 @@ impl Facts {
 
     /// Reads the body by its processor, or as `forced` says. A body of a type without a processor is read as what it
     /// looks like: servers that do not look at the type would do the same.
-    pub(super) fn read_body(
+    pub(crate) fn read_body(
         &mut self,
         body: Bytes,
         forced: Option<&str>,
@@ -160,7 +160,7 @@ impl Facts {
     }
 
     /// Makes `REQBODY_ERROR` true.
-    pub(super) fn set_body_error(&mut self, reason: &str, buffers: &mut Buffers) {
+    pub(crate) fn set_body_error(&mut self, reason: &str, buffers: &mut Buffers) {
         self.body_error = buffers.add(b"1");
         self.body_error_msg = buffers.add(reason.as_bytes());
     }
@@ -239,7 +239,7 @@ impl Facts {
     }
 
     /// Adds what paths find in a body that was read as XML.
-    pub(super) fn find_xml_paths(
+    pub(crate) fn find_xml_paths(
         &mut self,
         paths: &[(String, XmlPath)],
         limits: BodyLimits,
@@ -328,7 +328,7 @@ impl Facts {
 const JSON_IN_JSON: usize = 3;
 
 /// Appends a value as a line.
-pub(super) fn add_line(value: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn add_line(value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
     out.push(b'\n');
 }
@@ -360,7 +360,7 @@ fn json_values(text: &[u8], limits: BodyLimits, levels: usize) -> (Vec<Vec<u8>>,
 }
 
 /// The values of a value that begins as a JSON object or array, as of [`json_values`].
-pub(super) fn json_values_in(value: &[u8], limits: BodyLimits) -> (Vec<Vec<u8>>, bool) {
+pub(crate) fn json_values_in(value: &[u8], limits: BodyLimits) -> (Vec<Vec<u8>>, bool) {
     if may_be_json(value) { json_values(value, limits, JSON_IN_JSON) } else { (Vec::new(), false) }
 }
 
@@ -389,7 +389,7 @@ fn values_of_file(content: &[u8], part: &multipart::Part<'_>, limits: BodyLimits
 }
 
 /// Adds the pairs of a form, decoded; false where there are more than `left`.
-pub(super) fn form(text: Text, left: usize, args: &mut Vec<Pair>, buffers: &mut Buffers) -> bool {
+pub(crate) fn form(text: Text, left: usize, args: &mut Vec<Pair>, buffers: &mut Buffers) -> bool {
     let input = buffers.get(text);
     let base = input.as_ptr() as usize;
     let (from, mut count) = (args.len(), 0);

@@ -1,9 +1,9 @@
-//! What is so before any request: rules that look at nothing but `TX` entries that settings and other
+//! Constant folding: what is so before any request. Rules that look at nothing but `TX` entries that settings and other
 //! such rules have set.
 //!
-//! Rule sets begin by giving each setting its default, and stand their rules behind gates that ask
+//! Rule sets begin by giving each setting its default, and stand their rules behind preconditions that ask
 //! for the paranoia level. For one plan all of this comes out the same for every request, so it is
-//! run once, here: what it sets is where each transaction begins, and the rules behind a closed gate
+//! run once, here: what it sets is where each transaction begins, and the rules behind a closed precondition
 //! are not in the plan.
 //!
 //! A rule is left out only if no one can tell: it reports nothing, no rule that stays has read or
@@ -11,12 +11,12 @@
 
 use std::sync::Arc;
 
-use super::facts::BodyLimits;
 use super::plan::Plan;
-use super::program::{ChosenRules, CollectionAction, Control, Link, Reads, Root, SetVariable};
 use super::report::Hit;
 use super::transaction::Transaction;
 use crate::Phase;
+use crate::compile::program::{ChosenRules, CollectionAction, Control, Link, Reads, Root, SetVariable};
+use crate::data::BodyLimits;
 use crate::ir::{CollectionKind, Disruptive};
 
 /// The groups of a capture are the first entries of `TX`.
@@ -34,7 +34,7 @@ pub(super) struct Folded {
 pub(super) fn fold(plan: &Arc<Plan>) -> Folded {
     let program = &plan.program;
     let machine = Transaction::new(Arc::clone(plan), BodyLimits::default());
-    let entries = (0..program.names.len()).map(|at| machine.tx_entry(at).map(Into::into)).collect();
+    let entries = (0..program.names.len()).map(|at| machine.data.tx_entry(at).map(Into::into)).collect();
     let mut fold = Fold {
         plan,
         machine,
@@ -92,7 +92,7 @@ impl<'p> Fold<'p> {
                 Outcome::Nothing => {}
                 Outcome::Matches if self.is_foldable(index, root) => {
                     for at in writes(root).flatten() {
-                        let set = self.machine.tx_entry(at).map(Into::into);
+                        let set = self.machine.data.tx_entry(at).map(Into::into);
                         if let Some(entry) = self.entries.get_mut(at) {
                             *entry = set;
                         }
@@ -111,7 +111,7 @@ impl<'p> Fold<'p> {
     /// Runs a rule as far as it depends on what is known.
     fn outcome(&mut self, index: usize, root: &Root) -> Outcome {
         let mut hit = Hit::of(index);
-        self.machine.matched.clear();
+        self.machine.data.matched.clear();
         let program = Arc::clone(&self.plan.program);
         for (position, link) in root.links.iter().enumerate() {
             if !self.is_known(&link.asks) {
@@ -264,8 +264,9 @@ fn writes(root: &Root) -> impl Iterator<Item = Option<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{PlanSettings, RequestHead};
+    use super::super::PlanSettings;
     use super::*;
+    use crate::RequestHead;
     use crate::syntax::MemoryLoader;
 
     /// The rules of all phases that are left, and the entries that transactions begin with.
@@ -273,7 +274,7 @@ mod tests {
         let loader = MemoryLoader(vec![("r.conf".to_owned(), rules.to_owned())]);
         let (ir, diagnostics) = crate::load(&["r.conf".to_owned()], &loader);
         assert!(!diagnostics.has_errors(), "{diagnostics}");
-        let program = Arc::new(crate::optimize::optimize(&ir));
+        let program = Arc::new(crate::compile::optimize(&ir));
         let variables = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let settings = PlanSettings { variables: variables.collect(), ..PlanSettings::default() };
         let plan = Arc::new(Plan::new(Arc::clone(&program), &settings));
@@ -281,7 +282,7 @@ mod tests {
             plan.phases.iter().flatten().filter_map(|turn| program.roots.get(turn.root)).map(|root| root.id);
         let transaction = Transaction::new(Arc::clone(&plan), BodyLimits::default());
         let entries = (0..program.names.len()).filter_map(|at| {
-            let value = transaction.tx_entry(at)?;
+            let value = transaction.data.tx_entry(at)?;
             Some((program.names.name(at).to_owned(), String::from_utf8_lossy(value).into_owned()))
         });
         (ids.collect(), entries.collect())
@@ -392,7 +393,7 @@ mod tests {
         "#;
         let loader = MemoryLoader(vec![("r.conf".to_owned(), rules.to_owned())]);
         let (ir, _) = crate::load(&["r.conf".to_owned()], &loader);
-        let program = Arc::new(crate::optimize::optimize(&ir));
+        let program = Arc::new(crate::compile::optimize(&ir));
         let plan = Arc::new(Plan::new(program, &PlanSettings::default()));
         let mut transaction = Transaction::new(plan, BodyLimits::default());
         transaction.request_head(&RequestHead {

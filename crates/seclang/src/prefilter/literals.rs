@@ -7,7 +7,7 @@
 use super::automaton::{Automaton, fold};
 
 /// Longer literals are cut: what follows is seen to by the search of the needle itself.
-pub(super) const MAX_LITERAL_BYTES: usize = 12;
+pub(crate) const MAX_LITERAL_BYTES: usize = 12;
 /// Most states of the search: memory, for every one is a row of a few hundred bytes.
 const MAX_STATES: usize = 1 << 17;
 /// Of longer lists each phrase is known by a part.
@@ -18,7 +18,7 @@ const MAX_PHRASE_LITERALS: usize = 1 << 14;
 const PHRASE_LITERAL_BYTES: usize = 4;
 
 /// Folded literals.
-pub(super) type Literals = Vec<Vec<u8>>;
+pub(crate) type Literals = Vec<Vec<u8>>;
 
 /// Which needles a value may hold, one bit each.
 pub type Words = u64;
@@ -27,7 +27,7 @@ pub type Words = u64;
 pub struct LiteralIndex {
     automaton: Option<Automaton>,
     /// How many words the answer takes.
-    pub(super) words: usize,
+    pub(crate) words: usize,
 }
 
 impl LiteralIndex {
@@ -73,7 +73,7 @@ pub fn has(found: &[Words], set: u32) -> bool {
 }
 
 /// A text as the search takes it.
-pub(super) fn folded(text: &[u8]) -> Vec<u8> {
+pub(crate) fn folded(text: &[u8]) -> Vec<u8> {
     text.iter().map(|byte| fold(*byte)).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Macros compiled: TX names are array indexes, the rest is ready to be copied.
 
-use super::transaction::Transaction;
+use crate::data::Data;
 use crate::macros::{Macro, Part};
 use crate::variables;
 
@@ -25,7 +25,7 @@ impl TxNames {
         })
     }
 
-    pub(super) fn find(&self, name: &[u8]) -> Option<usize> {
+    pub(crate) fn find(&self, name: &[u8]) -> Option<usize> {
         self.0.iter().position(|known| known.as_bytes().eq_ignore_ascii_case(name))
     }
 
@@ -73,7 +73,7 @@ impl Expansion {
     }
 
     /// What every expansion begins with.
-    pub(super) fn prefix(&self) -> &[u8] {
+    pub(crate) fn prefix(&self) -> &[u8] {
         match self.0.first() {
             Some(Piece::Literal(text)) => text,
             _ => &[],
@@ -81,7 +81,7 @@ impl Expansion {
     }
 
     /// The index of the one TX variable this is, if it is just that.
-    pub(super) fn as_tx(&self) -> Option<usize> {
+    pub(crate) fn as_tx(&self) -> Option<usize> {
         match self.0.as_slice() {
             [Piece::Tx(index)] => Some(*index),
             _ => None,
@@ -89,34 +89,34 @@ impl Expansion {
     }
 
     /// Calls `act` with the expanded text; nothing is copied where there are no macros.
-    pub fn with<T>(&self, transaction: &Transaction, act: impl FnOnce(&[u8]) -> T) -> T {
+    pub fn with<T>(&self, data: &Data, act: impl FnOnce(&[u8]) -> T) -> T {
         if let Some(text) = self.literal() {
             return act(text);
         }
         if let Some(index) = self.as_tx() {
-            return act(transaction.tx_value(index));
+            return act(data.tx_value(index));
         }
         let mut expanded = Vec::new();
-        self.expand(transaction, &mut expanded);
+        self.expand(data, &mut expanded);
         act(&expanded)
     }
 
     /// Appends the expanded text.
-    pub fn expand(&self, transaction: &Transaction, out: &mut Vec<u8>) {
+    pub fn expand(&self, data: &Data, out: &mut Vec<u8>) {
         for piece in &self.0 {
             match piece {
                 Piece::Literal(text) => out.extend_from_slice(text),
-                Piece::Tx(index) => out.extend_from_slice(transaction.tx_value(*index)),
+                Piece::Tx(index) => out.extend_from_slice(data.tx_value(*index)),
                 Piece::Variable { variable, selector } => {
                     let mut first = None;
-                    (variable.values)(transaction, &mut |key, value| {
+                    (variable.values)(data, &mut |key, value| {
                         let wanted =
-                            selector.as_ref().is_none_or(|s| transaction.bytes(key).eq_ignore_ascii_case(s));
+                            selector.as_ref().is_none_or(|s| data.bytes(key).eq_ignore_ascii_case(s));
                         if first.is_none() && wanted {
                             first = Some(value);
                         }
                     });
-                    out.extend_from_slice(first.map_or(&[][..], |text| transaction.bytes(text)));
+                    out.extend_from_slice(first.map_or(&[][..], |text| data.bytes(text)));
                 }
             }
         }

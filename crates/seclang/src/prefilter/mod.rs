@@ -4,6 +4,10 @@
 //! contain becomes a [`ByteSet`]; a value that lacks all bytes of one of them cannot match. The
 //! test costs about a nanosecond and spares nine in ten pattern runs on benign values.
 
+mod automaton;
+pub(crate) mod literals;
+pub(crate) mod required;
+
 use regex_syntax::hir::{Hir, HirKind};
 
 use pattern::ByteSet;

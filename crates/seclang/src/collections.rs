@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::evaluate::number;
+use crate::data::number;
 use crate::ir::{Change, CollectionKind};
 
 /// Most records of all collections together.
@@ -25,9 +25,9 @@ pub struct Collections {
 
 /// Now, and when a record that is changed now ends.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lifetime {
-    pub(super) now: Duration,
-    pub(super) ends: Duration,
+pub(crate) struct Lifetime {
+    pub(crate) now: Duration,
+    pub(crate) ends: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -45,19 +45,19 @@ struct Entry {
 
 /// What is done to an entry.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Update<'v> {
+pub(crate) enum Update<'v> {
     Change(Change, &'v [u8]),
     /// It ends at this moment.
     Expire(Duration),
 }
 
 impl Collections {
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.records.lock().clear();
     }
 
     /// Calls with each live entry of a record.
-    pub(super) fn read(
+    pub(crate) fn read(
         &self,
         kind: CollectionKind,
         key: &[u8],
@@ -73,7 +73,7 @@ impl Collections {
     }
 
     /// Changes one entry and returns its value, where it still has one.
-    pub(super) fn update(
+    pub(crate) fn update(
         &self,
         kind: CollectionKind,
         key: &[u8],

@@ -1,15 +1,17 @@
-//! The walk over a plan: rules in order, values once, views once.
+//! The walk over a plan: rules in order, values once, pipelines once.
 
+use crate::data::number;
 use std::sync::Arc;
 
-use super::facts::Pair;
-use super::program::{Control, Link, Program, Root};
 use super::report::Hit;
-use super::text::{Buffers, Text};
-use super::transaction::{Interruption, Matched, Transaction, Value};
-use super::turn::Turn;
+use super::schedule::ScheduledRule;
+use super::transaction::{Interruption, Transaction, Value};
 use super::watch::Watch;
 use crate::Phase;
+use crate::compile::program::{Control, Link, Program, Root};
+use crate::data::Matched;
+use crate::data::Pair;
+use crate::data::{Buffers, Text};
 use crate::ir::{AllowScope, Disruptive, EngineMode};
 use crate::operators::Test;
 use crate::variables::Changes;
@@ -26,48 +28,48 @@ impl Transaction {
 
     /// The same under someone's eyes; what they end is not taken up again by a later phase.
     pub fn run_watched(&mut self, phase: Phase, watch: &mut impl Watch) -> Option<Interruption> {
-        if self.engine == EngineMode::Off || self.allowed.is_some_and(|last| phase <= last) {
+        if self.controls.engine == EngineMode::Off || self.verdict.allowed.is_some_and(|last| phase <= last) {
             return None;
         }
-        if let Some(status) = self.too_long.take() {
+        if let Some(status) = self.verdict.too_long.take() {
             return Some(Interruption { rule: 0, status, phase, location: None });
         }
         let plan = Arc::clone(&self.plan);
         let program = &*plan.program;
         let mut resume = 0;
-        for turn in plan.phases.get(phase.index()).map_or(&[][..], Vec::as_slice) {
-            let index = turn.root;
+        for scheduled in plan.phases.get(phase.index()).map_or(&[][..], Vec::as_slice) {
+            let index = scheduled.root;
             if index < resume {
                 continue;
             }
-            if !watch.begins(turn.id) {
-                self.allowed = Some(Phase::Logging);
+            if !watch.begins(scheduled.id) {
+                self.verdict.allowed = Some(Phase::Logging);
                 return None;
             }
-            let matched = if self.may_match(program, turn) && !self.is_removed(program, index) {
+            let matched = if self.may_match(program, scheduled) && !self.is_removed(program, index) {
                 program.roots.get(index).filter(|root| self.root(program, index, root))
             } else {
                 None
             };
-            watch.ends(turn.id, matched.is_some());
+            watch.ends(scheduled.id, matched.is_some());
             let Some(root) = matched else { continue };
             resume = root.skip_to.unwrap_or(resume);
             match root.disruptive {
-                Some(Disruptive::Allow(scope)) if self.engine == EngineMode::On => {
-                    self.allowed = Some(match scope {
+                Some(Disruptive::Allow(scope)) if self.controls.engine == EngineMode::On => {
+                    self.verdict.allowed = Some(match scope {
                         AllowScope::Transaction => Phase::ResponseBody,
                         AllowScope::Phase => phase,
                         AllowScope::Request => Phase::RequestBody,
                     });
                     return None;
                 }
-                _ if plan.refuses(index) && self.engine == EngineMode::On => {
-                    if let Some(hit) = self.hits.last_mut().filter(|hit| hit.root == index) {
+                _ if plan.refuses(index) && self.controls.engine == EngineMode::On => {
+                    if let Some(hit) = self.verdict.hits.last_mut().filter(|hit| hit.root == index) {
                         hit.refused = true;
                     }
                     let location = root.redirect.as_ref().map(|address| {
-                        let address = self.compose(|transaction, out| address.expand(transaction, out));
-                        String::from_utf8_lossy(self.bytes(address)).into_owned()
+                        let address = self.data.compose(|data, out| address.expand(data, out));
+                        String::from_utf8_lossy(self.data.bytes(address)).into_owned()
                     });
                     return Some(Interruption { rule: root.id, status: root.status, phase, location });
                 }
@@ -79,11 +81,11 @@ impl Transaction {
 
     /// Whether the first link of a rule can match any value: all that most rules are asked.
     #[inline]
-    fn may_match(&mut self, program: &Program, turn: &Turn) -> bool {
-        let Some(group) = turn.group else { return true };
-        let Some(prefilter) = program.prefilters.get(turn.root) else { return false };
+    fn may_match(&mut self, program: &Program, scheduled: &ScheduledRule) -> bool {
+        let Some(group) = scheduled.group else { return true };
+        let Some(prefilter) = program.prefilters.get(scheduled.root) else { return false };
         let known = self.group(program, group as usize);
-        self.admits(known.summary, turn.negated, turn.literals, prefilter)
+        self.admits(known.summary, scheduled.negated, scheduled.literals, prefilter)
     }
 
     fn is_removed(&self, program: &Program, root: usize) -> bool {
@@ -95,7 +97,7 @@ impl Transaction {
 
     /// One rule with its chain, of those whose first link may match: whether all of it did.
     fn root(&mut self, program: &Program, index: usize, root: &Root) -> bool {
-        self.matched.clear();
+        self.data.matched.clear();
         let mut hit = Hit::of(index);
         if root.own_rule {
             self.name_rule(root);
@@ -109,16 +111,16 @@ impl Transaction {
             self.note_severity(severity);
         }
         if root.log || root.audit {
-            hit.message = self.compose(|transaction, out| root.meta.msg.expand(transaction, out));
+            hit.message = self.data.compose(|data, out| root.meta.msg.expand(data, out));
             let logdata =
                 root.links.iter().rev().map(|link| &link.logdata).find(|data| data.literal() != Some(&[]));
             if let Some(logdata) = logdata {
-                hit.data = self.compose(|transaction, out| logdata.expand(transaction, out));
+                hit.data = self.data.compose(|data, out| logdata.expand(data, out));
             }
-            let from = self.evidence.len();
-            self.evidence.extend_from_slice(&self.matched);
-            hit.evidence = from..self.evidence.len();
-            self.hits.push(hit);
+            let from = self.verdict.evidence.len();
+            self.verdict.evidence.extend_from_slice(&self.data.matched);
+            hit.evidence = from..self.verdict.evidence.len();
+            self.verdict.hits.push(hit);
         }
         true
     }
@@ -127,17 +129,19 @@ impl Transaction {
         let severity = root.meta.severity.map_or_else(String::new, |severity| severity.to_string());
         let entries =
             [("id", root.id.to_string()), ("msg", root.meta.msg_text.clone()), ("severity", severity)];
-        self.rule = entries
+        self.data.rule = entries
             .iter()
-            .map(|(name, value)| (self.buffers.add(name.as_bytes()), self.buffers.add(value.as_bytes())))
+            .map(|(name, value)| {
+                (self.data.buffers.add(name.as_bytes()), self.data.buffers.add(value.as_bytes()))
+            })
             .collect();
     }
 
     /// Keeps `HIGHEST_SEVERITY`: the smallest number is the worst.
     fn note_severity(&mut self, severity: u8) {
-        let worst = number(self.bytes(self.facts.highest_severity));
+        let worst = number(self.data.bytes(self.data.message.highest_severity));
         if i64::from(severity) < worst {
-            self.facts.highest_severity = self.buffers.add_number(i64::from(severity));
+            self.data.message.highest_severity = self.data.buffers.add_number(i64::from(severity));
         }
     }
 
@@ -154,7 +158,12 @@ impl Transaction {
             return true;
         };
         let admits = |transaction: &Self, summary| {
-            transaction.admits(summary, link.negated, link.gate.literals, &link.gate.prefilter)
+            transaction.admits(
+                summary,
+                link.negated,
+                link.precondition.literals,
+                &link.precondition.prefilter,
+            )
         };
         let known = link.group.map(|group| self.group(program, group));
         // Of the first link this was asked before.
@@ -163,26 +172,26 @@ impl Transaction {
         {
             return false;
         }
-        let Some(view) = program.views.get(link.view) else { return false };
+        let Some(pipeline) = program.pipelines.get(link.pipeline) else { return false };
         let mut any = false;
-        for (position, &index) in link.cells.iter().enumerate() {
+        for (position, &index) in link.transformed_targets.iter().enumerate() {
             if known.is_some_and(|known| !known.has(position)) {
                 continue;
             }
-            let Some(cell) = program.cells.get(index) else { continue };
-            let is_volatile = cell.changes == Changes::WithRules;
-            // One cell is its group.
-            if !is_volatile && link.cells.len() > 1 {
-                let summary = self.cell(program, index);
+            let Some(transformed_target) = program.transformed_targets.get(index) else { continue };
+            let is_volatile = transformed_target.changes == Changes::WithRules;
+            // One transformed target is its group.
+            if !is_volatile && link.transformed_targets.len() > 1 {
+                let summary = self.transformed_target(program, index);
                 if !admits(self, summary) {
                     continue;
                 }
             }
-            let seen_before = self.seen.len();
-            let values = self.find(program, cell.target);
+            let seen_before = self.cache.seen.len();
+            let values = self.find(program, transformed_target.target);
             let first = values.start;
             for index in values {
-                let Some(value) = self.values.get(index).copied() else { continue };
+                let Some(value) = self.cache.values.get(index).copied() else { continue };
                 if self.is_removed_target(program, at.0, &value) {
                     continue;
                 }
@@ -192,7 +201,7 @@ impl Transaction {
                 if link.multi_match {
                     let mut seen = value.seen;
                     any |= test(self, seen);
-                    for step in &view.steps {
+                    for step in &pipeline.steps {
                         let next = self.step(program, seen, step);
                         if next != seen {
                             seen = next;
@@ -200,7 +209,7 @@ impl Transaction {
                         }
                     }
                 } else {
-                    let seen = self.under(program, value.seen, view);
+                    let seen = self.under(program, value.seen, pipeline);
                     any |= test(self, seen);
                 }
             }
@@ -211,7 +220,7 @@ impl Transaction {
         any
     }
 
-    /// One value under one view: whether it matches; then the link acts.
+    /// One value under one pipeline: whether it matches; then the link acts.
     #[expect(clippy::too_many_arguments, reason = "the state of the walk, spelled out where it is hottest")]
     fn test(
         &mut self,
@@ -224,9 +233,9 @@ impl Transaction {
         seen: usize,
         hit: &mut Hit,
     ) -> bool {
-        let holds = self.value_passes(program, &link.gate, seen) && {
-            let text = self.seen.get(seen).map_or(Text::EMPTY, |entry| entry.text);
-            test.is_match(self.bytes(text), self)
+        let holds = self.value_passes(program, &link.precondition, seen) && {
+            let text = self.cache.seen.get(seen).map_or(Text::EMPTY, |entry| entry.text);
+            test.is_match(self.data.bytes(text), &self.data)
         };
         if holds == link.negated {
             return false;
@@ -243,40 +252,41 @@ impl Transaction {
 
     /// Keeps what a lookup learnt of an address as `GEO`.
     fn note_place(&mut self, test: &dyn Test, seen: usize) {
-        let text = self.seen.get(seen).map_or(Text::EMPTY, |entry| entry.text);
-        if let Some(place) = test.place(self.bytes(text)) {
+        let text = self.cache.seen.get(seen).map_or(Text::EMPTY, |entry| entry.text);
+        if let Some(place) = test.place(self.data.bytes(text)) {
             let pair = |(name, value): (&str, String)| Pair {
-                key: self.buffers.add(name.as_bytes()),
-                value: self.buffers.add(value.as_bytes()),
+                key: self.data.buffers.add(name.as_bytes()),
+                value: self.data.buffers.add(value.as_bytes()),
             };
-            self.facts.geo = place.into_iter().map(pair).collect();
+            self.data.message.geo = place.into_iter().map(pair).collect();
         }
     }
 
     fn note_match(&mut self, link: &Link, test: &dyn Test, value: &Value, seen: usize) {
-        let text = self.seen.get(seen).map_or(Text::EMPTY, |entry| entry.text);
-        let name = self.compose(|transaction, out| {
+        let text = self.cache.seen.get(seen).map_or(Text::EMPTY, |entry| entry.text);
+        let name = self.data.compose(|data, out| {
             out.extend_from_slice(value.variable.name.as_bytes());
             if value.variable.collection {
                 out.push(b':');
-                out.extend_from_slice(transaction.bytes(value.key));
+                out.extend_from_slice(data.bytes(value.key));
             }
         });
         // What a negated operator did not find has no place.
-        let found = if link.negated { Groups::new() } else { test.locate(self.bytes(text), self).0 };
-        self.matched.push(Matched { name, value: text, span: found.first().copied().flatten() });
+        let found =
+            if link.negated { Groups::new() } else { test.locate(self.data.bytes(text), &self.data).0 };
+        self.data.matched.push(Matched { name, value: text, span: found.first().copied().flatten() });
         if link.capture && !found.is_empty() {
             for group in 0..MAX_GROUPS {
                 let part =
                     found.get(group).copied().flatten().map(|(start, end)| Buffers::part(text, start, end));
-                self.set_tx(group, part);
+                self.data.set_tx(group, part);
             }
         }
     }
 
     /// Whether a `ctl` of this transaction took the value away.
     fn is_removed_target(&self, program: &Program, root: usize, value: &Value) -> bool {
-        let key = self.bytes(value.key);
+        let key = self.data.bytes(value.key);
         self.controls.removed_targets.iter().any(|at| match control(program, *at) {
             Some(Control::RemoveTargets { rules, variable, selector }) => {
                 rules.has(root)
@@ -291,9 +301,4 @@ impl Transaction {
 /// The `ctl` at a place.
 fn control(program: &Program, (root, link, control): (usize, usize, usize)) -> Option<&Control> {
     program.roots.get(root)?.links.get(link)?.controls.get(control)
-}
-
-/// The number that a text is; 0 where it is none.
-pub(super) fn number(text: &[u8]) -> i64 {
-    std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }

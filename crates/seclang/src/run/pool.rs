@@ -6,33 +6,33 @@ use std::cell::RefCell;
 use super::transaction::Transaction;
 
 /// Most transactions kept by one thread.
-const MAX_SPARE: usize = 32;
+const MAX_POOLED: usize = 32;
 /// Memory of larger transactions goes back: one great body must not be paid for ever after.
-const MAX_SPARE_BYTES: usize = 1 << 20;
+const MAX_POOLED_BYTES: usize = 1 << 20;
 
 thread_local! {
-    static SPARE: RefCell<Vec<Transaction>> = const { RefCell::new(Vec::new()) };
+    static POOL: RefCell<Vec<Transaction>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A transaction that was over, or an empty one.
 pub(super) fn take() -> Transaction {
-    SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default()
+    POOL.try_with(|pool| pool.borrow_mut().pop()).ok().flatten().unwrap_or_default()
 }
 
 impl Drop for Transaction {
     fn drop(&mut self) {
         let bytes = self.capacity_bytes();
         // One that never held anything, such as those left below, has nothing to keep.
-        if bytes == 0 || bytes > MAX_SPARE_BYTES {
+        if bytes == 0 || bytes > MAX_POOLED_BYTES {
             return;
         }
         // A thread that ends keeps nothing: then the error is right.
-        let _ = SPARE.try_with(|spare| {
-            let mut spare = spare.borrow_mut();
-            if spare.len() < MAX_SPARE {
+        let _ = POOL.try_with(|pool| {
+            let mut pool = pool.borrow_mut();
+            if pool.len() < MAX_POOLED {
                 let mut over = std::mem::take(self);
                 over.rest();
-                spare.push(over);
+                pool.push(over);
             }
         });
     }

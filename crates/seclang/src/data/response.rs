@@ -2,13 +2,13 @@
 
 use bytes::Bytes;
 
-use super::facts::{BodyLimits, Facts, Pair};
+use super::message::{BodyLimits, MessageData, Pair};
 use super::text::{Buffers, Text};
 use body::head::ResponseHead;
 use body::{self, json};
 
-impl Facts {
-    pub(super) fn read_response_head(&mut self, head: &ResponseHead<'_>, buffers: &mut Buffers) {
+impl MessageData {
+    pub(crate) fn read_response_head(&mut self, head: &ResponseHead<'_>, buffers: &mut Buffers) {
         self.response_status = buffers.add_count(usize::from(head.status));
         self.response_protocol = buffers.add(head.protocol.as_bytes());
         self.status_line = buffers.add(format!("{} {}", head.protocol, head.status).as_bytes());
@@ -20,7 +20,7 @@ impl Facts {
             .collect();
     }
 
-    pub(super) fn read_response_body(&mut self, body: Bytes, cut: bool, buffers: &mut Buffers) {
+    pub(crate) fn read_response_body(&mut self, body: Bytes, cut: bool, buffers: &mut Buffers) {
         self.response_length = buffers.add_count(body.len());
         self.response_body = buffers.set_response(body);
         if cut {
@@ -29,7 +29,7 @@ impl Facts {
     }
 
     /// Reads `RESPONSE_ARGS` of a JSON response; of what is no JSON there are none.
-    pub(super) fn read_response_args(&mut self, limits: BodyLimits, buffers: &mut Buffers) {
+    pub(crate) fn read_response_args(&mut self, limits: BodyLimits, buffers: &mut Buffers) {
         let content_type = buffers.get(self.response_header(b"content-type", buffers));
         if !body::is_json(body::media_type(content_type)) {
             return;
@@ -45,7 +45,7 @@ impl Facts {
         }
     }
 
-    pub(super) fn response_header(&self, name: &[u8], buffers: &Buffers) -> Text {
+    pub(crate) fn response_header(&self, name: &[u8], buffers: &Buffers) -> Text {
         let pair = self.response_headers.iter().find(|pair| buffers.get(pair.key).eq_ignore_ascii_case(name));
         pair.map_or(Text::EMPTY, |pair| pair.value)
     }

@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use super::program::{Program, Step, Target, View};
-use super::summary::Seen;
-use super::text::Text;
+use super::summary::CachedValue;
 use super::transaction::{Transaction, Value};
+use crate::compile::program::{Pipeline, Program, Step, Target};
+use crate::data::Text;
 use crate::variables::Changes;
 use pattern::ByteSet;
 
@@ -14,7 +14,7 @@ impl Transaction {
     /// The values of a target, as a range of `values`.
     #[inline]
     pub(super) fn find(&mut self, program: &Program, index: usize) -> Range<usize> {
-        match self.found.get(index).copied().flatten() {
+        match self.cache.found.get(index).copied().flatten() {
             Some((start, end)) => start as usize..end as usize,
             None => self.look_up(program, index),
         }
@@ -22,19 +22,19 @@ impl Transaction {
 
     #[inline(never)]
     fn look_up(&mut self, program: &Program, index: usize) -> Range<usize> {
-        let start = self.values.len();
+        let start = self.cache.values.len();
         let Some(target) = program.targets.get(index) else { return start..start };
         // Most requests have few of the fields that rules know.
-        let is_absent = target.header.is_some_and(|name| !self.facts.header_names.may_have(name));
+        let is_absent = target.header.is_some_and(|name| !self.data.message.header_names.may_have(name));
         match target.tx {
             Some(tx) => self.find_tx(target, tx),
             None if is_absent && target.count => self.push_count(target, 0),
             None if is_absent => {}
             None => self.find_all(target),
         }
-        let end = self.values.len();
+        let end = self.cache.values.len();
         if target.variable.changes != Changes::WithRules
-            && let Some(slot) = self.found.get_mut(index)
+            && let Some(slot) = self.cache.found.get_mut(index)
         {
             *slot = u32::try_from(start).ok().zip(u32::try_from(end).ok());
         }
@@ -42,24 +42,24 @@ impl Transaction {
     }
 
     fn find_tx(&mut self, target: &Target, tx: usize) {
-        let text = self.tx.get(tx).copied().flatten();
+        let text = self.data.tx.get(tx).copied().flatten();
         if target.count {
             self.push_count(target, usize::from(text.is_some()));
         } else if let Some(text) = text {
-            let name = self.tx_names.get(tx).copied().unwrap_or(Text::EMPTY);
+            let name = self.data.tx_names.get(tx).copied().unwrap_or(Text::EMPTY);
             self.push_value(target, name, text);
         }
     }
 
     fn find_all(&mut self, target: &Target) {
-        let mut entries = std::mem::take(&mut self.entries_found);
+        let mut entries = std::mem::take(&mut self.cache.entries_found);
         entries.clear();
         if let Some(taken) = &target.tx_taken {
-            let is_taken = |key| target.takes(self.bytes(key));
-            self.visit_tx_of(taken, is_taken, &mut |key, text| entries.push((key, text)));
+            let is_taken = |key| target.takes(self.data.bytes(key));
+            self.data.visit_tx_of(taken, is_taken, &mut |key, text| entries.push((key, text)));
         } else {
-            (target.variable.values)(self, &mut |key, text| {
-                if target.takes(self.bytes(key)) {
+            (target.variable.values)(&self.data, &mut |key, text| {
+                if target.takes(self.data.bytes(key)) {
                     entries.push((key, text));
                 }
             });
@@ -71,38 +71,38 @@ impl Transaction {
                 self.push_value(target, *key, *text);
             }
         }
-        self.entries_found = entries;
+        self.cache.entries_found = entries;
     }
 
     fn push_count(&mut self, target: &Target, count: usize) {
-        let text = self.buffers.add_count(count);
+        let text = self.data.buffers.add_count(count);
         self.push_value(target, Text::EMPTY, text);
     }
 
     fn push_value(&mut self, target: &Target, key: Text, text: Text) {
         let seen = if target.variable.changes == Changes::WithRules {
             self.push_seen(text)
-        } else if let Some(known) = self.texts.get(&text) {
+        } else if let Some(known) = self.cache.texts.get(&text) {
             *known
         } else {
             let seen = self.push_seen(text);
-            self.texts.insert(text, seen);
+            self.cache.texts.insert(text, seen);
             seen
         };
-        self.values.push(Value { variable: target.variable, key, seen });
+        self.cache.values.push(Value { variable: target.variable, key, seen });
     }
 
     /// Index in `seen` of a value as it came.
     pub(super) fn raw(&self, value: usize) -> usize {
-        self.values.get(value).map_or(0, |value| value.seen)
+        self.cache.values.get(value).map_or(0, |value| value.seen)
     }
 
-    /// Index in `seen` of an entry under a view.
-    pub(super) fn under(&mut self, program: &Program, seen: usize, view: &View) -> usize {
-        if !self.touches(view.touches.as_ref(), seen) {
+    /// Index in `seen` of an entry under a pipeline.
+    pub(super) fn under(&mut self, program: &Program, seen: usize, pipeline: &Pipeline) -> usize {
+        if !self.touches(pipeline.touches.as_ref(), seen) {
             return seen;
         }
-        view.steps.iter().fold(seen, |seen, step| self.step(program, seen, step))
+        pipeline.steps.iter().fold(seen, |seen, step| self.step(program, seen, step))
     }
 
     /// Index in `seen` of an entry after a transformation.
@@ -111,17 +111,17 @@ impl Transaction {
             return before;
         }
         let slot = before * program.steps + step.number;
-        let known = self.steps.get(slot).copied().unwrap_or(0);
+        let known = self.cache.steps.get(slot).copied().unwrap_or(0);
         if known > 0 {
             return known as usize - 1;
         }
-        let text = self.seen.get(before).map_or(Text::EMPTY, |entry| entry.text);
-        let after = self.buffers.transform(text, step.apply);
+        let text = self.cache.seen.get(before).map_or(Text::EMPTY, |entry| entry.text);
+        let after = self.data.buffers.transform(text, step.apply);
         let index = if after == text { before } else { self.push_seen(after) };
-        if self.steps.len() <= slot {
-            self.steps.resize(self.seen.len() * program.steps, 0);
+        if self.cache.steps.len() <= slot {
+            self.cache.steps.resize(self.cache.seen.len() * program.steps, 0);
         }
-        if let Some(known) = self.steps.get_mut(slot) {
+        if let Some(known) = self.cache.steps.get_mut(slot) {
             *known = known_as(index);
         }
         index
@@ -129,20 +129,22 @@ impl Transaction {
 
     /// Whether an entry holds a byte that is touched; `None` stands for any, and for none.
     fn touches(&self, touches: Option<&ByteSet>, seen: usize) -> bool {
-        touches.is_none_or(|touches| self.seen.get(seen).is_none_or(|entry| entry.bytes.intersects(touches)))
+        touches.is_none_or(|touches| {
+            self.cache.seen.get(seen).is_none_or(|entry| entry.bytes.intersects(touches))
+        })
     }
 
     fn push_seen(&mut self, text: Text) -> usize {
-        let bytes = ByteSet::of_text(self.buffers.get(text));
-        self.seen.push(Seen::new(text, bytes));
-        self.seen.len() - 1
+        let bytes = ByteSet::of_text(self.data.buffers.get(text));
+        self.cache.seen.push(CachedValue::new(text, bytes));
+        self.cache.seen.len() - 1
     }
 
     /// Forgets values of the moment, which are looked up anew the next time.
     pub(super) fn forget_moment(&mut self, program: &Program, values: usize, seen: usize) {
-        self.values.truncate(values);
-        self.seen.truncate(seen);
-        self.steps.truncate(seen * program.steps);
+        self.cache.values.truncate(values);
+        self.cache.seen.truncate(seen);
+        self.cache.steps.truncate(seen * program.steps);
     }
 }
 
