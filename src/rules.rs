@@ -262,31 +262,25 @@ impl Loader for FileLoader {
         let base = Path::new(from).parent().unwrap_or(Path::new("."));
         let path = base.join(pattern);
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        if !name.contains('*') {
+        if !name.contains(['*', '?', '[']) {
             return if path.exists() {
                 Ok(vec![path.display().to_string()])
             } else {
                 Err("there is no such file".to_owned())
             };
         }
+        let glob = globset::Glob::new(&name).map_err(|error| error.to_string())?.compile_matcher();
         let folder = path.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf);
         let entries = std::fs::read_dir(&folder).map_err(|error| error.to_string())?;
         let mut found = BTreeSet::new();
         for entry in entries {
             let entry = entry.map_err(|error| error.to_string())?;
-            if is_glob_match(&name, &entry.file_name().to_string_lossy()) {
+            if glob.is_match(entry.file_name()) {
                 found.insert(entry.path().display().to_string());
             }
         }
         if found.is_empty() { Err("no file matches".to_owned()) } else { Ok(found.into_iter().collect()) }
     }
-}
-
-/// `*` stands for any run of characters.
-fn is_glob_match(pattern: &str, name: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(name) = name.strip_prefix(head) else { return false };
-    (0..=name.len()).filter_map(|at| name.get(at..)).any(|tail| is_glob_match(rest, tail))
 }
 
 #[cfg(test)]
@@ -359,8 +353,21 @@ mod tests {
     }
 
     #[test]
-    fn globs() {
-        assert!(is_glob_match("REQUEST-*-*.conf", "REQUEST-901-INIT.conf"));
-        assert!(!is_glob_match("*.conf", "a.conf.example"));
+    fn an_include_names_files_by_a_glob() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["REQUEST-901-INIT.conf", "REQUEST-902.conf", "a.conf.example"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let from = folder.path().join("root.conf").display().to_string();
+        let names = |pattern: &str| {
+            let found = FileLoader.resolve(&from, pattern)?;
+            let name = |path: &String| Path::new(path).file_name().unwrap().to_string_lossy().into_owned();
+            Ok::<_, String>(found.iter().map(name).collect::<Vec<_>>())
+        };
+        assert_eq!(names("REQUEST-*-*.conf").unwrap(), ["REQUEST-901-INIT.conf"]);
+        assert_eq!(names("*.conf").unwrap(), ["REQUEST-901-INIT.conf", "REQUEST-902.conf"]);
+        assert_eq!(names("REQUEST-90?.conf").unwrap(), ["REQUEST-902.conf"]);
+        assert!(names("*.data").unwrap_err().contains("no file matches"));
+        assert!(names("a.conf").is_err() && names("[").is_err());
     }
 }

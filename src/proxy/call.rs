@@ -268,17 +268,11 @@ fn text(headers: &HeaderMap, name: &http::HeaderName) -> String {
     String::from_utf8_lossy(headers::bytes(headers, name)).into_owned()
 }
 
-/// A ULID: 48 bits of milliseconds and 80 that no other call has, in Crockford's Base32.
+/// A ULID: 48 bits of milliseconds and 80 that no other call has, in Crockford's Base32 (ulid/spec).
 pub(super) fn ulid(now: Duration, unique: u64) -> String {
-    const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-    let value = (now.as_millis() & 0xffff_ffff_ffff) << 80
-        | u128::from(unique) << 16
-        | u128::from(now.subsec_micros() & 0xffff);
-    (0..26)
-        .rev()
-        .filter_map(|nth| DIGITS.get(usize::try_from(value >> (nth * 5) & 31).ok()?))
-        .map(|digit| char::from(*digit))
-        .collect()
+    let milliseconds = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let rest = u128::from(unique) << 16 | u128::from(now.subsec_micros() & 0xffff);
+    ulid::Ulid::from_parts(milliseconds, rest).to_string()
 }
 
 #[cfg(test)]

@@ -196,29 +196,10 @@ impl std::error::Error for Diagnostics {}
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
-        .map(|c| (edit_distance(&word.to_lowercase(), &c.to_lowercase()), c))
+        .map(|c| (strsim::levenshtein(&word.to_lowercase(), &c.to_lowercase()), c))
         .filter(|(distance, c)| *distance <= (c.len() / 3).max(1))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, c)| c)
-}
-
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (cell, cb) in row.iter_mut().skip(1).zip(&b) {
-            let substitute = diagonal + usize::from(ca != *cb);
-            diagonal = *cell;
-            left = substitute.min(left + 1).min(*cell + 1);
-            *cell = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]
