@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 use http::HeaderName;
 use ipnet::IpNet;
 
-use crate::ai::Gateways;
+use crate::ai::{Gateways, Provider};
 use crate::certificates::Certificates;
 use crate::conf::{Limits, UpstreamSettings};
 use crate::routing::Hosts;
@@ -32,8 +32,6 @@ pub struct Snapshot {
     /// Headers that may carry a gateway token, in order of preference.
     pub token_headers: Vec<HeaderName>,
     pub managed: Vec<Arc<ManagedRuleset>>,
-    /// Origins by key, so that the next snapshot keeps their health.
-    pub origins: HashMap<OriginKey, Arc<Origin>>,
     /// Certificates of each TLS listener, by its configured address.
     pub certificates: HashMap<SocketAddr, Certificates>,
     /// How many rules the loaded rule set has.
@@ -74,6 +72,16 @@ pub struct Scan {
 }
 
 impl Snapshot {
+    /// The origin of a key, which is one of the zone or the provider that it names.
+    pub fn origin(&self, key: &OriginKey) -> Option<&Arc<Origin>> {
+        let pool = match (key.zone.strip_prefix(Provider::ORIGIN_PREFIX), self.sites.get(&key.zone)) {
+            (Some(slug), _) => &self.gateways.providers.get(slug)?.pool,
+            (None, Some(Site::Zone(zone))) => &zone.pool,
+            (None, _) => return None,
+        };
+        pool.origins.iter().find(|origin| origin.key == *key)
+    }
+
     pub fn zones(&self) -> impl Iterator<Item = &Arc<CompiledZone>> {
         self.sites.values().filter_map(|site| match site {
             Site::Zone(zone) => Some(zone),

@@ -172,9 +172,17 @@ impl Provider {
         Ok(Self::of(slug, Origin::new(Self::origin_key(slug, base_url))?, allow_private))
     }
 
+    /// What stands before the slug in the key of its origin; no zone's name has a blank.
+    pub const ORIGIN_PREFIX: &str = "provider ";
+
     /// What its origin is known by.
     pub fn origin_key(slug: &str, base_url: &str) -> OriginKey {
-        OriginKey { zone: format!("provider {slug}"), url: base_url.to_owned(), http2: false, ca: None }
+        OriginKey {
+            zone: format!("{}{slug}", Self::ORIGIN_PREFIX),
+            url: base_url.to_owned(),
+            http2: false,
+            ca: None,
+        }
     }
 
     /// Whether it may be asked at an address: one of an account's own only where its operator allows it.

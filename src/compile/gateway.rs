@@ -125,7 +125,7 @@ impl Compiling<'_> {
         })
     }
 
-    fn provider(&mut self, slug: &str, base_url: &str, allow_private: bool) -> Result<Provider, String> {
+    fn provider(&self, slug: &str, base_url: &str, allow_private: bool) -> Result<Provider, String> {
         Ok(Provider::of(slug, self.origin(Provider::origin_key(slug, base_url))?, allow_private))
     }
 }

@@ -40,14 +40,9 @@ pub const TOKEN_HEADERS: [&str; 2] = ["svc-aig-authorization", "svc-aig-token"];
 /// # Errors
 /// Every mistake, each with its place where the configuration has one.
 pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
-    let mut compiling = Compiling {
-        inputs,
-        origins: HashMap::new(),
-        plans: Plans::default(),
-        diagnostics: Diagnostics::default(),
-    };
+    let mut compiling = Compiling { inputs, plans: Plans::default(), diagnostics: Diagnostics::default() };
     let resources = inputs.resources;
-    let mut sites = Hosts::default();
+    let mut sites = Hosts::with_capacity(resources.zones.len() + inputs.conf.gateway_hosts.len());
     for zone in resources.zones.values() {
         let compiled = compiling.zone(zone);
         sites.insert(&zone.name, Site::Zone(compiled));
@@ -66,7 +61,6 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
         gateways,
         token_headers: names.filter_map(|name| HeaderName::try_from(name).ok()).collect(),
         managed: vec![Arc::clone(&inputs.rules.owasp), Arc::clone(&inputs.rules.sensitive_data)],
-        origins: compiling.origins,
         certificates: inputs.certificates.clone(),
         rules: inputs.rules.program.roots().len(),
     };
@@ -75,22 +69,14 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
 
 struct Compiling<'a> {
     inputs: Inputs<'a>,
-    origins: HashMap<OriginKey, Arc<Origin>>,
     plans: Plans,
     diagnostics: Diagnostics,
 }
 
 impl Compiling<'_> {
-    /// The origin of a key: this snapshot's, the previous one's, or a new one.
-    fn origin(&mut self, key: OriginKey) -> Result<Arc<Origin>, String> {
-        if let Some(known) = self.origins.get(&key) {
-            return Ok(Arc::clone(known));
-        }
-        let origin = match self.inputs.previous.and_then(|previous| previous.origins.get(&key)) {
-            Some(known) => Arc::clone(known),
-            None => Origin::new(key.clone())?,
-        };
-        self.origins.insert(key, Arc::clone(&origin));
-        Ok(origin)
+    /// The origin of a key: the previous snapshot's, so that its health is not forgotten, or a new one.
+    fn origin(&self, key: OriginKey) -> Result<Arc<Origin>, String> {
+        let known = self.inputs.previous.and_then(|previous| previous.origin(&key));
+        known.map_or_else(|| Origin::new(key), |known| Ok(Arc::clone(known)))
     }
 }

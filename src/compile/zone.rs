@@ -6,7 +6,7 @@ use super::Compiling;
 use crate::ruleset::execute::Execution;
 use crate::ruleset::{EntryPoint, ManagedRuleset, overrides};
 use crate::snapshot::{CompiledZone, Scan, Site};
-use crate::upstream::{OriginKey, Pool};
+use crate::upstream::{Origin, OriginKey, Pool};
 use diagnostic::{Code, Diagnostic, Diagnostics, Place};
 use expression::Expression;
 use model::Phase;
@@ -17,9 +17,6 @@ impl Compiling<'_> {
     /// Compiles a zone, or takes it over from the previous snapshot if nothing that it is made of has changed.
     pub(super) fn zone(&mut self, zone: &Arc<Declared<Zone>>) -> Arc<CompiledZone> {
         if let Some(known) = self.unchanged(zone) {
-            for origin in &known.pool.origins {
-                self.origins.insert(origin.key.clone(), Arc::clone(origin));
-            }
             return known;
         }
         let place = zone.place();
@@ -64,12 +61,14 @@ impl Compiling<'_> {
     }
 
     fn pool(&mut self, zone: &Zone, place: Option<&Place>) -> Pool {
-        let mut origins = Vec::new();
+        let mut origins: Vec<Arc<Origin>> = Vec::new();
         for url in &zone.origins {
             let http2 = zone.origin_protocol == OriginProtocol::Http2;
             let key =
                 OriginKey { zone: zone.name.clone(), url: url.clone(), http2, ca: zone.origin_ca.clone() };
-            match self.origin(key) {
+            // One that is listed twice is one origin, with twice the share.
+            let listed = origins.iter().find(|origin| origin.key == key).cloned();
+            match listed.map_or_else(|| self.origin(key), Ok) {
                 Ok(origin) => origins.push(origin),
                 Err(message) => self.refuse(Code::ConfBadValue, message, place),
             }

@@ -2,17 +2,23 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 /// A map of names, given in lower case.
 #[derive(Clone, Debug)]
-pub struct Hosts<T>(HashMap<Box<str>, T>);
+pub struct Hosts<T>(HashMap<Box<str>, T, RandomState>);
 
 impl<T> Default for Hosts<T> {
     fn default() -> Self {
-        Self(HashMap::new())
+        Self(HashMap::default())
     }
 }
 
 impl<T> Hosts<T> {
+    pub fn with_capacity(names: usize) -> Self {
+        Self(HashMap::with_capacity_and_hasher(names, RandomState::default()))
+    }
+
     /// Puts `value` behind `name` and every name below it.
     pub fn insert(&mut self, name: &str, value: T) {
         self.0.insert(name.into(), value);

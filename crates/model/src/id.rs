@@ -1,5 +1,7 @@
 //! Identifiers: 32 lower-case hex digits where the server makes them, words where people do.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -8,16 +10,16 @@ macro_rules! id {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
-            pub fn new(text: impl Into<String>) -> Self {
+            pub fn new(text: impl Into<Arc<str>>) -> Self {
                 Self(text.into())
             }
 
             /// The id of something that is known by its name, the same on every start.
             pub fn derived(kind: &str, name: &str) -> Self {
-                Self(derive(kind, name))
+                Self(derive(kind, name).into())
             }
 
             pub fn as_str(&self) -> &str {
