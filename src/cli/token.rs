@@ -48,7 +48,7 @@ pub(super) struct Revoke {
     conf: PathBuf,
 }
 
-/// Make a token for a gateway. It is printed once and kept nowhere.
+/// Make a token for a gateway. It is printed once; only a hash is stored.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  portcullis token create --account acme --gateway main --name ci --conf conf/portcullis.toml"

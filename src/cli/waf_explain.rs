@@ -35,7 +35,7 @@ pub(super) struct Explain {
     paranoia_level: u8,
     #[arg(long, value_name = "N", default_value_t = crate::ruleset::managed::DEFAULT_SCORE_THRESHOLD)]
     score_threshold: i64,
-    /// Show what each rule costs on this request, the dearest first.
+    /// Show what each rule costs on this request, slowest first.
     #[arg(long)]
     profile: bool,
 }

@@ -40,7 +40,7 @@ pub(super) struct Test {
     #[arg(long)]
     engine: bool,
     /// Count by family (file or folder) which attacks the rules refuse, whatever rule a test expects, and
-    /// which other requests they refuse wrongly. Tests that expect a rule are attacks.
+    /// their false positives. Tests that expect a rule are attacks.
     #[arg(long, requires = "paranoia_level")]
     table: bool,
     /// With `--table`, list the attacks that were missed and the false alarms.

@@ -88,7 +88,7 @@ impl Metrics {
             rule_costs: RuleCosts::new(
                 build.numbers(
                     "rule_sampled_seconds",
-                    "Time spent in a rule, of a sample of requests: the dearest rules.",
+                    "Time spent in the slowest rules, in a sample of requests.",
                     &["rule"],
                 ),
                 build.numbers(

@@ -1,4 +1,4 @@
-//! What rules cost, of a sample of requests: the dearest and those that match most.
+//! What rules cost, of a sample of requests: the slowest and those that match most.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -70,7 +70,7 @@ mod tests {
     use prometheus::Opts;
 
     #[test]
-    fn the_dearest_and_those_that_match_are_shown() {
+    fn the_slowest_and_those_that_match_are_shown() {
         let gauges = |name: &str| GaugeVec::new(Opts::new(name, "x"), &["rule"]).unwrap();
         let (seconds, hits) = (gauges("a"), gauges("b"));
         let costs = RuleCosts::new(seconds.clone(), hits.clone(), IntCounter::new("c", "x").unwrap());

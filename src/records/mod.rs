@@ -20,7 +20,7 @@ use store::RecordLog;
 use writer::Writer;
 
 /// Most calls that wait, and most bytes of them.
-const MAX_QUEUED_CALLS: usize = 65_536;
+const MAX_QUEUED_CALLS: usize = 16_384;
 const MAX_QUEUED_BYTES: usize = 64 << 20;
 /// How long the end of the process waits for the last rows.
 const FLUSH: Duration = Duration::from_secs(10);

@@ -88,7 +88,7 @@ impl Default for GatewaySettings {
     }
 }
 
-/// A gateway token. The token itself is shown once and kept nowhere.
+/// A gateway token. The token itself is shown once; only a hash is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayToken {
     pub id: TokenId,

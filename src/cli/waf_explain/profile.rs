@@ -35,7 +35,7 @@ impl Watch for Profile {
     }
 }
 
-/// A table of the dearest rules.
+/// A table of the slowest rules.
 pub(super) fn profile(entry_point: &EntryPoint, program: &Program, request: &Request<'_>) -> String {
     let mut profile = Profile::default();
     rounds(|| drop(judge(entry_point, request, &mut Profile::default())));

@@ -1,4 +1,4 @@
-//! What rules detect and what they refuse wrongly, by family of requests.
+//! Detection and false positives of rules, by family of requests.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
