@@ -68,7 +68,7 @@ load-waf: packages
 
 # On stable, without sanitizers: that the targets build.
 fuzz-build: cmake
-	cd tests/fuzz && $(CARGO) check --quiet --target-dir ../../target/fuzz
+	cd tests/fuzz && $(CARGO) check --quiet --target-dir ../../target
 
 # 60 seconds each, on nightly; new findings are written to tests/fuzz/artifacts.
 FUZZ_SECONDS ?= 60
