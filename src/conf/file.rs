@@ -7,16 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
-use super::table::{FromToml, Located, Reader, Refusal, Table, Words};
-use super::units::{Bytes, Dollars, Percent};
-use detection::plan::Settings;
+use super::gateway_file::{self, GatewayFile, ProviderFile};
+use super::table::{Located, Reader, Table, Words};
+use super::units::{Bytes, Percent};
+use super::zone_file::{self, ZoneFile};
 use diagnostic::{Code, Diagnostic, Diagnostics, Source};
-use model::gateway::{GatewaySettings, Scan};
-use model::ruleset::Ruleset;
-use model::{Backoff, Measure, Technique};
-use model::{Balance, OriginProtocol};
 
 /// Every key there is. `conf/portcullis.toml` shows each, and each has a test of its effect.
 pub const KEYS: &[&str] = &[
@@ -172,67 +169,6 @@ pub struct CertificateFile {
     pub key: Located<String>,
 }
 
-#[derive(Clone, Debug)]
-pub struct ZoneFile {
-    pub name: Located<String>,
-    pub origins: Located<Vec<String>>,
-    pub balance: Balance,
-    pub origin_protocol: OriginProtocol,
-    pub origin_ca: Option<Located<String>>,
-    pub health_check: Option<(Located<String>, Duration)>,
-    pub waf: Option<WafFile>,
-    pub sensitive_data: SensitiveDataFile,
-    pub rulesets: Option<Located<Vec<Ruleset>>>,
-}
-
-/// What a zone says of its scans.
-#[derive(Clone, Debug, Default)]
-pub struct SensitiveDataFile {
-    /// Whether the managed ruleset is deployed.
-    pub enabled: bool,
-    /// Which responses are scanned.
-    pub expression: Option<Located<String>>,
-    pub settings: Settings,
-}
-
-/// The short form of a zone's OWASP deployment.
-#[derive(Clone, Debug)]
-pub struct WafFile {
-    pub paranoia_level: Located<usize>,
-    pub score_threshold: Located<i64>,
-    pub action: Located<String>,
-    /// Which requests are judged.
-    pub expression: Option<Located<String>>,
-    pub response_rules: bool,
-}
-
-#[derive(Clone, Debug)]
-pub struct GatewayFile {
-    pub account: Located<String>,
-    pub id: Located<String>,
-    pub authentication: bool,
-    pub settings: GatewaySettings,
-    pub waf_paranoia_level: Option<Located<usize>>,
-    pub retry_max_attempts: Option<Located<usize>>,
-    pub limits: Vec<LimitFile>,
-}
-
-#[derive(Clone, Debug)]
-pub struct LimitFile {
-    pub measure: Measure,
-    pub by: Option<Located<Vec<String>>>,
-    pub limit: Located<f64>,
-    pub interval: Located<Duration>,
-    pub technique: Technique,
-}
-
-#[derive(Clone, Debug)]
-pub struct ProviderFile {
-    pub slug: Located<String>,
-    pub base_url: Located<String>,
-    pub allow_private: bool,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
     Error,
@@ -252,15 +188,6 @@ impl Words for super::BodyPolicy {
 
 impl Words for super::RulesTimePolicy {
     const WORDS: &'static [(&'static str, Self)] = &[("log", Self::Log), ("block", Self::Block)];
-}
-
-impl Words for Balance {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("round_robin", Self::RoundRobin), ("least_connections", Self::LeastConnections)];
-}
-
-impl Words for OriginProtocol {
-    const WORDS: &'static [(&'static str, Self)] = &[("http1", Self::Http1), ("http2", Self::Http2)];
 }
 
 /// Reads a file. `None` where it is not TOML at all.
@@ -303,9 +230,9 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         api_tokens,
         owasp,
         sensitive_data,
-        zones: table.tables("zones").into_iter().filter_map(zone).collect(),
-        gateways: table.tables("gateways").into_iter().filter_map(gateway).collect(),
-        providers: table.tables("providers").into_iter().filter_map(provider).collect(),
+        zones: table.tables("zones").into_iter().filter_map(zone_file::zone).collect(),
+        gateways: table.tables("gateways").into_iter().filter_map(gateway_file::gateway).collect(),
+        providers: table.tables("providers").into_iter().filter_map(gateway_file::provider).collect(),
         model_prices: table.get("model_prices"),
         secrets_key_file: table.get("secrets_key_file"),
     };
@@ -389,157 +316,4 @@ fn certificate(mut table: Table<'_>) -> Option<CertificateFile> {
     let (chain, key) = (table.required("chain"), table.required("key"));
     table.finish();
     Some(CertificateFile { chain: chain?, key: key? })
-}
-
-fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
-    let (name, origins) = (table.required("name"), table.required("origins"));
-    let balance = table.or("balance", Balance::default());
-    let origin_protocol = table.or("origin_protocol", OriginProtocol::default());
-    let origin_ca = table.get("origin_ca");
-    let health_check = table.table("health_check").and_then(|mut table| {
-        let path = table.required("path");
-        let interval = table.or("interval", Duration::from_secs(10));
-        table.finish();
-        Some((path?, interval))
-    });
-    let waf = table.table("waf").map(waf);
-    let sensitive_data = table.table("sensitive_data").map(sensitive_data).unwrap_or_default();
-    let rulesets = table.resource("rulesets");
-    table.finish();
-    Some(ZoneFile {
-        name: name?,
-        origins: origins?,
-        balance,
-        origin_protocol,
-        origin_ca,
-        health_check,
-        waf,
-        sensitive_data,
-        rulesets,
-    })
-}
-
-fn sensitive_data(mut table: Table<'_>) -> SensitiveDataFile {
-    let settings = Settings {
-        payload_key: table.get("payload_key").map(|located| located.value),
-        sample_every: table.or("sample_every", Settings::default().sample_every),
-    };
-    let enabled = table.or("enabled", true);
-    let expression = table.get("expression");
-    table.finish();
-    SensitiveDataFile { enabled, expression, settings }
-}
-
-fn waf(mut table: Table<'_>) -> WafFile {
-    let here = table.place();
-    let waf = WafFile {
-        paranoia_level: table.get("paranoia_level").unwrap_or(Located { value: 1, place: here.clone() }),
-        score_threshold: table.get("score_threshold").unwrap_or(Located { value: 5, place: here.clone() }),
-        action: table.get("action").unwrap_or(Located { value: "block".to_owned(), place: here }),
-        expression: table.get("expression"),
-        response_rules: table.or("response_rules", false),
-    };
-    table.finish();
-    waf
-}
-
-fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
-    let (account, id) = (table.required("account"), table.required("id"));
-    let authentication = table.or("authentication", true);
-    let default = GatewaySettings::default();
-    let settings = GatewaySettings {
-        collect_logs: table.or("collect_logs", default.collect_logs),
-        collect_log_payloads: table.or("collect_log_payloads", default.collect_log_payloads),
-        log_payload_bytes: table.or("log_payload", PayloadSize(default.log_payload_bytes)).0,
-        caller_prices: table.or("caller_prices", default.caller_prices),
-        unpriced_call_nanos: table.get::<Dollars>("unpriced_call_cost").map(|cost| cost.value.0),
-        cache_ttl: table.or("cache_ttl", default.cache_ttl),
-        shares_cache: table.or("cache_shared", default.shares_cache),
-        retry_delay: table.or("retry_delay", default.retry_delay),
-        retry_backoff: table.or("retry_backoff", default.retry_backoff),
-        request_timeout: table.or("request_timeout", default.request_timeout),
-        heartbeat: table.or("heartbeat", default.heartbeat),
-        include_usage: table.or("include_usage", default.include_usage),
-        ..default
-    };
-    let settings = match table.table("sensitive_data") {
-        Some(mut table) => {
-            let scan_requests = table.or("requests", Scan::Log);
-            let scan_responses = table.or("responses", ResponseScan(Scan::Log)).0;
-            let payload_key = table.get("payload_key").map(|located| located.value);
-            table.finish();
-            GatewaySettings { scan_requests, scan_responses, payload_key, ..settings }
-        }
-        None => settings,
-    };
-    let waf_paranoia_level = table.table("waf").map(|mut table| {
-        let here = table.place();
-        let level = table.get("paranoia_level").unwrap_or(Located { value: 1, place: here });
-        table.finish();
-        level
-    });
-    let retry_max_attempts = table.get("retry_max_attempts");
-    let limits = table.tables("limits").into_iter().filter_map(limit).collect();
-    table.finish();
-    Some(GatewayFile {
-        account: account?,
-        id: id?,
-        authentication,
-        settings,
-        waf_paranoia_level,
-        retry_max_attempts,
-        limits,
-    })
-}
-
-fn limit(mut table: Table<'_>) -> Option<LimitFile> {
-    let (measure, limit, interval) =
-        (table.required("measure"), table.required("limit"), table.required("interval"));
-    let (by, technique) = (table.get("by"), table.or("technique", Technique::default()));
-    table.finish();
-    Some(LimitFile { measure: measure?.value, by, limit: limit?, interval: interval?, technique })
-}
-
-fn provider(mut table: Table<'_>) -> Option<ProviderFile> {
-    let (slug, base_url) = (table.required("slug"), table.required("base_url"));
-    let allow_private = table.or("allow_private", false);
-    table.finish();
-    Some(ProviderFile { slug: slug?, base_url: base_url?, allow_private })
-}
-
-impl Words for Measure {
-    const WORDS: &'static [(&'static str, Self)] = Self::WORDS;
-}
-
-impl Words for Technique {
-    const WORDS: &'static [(&'static str, Self)] = Self::WORDS;
-}
-
-impl Words for Backoff {
-    const WORDS: &'static [(&'static str, Self)] = Self::WORDS;
-}
-
-impl Words for Scan {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("off", Self::Off), ("log", Self::Log), ("block", Self::Block)];
-}
-
-/// How much of a body is kept with its row, in bytes.
-#[derive(Clone, Copy)]
-struct PayloadSize(usize);
-
-impl FromToml for PayloadSize {
-    fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
-        let size = Bytes::from_toml(value)?;
-        let fits = size <= Bytes::kib(64);
-        fits.then_some(Self(size.0)).ok_or_else(|| Refusal::Value("expected at most `64KiB`".to_owned()))
-    }
-}
-
-/// What can be done about an answer that is on its way already.
-#[derive(Clone, Copy)]
-struct ResponseScan(Scan);
-
-impl Words for ResponseScan {
-    const WORDS: &'static [(&'static str, Self)] = &[("off", Self(Scan::Off)), ("log", Self(Scan::Log))];
 }

@@ -1,9 +1,11 @@
 //! Process settings and file-declared resources: `file` (as written) → `resolve` → [`Conf`].
 
 pub mod file;
+mod gateway_file;
 pub mod resolve;
 mod table;
 pub mod units;
+mod zone_file;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;

@@ -1,25 +1,23 @@
 //! `ConfFile` → `Conf`: names, URLs and files checked, conflicts found, every mistake collected.
 
+mod zone;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::file::{ConfFile, GatewayFile, LimitFile, ListenerFile, ProviderFile, ZoneFile};
-use super::file::{SensitiveDataFile, WafFile};
+use super::file::{ConfFile, ListenerFile};
+use super::gateway_file::{GatewayFile, LimitFile, ProviderFile};
 use super::table::Located;
 use super::{Conf, Listener};
 use crate::named_file::read_text;
 use diagnostic::{Code, Diagnostic, Diagnostics, Place};
-use expression::Expression;
 use gateway::price::Prices;
 use gateway::provider::CUSTOM_PREFIX;
 use gateway::vault::MasterKey;
 use model::gateway::Provider;
 use model::origin_url::OriginUrl;
-use model::{
-    AccountId, Action, Declared, Dimension, Gateway, GatewayId, HealthCheck, HostName, Limit, Measure, Phase,
-    Resources, SensitiveDataSettings, WafSettings, Zone, ZoneId,
-};
+use model::{AccountId, Declared, Dimension, Gateway, GatewayId, HostName, Limit, Measure, Resources};
 
 /// Resolves a file; what is mistaken is left out of the result and named in `diagnostics`.
 pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Conf {
@@ -113,116 +111,6 @@ impl Resolving<'_> {
 
     fn host(&mut self, text: &str, place: &Place) -> Option<HostName> {
         HostName::parse(text).map_err(|message| self.bad(place, message)).ok()
-    }
-
-    fn zone(&mut self, file: ZoneFile, resources: &mut Resources) {
-        let Some(name) = self.host(&file.name.value, &file.name.place) else { return };
-        let id = ZoneId::derived("zone", name.as_str());
-        if file.origins.value.is_empty() {
-            self.bad(&file.origins.place, "`origins` needs at least one URL such as `http://127.0.0.1:9000`");
-        }
-        let mut origins = file.origins.value;
-        origins.retain(|origin| {
-            let parsed = OriginUrl::parse(origin).and_then(OriginUrl::without_path);
-            parsed.map_err(|message| self.bad(&file.origins.place, message)).is_ok()
-        });
-        if let Some((path, interval)) = &file.health_check {
-            if !path.value.starts_with('/') {
-                self.bad(&path.place, "`zones.health_check.path` begins with `/`");
-            }
-            if interval.is_zero() {
-                self.bad(&path.place, "`zones.health_check.interval` must be above 0");
-            }
-        }
-        if file.waf.is_none() && file.rulesets.is_none() {
-            let message = format!("the zone `{name}` has no `[zones.waf]`: its requests are not judged");
-            let warning = Diagnostic::warning(Code::ConfUnprotected, message).at(file.name.place.clone());
-            self.diagnostics.push(warning);
-        }
-        let ca =
-            file.origin_ca.as_ref().map(|file| self.existing(file)).and_then(|path| read_text(&path).ok());
-        let zone = Zone {
-            id: id.clone(),
-            name: name.as_str().to_owned(),
-            origins,
-            balance: file.balance,
-            origin_protocol: file.origin_protocol,
-            origin_ca: ca,
-            health_check: file
-                .health_check
-                .map(|(path, interval)| HealthCheck { path: path.value, interval }),
-            waf: file.waf.and_then(|waf| self.waf(waf)),
-            sensitive_data: self.sensitive_data(file.sensitive_data),
-            rulesets: file.rulesets.map_or_else(Vec::new, |located| located.value),
-        };
-        let place = file.name.place;
-        self.one_form_of_each_phase(&zone, &place);
-        let zone = Arc::new(Declared::in_file(zone, place.clone()));
-        if resources.zones.insert(id, zone).is_some() {
-            self.conflict(&place, format!("the zone `{name}` is declared twice"));
-        }
-    }
-
-    /// `[zones.waf]`; nothing if one of its settings is invalid.
-    fn waf(&mut self, file: WafFile) -> Option<WafSettings> {
-        let level = u8::try_from(file.paranoia_level.value).ok().filter(|level| (1..=4).contains(level));
-        if level.is_none() {
-            self.bad(&file.paranoia_level.place, "`zones.waf.paranoia_level` takes 1 to 4");
-        }
-        if file.score_threshold.value < 1 {
-            self.bad(&file.score_threshold.place, "`zones.waf.score_threshold` must be above 0");
-        }
-        let action = Action::for_threshold(&file.action.value).map_err(|message| {
-            let diagnostic = Diagnostic::error(Code::RulesetBadAction, message);
-            self.diagnostics.push(diagnostic.at(file.action.place.clone()));
-        });
-        Some(WafSettings {
-            expression: self.expression(file.expression, Phase::HttpRequestFirewallManaged),
-            paranoia_level: level?,
-            score_threshold: file.score_threshold.value,
-            action: action.ok()?,
-            response_rules: file.response_rules,
-        })
-    }
-
-    fn sensitive_data(&mut self, file: SensitiveDataFile) -> SensitiveDataSettings {
-        SensitiveDataSettings {
-            enabled: file.enabled,
-            expression: self.expression(file.expression, Phase::HttpResponseFirewallManaged),
-            payload_key: file.settings.payload_key,
-            sample_every: file.settings.sample_every,
-        }
-    }
-
-    /// A filter expression of a phase; the one for everything if none is given.
-    fn expression(&mut self, written: Option<Located<String>>, phase: Phase) -> String {
-        let Some(Located { value, place }) = written else { return "true".to_owned() };
-        match Expression::parse(&value, phase) {
-            Ok(_) => value,
-            Err(mistake) => {
-                let diagnostic = Diagnostic::error(Code::RulesetExpression, mistake.to_string());
-                self.diagnostics.push(diagnostic.at(place));
-                "true".to_owned()
-            }
-        }
-    }
-
-    /// A phase is set by `rulesets` or by its short form.
-    fn one_form_of_each_phase(&mut self, zone: &Zone, place: &Place) {
-        let short_forms = [
-            (Phase::HttpRequestFirewallManaged, zone.waf.is_some()),
-            (Phase::HttpResponseFirewallManaged, zone.sensitive_data.enabled),
-        ];
-        for (phase, _) in short_forms.into_iter().filter(|(_, is_set)| *is_set) {
-            if zone.rulesets.iter().any(|ruleset| ruleset.phase == phase.word()) {
-                let message = format!(
-                    "the zone `{}` sets phase `{}` both by `rulesets` and by its short form; keep one",
-                    zone.name,
-                    phase.word()
-                );
-                self.conflict(place, message);
-            }
-        }
     }
 
     fn gateway(&mut self, file: GatewayFile, resources: &mut Resources) {

@@ -196,7 +196,24 @@ impl Edge {
             }
         };
         call.asked_at = Some(ctx.started.elapsed());
-        match self.attempts(&mut call, &head, &body, is_last, session, ctx).await {
+        let attempted = self.attempts(&mut call, &head, &body, is_last, session, ctx).await;
+        let keep = key.zip(keep);
+        self.end_step(attempted, call, keep, leader, is_last, session, ctx).await
+    }
+
+    /// What became of a step's attempts; true if the client was answered.
+    #[expect(clippy::too_many_arguments, reason = "what a step has learnt, spelled out")]
+    async fn end_step(
+        &self,
+        attempted: std::result::Result<Begun, Failure>,
+        call: Call,
+        keep: Option<(Key, Duration)>,
+        leader: Option<Leader<'_>>,
+        is_last: bool,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<bool> {
+        match attempted {
             Ok(begun) => {
                 let status = begun.status();
                 if !is_last && !(200..300).contains(&status) {
@@ -204,7 +221,7 @@ impl Edge {
                     return Ok(false);
                 }
                 put(ctx, call);
-                let keep = key.zip(keep).filter(|_| status == 200);
+                let keep = keep.filter(|_| status == 200);
                 self.deliver(begun, keep, leader, session, ctx).await?;
                 Ok(true)
             }

@@ -244,20 +244,8 @@ fn bad_rule(file: &RuleFile, place: &Place, message: &str) -> Diagnostic {
     Diagnostic::error(Code::DetectionRule, format!("rule `{}`: {message}", file.id)).at(place.clone())
 }
 
-fn compile(file: &RuleFile) -> Result<Rule, String> {
-    if !file.id.contains('.') || file.definition.is_empty() {
-        return Err("it needs an id such as `financial.credit_card` and the definition it was written from"
-            .to_owned());
-    }
-    let begins = Begins {
-        literals: file.literals.clone(),
-        tokens: file.tokens.clone(),
-        token_bytes: file.token_bytes.clone(),
-        shapes: file.shapes.clone(),
-        keyword_shapes: file.keyword_shapes.clone(),
-        number_behind: file.number_behind.clone(),
-        anchor: file.anchor,
-    };
+/// Whether a rule says where a value begins, and has what such a place needs.
+fn check_places(file: &RuleFile, begins: &Begins) -> Result<(), String> {
     let texts = begins.literals.iter().chain(&begins.tokens);
     if texts.clone().any(|text| text.len() < anchors::literals::MIN_LITERAL_BYTES) {
         return Err("its literals and tokens must have at least three bytes".to_owned());
@@ -283,6 +271,24 @@ fn compile(file: &RuleFile) -> Result<Rule, String> {
     if (by_keyword || !begins.keyword_shapes.is_empty()) && file.keywords.is_empty() {
         return Err("it needs `keywords`".to_owned());
     }
+    Ok(())
+}
+
+fn compile(file: &RuleFile) -> Result<Rule, String> {
+    if !file.id.contains('.') || file.definition.is_empty() {
+        return Err("it needs an id such as `financial.credit_card` and the definition it was written from"
+            .to_owned());
+    }
+    let begins = Begins {
+        literals: file.literals.clone(),
+        tokens: file.tokens.clone(),
+        token_bytes: file.token_bytes.clone(),
+        shapes: file.shapes.clone(),
+        keyword_shapes: file.keyword_shapes.clone(),
+        number_behind: file.number_behind.clone(),
+        anchor: file.anchor,
+    };
+    check_places(file, &begins)?;
     let has_value = file.pattern.as_ref().is_some_and(|pattern| pattern.contains(GROUP));
     if file.before_bytes > 0 && has_value {
         return Err("a pattern with `before_bytes` is the value as a whole".to_owned());

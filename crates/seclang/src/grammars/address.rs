@@ -285,6 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a table")]
     fn hosts() {
         for value in [
             "http://127.0.0.1/",

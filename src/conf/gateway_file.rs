@@ -1,0 +1,138 @@
+//! `[[gateways]]` and `[[providers]]` as written.
+
+use std::time::Duration;
+
+use toml::de::DeValue;
+
+use super::table::{FromToml, Located, Refusal, Table, Words};
+use super::units::{Bytes, Dollars};
+use model::gateway::{GatewaySettings, Scan};
+use model::{Backoff, Measure, Technique};
+
+#[derive(Clone, Debug)]
+pub struct GatewayFile {
+    pub account: Located<String>,
+    pub id: Located<String>,
+    pub authentication: bool,
+    pub settings: GatewaySettings,
+    pub waf_paranoia_level: Option<Located<usize>>,
+    pub retry_max_attempts: Option<Located<usize>>,
+    pub limits: Vec<LimitFile>,
+}
+
+#[derive(Clone, Debug)]
+pub struct LimitFile {
+    pub measure: Measure,
+    pub by: Option<Located<Vec<String>>>,
+    pub limit: Located<f64>,
+    pub interval: Located<Duration>,
+    pub technique: Technique,
+}
+
+#[derive(Clone, Debug)]
+pub struct ProviderFile {
+    pub slug: Located<String>,
+    pub base_url: Located<String>,
+    pub allow_private: bool,
+}
+
+pub(super) fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
+    let (account, id) = (table.required("account"), table.required("id"));
+    let authentication = table.or("authentication", true);
+    let default = GatewaySettings::default();
+    let settings = GatewaySettings {
+        collect_logs: table.or("collect_logs", default.collect_logs),
+        collect_log_payloads: table.or("collect_log_payloads", default.collect_log_payloads),
+        log_payload_bytes: table.or("log_payload", PayloadSize(default.log_payload_bytes)).0,
+        caller_prices: table.or("caller_prices", default.caller_prices),
+        unpriced_call_nanos: table.get::<Dollars>("unpriced_call_cost").map(|cost| cost.value.0),
+        cache_ttl: table.or("cache_ttl", default.cache_ttl),
+        shares_cache: table.or("cache_shared", default.shares_cache),
+        retry_delay: table.or("retry_delay", default.retry_delay),
+        retry_backoff: table.or("retry_backoff", default.retry_backoff),
+        request_timeout: table.or("request_timeout", default.request_timeout),
+        heartbeat: table.or("heartbeat", default.heartbeat),
+        include_usage: table.or("include_usage", default.include_usage),
+        ..default
+    };
+    let settings = match table.table("sensitive_data") {
+        Some(mut table) => {
+            let scan_requests = table.or("requests", Scan::Log);
+            let scan_responses = table.or("responses", ResponseScan(Scan::Log)).0;
+            let payload_key = table.get("payload_key").map(|located| located.value);
+            table.finish();
+            GatewaySettings { scan_requests, scan_responses, payload_key, ..settings }
+        }
+        None => settings,
+    };
+    let waf_paranoia_level = table.table("waf").map(|mut table| {
+        let here = table.place();
+        let level = table.get("paranoia_level").unwrap_or(Located { value: 1, place: here });
+        table.finish();
+        level
+    });
+    let retry_max_attempts = table.get("retry_max_attempts");
+    let limits = table.tables("limits").into_iter().filter_map(limit).collect();
+    table.finish();
+    Some(GatewayFile {
+        account: account?,
+        id: id?,
+        authentication,
+        settings,
+        waf_paranoia_level,
+        retry_max_attempts,
+        limits,
+    })
+}
+
+fn limit(mut table: Table<'_>) -> Option<LimitFile> {
+    let (measure, limit, interval) =
+        (table.required("measure"), table.required("limit"), table.required("interval"));
+    let (by, technique) = (table.get("by"), table.or("technique", Technique::default()));
+    table.finish();
+    Some(LimitFile { measure: measure?.value, by, limit: limit?, interval: interval?, technique })
+}
+
+pub(super) fn provider(mut table: Table<'_>) -> Option<ProviderFile> {
+    let (slug, base_url) = (table.required("slug"), table.required("base_url"));
+    let allow_private = table.or("allow_private", false);
+    table.finish();
+    Some(ProviderFile { slug: slug?, base_url: base_url?, allow_private })
+}
+
+impl Words for Measure {
+    const WORDS: &'static [(&'static str, Self)] = Self::WORDS;
+}
+
+impl Words for Technique {
+    const WORDS: &'static [(&'static str, Self)] = Self::WORDS;
+}
+
+impl Words for Backoff {
+    const WORDS: &'static [(&'static str, Self)] = Self::WORDS;
+}
+
+impl Words for Scan {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("off", Self::Off), ("log", Self::Log), ("block", Self::Block)];
+}
+
+/// How much of a body is kept with its row, in bytes.
+#[derive(Clone, Copy)]
+struct PayloadSize(usize);
+
+impl FromToml for PayloadSize {
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
+        let size = Bytes::from_toml(value)?;
+        let fits = size <= Bytes::kib(64);
+        fits.then_some(Self(size.0)).ok_or_else(|| Refusal::Value("expected at most `64KiB`".to_owned()))
+    }
+}
+
+/// What can be done about an answer that is on its way already.
+#[derive(Clone, Copy)]
+struct ResponseScan(Scan);
+
+impl Words for ResponseScan {
+    const WORDS: &'static [(&'static str, Self)] = &[("off", Self(Scan::Off)), ("log", Self(Scan::Log))];
+}

@@ -1,0 +1,103 @@
+//! `[[zones]]` as written.
+
+use std::time::Duration;
+
+use super::table::{Located, Table, Words};
+use detection::plan::Settings;
+use model::ruleset::Ruleset;
+use model::{Balance, OriginProtocol};
+
+#[derive(Clone, Debug)]
+pub struct ZoneFile {
+    pub name: Located<String>,
+    pub origins: Located<Vec<String>>,
+    pub balance: Balance,
+    pub origin_protocol: OriginProtocol,
+    pub origin_ca: Option<Located<String>>,
+    pub health_check: Option<(Located<String>, Duration)>,
+    pub waf: Option<WafFile>,
+    pub sensitive_data: SensitiveDataFile,
+    pub rulesets: Option<Located<Vec<Ruleset>>>,
+}
+
+/// What a zone says of its scans.
+#[derive(Clone, Debug, Default)]
+pub struct SensitiveDataFile {
+    /// Whether the managed ruleset is deployed.
+    pub enabled: bool,
+    /// Which responses are scanned.
+    pub expression: Option<Located<String>>,
+    pub settings: Settings,
+}
+
+/// The short form of a zone's OWASP deployment.
+#[derive(Clone, Debug)]
+pub struct WafFile {
+    pub paranoia_level: Located<usize>,
+    pub score_threshold: Located<i64>,
+    pub action: Located<String>,
+    /// Which requests are judged.
+    pub expression: Option<Located<String>>,
+    pub response_rules: bool,
+}
+
+impl Words for Balance {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("round_robin", Self::RoundRobin), ("least_connections", Self::LeastConnections)];
+}
+
+impl Words for OriginProtocol {
+    const WORDS: &'static [(&'static str, Self)] = &[("http1", Self::Http1), ("http2", Self::Http2)];
+}
+
+pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
+    let (name, origins) = (table.required("name"), table.required("origins"));
+    let balance = table.or("balance", Balance::default());
+    let origin_protocol = table.or("origin_protocol", OriginProtocol::default());
+    let origin_ca = table.get("origin_ca");
+    let health_check = table.table("health_check").and_then(|mut table| {
+        let path = table.required("path");
+        let interval = table.or("interval", Duration::from_secs(10));
+        table.finish();
+        Some((path?, interval))
+    });
+    let waf = table.table("waf").map(waf);
+    let sensitive_data = table.table("sensitive_data").map(sensitive_data).unwrap_or_default();
+    let rulesets = table.resource("rulesets");
+    table.finish();
+    Some(ZoneFile {
+        name: name?,
+        origins: origins?,
+        balance,
+        origin_protocol,
+        origin_ca,
+        health_check,
+        waf,
+        sensitive_data,
+        rulesets,
+    })
+}
+
+fn sensitive_data(mut table: Table<'_>) -> SensitiveDataFile {
+    let settings = Settings {
+        payload_key: table.get("payload_key").map(|located| located.value),
+        sample_every: table.or("sample_every", Settings::default().sample_every),
+    };
+    let enabled = table.or("enabled", true);
+    let expression = table.get("expression");
+    table.finish();
+    SensitiveDataFile { enabled, expression, settings }
+}
+
+fn waf(mut table: Table<'_>) -> WafFile {
+    let here = table.place();
+    let waf = WafFile {
+        paranoia_level: table.get("paranoia_level").unwrap_or(Located { value: 1, place: here.clone() }),
+        score_threshold: table.get("score_threshold").unwrap_or(Located { value: 5, place: here.clone() }),
+        action: table.get("action").unwrap_or(Located { value: "block".to_owned(), place: here }),
+        expression: table.get("expression"),
+        response_rules: table.or("response_rules", false),
+    };
+    table.finish();
+    waf
+}
