@@ -1,5 +1,6 @@
 //! What is known of one request on its way through.
 
+use crate::upstream::Pool;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -143,6 +144,15 @@ impl Drop for Share {
 }
 
 impl Context {
+    /// The origins that the request may go to.
+    pub(super) fn pool(&self) -> Option<Arc<Pool>> {
+        match &self.route {
+            Route::Zone(zone) => Some(Arc::clone(&zone.pool)),
+            Route::Gateway(route) => route.call.as_ref().map(|call| Arc::clone(&call.provider.pool)),
+            Route::Unknown => None,
+        }
+    }
+
     pub(super) fn new(snapshot: Arc<Snapshot>, started: Stopwatch) -> Self {
         Self {
             snapshot,

@@ -39,7 +39,7 @@ struct ForwardedSession {
     is_over: bool,
     /// Whether the body cannot be sent again, because more was read than is held or an answer has begun.
     has_read_on: bool,
-    patience: Patience,
+    patience: AnswerTimeout,
 }
 
 /// What is in memory of a body, at least a byte.
@@ -53,14 +53,14 @@ pub(super) struct InMemory {
 
 /// How long an origin may be silent once it has the whole request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
+pub(super) struct AnswerTimeout {
     clock: Clock,
     limit: Duration,
     /// Since the end of the body, or the last piece of the answer.
     silent: Option<Stopwatch>,
 }
 
-impl Patience {
+impl AnswerTimeout {
     pub(super) fn new(clock: Clock, limit: Duration) -> Self {
         Self { clock, limit, silent: None }
     }
@@ -77,7 +77,12 @@ const YIELDS: usize = 3;
 pub(super) const ORIGIN_SILENT: ErrorType = ErrorType::Custom("OriginSilent");
 
 /// Lets a session give its body from memory.
-pub(super) fn begin(session: &mut Session, held: Option<InMemory>, opens: bool, patience: Patience) -> Slot {
+pub(super) fn begin(
+    session: &mut Session,
+    held: Option<InMemory>,
+    opens: bool,
+    patience: AnswerTimeout,
+) -> Slot {
     let slot = Slot::default();
     let connection = std::mem::replace(&mut *session.downstream_session, nobody());
     let forwarded = ForwardedSession {

@@ -10,6 +10,7 @@
 //! 5. `response_filter`, `response_body_filter`: on to the client, a copy to `detection`
 //! 6. `fail_to_proxy`: the answer we make ourselves; `logging`: what happened (`events`)
 
+mod admit;
 mod call;
 mod context;
 mod delivery;
@@ -22,12 +23,14 @@ mod inspect;
 mod inspect_response;
 mod messages;
 mod offload;
+mod origin_timeout;
 mod outcome;
 mod prescan;
 mod refusal;
 mod request_body;
 mod respond;
 mod rule_watch;
+mod step_answers;
 mod steps;
 mod universal;
 
@@ -46,28 +49,21 @@ use pingora::{Error, ErrorType, Result};
 pub use context::Context;
 use context::{InFlight, Route};
 pub use door::Door;
-use forwarded_session::{ORIGIN_SILENT, Patience};
+use forwarded_session::{AnswerTimeout, ORIGIN_SILENT};
 use refusal::Refusal;
 
-use crate::admission::{self, parsed};
 use crate::clock::Clock;
 use crate::events::{AuditLog, Events};
 use crate::listener::{ConnectionMeta, address_text};
 use crate::records::Recorder;
 use crate::scanning::ScanQueue;
 use crate::snapshot::{Site, SnapshotHandle};
-use crate::upstream::{Pool, peer};
+use crate::upstream::peer;
 use ::gateway::answer::GatewayError;
 use ::gateway::body_copy::BodyCopy;
 
 /// Attempts at a request, the first included.
 const MAX_ATTEMPTS: usize = 3;
-/// How long a WebSocket may be silent.
-const UPGRADED_IDLE: Duration = Duration::from_secs(3600);
-/// The slowest upload that is waited for, in bytes a second.
-const MIN_UPLOAD_RATE: u64 = 16 << 10;
-/// How long an upload of unknown length is waited for.
-const UNKNOWN_UPLOAD: Duration = Duration::from_secs(600);
 
 /// The proxy of all listeners.
 pub struct Edge {
@@ -190,7 +186,7 @@ impl ProxyHttp for Edge {
         if let Some(refused) = refused {
             return refuse(ctx, Refusal::Admission(refused));
         }
-        match admit(session, ctx) {
+        match admit::admit(session, ctx) {
             Ok(host) => {
                 ctx.host = host;
                 ctx.is_web_socket = headers::is_web_socket(session.req_header());
@@ -220,13 +216,13 @@ impl ProxyHttp for Edge {
             session.req_header_mut().remove_header(&http::header::UPGRADE);
         }
         let waits = !ctx.body.is_held() && headers::expects_continue(session.req_header());
-        if waits && pool_of(ctx).is_some_and(|pool| pool.speaks_http2()) {
+        if waits && ctx.pool().is_some_and(|pool| pool.speaks_http2()) {
             // Servers of HTTP/2 seldom send 100, and without one the client waits.
             session.as_downstream_mut().write_continue_response().await?;
             session.req_header_mut().remove_header(&http::header::EXPECT);
         }
         let mut body = std::mem::take(&mut ctx.body);
-        let patience = Patience::new(self.clock, snapshot.upstream.read_timeout);
+        let patience = AnswerTimeout::new(self.clock, snapshot.upstream.read_timeout);
         body.release(session, ctx.is_web_socket, patience);
         ctx.body = body;
         Ok(false)
@@ -235,7 +231,7 @@ impl ProxyHttp for Edge {
     async fn upstream_peer(&self, session: &mut Session, ctx: &mut Context) -> Result<Box<HttpPeer>> {
         ctx.attempt = None;
         ctx.is_forwarded = true;
-        let Some(pool) = pool_of(ctx) else { return refuse(ctx, Refusal::NoOrigin) };
+        let Some(pool) = ctx.pool() else { return refuse(ctx, Refusal::NoOrigin) };
         let now = self.clock.unix();
         let Some(origin) = pool.choose(&ctx.tried, now) else { return refuse(ctx, Refusal::NoOrigin) };
         ctx.tried.push(Arc::clone(&origin));
@@ -247,7 +243,7 @@ impl ProxyHttp for Edge {
             return refuse(ctx, Refusal::Gateway(GatewayError::InvalidProvider));
         }
         let mut peer = peer::peer(&origin, address, &ctx.snapshot.upstream);
-        peer.options.read_timeout = Some(patience(session, ctx));
+        peer.options.read_timeout = Some(origin_timeout::origin_timeout(session, ctx));
         ctx.attempt = Some(InFlight { _guard: origin.begin(), origin });
         Ok(Box::new(peer))
     }
@@ -326,7 +322,7 @@ impl ProxyHttp for Edge {
                 if let Some(meta) = ConnectionMeta::of(session.digest()) {
                     meta.progress.upgrade();
                 }
-                session.set_read_timeout(Some(UPGRADED_IDLE));
+                session.set_read_timeout(Some(origin_timeout::UPGRADED_IDLE));
                 let elapsed = ctx.started.elapsed();
                 if let Some(call) = ctx.call() {
                     call.begin_answer(response, elapsed)?;
@@ -394,7 +390,7 @@ impl ProxyHttp for Edge {
         // Nothing was sent. A request that may have effects is still not repeated: the client decides.
         let again = session.req_header().method.is_idempotent()
             && ctx.tried.len() < MAX_ATTEMPTS
-            && pool_of(ctx).is_some_and(|pool| pool.origins.len() > ctx.tried.len());
+            && ctx.pool().is_some_and(|pool| pool.origins.len() > ctx.tried.len());
         error.set_retry(again);
         error
     }
@@ -448,51 +444,4 @@ impl ProxyHttp for Edge {
         ctx.body.end(session);
         outcome::record(self, session, error, ctx);
     }
-}
-
-/// Admits a request: its host in normal form.
-fn admit(session: &Session, ctx: &Context) -> std::result::Result<String, admission::Refused> {
-    let limits = admission::HeadLimits::from(&ctx.snapshot.limits);
-    let request = session.req_header();
-    let authority = request.uri.authority().map(http::uri::Authority::as_str);
-    // A head of HTTP/1 was judged as it came in.
-    if session.is_http2() {
-        let method = request.method.as_str();
-        let head = parsed::Head { method, target: request.raw_path(), authority, headers: &request.headers };
-        parsed::check(head, limits)?;
-    }
-    let host = request.headers.get(http::header::HOST).map(http::HeaderValue::to_str);
-    let host = match (host, authority) {
-        (Some(Ok(host)), _) => host,
-        (Some(Err(_)), _) => return Err(admission::Refused::BadHost),
-        (None, Some(authority)) => authority,
-        // Only HTTP/1.0 gets here.
-        (None, None) => return Err(admission::Refused::MissingHost),
-    };
-    admission::host::normal_form(host, &mut String::new()).map(str::to_owned)
-}
-
-/// The origins a request may go to.
-fn pool_of(ctx: &Context) -> Option<Arc<Pool>> {
-    match &ctx.route {
-        Route::Zone(zone) => Some(Arc::clone(&zone.pool)),
-        Route::Gateway(route) => route.call.as_ref().map(|call| Arc::clone(&call.provider.pool)),
-        Route::Unknown => None,
-    }
-}
-
-/// How long the framework lets an origin be silent. Its clock runs while the client still sends its body, so a
-/// body that is not in memory adds what its upload may take; [`Patience`] counts from the end of the body.
-fn patience(session: &Session, ctx: &Context) -> Duration {
-    if ctx.is_web_socket {
-        return UPGRADED_IDLE;
-    }
-    let headers = &session.req_header().headers;
-    let upload = match headers::content_length(headers) {
-        _ if ctx.body.is_whole() => Duration::ZERO,
-        Some(length) => Duration::from_secs(length / MIN_UPLOAD_RATE).min(UNKNOWN_UPLOAD),
-        None if headers.contains_key(http::header::TRANSFER_ENCODING) => UNKNOWN_UPLOAD,
-        None => Duration::ZERO,
-    };
-    ctx.snapshot.upstream.read_timeout + upload
 }

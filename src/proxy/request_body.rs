@@ -18,7 +18,7 @@ use pingora::proxy::Session;
 use pingora::{Error, ErrorType, Result};
 
 use super::context::Share;
-use super::forwarded_session::{self, InMemory, Patience, Slot};
+use super::forwarded_session::{self, AnswerTimeout, InMemory, Slot};
 use super::headers;
 use super::offload::Offload;
 use crate::clock::{Clock, Stopwatch};
@@ -121,7 +121,7 @@ impl RequestBody {
     }
 
     /// Lets the body go on: from here on the session reads it from memory first, then from the connection.
-    pub(super) fn release(&mut self, session: &mut Session, is_web_socket: bool, patience: Patience) {
+    pub(super) fn release(&mut self, session: &mut Session, is_web_socket: bool, patience: AnswerTimeout) {
         let (held, end) = match std::mem::take(self) {
             Self::Held { body, share } if !body.bytes.is_empty() => {
                 let is_whole = body.end == HeldEnd::Whole;

@@ -3,6 +3,9 @@
 //! The body is read whole first. Nothing reaches the client before a provider's answer began well, or
 //! nothing more can be tried; from its first byte on an answer passes as it comes.
 
+use crate::proxy::step_answers::Found;
+use crate::proxy::step_answers::question;
+use crate::proxy::step_answers::ttl;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,31 +20,27 @@ use pingora::{Error, ErrorType, Result};
 
 use super::call::Call;
 use super::context::{Context, Route};
-use super::delivery::{self, EventStream, gone};
-use super::flight::{Flights, Leader, Turn};
+use super::delivery::gone;
+use super::flight::{Flights, Leader};
 use super::gateway::{Rejected, reject, sign};
-use super::headers::HOP_BY_HOP;
 use super::refusal::Refusal;
 use super::{Edge, headers, outcome, refuse};
 use crate::ai::{Forward, Gateway};
 use crate::upstream::peer;
 use ::gateway::answer::GatewayError;
 use ::gateway::include_usage;
-use gateway::cache::{self, Answer, Cache, Key, Question};
+use gateway::cache::{Cache, Key};
 use gateway::options::Options;
 use gateway::step::{self, Step};
 use model::TokenId;
 
 /// Longest wait that a provider may ask for between two attempts.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
-/// Longest wait for another caller's answer to the same question.
-const MAX_WAIT: Duration = Duration::from_secs(30);
-
 /// What the gateway needs to make calls itself.
 pub(super) struct Caller {
-    connector: Connector,
-    cache: Cache,
-    flights: Flights,
+    pub(super) connector: Connector,
+    pub(super) cache: Cache,
+    pub(super) flights: Flights,
 }
 
 /// What a request asks the gateway to do.
@@ -66,13 +65,13 @@ pub(super) struct Plan {
 }
 
 /// A provider's answer that has begun.
-struct Begun {
-    upstream: HttpSession,
-    peer: HttpPeer,
+pub(super) struct Begun {
+    pub(super) upstream: HttpSession,
+    pub(super) peer: HttpPeer,
 }
 
 impl Begun {
-    fn status(&self) -> u16 {
+    pub(super) fn status(&self) -> u16 {
         self.upstream.response_header().map_or(502, |head| head.status.as_u16())
     }
 }
@@ -83,14 +82,6 @@ enum Failure {
     Provider,
     /// The client went away.
     ClientGone,
-}
-
-/// What the cache says of a question.
-enum Found<'e> {
-    /// The client has its answer.
-    Answered,
-    /// It has to be asked, by this request for all others where it leads.
-    Turn(Option<Leader<'e>>),
 }
 
 impl Caller {
@@ -403,108 +394,6 @@ impl Edge {
         }
         asked
     }
-
-    /// Passes an answer on as it comes; keeps a copy where it is to be kept.
-    async fn deliver(
-        &self,
-        begun: Begun,
-        keep: Option<(Key, Duration)>,
-        mut leader: Option<Leader<'_>>,
-        session: &mut Session,
-        ctx: &mut Context,
-    ) -> Result<()> {
-        let Begun { mut upstream, peer } = begun;
-        let Some(answered) = upstream.response_header().cloned() else {
-            return refuse(ctx, Refusal::Gateway(GatewayError::ProviderFailed));
-        };
-        ctx.origin_status = answered.status.as_u16();
-        if let HttpSession::H1(h1) = &mut upstream {
-            h1.respect_keepalive();
-        }
-        let control = headers::bytes(&answered.headers, &header::CACHE_CONTROL).to_ascii_lowercase();
-        let keeps = keep.is_some()
-            && !answered.headers.contains_key(header::SET_COOKIE)
-            && memchr::memmem::find(&control, b"no-store").is_none();
-        let fields =
-            answered.headers.iter().filter(|(name, _)| keeps && !HOP_BY_HOP.contains(&name.as_str()));
-        let fields = fields.map(|(name, value)| (name.clone(), value.clone())).collect();
-        let status = answered.status.as_u16();
-        let has_body = !upstream.response_done() && session.req_header().method != http::Method::HEAD;
-        let stream = ctx.call().and_then(|call| EventStream::of(&answered, call));
-        delivery::begin(answered, keep.map(|_| "MISS"), has_body, session, ctx).await?;
-        let pieces = if has_body {
-            // Who waits for this answer does not wait for its reader.
-            let stalled = || drop(leader.take());
-            delivery::pass(&mut upstream, keeps, stream, stalled, session, ctx).await?
-        } else {
-            Some(Vec::new())
-        };
-        if let (Some((key, ttl)), Some(pieces), true) = (keep, pieces, keeps) {
-            self.caller.cache.put(key, Answer { status, fields, pieces }, self.clock.unix() + ttl);
-        }
-        let idle_timeout = Some(ctx.snapshot.upstream.idle_timeout);
-        self.caller.connector.release_http_session(upstream, &peer, idle_timeout).await;
-        Ok(())
-    }
-
-    /// Answers from the cache, or waits for who asks the same, or becomes who asks.
-    async fn kept_or_turn(
-        &self,
-        key: &Key,
-        call: &mut Call,
-        session: &mut Session,
-        ctx: &mut Context,
-    ) -> Result<Found<'_>> {
-        if self.answer_from_cache(key, call, session, ctx).await? {
-            return Ok(Found::Answered);
-        }
-        let lead = match self.caller.flights.turn(*key) {
-            Turn::Lead(lead) => Some(lead),
-            Turn::Wait(mut other) => {
-                // Whether it went well or not: an error says that it is over.
-                let _ = tokio::time::timeout(MAX_WAIT, other.changed()).await;
-                None
-            }
-        };
-        // Also for who leads: whoever led before may have ended after the first look.
-        let answered = self.answer_from_cache(key, call, session, ctx).await?;
-        Ok(if answered { Found::Answered } else { Found::Turn(lead) })
-    }
-
-    /// Answers from the cache; false where it has nothing.
-    async fn answer_from_cache(
-        &self,
-        key: &Key,
-        call: &mut Call,
-        session: &mut Session,
-        ctx: &mut Context,
-    ) -> Result<bool> {
-        let Some(answer) = self.caller.cache.get(key, self.clock.unix()) else { return Ok(false) };
-        call.cached = true;
-        call.asked_at = Some(ctx.started.elapsed());
-        let mut head = ResponseHeader::build(answer.status, Some(answer.fields.len() + 8))?;
-        for (name, value) in &answer.fields {
-            head.append_header(name.clone(), value.clone())?;
-        }
-        call.begin_answer(&mut head, ctx.started.elapsed())?;
-        head.insert_header("svc-aig-cache-status", "HIT")?;
-        head.insert_header("svc-ray", &ctx.ray)?;
-        delivery::frame(&mut head, session);
-        let has_body = session.req_header().method != http::Method::HEAD;
-        session.write_response_header(Box::new(head), !has_body).await?;
-        for piece in answer.pieces.iter().filter(|_| has_body) {
-            let started = ctx.started;
-            call.answer_chunk(piece, || started.elapsed());
-            session
-                .write_response_body(Some(piece.clone()), false)
-                .await
-                .map_err(|error| error.into_down())?;
-        }
-        if has_body {
-            session.write_response_body(None, true).await.map_err(|error| error.into_down())?;
-        }
-        Ok(true)
-    }
 }
 
 /// Makes a call the one that the request ends with.
@@ -515,30 +404,6 @@ fn put(ctx: &mut Context, call: Call) {
 /// Of a step that cannot be taken: the refusal where it is the last, else that there is another.
 fn or_next(is_last: bool, refused: impl FnOnce() -> Result<bool>) -> Result<bool> {
     if is_last { refused() } else { Ok(false) }
-}
-
-/// How long answers of a call are kept, where they are.
-fn ttl(call: &Call) -> Option<Duration> {
-    let named = call.options.cache_key.as_ref().map(|_| cache::NAMED_TTL);
-    let by_gateway = Some(call.gateway.settings.cache_ttl).filter(|ttl| !ttl.is_zero());
-    call.options.cache_ttl.or(by_gateway).or(named).filter(|ttl| !ttl.is_zero())
-}
-
-fn question(call: &Call, head: &RequestHeader, body: &Bytes, ctx: &Context) -> Key {
-    // Who has no token is known by the address.
-    let address = || format!("address {}", ctx.client);
-    let caller = call.token.as_ref().map_or_else(address, |token| format!("token {}", token.as_str()));
-    let question = Question {
-        gateway: &call.gateway.label,
-        caller: (!call.gateway.settings.shares_cache).then_some(caller.as_str()),
-        provider: &call.provider.slug,
-        method: head.method.as_str(),
-        target: std::str::from_utf8(head.raw_path()).unwrap_or(""),
-        headers: &head.headers,
-        name: call.options.cache_key.as_deref(),
-        body,
-    };
-    question.key()
 }
 
 /// Whether an answer says that another attempt may go well, and how long to wait before it.

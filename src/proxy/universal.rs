@@ -20,8 +20,9 @@ use tungstenite::protocol::{CloseFrame, Role, WebSocket, WebSocketConfig};
 use tungstenite::{Message, Utf8Bytes};
 
 use super::context::{Context, Share};
+use super::origin_timeout::UPGRADED_IDLE;
 use super::refusal::Refusal;
-use super::{Edge, UPGRADED_IDLE, delivery, headers, refuse};
+use super::{Edge, delivery, headers, refuse};
 use crate::listener::{ConnectionMeta, until};
 use ::gateway::answer::GatewayError;
 use body::decompress::{self, Coding};

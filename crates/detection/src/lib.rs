@@ -10,6 +10,7 @@ mod entropy;
 mod escapes;
 mod keyword;
 mod location;
+mod lookalike;
 pub mod mac;
 mod member;
 pub mod payload;

@@ -1,5 +1,6 @@
 //! Programs that a system has, and what else their names mean.
 
+use super::windows_commands::WINDOWS;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -160,8 +161,8 @@ pub(super) fn is_keyword(name: &[u8]) -> bool {
     KEYWORDS.iter().any(|keyword| keyword.as_bytes() == name)
 }
 
-const RUNS_ALONE: Class = Class::Everyday { runs_alone: true };
-const EVERYDAY: Class = Class::Everyday { runs_alone: false };
+pub(super) const RUNS_ALONE: Class = Class::Everyday { runs_alone: true };
+pub(super) const EVERYDAY: Class = Class::Everyday { runs_alone: false };
 
 /// What the name of a program is.
 pub(super) fn class(name: &[u8], dialect: Dialect) -> Option<Class> {
@@ -367,94 +368,6 @@ const UNIX: &[(&[&str], Class)] = &[
             "mount", "route", "passwd", "strings", "paste", "fold", "hostname", "locate", "finger", "mail",
             "su", "cd", "exit", "df", "du", "ed", "lp", "column", "pr", "basename", "unset", "crash", "ip",
             "install", "link", "chef", "time", "bridge", "comm",
-        ],
-        EVERYDAY,
-    ),
-];
-
-const WINDOWS: &[(&[&str], Class)] = &[
-    (
-        &[
-            "whoami",
-            "ipconfig",
-            "systeminfo",
-            "tasklist",
-            "taskkill",
-            "netstat",
-            "nslookup",
-            "certutil",
-            "bitsadmin",
-            "wmic",
-            "rundll32",
-            "regsvr32",
-            "mshta",
-            "cscript",
-            "wscript",
-            "schtasks",
-            "attrib",
-            "icacls",
-            "cacls",
-            "nbtstat",
-            "tracert",
-            "pathping",
-            "vssadmin",
-            "wevtutil",
-            "netsh",
-            "qwinsta",
-            "quser",
-            "msiexec",
-            "bcdedit",
-            "msbuild",
-            "installutil",
-            "psexec",
-            "findstr",
-            "robocopy",
-            "xcopy",
-            "forfiles",
-            "driverquery",
-            "getmac",
-            "curl",
-            "dsquery",
-            "nltest",
-            "tskill",
-            "diskpart",
-        ],
-        Class::Program,
-    ),
-    (&["cmd", "powershell", "pwsh", "python", "perl", "php", "node", "java", "ftp"], Class::Noun),
-    (
-        &["net", "net1"],
-        Class::Verbs(&[
-            "user",
-            "users",
-            "localgroup",
-            "group",
-            "share",
-            "view",
-            "start",
-            "stop",
-            "use",
-            "accounts",
-            "session",
-        ]),
-    ),
-    (&["route"], Class::Verbs(&["print", "add"])),
-    // With `.exe` only.
-    (&["calc", "notepad", "explorer", "mspaint", "taskmgr", "regedit"], Class::Verbs(&[])),
-    (&["reg"], Class::Verbs(&["query", "add", "delete", "save", "export"])),
-    (&["sc"], Class::Verbs(&["query", "create", "stop", "start", "config", "qc"])),
-    (&["timeout", "ping"], Class::Probe),
-    (
-        &["start"],
-        Class::Verbs(&["calc", "calc.exe", "cmd", "cmd.exe", "notepad", "powershell", "/b", "explorer"]),
-    ),
-    (&["query"], Class::Verbs(&["user", "session", "process", "termserver"])),
-    (&["dir", "ver", "cls", "vol"], RUNS_ALONE),
-    (
-        &[
-            "type", "set", "copy", "del", "move", "ren", "date", "time", "find", "more", "title", "at",
-            "tree", "help", "md", "rd", "cd", "for", "if", "echo", "erase", "call", "path", "hostname",
-            "assoc", "sort", "print",
         ],
         EVERYDAY,
     ),

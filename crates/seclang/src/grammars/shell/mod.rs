@@ -7,6 +7,7 @@
 //! follows counts too: an option, a path, an address, or nothing.
 
 mod commands;
+mod windows_commands;
 mod word;
 
 use self::commands::{Class, class, is_filter, is_harmless, is_keyword};

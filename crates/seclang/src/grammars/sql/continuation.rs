@@ -1,5 +1,6 @@
 //! What tokens do to the statement before them.
 
+use super::statement::{clause, cut_off, further_statement};
 use super::token::{Kind, Token};
 use crate::grammars::Strength;
 
@@ -19,12 +20,12 @@ pub(super) enum Before {
 }
 
 /// Longer texts before a quote and a comment are no user names.
-const MAX_NAME_BYTES: usize = 48;
+pub(super) const MAX_NAME_BYTES: usize = 48;
 /// Values of quotes and signs alone are not longer.
 const MAX_SIGNS_BYTES: usize = 16;
 
 /// Functions that wait, fail or reach out on purpose: nobody calls them in a value.
-const WEAPONS: &[&str] = &[
+pub(super) const WEAPONS: &[&str] = &[
     "sleep",
     "benchmark",
     "pg_sleep",
@@ -57,7 +58,7 @@ const WEAPONS: &[&str] = &[
 ];
 
 /// Functions that read or take apart what the database knows.
-const READERS: &[&str] = &[
+pub(super) const READERS: &[&str] = &[
     "version",
     "user",
     "database",
@@ -123,7 +124,7 @@ const READERS: &[&str] = &[
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Operand {
+pub(super) enum Operand {
     Literal,
     Text,
     Query,
@@ -190,11 +191,11 @@ pub(super) fn expression(tokens: &[Token<'_>]) -> Option<Strength> {
     (is_call && !is_program && calls(inner, WEAPONS)).then_some(Strength::Certain)
 }
 
-fn count(tokens: &[Token<'_>], kind: Kind) -> usize {
+pub(super) fn count(tokens: &[Token<'_>], kind: Kind) -> usize {
     tokens.iter().filter(|token| token.kind == kind).count()
 }
 
-fn after<'t, 'v>(mut tokens: &'t [Token<'v>], kind: Kind) -> &'t [Token<'v>] {
+pub(super) fn after<'t, 'v>(mut tokens: &'t [Token<'v>], kind: Kind) -> &'t [Token<'v>] {
     while let [first, rest @ ..] = tokens
         && first.kind == kind
     {
@@ -203,7 +204,7 @@ fn after<'t, 'v>(mut tokens: &'t [Token<'v>], kind: Kind) -> &'t [Token<'v>] {
     tokens
 }
 
-fn is_word(tokens: &[Token<'_>], word: &str) -> bool {
+pub(super) fn is_word(tokens: &[Token<'_>], word: &str) -> bool {
     tokens.first().is_some_and(|token| token.is(word))
 }
 
@@ -212,7 +213,7 @@ pub(super) fn calls_weapon(tokens: &[Token<'_>]) -> bool {
     calls(tokens, WEAPONS)
 }
 
-fn calls(tokens: &[Token<'_>], functions: &[&str]) -> bool {
+pub(super) fn calls(tokens: &[Token<'_>], functions: &[&str]) -> bool {
     tokens.windows(2).any(|pair| match pair {
         [name, open] => open.kind == Kind::Open && functions.iter().any(|function| name.is(function)),
         _ => false,
@@ -220,7 +221,7 @@ fn calls(tokens: &[Token<'_>], functions: &[&str]) -> bool {
 }
 
 /// An operand and what follows it.
-fn operand<'t, 'v>(tokens: &'t [Token<'v>]) -> Option<(Operand, &'t [Token<'v>])> {
+pub(super) fn operand<'t, 'v>(tokens: &'t [Token<'v>]) -> Option<(Operand, &'t [Token<'v>])> {
     let mut rest = tokens;
     while let [Token { kind: Kind::Arithmetic | Kind::Open, .. }, after @ ..] = rest {
         rest = after;
@@ -267,7 +268,7 @@ fn past_close<'t, 'v>(tokens: &'t [Token<'v>]) -> &'t [Token<'v>] {
 }
 
 /// `or 1=1`, `and exists(…)`, `|| sleep(5)`, `or true--`.
-fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
+pub(super) fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
     let (left, rest) = operand(tokens)?;
     let is_quoted = matches!(before, Before::Quote { .. });
     match (left, rest) {
@@ -386,134 +387,4 @@ fn set_operation(tokens: &[Token<'_>]) -> Option<Strength> {
     let (query, rest) = rest.split_first()?;
     let is_list = !rest.is_empty() && !matches!(rest.first()?.kind, Kind::Dot);
     (query.kind == Kind::Query && is_list).then_some(Strength::Certain)
-}
-
-/// `; drop table users`.
-fn further_statement(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
-    let tokens = after(tokens, Kind::Semicolon);
-    let Some((first, rest)) = tokens.split_first() else {
-        return matches!(before, Before::Quote { .. }).then_some(Strength::Possible);
-    };
-    let second = rest.first();
-    let second_is = |words: &[&str]| second.is_some_and(|token| words.iter().any(|word| token.is(word)));
-    let has = |word: &str| rest.iter().any(|token| token.is(word));
-    let is_statement = match first.kind {
-        Kind::Comment { is_last: true } => {
-            return matches!(before, Before::Quote { .. } | Before::Number).then_some(Strength::Certain);
-        }
-        Kind::Query => {
-            calls(rest, WEAPONS)
-                || calls(rest, READERS)
-                || has("from")
-                || second.is_some_and(|token| {
-                    matches!(token.kind, Kind::Number | Kind::Text { .. } | Kind::Variable)
-                })
-        }
-        Kind::Statement => match &*first.text.to_ascii_lowercase() {
-            b"drop" | b"alter" | b"create" | b"truncate" | b"rename" | b"backup" => second_is(&[
-                "table",
-                "database",
-                "user",
-                "view",
-                "index",
-                "schema",
-                "procedure",
-                "function",
-                "login",
-                "role",
-                "trigger",
-                "column",
-                "or",
-                "extension",
-                "alias",
-            ]),
-            b"insert" | b"merge" | b"replace" => second_is(&["into"]),
-            b"delete" => second_is(&["from"]),
-            b"update" => has("set"),
-            b"exec" | b"execute" | b"call" | b"prepare" | b"handler" => {
-                second.is_some_and(|token| matches!(token.kind, Kind::Name | Kind::Open | Kind::Variable))
-                    && rest.len() >= 2
-            }
-            b"declare" | b"set" => {
-                second.is_some_and(|token| token.kind == Kind::Variable) || (has("=") && rest.len() >= 3)
-            }
-            b"waitfor" => second_is(&["delay", "time"]),
-            b"shutdown" => rest.first().is_none_or(|token| !matches!(token.kind, Kind::Name)),
-            b"copy" => has("from") || has("to"),
-            b"attach" => second_is(&["database"]),
-            b"grant" | b"revoke" => has("on") || has("to"),
-            b"if" | b"begin" | b"do" | b"load" => calls(rest, WEAPONS) || has("select") || has("waitfor"),
-            _ => false,
-        },
-        _ => false,
-    };
-    is_statement.then_some(Strength::Certain)
-}
-
-/// `order by 3--`, `having 1=1`, `into outfile '…'`.
-fn clause(first: &Token<'_>, rest: &[Token<'_>], before: Before) -> Option<Strength> {
-    let is_ended = matches!(before, Before::Quote { .. } | Before::Number);
-    match &*first.text.to_ascii_lowercase() {
-        b"order" | b"group" if is_word(rest, "by") => {
-            let (what, after) = operand(rest.get(1..)?)?;
-            let is_cut = matches!(after, [Token { kind: Kind::Comment { .. } | Kind::Comma, .. }, ..]);
-            let is_having = after.iter().any(|token| token.is("having"));
-            match what {
-                Operand::Query | Operand::Call { is_known: true } => Some(Strength::Certain),
-                Operand::Literal if is_ended => Some(Strength::Certain),
-                _ if is_ended && (is_cut || is_having) => Some(Strength::Certain),
-                Operand::Literal => Some(Strength::Likely),
-                _ => Some(Strength::Possible),
-            }
-        }
-        // Statements that are written in several lines have such a line.
-        b"having" | b"where" if matches!(before, Before::Nothing) => {
-            let compares = matches!(operand(rest)?, (Operand::Literal | Operand::Text, _));
-            let found = condition(rest, before);
-            if compares { found } else { found.min(Some(Strength::Possible)) }
-        }
-        b"having" | b"where" => condition(rest, before),
-        b"limit" if is_ended => match rest {
-            [Token { kind: Kind::Number, .. }, next, ..] if !matches!(next.kind, Kind::Name) => {
-                Some(Strength::Likely)
-            }
-            _ => None,
-        },
-        b"into" => {
-            let is_file = rest.first().is_some_and(|token| token.is("outfile") || token.is("dumpfile"));
-            is_file.then_some(Strength::Certain)
-        }
-        b"procedure" => is_word(rest, "analyse").then_some(Strength::Certain),
-        _ => None,
-    }
-}
-
-/// `admin'--`: the statement's rest is a comment.
-fn cut_off(comment: &Token<'_>, before: Before) -> Option<Strength> {
-    let is_bare = comment.text.len() <= 4;
-    // A string of dashes ends with a quote.
-    if comment.text.iter().any(|byte| b"'\"`".contains(byte)) {
-        return None;
-    }
-    match (before, comment.text) {
-        // A raw string of a program ends so.
-        (Before::Quote { bytes: 0, value_bytes, .. }, [b'#', ..]) if value_bytes > 2 => {
-            Some(Strength::Likely)
-        }
-        (Before::Quote { bytes, .. }, [b'#', ..]) => {
-            (is_bare && bytes <= MAX_NAME_BYTES).then_some(Strength::Certain)
-        }
-        (Before::Quote { bytes, .. }, _) if bytes > MAX_NAME_BYTES => Some(Strength::Possible),
-        (Before::Quote { .. }, [b'-', b'-', after @ ..]) => {
-            let is_comment = after.first().is_none_or(|byte| !byte.is_ascii_alphanumeric());
-            Some(if is_comment && after.len() <= 16 { Strength::Certain } else { Strength::Possible })
-        }
-        (Before::Quote { .. }, [b'/', b'*', ..]) => {
-            Some(if is_bare { Strength::Certain } else { Strength::Likely })
-        }
-        (Before::Number, [b'-', b'-'] | [b'-', b'-', b' ' | b'+', ..] | [b'/', b'*']) => {
-            Some(Strength::Likely)
-        }
-        _ => None,
-    }
 }

@@ -9,6 +9,7 @@
 mod continuation;
 mod fold;
 mod joint;
+mod statement;
 mod token;
 
 use smallvec::SmallVec;

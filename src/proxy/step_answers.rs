@@ -1,0 +1,160 @@
+//! Answers of calls that the gateway makes itself: from its cache, from another caller's call, or as they come.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header;
+use pingora::Result;
+use pingora::http::{RequestHeader, ResponseHeader};
+use pingora::protocols::http::client::HttpSession;
+use pingora::proxy::Session;
+
+use super::call::Call;
+use super::context::Context;
+use super::delivery::{self, EventStream};
+use super::flight::{Leader, Turn};
+use super::headers::HOP_BY_HOP;
+use super::refusal::Refusal;
+use super::steps::Begun;
+use super::{Edge, headers, refuse};
+use ::gateway::answer::GatewayError;
+use gateway::cache::{self, Answer, Key, Question};
+
+/// Longest wait for another caller's answer to the same question.
+const MAX_WAIT: Duration = Duration::from_secs(30);
+
+/// What the cache says of a question.
+pub(super) enum Found<'e> {
+    /// The client has its answer.
+    Answered,
+    /// It has to be asked, by this request for all others where it leads.
+    Turn(Option<Leader<'e>>),
+}
+
+impl Edge {
+    /// Passes an answer on as it comes; keeps a copy where it is to be kept.
+    pub(super) async fn deliver(
+        &self,
+        begun: Begun,
+        keep: Option<(Key, Duration)>,
+        mut leader: Option<Leader<'_>>,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<()> {
+        let Begun { mut upstream, peer } = begun;
+        let Some(answered) = upstream.response_header().cloned() else {
+            return refuse(ctx, Refusal::Gateway(GatewayError::ProviderFailed));
+        };
+        ctx.origin_status = answered.status.as_u16();
+        if let HttpSession::H1(h1) = &mut upstream {
+            h1.respect_keepalive();
+        }
+        let control = headers::bytes(&answered.headers, &header::CACHE_CONTROL).to_ascii_lowercase();
+        let keeps = keep.is_some()
+            && !answered.headers.contains_key(header::SET_COOKIE)
+            && memchr::memmem::find(&control, b"no-store").is_none();
+        let fields =
+            answered.headers.iter().filter(|(name, _)| keeps && !HOP_BY_HOP.contains(&name.as_str()));
+        let fields = fields.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let status = answered.status.as_u16();
+        let has_body = !upstream.response_done() && session.req_header().method != http::Method::HEAD;
+        let stream = ctx.call().and_then(|call| EventStream::of(&answered, call));
+        delivery::begin(answered, keep.map(|_| "MISS"), has_body, session, ctx).await?;
+        let pieces = if has_body {
+            // Who waits for this answer does not wait for its reader.
+            let stalled = || drop(leader.take());
+            delivery::pass(&mut upstream, keeps, stream, stalled, session, ctx).await?
+        } else {
+            Some(Vec::new())
+        };
+        if let (Some((key, ttl)), Some(pieces), true) = (keep, pieces, keeps) {
+            self.caller.cache.put(key, Answer { status, fields, pieces }, self.clock.unix() + ttl);
+        }
+        let idle_timeout = Some(ctx.snapshot.upstream.idle_timeout);
+        self.caller.connector.release_http_session(upstream, &peer, idle_timeout).await;
+        Ok(())
+    }
+
+    /// Answers from the cache, or waits for who asks the same, or becomes who asks.
+    pub(super) async fn kept_or_turn(
+        &self,
+        key: &Key,
+        call: &mut Call,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<Found<'_>> {
+        if self.answer_from_cache(key, call, session, ctx).await? {
+            return Ok(Found::Answered);
+        }
+        let lead = match self.caller.flights.turn(*key) {
+            Turn::Lead(lead) => Some(lead),
+            Turn::Wait(mut other) => {
+                // Whether it went well or not: an error says that it is over.
+                let _ = tokio::time::timeout(MAX_WAIT, other.changed()).await;
+                None
+            }
+        };
+        // Also for who leads: whoever led before may have ended after the first look.
+        let answered = self.answer_from_cache(key, call, session, ctx).await?;
+        Ok(if answered { Found::Answered } else { Found::Turn(lead) })
+    }
+
+    /// Answers from the cache; false where it has nothing.
+    async fn answer_from_cache(
+        &self,
+        key: &Key,
+        call: &mut Call,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<bool> {
+        let Some(answer) = self.caller.cache.get(key, self.clock.unix()) else { return Ok(false) };
+        call.cached = true;
+        call.asked_at = Some(ctx.started.elapsed());
+        let mut head = ResponseHeader::build(answer.status, Some(answer.fields.len() + 8))?;
+        for (name, value) in &answer.fields {
+            head.append_header(name.clone(), value.clone())?;
+        }
+        call.begin_answer(&mut head, ctx.started.elapsed())?;
+        head.insert_header("svc-aig-cache-status", "HIT")?;
+        head.insert_header("svc-ray", &ctx.ray)?;
+        delivery::frame(&mut head, session);
+        let has_body = session.req_header().method != http::Method::HEAD;
+        session.write_response_header(Box::new(head), !has_body).await?;
+        for piece in answer.pieces.iter().filter(|_| has_body) {
+            let started = ctx.started;
+            call.answer_chunk(piece, || started.elapsed());
+            session
+                .write_response_body(Some(piece.clone()), false)
+                .await
+                .map_err(|error| error.into_down())?;
+        }
+        if has_body {
+            session.write_response_body(None, true).await.map_err(|error| error.into_down())?;
+        }
+        Ok(true)
+    }
+}
+
+/// How long answers of a call are kept, where they are.
+pub(super) fn ttl(call: &Call) -> Option<Duration> {
+    let named = call.options.cache_key.as_ref().map(|_| cache::NAMED_TTL);
+    let by_gateway = Some(call.gateway.settings.cache_ttl).filter(|ttl| !ttl.is_zero());
+    call.options.cache_ttl.or(by_gateway).or(named).filter(|ttl| !ttl.is_zero())
+}
+
+pub(super) fn question(call: &Call, head: &RequestHeader, body: &Bytes, ctx: &Context) -> Key {
+    // Who has no token is known by the address.
+    let address = || format!("address {}", ctx.client);
+    let caller = call.token.as_ref().map_or_else(address, |token| format!("token {}", token.as_str()));
+    let question = Question {
+        gateway: &call.gateway.label,
+        caller: (!call.gateway.settings.shares_cache).then_some(caller.as_str()),
+        provider: &call.provider.slug,
+        method: head.method.as_str(),
+        target: std::str::from_utf8(head.raw_path()).unwrap_or(""),
+        headers: &head.headers,
+        name: call.options.cache_key.as_deref(),
+        body,
+    };
+    question.key()
+}
