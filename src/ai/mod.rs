@@ -20,7 +20,7 @@ use gateway::{answer, provider, vault};
 use model::gateway::GatewaySettings;
 use model::origin_url::is_private;
 use model::{Balance, TokenId};
-use parking_lot::Mutex;
+use parking_lot::RwLock;
 
 /// Hosts of customers and regions that are kept; past that all are made anew.
 const MAX_REGIONAL: usize = 256;
@@ -33,8 +33,9 @@ pub struct Gateways {
     /// By slug.
     pub providers: HashMap<String, Arc<Provider>>,
     pub prices: Arc<Prices>,
-    /// Providers whose host is a customer's or a region's, by slug and base URL.
-    pub regional: Mutex<HashMap<(&'static str, String), Arc<Provider>>>,
+    /// Providers whose host is a customer's or a region's, by slug and base URL. Requests read it side by side; it is
+    /// written once for each host, and held for one insertion.
+    pub regional: RwLock<HashMap<(&'static str, String), Arc<Provider>>>,
 }
 
 /// A gateway, compiled.
@@ -147,19 +148,22 @@ impl Gateways {
         }
         let known = provider::find(slug)?;
         let (base, target) = provider::regional(known.place, rest)?;
-        let mut regional = self.regional.lock();
+        let key = (known.slug, base);
+        let kept = self.regional.read().get(&key).cloned();
+        let provider = match kept {
+            Some(provider) => provider,
+            None => self.keep_regional(Provider::at(key.0, &key.1, true).ok()?, key),
+        };
+        Some((provider, target.into_owned()))
+    }
+
+    /// Keeps a provider for later requests. If another request was faster, its provider is taken.
+    fn keep_regional(&self, made: Provider, key: (&'static str, String)) -> Arc<Provider> {
+        let mut regional = self.regional.write();
         if regional.len() >= MAX_REGIONAL {
             regional.clear();
         }
-        let provider = match regional.get(&(known.slug, base.clone())) {
-            Some(provider) => Arc::clone(provider),
-            None => {
-                let provider = Arc::new(Provider::at(known.slug, &base, true).ok()?);
-                regional.insert((known.slug, base), Arc::clone(&provider));
-                provider
-            }
-        };
-        Some((provider, target.into_owned()))
+        Arc::clone(regional.entry(key).or_insert_with(|| Arc::new(made)))
     }
 }
 
@@ -301,7 +305,7 @@ mod tests {
             Some("r.openai.azure.com/openai/deployments/d/x")
         );
         assert_eq!(target("azure-openai", "/r/d/x"), target("azure-openai", "/r/d/x"));
-        assert_eq!(gateways.regional.lock().len(), 1);
+        assert_eq!(gateways.regional.read().len(), 1);
         assert_eq!(target("workers-ai", "/x"), None);
     }
 

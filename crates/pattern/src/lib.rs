@@ -1,10 +1,21 @@
 //! The only place where a pattern is compiled, with its limits.
 //!
 //! Patterns match bytes. `.` matches newlines and `$` only the end, as PCRE does with `DOTALL` and
-//! `DOLLAR_ENDONLY`: what rules written for SecLang rely on. Patterns without look-around run in
-//! linear time. The few with look-around or back-references run on a backtracker that gives up
-//! after [`MAX_STEPS`]; a text that exhausts it counts as matched, so that an attacker gains
-//! nothing by it.
+//! `DOLLAR_ENDONLY`: what rules written for SecLang rely on.
+//!
+//! # Which engine runs
+//!
+//! | pattern and question | engine | bound |
+//! |---|---|---|
+//! | no look-around; does a text match? | an automaton built as it is walked (`linear`) | one step a byte, few new states a byte |
+//! | the same, texts of 1 KiB and more | the automaton in four places of the text at once (`lanes`) | the same |
+//! | the same, if a text needs too many states | automata of its long branches, one after another; then `regex_automata::meta` | linear |
+//! | no look-around; where, and with which groups? | `regex_automata::meta`, compiled on first use | linear |
+//! | [`LazyPattern`] at a known place, if the next byte tells how the pattern goes on | a descent over its syntax tree (`descent`), nothing compiled | linear |
+//! | look-around or back-references | a backtracker | [`MAX_STEPS`] |
+//!
+//! A text that exhausts the backtracker counts as matched, so that an attacker gains nothing by it.
+//! [`Pattern::backtracks`] tells the last row from the others.
 
 mod byte_set;
 mod descent;
