@@ -56,7 +56,7 @@ pub struct CompiledZone {
     /// Whether rules of the response phases run.
     pub response_rules: bool,
     /// What responses are scanned for.
-    pub scans: Vec<Scan>,
+    pub scans: Vec<ScanRule>,
     /// The entry point rulesets it was compiled from, as the API shows them.
     pub rulesets: Vec<Ruleset>,
     /// What it was compiled from.
@@ -65,10 +65,10 @@ pub struct CompiledZone {
 
 /// One `execute` rule of the response phase.
 #[derive(Debug)]
-pub struct Scan {
+pub struct ScanRule {
     /// The responses it is for.
     pub expression: Expression,
-    pub plan: detection::Plan,
+    pub plan: detection::ScanPlan,
 }
 
 impl Snapshot {

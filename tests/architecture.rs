@@ -39,7 +39,7 @@ fn sources() -> Vec<File> {
         let name = path.strip_prefix(root()).unwrap().display().to_string();
         let name = name.strip_prefix("src/").map_or_else(|| name.clone(), str::to_owned);
         // Code for tests in files of its own.
-        let is_test = name.ends_with("matcher/oracle.rs") || name.ends_with("/tests.rs");
+        let is_test = name.contains("/run/oracle") || name.ends_with("/tests.rs");
         let code = text.split("#[cfg(test)]\nmod").next().filter(|_| !is_test).unwrap_or("").to_owned();
         File { path: name, code, lines: text.lines().count() }
     };
@@ -207,4 +207,45 @@ fn files_stay_small_enough_to_read() {
 fn nothing_is_left_unfinished() {
     let found = strangers(&sources(), &["todo!(", "unimplemented!(", "TODO", "FIXME"], &[]);
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Names that several types have, each in a room of its own. A new type takes a name that none has.
+#[rustfmt::skip]
+const SHARED_NAMES: &[&str] = &[
+    "Addresses", "Answer", "Argument", "Begins", "Body", "Bytes", "Cache", "Change", "Classes", "Compiled",
+    "Context", "Contribution", "Control", "Cursor", "Definition", "Dialect", "End", "Entries", "Entry",
+    "Expansion", "Failure", "Field", "Fields", "FileYaml", "Finding", "Findings", "Fold", "Folded", "Form",
+    "Found", "Framing", "Gateway", "Group", "Groups", "Held", "Host", "InFlight", "Item", "Kept", "Key",
+    "Kind", "Lexer", "Limits", "Line", "Lines", "List", "Listener", "Literals", "Message", "Metadata",
+    "Node", "Open", "Operand", "Order", "Outcome", "Overrides", "Pair", "Parsed", "Part", "Phase", "Place",
+    "Provider", "Question", "Read", "Reader", "Reading", "Record", "Refusal", "Refused", "Report",
+    "Request", "Row", "Rule", "Run", "Scalar", "Scan", "SecurityEvent", "Seen", "Shared", "Site", "Source",
+    "Stage", "Step", "Table", "Tables", "Test", "Text", "Token", "Tokens", "Update", "Value", "Values",
+    "Verdict", "Walk", "Within", "Word", "Words", "Writer", "Zone",
+];
+
+#[test]
+fn a_type_name_means_one_thing() {
+    let mut rooms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in sources() {
+        for line in file.code.lines() {
+            let line = match line.strip_prefix("pub(") {
+                Some(rest) => rest.split_once(") ").map_or("", |(_, item)| item),
+                None => line.strip_prefix("pub ").unwrap_or(line),
+            };
+            let item =
+                ["struct ", "enum ", "trait ", "type "].iter().find_map(|word| line.strip_prefix(word));
+            let Some(item) = item else { continue };
+            let name: String = item.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            rooms.entry(name).or_default().insert(file.path.clone());
+        }
+    }
+    assert!(rooms.len() > 500, "{} types were read", rooms.len());
+    let shared: BTreeSet<&str> =
+        rooms.iter().filter(|(_, rooms)| rooms.len() > 1).map(|(name, _)| name.as_str()).collect();
+    let known: BTreeSet<&str> = SHARED_NAMES.iter().copied().collect();
+    let new: Vec<_> = shared.difference(&known).map(|name| (name, &rooms[*name])).collect();
+    assert!(new.is_empty(), "a type has the name of another: {new:?}");
+    let gone: Vec<_> = known.difference(&shared).collect();
+    assert!(gone.is_empty(), "these names mean one thing now, take them from the list: {gone:?}");
 }

@@ -49,7 +49,7 @@ pub struct Gateway {
     pub tokens: Vec<Token>,
     pub settings: GatewaySettings,
     /// What its calls are scanned for, where they are.
-    pub scan: Option<detection::Plan>,
+    pub scan: Option<detection::ScanPlan>,
     /// What requests are scored by, where they are.
     pub waf: Option<Arc<EntryPoint>>,
     /// Keys of providers for callers that have none.

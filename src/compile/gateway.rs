@@ -12,7 +12,7 @@ use ::gateway::token::Token;
 use diagnostic::{Code, Diagnostic};
 use gateway::token::TokenHash;
 use gateway::vault::{Belonging, StoredKey};
-use model::gateway::{GatewaySettings, Scan};
+use model::gateway::{GatewaySettings, ScanMode};
 use model::{self, Resources};
 
 /// Nothing is refused by it: it only ends the judging of a request.
@@ -112,10 +112,10 @@ impl Compiling<'_> {
     }
 
     /// The rules of the response phase, as they are by default.
-    fn scan_plan(&self, settings: &GatewaySettings) -> Option<detection::Plan> {
-        let scans = settings.scan_requests != Scan::Off || settings.scan_responses != Scan::Off;
+    fn scan_plan(&self, settings: &GatewaySettings) -> Option<detection::ScanPlan> {
+        let scans = settings.scan_requests != ScanMode::Off || settings.scan_responses != ScanMode::Off;
         let detector = &self.inputs.rules.detector;
-        scans.then(|| detection::Plan {
+        scans.then(|| detection::ScanPlan {
             detector: Arc::clone(detector),
             enabled: detector.rules().iter().map(|rule| rule.enabled).collect(),
             settings: detection::plan::Settings {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Compiling;
 use crate::ruleset::execute::Execution;
 use crate::ruleset::{EntryPoint, ManagedRuleset, overrides};
-use crate::snapshot::{CompiledZone, Scan, Site};
+use crate::snapshot::{CompiledZone, ScanRule, Site};
 use crate::upstream::{Origin, OriginKey, Pool};
 use diagnostic::{Code, Diagnostic, Diagnostics, Place};
 use expression::Expression;
@@ -131,7 +131,7 @@ impl Compiling<'_> {
         rule: &Rule,
         place: Option<&Place>,
         executions: &mut Vec<Execution>,
-        scans: &mut Vec<Scan>,
+        scans: &mut Vec<ScanRule>,
     ) {
         let Some(phase) = Phase::parse(&ruleset.phase) else {
             let message = format!(
@@ -181,8 +181,8 @@ impl Compiling<'_> {
                 if enabled.contains(&true) {
                     let detector = Arc::clone(&rules.detector);
                     let settings = detection::plan::Settings::default();
-                    let plan = detection::Plan { detector, enabled: enabled.into(), settings };
-                    scans.push(Scan { expression, plan });
+                    let plan = detection::ScanPlan { detector, enabled: enabled.into(), settings };
+                    scans.push(ScanRule { expression, plan });
                 }
             }
         }

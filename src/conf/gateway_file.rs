@@ -6,7 +6,7 @@ use toml::de::DeValue;
 
 use super::table::{FromToml, Located, Refusal, Table, Words};
 use super::units::{Bytes, Dollars};
-use model::gateway::{GatewaySettings, Scan};
+use model::gateway::{GatewaySettings, ScanMode};
 use model::{Backoff, Measure, Technique};
 
 #[derive(Clone, Debug)]
@@ -57,8 +57,8 @@ pub(super) fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
     };
     let settings = match table.table("sensitive_data") {
         Some(mut table) => {
-            let scan_requests = table.or("requests", Scan::Log);
-            let scan_responses = table.or("responses", ResponseScan(Scan::Log)).0;
+            let scan_requests = table.or("requests", ScanMode::Log);
+            let scan_responses = table.or("responses", ResponseScan(ScanMode::Log)).0;
             let payload_key = table.get("payload_key").map(|located| located.value);
             table.finish();
             GatewaySettings { scan_requests, scan_responses, payload_key, ..settings }
@@ -112,7 +112,7 @@ impl Words for Backoff {
     const WORDS: &'static [(&'static str, Self)] = Self::WORDS;
 }
 
-impl Words for Scan {
+impl Words for ScanMode {
     const WORDS: &'static [(&'static str, Self)] =
         &[("off", Self::Off), ("log", Self::Log), ("block", Self::Block)];
 }
@@ -131,8 +131,9 @@ impl FromToml for PayloadSize {
 
 /// What can be done about an answer that is on its way already.
 #[derive(Clone, Copy)]
-struct ResponseScan(Scan);
+struct ResponseScan(ScanMode);
 
 impl Words for ResponseScan {
-    const WORDS: &'static [(&'static str, Self)] = &[("off", Self(Scan::Off)), ("log", Self(Scan::Log))];
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("off", Self(ScanMode::Off)), ("log", Self(ScanMode::Log))];
 }

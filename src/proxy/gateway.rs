@@ -19,7 +19,7 @@ use super::call::{self, Call};
 use super::context::{Context, GatewayRoute, Route};
 use super::refusal::Refusal;
 use super::request_body::{self, Held, HeldEnd, HoldLimits};
-use super::steps::{Kind, Plan};
+use super::steps::{Kind, StepPlan};
 use super::{Edge, headers, prescan, refuse};
 use crate::ai::{Decision, Forward};
 use crate::routing::GatewayPath;
@@ -31,7 +31,7 @@ use gateway::limit::{Amounts, Caller, Estimate, Exceeded};
 use gateway::options::Options;
 use gateway::price::Prices;
 use gateway::usage::BYTES_PER_TOKEN;
-use model::gateway::Scan;
+use model::gateway::ScanMode;
 
 /// What an answer is taken to use at most where the request does not bound it.
 const UNBOUNDED_ANSWER_TOKENS: u64 = 32_768;
@@ -97,7 +97,7 @@ impl Edge {
     }
 
     /// Finds out what is asked for, or refuses it.
-    fn prepare(&self, session: &Session, ctx: &mut Context) -> Result<Plan> {
+    fn prepare(&self, session: &Session, ctx: &mut Context) -> Result<StepPlan> {
         let snapshot = Arc::clone(&ctx.snapshot);
         let request = session.req_header();
         let path = std::str::from_utf8(request.raw_path()).ok().and_then(GatewayPath::parse);
@@ -124,7 +124,7 @@ impl Edge {
         {
             ctx.route = Route::without_call(&gateway.label, "unknown");
             let native = (String::new(), String::new(), String::new());
-            return Ok(Plan { kind, gateway, token, options: options(), native, forward: None });
+            return Ok(StepPlan { kind, gateway, token, options: options(), native, forward: None });
         }
         match snapshot.gateways.decide(path, presented, now) {
             Decision::Forward(forward) => {
@@ -133,7 +133,7 @@ impl Edge {
                 });
                 ctx.route = Route::without_call(&forward.gateway.label, &forward.provider.slug);
                 let (gateway, token) = (Arc::clone(&forward.gateway), forward.token.clone());
-                Ok(Plan { kind, gateway, token, options: options(), native, forward: Some(forward) })
+                Ok(StepPlan { kind, gateway, token, options: options(), native, forward: Some(forward) })
             }
             Decision::Refuse { error, gateway } => {
                 let known_provider = path.map_or("unknown", |path| {
@@ -158,12 +158,12 @@ impl Edge {
     /// Makes a call ready that goes on as it is, but for its head.
     async fn pass_on(
         &self,
-        plan: Plan,
+        plan: StepPlan,
         body: Option<Bytes>,
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<bool> {
-        let Plan { options, native: (_, _, query), forward, .. } = plan;
+        let StepPlan { options, native: (_, _, query), forward, .. } = plan;
         let Some(forward) = forward else { return refuse(ctx, Refusal::Internal) };
         let head = session.req_header();
         let mut call = Call::new(*forward, options, self.call_id(), &head.headers);
@@ -331,7 +331,7 @@ fn estimate(
     Ok((asked.model, estimate))
 }
 
-impl Plan {
+impl StepPlan {
     /// Whether a call needs more than to be passed on.
     fn takes_steps(&self) -> bool {
         let (options, settings) = (&self.options, &self.gateway.settings);
@@ -359,7 +359,7 @@ impl Plan {
     /// Whether a call may go out only after its body was seen.
     fn must_see_body(&self) -> bool {
         let settings = &self.gateway.settings;
-        settings.scan_requests == Scan::Block || settings.limits.iter().any(Limit::needs_body)
+        settings.scan_requests == ScanMode::Block || settings.limits.iter().any(Limit::needs_body)
     }
 }
 

@@ -22,9 +22,9 @@ use crate::events::kinds::BodyUninspected;
 use crate::ruleset::Outcome;
 use crate::ruleset::execute::EntryPoint;
 use crate::scanning::{Limits, Subject};
-use crate::snapshot::{CompiledZone, Scan};
+use crate::snapshot::{CompiledZone, ScanRule};
 use body::{decompress, grpc};
-use detection::plan::Plan;
+use detection::plan::ScanPlan;
 use expression::Facts;
 use seclang::BodyLimits;
 use seclang::{RequestHead, ResponseHead};
@@ -145,11 +145,11 @@ impl Edge {
     /// What a response is scanned for; `None` where no rule is for it.
     fn scan_plan<'z>(
         &self,
-        scans: &'z [Scan],
+        scans: &'z [ScanRule],
         request: &RequestHeader,
         response: &ResponseHeader,
         ctx: &Context,
-    ) -> Option<Cow<'z, Plan>> {
+    ) -> Option<Cow<'z, ScanPlan>> {
         match scans {
             [only] if only.expression.is_everything() => Some(Cow::Borrowed(&only.plan)),
             _ => {
@@ -161,7 +161,7 @@ impl Edge {
                 let facts =
                     Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: Some(&response) };
                 let executed = scans.iter().filter(|scan| scan.expression.matches(&facts));
-                Plan::joined(executed.map(|scan| &scan.plan)).map(Cow::Owned)
+                ScanPlan::joined(executed.map(|scan| &scan.plan)).map(Cow::Owned)
             }
         }
     }

@@ -74,7 +74,7 @@ pub struct Edge {
     pub recorder: Recorder,
     audit: AuditLog,
     pub node: String,
-    caller: steps::Caller,
+    caller: steps::ProviderClient,
     door: Door,
     /// Moves with each call that takes a stored key.
     turns: AtomicU64,
@@ -109,7 +109,7 @@ impl Edge {
             scans,
             recorder,
             node,
-            caller: steps::Caller::new(),
+            caller: steps::ProviderClient::new(),
             door,
             turns: AtomicU64::new(0),
             rays,

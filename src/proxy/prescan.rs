@@ -13,8 +13,8 @@ use crate::ai::scan;
 use crate::events::Events;
 use crate::scanning::{self, Subject};
 use ::gateway::answer::GatewayError;
-use detection::plan::Plan;
-use model::gateway::Scan;
+use detection::plan::ScanPlan;
+use model::gateway::ScanMode;
 
 /// What was found in a request that may not be forwarded.
 #[derive(Debug)]
@@ -26,8 +26,9 @@ pub(super) struct Blocked {
 }
 
 /// What a call is scanned for before it goes on; `None` where it may carry what it likes.
-pub(super) fn of_call(call: &Call) -> Option<(Plan, String)> {
-    let plan = call.gateway.scan.as_ref().filter(|_| call.gateway.settings.scan_requests == Scan::Block)?;
+pub(super) fn of_call(call: &Call) -> Option<(ScanPlan, String)> {
+    let plan =
+        call.gateway.scan.as_ref().filter(|_| call.gateway.settings.scan_requests == ScanMode::Block)?;
     Some((plan.clone(), call.path.clone()))
 }
 
@@ -36,7 +37,7 @@ impl Edge {
     /// this one goes on with other requests.
     pub(super) async fn prescan(
         &self,
-        prescan: Option<(Plan, String)>,
+        prescan: Option<(ScanPlan, String)>,
         body: &Bytes,
         ctx: &mut Context,
     ) -> Result<()> {
@@ -59,7 +60,7 @@ impl Edge {
 }
 
 /// Tells what was found in a request that is not forwarded, as events.
-fn told(plan: &Plan, body: &[u8], ray: &str, path: &str, events: &Events) -> Option<Blocked> {
+fn told(plan: &ScanPlan, body: &[u8], ray: &str, path: &str, events: &Events) -> Option<Blocked> {
     let findings = plan.scan(body, ray, None);
     scanning::report(&findings, &Subject::of_call(ray, path), "block", false, events);
     let rules = findings.found.iter().map(|found| found.rule.id.as_str());

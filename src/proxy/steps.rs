@@ -37,7 +37,7 @@ use model::TokenId;
 /// Longest wait that a provider may ask for between two attempts.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
 /// What the gateway needs to make calls itself.
-pub(super) struct Caller {
+pub(super) struct ProviderClient {
     pub(super) connector: Connector,
     pub(super) cache: Cache,
     pub(super) flights: Flights,
@@ -53,7 +53,7 @@ pub(super) enum Kind {
 }
 
 /// A request of a caller who may call.
-pub(super) struct Plan {
+pub(super) struct StepPlan {
     pub(super) kind: Kind,
     pub(super) gateway: Arc<Gateway>,
     pub(super) token: Option<TokenId>,
@@ -84,7 +84,7 @@ enum Failure {
     ClientGone,
 }
 
-impl Caller {
+impl ProviderClient {
     pub(super) fn new() -> Self {
         Self { connector: Connector::new(None), cache: Cache::default(), flights: Flights::default() }
     }
@@ -94,7 +94,7 @@ impl Edge {
     /// Makes the calls of a request and answers it.
     pub(super) async fn take_steps(
         &self,
-        plan: Plan,
+        plan: StepPlan,
         body: Bytes,
         session: &mut Session,
         ctx: &mut Context,
@@ -128,7 +128,7 @@ impl Edge {
     /// One step; true where the client was answered.
     async fn take_step(
         &self,
-        plan: &Plan,
+        plan: &StepPlan,
         step: Step,
         nth: usize,
         is_last: bool,

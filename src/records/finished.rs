@@ -17,7 +17,7 @@ use gateway::limit::{Amounts, Reservation, Used};
 use gateway::options::CustomCost;
 use gateway::price::Prices;
 use gateway::usage::{self, BYTES_PER_TOKEN, Report, Tap, Usage, UsageSource};
-use model::gateway::Scan;
+use model::gateway::ScanMode;
 use model::{AiLog, Counted};
 use seclang::BodyLimits;
 use seclang::RequestHead;
@@ -38,9 +38,9 @@ pub struct Finished {
     pub custom_cost: Option<CustomCost>,
     pub prices: Arc<Prices>,
     pub waf: Option<Arc<EntryPoint>>,
-    pub scan: Option<detection::Plan>,
-    pub scan_requests: Scan,
-    pub scan_responses: Scan,
+    pub scan: Option<detection::ScanPlan>,
+    pub scan_requests: ScanMode,
+    pub scan_responses: ScanMode,
     /// Bytes of each body that are kept with the row.
     pub payload_bytes: usize,
     pub reservation: Option<Reservation>,
@@ -158,10 +158,10 @@ impl Finished {
             self.log.findings.extend(findings.found.iter().map(|found| scan::finding(check, found)));
         };
         // Where they may be refused they were looked at before they went on.
-        if self.scan_requests == Scan::Log {
+        if self.scan_requests == ScanMode::Log {
             check("REQUEST", &self.request.ends());
         }
-        if self.scan_responses != Scan::Off {
+        if self.scan_responses != ScanMode::Off {
             check("RESPONSE", &decoded(&self.response, &self.response_coding).0);
         }
     }

@@ -22,7 +22,7 @@ use crate::events::Events;
 use crate::events::kinds::{ScanSkipped, SensitiveDataRepeated, ServiceFailed, SkipReason};
 use body::decompress::{self, Coding};
 use detection::mac::Mac;
-use detection::{Plan, charset};
+use detection::{ScanPlan, charset};
 
 /// Limits of one scan.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ pub struct ScanQueue {
 }
 
 struct Job {
-    plan: Plan,
+    plan: ScanPlan,
     limits: Limits,
     coding: Coding,
     content_type: Box<[u8]>,
@@ -108,7 +108,7 @@ impl ScanQueue {
     /// Begins to copy a response; `None` where its kind is not scanned.
     pub fn tee(
         &self,
-        plan: &Plan,
+        plan: &ScanPlan,
         limits: Limits,
         content_type: &[u8],
         content_encoding: &[u8],

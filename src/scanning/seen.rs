@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::recent::Recent;
 use super::report::Subject;
-use detection::Plan;
+use detection::ScanPlan;
 use detection::mac::{Digest, Mac};
 use detection::plan::Found;
 
@@ -41,7 +41,7 @@ impl Seen {
     }
 
     /// The hash of a body and what it is scanned for.
-    pub fn digest(&self, plan: &Plan, body: &[u8]) -> Digest {
+    pub fn digest(&self, plan: &ScanPlan, body: &[u8]) -> Digest {
         let enabled: Vec<u8> = plan.enabled.iter().map(|enabled| u8::from(*enabled)).collect();
         self.mac.digest([&plan.detector.number().to_le_bytes()[..], &enabled, body])
     }
@@ -92,9 +92,9 @@ mod tests {
     use super::*;
     use detection::plan::Settings;
 
-    fn plan(count: usize) -> Plan {
+    fn plan(count: usize) -> ScanPlan {
         let detector = Arc::new(crate::rules::sensitive(None).0);
-        Plan { enabled: vec![true; count].into(), detector, settings: Settings::default() }
+        ScanPlan { enabled: vec![true; count].into(), detector, settings: Settings::default() }
     }
 
     fn subject(path: &str) -> Subject {

@@ -26,6 +26,6 @@ mod tokens;
 pub mod validators;
 
 pub use detector::Detector;
-pub use plan::Plan;
+pub use plan::ScanPlan;
 pub use rule::{Confidence, Rule, RuleFile};
 pub use scan::Detection;

@@ -16,7 +16,7 @@ use model::PayloadKey;
 
 /// What a zone's deployment or a gateway scans for.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct ScanPlan {
     pub detector: Arc<Detector>,
     /// For each rule of the detector, whether it runs.
     pub enabled: Arc<[bool]>,
@@ -69,7 +69,7 @@ pub struct Findings<'p> {
     pub exhausted: bool,
 }
 
-impl Plan {
+impl ScanPlan {
     /// One plan that looks for what any of these does; they are of one detector. `None` of none.
     pub fn joined<'p>(mut plans: impl Iterator<Item = &'p Self>) -> Option<Self> {
         let first = plans.next()?.clone();

@@ -44,8 +44,8 @@ pub struct GatewaySettings {
     pub include_usage: bool,
     pub limits: Vec<Limit>,
     /// What is done about sensitive data in what is asked, and in what is answered.
-    pub scan_requests: Scan,
-    pub scan_responses: Scan,
+    pub scan_requests: ScanMode,
+    pub scan_responses: ScanMode,
     /// What was found goes into the event, sealed with this key.
     pub payload_key: Option<PayloadKey>,
     /// The paranoia level that requests are scored at, off their path; nothing where they are not.
@@ -54,7 +54,7 @@ pub struct GatewaySettings {
 
 /// What is done about sensitive data in a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scan {
+pub enum ScanMode {
     #[default]
     Off,
     /// Found in a copy, told in the log and as events.
@@ -80,8 +80,8 @@ impl Default for GatewaySettings {
             heartbeat: Duration::ZERO,
             include_usage: false,
             limits: Vec::new(),
-            scan_requests: Scan::Off,
-            scan_responses: Scan::Off,
+            scan_requests: ScanMode::Off,
+            scan_responses: ScanMode::Off,
             payload_key: None,
             waf_paranoia_level: None,
         }
