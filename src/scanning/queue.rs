@@ -93,7 +93,7 @@ impl ScanQueue {
             let (waiting, events, seen) = (Arc::clone(&waiting), events.clone(), Arc::clone(&seen));
             let failed = events.clone();
             let scanner = std::thread::Builder::new().name("scan".to_owned());
-            let work = move || work(&waiting, cpu, clock, |job| scan(job, &seen, clock.unix(), &events));
+            let work = move || work(&waiting, cpu, |job| scan(job, &seen, clock.unix(), &events));
             if let Err(error) = scanner.spawn(work) {
                 failed.emit(&ServiceFailed {
                     service: "scan",
@@ -212,7 +212,15 @@ fn is_text(content_type: &[u8]) -> bool {
         || media.ends_with(b"+xml")
 }
 
-fn work(waiting: &Mutex<Receiver<Job>>, cpu: Percent, clock: Clock, scan: impl Fn(&Job)) {
+/// The time that this thread has worked. Time in which others had the processor does not count: a thread that gave way
+/// would rest for it once more.
+fn thread_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+fn work(waiting: &Mutex<Receiver<Job>>, cpu: Percent, scan: impl Fn(&Job)) {
     // Where this cannot be had, scans take their turn like everything else. On Linux it is the thread that
     // gives way, not the process.
     if cfg!(target_os = "linux") {
@@ -221,14 +229,14 @@ fn work(waiting: &Mutex<Receiver<Job>>, cpu: Percent, clock: Clock, scan: impl F
     loop {
         let job = waiting.lock().recv();
         let Ok(job) = job else { return };
-        let begun = clock.start();
+        let begun = thread_time();
         scan(&job);
         drop(job);
         // A thread that has just begun to run is not interrupted for some milliseconds, however nice it is.
         std::thread::yield_now();
         let idle = u32::from(100 - cpu.get());
         if idle > 0 {
-            std::thread::sleep(begun.elapsed() * idle / u32::from(cpu.get()));
+            std::thread::sleep(thread_time().saturating_sub(begun) * idle / u32::from(cpu.get()));
         }
     }
 }
