@@ -148,8 +148,8 @@ fn run(mut plane: Plane, messages: &Receiver<Message>, to_itself: &Sender<Messag
     let mut due: Option<Stopwatch> = None;
     let mut store_wait = STORE_RECHECK;
     loop {
-        let patience = due.map_or(store_wait, |since| SETTLE.saturating_sub(since.elapsed()));
-        match messages.recv_timeout(patience) {
+        let longest_wait = due.map_or(store_wait, |since| SETTLE.saturating_sub(since.elapsed()));
+        match messages.recv_timeout(longest_wait) {
             Ok(Message::Apply { changeset, expected, reply }) => {
                 // Who asked may have stopped waiting; what was committed is served all the same.
                 let _ = reply.send(plane.apply(&changeset, expected));
