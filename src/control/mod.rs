@@ -203,6 +203,7 @@ fn report(outcome: notify::Result<()>, events: &Events) {
 
 #[cfg(test)]
 mod tests {
+    use model::gateway::ProviderKey;
     use model::{AccountId, GatewayId, GatewayToken, TokenId};
     use store::{Change as StoreChange, SqliteStore};
 
@@ -218,6 +219,19 @@ mod tests {
             expires_at: None,
         };
         Changeset { actor: "test".to_owned(), changes: vec![StoreChange::PutToken { token }] }
+    }
+
+    /// A key that no master key opens.
+    fn unsealed_key() -> ProviderKey {
+        ProviderKey {
+            account: AccountId::new("acme"),
+            gateway: GatewayId::new("main"),
+            provider: "openai".to_owned(),
+            authority: "api.openai.com".to_owned(),
+            alias: "default".to_owned(),
+            weight: 1,
+            sealed: "not sealed".to_owned(),
+        }
     }
 
     fn tokens(control: &Control) -> usize {
@@ -238,7 +252,8 @@ mod tests {
         let begun = Clock::real().start();
         while !condition() {
             assert!(begun.elapsed() < Duration::from_secs(30), "the condition does not come true");
-            std::thread::yield_now();
+            // A wait that spins takes the processor from tests that measure progress.
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 
@@ -258,22 +273,36 @@ mod tests {
     async fn what_does_not_compile_is_refused_and_not_written() {
         let folder = tempfile::tempdir().unwrap();
         let control = control(folder.path());
-        let key = model::gateway::ProviderKey {
-            account: AccountId::new("acme"),
-            gateway: GatewayId::new("main"),
-            provider: "openai".to_owned(),
-            authority: "api.openai.com".to_owned(),
-            alias: "default".to_owned(),
-            weight: 1,
-            sealed: "not sealed".to_owned(),
-        };
-        let changes = vec![StoreChange::PutKey { key }];
+        let changes = vec![StoreChange::PutKey { key: unsealed_key() }];
         let refused = control.apply(Changeset { actor: "test".to_owned(), changes }, None).await;
         let Err(ApplyError::Refused(diagnostics)) = refused else { panic!("{refused:?}") };
         assert!(diagnostics.to_string().contains("secrets_key_file"), "{diagnostics}");
         let store = SqliteStore::open(&folder.path().join("state")).unwrap();
         assert_eq!(store.revision().unwrap(), 0);
         assert_eq!(control.handle().load().revision, 1);
+    }
+
+    #[tokio::test]
+    async fn what_another_process_wrote_wrongly_is_mended_by_a_changeset() {
+        let folder = tempfile::tempdir().unwrap();
+        let control = control(folder.path());
+        let mut other = SqliteStore::open(&folder.path().join("state")).unwrap();
+        let changes = vec![StoreChange::PutKey { key: unsealed_key() }];
+        other.commit(0, &Changeset { actor: "test".to_owned(), changes }).unwrap();
+        // What does not mend it is refused, whether the watch has seen the key or not.
+        let refused = control.apply(token("a"), None).await;
+        assert!(matches!(refused, Err(ApplyError::Refused(_))), "{refused:?}");
+        let key = unsealed_key();
+        let changes = vec![StoreChange::DeleteKey {
+            account: key.account,
+            gateway: key.gateway,
+            provider: key.provider,
+            alias: key.alias,
+        }];
+        let mend = Changeset { actor: "test".to_owned(), changes };
+        assert_eq!(control.apply(mend, Some(1)).await.unwrap().revision, 2);
+        assert_eq!(control.apply(token("a"), Some(2)).await.unwrap().revision, 3);
+        assert_eq!(tokens(&control), 1);
     }
 
     #[tokio::test]

@@ -16,15 +16,17 @@ use crate::events::Events;
 use crate::events::kinds::{SnapshotPublished, SnapshotRefused};
 use crate::memory;
 use crate::rules::Rules;
-use crate::snapshot::SnapshotHandle;
+use crate::snapshot::{Snapshot, SnapshotHandle};
 
 /// Makes and publishes snapshots. Owned by one thread.
 pub(super) struct Plane {
     source: ConfSource,
     store: Box<dyn Store>,
-    /// What the store holds at `revision`.
+    /// What the store holds at `revision`, which is served.
     stored: Resources,
     revision: Revision,
+    /// A later revision that does not compile. It is reported once, and tried again when the files change.
+    refused: Option<Revision>,
     conf: Conf,
     events: Events,
     clock: Clock,
@@ -46,6 +48,7 @@ impl Plane {
             store,
             stored: start.stored,
             revision: start.revision,
+            refused: None,
             conf: start.conf,
             events,
             clock,
@@ -89,7 +92,8 @@ impl Plane {
         let (snapshot, rules, _) = load::build(&conf, &stored, Some(&current), Some(&self.rules), next)?;
         let needs_restart = resolve::needs_restart(&self.conf, &conf);
         self.handle.publish(snapshot);
-        (self.revision, self.stored, self.conf) = (revision, stored, conf);
+        self.serve(revision, stored);
+        self.conf = conf;
         let has_new_program = !Arc::ptr_eq(&self.rules.program, &rules.program);
         self.rules = rules;
         if has_new_program {
@@ -100,13 +104,15 @@ impl Plane {
 
     /// Publishes what another process wrote to the store, if it did.
     pub(super) fn store_changed(&mut self) {
-        if self.store.revision().is_ok_and(|revision| revision == self.revision) {
+        let known = [Some(self.revision), self.refused];
+        if self.store.revision().is_ok_and(|revision| known.contains(&Some(revision))) {
             return;
         }
         let started = self.clock.start();
         let published = load::load(self.store.as_ref()).and_then(|(revision, stored)| {
-            self.publish(&stored)?;
-            (self.revision, self.stored) = (revision, stored);
+            self.refused = Some(revision);
+            self.handle.publish(self.compile(&stored)?);
+            self.serve(revision, stored);
             Ok(())
         });
         match published {
@@ -122,36 +128,36 @@ impl Plane {
         expected: Option<Revision>,
     ) -> Result<Applied, ApplyError> {
         let started = self.clock.start();
-        if let Some(expected) = expected.filter(|expected| *expected != self.revision) {
-            return Err(ApplyError::Conflict { expected, found: self.revision });
-        }
-        let mut stored = self.stored.clone();
-        changeset.apply(&mut stored, self.revision + 1);
-        let snapshot = self.compile(&stored).map_err(ApplyError::Refused)?;
-        let revision = match self.store.commit(self.revision, changeset) {
-            Ok(revision) => revision,
-            Err(StoreError::Conflict { expected, found }) => {
-                // Another process was first: what it wrote is served before anyone tries again.
-                self.store_changed();
-                return Err(ApplyError::Conflict { expected, found });
-            }
-            Err(error) => return Err(ApplyError::Failed(error.to_string())),
+        let failed = |error: StoreError| ApplyError::Failed(error.to_string());
+        // Not always what is served: a changeset may mend what another process wrote.
+        let (found, mut stored) = match self.store.revision().map_err(failed)? {
+            revision if revision == self.revision => (revision, self.stored.clone()),
+            _ => self.store.load().map_err(failed)?,
         };
+        if let Some(expected) = expected.filter(|expected| *expected != found) {
+            return Err(ApplyError::Conflict { expected, found });
+        }
+        changeset.apply(&mut stored, found + 1);
+        let snapshot = self.compile(&stored).map_err(ApplyError::Refused)?;
+        let revision = self.store.commit(found, changeset).map_err(|error| match error {
+            StoreError::Conflict { expected, found } => ApplyError::Conflict { expected, found },
+            error @ StoreError::Failed(_) => failed(error),
+        })?;
         self.handle.publish(snapshot);
-        (self.revision, self.stored) = (revision, stored);
+        self.serve(revision, stored);
         self.announce(started.elapsed().as_secs_f64() * 1000.0, Vec::new());
         Ok(Applied { revision, snapshot: self.handle.load().revision })
     }
 
-    fn compile(&self, stored: &Resources) -> Result<crate::snapshot::Snapshot, Diagnostics> {
+    /// From now on this is what is served.
+    fn serve(&mut self, revision: Revision, stored: Resources) {
+        (self.revision, self.stored, self.refused) = (revision, stored, None);
+    }
+
+    fn compile(&self, stored: &Resources) -> Result<Snapshot, Diagnostics> {
         let current = self.handle.load();
         let next = current.revision + 1;
         load::snapshot(&self.conf, stored, &self.rules, &current.certificates, Some(&current), next)
-    }
-
-    fn publish(&self, stored: &Resources) -> Result<(), Diagnostics> {
-        self.handle.publish(self.compile(stored)?);
-        Ok(())
     }
 
     fn refuse(&self, diagnostics: &Diagnostics) {

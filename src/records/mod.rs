@@ -183,12 +183,12 @@ mod tests {
         assert_eq!(ids, (0..8000).map(|id| format!("{id:05}")).collect::<Vec<_>>());
         assert_eq!(recorder.waiting.bytes.load(Ordering::SeqCst), 0);
         while kept.sweeps.load(Ordering::SeqCst) < 4 {
-            std::thread::yield_now();
+            std::thread::sleep(Duration::from_millis(1));
         }
         drop(recorder);
         // The thread ends, and leaves the file in order.
         while Arc::strong_count(&kept.ids) > 1 {
-            std::thread::yield_now();
+            std::thread::sleep(Duration::from_millis(1));
         }
         assert!(kept.tidied.load(Ordering::SeqCst) > 0);
     }
