@@ -15,7 +15,7 @@
 //!
 //! Beside the request flow: [`regression`] runs tests of rule sets.
 //!
-//! The crates, each of which knows only those before it:
+//! The crates. Each depends only on crates above it in this table:
 //!
 //! | crate | what it is |
 //! |---|---|

@@ -75,7 +75,7 @@ impl Edge {
         Ok(())
     }
 
-    /// Answers from the cache, or waits for who asks the same, or becomes who asks.
+    /// Answers from the cache. If the same question is being asked, waits for that answer first; else this request asks.
     pub(super) async fn kept_or_turn(
         &self,
         key: &Key,

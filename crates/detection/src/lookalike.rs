@@ -5,7 +5,8 @@ use crate::Rule;
 use crate::anchors::MAX_TOLD_TOKEN_BYTES;
 use crate::anchors::Token;
 
-/// What most numbers of a body are: `2026-11-22` and `0.25`. They are no value that a keyword alone tells.
+/// Returns true for dates such as `2026-11-22` and fractions such as `0.25`: most numbers of a body are one of them, and
+/// a keyword beside them is not enough to report them.
 #[inline]
 pub(super) fn is_date_or_fraction(number: &[u8]) -> bool {
     let fraction = matches!(number, [b'0', b'.', ..]);

@@ -30,8 +30,8 @@ impl Resources {
     /// [`Code::ConfConflict`] for each resource that both declare, with both places: neither wins.
     pub fn merged(mut self, stored: Self) -> Result<Self, Diagnostics> {
         let mut conflicts = Diagnostics::default();
-        let shared = |zone: &Arc<Declared<Zone>>| format!("the zone `{}`", zone.name);
-        merge(&mut self.zones, stored.zones, |zone| zone, shared, &mut conflicts);
+        let zone = |zone: &Arc<Declared<Zone>>| format!("the zone `{}`", zone.name);
+        merge(&mut self.zones, stored.zones, |zone| zone, zone, &mut conflicts);
         let gateway =
             |gateway: &Declared<Gateway>| format!("the gateway `{}/{}`", gateway.account, gateway.id);
         merge(&mut self.gateways, stored.gateways, |gateway| gateway, gateway, &mut conflicts);

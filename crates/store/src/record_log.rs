@@ -20,7 +20,7 @@ pub trait RecordLog: Send {
     /// Puts the file in order, beside one who appends.
     ///
     /// # Errors
-    /// One sentence where it cannot be done; nothing is lost by it.
+    /// One sentence if it fails; no row is lost.
     fn tidy(&mut self) -> Result<(), String>;
 }
 

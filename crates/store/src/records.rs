@@ -21,7 +21,7 @@ const PAGE_BYTES: u32 = 8 << 10;
 const MAX_LOG_PAGES: u32 = (128 << 20) / PAGE_BYTES;
 /// Pages that are given back at once.
 const FREED_PAGES: u32 = 256;
-/// How long one who writes waits for another.
+/// How long a writer waits for another writer.
 const BUSY: Duration = Duration::from_secs(30);
 
 /// INVARIANT: steps are only added. Files from before versions were counted have the tables of the first.

@@ -11,7 +11,7 @@ use super::{Change, Changeset, Resources, Revision, Store, StoreError, private_f
 
 /// The file in the state folder.
 pub const FILE: &str = "portcullis.db";
-/// How long one who writes waits for another.
+/// How long a writer waits for another writer.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// INVARIANT: steps are only added; files of every version that shipped exist.
@@ -181,7 +181,7 @@ mod tests {
         Change::PutKey { key }
     }
 
-    /// A file as a version with so many steps left it.
+    /// Makes a file as a version with this number of migration steps would leave it.
     fn file_of_version(folder: &Path, steps: usize, log: &[Vec<Change>]) {
         let mut connection = Connection::open(private_file(folder, FILE).unwrap()).unwrap();
         migrate(&mut connection, &MIGRATIONS[..steps]).unwrap();

@@ -60,7 +60,7 @@ fn texts(hir: &Hir, random: &mut Random) -> Vec<u8> {
     text
 }
 
-/// How many of so many texts match; each match is that of the automaton.
+/// Compares the descent with the automaton on `count` texts. Returns how many of them match.
 fn compare(source: &str, count: usize) -> Option<usize> {
     let lazy = LazyPattern::new(source).unwrap();
     let descent = lazy.descent.as_ref()?;

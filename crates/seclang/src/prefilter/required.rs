@@ -1,4 +1,4 @@
-//! Literals, one of which every match of a pattern contains.
+//! Required literals: every match of a pattern contains one of them.
 //!
 //! Each part of a pattern with what follows it begins with some literals, if those can be spelled out. The set is
 //! taken that a text of prose is least likely to hold a literal of: `print (` says more than `print `.
@@ -41,7 +41,7 @@ fn extractor() -> Extractor {
     extractor
 }
 
-/// The rarest set of literals, one of which every match contains. The pattern is for folded texts.
+/// Returns the rarest set of required literals: every match contains one of them. The pattern is for folded texts.
 fn best(extractor: &Extractor, hir: &Hir) -> Option<Literals> {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => None,

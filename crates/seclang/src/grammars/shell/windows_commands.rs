@@ -1,4 +1,4 @@
-//! The commands of Windows, by what tells a call of them from prose.
+//! The commands of Windows, each with what distinguishes a call of it from prose.
 
 use super::commands::{Class, EVERYDAY, RUNS_ALONE};
 
