@@ -68,11 +68,18 @@ fn private_file(folder: &Path, name: &str) -> Result<PathBuf, StoreError> {
     folders.recursive(true).mode(0o700).create(folder).map_err(|error| failed(folder, &error))?;
     let path = folder.join(name);
     let mut options = std::fs::OpenOptions::new();
-    let file = options.create(true).append(true).mode(0o600).open(&path);
-    let file = file.map_err(|error| failed(&path, &error))?;
-    // One that was made for others to read.
-    let owned = file.set_permissions(std::fs::Permissions::from_mode(0o600));
-    owned.map_err(|error| failed(&path, &error))?;
+    // INVARIANT: a file that exists is not opened here. To close any handle of a file gives up all locks that this
+    // process has on it (fcntl(2)). SQLite would have them no more, and another process that reads the database would
+    // delete the write-ahead log that this one still writes.
+    match options.write(true).create_new(true).mode(0o600).open(&path) {
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            // One that was made for others to read.
+            let owned = std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600));
+            owned.map_err(|error| failed(&path, &error))?;
+        }
+        Err(error) => return Err(failed(&path, &error)),
+    }
     Ok(path)
 }
 

@@ -368,4 +368,24 @@ mod tests {
         let version = store.connection.pragma_query_value(None, "user_version", version).unwrap();
         assert_eq!(version, MIGRATIONS.len() as i64);
     }
+
+    /// Without the lock, another process that reads the file and closes it may delete the write-ahead log, because it
+    /// takes itself for the last one.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_second_connection_does_not_give_up_the_lock_of_the_first() {
+        use std::os::unix::fs::MetadataExt;
+        let folder = tempfile::tempdir().unwrap();
+        let is_locked = || {
+            let inode = std::fs::metadata(folder.path().join("records.db")).unwrap().ino();
+            let locks = std::fs::read_to_string("/proc/locks").unwrap();
+            locks.lines().any(|lock| lock.contains("POSIX") && lock.contains(&format!(":{inode} ")))
+        };
+        // As in the server: one writes, one reads for the API.
+        let mut store = RecordStore::open(folder.path(), 1 << 30).unwrap();
+        assert!(is_locked());
+        let _reader = RecordStore::open(folder.path(), 1 << 30).unwrap();
+        store.append(&[row(1)], &[]).unwrap();
+        assert!(is_locked());
+    }
 }
