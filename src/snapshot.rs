@@ -13,9 +13,8 @@ use crate::ai::{Gateways, Provider};
 use crate::certificates::Certificates;
 use crate::conf::{Limits, UpstreamSettings};
 use crate::routing::Hosts;
-use crate::ruleset::{EntryPoint, ManagedRuleset};
+use crate::ruleset::{EntryPoints, ManagedRuleset};
 use crate::upstream::{Origin, OriginKey, Pool};
-use expression::Expression;
 use model::ruleset::Ruleset;
 use model::{Declared, Zone, ZoneId};
 
@@ -51,24 +50,13 @@ pub struct CompiledZone {
     pub id: ZoneId,
     pub name: String,
     pub pool: Arc<Pool>,
-    /// `None` where no rule of the request phase runs.
-    pub entry_point: Option<EntryPoint>,
+    pub entry_points: EntryPoints,
     /// Whether rules of the response phases run.
     pub response_rules: bool,
-    /// What responses are scanned for.
-    pub scans: Vec<ScanRule>,
     /// The entry point rulesets it was compiled from, as the API shows them.
     pub rulesets: Vec<Ruleset>,
     /// What it was compiled from.
     pub source: Arc<Declared<Zone>>,
-}
-
-/// One `execute` rule of the response phase.
-#[derive(Debug)]
-pub struct ScanRule {
-    /// The responses it is for.
-    pub expression: Expression,
-    pub plan: detection::ScanPlan,
 }
 
 impl Snapshot {

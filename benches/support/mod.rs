@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use portcullis::rules::Rules;
-use portcullis::ruleset::execute::Execution;
+use portcullis::ruleset::ScoredRuleset;
 use seclang::{BodyLimits, Interruption};
 use seclang::{Phase, Plan, RequestHead, Transaction};
 
@@ -137,5 +137,5 @@ pub fn paths(name: &str) -> Option<Option<[String; 2]>> {
 
 /// The rules as a zone of this paranoia level runs them.
 pub fn plan(rules: &Rules, level: u8) -> Arc<Plan> {
-    Execution::short_form(&rules.program, &rules.owasp, level, 5).plan
+    ScoredRuleset::short_form(&rules.program, &rules.owasp, level, 5).plan
 }

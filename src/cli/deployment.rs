@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::ruleset::execute::Execution;
-use crate::ruleset::{EntryPoint, ManagedRuleset, Verdict};
+use crate::ruleset::{EntryPoint, ManagedRuleset, ScoredRuleset, Verdict};
 use expression::Facts;
 use seclang::BodyLimits;
 use seclang::{Program, RequestHead, Watch};
@@ -19,13 +18,13 @@ pub(super) struct Deployment {
 }
 
 impl Deployment {
-    pub(super) fn execution(self, program: &Arc<Program>) -> Execution {
+    pub(super) fn scored_ruleset(self, program: &Arc<Program>) -> ScoredRuleset {
         let managed = ManagedRuleset::owasp(program);
-        Execution::short_form(program, &managed, self.paranoia_level, self.score_threshold)
+        ScoredRuleset::short_form(program, &managed, self.paranoia_level, self.score_threshold)
     }
 
     pub(super) fn entry_point(self, program: &Arc<Program>) -> EntryPoint {
-        EntryPoint { executions: vec![self.execution(program)] }
+        EntryPoint::scoring(self.scored_ruleset(program))
     }
 }
 

@@ -112,10 +112,10 @@ fn judge(entry_point: &EntryPoint, request: &Request<'_>, watch: &mut impl Watch
 }
 
 fn word(verdict: &Verdict) -> String {
-    match verdict.outcome {
+    match &verdict.outcome {
         Outcome::Pass => "passes".to_owned(),
-        Outcome::Logged { rule } => format!("logged by rule {rule}"),
-        Outcome::Blocked { rule, status } => format!("blocked by rule {rule} with {status}"),
+        Outcome::Logged { rule } => format!("logged by rule {}", rule.reference),
+        Outcome::Blocked { rule, status } => format!("blocked by rule {} with {status}", rule.reference),
     }
 }
 

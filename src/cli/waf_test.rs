@@ -76,7 +76,7 @@ impl Test {
         let runner = match self.paranoia_level {
             Some(paranoia_level) => {
                 let deployment = Deployment { paranoia_level, score_threshold: DEFAULT_SCORE_THRESHOLD };
-                let plan = deployment.execution(&program).plan;
+                let plan = deployment.scored_ruleset(&program).plan;
                 Runner::with_plan(program, plan, overrides)
             }
             None => Runner::new(program, overrides),

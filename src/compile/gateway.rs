@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use super::Compiling;
 use crate::ai::{Gateway, Gateways, Provider};
-use crate::ruleset::EntryPoint;
-use crate::ruleset::execute::Execution;
+use crate::ruleset::{EntryPoint, ScoredRuleset};
 use ::gateway::provider;
 use ::gateway::token::Token;
 use diagnostic::{Code, Diagnostic};
@@ -74,8 +73,8 @@ impl Compiling<'_> {
 
     fn gateway_waf(&self, settings: &GatewaySettings) -> Option<Arc<EntryPoint>> {
         let (level, rules) = (settings.waf_paranoia_level?, self.inputs.rules);
-        let execution = Execution::short_form(&rules.program, &rules.owasp, level, SCORE_THRESHOLD);
-        Some(Arc::new(EntryPoint { executions: vec![execution] }))
+        let scored = ScoredRuleset::short_form(&rules.program, &rules.owasp, level, SCORE_THRESHOLD);
+        Some(Arc::new(EntryPoint::scoring(scored)))
     }
 
     /// The keys of a gateway, opened. One that does not open is told and left out.

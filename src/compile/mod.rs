@@ -13,7 +13,7 @@ use crate::certificates::Certificates;
 use crate::conf::Conf;
 use crate::routing::Hosts;
 use crate::rules::Rules;
-use crate::ruleset::execute::Plans;
+use crate::ruleset::Plans;
 use crate::snapshot::{Site, Snapshot};
 use crate::upstream::{Origin, OriginKey};
 use diagnostic::Diagnostics;

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use super::Compiling;
-use crate::ruleset::execute::Execution;
-use crate::ruleset::{EntryPoint, ManagedRuleset, overrides};
-use crate::snapshot::{CompiledZone, ScanRule, Site};
+use crate::ruleset::actions::{self, Definition, Sources};
+use crate::ruleset::{CompiledRule, EntryPoints, ManagedRuleset, overrides};
+use crate::snapshot::{CompiledZone, Site};
 use crate::upstream::{Origin, OriginKey, Pool};
 use diagnostic::{Code, Diagnostic, Diagnostics, Place};
 use expression::Expression;
-use model::Phase;
-use model::ruleset::{ActionParameters, Overrides, Rule, Ruleset};
-use model::{Declared, OriginProtocol, RuleId, RulesetId, SensitiveDataSettings, Zone};
+use model::ruleset::{ActionParameters, Overrides, Rule, Ruleset, RulesetKind};
+use model::{Action, Declared, OriginProtocol, Phase, RuleId, RulesetId, Zone};
 
 impl Compiling<'_> {
     /// Compiles a zone, or takes it over from the previous snapshot if nothing that it is made of has changed.
@@ -23,24 +22,19 @@ impl Compiling<'_> {
         let mut rulesets = zone.rulesets.clone();
         self.short_form(zone, &mut rulesets);
         self.name_rulesets(zone, &mut rulesets, place);
-        let mut executions = Vec::new();
-        let mut scans = Vec::new();
+        let mut entry_points = EntryPoints::default();
         for ruleset in &rulesets {
             for rule in ruleset.rules.iter().filter(|rule| rule.enabled) {
-                self.execute(ruleset, rule, place, &mut executions, &mut scans);
+                if let Some(rule) = self.rule(zone, ruleset.phase, rule, place) {
+                    entry_points.push(ruleset.phase, rule);
+                }
             }
         }
-        let SensitiveDataSettings { payload_key, sample_every, .. } = zone.sensitive_data;
-        scans
-            .iter_mut()
-            .for_each(|scan| scan.plan.settings = detection::plan::Settings { payload_key, sample_every });
-        let entry_point = EntryPoint { executions };
         Arc::new(CompiledZone {
             id: zone.id.clone(),
             name: zone.name.clone(),
             pool: Arc::new(self.pool(zone, place)),
-            entry_point: (!entry_point.is_empty()).then_some(entry_point),
-            scans,
+            entry_points,
             response_rules: zone.waf.as_ref().is_some_and(|waf| waf.response_rules),
             rulesets,
             source: Arc::clone(zone),
@@ -89,8 +83,8 @@ impl Compiling<'_> {
         let (owasp, sensitive_data) = (&self.inputs.rules.owasp, &self.inputs.rules.sensitive_data);
         if let Some(waf) = &zone.waf {
             let mut overrides = overrides::short_form(owasp, waf.paranoia_level, waf.score_threshold);
-            let action = waf.action.word();
-            overrides.rules.iter_mut().for_each(|last| last.action = Some(action.to_owned()));
+            let action = waf.action;
+            overrides.rules.iter_mut().for_each(|last| last.action = Some(action));
             let phase = Phase::HttpRequestFirewallManaged;
             rulesets.push(entry_point(phase, owasp, Some(overrides), &waf.expression));
         }
@@ -104,15 +98,13 @@ impl Compiling<'_> {
     fn name_rulesets(&mut self, zone: &Zone, rulesets: &mut [Ruleset], place: Option<&Place>) {
         let mut phases = Vec::new();
         for ruleset in rulesets {
-            if phases.contains(&ruleset.phase) {
-                self.refuse(
-                    Code::ConfConflict,
-                    format!("the zone `{}` has two rulesets for phase `{}`", zone.name, ruleset.phase),
-                    place,
-                );
+            let phase = ruleset.phase.word();
+            if phases.contains(&phase) {
+                let message = format!("the zone `{}` has two rulesets for phase `{phase}`", zone.name);
+                self.refuse(Code::ConfConflict, message, place);
             }
-            phases.push(ruleset.phase.clone());
-            let key = format!("{}/{}", zone.name, ruleset.phase);
+            phases.push(phase);
+            let key = format!("{}/{phase}", zone.name);
             if ruleset.id.is_empty() {
                 ruleset.id = RulesetId::derived("zone ruleset", &key).to_string();
             }
@@ -125,67 +117,45 @@ impl Compiling<'_> {
         }
     }
 
-    fn execute(
+    /// Compiles a rule of a zone's entry point; `None` if it has mistakes, which are then reported.
+    fn rule(
         &mut self,
-        ruleset: &Ruleset,
+        zone: &Zone,
+        phase: Phase,
         rule: &Rule,
         place: Option<&Place>,
-        executions: &mut Vec<Execution>,
-        scans: &mut Vec<ScanRule>,
-    ) {
-        let Some(phase) = Phase::parse(&ruleset.phase) else {
-            let message = format!(
-                "unknown phase `{}`; expected one of `{}`",
-                ruleset.phase,
-                Phase::ALL.map(Phase::word).join("`, `")
-            );
-            return self.refuse(Code::RulesetBadAction, message, place);
-        };
+    ) -> Option<CompiledRule> {
         let expression = Expression::parse(&rule.expression, phase).unwrap_or_else(|mistake| {
             self.refuse(Code::RulesetExpression, mistake.to_string(), place);
             Expression::everything()
         });
-        let Some(parameters) = rule.action_parameters.as_ref().filter(|_| rule.action == "execute") else {
+        let known =
+            actions::ALL.iter().filter(|known| known.phases.contains(&phase)).collect::<Vec<&Definition>>();
+        let Some(definition) = known.iter().find(|known| known.action == rule.action) else {
             let message = format!(
-                "a rule of a zone's ruleset must `execute` a managed ruleset, found `{}`",
-                rule.action
+                "phase `{}` has no action `{}`; expected one of `{}`",
+                phase.word(),
+                rule.action.word(),
+                known.iter().map(|known| known.action.word()).collect::<Vec<_>>().join("`, `")
             );
-            return self.refuse(Code::RulesetBadAction, message, place);
+            self.refuse(Code::RulesetBadAction, message, place);
+            return None;
         };
-        let rules = self.inputs.rules;
-        let managed = [&rules.owasp, &rules.sensitive_data]
-            .into_iter()
-            .find(|m| m.id.as_str() == parameters.id && m.phase == phase);
-        let Some(managed) = managed else {
-            let message = format!("phase `{}` has no managed ruleset `{}`", ruleset.phase, parameters.id);
-            return self.refuse(Code::RulesetUnknownRuleset, message, place);
-        };
-        let overrides = parameters.overrides.clone().unwrap_or_default();
         let mut found = Diagnostics::default();
-        let effective = overrides::apply(managed, &overrides, &mut found);
+        let rules = self.inputs.rules;
+        let mut sources = Sources {
+            zone,
+            managed: [&rules.owasp, &rules.sensitive_data],
+            program: &rules.program,
+            detector: &rules.detector,
+            plans: &mut self.plans,
+            diagnostics: &mut found,
+        };
+        let action = (definition.compile)(rule, phase, &mut sources);
         for diagnostic in found.iter() {
             self.refuse(diagnostic.code, diagnostic.message.clone(), place);
         }
-        match phase {
-            Phase::HttpRequestFirewallManaged => {
-                let execution = self.plans.execution(&rules.program, managed, &effective);
-                executions.push(Execution { expression, ..execution });
-            }
-            Phase::HttpResponseFirewallManaged => {
-                let enabled: Vec<bool> = rules
-                    .detector
-                    .rules()
-                    .iter()
-                    .map(|rule| !effective.disabled.contains(&rule.id))
-                    .collect();
-                if enabled.contains(&true) {
-                    let detector = Arc::clone(&rules.detector);
-                    let settings = detection::plan::Settings::default();
-                    let plan = detection::ScanPlan { detector, enabled: enabled.into(), settings };
-                    scans.push(ScanRule { expression, plan });
-                }
-            }
-        }
+        Some(CompiledRule { id: RuleId::new(rule.id.as_str()), expression, action: action? })
     }
 }
 
@@ -197,23 +167,14 @@ fn entry_point(
     expression: &str,
 ) -> Ruleset {
     let rule = Rule {
-        action: "execute".to_owned(),
         expression: expression.to_owned(),
         description: format!("Execute {}", managed.name),
-        version: "1".to_owned(),
-        enabled: true,
         action_parameters: Some(ActionParameters {
             id: managed.id.to_string(),
             version: "latest".to_owned(),
             overrides,
         }),
-        ..Rule::default()
+        ..Rule::new(Action::Execute)
     };
-    Ruleset {
-        kind: "zone".to_owned(),
-        version: "1".to_owned(),
-        phase: phase.word().to_owned(),
-        rules: vec![rule],
-        ..Ruleset::default()
-    }
+    Ruleset { rules: vec![rule], ..Ruleset::new(RulesetKind::Zone, phase) }
 }

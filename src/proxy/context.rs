@@ -15,7 +15,7 @@ use super::prescan::Blocked;
 use super::refusal::Refusal;
 use super::request_body::RequestBody;
 use crate::clock::Stopwatch;
-use crate::ruleset::execute::Run;
+use crate::ruleset::Run;
 use crate::ruleset::{Outcome, Verdict};
 use crate::scanning::Tee;
 use crate::snapshot::{CompiledZone, Snapshot};
@@ -204,7 +204,7 @@ impl Context {
 
     /// How the request was judged, in one word.
     pub(super) fn verdict_word(&self) -> &'static str {
-        match (self.verdict.outcome, self.refusal) {
+        match (&self.verdict.outcome, self.refusal) {
             (Outcome::Blocked { .. }, _) => "block",
             (_, Some(_)) => "refused",
             (Outcome::Logged { .. }, None) => "log",

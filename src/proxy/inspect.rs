@@ -19,10 +19,9 @@ use super::rule_watch::RuleWatch;
 use super::{Edge, headers, refuse};
 use crate::conf::BodyPolicy;
 use crate::events::kinds::BodyUninspected;
-use crate::ruleset::Outcome;
-use crate::ruleset::execute::EntryPoint;
+use crate::ruleset::{EntryPoint, Outcome, Phase};
 use crate::scanning::{Limits, Subject};
-use crate::snapshot::{CompiledZone, ScanRule};
+use crate::snapshot::CompiledZone;
 use body::{decompress, grpc};
 use detection::plan::ScanPlan;
 use expression::Facts;
@@ -41,7 +40,9 @@ impl Edge {
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<()> {
-        let Some(entry_point) = &zone.entry_point else { return Ok(()) };
+        let Some(entry_point) = zone.entry_points.of(Phase::HttpRequestFirewallManaged) else {
+            return Ok(());
+        };
         let limits = ctx.snapshot.limits;
         ctx.times_rules = self.samples_rules();
         let received = self.clock.unix();
@@ -121,7 +122,7 @@ impl Edge {
                 }
             })?;
         }
-        let has_too_many = crate::ruleset::execute::Run::has_too_many_arguments;
+        let has_too_many = crate::ruleset::Run::has_too_many_arguments;
         match ctx.snapshot.limits.inspected_body_policy {
             _ if !ctx.rules.as_ref().is_some_and(has_too_many) => Ok(()),
             BodyPolicy::Refuse => refuse(ctx, Refusal::TooManyArguments),
@@ -142,43 +143,35 @@ impl Edge {
         }
     }
 
-    /// What a response is scanned for; `None` where no rule is for it.
+    /// What a response is scanned for; `None` if no rule is for it.
     fn scan_plan<'z>(
         &self,
-        scans: &'z [ScanRule],
+        entry_point: &'z EntryPoint,
         request: &RequestHeader,
         response: &ResponseHeader,
         ctx: &Context,
     ) -> Option<Cow<'z, ScanPlan>> {
-        match scans {
-            [only] if only.expression.is_everything() => Some(Cow::Borrowed(&only.plan)),
-            _ => {
-                let fields = headers::fields(request, &ctx.host);
-                let head = request_head(request, &fields, self.clock.unix(), ctx);
-                let fields = headers::response_fields(response);
-                let protocol = headers::protocol(response.version);
-                let response = ResponseHead { status: response.status.as_u16(), protocol, headers: &fields };
-                let facts =
-                    Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: Some(&response) };
-                let executed = scans.iter().filter(|scan| scan.expression.matches(&facts));
-                ScanPlan::joined(executed.map(|scan| &scan.plan)).map(Cow::Owned)
-            }
-        }
+        entry_point.scan_plan(|walk| {
+            let fields = headers::fields(request, &ctx.host);
+            let head = request_head(request, &fields, self.clock.unix(), ctx);
+            let fields = headers::response_fields(response);
+            let protocol = headers::protocol(response.version);
+            let response = ResponseHead { status: response.status.as_u16(), protocol, headers: &fields };
+            walk(&Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: Some(&response) });
+        })
     }
 
     /// Begins to copy a response, where its zone asks for it.
     pub(super) fn begin_tee(&self, session: &Session, response: &ResponseHeader, ctx: &mut Context) {
         let Route::Zone(zone) = &ctx.route else { return };
-        if zone.scans.is_empty() {
-            return;
-        }
+        let Some(entry_point) = zone.entry_points.of(Phase::HttpResponseFirewallManaged) else { return };
         let bodiless = session.req_header().method == http::Method::HEAD
             || matches!(response.status.as_u16(), 204 | 304)
             || response.headers.get(http::header::CONTENT_LENGTH).is_some_and(|length| length == "0");
         if bodiless {
             return;
         }
-        let Some(plan) = self.scan_plan(&zone.scans, session.req_header(), response, ctx) else { return };
+        let Some(plan) = self.scan_plan(entry_point, session.req_header(), response, ctx) else { return };
         let limits = ctx.snapshot.limits;
         let limits = Limits {
             scanned_bytes: limits.scanned_body.0,

@@ -15,7 +15,7 @@ use super::refusal::Refusal;
 use super::{Edge, refuse};
 use crate::conf::BodyPolicy;
 use crate::events::kinds::BodyUninspected;
-use crate::ruleset::execute::Run;
+use crate::ruleset::{Phase, Run};
 use body::grpc;
 
 /// A stream of messages on its way.
@@ -108,7 +108,9 @@ impl Edge {
     ) -> Result<()> {
         let Route::Zone(zone) = &ctx.route else { return Ok(()) };
         let zone = Arc::clone(zone);
-        let Some(entry_point) = &zone.entry_point else { return Ok(()) };
+        let Some(entry_point) = zone.entry_points.of(Phase::HttpRequestFirewallManaged) else {
+            return Ok(());
+        };
         let (before, received) = (ctx.rules.take(), self.clock.unix());
         // Each message has the time of a request.
         let spent_before = std::mem::take(&mut ctx.rules_time);

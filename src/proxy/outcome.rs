@@ -335,12 +335,12 @@ fn rule_matches(edge: &Edge, ctx: &Context) {
 }
 
 fn security_event(edge: &Edge, session: &Session, client: &str, status: u16, ctx: &Context) {
-    let (Outcome::Logged { rule } | Outcome::Blocked { rule, .. }) = ctx.verdict.outcome else { return };
+    let Some(rule) = ctx.verdict.outcome.rule() else { return };
     let request = session.req_header();
     let text = |name: &http::HeaderName| {
         request.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
     };
-    let acted = ctx.verdict.matches.iter().find(|m| m.rule == rule);
+    let acted = ctx.verdict.matches.iter().find(|m| rule.is_of(m));
     let contributions = ctx.verdict.matches.iter().filter(|m| m.score != 0).map(|m| Contribution {
         reference: m.rule.to_string(),
         description: m.message.clone(),
@@ -351,8 +351,9 @@ fn security_event(edge: &Edge, session: &Session, client: &str, status: u16, ctx
         ray: &ctx.ray,
         action: ctx.verdict.outcome.action().map_or("", crate::ruleset::Action::word),
         source: "firewallmanaged",
-        rule_id: model::RuleId::derived("owasp rule", &rule.to_string()).to_string(),
-        reference: rule.to_string(),
+        ruleset_id: rule.ruleset.as_str(),
+        rule_id: rule.id.as_str(),
+        reference: &rule.reference,
         description: acted.map_or_else(String::new, |m| m.message.clone()),
         client,
         method: request.method.as_str(),

@@ -11,7 +11,7 @@ use crate::clock::{Clock, Stopwatch};
 use crate::conf::RulesTimePolicy;
 use crate::events::RuleCost;
 use crate::events::kinds::RulesUnfinished;
-use crate::ruleset::execute::Run;
+use crate::ruleset::Run;
 use seclang::Watch;
 
 /// Of so many requests the rules of one are timed, each by itself.

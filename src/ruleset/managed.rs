@@ -1,8 +1,8 @@
 //! Managed rulesets: the account-level lists that overrides refer to.
 
 use model::Phase;
-use model::ruleset::{Rule, Ruleset};
-use model::{RuleId, RulesetId};
+use model::ruleset::{Rule, Ruleset, RulesetKind};
+use model::{Action, RuleId, RulesetId};
 use seclang::Program;
 
 /// The threshold where nobody sets one: one critical match.
@@ -41,6 +41,11 @@ impl ManagedRuleset {
         RulesetId::derived("managed ruleset", "sensitive data detection")
     }
 
+    /// The id of a SecLang rule, the same wherever it is loaded.
+    pub fn rule_id(rule: u64) -> RuleId {
+        RuleId::derived("owasp rule", &rule.to_string())
+    }
+
     /// The ruleset of loaded SecLang rules: each one that can be switched, then the threshold rule.
     pub fn owasp(program: &Program) -> Self {
         let mut rules: Vec<ManagedRule> = program
@@ -66,32 +71,26 @@ impl ManagedRuleset {
 
     /// As the API shows it.
     pub fn to_model(&self, with_rules: bool) -> Ruleset {
-        let action = |rule: &ManagedRule| match (self.phase, rule.score_threshold) {
-            (Phase::HttpResponseFirewallManaged, _) => "log",
-            (Phase::HttpRequestFirewallManaged, _) => "block",
+        let action = match self.phase {
+            Phase::HttpRequestFirewallManaged => Action::Block,
+            Phase::HttpResponseFirewallManaged => Action::Log,
         };
         let rules = self.rules.iter().map(|rule| Rule {
             id: rule.id.to_string(),
-            version: "1".to_owned(),
-            action: action(rule).to_owned(),
-            expression: "true".to_owned(),
             description: rule.description.clone(),
             score_threshold: rule.score_threshold,
             r#ref: rule.reference.clone(),
             enabled: rule.enabled,
             categories: rule.categories.clone(),
-            ..Rule::default()
+            ..Rule::new(action)
         });
         Ruleset {
             id: self.id.to_string(),
             name: self.name.to_owned(),
             description: self.description.to_owned(),
             source: "firewall_managed".to_owned(),
-            kind: "managed".to_owned(),
-            version: "1".to_owned(),
-            phase: self.phase.word().to_owned(),
             rules: if with_rules { rules.collect() } else { Vec::new() },
-            ..Ruleset::default()
+            ..Ruleset::new(RulesetKind::Managed, self.phase)
         }
     }
 }
@@ -99,7 +98,7 @@ impl ManagedRuleset {
 fn managed(root: &seclang::Root, score_threshold: Option<i64>) -> ManagedRule {
     let reference = root.id.to_string();
     ManagedRule {
-        id: RuleId::derived("owasp rule", &reference),
+        id: ManagedRuleset::rule_id(root.id),
         description: root.meta.msg_text.clone(),
         categories: root.meta.tags.iter().map(|tag| category(tag)).collect(),
         reference,

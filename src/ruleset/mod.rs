@@ -1,18 +1,30 @@
 //! Phases, rulesets, overrides and what they decide.
 //!
-//! A zone has an entry point ruleset for each phase. Its `execute` rules run managed rulesets under
-//! overrides. Everything is resolved when resources change: a request sees [`execute::EntryPoint`],
-//! a list of plans.
+//! A zone has at most one entry point for each [`Phase`]: its rules, in order. A compiled rule is an
+//! expression and an action. Everything is resolved when resources change, so that a request walks lists:
+//!
+//! ```text
+//! request ─► EntryPoints::of(phase) ─► rules whose expression matches ─► action of each ─► Run ─► Verdict
+//! ```
+//!
+//! An action is one file in [`actions`]. Another phase is another variant of [`Phase`], and a place in the
+//! proxy that walks it.
 
-pub mod execute;
+pub mod actions;
+pub mod entry_point;
 pub mod managed;
 pub mod overrides;
+pub mod plans;
+pub mod run;
 pub mod score;
-pub mod trace;
+pub mod verdict;
 
-pub use execute::EntryPoint;
+pub use actions::CompiledAction;
+pub use entry_point::{CompiledRule, EntryPoint, EntryPoints};
 pub use managed::{ManagedRule, ManagedRuleset};
 pub use model::Action;
 pub use model::Phase;
 pub use overrides::Effective;
-pub use trace::{Outcome, Verdict};
+pub use plans::{Plans, ScoredRuleset};
+pub use run::Run;
+pub use verdict::{Outcome, RuleReference, Verdict};

@@ -60,10 +60,10 @@ pub fn apply(managed: &ManagedRuleset, overrides: &Overrides, diagnostics: &mut 
         .categories
         .iter()
         .filter(|o| threshold_rule.is_some_and(|rule| rule.categories.contains(&o.category)))
-        .filter_map(|o| o.action.as_deref())
+        .filter_map(|o| o.action)
         .next_back();
-    let action = on_threshold_rule().filter_map(|o| o.action.as_deref()).next_back();
-    let action = action.or(by_category).or(overrides.action.as_deref()).unwrap_or("block");
+    let action = on_threshold_rule().filter_map(|o| o.action).next_back();
+    let action = action.or(by_category).or(overrides.action).unwrap_or(Action::Block);
     Effective {
         disabled: disabled.iter().map(|rule| rule.reference.clone()).collect(),
         paranoia_level: enabled.iter().filter_map(|rule| paranoia_level(rule)).max().unwrap_or(1),
@@ -73,7 +73,7 @@ pub fn apply(managed: &ManagedRuleset, overrides: &Overrides, diagnostics: &mut 
             .unwrap_or(DEFAULT_SCORE_THRESHOLD),
         action: threshold_rule
             .filter(|rule| is_enabled(rule))
-            .map(|_| Action::for_threshold(action).unwrap_or(Action::Block)),
+            .map(|_| action.on_threshold().unwrap_or(Action::Block)),
     }
 }
 
@@ -93,9 +93,9 @@ fn check(managed: &ManagedRuleset, overrides: &Overrides, diagnostics: &mut Diag
                 format!("no rule of {} has the category `{}`{hint}", managed.name, category.category),
             );
         }
-        category.action.iter().for_each(|word| check_action(managed.phase, word, &mut refuse));
+        category.action.iter().for_each(|action| check_action(managed.phase, *action, &mut refuse));
     }
-    overrides.action.iter().for_each(|word| check_action(managed.phase, word, &mut refuse));
+    overrides.action.iter().for_each(|action| check_action(managed.phase, *action, &mut refuse));
     for change in &overrides.rules {
         let Some(rule) = managed.rules.iter().find(|rule| rule.id.as_str() == change.id) else {
             refuse(Code::RulesetUnknownRule, format!("{} has no rule `{}`", managed.name, change.id));
@@ -111,7 +111,7 @@ fn check(managed: &ManagedRuleset, overrides: &Overrides, diagnostics: &mut Diag
         if change.score_threshold.is_some_and(|threshold| threshold < 1) {
             refuse(Code::RulesetBadAction, format!("the threshold of rule `{}` must be above 0", change.id));
         }
-        if let Some(word) = &change.action {
+        if let Some(action) = change.action {
             if managed.phase == Phase::HttpRequestFirewallManaged && !acts {
                 refuse(
                     Code::RulesetBadAction,
@@ -121,19 +121,20 @@ fn check(managed: &ManagedRuleset, overrides: &Overrides, diagnostics: &mut Diag
                     ),
                 );
             }
-            check_action(managed.phase, word, &mut refuse);
+            check_action(managed.phase, action, &mut refuse);
         }
     }
 }
 
-fn check_action(phase: Phase, word: &str, refuse: &mut impl FnMut(Code, String)) {
-    match (phase, Action::parse(word)) {
-        (Phase::HttpResponseFirewallManaged, Some(Action::Log)) => {}
+fn check_action(phase: Phase, action: Action, refuse: &mut impl FnMut(Code, String)) {
+    match (phase, action) {
+        (Phase::HttpResponseFirewallManaged, Action::Log) => {}
         (Phase::HttpResponseFirewallManaged, _) => {
-            refuse(Code::RulesetBadAction, format!("sensitive data rules only `log`, found `{word}`"));
+            let message = format!("sensitive data rules only `log`, found `{}`", action.word());
+            refuse(Code::RulesetBadAction, message);
         }
         (Phase::HttpRequestFirewallManaged, _) => {
-            if let Err(message) = Action::for_threshold(word) {
+            if let Err(message) = action.on_threshold() {
                 refuse(Code::RulesetBadAction, message);
             }
         }
@@ -199,7 +200,7 @@ mod tests {
     fn rule_wins_over_category_over_ruleset_and_the_last_category_wins() {
         let overrides = Overrides {
             enabled: Some(false),
-            action: Some("block".to_owned()),
+            action: Some(Action::Block),
             categories: vec![
                 category("paranoia-level-2", false),
                 category("sqli", true),
@@ -209,7 +210,7 @@ mod tests {
                 RuleOverride { enabled: Some(true), ..rule("b3") },
                 RuleOverride {
                     enabled: Some(true),
-                    action: Some("log".to_owned()),
+                    action: Some(Action::Log),
                     score_threshold: Some(25),
                     ..rule("last")
                 },
@@ -233,11 +234,11 @@ mod tests {
     #[test]
     fn mistakes_are_all_named() {
         let overrides = Overrides {
-            action: Some("challenge".to_owned()),
+            action: Some(Action::Challenge),
             categories: vec![category("paranoia-level-9", false)],
             rules: vec![
                 rule("nope"),
-                RuleOverride { score_threshold: Some(1), action: Some("log".to_owned()), ..rule("a1") },
+                RuleOverride { score_threshold: Some(1), action: Some(Action::Log), ..rule("a1") },
                 RuleOverride { score_threshold: Some(0), ..rule("last") },
             ],
             ..Overrides::default()

@@ -53,6 +53,40 @@ action_parameters = { id = "nope" }
 }
 
 #[test]
+fn words_of_rulesets_that_do_not_exist_are_named_with_those_that_do() {
+    let with = |phase: &str, action: &str| {
+        let conf = format!(
+            "[[zones]]\nname = \"shop.example\"\norigins = [\"http://127.0.0.1:9000\"]\n\
+             [[zones.rulesets]]\nphase = \"{phase}\"\n[[zones.rulesets.rules]]\naction = \"{action}\"\n"
+        );
+        refused_by_check(&conf)
+    };
+    let managed = "http_request_firewall_managed";
+    for (phase, action, said) in [
+        (
+            "http_request_firewal",
+            "execute",
+            "unknown phase `http_request_firewal`; expected one of `http_request",
+        ),
+        (managed, "exec", "unknown action `exec`; expected one of `block`"),
+        (
+            managed,
+            "block",
+            "phase `http_request_firewall_managed` has no action `block`; expected one of `execute`",
+        ),
+        (
+            managed,
+            "execute",
+            "the action `execute` needs `action_parameters` with the id of a managed ruleset",
+        ),
+    ] {
+        let shown = with(phase, action);
+        assert!(shown.contains(said), "{phase} {action}: {shown}");
+        assert!(shown.contains("/bad.toml:"), "{phase} {action}: {shown}");
+    }
+}
+
+#[test]
 fn check_reads_what_a_faulty_configuration_names() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("own.conf"), "SecRule ARGS \"@rx (\" \"id:1,phase:2,deny\"\n").unwrap();

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use percent_encoding::NON_ALPHANUMERIC;
 use portcullis::rules::{self, Rules};
 use portcullis::ruleset::EntryPoint;
-use portcullis::ruleset::execute::Execution;
+use portcullis::ruleset::ScoredRuleset;
 
 use crate::support::{self, labelled_attacks};
 
@@ -130,7 +130,7 @@ fn is_refused(entry_point: &EntryPoint, value: &str) -> bool {
 }
 
 pub fn entry_point(rules: &Rules, level: u8) -> EntryPoint {
-    EntryPoint { executions: vec![Execution::short_form(&rules.program, &rules.owasp, level, 5)] }
+    EntryPoint::scoring(ScoredRuleset::short_form(&rules.program, &rules.owasp, level, 5))
 }
 
 #[test]

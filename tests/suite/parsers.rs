@@ -7,7 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use portcullis::rules;
 use portcullis::ruleset::EntryPoint;
-use portcullis::ruleset::execute::Execution;
+use portcullis::ruleset::ScoredRuleset;
 
 use crate::support;
 
@@ -375,8 +375,7 @@ fn judge(entry_point: &EntryPoint, row: &Row, value: &str) -> Judged {
 #[test]
 fn what_a_server_reads_is_read_here_or_scored() {
     let rules = rules::load(None, None).unwrap().0;
-    let entry_point =
-        EntryPoint { executions: vec![Execution::short_form(&rules.program, &rules.owasp, 1, 5)] };
+    let entry_point = EntryPoint::scoring(ScoredRuleset::short_form(&rules.program, &rules.owasp, 1, 5));
     let mut wrong = Vec::new();
     let rows = rows();
     for row in &rows {

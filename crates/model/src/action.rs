@@ -1,5 +1,7 @@
 //! The actions of rules.
 
+use crate::word::serde_by_word;
+
 /// What a rule does when it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
@@ -11,6 +13,8 @@ pub enum Action {
     /// Runs another ruleset.
     Execute,
 }
+
+serde_by_word!(Action, "action");
 
 impl Action {
     pub const ALL: [Self; 6] =
@@ -28,6 +32,7 @@ impl Action {
         }
     }
 
+    /// Reads the word of the API; `None` for any other.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|action| action.word() == word)
     }
@@ -37,14 +42,28 @@ impl Action {
     /// # Errors
     /// One sentence: the word is none, or names a challenge, which does not exist yet.
     pub fn for_threshold(word: &str) -> Result<Self, String> {
-        match Self::parse(word) {
-            Some(action @ (Self::Block | Self::Log)) => Ok(action),
-            Some(Self::ManagedChallenge | Self::JsChallenge | Self::Challenge) => {
+        let unknown = || {
+            format!(
+                "unknown action `{word}`; expected one of `block`, `managed_challenge`, `js_challenge`, `challenge`, `log`"
+            )
+        };
+        Self::parse(word).ok_or_else(unknown)?.on_threshold()
+    }
+
+    /// This action, if the last rule of a scoring ruleset can take it now.
+    ///
+    /// # Errors
+    /// One sentence: a challenge does not exist yet, and `execute` is not for such a rule.
+    pub fn on_threshold(self) -> Result<Self, String> {
+        let word = self.word();
+        match self {
+            Self::Block | Self::Log => Ok(self),
+            Self::ManagedChallenge | Self::JsChallenge | Self::Challenge => {
                 Err(format!("the action `{word}` is not available yet; use `block` or `log`"))
             }
-            Some(Self::Execute) | None => Err(format!(
-                "unknown action `{word}`; expected one of `block`, `managed_challenge`, `js_challenge`, `challenge`, `log`"
-            )),
+            Self::Execute => {
+                Err(format!("the action `{word}` is not for a managed rule; use `block` or `log`"))
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod phase;
 pub mod resources;
 pub mod ruleset;
 pub mod secret;
+mod word;
 pub mod zone;
 
 pub use action::Action;
@@ -27,6 +28,6 @@ pub use limit::{Counted, Dimension, Limit, Measure, Technique};
 pub use payload_key::PayloadKey;
 pub use phase::Phase;
 pub use resources::{KeyId, Resources};
-pub use ruleset::{Overrides, Rule, Ruleset};
+pub use ruleset::{Overrides, Rule, Ruleset, RulesetKind};
 pub use secret::Secret;
 pub use zone::{Balance, HealthCheck, OriginProtocol, SensitiveDataSettings, WafSettings, Zone};

@@ -1,10 +1,15 @@
 //! The phases, in the order in which a request passes them.
 
+use crate::word::serde_by_word;
+
+/// A point in the life of a request at which a zone's rules run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     HttpRequestFirewallManaged,
     HttpResponseFirewallManaged,
 }
+
+serde_by_word!(Phase, "phase");
 
 impl Phase {
     pub const ALL: [Self; 2] = [Self::HttpRequestFirewallManaged, Self::HttpResponseFirewallManaged];
@@ -17,6 +22,7 @@ impl Phase {
         }
     }
 
+    /// Reads the word of the API; `None` for any other.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|phase| phase.word() == word)
     }

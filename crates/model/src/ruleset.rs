@@ -2,9 +2,35 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A ruleset: `kind` is `managed` for a list of rules we ship or load, `zone` for a zone's entry
-/// point.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+use crate::word::serde_by_word;
+use crate::{Action, Phase};
+
+/// Whose rules a ruleset holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RulesetKind {
+    /// Rules that ship with the program or are loaded from files.
+    Managed,
+    /// The entry point of a zone.
+    #[default]
+    Zone,
+}
+
+serde_by_word!(RulesetKind, "kind of ruleset");
+
+impl RulesetKind {
+    pub const ALL: [Self; 2] = [Self::Managed, Self::Zone];
+
+    /// The word of the API.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Managed => "managed",
+            Self::Zone => "zone",
+        }
+    }
+}
+
+/// A list of rules of one phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ruleset {
     #[serde(default)]
@@ -15,26 +41,43 @@ pub struct Ruleset {
     pub description: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    #[serde(default = "zone_kind")]
-    pub kind: String,
+    #[serde(default)]
+    pub kind: RulesetKind,
     #[serde(default = "first_version")]
     pub version: String,
-    pub phase: String,
+    pub phase: Phase,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_updated: String,
     #[serde(default)]
     pub rules: Vec<Rule>,
 }
 
+impl Ruleset {
+    /// A ruleset without id, name or rules, in its first version.
+    pub fn new(kind: RulesetKind, phase: Phase) -> Self {
+        Self {
+            id: String::new(),
+            name: String::new(),
+            description: String::new(),
+            source: String::new(),
+            kind,
+            version: first_version(),
+            phase,
+            last_updated: String::new(),
+            rules: Vec::new(),
+        }
+    }
+}
+
 /// One rule of a ruleset.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     #[serde(default)]
     pub id: String,
     #[serde(default = "first_version")]
     pub version: String,
-    pub action: String,
+    pub action: Action,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_parameters: Option<ActionParameters>,
     #[serde(default = "everything")]
@@ -51,6 +94,25 @@ pub struct Rule {
     pub categories: Vec<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_updated: String,
+}
+
+impl Rule {
+    /// An enabled rule without id, for every request, in its first version.
+    pub fn new(action: Action) -> Self {
+        Self {
+            id: String::new(),
+            version: first_version(),
+            action,
+            action_parameters: None,
+            expression: everything(),
+            description: String::new(),
+            score_threshold: None,
+            r#ref: String::new(),
+            enabled: true,
+            categories: Vec::new(),
+            last_updated: String::new(),
+        }
+    }
 }
 
 /// What an `execute` rule runs.
@@ -73,7 +135,7 @@ pub struct Overrides {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub action: Option<String>,
+    pub action: Option<Action>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<CategoryOverride>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -88,7 +150,7 @@ pub struct CategoryOverride {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub action: Option<String>,
+    pub action: Option<Action>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -98,13 +160,9 @@ pub struct RuleOverride {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub action: Option<String>,
+    pub action: Option<Action>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score_threshold: Option<i64>,
-}
-
-fn zone_kind() -> String {
-    "zone".to_owned()
 }
 
 fn first_version() -> String {

@@ -35,6 +35,6 @@ pub(in crate::api) async fn entry_point(
     let snapshot = shared.snapshots.load();
     let zone = snapshot.zones().find(|known| known.id.as_str() == zone).ok_or(ApiError::NoSuchZone)?;
     let ruleset =
-        zone.rulesets.iter().find(|ruleset| ruleset.phase == phase).ok_or(ApiError::NoSuchRuleset)?;
+        zone.rulesets.iter().find(|ruleset| ruleset.phase.word() == phase).ok_or(ApiError::NoSuchRuleset)?;
     Ok(envelope::result(ruleset))
 }

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use super::{Request, judge};
 use crate::cli::deployment::Deployment;
 use crate::cli::exclusion::{self, Exclusion, without};
-use crate::ruleset::{Outcome, Verdict};
-use model::RuleId;
+use crate::ruleset::{ManagedRuleset, Outcome, Verdict};
 use seclang::Match;
 use seclang::ir::RuleSetIr;
 
@@ -46,14 +45,11 @@ pub(super) fn suggest(ir: &RuleSetIr, deployment: Deployment, request: &Request<
 
 /// The match that counts most and is not excluded yet.
 fn worst(verdict: &Verdict, exclusions: &[Exclusion]) -> Option<Exclusion> {
-    let refusing = match verdict.outcome {
-        Outcome::Blocked { rule, .. } | Outcome::Logged { rule } => Some(rule),
-        Outcome::Pass => None,
-    };
+    let decided = verdict.outcome.rule();
     let candidate = |m: &Match| Exclusion { rule: m.rule, variable: m.variable().to_owned() };
     let scoring = verdict.matches.iter().filter(|m| m.score > 0).max_by_key(|m| m.score);
     // A rule that refuses by itself, without a score.
-    let own = verdict.matches.iter().find(|m| Some(m.rule) == refusing);
+    let own = verdict.matches.iter().find(|m| decided.is_some_and(|rule| rule.is_of(m)));
     scoring.or(own).map(candidate).filter(|next| !next.variable.is_empty() && !exclusions.contains(next))
 }
 
@@ -65,7 +61,7 @@ fn describe(ir: &RuleSetIr, exclusions: &[Exclusion], request: &Request<'_>) -> 
     let mut rules: Vec<u64> = exclusions.iter().map(|exclusion| exclusion.rule).collect();
     rules.dedup();
     for rule in rules {
-        let id = RuleId::derived("owasp rule", &rule.to_string());
+        let id = ManagedRuleset::rule_id(rule);
         // INVARIANT: writing to a `String` cannot fail.
         let _ = writeln!(text, "  {{ id = \"{id}\", enabled = false }}  # {rule}");
     }

@@ -113,7 +113,7 @@ impl Resolving<'_> {
             (Phase::HttpResponseFirewallManaged, zone.sensitive_data.enabled),
         ];
         for (phase, _) in short_forms.into_iter().filter(|(_, is_set)| *is_set) {
-            if zone.rulesets.iter().any(|ruleset| ruleset.phase == phase.word()) {
+            if zone.rulesets.iter().any(|ruleset| ruleset.phase == phase) {
                 let message = format!(
                     "the zone `{}` sets phase `{}` both by `rulesets` and by its short form; keep one",
                     zone.name,

@@ -13,10 +13,12 @@ pub struct SecurityEvent<'a> {
     pub action: &'static str,
     #[serde(rename = "Source")]
     pub source: &'static str,
+    #[serde(rename = "RulesetID")]
+    pub ruleset_id: &'a str,
     #[serde(rename = "RuleID")]
-    pub rule_id: String,
+    pub rule_id: &'a str,
     #[serde(rename = "Ref")]
-    pub reference: String,
+    pub reference: &'a str,
     #[serde(rename = "Description")]
     pub description: String,
     #[serde(rename = "ClientIP")]

@@ -1,0 +1,79 @@
+//! `execute`: runs a managed ruleset under overrides.
+
+use std::sync::Arc;
+
+use super::{CompiledAction, Definition, Sources};
+use crate::ruleset::plans::ScoredRuleset;
+use crate::ruleset::run::Run;
+use crate::ruleset::{ManagedRuleset, overrides};
+use detection::ScanPlan;
+use detection::plan::Settings;
+use diagnostic::{Code, Diagnostic};
+use expression::Facts;
+use model::ruleset::Rule;
+use model::{Action, Phase, SensitiveDataSettings};
+use seclang::BodyLimits;
+
+pub const DEFINITION: Definition = Definition { action: Action::Execute, phases: &Phase::ALL, compile };
+
+/// A managed ruleset, by what it does.
+#[derive(Clone, Debug)]
+pub enum Execute {
+    /// Scores requests.
+    Score(ScoredRuleset),
+    /// Scans copies of responses.
+    Scan(ScanPlan),
+}
+
+fn compile(rule: &Rule, phase: Phase, sources: &mut Sources<'_>) -> Option<CompiledAction> {
+    let mut refuse = |code, message| sources.diagnostics.push(Diagnostic::error(code, message));
+    let Some(parameters) = &rule.action_parameters else {
+        let message = "the action `execute` needs `action_parameters` with the id of a managed ruleset";
+        refuse(Code::RulesetBadAction, message.to_owned());
+        return None;
+    };
+    let is_meant = |m: &&ManagedRuleset| m.id.as_str() == parameters.id && m.phase == phase;
+    let Some(managed) = sources.managed.into_iter().find(is_meant) else {
+        let message = format!("phase `{}` has no managed ruleset `{}`", phase.word(), parameters.id);
+        refuse(Code::RulesetUnknownRuleset, message);
+        return None;
+    };
+    let overrides = parameters.overrides.clone().unwrap_or_default();
+    let effective = overrides::apply(managed, &overrides, sources.diagnostics);
+    Some(CompiledAction::Execute(match phase {
+        Phase::HttpRequestFirewallManaged => {
+            Execute::Score(sources.plans.scored_ruleset(sources.program, managed, &effective))
+        }
+        Phase::HttpResponseFirewallManaged => {
+            let detector = Arc::clone(sources.detector);
+            let enabled =
+                detector.rules().iter().map(|rule| !effective.disabled.contains(&rule.id)).collect();
+            let SensitiveDataSettings { payload_key, sample_every, .. } = sources.zone.sensitive_data;
+            Execute::Scan(ScanPlan { detector, enabled, settings: Settings { payload_key, sample_every } })
+        }
+    }))
+}
+
+impl Execute {
+    pub(super) fn is_idle(&self) -> bool {
+        match self {
+            Self::Score(scored) => scored.plan.rules() == 0,
+            Self::Scan(plan) => !plan.enabled.contains(&true),
+        }
+    }
+
+    pub(super) fn begin(&self, run: &mut Run, facts: &Facts<'_>, limits: BodyLimits) {
+        match self {
+            Self::Score(scored) => run.score(scored, facts.request, limits),
+            // INVARIANT: rules of the request phases never scan responses.
+            Self::Scan(_) => {}
+        }
+    }
+
+    pub(super) fn scan_plan(&self) -> Option<&ScanPlan> {
+        match self {
+            Self::Score(_) => None,
+            Self::Scan(plan) => Some(plan),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The actions of compiled rules, one a file.
+
+pub mod execute;
+
+pub use execute::Execute;
+
+use std::sync::Arc;
+
+use super::managed::ManagedRuleset;
+use super::plans::Plans;
+use super::run::Run;
+use detection::{Detector, ScanPlan};
+use diagnostic::Diagnostics;
+use expression::Facts;
+use model::ruleset::Rule;
+use model::{Action, Phase, Zone};
+use seclang::{BodyLimits, Program};
+
+/// What a rule does with a request or response that it is for.
+#[derive(Clone, Debug)]
+pub enum CompiledAction {
+    Execute(Execute),
+}
+
+/// An action that the rules of a zone's entry point can have.
+#[derive(Debug)]
+pub struct Definition {
+    pub action: Action,
+    /// The phases whose rules can have it.
+    pub phases: &'static [Phase],
+    /// Makes the action of a rule; `None` if it has mistakes, which are then reported.
+    pub compile: fn(&Rule, Phase, &mut Sources<'_>) -> Option<CompiledAction>,
+}
+
+/// All of them.
+pub const ALL: &[Definition] = &[execute::DEFINITION];
+
+/// What actions are compiled from, besides their rule.
+#[derive(Debug)]
+pub struct Sources<'a> {
+    /// The zone whose rule it is.
+    pub zone: &'a Zone,
+    pub managed: [&'a ManagedRuleset; 2],
+    /// The rules of the managed ruleset that scores requests.
+    pub program: &'a Arc<Program>,
+    /// The rules of the managed ruleset that scans responses.
+    pub detector: &'a Arc<Detector>,
+    pub plans: &'a mut Plans,
+    pub diagnostics: &'a mut Diagnostics,
+}
+
+impl CompiledAction {
+    /// Whether it does nothing with any request.
+    pub fn is_idle(&self) -> bool {
+        match self {
+            Self::Execute(execute) => execute.is_idle(),
+        }
+    }
+
+    /// Has its part in a run over the request of `facts`.
+    pub(super) fn begin(&self, run: &mut Run, facts: &Facts<'_>, limits: BodyLimits) {
+        match self {
+            Self::Execute(execute) => execute.begin(run, facts, limits),
+        }
+    }
+
+    /// What a response is scanned for, if that is the action.
+    pub fn scan_plan(&self) -> Option<&ScanPlan> {
+        match self {
+            Self::Execute(execute) => execute.scan_plan(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_has_its_definition() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/ruleset/actions");
+        let files = std::fs::read_dir(folder).unwrap().count() - 1;
+        assert_eq!(files, ALL.len());
+        let mut actions: Vec<_> = ALL.iter().map(|definition| definition.action).collect();
+        actions.dedup();
+        assert_eq!(actions.len(), ALL.len());
+        assert!(ALL.iter().all(|definition| !definition.phases.is_empty()));
+    }
+}

@@ -1,0 +1,148 @@
+//! The rules of the request phases at work on one request and its response.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::entry_point::EntryPoint;
+use super::plans::ScoredRuleset;
+use super::verdict::{Outcome, RuleReference, Verdict};
+use expression::Facts;
+use model::RulesetId;
+use seclang::audit::AuditRecord;
+use seclang::{BodyLimits, Interruption, RequestHead, ResponseHead, Transaction, Watch};
+
+/// A managed ruleset that scores the request.
+#[derive(Debug)]
+struct Scoring {
+    transaction: Transaction,
+    ruleset: RulesetId,
+    /// As in [`ScoredRuleset`].
+    threshold_rule: u64,
+}
+
+/// An entry point at work on one request.
+#[derive(Debug)]
+pub struct Run {
+    scorings: Vec<Scoring>,
+    /// The refusal of a rule, with its ruleset.
+    interruption: Option<(RulesetId, Interruption)>,
+}
+
+impl EntryPoint {
+    /// Judges the head of a request by the rules that are for it.
+    pub fn start(&self, facts: &Facts<'_>, limits: BodyLimits, watch: &mut impl Watch) -> Run {
+        let mut run = Run { scorings: Vec::new(), interruption: None };
+        for rule in self.matching(facts) {
+            rule.action.begin(&mut run, facts, limits);
+        }
+        run.phase(seclang::Phase::RequestHeaders, watch);
+        run
+    }
+}
+
+impl Run {
+    /// Has a managed ruleset score the request.
+    pub(super) fn score(&mut self, scored: &ScoredRuleset, head: &RequestHead<'_>, limits: BodyLimits) {
+        let mut transaction = Transaction::new(Arc::clone(&scored.plan), limits);
+        transaction.request_head(head);
+        let (ruleset, threshold_rule) = (scored.id.clone(), scored.threshold_rule);
+        self.scorings.push(Scoring { transaction, ruleset, threshold_rule });
+    }
+
+    fn phase(&mut self, phase: seclang::Phase, watch: &mut impl Watch) {
+        if self.interruption.is_none() {
+            self.interruption = self.scorings.iter_mut().find_map(|scoring| {
+                let interruption = scoring.transaction.run_watched(phase, watch)?;
+                Some((scoring.ruleset.clone(), interruption))
+            });
+        }
+    }
+
+    /// Whether no rule is for this request.
+    pub fn is_empty(&self) -> bool {
+        self.scorings.is_empty()
+    }
+
+    /// Judges the body. Must be called for requests without one too: most rules wait for it.
+    pub fn body(&mut self, body: &Bytes, cut: bool, watch: &mut impl Watch) {
+        for scoring in &mut self.scorings {
+            scoring.transaction.request_body(body.clone(), cut);
+        }
+        self.phase(seclang::Phase::RequestBody, watch);
+    }
+
+    /// Judges the head of the response.
+    pub fn response_head(&mut self, head: &ResponseHead<'_>, watch: &mut impl Watch) {
+        for scoring in &mut self.scorings {
+            scoring.transaction.response_head(head);
+        }
+        self.phase(seclang::Phase::ResponseHeaders, watch);
+    }
+
+    /// Whether rules want to see the response body.
+    pub fn wants_response_body(&self) -> bool {
+        self.scorings.iter().any(|scoring| scoring.transaction.wants_response_body())
+    }
+
+    /// Judges the response body; `None` where it is not shown to the rules.
+    pub fn response_body(&mut self, body: Option<&Bytes>, cut: bool, watch: &mut impl Watch) {
+        if let Some(body) = body {
+            for scoring in &mut self.scorings {
+                scoring.transaction.response_body(body.clone(), cut);
+            }
+        }
+        self.phase(seclang::Phase::ResponseBody, watch);
+    }
+
+    /// Runs the rules that only look back.
+    pub fn finish(&mut self) {
+        for scoring in &mut self.scorings {
+            scoring.transaction.run(seclang::Phase::Logging);
+        }
+    }
+
+    /// Whether rule files ask for an audit log.
+    pub fn has_audit_log(&self) -> bool {
+        self.scorings.iter().any(|scoring| scoring.transaction.has_audit_log())
+    }
+
+    /// What audit logs are to hold of the request; `written` is the response that the client got.
+    pub fn audit_records(&mut self, written: &ResponseHead<'_>) -> impl Iterator<Item = AuditRecord> {
+        let scorings = self.scorings.iter_mut().filter(|scoring| scoring.transaction.has_audit_log());
+        scorings.filter_map(|scoring| scoring.transaction.audit_record(written))
+    }
+
+    /// Whether the request is refused already.
+    pub fn is_blocked(&self) -> bool {
+        self.interruption.is_some()
+    }
+
+    /// Whether there were more arguments than are looked at.
+    pub fn has_too_many_arguments(&self) -> bool {
+        self.scorings.iter().any(|scoring| scoring.transaction.has_too_many_arguments())
+    }
+
+    /// What was decided, with what matched.
+    pub fn verdict(&self) -> Verdict {
+        let score = self.scorings.iter().map(|scoring| scoring.transaction.score()).sum();
+        let matches: Vec<_> =
+            self.scorings.iter().flat_map(|scoring| scoring.transaction.matches()).collect();
+        let outcome = match &self.interruption {
+            Some((ruleset, Interruption { rule, status, .. })) => {
+                let rule = RuleReference::of_managed(ruleset.clone(), *rule);
+                Outcome::Blocked { rule, status: *status }
+            }
+            None => {
+                let reached = |m: &seclang::Match| {
+                    let scoring = self.scorings.iter().find(|scoring| scoring.threshold_rule == m.rule)?;
+                    Some(RuleReference::of_managed(scoring.ruleset.clone(), m.rule))
+                };
+                let rule = matches.iter().find_map(reached);
+                rule.map_or(Outcome::Pass, |rule| Outcome::Logged { rule })
+            }
+        };
+        let location = self.interruption.as_ref().and_then(|(_, interruption)| interruption.location.clone());
+        Verdict { outcome, score, matches, location }
+    }
+}
