@@ -144,8 +144,8 @@ impl Call {
             warnings.truncate(MAX_WARNING_BYTES);
             response.append_header("svc-aig-warning", warnings)?;
         }
-        for (measure, remaining) in self.reservation.iter().flat_map(|reservation| &reservation.remaining) {
-            let (name, value) = remaining_field(*measure, *remaining);
+        for (measure, remaining) in self.reservation.iter().flat_map(Reservation::remaining) {
+            let (name, value) = remaining_field(measure, remaining);
             response.insert_header(name, value)?;
         }
         let asked = self.asked_at.unwrap_or(elapsed);

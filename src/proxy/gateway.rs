@@ -27,7 +27,7 @@ use crate::snapshot::Snapshot;
 use ::gateway::answer::GatewayError;
 use ::gateway::{include_usage, provider, usage, vault};
 use gateway::aws::AccessKey;
-use gateway::limit::{Amounts, Caller, Estimate, Exceeded};
+use gateway::limit::{self, Amounts, Caller, Estimate, Exceeded};
 use gateway::options::Options;
 use gateway::price::Prices;
 use gateway::usage::BYTES_PER_TOKEN;
@@ -266,7 +266,7 @@ impl Edge {
             metadata: &call.options.metadata,
         };
         let now = self.clock.unix();
-        let taken = self.recorder.ledger().reserve(limits, caller, estimate, now)?;
+        let taken = limit::reserve(self.recorder.ledger(), limits, caller, estimate, now)?;
         call.one_attempt = estimate.least;
         call.reservation = Some(taken);
         Ok(())

@@ -72,26 +72,7 @@ impl Limit {
     }
 }
 
-impl Limit {
-    /// Number of the window at a time since the epoch.
-    pub fn window(&self, at: Duration) -> u64 {
-        u64::try_from(at.as_millis() / self.interval.as_millis().max(1)).unwrap_or(u64::MAX)
-    }
-
-    /// The part of the window that is over, in thousandths.
-    pub fn elapsed_thousandths(&self, now: Duration) -> u64 {
-        let interval = self.interval.as_millis().max(1);
-        u64::try_from(now.as_millis() % interval * 1000 / interval).unwrap_or(1000)
-    }
-
-    /// How long the window at `now` still lasts.
-    pub fn until_next(&self, now: Duration) -> Duration {
-        let interval = self.interval.as_millis().max(1);
-        Duration::from_millis(u64::try_from(interval - now.as_millis() % interval).unwrap_or(u64::MAX))
-    }
-}
-
-/// What a call added to a counter, to be kept.
+/// What a request added to a counter, to be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counted {
     pub key: String,

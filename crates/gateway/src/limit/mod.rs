@@ -1,22 +1,15 @@
 //! Limits of requests, tokens and money: reserved before a call, settled after it.
 //!
-//! All limits of a call are taken at once or not at all, under one lock, so calls at the same moment
-//! cannot overspend together. What a call may use at most is reserved; what it did use replaces that. Where that
-//! does not fit, but what it uses at least does, all that is left is reserved: then no other call passes, so a
-//! limit is overspent by one call at the most.
-//!
-//! A counter lasts as long as its window matters. Of one limit there are at most [`MAX_COUNTERS_OF_LIMIT`]; what
-//! more values there are, which callers may have invented, share one counter.
+//! What a call may use at most is reserved in [`counters`]; what it did use replaces that.
 
-mod counters;
-mod ledger;
+mod reserve;
 
 use std::time::Duration;
 
 use model::Measure;
 
-pub use counters::MAX_COUNTERS_OF_LIMIT;
-pub use ledger::{Ledger, Reservation};
+pub use counters::{Ledger, MAX_COUNTERS_OF_LIMIT};
+pub use reserve::{Reservation, reserve};
 
 /// Who calls, for the counters.
 #[derive(Clone, Copy, Debug)]

@@ -1,38 +1,55 @@
 //! The counters of all limits, bounded in memory.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use model::{Limit, Technique};
+use super::Window;
+use model::Technique;
 
 /// Counters of one limit, for as many values.
 pub const MAX_COUNTERS_OF_LIMIT: usize = 10_000;
-/// Counters that are looked at with each call, to let those go that no longer matter.
+/// Counters that each request looks at, to drop those that no longer matter.
 const LOOKS: usize = 2;
+
+/// Stands before each value in a key.
+const SEPARATOR: char = '\u{1f}';
+/// In a key, the separator and this character are written as two.
+const ESCAPE: char = '\u{1b}';
 
 /// What a counter is known by.
 #[derive(Clone, Debug)]
-pub(super) struct Key {
-    pub(super) text: String,
-    /// Of the text, what names the limit.
-    pub(super) limit_bytes: usize,
+pub struct Key {
+    pub(crate) text: String,
+    /// Of the text, the bytes that name the limit.
+    pub(crate) limit_bytes: usize,
 }
 
 impl Key {
+    /// The counter of these values of a limit. The name of the limit says all that tells it from others, but not how
+    /// high it is: a limit that is changed keeps what was counted.
+    pub fn new<'v>(limit: &str, values: impl IntoIterator<Item = Cow<'v, str>>) -> Self {
+        let mut text = limit.to_owned();
+        for value in values {
+            text.push(SEPARATOR);
+            // Clients choose values: none may read as two, or as the key of something else.
+            if value.contains([SEPARATOR, ESCAPE]) {
+                text.push_str(&value.replace(ESCAPE, "\u{1b}0").replace(SEPARATOR, "\u{1b}1"));
+            } else {
+                text.push_str(&value);
+            }
+        }
+        Self { text, limit_bytes: limit.len() }
+    }
+
     fn limit(&self) -> &str {
         self.text.get(..self.limit_bytes).unwrap_or(&self.text)
     }
 
     /// The counter of all values past those that have one of their own.
     fn of_others(&self) -> Self {
-        Self { text: format!("{}\u{1f}\u{1f}", self.limit()), limit_bytes: self.limit_bytes }
+        Self { text: format!("{}{ESCAPE}", self.limit()), limit_bytes: self.limit_bytes }
     }
-}
-
-/// When a window is over, since the epoch.
-pub(super) fn end_of_window(window: u64, interval: Duration) -> Duration {
-    let interval = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
-    Duration::from_millis(window.saturating_add(1).saturating_mul(interval))
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,7 +64,7 @@ pub(super) struct Counter {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct Table {
     pub(super) by_key: HashMap<String, Counter>,
     /// How many there are of each limit.
     of_limit: HashMap<String, usize>,
@@ -55,7 +72,7 @@ pub(super) struct Counters {
     round: VecDeque<Key>,
 }
 
-impl Counters {
+impl Table {
     /// The counter of a key, or of all others if there is no more room for one.
     pub(super) fn place(&self, key: Key) -> Key {
         let is_full = self.of_limit.get(key.limit()).is_some_and(|count| *count >= MAX_COUNTERS_OF_LIMIT);
@@ -70,7 +87,7 @@ impl Counters {
         self.by_key.entry(key.text.clone()).or_default()
     }
 
-    /// Looks at a few, and lets those go that no longer matter.
+    /// Looks at a few, and drops those that no longer matter.
     pub(super) fn look(&mut self, now: Duration) {
         for _ in 0..LOOKS {
             let Some(key) = self.round.pop_front() else { return };
@@ -97,21 +114,42 @@ impl Counter {
     }
 
     /// Begins a new window if the last one is over.
-    pub(super) fn turn(&mut self, limit: &Limit, now: Duration) {
-        let window = limit.window(now);
-        if window != self.window || self.until.is_zero() {
-            self.before = if window == self.window.saturating_add(1) { self.used } else { 0 };
+    pub(super) fn turn(&mut self, window: Window, now: Duration) {
+        let number = window.number(now);
+        if number != self.window || self.until.is_zero() {
+            self.before = if number == self.window.saturating_add(1) { self.used } else { 0 };
             self.used = 0;
-            self.window = window;
-            self.until = end_of_window(window.saturating_add(1), limit.interval);
+            self.window = number;
+            self.until = window.end(number.saturating_add(1));
         }
     }
 
-    pub(super) fn held(&self, limit: &Limit, now: Duration) -> u64 {
-        let before = match limit.technique {
+    pub(super) fn held(&self, window: Window, now: Duration) -> u64 {
+        let before = match window.technique {
             Technique::Fixed => 0,
-            Technique::Sliding => self.before.saturating_mul(1000 - limit.elapsed_thousandths(now)) / 1000,
+            Technique::Sliding => self.before.saturating_mul(1000 - window.elapsed_thousandths(now)) / 1000,
         };
         self.used.saturating_add(self.reserved).saturating_add(before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_value_reads_as_another() {
+        let texts = ["", "a", "b", "\u{1f}", "\u{1b}", "a\u{1f}b", "\u{1b}1", "\u{1f}\u{1f}"];
+        let mut keys = vec![Key::new("limit", []).of_others().text];
+        for first in texts {
+            keys.push(Key::new("limit", [first.into()]).text);
+            for second in texts {
+                keys.push(Key::new("limit", [first.into(), second.into()]).text);
+            }
+        }
+        let count = keys.len();
+        keys.sort();
+        keys.dedup();
+        assert_eq!((keys.len(), count), (73, 73));
     }
 }

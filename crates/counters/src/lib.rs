@@ -1,0 +1,18 @@
+//! Counters of limits by key and window: reserved before, settled after.
+//!
+//! Whatever is limited makes a [`Claim`] on a counter: how much must be left for it to pass, and how much it may
+//! use at most. All claims of a request are met at once or not at all, under one lock, so requests at the same
+//! moment cannot overspend together. What is reserved is replaced by what was used. If the most does not fit but
+//! the least does, all that is left is reserved: then no other request passes, so a limit is overspent by one
+//! request at the most.
+//!
+//! A counter lasts as long as its window matters. Of one limit there are at most [`MAX_COUNTERS_OF_LIMIT`]; further
+//! values, which clients may have invented, share one counter.
+
+mod ledger;
+mod table;
+mod window;
+
+pub use ledger::{Claim, Ledger, Reserved, Unmet};
+pub use table::{Key, MAX_COUNTERS_OF_LIMIT};
+pub use window::Window;
