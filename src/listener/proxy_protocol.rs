@@ -1,6 +1,8 @@
 //! The PROXY protocol, versions 1 and 2 (haproxy.org, proxy-protocol.txt sections 2.1 and 2.2).
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
+
+use ppp::{v1, v2};
 
 /// Longest header: a version 2 header with the longest address block and 1 KiB of extensions.
 pub const MAX_HEADER_BYTES: usize = 16 + 216 + 1024;
@@ -12,7 +14,7 @@ const MAX_LINE_BYTES: usize = 107;
 /// A header that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Who the peer speaks for; `None` where it speaks for itself.
+    /// The client that the peer speaks for; `None` if it speaks for itself.
     pub source: Option<IpAddr>,
     /// Its length in bytes; what follows belongs to the connection.
     pub length: usize,
@@ -31,8 +33,8 @@ pub enum Parsed {
 /// Reads the header at the start of `bytes`.
 pub fn parse(bytes: &[u8]) -> Parsed {
     let shared = bytes.len().min(SIGNATURE.len());
-    if bytes.get(..shared) == SIGNATURE.get(..shared) && !bytes.is_empty() {
-        return if shared < SIGNATURE.len() { Parsed::Incomplete } else { version_2(bytes) };
+    if !bytes.is_empty() && bytes.get(..shared) == SIGNATURE.get(..shared) {
+        return version_2(bytes);
     }
     version_1(bytes)
 }
@@ -43,65 +45,50 @@ fn version_1(bytes: &[u8]) -> Parsed {
     if bytes.get(..shared) != START.get(..shared) {
         return Parsed::Refused;
     }
-    let Some(end) =
-        memchr::memmem::find(bytes.get(..bytes.len().min(MAX_LINE_BYTES)).unwrap_or(&[]), b"\r\n")
-    else {
+    let line = bytes.get(..bytes.len().min(MAX_LINE_BYTES)).unwrap_or(&[]);
+    let Some(end) = memchr::memmem::find(line, b"\r\n") else {
         return if bytes.len() < MAX_LINE_BYTES { Parsed::Incomplete } else { Parsed::Refused };
     };
-    let Some(line) = bytes.get(..end).and_then(|line| std::str::from_utf8(line).ok()) else {
-        return Parsed::Refused;
-    };
-    let mut words = line.split(' ').skip(1);
     let length = end + 2;
-    let source = match (words.next(), words.next(), words.next(), words.next(), words.next(), words.next()) {
-        (Some("UNKNOWN"), ..) => None,
-        (Some(family @ ("TCP4" | "TCP6")), Some(source), Some(destination), Some(from), Some(to), None) => {
-            let (Ok(source), Ok(destination)) = (source.parse::<IpAddr>(), destination.parse::<IpAddr>())
-            else {
-                return Parsed::Refused;
-            };
-            let ports = from.parse::<u16>().is_ok() && to.parse::<u16>().is_ok();
-            if !ports || source.is_ipv4() != (family == "TCP4") || destination.is_ipv4() != source.is_ipv4() {
-                return Parsed::Refused;
-            }
-            Some(source)
+    match v1::Header::try_from(line.get(..length).unwrap_or(&[])).map(|header| header.addresses) {
+        Ok(v1::Addresses::Tcp4(addresses)) => {
+            Parsed::Header(Header { source: Some(addresses.source_address.into()), length })
         }
-        _ => return Parsed::Refused,
+        Ok(v1::Addresses::Tcp6(addresses)) => {
+            Parsed::Header(Header { source: Some(addresses.source_address.into()), length })
+        }
+        Ok(v1::Addresses::Unknown) => Parsed::Header(Header { source: None, length }),
+        // The line is complete, so more bytes cannot mend it.
+        Err(_) => Parsed::Refused,
+    }
+}
+
+fn version_2(bytes: &[u8]) -> Parsed {
+    let Some(announced) = bytes.get(14..).and_then(<[u8]>::first_chunk::<2>) else {
+        return Parsed::Incomplete;
+    };
+    let length = 16 + usize::from(u16::from_be_bytes(*announced));
+    if length > MAX_HEADER_BYTES {
+        return Parsed::Refused;
+    }
+    let header = match v2::Header::try_from(bytes.get(..length).unwrap_or(bytes)) {
+        Ok(header) => header,
+        Err(error) if error_is_incomplete(&error) && bytes.len() < length => return Parsed::Incomplete,
+        Err(_) => return Parsed::Refused,
+    };
+    let source = match (header.command, header.addresses) {
+        // The peer's own health check.
+        (v2::Command::Local, _) => None,
+        (v2::Command::Proxy, v2::Addresses::IPv4(addresses)) => Some(addresses.source_address.into()),
+        (v2::Command::Proxy, v2::Addresses::IPv6(addresses)) => Some(addresses.source_address.into()),
+        // These say nothing about a client.
+        (v2::Command::Proxy, v2::Addresses::Unspecified | v2::Addresses::Unix(_)) => None,
     };
     Parsed::Header(Header { source, length })
 }
 
-fn version_2(bytes: &[u8]) -> Parsed {
-    let Some([command, family, high, low]) = bytes.get(12..16).and_then(|b| <[u8; 4]>::try_from(b).ok())
-    else {
-        return Parsed::Incomplete;
-    };
-    let length = 16 + usize::from(u16::from_be_bytes([high, low]));
-    if length > MAX_HEADER_BYTES || command >> 4 != 2 || command & 0x0f > 1 {
-        return Parsed::Refused;
-    }
-    let Some(block) = bytes.get(16..length) else { return Parsed::Incomplete };
-    // LOCAL: the peer's own health check.
-    if command & 0x0f == 0 {
-        return Parsed::Header(Header { source: None, length });
-    }
-    let source = match family >> 4 {
-        1 => block
-            .get(..12)
-            .and_then(|b| b.first_chunk::<4>())
-            .map(|octets| IpAddr::V4(Ipv4Addr::from(*octets))),
-        2 => block
-            .get(..36)
-            .and_then(|b| b.first_chunk::<16>())
-            .map(|octets| IpAddr::V6(Ipv6Addr::from(*octets))),
-        // Unspecified and Unix addresses say nothing about a client.
-        0 | 3 => return Parsed::Header(Header { source: None, length }),
-        _ => None,
-    };
-    match source {
-        Some(source) => Parsed::Header(Header { source: Some(source), length }),
-        None => Parsed::Refused,
-    }
+fn error_is_incomplete(error: &v2::ParseError) -> bool {
+    matches!(error, v2::ParseError::Incomplete(_) | v2::ParseError::Partial(..))
 }
 
 #[cfg(test)]
@@ -143,6 +130,14 @@ mod tests {
             b"PROXY TCP4 192.0.2.1 198.51.100.1 12345\r\n",
             b"PROXY TCP4 2001:db8::1 2001:db8::2 1 2\r\n",
             b"PROXY TCP4 192.0.2.1 198.51.100.1 99999 80\r\n",
+            b"PROXY TCP4 192.0.2.1 198.51.100.1 1 2 3\r\n",
+            b"PROXY TCP4 192.0.2.1  198.51.100.1 1 2\r\n",
+            b"PROXY TCP4 192.0.2.01 198.51.100.1 1 2\r\n",
+            b"PROXY TCP4 192.0.2.1 198.51.100.1 1 2\n\r\n",
+            b"PROXY TCP4\r\n",
+            b"PROXY UDP4 192.0.2.1 198.51.100.1 1 2\r\n",
+            b"PROXY UNKNOWN 192.0.2.\xff 1\r\n",
+            b"proxy UNKNOWN\r\n",
             &long,
             &v2(0x31, 0x11, &[0; 12]),
             &v2(0x21, 0x11, &[0; 4]),

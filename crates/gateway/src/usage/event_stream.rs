@@ -1,13 +1,10 @@
-//! Frames of `application/vnd.amazon.eventstream`: lengths, headers, a payload of JSON.
-//!
-//! ```text
-//! total u32 | headers u32 | checksum u32 | headers | payload | checksum u32      (big endian)
-//! ```
+//! Frames of `application/vnd.amazon.eventstream`: lengths, headers, a payload of JSON, two checksums.
+
+use aws_smithy_eventstream::frame::read_message_from;
+use bytes::Bytes;
 
 /// A longer frame is no event of a model.
 const MAX_FRAME_BYTES: usize = 1 << 20;
-const PRELUDE_BYTES: usize = 12;
-const CHECKSUM_BYTES: usize = 4;
 
 /// Splits frames off as their bytes come.
 #[derive(Debug, Default)]
@@ -17,54 +14,55 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// Hands on each payload that is complete.
+    /// Hands on each payload that is complete. Past a frame whose checksums or lengths are wrong nothing is read.
     pub(super) fn push(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) {
         if self.is_broken {
             return;
         }
         self.pending.extend_from_slice(bytes);
         let mut from = 0;
-        while let Some(frame) = self.pending.get(from..).filter(|rest| rest.len() >= PRELUDE_BYTES) {
-            let (Some(total), Some(headers)) = (number(frame, 0), number(frame, 4)) else { break };
-            let payload_from = PRELUDE_BYTES.saturating_add(headers);
-            let is_frame = total <= MAX_FRAME_BYTES && payload_from + CHECKSUM_BYTES <= total;
-            if !is_frame {
-                self.is_broken = true;
-                self.pending = Vec::new();
-                return;
+        while let Some(total) = frame_bytes(self.pending.get(from..).unwrap_or(&[])) {
+            let frame = self.pending.get(from..from.saturating_add(total));
+            if total > MAX_FRAME_BYTES {
+                return self.give_up();
             }
-            let Some(payload) = frame.get(..total).and_then(|f| f.get(payload_from..total - CHECKSUM_BYTES))
-            else {
-                break;
-            };
-            take(payload);
+            let Some(frame) = frame else { break };
+            match read_message_from(Bytes::copy_from_slice(frame)) {
+                Ok(message) => take(message.payload()),
+                Err(_) => return self.give_up(),
+            }
             from += total;
         }
         self.pending.drain(..from);
     }
+
+    fn give_up(&mut self) {
+        self.is_broken = true;
+        self.pending = Vec::new();
+    }
 }
 
-fn number(bytes: &[u8], at: usize) -> Option<usize> {
-    let bytes: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
-    usize::try_from(u32::from_be_bytes(bytes)).ok()
+/// How long the frame is that begins with these bytes; `None` if they do not say yet.
+fn frame_bytes(bytes: &[u8]) -> Option<usize> {
+    let total = u32::from_be_bytes(*bytes.first_chunk()?);
+    // A frame is at least as long as what tells its length, so that reading one always goes on.
+    Some(usize::try_from(total).unwrap_or(usize::MAX).max(4))
+}
+
+/// A frame with an event's headers.
+#[cfg(test)]
+pub(super) fn frame(payload: &[u8]) -> Vec<u8> {
+    use aws_smithy_types::event_stream::{Header, HeaderValue, Message};
+    let kind = Header::new(":event-type", HeaderValue::String("chunk".into()));
+    let message = Message::new(Bytes::copy_from_slice(payload)).add_header(kind);
+    let mut frame = Vec::new();
+    aws_smithy_eventstream::frame::write_message_to(&message, &mut frame).unwrap();
+    frame
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn frame(payload: &[u8]) -> Vec<u8> {
-        let headers = b"\x0b:event-type\x07\x00\x05chunk";
-        let total = PRELUDE_BYTES + headers.len() + payload.len() + CHECKSUM_BYTES;
-        let mut frame = Vec::new();
-        frame.extend_from_slice(&u32::try_from(total).unwrap().to_be_bytes());
-        frame.extend_from_slice(&u32::try_from(headers.len()).unwrap().to_be_bytes());
-        frame.extend_from_slice(&[0; 4]);
-        frame.extend_from_slice(headers);
-        frame.extend_from_slice(payload);
-        frame.extend_from_slice(&[0; 4]);
-        frame
-    }
 
     #[test]
     fn frames_split_anywhere() {
@@ -84,6 +82,19 @@ mod tests {
             let mut frames = Frames::default();
             frames.push(bytes, |_| panic!("there is no frame"));
             assert!(frames.is_broken && frames.pending.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_changed_bit_is_noticed_wherever_it_is() {
+        let whole = frame(b"{\"a\":1}");
+        for bit in 0..whole.len() * 8 {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let mut frames = Frames::default();
+            frames.push(&bytes, |payload| panic!("bit {bit} of {payload:?} was changed"));
+            // A longer frame is waited for.
+            assert!(frames.is_broken || bit < 32, "bit {bit}");
         }
     }
 }

@@ -188,14 +188,7 @@ fn events_of_a_coded_stream_are_seen_as_they_come() {
 
 #[test]
 fn frames_of_bedrock() {
-    let frame = |payload: &str| {
-        let mut frame = Vec::new();
-        frame.extend_from_slice(&u32::try_from(payload.len() + 16).unwrap().to_be_bytes());
-        frame.extend_from_slice(&[0; 8]);
-        frame.extend_from_slice(payload.as_bytes());
-        frame.extend_from_slice(&[0; 4]);
-        frame
-    };
+    let frame = |payload: &str| super::event_stream::frame(payload.as_bytes());
     let converse = frame(r#"{"usage":{"inputTokens":30,"outputTokens":6},"metrics":{"latencyMs":5}}"#);
     let kind = "application/vnd.amazon.eventstream";
     // {"amazon-bedrock-invocationMetrics":{"inputTokenCount":7,"outputTokenCount":9}}
