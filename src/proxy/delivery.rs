@@ -15,6 +15,7 @@ use super::headers::HOP_BY_HOP;
 use body::decompress::Coding;
 use gateway::cache;
 use gateway::include_usage::Withheld;
+use gateway::sse;
 
 /// Sends the head of an answer.
 pub(super) async fn begin(
@@ -49,8 +50,8 @@ pub(super) struct EventStream {
     /// How long it may be silent before a sign of life; zero for ever.
     interval: Duration,
     withheld: Option<Withheld>,
-    /// The last bytes that went out: a comment may stand between two events only.
-    last: [u8; 4],
+    /// Of what went out: a sign of life can stand only between two events.
+    position: sse::Position,
 }
 
 impl EventStream {
@@ -63,7 +64,7 @@ impl EventStream {
         (is_stream && is_plain && goes_on).then(|| Self {
             interval: call.gateway.settings.heartbeat,
             withheld: call.withholds_usage.then(Withheld::default),
-            last: *b"\n\n\n\n",
+            position: sse::Position::default(),
         })
     }
 
@@ -73,27 +74,18 @@ impl EventStream {
             Some(withheld) => withheld.push(&piece),
             None => piece,
         };
-        for byte in piece.iter().skip(piece.len().saturating_sub(self.last.len())) {
-            self.last.rotate_left(1);
-            if let Some(last) = self.last.last_mut() {
-                *last = *byte;
-            }
-        }
+        self.position.push(&piece);
         piece
     }
 
     fn finish(self) -> Bytes {
         self.withheld.map(Withheld::finish).unwrap_or_default()
     }
-
-    fn is_between_events(&self) -> bool {
-        self.last.ends_with(b"\n\n") || self.last.ends_with(b"\r\n\r\n") || self.last.ends_with(b"\r\r")
-    }
 }
 
 /// Ends when it is time for a sign of life.
 async fn due(stream: Option<&EventStream>) {
-    match stream.filter(|stream| !stream.interval.is_zero() && stream.is_between_events()) {
+    match stream.filter(|stream| !stream.interval.is_zero() && stream.position.is_between_events()) {
         Some(stream) => tokio::time::sleep(stream.interval).await,
         None => std::future::pending().await,
     }

@@ -9,6 +9,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use super::sse;
+
 /// A longer event goes on as it is: the one that is withheld has some hundred bytes.
 const MAX_EVENT_BYTES: usize = 64 << 10;
 
@@ -67,13 +69,14 @@ pub struct Withheld {
 impl Withheld {
     /// What goes on when `piece` has come; may be nothing.
     pub fn push(&mut self, piece: &Bytes) -> Bytes {
-        if self.pending.is_empty() && ends_event(piece) && memmem::find(piece, b"\"usage\"").is_none() {
+        let ends_event = || piece.ends_with(b"\n\n") || piece.ends_with(b"\r\n\r\n");
+        if self.pending.is_empty() && ends_event() && memmem::find(piece, b"\"usage\"").is_none() {
             return piece.clone();
         }
         self.pending.extend_from_slice(piece);
         let mut out = Vec::new();
         let mut from = 0;
-        while let Some(end) = self.pending.get(from..).and_then(event_bytes) {
+        while let Some(end) = self.pending.get(from..).and_then(sse::event_bytes) {
             let event = self.pending.get(from..from + end).unwrap_or(&[]);
             if !is_usage_alone(event) {
                 out.extend_from_slice(event);
@@ -93,16 +96,6 @@ impl Withheld {
     }
 }
 
-fn ends_event(bytes: &[u8]) -> bool {
-    bytes.ends_with(b"\n\n") || bytes.ends_with(b"\r\n\r\n") || bytes.ends_with(b"\r\r")
-}
-
-/// The length of the event that `bytes` begin with, the empty line behind it counted.
-fn event_bytes(bytes: &[u8]) -> Option<usize> {
-    let ends = memchr::memchr2_iter(b'\n', b'\r', bytes).map(|at| at + 1);
-    ends.into_iter().find(|end| bytes.get(..*end).is_some_and(ends_event))
-}
-
 #[derive(Deserialize)]
 struct Chunk<'e> {
     #[serde(borrow)]
@@ -114,7 +107,7 @@ struct Chunk<'e> {
 /// Whether an event has usage and no part of the answer.
 fn is_usage_alone(event: &[u8]) -> bool {
     let lines = event.split(|byte| matches!(byte, b'\n' | b'\r')).filter(|line| !line.is_empty());
-    let mut data = lines.filter_map(|line| line.strip_prefix(b"data:"));
+    let mut data = lines.filter_map(sse::data);
     let (Some(line), None) = (data.next(), data.next()) else { return false };
     let Ok(chunk) = serde_json::from_slice::<Chunk<'_>>(line) else { return false };
     chunk.choices.is_some_and(|choices| choices.is_empty())

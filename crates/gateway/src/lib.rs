@@ -12,6 +12,7 @@ pub mod operation;
 pub mod options;
 pub mod price;
 pub mod provider;
+pub mod sse;
 pub mod step;
 pub mod token;
 pub mod universal_socket;

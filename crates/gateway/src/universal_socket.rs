@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::answer::GatewayError;
-use super::usage::lines::{self, Form, Lines};
+use super::sse;
+use super::usage::lines::{Form, Lines};
 
 /// Most bytes of one event of a stream.
 pub const MAX_EVENT_BYTES: usize = 16 << 20;
@@ -168,8 +169,8 @@ impl Stream {
                 gathered.clear();
             }
             Form::Events => {
-                let data = lines::data(line);
-                is_short &= data.is_none_or(|data| lines::gather(gathered, data, MAX_EVENT_BYTES));
+                let data = sse::data(line);
+                is_short &= data.is_none_or(|data| sse::gather(gathered, data, MAX_EVENT_BYTES));
             }
         };
         lines.push(piece, take) && is_short

@@ -1,11 +1,11 @@
-//! Lines of a stream, and what an event stream says in them.
+//! Lines of a stream.
 
 /// Lines that end with LF, CR LF or CR, split off as their bytes come.
 #[derive(Debug)]
 pub(crate) struct Lines {
     pending: Vec<u8>,
     max_bytes: usize,
-    /// What gathers from several lines, for whoever takes them.
+    /// What the reader of the lines gathers from several of them.
     pub(crate) event: Vec<u8>,
     /// The last byte was a CR: an LF now ends no line.
     after_cr: bool,
@@ -86,22 +86,4 @@ impl Form {
         }
         LINES.iter().any(|lines| media_type.eq_ignore_ascii_case(lines)).then_some(Self::Lines)
     }
-}
-
-/// Adds data to an event as a line of its own; false where its texts together are longer than `max_bytes`.
-pub(crate) fn gather(event: &mut Vec<u8>, data: &[u8], max_bytes: usize) -> bool {
-    let fits = event.len() + data.len() <= max_bytes;
-    if fits {
-        if !event.is_empty() {
-            event.push(b'\n');
-        }
-        event.extend_from_slice(data);
-    }
-    fits
-}
-
-/// What a line of an event stream adds to its event (WHATWG HTML, section "Server-sent events").
-pub(crate) fn data(line: &[u8]) -> Option<&[u8]> {
-    let data = line.strip_prefix(b"data:")?;
-    Some(data.strip_prefix(b" ").unwrap_or(data))
 }

@@ -5,9 +5,10 @@ use serde_json::Value;
 
 use super::decoder::Decoder;
 use super::event_stream::Frames;
-use super::lines::{self, Form, Lines};
+use super::lines::{Form, Lines};
 use super::web_socket::Messages;
 use super::{Usage, counts};
+use crate::sse;
 
 /// Most bytes of an event, a line or an answer that are held to be read.
 const MAX_HELD_BYTES: usize = 1 << 20;
@@ -138,10 +139,10 @@ impl Seen {
         if line.is_empty() {
             self.object(event);
             event.clear();
-        } else if let Some(data) = lines::data(line) {
+        } else if let Some(data) = sse::data(line) {
             // What does not fit is not read.
-            lines::gather(event, data, MAX_HELD_BYTES - 1);
-        } else if line.strip_prefix(b"event:").is_some_and(|name| name.trim_ascii() == b"error") {
+            sse::gather(event, data, MAX_HELD_BYTES - 1);
+        } else if sse::field(line) == (b"event", b"error") {
             self.has_error = true;
         }
     }
