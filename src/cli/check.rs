@@ -8,6 +8,8 @@ use clap::Args;
 use super::{Failure, print};
 use crate::control::{self, ConfSource};
 use crate::rules;
+use pattern::EngineKind;
+use seclang::ir::RuleSetIr;
 use store::MemoryStore;
 
 /// Check a configuration and the rules it names.
@@ -17,7 +19,7 @@ pub(super) struct Check {
     /// The configuration file.
     #[arg(long, value_name = "FILE")]
     conf: PathBuf,
-    /// Also print the rulesets that zones are compiled from, and the compiled rules.
+    /// Also print the rulesets that zones are compiled from, the compiled rules, and the engine of each pattern.
     #[arg(long)]
     explain: bool,
 }
@@ -36,19 +38,10 @@ impl Check {
                  `REQBODY_ERROR`; a rule that does takes its place"
             );
         }
-        let slow: Vec<&str> = ir.patterns.backtracking().collect();
-        for root in ir.roots() {
-            let operators =
-                std::iter::once(root).chain(&root.chain).filter_map(|link| link.operator.as_ref());
-            for operator in operators.filter(|operator| slow.contains(&operator.argument.as_str())) {
-                // INVARIANT: writing to a `String` cannot fail.
-                let _ = writeln!(
-                    text,
-                    "note: rule {} runs on the step-limited backtracker ({})",
-                    root.id,
-                    operator.place.label()
-                );
-            }
+        let engines = engines(&ir);
+        for (rule, place, _) in engines.iter().filter(|(_, _, kind)| *kind == EngineKind::Backtracker) {
+            // INVARIANT: writing to a `String` cannot fail.
+            let _ = writeln!(text, "note: rule {rule} runs on the step-limited backtracker ({place})");
         }
         if self.explain {
             for zone in start.snapshot.zones() {
@@ -56,6 +49,15 @@ impl Check {
                 let _ = writeln!(text, "zone {}\n{rulesets}\n", zone.name);
             }
             let _ = writeln!(text, "{ir}");
+            let _ = writeln!(text, "engines of patterns:");
+            for (rule, place, kind) in &engines {
+                let _ = writeln!(text, "  {rule} ({place}): {}", kind.describe());
+            }
+            for rule in start.rules.detector.rules() {
+                if let Some(kind) = rule.pattern_engine() {
+                    let _ = writeln!(text, "  {}: {}", rule.id, kind.describe());
+                }
+            }
         }
         let zones = start.snapshot.zones().count();
         let _ = writeln!(
@@ -67,4 +69,17 @@ impl Check {
         );
         print(&text)
     }
+}
+
+/// Of each operator that searches for a pattern: the rule, its place and the pattern's engine.
+fn engines(ir: &RuleSetIr) -> Vec<(u64, String, EngineKind)> {
+    let mut engines = Vec::new();
+    for root in ir.roots() {
+        let operators = std::iter::once(root).chain(&root.chain).filter_map(|link| link.operator.as_ref());
+        engines.extend(operators.filter_map(|operator| {
+            let kind = ir.patterns.engine_kind(&operator.argument)?;
+            Some((root.id, operator.place.label(), kind))
+        }));
+    }
+    engines
 }

@@ -103,6 +103,30 @@ fn check_reads_what_a_faulty_configuration_names() {
 }
 
 #[test]
+fn check_explains_which_engine_each_pattern_runs_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let rules = "SecRule ARGS \"@rx union select\" \"id:1,phase:2,pass,msg:'a'\"\n\
+                 SecRule ARGS \"@rx a(?!b)\" \"id:2,phase:2,pass,msg:'b'\"\n\
+                 SecRule ARGS \"@streq x\" \"id:3,phase:2,pass,msg:'c'\"\n";
+    std::fs::write(folder.path().join("own.conf"), rules).unwrap();
+    let file = folder.path().join("p.toml");
+    let conf = "[rules]\nowasp = [\"own.conf\"]\n[[listeners]]\naddress = \"127.0.0.1:0\"\n";
+    std::fs::write(&file, conf).unwrap();
+    let output = run_cli(&["check", "--conf", &file.display().to_string(), "--explain"], b"");
+    let shown = text(&output.stdout);
+    let engine_of = |start: &str| {
+        let line =
+            shown.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{start}: {shown}"));
+        line.rsplit_once("): ").or_else(|| line.rsplit_once(": ")).unwrap().1
+    };
+    assert_eq!(engine_of("  1 ("), "automaton built as it is walked, one step a byte");
+    assert!(engine_of("  2 (").starts_with("backtracker with a limit of steps"));
+    assert!(!shown.lines().any(|line| line.starts_with("  3 (")));
+    assert!(shown.contains("walk over the syntax tree"), "rules for sensitive data have their lines too");
+    assert!(shown.contains("note: rule 2 runs on the step-limited backtracker ("));
+}
+
+#[test]
 fn every_configuration_in_the_repository_is_sound() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/conf");
     let mut checked = 0;

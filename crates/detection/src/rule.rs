@@ -8,7 +8,7 @@ use super::detector::Detector;
 use super::surroundings::Surroundings;
 use super::{anchors, validators};
 use diagnostic::{Code, Diagnostic, Diagnostics, Place, Source};
-use pattern::{ByteSet, LazyPattern};
+use pattern::{ByteSet, EngineKind, LazyPattern};
 
 /// One rule as written.
 #[derive(Clone, Debug, Deserialize)]
@@ -164,6 +164,11 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// The engine of its pattern; `None` if it has none.
+    pub fn pattern_engine(&self) -> Option<EngineKind> {
+        self.pattern.as_ref().map(LazyPattern::engine_kind)
+    }
+
     /// Its pattern, as it was written.
     pub fn pattern(&self) -> Option<&str> {
         let source = self.pattern.as_ref()?.source();

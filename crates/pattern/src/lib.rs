@@ -15,10 +15,12 @@
 //! | look-around or back-references | a backtracker | [`MAX_STEPS`] |
 //!
 //! A text that exhausts the backtracker counts as matched, so that an attacker gains nothing by it.
-//! [`Pattern::backtracks`] is true only for patterns of the last row.
+//! [`Pattern::backtracks`] is true only for patterns of the last row. `portcullis check --explain` names the engine of
+//! each pattern of the loaded rules ([`EngineKind`]).
 
 mod byte_set;
 mod descent;
+mod engine_kind;
 mod first;
 mod lanes;
 mod lazy;
@@ -32,6 +34,7 @@ use regex_syntax::hir::Hir;
 use smallvec::{SmallVec, smallvec};
 
 pub use byte_set::ByteSet;
+pub use engine_kind::EngineKind;
 pub use lazy::LazyPattern;
 use linear::Linear;
 

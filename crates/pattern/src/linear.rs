@@ -69,6 +69,11 @@ impl Linear {
         Ok(Self { whole, has_parts, parts, resting: AtomicU32::new(0), full })
     }
 
+    /// Whether a text that needs too many states is searched for branches apart.
+    pub(super) fn has_parts(&self) -> bool {
+        self.has_parts
+    }
+
     #[inline]
     pub(super) fn is_match(&self, text: &[u8], parse: impl Fn() -> Option<Hir>) -> bool {
         // What cannot be decided counts as a match.

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ::pattern::EngineKind;
 use aho_corasick::AhoCorasick;
 
 use super::{Pattern, Prefilter};
@@ -91,14 +92,12 @@ impl Patterns {
         }
     }
 
-    /// The texts that run on the step-limited backtracker.
-    pub fn backtracking(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|(needle, compiled)| match (needle, compiled) {
-            (Needle::Pattern(text), Ok(Compiled::Pattern(searcher))) if searcher.pattern.backtracks() => {
-                Some(text.as_str())
-            }
+    /// The engine of a pattern that is among them.
+    pub fn engine_kind(&self, pattern: &str) -> Option<EngineKind> {
+        match self.0.get(&Needle::Pattern(pattern.to_owned())) {
+            Some(Ok(Compiled::Pattern(searcher))) => Some(searcher.pattern.engine_kind()),
             _ => None,
-        })
+        }
     }
 }
 
@@ -145,7 +144,8 @@ mod tests {
         assert_eq!(patterns.0.len(), 53);
         assert!(patterns.pattern("a7").unwrap().pattern.is_match(b"xa7"));
         assert_eq!(patterns.pattern("(").unwrap_err(), "unclosed group");
-        assert_eq!(patterns.backtracking().collect::<Vec<_>>(), ["a(?!b)"]);
+        assert_eq!(patterns.engine_kind("a(?!b)"), Some(EngineKind::Backtracker));
+        assert_eq!(patterns.engine_kind("never seen"), None);
         assert!(patterns.pattern("never seen").is_ok());
         assert!(patterns.phrases(vec!["Hay".to_owned()]).unwrap().automaton.is_match("hay"));
         assert!(patterns.phrases(Vec::new()).is_err());
