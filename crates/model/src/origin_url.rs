@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use http::Uri;
+
 use crate::HostName;
 
 /// `http://host[:port][/path]` or the same with `https`.
@@ -26,23 +28,31 @@ impl OriginUrl {
     /// # Errors
     /// One sentence: what is missing or may not be there.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let (tls, rest) = match (text.strip_prefix("http://"), text.strip_prefix("https://")) {
-            (Some(rest), _) => (false, rest),
-            (_, Some(rest)) => (true, rest),
+        let tls = match text.split_once("://") {
+            Some((scheme, _)) if scheme.eq_ignore_ascii_case("http") => false,
+            Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") => true,
             _ => return Err(format!("expected a URL such as `http://127.0.0.1:9000`, found `{text}`")),
         };
-        if rest.contains(['@', '?', '#', ' ']) {
+        if text.contains(['@', '?', '#']) {
             return Err(format!("`{text}` may have only a host, a port and a path"));
         }
-        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        let (host, port) = split_port(authority).ok_or_else(|| format!("`{text}` has no valid port"))?;
-        let port = port.unwrap_or(if tls { 443 } else { 80 });
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let host = match bare.parse::<IpAddr>() {
-            Ok(address) => Host::Address(address),
-            Err(_) => Host::Name(HostName::parse(host)?),
+        let url: Uri = text.parse().map_err(|error| format!("`{text}` is not a URL: {error}"))?;
+        let authority = url.authority().ok_or_else(|| format!("`{text}` has no host"))?;
+        let port = match authority.port() {
+            Some(port) => port.as_str().bytes().all(|byte| byte.is_ascii_digit()).then_some(port.as_u16()),
+            // What is behind the host, but no port.
+            None if authority.as_str() != authority.host() => None,
+            None => Some(if tls { 443 } else { 80 }),
         };
-        Ok(Self { tls, host, port, path: path.trim_end_matches('/').to_owned() })
+        let port = port
+            .filter(|port| *port > 0)
+            .ok_or_else(|| format!("`{text}` has no valid port; expected 1 to 65535"))?;
+        let bare = authority.host().strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let host = match bare.unwrap_or(authority.host()).parse::<IpAddr>() {
+            Ok(address) if address.is_ipv6() == bare.is_some() => Host::Address(address),
+            _ => Host::Name(HostName::parse(authority.host())?),
+        };
+        Ok(Self { tls, host, port, path: url.path().trim_end_matches('/').to_owned() })
     }
 
     /// Itself, where it has no path.
@@ -113,15 +123,6 @@ pub fn is_private(address: IpAddr) -> bool {
     }
 }
 
-fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
-    match authority.rsplit_once(':') {
-        Some((host, port)) if !port.contains(']') => {
-            Some((host, Some(port.parse().ok().filter(|port| *port > 0)?)))
-        }
-        _ => Some((authority, None)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +136,10 @@ mod tests {
         );
         assert_eq!(OriginUrl::parse("http://[::1]:81").unwrap().authority(), "[::1]:81");
         assert_eq!(OriginUrl::parse("https://a.example").unwrap().authority(), "a.example");
+        assert_eq!(
+            OriginUrl::parse("HTTP://a.example/").unwrap(),
+            OriginUrl::parse("http://a.example:80").unwrap()
+        );
         for text in [
             "",
             "a.example",
@@ -145,6 +150,18 @@ mod tests {
             "http://u@a",
             "http://a?x",
             "http://a b",
+            "http://a/b c",
+            "http://a#x",
+            "http://a:",
+            "http://a:+80",
+            "http://a:65536",
+            "http://a:80:81",
+            "http://::1",
+            "http://[::1",
+            "http://[127.0.0.1]",
+            "http://[v1.x]",
+            "http:/a",
+            "http://a\u{1f}",
         ] {
             assert!(OriginUrl::parse(text).is_err(), "{text}");
         }
