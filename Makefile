@@ -1,5 +1,5 @@
 # The one door: people and CI use the same words.
-.PHONY: demo test test-sdk test-crs soak matrix lint rules-table detection-world bench instructions fuzz fuzz-build load load-waf packages
+.PHONY: demo test test-sdk test-crs soak matrix lint rules-table detection-world byte-pairs bench instructions fuzz fuzz-build load load-waf packages
 
 CARGO ?= cargo
 APT := cmake modsecurity-crs nginx-light wrk nghttp2-client nghttp2-server curl python3-venv valgrind
@@ -49,6 +49,10 @@ rules-table: cmake
 detection-world: cmake
 	$(CARGO) build --release --bin portcullis
 	benches/world/run
+
+# How common bytes are in texts of Debian packages, by which the scanner chooses what it looks for.
+byte-pairs:
+	benches/world/byte_pairs
 
 bench: cmake
 	$(CARGO) bench

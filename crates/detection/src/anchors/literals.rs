@@ -4,6 +4,7 @@
 //! entered in a bit map: every fourth byte of a body begins a gram, so one of the four is met. Shorter
 //! texts are looked for at each place ([`ShortTexts`]). What is met is compared as a whole.
 
+use super::byte_pairs;
 use super::classes::{BLOCK_BYTES, ShortTexts, padded};
 use super::grams::{GRAM_BYTES, GramMap, WIDE_CASE, folded};
 use super::index::{Index, key_of_3};
@@ -225,7 +226,7 @@ impl Bytes {
     fn commonness(self) -> f64 {
         let share = |bytes: u128| {
             let taken = (0..0x80).filter(|byte| bytes >> byte & 1 != 0);
-            taken.map(|byte| f64::from(commonness(byte)).exp2()).sum::<f64>()
+            taken.map(byte_pairs::share).sum::<f64>()
         };
         self.0.into_iter().map(share).product()
     }
@@ -233,47 +234,9 @@ impl Bytes {
 
 /// The window of `length` bytes of which bodies hold the grams least often, and where it begins.
 fn rarest(text: &[u8], length: usize) -> Option<(usize, &[u8])> {
-    let cost = |window: &[u8]| window.windows(GRAM_BYTES.min(length)).map(gram_commonness).sum::<f64>();
+    let cost =
+        |window: &[u8]| window.windows(GRAM_BYTES.min(length)).map(byte_pairs::share_of_text).sum::<f64>();
     text.windows(length).enumerate().min_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)))
-}
-
-/// How often a gram stands in a body, roughly: letters keep company with letters, and some words stand
-/// everywhere.
-fn gram_commonness(gram: &[u8]) -> f64 {
-    let bytes: u32 = gram.iter().map(|byte| commonness(*byte)).sum();
-    let changes = gram
-        .windows(2)
-        .filter(|two| matches!(two, [a, b] if a.is_ascii_alphabetic() != b.is_ascii_alphabetic()));
-    let changes = u32::try_from(changes.count()).unwrap_or(0);
-    let folded = gram.to_ascii_lowercase();
-    let in_words = memchr::memmem::find_iter(COMMON_WORDS.as_bytes(), &folded).count();
-    let in_words = u32::try_from(in_words).unwrap_or(u32::MAX);
-    (f64::from(bytes) / 2.0 - 2.0 * f64::from(changes)).exp2() * f64::from(1 + 4 * in_words)
-}
-
-/// Words that stand in most pages, scripts and answers of services.
-const COMMON_WORDS: &str = " the this that these those a an and or but not no if then else when where while what which who how why \
-all any each some more most other another same such only also than too very just of in on at by for from with \
-without into through about after before over under between against to up out off down is are was were be been \
-being have has had do does did will would can could should may must get make use used using find see know need \
-want take give go come show work call help look read write set put keep let you your we our us they their them \
-it its he she his her my me one two three first last next new old own long high good great small large many \
-much well now here there back again still even ever never always often people time way day year world life \
-hand part place case point home house company number group problem fact month week book story word business \
-system program question government money school water information function return var let const this window document location object prototype constructor length undefined string number boolean null true false typeof instanceof new delete void throw catch finally try default export import require module exports async await promise then array map filter reduce push concat slice split join replace match test exec index indexof key keys value values item items entries data result results response request error errors message messages status code type types name names id ids title description content text html body head header footer main section article div span class style script link href src img image images alt width height button input label form select option option table row column list menu nav link url path file files page pages size count total limit offset order orders product products price currency quantity amount user users username account profile email address phone date time created updated modified published version server service client event events handler listener callback element elements node nodes parent child children attribute property properties state props component render update options config settings params query search sort group category categories tag tags comment comments author language locale country city region color background border margin padding display position absolute relative flex font family weight center left right top bottom hidden visible active enabled disabled loading lazy window.location object.keys object.assign object.freeze json.parse on line in file at line ";
-
-/// How common a byte is in HTML, JSON and scripts, roughly as the logarithm of its share.
-fn commonness(byte: u8) -> u32 {
-    match byte.to_ascii_lowercase() {
-        b' ' | b'e' | b't' => 12,
-        b'a' | b'i' | b'n' | b'o' | b'r' | b's' => 11,
-        b'c' | b'd' | b'l' | b'"' | b'-' => 10,
-        b'h' | b'm' | b'p' | b'u' | b'<' | b'>' | b'/' | b'=' | b'.' | b',' | b':' => 9,
-        b'b' | b'f' | b'g' | b'v' | b'y' | b'0'..=b'9' => 8,
-        b'k' | b'w' | b'x' | b'(' | b')' | b';' => 7,
-        b'j' | b'q' | b'z' | b'_' => 5,
-        _ => 4,
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The one pass over a body that says where a rule may begin. Everything it names is looked at again.
 
+mod byte_pairs;
 pub mod classes;
 pub mod grams;
 pub mod index;
