@@ -8,7 +8,7 @@
 //! 2. [`proxy`] loads the snapshot and calls each step below; no step calls the next.
 //! 3. [`admission`] refuses what is malformed, ambiguous or too large; heads of HTTP/1 as the listener reads them.
 //! 4. [`routing`] finds the zone or gateway of the host.
-//! 5. [`ruleset`] runs the zone's entry point: managed rulesets under overrides.
+//! 5. [`ruleset`] walks the zone's entry point of a phase: each rule whose expression matches acts.
 //! 6. [`ai`] decides on gateway requests; [`upstream`] chooses the origin.
 //! 7. [`scanning`] has a copy of the response scanned, on threads of its own.
 //! 8. [`events`] records what happened, once; [`records`] writes a row for each AI call.
@@ -23,6 +23,7 @@
 //! | [`pattern`] | the only room that compiles patterns |
 //! | [`body`] | heads and bounded readers of bodies |
 //! | [`model`] | resources, ids and the types that several rooms share |
+//! | `counters` | counters of limits by key and window: reserved before, settled after |
 //! | [`shipped_rules`] | the rules in the binary, as text |
 //! | [`expression`] | filter expressions of rules |
 //! | [`seclang`] | the SecLang rule engine: text in, verdict out |
