@@ -77,3 +77,50 @@ impl EntryPoint {
         joined
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use seclang::RequestHead;
+
+    const RESPONSE: Phase = Phase::HttpResponseFirewallManaged;
+
+    #[test]
+    fn rules_act_in_order_if_their_expression_matches_and_idle_ones_are_left_out() {
+        let detector = Arc::new(crate::rules::sensitive(None).0);
+        let rules = detector.rules().len();
+        let mut entry_points = EntryPoints::default();
+        let mut push = |id: &str, expression: &str, enabled: Vec<bool>| {
+            let settings = detection::plan::Settings::default();
+            let plan = ScanPlan { detector: Arc::clone(&detector), enabled: enabled.into(), settings };
+            let action = CompiledAction::Execute(Execute::Scan(plan));
+            let expression = Expression::parse(expression, RESPONSE).unwrap();
+            entry_points.push(RESPONSE, CompiledRule { id: RuleId::new(id), expression, action });
+        };
+        push("idle", "true", vec![false; rules]);
+        push("first", "http.host eq \"a.example\"", vec![true; rules]);
+        push("other", "http.host eq \"b.example\"", vec![true; rules]);
+        push("last", "true", vec![true; rules]);
+        assert!(entry_points.of(Phase::HttpRequestFirewallManaged).is_none());
+        let entry_point = entry_points.of(RESPONSE).unwrap();
+        let head = RequestHead {
+            method: b"GET",
+            target: b"/",
+            protocol: "HTTP/1.1",
+            headers: &[(b"Host", b"a.example")],
+            client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            server: None,
+            request_id: "0",
+            received: Duration::ZERO,
+        };
+        let facts = Facts { request: &head, host: "a.example", tls: false, response: None };
+        let matching: Vec<&str> = entry_point.matching(&facts).map(|rule| rule.id.as_str()).collect();
+        assert_eq!(matching, ["first", "last"]);
+        assert!(entry_point.scan_plan(|walk| walk(&facts)).is_some());
+        assert!(entry_point.scan_plan(|_| {}).is_none(), "no rule has matched");
+    }
+}

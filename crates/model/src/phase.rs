@@ -34,6 +34,7 @@ mod tests {
 
     #[test]
     fn words_are_read_back() {
+        assert!(Phase::ALL.iter().enumerate().all(|(nth, phase)| *phase as usize == nth), "all, in order");
         for phase in Phase::ALL {
             assert_eq!(Phase::parse(phase.word()), Some(phase));
         }
