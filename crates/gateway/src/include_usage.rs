@@ -64,21 +64,29 @@ fn inserted(body: &[u8], at: usize, text: &str) -> Option<Bytes> {
 #[derive(Debug, Default)]
 pub struct Withheld {
     pending: Vec<u8>,
+    /// The last byte was the CR that ended an event that is withheld: an LF now belongs to it.
+    drops_lf: bool,
 }
 
 impl Withheld {
     /// What goes on when `piece` has come; may be nothing.
     pub fn push(&mut self, piece: &Bytes) -> Bytes {
-        let ends_event = || piece.ends_with(b"\n\n") || piece.ends_with(b"\r\n\r\n");
-        if self.pending.is_empty() && ends_event() && memmem::find(piece, b"\"usage\"").is_none() {
+        let mut position = sse::Position::default();
+        position.push(piece);
+        let is_plain = !self.drops_lf && self.pending.is_empty() && position.is_between_events();
+        if is_plain && memmem::find(piece, b"\"usage\"").is_none() {
             return piece.clone();
         }
-        self.pending.extend_from_slice(piece);
+        let is_lf_of_dropped = self.drops_lf && piece.first() == Some(&b'\n');
+        self.drops_lf &= piece.is_empty();
+        self.pending.extend_from_slice(piece.get(usize::from(is_lf_of_dropped)..).unwrap_or(&[]));
         let mut out = Vec::new();
         let mut from = 0;
         while let Some(end) = self.pending.get(from..).and_then(sse::event_bytes) {
             let event = self.pending.get(from..from + end).unwrap_or(&[]);
-            if !is_usage_alone(event) {
+            if is_usage_alone(event) {
+                self.drops_lf = event.ends_with(b"\r") && self.pending.len() == from + end;
+            } else {
                 out.extend_from_slice(event);
             }
             from += end;
@@ -170,9 +178,14 @@ mod tests {
         let rest = ": beat\n\nevent: x\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"é\\\"usage\\\"\"}}],\"usage\":{}}\r\n\r\ndata: no json \"usage\"\n\n";
         let usage = "data: {\"id\":1,\"choices\":[],\"usage\":{\"prompt_tokens\":1}}\n\n";
         let end = "data: [DONE]\n\nhalf an event";
-        let stream = format!("{first}{rest}{usage}{end}");
         let expected = format!("{first}{rest}{end}");
-        for split in 0..=stream.len() {
+        let streams = ["\n", "\r\n", "\r"].map(|line_end| {
+            let usage = usage.replace('\n', line_end);
+            format!("{first}{rest}{usage}{end}")
+        });
+        for (stream, split) in
+            streams.iter().flat_map(|stream| (0..=stream.len()).map(move |split| (stream, split)))
+        {
             let (mut withheld, mut out) = (Withheld::default(), Vec::new());
             for piece in [&stream.as_bytes()[..split], &stream.as_bytes()[split..]] {
                 out.extend_from_slice(&withheld.push(&Bytes::copy_from_slice(piece)));

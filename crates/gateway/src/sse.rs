@@ -19,32 +19,40 @@ impl Default for Position {
 }
 
 impl Position {
-    /// Goes on over one byte; true if it ends an event.
-    fn step(&mut self, byte: u8) -> bool {
-        let is_second_half = byte == b'\n' && std::mem::take(&mut self.is_after_cr);
-        match byte {
-            _ if is_second_half => false,
-            b'\n' | b'\r' => {
-                self.is_after_cr = byte == b'\r';
-                let ends_event = std::mem::replace(&mut self.is_line_empty, true);
-                self.is_event_empty |= ends_event;
-                ends_event
+    /// Goes on to the end of an event and returns how many bytes that is; `None` if the bytes end before.
+    fn next_end(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut from = 0;
+        for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
+            if at > from {
+                self.text();
             }
-            _ => {
-                (self.is_line_empty, self.is_after_cr, self.is_event_empty) = (false, false, false);
-                false
+            from = at + 1;
+            if self.line_end(bytes.get(at) == Some(&b'\r')) {
+                return Some(from);
             }
         }
+        if from < bytes.len() {
+            self.text();
+        }
+        None
+    }
+
+    fn text(&mut self) {
+        (self.is_line_empty, self.is_after_cr, self.is_event_empty) = (false, false, false);
+    }
+
+    /// Goes on over a CR or LF; true if it ends an event.
+    fn line_end(&mut self, is_cr: bool) -> bool {
+        let is_second_half = std::mem::replace(&mut self.is_after_cr, is_cr) && !is_cr;
+        let ends_event = !is_second_half && std::mem::replace(&mut self.is_line_empty, true);
+        self.is_event_empty |= ends_event;
+        ends_event
     }
 
     /// Goes on over bytes.
-    pub fn push(&mut self, bytes: &[u8]) {
-        // Of the lines before the last two line ends nothing matters any more.
-        let ends = memchr::memrchr2_iter(b'\n', b'\r', bytes);
-        let from =
-            ends.filter(|at| bytes.get(at + 1).is_none_or(|next| !matches!(next, b'\n' | b'\r'))).nth(1);
-        for byte in bytes.get(from.map_or(0, |at| at + 1)..).unwrap_or(&[]) {
-            self.step(*byte);
+    pub fn push(&mut self, mut bytes: &[u8]) {
+        while let Some(end) = self.next_end(bytes) {
+            bytes = bytes.get(end..).unwrap_or(&[]);
         }
     }
 
@@ -56,20 +64,9 @@ impl Position {
 
 /// The length of the event that `bytes` begin with, the empty line behind it counted; `None` if its end has not come.
 pub(crate) fn event_bytes(bytes: &[u8]) -> Option<usize> {
-    let mut position = Position::default();
-    let mut from = 0;
-    for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
-        if at > from {
-            position.step(b' ');
-        }
-        let byte = *bytes.get(at)?;
-        if position.step(byte) {
-            let is_cr_lf = byte == b'\r' && bytes.get(at + 1) == Some(&b'\n');
-            return Some(at + 1 + usize::from(is_cr_lf));
-        }
-        from = at + 1;
-    }
-    None
+    let end = Position::default().next_end(bytes)?;
+    let is_cr_lf = bytes.get(end - 1..=end) == Some(b"\r\n");
+    Some(end + usize::from(is_cr_lf))
 }
 
 /// The name and the value of a line's field; the name is empty for a comment.
@@ -146,7 +143,7 @@ mod tests {
             let bytes = stream.as_bytes();
             let mut naive = Position::default();
             for byte in bytes {
-                naive.step(*byte);
+                naive.push(&[*byte]);
             }
             for split in 0..=bytes.len() {
                 let mut position = Position::default();

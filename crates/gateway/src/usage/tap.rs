@@ -142,7 +142,7 @@ impl Seen {
         } else if let Some(data) = sse::data(line) {
             // What does not fit is not read.
             sse::gather(event, data, MAX_HELD_BYTES - 1);
-        } else if sse::field(line) == (b"event", b"error") {
+        } else if matches!(sse::field(line), (b"event", name) if name.trim_ascii() == b"error") {
             self.has_error = true;
         }
     }
