@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Compiling;
-use crate::ruleset::actions::{self, Definition, Sources};
+use crate::ruleset::actions::{self, Sources};
 use crate::ruleset::{CompiledRule, EntryPoints, ManagedRuleset, overrides};
 use crate::snapshot::{CompiledZone, Site};
 use crate::upstream::{Origin, OriginKey, Pool};
@@ -129,14 +129,13 @@ impl Compiling<'_> {
             self.refuse(Code::RulesetExpression, mistake.to_string(), place);
             Expression::everything()
         });
-        let known =
-            actions::ALL.iter().filter(|known| known.phases.contains(&phase)).collect::<Vec<&Definition>>();
-        let Some(definition) = known.iter().find(|known| known.action == rule.action) else {
+        let known = || actions::ALL.iter().filter(|known| known.phases.contains(&phase));
+        let Some(definition) = known().find(|known| known.action == rule.action) else {
             let message = format!(
                 "phase `{}` has no action `{}`; expected one of `{}`",
                 phase.word(),
                 rule.action.word(),
-                known.iter().map(|known| known.action.word()).collect::<Vec<_>>().join("`, `")
+                known().map(|known| known.action.word()).collect::<Vec<_>>().join("`, `")
             );
             self.refuse(Code::RulesetBadAction, message, place);
             return None;

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use ppp::{v1, v2};
+use ppp::{PartialResult, v1, v2};
 
 /// Longest header: a version 2 header with the longest address block and 1 KiB of extensions.
 pub const MAX_HEADER_BYTES: usize = 16 + 216 + 1024;
@@ -50,17 +50,15 @@ fn version_1(bytes: &[u8]) -> Parsed {
         return if bytes.len() < MAX_LINE_BYTES { Parsed::Incomplete } else { Parsed::Refused };
     };
     let length = end + 2;
-    match v1::Header::try_from(line.get(..length).unwrap_or(&[])).map(|header| header.addresses) {
-        Ok(v1::Addresses::Tcp4(addresses)) => {
-            Parsed::Header(Header { source: Some(addresses.source_address.into()), length })
-        }
-        Ok(v1::Addresses::Tcp6(addresses)) => {
-            Parsed::Header(Header { source: Some(addresses.source_address.into()), length })
-        }
-        Ok(v1::Addresses::Unknown) => Parsed::Header(Header { source: None, length }),
+    let source = match v1::Header::try_from(line.get(..length).unwrap_or(&[])).map(|header| header.addresses)
+    {
+        Ok(v1::Addresses::Tcp4(addresses)) => Some(addresses.source_address.into()),
+        Ok(v1::Addresses::Tcp6(addresses)) => Some(addresses.source_address.into()),
+        Ok(v1::Addresses::Unknown) => None,
         // The line is complete, so more bytes cannot mend it.
-        Err(_) => Parsed::Refused,
-    }
+        Err(_) => return Parsed::Refused,
+    };
+    Parsed::Header(Header { source, length })
 }
 
 fn version_2(bytes: &[u8]) -> Parsed {
@@ -73,7 +71,7 @@ fn version_2(bytes: &[u8]) -> Parsed {
     }
     let header = match v2::Header::try_from(bytes.get(..length).unwrap_or(bytes)) {
         Ok(header) => header,
-        Err(error) if error_is_incomplete(&error) && bytes.len() < length => return Parsed::Incomplete,
+        Err(error) if error.is_incomplete() && bytes.len() < length => return Parsed::Incomplete,
         Err(_) => return Parsed::Refused,
     };
     let source = match (header.command, header.addresses) {
@@ -85,10 +83,6 @@ fn version_2(bytes: &[u8]) -> Parsed {
         (v2::Command::Proxy, v2::Addresses::Unspecified | v2::Addresses::Unix(_)) => None,
     };
     Parsed::Header(Header { source, length })
-}
-
-fn error_is_incomplete(error: &v2::ParseError) -> bool {
-    matches!(error, v2::ParseError::Incomplete(_) | v2::ParseError::Partial(..))
 }
 
 #[cfg(test)]

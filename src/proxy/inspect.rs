@@ -151,14 +151,16 @@ impl Edge {
         response: &ResponseHeader,
         ctx: &Context,
     ) -> Option<Cow<'z, ScanPlan>> {
-        entry_point.scan_plan(|walk| {
-            let fields = headers::fields(request, &ctx.host);
-            let head = request_head(request, &fields, self.clock.unix(), ctx);
-            let fields = headers::response_fields(response);
-            let protocol = headers::protocol(response.version);
-            let response = ResponseHead { status: response.status.as_u16(), protocol, headers: &fields };
-            walk(&Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: Some(&response) });
-        })
+        if let Some(plan) = entry_point.scan_plan_of_all() {
+            return Some(Cow::Borrowed(plan));
+        }
+        let fields = headers::fields(request, &ctx.host);
+        let head = request_head(request, &fields, self.clock.unix(), ctx);
+        let fields = headers::response_fields(response);
+        let protocol = headers::protocol(response.version);
+        let response = ResponseHead { status: response.status.as_u16(), protocol, headers: &fields };
+        let facts = Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: Some(&response) };
+        entry_point.scan_plan(&facts).map(Cow::Owned)
     }
 
     /// Begins to copy a response, where its zone asks for it.

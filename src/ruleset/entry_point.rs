@@ -1,7 +1,5 @@
 //! The compiled rules of a zone, by phase.
 
-use std::borrow::Cow;
-
 use super::actions::{CompiledAction, Execute};
 use super::plans::ScoredRuleset;
 use detection::ScanPlan;
@@ -57,24 +55,17 @@ impl EntryPoint {
         self.rules.iter().filter(|rule| rule.expression.matches(facts))
     }
 
-    /// What a response is scanned for by the rules that are for it; `None` if there are none. `facts` are asked
-    /// for only if a rule has an expression.
-    pub fn scan_plan<'a>(
-        &'a self,
-        facts: impl FnOnce(&mut dyn FnMut(&Facts<'_>)),
-    ) -> Option<Cow<'a, ScanPlan>> {
-        if let [CompiledRule { action: CompiledAction::Execute(Execute::Scan(plan)), expression, .. }] =
-            self.rules.as_slice()
-            && expression.is_everything()
-        {
-            return Some(Cow::Borrowed(plan));
+    /// What every response is scanned for, if that needs no look at it: the only rule is for all.
+    pub fn scan_plan_of_all(&self) -> Option<&ScanPlan> {
+        match self.rules.as_slice() {
+            [only] if only.expression.is_everything() => only.action.scan_plan(),
+            _ => None,
         }
-        let mut joined = None;
-        facts(&mut |facts| {
-            let plans = self.matching(facts).filter_map(|rule| rule.action.scan_plan());
-            joined = ScanPlan::joined(plans).map(Cow::Owned);
-        });
-        joined
+    }
+
+    /// What a response is scanned for by the rules that are for it; `None` if there are none.
+    pub fn scan_plan(&self, facts: &Facts<'_>) -> Option<ScanPlan> {
+        ScanPlan::joined(self.matching(facts).filter_map(|rule| rule.action.scan_plan()))
     }
 }
 
@@ -120,7 +111,7 @@ mod tests {
         let facts = Facts { request: &head, host: "a.example", tls: false, response: None };
         let matching: Vec<&str> = entry_point.matching(&facts).map(|rule| rule.id.as_str()).collect();
         assert_eq!(matching, ["first", "last"]);
-        assert!(entry_point.scan_plan(|walk| walk(&facts)).is_some());
-        assert!(entry_point.scan_plan(|_| {}).is_none(), "no rule has matched");
+        assert!(entry_point.scan_plan(&facts).is_some() && entry_point.scan_plan_of_all().is_none());
+        assert!(EntryPoint::default().scan_plan(&facts).is_none(), "no rule has matched");
     }
 }

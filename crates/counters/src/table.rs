@@ -26,8 +26,8 @@ pub struct Key {
 }
 
 impl Key {
-    /// The counter of these values of a limit. The name of the limit says all that tells it from others, but not how
-    /// high it is: a limit that is changed keeps what was counted.
+    /// The key of one counter: the name of a limit and the values that it is counted by. The name must not contain the
+    /// amount of the limit: if an operator changes the amount, the counts stay.
     pub fn new<'v>(limit: &str, values: impl IntoIterator<Item = Cow<'v, str>>) -> Self {
         let mut text = limit.to_owned();
         for value in values {

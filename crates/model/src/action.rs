@@ -32,11 +32,6 @@ impl Action {
         }
     }
 
-    /// Reads the word of the API; `None` for any other.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|action| action.word() == word)
-    }
-
     /// An action that the last rule of a scoring ruleset can take now.
     ///
     /// # Errors

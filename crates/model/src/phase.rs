@@ -21,11 +21,6 @@ impl Phase {
             Self::HttpResponseFirewallManaged => "http_response_firewall_managed",
         }
     }
-
-    /// Reads the word of the API; `None` for any other.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|phase| phase.word() == word)
-    }
 }
 
 #[cfg(test)]

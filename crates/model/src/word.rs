@@ -1,28 +1,15 @@
 //! Reading and writing values that the API names by words.
 
-use serde::de::Error;
-use serde::{Deserialize, Deserializer};
-
-/// Reads one of `all`, known by its word.
-///
-/// # Errors
-/// The text is none of the words: the error lists them. `what` names what is read, such as "phase".
-pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: Copy>(
-    deserializer: D,
-    what: &str,
-    all: &[T],
-    word: fn(T) -> &'static str,
-) -> Result<T, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    all.iter().copied().find(|one| word(*one) == text).ok_or_else(|| {
-        let words: Vec<String> = all.iter().map(|one| format!("`{}`", word(*one))).collect();
-        D::Error::custom(format!("unknown {what} `{text}`; expected one of {}", words.join(", ")))
-    })
-}
-
-/// Makes an enum with `ALL` and `word` readable and writable by serde.
+/// Makes an enum with `ALL` and `word` readable from its words, and readable and writable by serde. `$what` names it in errors, such as "phase".
 macro_rules! serde_by_word {
     ($type:ty, $what:literal) => {
+        impl $type {
+            /// Reads the word of the API; `None` for any other.
+            pub fn parse(word: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|one| one.word() == word)
+            }
+        }
+
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.word())
@@ -31,7 +18,11 @@ macro_rules! serde_by_word {
 
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                crate::word::deserialize(deserializer, $what, &Self::ALL, Self::word)
+                let text = String::deserialize(deserializer)?;
+                Self::parse(&text).ok_or_else(|| {
+                    let words = Self::ALL.map(Self::word).join("`, `");
+                    serde::de::Error::custom(format!("unknown {} `{text}`; expected one of `{words}`", $what))
+                })
             }
         }
     };

@@ -11,7 +11,7 @@
 //! | the same, texts of 1 KiB and more | the automaton in four places of the text at once (`lanes`) | the same |
 //! | the same, if a text needs too many states | automata of its long branches, one after another; then `regex_automata::meta` | linear |
 //! | no look-around; where, and with which groups? | `regex_automata::meta`, compiled on first use | linear |
-//! | [`LazyPattern`] at a known place, if the next byte tells how the pattern goes on | a walk over its syntax tree (`descent`) that compiles nothing | linear |
+//! | [`LazyPattern`] at a known place, if the next byte tells how the pattern goes on | a walk over the syntax tree (`descent`); nothing is compiled | linear |
 //! | look-around or back-references | a backtracker | [`MAX_STEPS`] |
 //!
 //! A text that exhausts the backtracker counts as matched, so that an attacker gains nothing by it.

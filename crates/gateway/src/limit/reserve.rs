@@ -11,7 +11,7 @@ use model::{Counted, Dimension, Limit, Measure};
 use super::{Caller, Estimate, Exceeded, Used};
 
 impl Caller<'_> {
-    /// Which counter of a limit a call is counted by. `nth` tells limits apart that differ in their height alone.
+    /// The key of the counter that counts a call for a limit. `nth` numbers limits that differ only in their amount.
     fn key(&self, nth: usize, limit: &Limit) -> Key {
         let mut name = String::with_capacity(64);
         // INVARIANT: writing to a text cannot fail.

@@ -14,7 +14,8 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// Hands on each payload that is complete. Past a frame whose checksums or lengths are wrong nothing is read.
+    /// Calls `take` with the payload of each complete frame. Stops reading the stream at a frame with a wrong length or
+    /// checksum.
     pub(super) fn push(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) {
         if self.is_broken {
             return;
@@ -45,7 +46,7 @@ impl Frames {
 /// How long the frame is that begins with these bytes; `None` if they do not say yet.
 fn frame_bytes(bytes: &[u8]) -> Option<usize> {
     let total = u32::from_be_bytes(*bytes.first_chunk()?);
-    // A frame is at least as long as what tells its length, so that reading one always goes on.
+    // The length is four bytes itself. A smaller one would let the loop stand still.
     Some(usize::try_from(total).unwrap_or(usize::MAX).max(4))
 }
 
