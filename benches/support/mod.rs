@@ -88,7 +88,7 @@ pub fn requests() -> Vec<Case> {
     ]
 }
 
-/// Bodies of one to a thousand kilobytes, of each kind that is read.
+/// Bodies of one to a thousand kilobytes, of each kind that is read, and texts that are costly to read.
 pub fn bodies() -> Vec<Case> {
     const WORDS: &str = "The quick brown fox jumps over the lazy dog, 27 times in all. ";
     let mut cases = Vec::new();
@@ -104,6 +104,15 @@ pub fn bodies() -> Vec<Case> {
         let part = format!("--B\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\n{text}\r\n--B--\r\n");
         cases.push(Case::post(multipart, "multipart/form-data; boundary=B", part));
     }
+    let mut text = |name, text: &str| {
+        let body = serde_json::json!({ "text": text }).to_string();
+        cases.push(Case::post(name, "application/json", body));
+    };
+    text("prose_11kb", include_str!("../../LICENSE"));
+    // What a reader that looks ahead from each of its marks would read again and again.
+    text("comments_64kb", &"/*a".repeat(64_000 / 3));
+    text("tags_64kb", &"<a style=".repeat(64_000 / 9));
+    text("expressions_64kb", &"{{ ".repeat(64_000 / 3));
     cases
 }
 

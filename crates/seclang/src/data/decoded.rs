@@ -11,6 +11,8 @@ use body::{base64, urlencoded};
 const MAX_LEVELS: usize = 4;
 /// Shorter runs of letters are words.
 const MIN_BASE64_BYTES: usize = 8;
+/// No rule looks further for what a value begins with.
+const MAX_BEGINNING_BYTES: usize = 512;
 /// What is looked at before all of a value is decoded.
 const SAMPLE_BYTES: usize = 64;
 
@@ -103,9 +105,11 @@ fn is_text(bytes: &[u8], is_cut: bool) -> bool {
     is_utf8 && !bytes.iter().any(|byte| (*byte < b' ' && !byte.is_ascii_whitespace()) || *byte == 127)
 }
 
+/// How a text begins behind spaces: the rest of it is judged with the value.
 fn behind_spaces(value: &[u8]) -> Option<Vec<u8>> {
     let text = value.trim_ascii();
-    (value.first().is_some_and(u8::is_ascii_whitespace) && !text.is_empty()).then(|| text.to_vec())
+    let beginning = text.get(..MAX_BEGINNING_BYTES).unwrap_or(text);
+    (value.first().is_some_and(u8::is_ascii_whitespace) && !text.is_empty()).then(|| beginning.to_vec())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use smallvec::SmallVec;
 
-use super::{fragments, spans_lines};
+use super::{fragments_with, spans_lines};
 
 /// What every URL and address that is looked for holds one of.
 pub(crate) const MARKS: &[&[u8]] = &[b":/", b"//", b"\\\\", b"/\\", b"\\/", b"169.254.", b"metadata."];
@@ -52,11 +52,7 @@ pub(crate) fn reach(value: &[u8]) -> Reach {
         return Reach::default();
     }
     marks.sort_unstable();
-    let has_mark = |(start, fragment): &(usize, &[u8])| {
-        let next = marks.partition_point(|mark| mark < start);
-        marks.get(next).is_some_and(|mark| *mark < start + fragment.len())
-    };
-    let parts = fragments(value).filter(has_mark).map(|(_, fragment)| fragment);
+    let parts = fragments_with(value, &marks);
     std::iter::once(value)
         .chain(parts)
         .map(|part| reach_of_part(part.trim_ascii()))
@@ -128,6 +124,9 @@ fn authority_after(text: &[u8]) -> Reach {
 }
 
 fn host(text: &[u8]) -> Reach {
+    if matches!(text, [] | [b':' | b'.', ..]) {
+        return Reach::default();
+    }
     let plain = plain(text);
     let name = match plain.strip_prefix('[') {
         Some(literal) => {

@@ -54,13 +54,48 @@ pub(crate) fn fragments(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
         .chain(json_strings(value))
 }
 
+/// The fragments of a value that hold one of these places, which are in order.
+pub(super) fn fragments_with<'t>(value: &'t [u8], places: &[usize]) -> impl Iterator<Item = &'t [u8]> {
+    let whole = value.len();
+    let has_place = |from: usize, part: &[u8]| {
+        let next = places.partition_point(|place| *place < from);
+        places.get(next).is_some_and(|place| *place < from + part.len())
+    };
+    let of_line = lines_with(value, places).flat_map(move |(from, line)| {
+        let sentences = sentences_of(line).map(move |(at, sentence)| (from + at, sentence));
+        let line = (line.len() < whole).then_some((from, line));
+        line.into_iter().chain(sentences)
+    });
+    of_line
+        .chain(json_strings(value))
+        .filter(move |(from, part)| has_place(*from, part))
+        .map(|(_, part)| part)
+}
+
+/// The lines that hold one of these places, which are in order.
+fn lines_with<'t>(value: &'t [u8], places: &[usize]) -> impl Iterator<Item = (usize, &'t [u8])> {
+    let mut end = 0;
+    places.iter().filter_map(move |place| {
+        if *place < end {
+            return None;
+        }
+        let from = value.get(..*place).and_then(|before| memchr::memrchr2(b'\n', b'\r', before));
+        let from = from.map_or(0, |before| before + 1);
+        let ahead = value.get(*place..).and_then(|rest| memchr::memchr2(b'\n', b'\r', rest));
+        end = ahead.map_or(value.len(), |ahead| place + ahead);
+        let line = (from, value.get(from..end)?);
+        (line.1.len() >= MIN_FRAGMENT_BYTES).then_some(line)
+    })
+}
+
 /// The sentences of a value that are shorter than their line.
 fn sentences(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    lines(value).flat_map(|(from, line)| {
-        let sentences = pieces(line, SENTENCE_ENDS, sentence_end)
-            .filter(move |(_, sentence)| sentence.len() < line.len() && sentence.len() >= MIN_FRAGMENT_BYTES);
-        sentences.map(move |(at, sentence)| (from + at, sentence))
-    })
+    lines(value).flat_map(|(from, line)| sentences_of(line).map(move |(at, sentence)| (from + at, sentence)))
+}
+
+fn sentences_of(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    pieces(line, SENTENCE_ENDS, sentence_end)
+        .filter(move |(_, sentence)| sentence.len() < line.len() && sentence.len() >= MIN_FRAGMENT_BYTES)
 }
 
 /// The lines of a value that could hold something, each with the place where it begins.

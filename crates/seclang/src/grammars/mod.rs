@@ -18,6 +18,7 @@ mod sql;
 mod template;
 
 pub(super) use address::{MARKS as ADDRESS_MARKS, Reach, reach};
+use fragment::fragments_with;
 pub(super) use fragment::{fragments, json_strings};
 pub(super) use graphql::GraphqlCost;
 pub(super) use lines::spans_lines;

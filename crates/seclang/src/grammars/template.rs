@@ -4,9 +4,10 @@
 //! names between them is what templates are for; an attack computes something to be seen by, or walks
 //! from what it has to what runs code.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::fragment::strongest_of_lines;
 use super::{Finding, Strength};
@@ -16,6 +17,11 @@ use pattern::ByteSet;
 const MAX_EXPRESSIONS: usize = 1 << 14;
 /// Bytes of each.
 const MAX_EXPRESSION_BYTES: usize = 1024;
+
+/// How far ahead of an expression names are searched for, as a multiple of its length.
+const AHEAD: usize = 4;
+/// What a computation applies to literals.
+const OPERATORS: ByteSet = ByteSet::of(b"*/+-^%|=<>");
 
 /// How engines mark an expression.
 const MARKS: &[(&[u8], &[u8])] = &[
@@ -207,6 +213,7 @@ pub(crate) fn template(value: &[u8]) -> Option<Finding> {
 fn expressions_in(value: &[u8]) -> Option<Finding> {
     let mut found = None;
     let mut from = 0;
+    let mut walks = Walks::new(value);
     for nth in 0..=MAX_EXPRESSIONS {
         if nth == MAX_EXPRESSIONS {
             // What follows so many is not read.
@@ -214,7 +221,8 @@ fn expressions_in(value: &[u8]) -> Option<Finding> {
             break;
         }
         let Some((at, inner, mark)) = next_expression(value, from) else { break };
-        found = found.max(Finding::at(judge(inner, mark), at.saturating_sub(mark.len())));
+        let strength = judge(inner, mark, || walks.any_in(at..at + inner.len()));
+        found = found.max(Finding::at(strength, at.saturating_sub(mark.len())));
         if found.is_some_and(|found: Finding| found.strength == Strength::Certain) {
             break;
         }
@@ -262,14 +270,64 @@ fn end_of(inner: &[u8], open: &[u8], close: &[u8]) -> usize {
     inner.len()
 }
 
-/// Whether an expression, in lower case, names one of [`WALKS`].
-fn walks(text: &[u8]) -> bool {
-    static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(WALKS).ok());
-    // Without the automaton nothing is let pass that it would find.
-    WORDS.as_ref().is_none_or(|words| words.is_match(text))
+/// The places of a text that name one of [`WALKS`], in any case and with spaces between its letters.
+///
+/// Expressions overlap, so the text is searched ahead of the expression that asks, and again only for one that ends
+/// behind what was searched: each byte is read a few times at most.
+struct Walks<'v> {
+    text: &'v [u8],
+    searched: Range<usize>,
+    /// By place: where a name begins, and the first end of it and of those behind it.
+    names: Vec<(usize, usize)>,
 }
 
-fn judge(inner: &[u8], mark: &[u8]) -> Option<Strength> {
+impl<'v> Walks<'v> {
+    fn new(text: &'v [u8]) -> Self {
+        Self { text, searched: 0..0, names: Vec::new() }
+    }
+
+    /// Whether a name stands in a part of the text; parts are asked for in the order of their beginnings.
+    fn any_in(&mut self, part: Range<usize>) -> bool {
+        if part.end > self.searched.end || part.start < self.searched.start {
+            self.search(&part);
+        }
+        let first = self.names.partition_point(|(from, _)| *from < part.start);
+        self.names.get(first).is_some_and(|(_, end)| *end <= part.end)
+    }
+
+    fn search(&mut self, part: &Range<usize>) {
+        static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+            let words = WALKS.iter().map(|word| word.replace(' ', ""));
+            AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(words).ok()
+        });
+        let end = (part.start + AHEAD * part.len()).min(self.text.len());
+        self.searched = part.start..end;
+        self.names.clear();
+        let Some(words) = WORDS.as_ref() else {
+            // Without the automaton nothing is let pass that it would find.
+            self.names.push((usize::MAX, 0));
+            return;
+        };
+        let (mut letters, mut places) = (Vec::new(), Vec::new());
+        for (at, byte) in (part.start..end).zip(self.text.get(part.start..end).unwrap_or_default()) {
+            if *byte > b' ' {
+                letters.push(byte.to_ascii_lowercase());
+                places.push(at);
+            }
+        }
+        let place = |at: usize| places.get(at).copied().unwrap_or(end);
+        let found = words.find_overlapping_iter(&letters);
+        self.names.extend(found.map(|name| (place(name.start()), place(name.end() - 1) + 1)));
+        self.names.sort_unstable();
+        let mut first_end = usize::MAX;
+        for (_, end) in self.names.iter_mut().rev() {
+            first_end = first_end.min(*end);
+            *end = first_end;
+        }
+    }
+}
+
+fn judge(inner: &[u8], mark: &[u8], names_walk: impl FnOnce() -> bool) -> Option<Strength> {
     let inner = inner.trim_ascii();
     let inner = inner.strip_prefix(b"=").unwrap_or(inner);
     // Marks within marks, and those that miss one of their braces.
@@ -277,14 +335,10 @@ fn judge(inner: &[u8], mark: &[u8]) -> Option<Strength> {
     let inner = inner.strip_suffix(b"}").unwrap_or(inner).trim_ascii();
     // JSON, CSS and program text stand between single braces.
     let is_brace = mark == b"{";
-    // A filter takes the result on.
-    let text: Vec<u8> = inner.iter().filter(|byte| **byte > b' ').map(u8::to_ascii_lowercase).collect();
-    let computed = text.split(|byte| *byte == b'|').next().unwrap_or_default();
-    if is_computation(&text) || is_computation(computed) {
+    if computes(inner) {
         return Some(if is_brace { Strength::Likely } else { Strength::Certain });
     }
-    let spaced = inner.to_ascii_lowercase();
-    if walks(&text) || walks(&spaced) {
+    if names_walk() {
         return Some(if is_brace || mark == b"[[" { Strength::Likely } else { Strength::Certain });
     }
     if is_brace {
@@ -294,29 +348,60 @@ fn judge(inner: &[u8], mark: &[u8]) -> Option<Strength> {
         return Some(Strength::Likely);
     }
     let is_expression = matches!(mark, b"{{" | b"${" | b"#{" | b"*{" | b"@(");
-    if is_expression && GLOBALS.iter().any(|name| text == name.as_bytes()) {
+    if is_expression && GLOBALS.iter().any(|name| letters(inner).eq(name.bytes())) {
         return Some(Strength::Likely);
     }
-    if matches!(mark, b"<#" | b"#set(") && !text.is_empty() {
+    if matches!(mark, b"<#" | b"#set(") && letters(inner).next().is_some() {
         return Some(Strength::Likely);
     }
     (mark == b"{{" || mark == b"${" || mark == b"#{").then_some(Strength::Possible)
+}
+
+/// The bytes of an expression without spaces, in lower case.
+fn letters(inner: &[u8]) -> impl Iterator<Item = u8> {
+    inner.iter().filter(|byte| **byte > b' ').map(u8::to_ascii_lowercase)
+}
+
+/// Whether an expression, or what stands before its first filter, is a computation.
+fn computes(inner: &[u8]) -> bool {
+    let mut signs = letters(inner);
+    let is_begun = match signs.next() {
+        Some(b'\'' | b'"') => true,
+        // Only literals stand before the operator: of most texts the first word ends this.
+        Some(first) if is_literal(first) => {
+            signs.find(|byte| !is_literal(*byte)).is_some_and(|byte| OPERATORS.has(byte))
+        }
+        _ => false,
+    };
+    if !is_begun {
+        return false;
+    }
+    let text: Vec<u8> = letters(inner).collect();
+    // A filter takes the result on.
+    let computed = text.split(|byte| *byte == b'|').next().unwrap_or_default();
+    is_computation(&text) || is_computation(computed)
+}
+
+fn is_literal(byte: u8) -> bool {
+    byte.is_ascii_digit() || b"'\"().".contains(&byte)
 }
 
 /// Literals and operators alone: `7*7`, `'a'+'b'`, `7*'7'`, `1/0`, `"x".toUpperCase()`.
 fn is_computation(text: &[u8]) -> bool {
     let text = text.strip_suffix(b"!").unwrap_or(text);
     let digits = |text: &[u8]| text.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let is_literal = |byte: &u8| byte.is_ascii_digit() || b"'\"().".contains(byte);
-    let Some(at) = text.iter().position(|byte| b"*/+-^%|=<>".contains(byte)).filter(|at| *at > 0) else {
+    let Some(at) = text.iter().position(|byte| OPERATORS.has(*byte)).filter(|at| *at > 0) else {
         // A method of a literal.
         return text.first().is_some_and(|byte| b"'\"".contains(byte))
             && memchr::memmem::find(text, b"(").is_some()
             && (memchr::memmem::find(text, b"'.").is_some() || memchr::memmem::find(text, b"\".").is_some());
     };
     let (left, right) = (text.get(..at).unwrap_or_default(), text.get(at + 1..).unwrap_or_default());
-    let is_sum = |byte: &u8| is_literal(byte) || b"*/+-^%=<>".contains(byte);
-    (left.iter().all(is_literal) && right.iter().all(is_sum) && digits(left) > 0 && digits(right) > 0)
+    let is_sum = |byte: &u8| is_literal(*byte) || b"*/+-^%=<>".contains(byte);
+    (left.iter().all(|byte| is_literal(*byte))
+        && right.iter().all(is_sum)
+        && digits(left) > 0
+        && digits(right) > 0)
         || (text.first().is_some_and(|byte| b"'\"".contains(byte))
             && matches!(text.get(at), Some(b'*' | b'+' | b'|'))
             && text.last().is_some_and(|byte| b"'\"0123456789)".contains(byte))
@@ -382,6 +467,21 @@ mod tests {
             "{{ user.first_name | upper }}",
         ] {
             assert!(strength(value.as_bytes()) < Some(Strength::Likely), "{value}");
+        }
+    }
+
+    #[test]
+    fn names_count_within_their_expression_alone() {
+        let long = "a ".repeat(600);
+        for (value, expected) in [
+            ("{{ a }} {{ s e l f . e n v }}".to_owned(), Some(Strength::Certain)),
+            ("${a{b{c}}${ OS.System }".to_owned(), Some(Strength::Certain)),
+            (format!("{{{{ {long} {{{{ popen( }}}}"), Some(Strength::Certain)),
+            (format!("{{{{ {long} }}}} popen( {{{{ b }}}}"), Some(Strength::Possible)),
+            ("{{ a }} os.system {{ b }}".to_owned(), Some(Strength::Possible)),
+            ("{{ os. }} system {{ .system }}".to_owned(), Some(Strength::Possible)),
+        ] {
+            assert_eq!(strength(value.as_bytes()), expected, "{value}");
         }
     }
 

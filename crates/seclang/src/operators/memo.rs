@@ -9,6 +9,9 @@ const SLOTS: usize = 128;
 /// Longer values do not come again.
 const MAX_VALUE_BYTES: usize = 512;
 
+/// Longer values are not kept: memory, for each thread.
+const MAX_LAST_VALUE_BYTES: usize = 128 << 10;
+
 /// A thread's answers to one question.
 pub(super) struct Memo<T> {
     slots: RefCell<Vec<(Box<[u8]>, T)>>,
@@ -45,9 +48,53 @@ impl<T: Copy + Default> Memo<T> {
     }
 }
 
+/// A thread's answer on the value that was asked about last, for questions that several rules ask in a row.
+pub(super) struct LastAnswer<T> {
+    last: RefCell<(Vec<u8>, Option<T>)>,
+}
+
+impl<T: Copy> LastAnswer<T> {
+    pub(super) const fn new() -> Self {
+        Self { last: RefCell::new((Vec::new(), None)) }
+    }
+
+    /// The answer on a value, which depends on nothing else.
+    pub(super) fn answer(&self, value: &[u8], judge: impl FnOnce(&[u8]) -> T) -> T {
+        if value.len() > MAX_LAST_VALUE_BYTES {
+            return judge(value);
+        }
+        let mut last = self.last.borrow_mut();
+        let (known, answer) = &mut *last;
+        match *answer {
+            Some(answer) if known == value => answer,
+            _ => {
+                known.clear();
+                known.extend_from_slice(value);
+                *answer.insert(judge(value))
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_answer_is_that_of_its_value() {
+        let last = LastAnswer::new();
+        let mut judged = 0;
+        let mut ask = |value: &[u8]| {
+            last.answer(value, |value| {
+                judged += 1;
+                value.len()
+            })
+        };
+        let long = [b'x'; MAX_LAST_VALUE_BYTES + 1];
+        let asked = [ask(b"a"), ask(b"a"), ask(b"bc"), ask(b"a"), ask(b""), ask(&long), ask(&long), ask(b"")];
+        assert_eq!(asked, [1, 1, 2, 1, 0, long.len(), long.len(), 0]);
+        assert_eq!(judged, 6);
+    }
 
     #[test]
     fn each_value_is_judged_once_and_keeps_its_answer() {

@@ -408,6 +408,12 @@ mod tests {
             "a=b&",
             "<svg ",
             "<!--",
+            "/*a",
+            "--a\n#",
+            "<a style=",
+            "<a href=javascript",
+            "<a/x=\"<b ",
+            "onclick =",
         ];
         let (tests, data) = (recognizers(), Data::default());
         for piece in pieces {

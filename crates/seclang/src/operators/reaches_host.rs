@@ -1,5 +1,6 @@
 //! A URL in the value reaches a host of one of these kinds.
 
+use super::memo::LastAnswer;
 use super::{Argument, Compiled, Definition, Example, Test};
 use crate::data::Data;
 use crate::grammars::{ADDRESS_MARKS, Reach, reach};
@@ -18,6 +19,10 @@ pub(super) const DEFINITION: Definition = Definition {
         Example { argument: "loopback", input: br"http:\/127.0.0.1", matches: true },
     ],
 };
+
+thread_local! {
+    static KNOWN: LastAnswer<Reach> = const { LastAnswer::new() };
+}
 
 struct ReachesHost {
     kinds: Vec<fn(&Reach) -> bool>,
@@ -47,7 +52,7 @@ fn compile(argument: &mut Argument<'_>) -> Compiled {
 
 impl Test for ReachesHost {
     fn is_match(&self, input: &[u8], _: &Data) -> bool {
-        let reach = reach(input);
+        let reach = KNOWN.with(|known| known.answer(input, reach));
         self.kinds.iter().any(|is| is(&reach))
     }
 

@@ -7,6 +7,7 @@
 mod script;
 mod tag;
 
+use self::tag::Tags;
 use super::fragment::strongest;
 use super::{Finding, Strength};
 
@@ -28,39 +29,44 @@ pub(crate) fn markup(value: &[u8]) -> Option<Finding> {
 
 /// The first tag that goes on in another line and certainly runs something: lines by themselves hold no whole one.
 fn spread_tag(value: &[u8]) -> Option<Finding> {
+    let mut tags = Tags::new(value);
     let mut line_end = 0;
     for at in memchr::memchr_iter(b'<', value).take(MAX_TAGS) {
         if line_end <= at {
             let ahead = value.get(at..).and_then(|rest| memchr::memchr2(b'\n', b'\r', rest));
             line_end = at + ahead?;
         }
-        let tag = value.get(at + 1..).unwrap_or_default();
-        let is_spread = line_end - at <= tag::MAX_TAG_BYTES && tag::length(tag) > line_end - at;
-        let strength = if is_spread { tag::tag(tag) } else { None };
-        if strength == Some(Strength::Certain) {
+        if is_closed(value.get(at..line_end).unwrap_or_default()) {
+            continue;
+        }
+        let (strength, end) = tags.judge(at + 1);
+        if end > line_end && strength == Some(Strength::Certain) {
             return Finding::at(strength, at);
         }
     }
     None
 }
 
+/// Whether a tag ends in its line: no quote opens before the first `>`.
+fn is_closed(line: &[u8]) -> bool {
+    let tag = memchr::memchr(b'>', line).and_then(|end| line.get(..end));
+    tag.is_some_and(|tag| memchr::memchr3(b'"', b'\'', b'`', tag).is_none())
+}
+
 fn judge(value: &[u8]) -> Option<Finding> {
     let whole = script::address(value).max(script::breakout(value)).max(tag::added_attribute(value));
     let mut found = Finding::at(whole, 0);
-    let mut from = 0;
-    for nth in 0..=MAX_TAGS {
-        if nth == MAX_TAGS {
-            // What follows so many is not read.
-            found = found.max(Finding::at(Some(Strength::Likely), from));
-            break;
-        }
+    let mut tags = Tags::new(value);
+    for (nth, at) in memchr::memchr_iter(b'<', value).enumerate() {
         if found.is_some_and(|found| found.strength == Strength::Certain) {
             break;
         }
-        let Some(at) = value.get(from..).and_then(|rest| memchr::memchr(b'<', rest)) else { break };
-        let tag = from + at;
-        from = tag + 1;
-        found = found.max(Finding::at(tag::tag(value.get(from..).unwrap_or_default()), tag));
+        if nth == MAX_TAGS {
+            // What follows so many is not read.
+            found = found.max(Finding::at(Some(Strength::Likely), at));
+            break;
+        }
+        found = found.max(Finding::at(tags.judge(at + 1).0, at));
     }
     found
 }
@@ -160,6 +166,29 @@ mod tests {
         let text = "it is\na < b\nand the price\nonload = 5 euros\n<b>bold\ntext</b>";
         assert!(strength(text.as_bytes()) < Some(Strength::Certain));
         assert!(strength("<a\n".repeat(300_000).as_bytes()) < Some(Strength::Certain));
+    }
+
+    #[test]
+    fn no_length_and_no_tag_around_hides_an_attribute() {
+        let long = "winter boots ".repeat(1000);
+        let mut ran = 0;
+        for handler in ["onerror=alert(1)", "onerror='alert(1)'", "srcdoc=x", "style=behavior:url(x)"] {
+            for tag in [
+                format!("<img alt=\"{long}\" {handler}>"),
+                format!("<img {long}{handler}>"),
+                format!("<img alt={} {handler}>", "x".repeat(9000)),
+                format!("<a title=\"<b {handler}>"),
+                format!("<a x=<b y=<c z=<img {handler}>"),
+                format!("{}b {handler}>", "<a style=".repeat(2000)),
+            ] {
+                assert_eq!(strength(tag.as_bytes()), Some(Strength::Certain), "{handler} in {}", tag.len());
+                ran += 1;
+            }
+        }
+        assert_eq!(ran, 24);
+        // What only some elements take means nothing in others, whichever was read first.
+        assert_eq!(strength(b"<p x=<object data=/a>"), Some(Strength::Certain));
+        assert!(strength(b"<p x=<q data=/a>") < Some(Strength::Certain));
     }
 
     #[test]

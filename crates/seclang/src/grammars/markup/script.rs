@@ -48,6 +48,9 @@ const OBJECTS: &[&str] = &[
 
 /// Whether an address runs script: `javascript:` and what is read as it.
 pub(super) fn address(value: &[u8]) -> Option<Strength> {
+    if !may_be_address(value) {
+        return None;
+    }
     let text = scheme(value);
     let text = text.strip_prefix(b"url=").unwrap_or(&text);
     if let Some(script) = text.strip_prefix(b"javascript:") {
@@ -72,6 +75,24 @@ pub(super) fn address(value: &[u8]) -> Option<Strength> {
         b"view-source:javascript:",
     ];
     runs.iter().any(|scheme| text.starts_with(scheme)).then_some(Strength::Certain)
+}
+
+/// Whether a text begins with the first letters of an address that may run, or with a reference. Most do not.
+fn may_be_address(value: &[u8]) -> bool {
+    let mut letters = value.iter().take(MAX_SCHEME_BYTES).filter(|byte| **byte > b' ' && **byte != 0x7f);
+    let mut next = || letters.next().map_or(0, u8::to_ascii_lowercase);
+    let first = next();
+    first == b'&'
+        || b"jvldfu".contains(&first)
+            && matches!(
+                (first, next()),
+                (_, b'&')
+                    | (b'j' | b'd', b'a')
+                    | (b'v', b'b' | b'i')
+                    | (b'l', b'i')
+                    | (b'f', b'e')
+                    | (b'u', b'r')
+            )
 }
 
 /// The beginning of an address without what browsers leave out, in lower case, its references resolved.

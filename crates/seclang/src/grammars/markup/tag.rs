@@ -5,8 +5,8 @@ use smallvec::SmallVec;
 use super::script;
 use crate::grammars::Strength;
 
-/// Bytes of a tag that are read.
-pub(super) const MAX_TAG_BYTES: usize = 2048;
+/// Bytes of a value without quotes; what follows is read as more attributes.
+const MAX_BARE_VALUE_BYTES: usize = 2048;
 const MAX_NAME_BYTES: usize = 32;
 /// Bytes behind a handler without quotes that may go on with it: `onload=new Function(…)`.
 const MAX_REST_BYTES: usize = 64;
@@ -127,40 +127,85 @@ struct Attribute<'v> {
     value: &'v [u8],
 }
 
-/// How sure it is that the tag behind a `<` runs something.
-pub(super) fn tag(text: &[u8]) -> Option<Strength> {
-    let text = text.get(..MAX_TAG_BYTES).unwrap_or(text);
-    // Some filters take the first of two names away, and browsers skip control bytes in none.
-    if !text.first()?.is_ascii_alphabetic() {
-        return None;
-    }
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':' | b'_');
-    let length = text.iter().take_while(|byte| is_name(byte)).count();
-    let (name, mut rest) = text.split_at_checked(length)?;
-    let name = lower(name);
-    let mut found = element(&name);
-    if *name == *b"script" && rest.strip_prefix(b">").is_some_and(|content| content.trim_ascii().is_empty()) {
-        // It loads nothing and holds nothing.
-        return Some(Strength::Likely);
-    }
-    let mut is_refresh = false;
-    while let Some((attribute, after)) = attribute(rest) {
-        rest = after;
-        is_refresh |= *attribute.name == *b"http-equiv"
-            && !attribute.value.to_ascii_lowercase().starts_with(b"content-");
-        found = found.max(judge(&name, &attribute));
-    }
-    if is_refresh && *name == *b"meta" { Some(Strength::Certain) } else { found }
+/// The tags of a text, asked about one by one.
+///
+/// A tag that stands in an attribute of another one, or behind a quote that another one opens, has attributes in common
+/// with it. Each is judged once for each kind of element, so that tags within tags cost no more than tags in a row.
+pub(super) struct Tags<'v> {
+    text: &'v [u8],
+    judged: [Places; ELEMENTS.len() + 1],
+    /// Where the tag ends that reaches furthest.
+    end: usize,
 }
 
-/// Bytes of the tag behind a `<`, up to what ends it.
-pub(super) fn length(text: &[u8]) -> usize {
-    let mut rest = text.get(..MAX_TAG_BYTES).unwrap_or(text);
-    let whole = rest.len();
-    while let Some((_, after)) = attribute(rest) {
-        rest = after;
+/// A set of places in a text, one bit each.
+type Places = SmallVec<[u64; 4]>;
+
+/// Elements that give attributes a meaning of their own.
+const ELEMENTS: [&[u8]; 10] = [
+    b"object",
+    b"embed",
+    b"applet",
+    b"base",
+    b"set",
+    b"animate",
+    b"animatetransform",
+    b"iframe",
+    b"use",
+    b"meta",
+];
+
+impl<'v> Tags<'v> {
+    pub(super) fn new(text: &'v [u8]) -> Self {
+        Self { text, judged: Default::default(), end: 0 }
     }
-    whole - rest.len()
+
+    /// How sure it is that the tag behind a `<` runs something, and where it ends. What it has in common with an
+    /// earlier tag counts for that one alone.
+    pub(super) fn judge(&mut self, at: usize) -> (Option<Strength>, usize) {
+        let text = self.text.get(at..).unwrap_or_default();
+        // Some filters take the first of two names away, and browsers skip control bytes in none.
+        if !text.first().is_some_and(u8::is_ascii_alphabetic) {
+            return (None, at);
+        }
+        let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':' | b'_');
+        let length = text.iter().take_while(|byte| is_name(byte)).count();
+        let (name, mut rest) = text.split_at_checked(length).unwrap_or_default();
+        let name = lower(name);
+        let mut found = element(&name);
+        if *name == *b"script" && rest.strip_prefix(b">").is_some_and(is_blank) {
+            // It loads nothing and holds nothing.
+            return (Some(Strength::Likely), at + length);
+        }
+        let kind = ELEMENTS.iter().position(|element| *name == **element).map_or(0, |nth| nth + 1);
+        let mut is_refresh = false;
+        while let Some((attribute, after)) = attribute(rest) {
+            if !self.begin_attribute(kind, self.text.len() - rest.len()) {
+                return (found, self.end);
+            }
+            rest = after;
+            is_refresh |= *attribute.name == *b"http-equiv"
+                && !attribute.value.to_ascii_lowercase().starts_with(b"content-");
+            found = found.max(judge(&name, &attribute));
+        }
+        let end = self.text.len() - rest.len();
+        self.end = self.end.max(end);
+        (if is_refresh && *name == *b"meta" { Some(Strength::Certain) } else { found }, end)
+    }
+
+    /// Whether the attribute at a place was not judged before.
+    fn begin_attribute(&mut self, kind: usize, at: usize) -> bool {
+        let Some(judged) = self.judged.get_mut(kind) else { return true };
+        if judged.is_empty() {
+            judged.resize(self.text.len() / 64 + 1, 0);
+        }
+        let bit = 1 << (at % 64);
+        judged.get_mut(at / 64).is_none_or(|word| std::mem::replace(word, *word | bit) & bit == 0)
+    }
+}
+
+fn is_blank(text: &[u8]) -> bool {
+    text.iter().all(u8::is_ascii_whitespace)
 }
 
 fn element(name: &[u8]) -> Option<Strength> {
@@ -248,8 +293,8 @@ fn value_of(text: &[u8]) -> Option<(&[u8], &[u8])> {
             Some((inner.get(..end)?, inner.get(end + 1..).unwrap_or_default()))
         }
         _ => {
-            let end = text.iter().take_while(|byte| **byte > b' ' && **byte != b'>').count();
-            text.split_at_checked(end)
+            let window = text.get(..MAX_BARE_VALUE_BYTES).unwrap_or(text);
+            text.split_at_checked(window.iter().take_while(|byte| **byte > b' ' && **byte != b'>').count())
         }
     }
 }
@@ -257,31 +302,15 @@ fn value_of(text: &[u8]) -> Option<(&[u8], &[u8])> {
 /// An event handler that the value adds to the tag around it.
 pub(super) fn added_attribute(value: &[u8]) -> Option<Strength> {
     let mut found = None;
-    let first_quote = memchr::memchr3(b'"', b'\'', b'`', value);
+    let mut first_quote = None;
     let mut unquoted_end = 0;
-    for at in memchr::memchr2_iter(b'o', b'O', value) {
+    for equals in memchr::memchr_iter(b'=', value) {
+        let Some(at) = handler_before(value, equals) else { continue };
         // What stands in a handler without quotes was judged with it.
         if at < unquoted_end {
             continue;
         }
-        let is_first = at == 0
-            || value
-                .get(at - 1)
-                .is_some_and(|byte| *byte <= b' ' || matches!(byte, b'"' | b'\'' | b'`' | b'/' | b';'));
-        if !is_first {
-            continue;
-        }
-        let name: Name = value
-            .get(at..)?
-            .iter()
-            .take(MAX_NAME_BYTES)
-            .take_while(|byte| byte.is_ascii_alphanumeric())
-            .map(u8::to_ascii_lowercase)
-            .collect();
-        if !is_handler(&name) {
-            continue;
-        }
-        let Some((handler, after)) = value_of(value.get(at + name.len()..)?) else { continue };
+        let Some((handler, after)) = value.get(equals..).and_then(value_of) else { continue };
         if handler.is_empty() || !is_balanced(handler) {
             continue;
         }
@@ -289,7 +318,9 @@ pub(super) fn added_attribute(value: &[u8]) -> Option<Strength> {
         if value.get(..end).is_some_and(|before| before.ends_with(handler)) {
             unquoted_end = end;
         }
-        let is_quoted = first_quote.is_some_and(|quote| quote < at);
+        let first_quote = *first_quote
+            .get_or_insert_with(|| memchr::memchr3(b'"', b'\'', b'`', value).unwrap_or(value.len()));
+        let is_quoted = first_quote < at;
         let calls = |text: &[u8]| text.iter().any(|byte| matches!(byte, b'(' | b'`' | b'['));
         let rest = after.get(..MAX_REST_BYTES).unwrap_or(after);
         let is_script = calls(handler) || script::names_sink(handler) || handler == b"new" && calls(rest);
@@ -300,4 +331,17 @@ pub(super) fn added_attribute(value: &[u8]) -> Option<Strength> {
         });
     }
     found
+}
+
+/// Where the name of an event handler begins that ends before a `=`, if it is one by itself.
+fn handler_before(value: &[u8], equals: usize) -> Option<usize> {
+    let is_space = |byte: &u8| *byte <= b' ';
+    let before = value.get(..equals)?;
+    let before = before.get(..before.iter().rposition(|byte| !is_space(byte))? + 1)?;
+    let length =
+        before.iter().rev().take(MAX_NAME_BYTES + 1).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let at = before.len() - length;
+    let is_first =
+        at == 0 || before.get(at - 1).is_some_and(|byte| is_space(byte) || b"\"'`/;".contains(byte));
+    (is_first && is_handler(&lower(before.get(at..)?))).then_some(at)
 }

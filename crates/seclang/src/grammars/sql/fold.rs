@@ -15,33 +15,58 @@ pub(super) fn folded(value: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let mut folded = Vec::with_capacity(value.len());
-    let mut rest = value;
-    while let Some((&byte, after)) = rest.split_first() {
-        let skipped = match rest {
+    let mut comment_ends = Places::new(value, |text| memchr::memmem::find(text, b"*/"));
+    let mut line_ends = Places::new(value, |text| memchr::memchr(b'\n', text));
+    let mut at = 0;
+    while let Some(rest @ [byte, ..]) = value.get(at..) {
+        let end = match rest {
             // `/*!` is code for one dialect.
             [b'/', b'*', inner @ ..] if inner.first() != Some(&b'!') => {
-                memchr::memmem::find(inner, b"*/").map(|end| end + 4)
+                comment_ends.next(at + 2).map(|end| end + 2)
             }
-            [b'-', b'-', ..] | [b'#', ..] => memchr::memchr(b'\n', rest).filter(|end| *end + 1 < rest.len()),
-            _ if is_space(byte) && byte != b'\n' => {
-                Some(rest.iter().take_while(|byte| is_space(**byte) && **byte != b'\n').count())
+            [b'-', b'-', ..] | [b'#', ..] => line_ends.next(at).filter(|end| end + 1 < value.len()),
+            _ if is_space(*byte) && *byte != b'\n' => {
+                Some(at + rest.iter().take_while(|byte| is_space(**byte) && **byte != b'\n').count())
             }
             _ => None,
         };
-        match skipped {
-            Some(length) => {
+        match end {
+            Some(end) => {
                 if folded.last() != Some(&b' ') {
                     folded.push(b' ');
                 }
-                rest = rest.get(length..).unwrap_or_default();
+                at = end;
             }
             None => {
-                folded.push(byte);
-                rest = after;
+                folded.push(*byte);
+                at += 1;
             }
         }
     }
     Some(folded)
+}
+
+/// The places of something in a text, asked for from ever later places on: each part of the text is searched once.
+struct Places<'v, F> {
+    text: &'v [u8],
+    find: F,
+    /// The first place that is not before the one last asked for; `None` if the text has no more.
+    next: Option<usize>,
+    is_searched: bool,
+}
+
+impl<'v, F: Fn(&[u8]) -> Option<usize>> Places<'v, F> {
+    fn new(text: &'v [u8], find: F) -> Self {
+        Self { text, find, next: None, is_searched: false }
+    }
+
+    fn next(&mut self, from: usize) -> Option<usize> {
+        if !self.is_searched || self.next.is_some_and(|next| next < from) {
+            self.is_searched = true;
+            self.next = self.text.get(from..).and_then(&self.find).map(|ahead| from + ahead);
+        }
+        self.next
+    }
 }
 
 fn has_run(value: &[u8]) -> bool {
