@@ -219,7 +219,7 @@ const SHARED_NAMES: &[&str] = &[
     "Kind", "Lexer", "Limits", "Line", "Lines", "List", "Listener", "Literals", "Message", "Metadata",
     "Node", "Open", "Operand", "Order", "Outcome", "Overrides", "Pair", "Parsed", "Part", "Phase", "Place",
     "Provider", "Question", "Read", "Reader", "Reading", "Record", "Refusal", "Refused", "Report",
-    "Request", "Row", "Rule", "Run", "Scalar", "Scan", "SecurityEvent", "Seen", "Shared", "Site", "Source",
+    "Request", "Row", "Rule", "Run", "Scalar", "SecurityEvent", "Seen", "Shared", "Site", "Source",
     "Stage", "Step", "Table", "Tables", "Test", "Text", "Token", "Tokens", "Update", "Value", "Values",
     "Verdict", "Walk", "Within", "Word", "Words", "Writer", "Zone",
 ];

@@ -9,7 +9,7 @@ use pattern::ByteSet;
 /// As much of an injection is shown as says what it is.
 const SHOWN_BYTES: usize = 80;
 
-type Judge = fn(&[u8]) -> Option<Finding>;
+type Recognize = fn(&[u8]) -> Option<Finding>;
 
 /// What a thread knows of the last values; each recogniser has its own.
 pub(super) type Findings = Memo<Option<Finding>>;
@@ -17,7 +17,7 @@ pub(super) type Findings = Memo<Option<Finding>>;
 /// A recogniser, and how sure it must be.
 pub(super) struct Recognizer {
     at_least: Strength,
-    judge: Judge,
+    judge: Recognize,
     /// None where a word alone can be found.
     condition: Option<Prefilter>,
 }
@@ -25,7 +25,7 @@ pub(super) struct Recognizer {
 impl Recognizer {
     /// Of an operator's argument; `marks` are bytes of which every injection holds one that is more than
     /// possible.
-    pub(super) fn new(strength: &str, judge: Judge, marks: ByteSet) -> Result<Self, String> {
+    pub(super) fn new(strength: &str, judge: Recognize, marks: ByteSet) -> Result<Self, String> {
         let at_least = Strength::parse(strength)?;
         let condition = (at_least > Strength::Possible).then(|| Prefilter::any_of(marks));
         Ok(Self { at_least, judge, condition })

@@ -133,13 +133,13 @@ struct Attribute<'v> {
 /// with it. Each is judged once for each kind of element, so that tags within tags cost no more than tags in a row.
 pub(super) struct Tags<'v> {
     text: &'v [u8],
-    judged: [Places; ELEMENTS.len() + 1],
+    judged: [PlaceBits; ELEMENTS.len() + 1],
     /// Where the tag ends that reaches furthest.
     end: usize,
 }
 
 /// A set of places in a text, one bit each.
-type Places = SmallVec<[u64; 4]>;
+type PlaceBits = SmallVec<[u64; 4]>;
 
 /// Elements that give attributes a meaning of their own.
 const ELEMENTS: [&[u8]; 10] = [
