@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use detection::rule::Trust;
+use detection::load::Trust;
 use detection::{self, Detector};
 use diagnostic::{Code, Diagnostic, Diagnostics, Source};
 use model::{RuleId, RulesetId};
@@ -145,7 +145,7 @@ fn built_in_sensitive_data() -> Vec<Arc<Source>> {
 /// Sensitive data rules from paths, or those in the binary.
 pub fn sensitive(paths: Option<&[String]>) -> (Detector, Diagnostics) {
     let Some(paths) = paths else {
-        return detection::rule::load(&built_in_sensitive_data(), Trust::BuiltIn);
+        return detection::load::load(&built_in_sensitive_data(), Trust::BuiltIn);
     };
     let mut diagnostics = Diagnostics::default();
     let names = expand(paths, "yaml").unwrap_or_else(|found| {
@@ -159,7 +159,7 @@ pub fn sensitive(paths: Option<&[String]>) -> (Detector, Diagnostics) {
             Err(reason) => diagnostics.push(unreadable(&name, &reason)),
         }
     }
-    let (detector, found) = detection::rule::load(&sources, Trust::None);
+    let (detector, found) = detection::load::load(&sources, Trust::None);
     diagnostics.append(found);
     (detector, diagnostics)
 }
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn built_in_rules_for_sensitive_data_hold_their_examples() {
-        let (detector, diagnostics) = detection::rule::load(&built_in_sensitive_data(), Trust::None);
+        let (detector, diagnostics) = detection::load::load(&built_in_sensitive_data(), Trust::None);
         assert!(diagnostics.is_empty(), "{diagnostics}");
         assert!(detector.rules().len() >= 275);
     }

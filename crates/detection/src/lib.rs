@@ -1,31 +1,22 @@
 //! Sensitive data in texts: rules, and a scanner that finds what they describe. A scan returns its findings.
 
-pub mod anchors;
 mod base58;
 pub mod charset;
-pub mod detector;
+mod confidence;
 mod digits;
-mod eights;
 mod entropy;
-mod escapes;
-mod keyword;
+pub mod load;
 mod location;
-mod lookalike;
 pub mod mac;
-mod member;
 pub mod payload;
 pub mod plan;
 mod redact;
 pub mod rule;
-pub mod scan;
-mod shape;
+pub mod scanner;
 mod surroundings;
-mod table;
-mod tally;
-mod tokens;
 pub mod validators;
 
-pub use detector::Detector;
+pub use confidence::Confidence;
 pub use plan::ScanPlan;
-pub use rule::{Confidence, Rule, RuleFile};
-pub use scan::Detection;
+pub use rule::{Rule, RuleFile};
+pub use scanner::{Detection, Detector};

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-use super::detector::Detector;
+use super::confidence::Confidence;
 use super::location;
 use super::mac::{Digest, Mac};
 use super::payload;
-use super::rule::{Confidence, Rule};
-use super::scan::Detection;
+use super::rule::Rule;
+use super::scanner::{Detection, Detector};
 use model::PayloadKey;
 
 /// What a zone's deployment or a gateway scans for.

@@ -63,7 +63,7 @@ mod tests {
     use diagnostic::Source;
 
     use crate::Detector;
-    use crate::rule::Trust;
+    use crate::load::Trust;
 
     fn masked(detector: &Detector, id: &str, value: &str) -> String {
         let rule = detector.rules().iter().find(|rule| rule.id == id).unwrap();
@@ -74,7 +74,7 @@ mod tests {
     fn never_shows_what_makes_the_value() {
         let sources: Vec<_> =
             shipped_rules::SENSITIVE_DATA.iter().map(|(name, text)| Source::new(*name, *text)).collect();
-        let (detector, _) = crate::rule::load(&sources, Trust::BuiltIn);
+        let (detector, _) = crate::load::load(&sources, Trust::BuiltIn);
         let key = ["AKIA", "QYLPMN5HHHFPZAM2"].concat();
         for (id, value, expected) in [
             ("financial.credit_card", "4111 1111 1111 1111", "411111…1111 (16 characters)"),

@@ -1,13 +1,10 @@
 //! A sensitive data rule: as written in YAML, and compiled.
 
-use std::sync::Arc;
+use serde::Deserialize;
 
-use serde::{Deserialize, Serialize};
-
-use super::detector::Detector;
+use super::confidence::Confidence;
 use super::surroundings::Surroundings;
-use super::{anchors, validators};
-use diagnostic::{Code, Diagnostic, Diagnostics, Place, Source};
+use super::validators;
 use pattern::{ByteSet, EngineKind, LazyPattern};
 
 /// One rule as written.
@@ -99,11 +96,11 @@ pub enum Anchor {
     HardwareAddress,
 }
 
+/// Shortest text that is searched for.
+pub(super) const MIN_LITERAL_BYTES: usize = 3;
+
 /// How the group of a pattern begins that is the value, if it is not all of it.
 const GROUP: &str = "(?<value>";
-
-/// Joins two parts of an example, so that no secret scanner takes a rule file for a leak.
-const JOINT: &str = "{+}";
 
 fn yes() -> bool {
     true
@@ -111,32 +108,6 @@ fn yes() -> bool {
 
 fn sixty_four() -> usize {
     64
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    Low,
-    Medium,
-    High,
-}
-
-impl Confidence {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
-    }
-
-    /// What it is with a keyword before the value.
-    pub(super) fn raised(self) -> Self {
-        match self {
-            Self::Low => Self::Medium,
-            Self::Medium | Self::High => Self::High,
-        }
-    }
 }
 
 /// What stands before a pattern that stands at its place.
@@ -181,78 +152,10 @@ impl Rule {
     }
 }
 
-/// What is known of rules before they are loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trust {
-    /// A rule that fails its own examples is refused.
-    None,
-    /// Tests of the program hold the rules to their examples.
-    BuiltIn,
-}
-
-/// Reads the rules of files and makes the detector.
-pub fn load(sources: &[Arc<Source>], trust: Trust) -> (Detector, Diagnostics) {
-    let mut diagnostics = Diagnostics::default();
-    let mut files = Vec::new();
-    for source in sources {
-        match serde_saphyr::from_str::<Vec<RuleFile>>(&source.text) {
-            Ok(rules) => files.extend(rules.into_iter().map(|rule| (Arc::clone(source), rule))),
-            Err(error) => {
-                let message = format!("the file is not a list of rules: {}", first_line(&error.to_string()));
-                diagnostics
-                    .push(Diagnostic::error(Code::DetectionRule, message).at(Place::new(source, 0..0)));
-            }
-        }
-    }
-    let mut rules = Vec::new();
-    let mut examples = Vec::new();
-    for (source, mut file) in files {
-        file.examples
-            .iter_mut()
-            .chain(&mut file.counter_examples)
-            .for_each(|text| *text = text.replace(JOINT, ""));
-        let place = place_of(&source, &file.id);
-        let mut refuse = |message: &str| diagnostics.push(bad_rule(&file, &place, message));
-        if rules.iter().any(|rule: &Rule| rule.id == file.id) {
-            refuse("there is another rule with this id");
-            continue;
-        }
-        if file.examples.is_empty() || file.counter_examples.is_empty() {
-            refuse("it needs at least one example and one counter-example");
-        }
-        match compile(&file) {
-            Ok(rule) => {
-                rules.push(rule);
-                examples.push((file, place));
-            }
-            Err(message) => refuse(&message),
-        }
-    }
-    let (mut detector, refused) = Detector::new(rules);
-    for (index, (file, place)) in examples.iter().enumerate() {
-        let without_place =
-            refused.iter().filter(|(rule, _)| *rule == index).map(|(_, message)| message.clone());
-        let failed = match trust {
-            Trust::None => detector.failed_examples(index, file),
-            Trust::BuiltIn => Vec::new(),
-        };
-        for message in without_place.chain(failed) {
-            diagnostics.push(bad_rule(file, place, &message));
-        }
-    }
-    // Running the examples has compiled every pattern.
-    detector.forget_compiled();
-    (detector, diagnostics)
-}
-
-fn bad_rule(file: &RuleFile, place: &Place, message: &str) -> Diagnostic {
-    Diagnostic::error(Code::DetectionRule, format!("rule `{}`: {message}", file.id)).at(place.clone())
-}
-
 /// Whether a rule says where a value begins, and has what such a place needs.
 fn check_places(file: &RuleFile, begins: &Begins) -> Result<(), String> {
     let texts = begins.literals.iter().chain(&begins.tokens);
-    if texts.clone().any(|text| text.len() < anchors::literals::MIN_LITERAL_BYTES) {
+    if texts.clone().any(|text| text.len() < MIN_LITERAL_BYTES) {
         return Err("its literals and tokens must have at least three bytes".to_owned());
     }
     let needs_pattern = texts.count() > 0
@@ -277,6 +180,16 @@ fn check_places(file: &RuleFile, begins: &Begins) -> Result<(), String> {
         return Err("it needs `keywords`".to_owned());
     }
     Ok(())
+}
+
+impl Rule {
+    /// Compiles a rule as written.
+    ///
+    /// # Errors
+    /// One sentence: what is wrong with it.
+    pub(super) fn compile(file: &RuleFile) -> Result<Self, String> {
+        compile(file)
+    }
 }
 
 fn compile(file: &RuleFile) -> Result<Rule, String> {
@@ -332,66 +245,4 @@ fn compile(file: &RuleFile) -> Result<Rule, String> {
         surroundings: file.surroundings,
         keywords: file.keywords.clone(),
     })
-}
-
-/// Where a rule's id stands in its file.
-fn place_of(source: &Arc<Source>, id: &str) -> Place {
-    let start = source.text.find(&format!("id: {id}\n")).unwrap_or(0);
-    Place::new(source, start..start + if start > 0 { id.len() + 4 } else { 0 })
-}
-
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SOUND: &str = "- id: own.badge
-  name: Badge
-  description: A badge number
-  definition: ours
-  literals: [ACME-]
-  pattern: 'ACME-(?<value>[0-9]{4})'
-  confidence: high
-  examples: ['ACME-1234']
-  counter_examples: ['ACME-12']
-";
-
-    /// What is said of a rule.
-    fn said(text: &str) -> String {
-        let source = Source::new("own.yaml", text);
-        load(&[source], Trust::None).1.to_string()
-    }
-
-    #[test]
-    fn what_is_wrong_with_a_rule_is_said() {
-        assert_eq!(said(SOUND), "");
-        let cases = [
-            ("own.badge", "badge", "it needs an id such as"),
-            ("ACME-]", "AC]", "at least three bytes"),
-            ("  literals: [ACME-]\n", "", "it needs a place to begin"),
-            ("literals: [ACME-]", "shapes: ['9999']", "none if it has shapes only"),
-            ("literals: [ACME-]", "anchor: keyword_number", "it needs `keywords`"),
-            ("confidence", "before_bytes: 3\n  confidence", "is the value as a whole"),
-            ("confidence", "validator: none\n  confidence", "there is no validator `none`"),
-            ("(?<value>[0-9]{4})", "[0-9", "its pattern cannot be compiled"),
-            ("(?<value>[0-9]{4})", "([0-9]{4})", "write others as `(?:…)`"),
-            ("(?<value>[0-9]{4})", "(?<value>[0-9])([0-9]{3})", "write others as `(?:…)`"),
-            ("(?<value>[0-9]{4})", "(?=1)([0-9]{4})", "write others as `(?:…)`"),
-            ("'ACME-12'", "'ACME-4321'", "it reports its counter-example"),
-            ("'ACME-1234'", "'ACME-x'", "it misses its example"),
-            ("['ACME-12']", "[]", "at least one example and one counter-example"),
-            ("- id", "id", "the file is not a list of rules"),
-        ];
-        for (sound, wrong, message) in cases {
-            let text = SOUND.replace(sound, wrong);
-            assert_ne!(text, SOUND, "{sound}");
-            let said = said(&text);
-            assert!(said.contains(message), "{wrong}: {said}");
-        }
-        let said = said(&format!("{SOUND}{SOUND}"));
-        assert!(said.contains("another rule with this id"), "{said}");
-    }
 }

@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use super::rule::Confidence;
+use super::confidence::Confidence;
 
 /// What a rule looks at around its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -3,8 +3,8 @@
 //!
 //! Behind the comma or brace before a member its words end, so what they tell is told by the key alone.
 
-use super::eights::bytes_behind_last;
 use super::keyword::Near;
+use crate::scanner::eights::bytes_behind_last;
 
 /// Longest key that is remembered.
 const MAX_KEY_BYTES: usize = 32;

@@ -5,8 +5,8 @@
 //! shapes of all rules make one tree that is walked group by group, so a number is tried only against
 //! the rules whose groups it has.
 
-use super::anchors::classes::is_capital;
-use super::eights::{leading_capitals, leading_digits};
+use crate::scanner::eights::{leading_capitals, leading_digits};
+use crate::scanner::find::classes::is_capital;
 
 /// A shape of a rule.
 #[derive(Clone, Debug)]

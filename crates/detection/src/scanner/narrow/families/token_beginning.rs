@@ -1,12 +1,41 @@
-//! Beginnings of tokens: `ghp_`, `xoxb-`, `SG.`.
+//! `tokens`: beginnings of tokens, `ghp_`, `xoxb-`, `SG.`, in the case that they are written in.
 
-use super::anchors::classes::is_token;
-use super::anchors::index::{Index, key_of_3};
+use super::Family;
+use crate::rule::Rule;
+use crate::scanner::find::classes::is_token;
+use crate::scanner::find::index::{Index, key_of_3};
+use crate::scanner::judge::Judge;
 use pattern::ByteSet;
+
+#[derive(Debug, Default)]
+pub(crate) struct TokenBeginningRules {
+    entered: Vec<(String, usize)>,
+    beginnings: Beginnings,
+}
+
+impl Family for TokenBeginningRules {
+    fn enter(&mut self, index: usize, rule: &Rule) -> Result<(), String> {
+        let texts = rule.begins.tokens.iter().flat_map(|text| expand_sets(text));
+        self.entered.extend(texts.map(|text| (text, index)));
+        Ok(())
+    }
+
+    fn build(&mut self) {
+        self.beginnings = Beginnings::new(&std::mem::take(&mut self.entered));
+    }
+}
+
+impl TokenBeginningRules {
+    /// At the beginning of a token.
+    #[inline]
+    pub(in crate::scanner) fn at(&self, judge: &mut Judge<'_>, body: &[u8], start: usize) {
+        self.beginnings.at(body, start, |from, rule| judge.pattern(rule, body, from, None));
+    }
+}
 
 /// Beginnings of tokens, by three of their bytes.
 #[derive(Debug, Default)]
-pub struct Tokens {
+struct Beginnings {
     /// By how many bytes of the text stand before the token itself, 3 for more: `SG.` has three, for a
     /// point is no part of a token.
     by_lead: [Index<Beginning>; 4],
@@ -21,8 +50,8 @@ struct Beginning {
     rule: usize,
 }
 
-impl Tokens {
-    pub fn new(texts: &[(String, usize)]) -> Self {
+impl Beginnings {
+    fn new(texts: &[(String, usize)]) -> Self {
         let mut by_lead: [Vec<(u32, Beginning)>; 4] = Default::default();
         let mut ends_of_leads = ByteSet::EMPTY;
         for (text, rule) in texts {
@@ -41,7 +70,7 @@ impl Tokens {
 
     /// Where each text begins that the token at `start` has, and its rule.
     #[inline]
-    pub fn at(&self, body: &[u8], start: usize, mut each: impl FnMut(usize, usize)) {
+    fn at(&self, body: &[u8], start: usize, mut each: impl FnMut(usize, usize)) {
         let before = start.checked_sub(1).and_then(|before| body.get(before));
         // Most tokens stand behind what is in no text.
         let leads =
@@ -82,7 +111,7 @@ mod tests {
     #[test]
     fn a_beginning_may_stand_before_its_token() {
         let texts = ["ghp_", "SG.", ":AA", "1//0"];
-        let tokens = Tokens::new(
+        let tokens = Beginnings::new(
             &texts.iter().enumerate().map(|(rule, text)| ((*text).to_owned(), rule)).collect::<Vec<_>>(),
         );
         for (rule, text) in texts.iter().enumerate() {

@@ -8,14 +8,13 @@ use super::byte_pairs;
 use super::classes::{BLOCK_BYTES, ShortTexts, padded};
 use super::grams::{GRAM_BYTES, GramMap, WIDE_CASE, folded};
 use super::index::{Index, key_of_3};
+use crate::rule::MIN_LITERAL_BYTES;
 
 /// A text of this length holds a whole gram of a body wherever it stands.
 const WINDOW_BYTES: usize = 2 * GRAM_BYTES - 1;
 const GRAMS_OF_BLOCK: usize = BLOCK_BYTES / GRAM_BYTES;
 /// Blocks of which the grams have one mask.
 const BLOCKS_OF_MASK: usize = 64 / GRAMS_OF_BLOCK;
-/// Shortest text.
-pub const MIN_LITERAL_BYTES: usize = 3;
 
 /// A text and the rule that begins at it.
 #[derive(Clone, Debug)]
@@ -242,7 +241,7 @@ fn rarest(text: &[u8], length: usize) -> Option<(usize, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::anchors::Pass;
+    use crate::scanner::find::Pass;
 
     #[test]
     fn a_text_is_found_wherever_it_stands() {

@@ -7,7 +7,8 @@
 use smallvec::SmallVec;
 use zeroize::Zeroizing;
 
-use super::anchors::classes::is_capital;
+use super::Detection;
+use super::find::classes::is_capital;
 
 /// What is decoded on either side of an escape: a keyword and a value.
 const MARGIN_BYTES: usize = 160;
@@ -35,9 +36,15 @@ pub struct Region {
 }
 
 impl Region {
+    /// A detection in the text as one in the body; `None` if it may be cut.
+    pub fn detection(&self, found: Detection) -> Option<Detection> {
+        let (start, end) = self.origin(found.start, found.end)?;
+        Some(Detection { start, end, ..found })
+    }
+
     /// Where `start..end` of the text comes from; `None` where it touches an end of the region that is none
     /// of the body, so that more may belong to it.
-    pub fn origin(&self, start: usize, end: usize) -> Option<(usize, usize)> {
+    fn origin(&self, start: usize, end: usize) -> Option<(usize, usize)> {
         let cut = (start == 0 && !self.at_start) || (end == self.text.len() && !self.at_end);
         if cut {
             return None;

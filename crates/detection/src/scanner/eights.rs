@@ -43,8 +43,8 @@ const fn repeat(byte: u8) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::anchors::classes::is_capital;
     use super::*;
+    use crate::scanner::find::classes::is_capital;
 
     #[test]
     fn capitals_are_counted_up_to_the_first_other() {

@@ -1,7 +1,7 @@
 //! Which findings of a body are told: of those of one rule that overlap the first and longest, and no more than so
 //! many.
 
-use super::scan::Detection;
+use crate::scanner::Detection;
 
 /// Most findings of one rule in a body: what comes behind is not told, nor looked for.
 pub const MAX_FINDINGS_OF_RULE: usize = 1_000;
@@ -44,8 +44,8 @@ pub fn told(mut found: Vec<Detection>, rules: usize) -> Vec<Detection> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::Confidence;
     use super::*;
+    use crate::confidence::Confidence;
 
     #[test]
     fn of_findings_that_overlap_the_first_and_longest_is_told() {

@@ -1,4 +1,4 @@
-//! The one pass over a body that says where a rule may begin. Everything it names is looked at again.
+//! Find: the one pass over a body that lists the places where a rule may begin. Each is looked at again.
 
 mod byte_pairs;
 pub mod classes;
@@ -14,10 +14,6 @@ use literals::Literals;
 
 /// Bytes of a body that are looked at in one go: their classes stay in the first cache.
 pub const CHUNK_BYTES: usize = BLOCKS * BLOCK_BYTES;
-/// Shortest number that is looked at, separators counted.
-pub const MIN_NUMBER_BYTES: usize = 7;
-/// Shortest token that is looked at.
-pub const MIN_TOKEN_BYTES: usize = 16;
 /// How much of a token is looked at for its length and its digits.
 pub const MAX_TOLD_TOKEN_BYTES: u32 = 40;
 
@@ -75,7 +71,12 @@ impl Default for Begins {
 
 impl Pass {
     /// Looks at the chunk of `body` from `start` on, a multiple of [`CHUNK_BYTES`]; chunks come in order.
-    pub fn chunk(&mut self, body: &[u8], start: usize, literals: &Literals) {
+    pub fn chunk(&mut self, body: &[u8], start: usize, literals: &Literals) -> &Candidates {
+        self.classify(body, start, literals);
+        &self.found
+    }
+
+    fn classify(&mut self, body: &[u8], start: usize, literals: &Literals) {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx512f")
             && std::arch::is_x86_feature_detected!("avx512bw")
