@@ -105,6 +105,23 @@ fn the_labelled_set_is_found_and_little_else() {
     assert_eq!((ambient.0, encoded.0), (0, encoded.1), "{wrong:#?}");
 }
 
+/// One row in so many: the plain scanner takes its time.
+const PLAIN_STEP: usize = 5;
+
+#[test]
+fn the_plain_scanner_finds_the_same_in_the_labelled_set() {
+    let detector = detector();
+    let rows = rows();
+    let mut findings = 0;
+    for row in rows.iter().step_by(PLAIN_STEP) {
+        let found = detector.scan(row.text.as_bytes(), &|_| true).detections;
+        let plain = detection::scanner::oracle::scan(&detector, row.text.as_bytes(), &|_| true);
+        assert_eq!(found, plain, "{}", row.text);
+        findings += plain.len();
+    }
+    assert!(findings > rows.len() / PLAIN_STEP / 2, "{findings} findings");
+}
+
 #[test]
 fn of_kinds_with_one_shape_the_nearest_keyword_names_the_one() {
     let detector = detector();

@@ -12,13 +12,19 @@
 //! - [`narrow`] has a file for each family of rules, that is for each way in which a rule says where a value begins.
 //! - [`judge`] applies one rule at one place. What a rule may look at there is bounded by its `max_bytes`.
 //! - [`escapes`] undoes character references and escapes around places that may hide a value.
+//!
+//! `oracle` finds the same without any of this, rule by rule and byte by byte; tests compare the two.
 
 mod detector;
+#[cfg(test)]
+mod differential;
 mod eights;
 pub(crate) mod escapes;
 pub(crate) mod find;
 pub(crate) mod judge;
 pub(crate) mod narrow;
+#[cfg(any(test, feature = "oracle"))]
+pub mod oracle;
 
 use std::cmp::Reverse;
 

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::words::{Item, What, is_word, read_back};
+use super::words::{Item, What, is_break, is_word, read_back};
 use crate::scanner::find::index::Index;
 
 /// How far before a value a keyword may begin.
@@ -232,10 +232,25 @@ impl Context {
         Near::new(&near)
     }
 
+    /// Goes on behind what was read for another value: its first bytes may end a word or make a break of what stands
+    /// before it.
+    #[inline]
+    fn read_on(&mut self, body: &[u8]) {
+        let last = self.end - 1;
+        if is_word(body, last) && is_word(body, self.end) {
+            self.end = self.items.pop().map_or(self.end, |item| item.at);
+        } else if body.get(last).is_some_and(|byte| is_break(body, last, *byte)) {
+            self.items.push(Item { at: last, what: What::Break });
+        }
+    }
+
     fn read_to(&mut self, keywords: &Keywords, body: &[u8], from: usize, to: usize) {
         if to < self.end || from > self.end || self.items.len() > MAX_ITEMS {
             self.items.clear();
             self.end = from;
+        }
+        if from < self.end && self.end < to {
+            self.read_on(body);
         }
         let mut old = self.items.len();
         if read_back(body, self.end, to, &mut self.items) {
@@ -274,6 +289,24 @@ mod tests {
             entries.add(text, rule).unwrap();
         }
         Keywords::new(entries)
+    }
+
+    #[test]
+    fn what_was_read_for_another_value_changes_nothing() {
+        let keywords = keywords(&["passport", "iban"]);
+        for (body, first) in [
+            ("card;iban;passport\nWRONGTYPE is a word;x:450401", "WRONGTYPE"),
+            ("passport: abc\n01.450401", "01"),
+            ("the iban,A1 of 450401", "A1"),
+            ("תעודת ibanéN 450401", "N"),
+        ] {
+            let (first, last) = (body.find(first).unwrap(), body.find("450401").unwrap());
+            let mut context = Context::default();
+            context.near(&keywords, body.as_bytes(), first);
+            let after = context.near(&keywords, body.as_bytes(), last);
+            let alone = keywords.near(body.as_bytes(), last);
+            assert_eq!(after.rules().collect::<Vec<_>>(), alone.rules().collect::<Vec<_>>(), "{body}");
+        }
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(super) enum Begins {
 pub(super) enum ValueWords<'w> {
     Read(&'w Near),
     /// Of a number, for all of its groups: read when the first of them asks.
-    OfNumber(Option<&'w Near>),
+    OfNumber(&'w mut Option<Near>),
     /// Read for this value, without the header above it: values of this kind come in no order.
     Unread,
 }
@@ -200,8 +200,10 @@ impl<'d> Judge<'d> {
             let raised = !rule.keywords.is_empty()
                 && match words {
                     ValueWords::Read(near) => near.contains(index),
-                    ValueWords::OfNumber(Some(near)) => near.contains(index),
-                    ValueWords::OfNumber(None) | ValueWords::Unread => {
+                    ValueWords::OfNumber(near) => {
+                        near.get_or_insert_with(|| self.near(body, start)).contains(index)
+                    }
+                    ValueWords::Unread => {
                         self.values.near_other(&detector.keywords, body, start).contains(index)
                     }
                 };

@@ -114,7 +114,7 @@ fn spaceless(window: &[u8], at: usize) -> Option<&[u8; 3]> {
 /// Whether what stands before `at` is about something else than what stands behind: another member, another
 /// object, another row.
 #[inline]
-fn is_break(window: &[u8], at: usize, byte: u8) -> bool {
+pub(super) fn is_break(window: &[u8], at: usize, byte: u8) -> bool {
     let back = |by: usize| at.checked_sub(by).and_then(|at| window.get(at)).copied().unwrap_or(b' ');
     let ahead = |by: usize| window.get(at + by).copied().unwrap_or(b' ');
     match byte {

@@ -1,7 +1,8 @@
 //! The families of rules, one file each: by what a rule says a value begins with. A family holds its rules by what it
 //! asks of a place, and tries those that fit.
 //!
-//! To add one: a file here, a field and a line in [`Families::all`], and a call where its places are walked.
+//! To add one: a file here, a field and a line in [`Families::all`], and a call where its places are walked. The plain
+//! scanner, `scanner/oracle.rs`, finds the same in its own way, so it needs the family too.
 
 pub(crate) mod address;
 pub(crate) mod country_number;

@@ -53,7 +53,7 @@ impl ShapedNumberRules {
                 } else if judge.wanted(shape.rule).is_some()
                     && let Some(end) = shape.end(body, at, are_digits)
                 {
-                    judge.value(shape.rule, body, at, end, ValueWords::OfNumber(near.as_ref()));
+                    judge.value(shape.rule, body, at, end, ValueWords::OfNumber(near));
                 }
             }
         });
