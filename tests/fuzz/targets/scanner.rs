@@ -1,5 +1,5 @@
 #![no_main]
-//! Any body is scanned; findings lie in it, in order; samples are made of any.
+//! Any body is scanned; findings lie in it, in order, and are those of the plain scanner; samples are made of any.
 
 use std::sync::LazyLock;
 
@@ -9,9 +9,16 @@ use detection::Detector;
 
 static DETECTOR: LazyLock<Detector> = LazyLock::new(|| portcullis::rules::sensitive(None).0);
 
+/// The plain scanner reads the words before each value anew.
+const MAX_PLAIN_BYTES: usize = 4096;
+
 fuzz_target!(|body: &[u8]| {
-    let found = DETECTOR.scan(body, &|_| true).detections;
+    let scanned = DETECTOR.scan(body, &|_| true);
+    let found = scanned.detections;
     assert!(found.is_sorted());
+    if body.len() <= MAX_PLAIN_BYTES && !scanned.exhausted {
+        assert_eq!(found, detection::scanner::oracle::scan(&DETECTOR, body, &|_| true));
+    }
     for detection in found {
         assert!(detection.start < detection.end && detection.end <= body.len());
         let _ = DETECTOR.rules()[detection.rule].mask(&body[detection.start..detection.end]);

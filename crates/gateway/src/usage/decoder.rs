@@ -54,14 +54,14 @@ impl Decoder {
         }
     }
 
-    /// Takes bytes as they came and hands on what they decode to.
-    pub(super) fn push(&mut self, chunk: &[u8], mut take: impl FnMut(&[u8])) {
+    /// Takes bytes as they came and hands on what they decode to; false if they cannot be decoded.
+    pub(super) fn push(&mut self, chunk: &[u8], mut take: impl FnMut(&[u8])) -> bool {
         let outcome = match self {
             Self::Identity => {
                 take(chunk);
-                return;
+                return true;
             }
-            Self::Ended => return,
+            Self::Ended => return false,
             Self::Gzip(decoder) => {
                 let written = decoder.write_all(chunk).and_then(|()| decoder.flush());
                 written.map(|()| std::mem::take(&mut decoder.get_mut().bytes))
@@ -83,5 +83,6 @@ impl Decoder {
             Ok(bytes) => take(&bytes),
             Err(_) => *self = Self::Ended,
         }
+        !matches!(self, Self::Ended)
     }
 }

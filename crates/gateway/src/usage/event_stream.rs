@@ -11,6 +11,7 @@ const MAX_FRAME_BYTES: usize = 1 << 20;
 pub(super) struct Frames {
     pending: Vec<u8>,
     is_broken: bool,
+    unread_bytes: u64,
 }
 
 impl Frames {
@@ -18,6 +19,7 @@ impl Frames {
     /// checksum.
     pub(super) fn push(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) {
         if self.is_broken {
+            self.unread_bytes += bytes.len() as u64;
             return;
         }
         self.pending.extend_from_slice(bytes);
@@ -25,20 +27,26 @@ impl Frames {
         while let Some(total) = frame_bytes(self.pending.get(from..).unwrap_or(&[])) {
             let frame = self.pending.get(from..from.saturating_add(total));
             if total > MAX_FRAME_BYTES {
-                return self.give_up();
+                return self.give_up(from);
             }
             let Some(frame) = frame else { break };
             match read_message_from(Bytes::copy_from_slice(frame)) {
                 Ok(message) => take(message.payload()),
-                Err(_) => return self.give_up(),
+                Err(_) => return self.give_up(from),
             }
             from += total;
         }
         self.pending.drain(..from);
     }
 
-    fn give_up(&mut self) {
+    /// Bytes from the frame on that could not be read, or was not whole.
+    pub(super) fn unread_bytes(&self) -> u64 {
+        self.unread_bytes + self.pending.len() as u64
+    }
+
+    fn give_up(&mut self, from: usize) {
         self.is_broken = true;
+        self.unread_bytes = (self.pending.len() - from) as u64;
         self.pending = Vec::new();
     }
 }

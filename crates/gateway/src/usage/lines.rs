@@ -11,12 +11,20 @@ pub(crate) struct Lines {
     after_cr: bool,
     /// The line is longer than is held; the rest of it is not read.
     is_overlong: bool,
+    unread_bytes: u64,
 }
 
 impl Lines {
     /// Lines up to so many bytes; longer ones are passed over.
     pub(crate) fn holding(max_bytes: usize) -> Self {
-        Self { pending: Vec::new(), max_bytes, event: Vec::new(), after_cr: false, is_overlong: false }
+        Self {
+            pending: Vec::new(),
+            max_bytes,
+            event: Vec::new(),
+            after_cr: false,
+            is_overlong: false,
+            unread_bytes: 0,
+        }
     }
 
     /// Hands on each line that is complete; false where one is longer than is held.
@@ -31,7 +39,7 @@ impl Lines {
             if is_second_half {
                 continue;
             }
-            if self.pending.is_empty() && !self.is_overlong {
+            if self.pending.is_empty() && !self.is_overlong && line.len() <= self.max_bytes {
                 take(line, &mut self.event);
             } else {
                 self.hold(line);
@@ -53,10 +61,16 @@ impl Lines {
     fn hold(&mut self, bytes: &[u8]) {
         if self.is_overlong || self.pending.len() + bytes.len() > self.max_bytes {
             self.is_overlong = true;
+            self.unread_bytes += (self.pending.len() + bytes.len()) as u64;
             self.pending.clear();
         } else {
             self.pending.extend_from_slice(bytes);
         }
+    }
+
+    /// Bytes of the lines that were too long to be handed on.
+    pub(crate) fn unread_bytes(&self) -> u64 {
+        self.unread_bytes
     }
 
     /// What came last without the end of its line.

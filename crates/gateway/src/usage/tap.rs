@@ -23,6 +23,7 @@ pub struct Tap {
     decoder: Decoder,
     framing: Framing,
     seen: Seen,
+    undecoded_bytes: u64,
 }
 
 /// What an answer is made of.
@@ -53,7 +54,7 @@ pub struct Report {
     pub model: Option<String>,
     /// An error within an answer that began well.
     pub has_error: bool,
-    /// Bytes of the texts in it.
+    /// Bytes of the texts in it, and of all that could not be read.
     pub text_bytes: u64,
     pub service_tier: Option<String>,
 }
@@ -77,13 +78,13 @@ impl Tap {
             None if body::is_json(media_type) => Framing::Json(Held::default()),
             None => Framing::Opaque,
         };
-        Self { decoder: Decoder::new(content_encoding), framing, seen: Seen::default() }
+        Self { decoder: Decoder::new(content_encoding), framing, seen: Seen::default(), undecoded_bytes: 0 }
     }
 
     /// For a connection that has become a WebSocket with these extensions.
     pub fn web_socket(extensions: &[u8]) -> Self {
         let framing = Framing::WebSocket(Box::new(Messages::new(extensions)));
-        Self { decoder: Decoder::new(b""), framing, seen: Seen::default() }
+        Self { decoder: Decoder::new(b""), framing, seen: Seen::default(), undecoded_bytes: 0 }
     }
 
     /// Whether the answer comes event by event.
@@ -97,7 +98,7 @@ impl Tap {
         if matches!(framing, Framing::Opaque) {
             return;
         }
-        self.decoder.push(chunk, |bytes| match framing {
+        let is_read = self.decoder.push(chunk, |bytes| match framing {
             Framing::Json(held) => held.push(bytes),
             // What is too long to be held is not read.
             Framing::Sse(lines) => {
@@ -110,10 +111,14 @@ impl Tap {
             Framing::WebSocket(messages) => messages.push(bytes, |message| seen.message(message)),
             Framing::Opaque => {}
         });
+        if !is_read {
+            self.undecoded_bytes += chunk.len() as u64;
+        }
     }
 
     /// What the answer said, however far it came.
     pub fn finish(mut self) -> Report {
+        let unread_bytes = self.undecoded_bytes + self.framing.unread_bytes();
         match &mut self.framing {
             Framing::Json(held) => self.seen.answer(held),
             Framing::Sse(lines) => {
@@ -129,7 +134,20 @@ impl Tap {
             Framing::EventStream(_) | Framing::WebSocket(_) | Framing::Opaque => {}
         }
         let Seen { usage, model, has_error, text_bytes, service_tier } = self.seen;
+        let text_bytes = text_bytes + unread_bytes;
         Report { usage, model, has_error, text_bytes, service_tier }
+    }
+}
+
+impl Framing {
+    fn unread_bytes(&self) -> u64 {
+        match self {
+            Self::Json(held) => held.unread_bytes,
+            Self::Sse(lines) | Self::NdJson(lines) => lines.unread_bytes(),
+            Self::EventStream(frames) => frames.unread_bytes(),
+            Self::WebSocket(messages) => messages.unread_bytes(),
+            Self::Opaque => 0,
+        }
     }
 }
 
@@ -141,7 +159,9 @@ impl Seen {
             event.clear();
         } else if let Some(data) = sse::data(line) {
             // What does not fit is not read.
-            sse::gather(event, data, MAX_HELD_BYTES - 1);
+            if !sse::gather(event, data, MAX_HELD_BYTES - 1) {
+                self.text_bytes += data.len() as u64;
+            }
         } else if matches!(sse::field(line), (b"event", name) if name.trim_ascii() == b"error") {
             self.has_error = true;
         }
@@ -308,6 +328,7 @@ fn text_bytes(object: &[u8]) -> u64 {
 struct Held {
     bytes: Vec<u8>,
     is_cut: bool,
+    unread_bytes: u64,
 }
 
 impl Held {
@@ -315,7 +336,9 @@ impl Held {
         self.bytes.extend_from_slice(bytes);
         if self.bytes.len() > MAX_HELD_BYTES {
             self.is_cut = true;
-            self.bytes.drain(..self.bytes.len() - TAIL_BYTES);
+            let cut = self.bytes.len() - TAIL_BYTES;
+            self.unread_bytes += cut as u64;
+            self.bytes.drain(..cut);
         }
     }
 }

@@ -237,3 +237,38 @@ fn long_and_hostile_answers_take_no_memory() {
     assert_eq!(report(JSON, "gzip", b"not gzip", 3), Report::default());
     assert_eq!(report("audio/mpeg", "", b"{\"usage\":{\"prompt_tokens\":1}}", 3), Report::default());
 }
+
+#[test]
+fn what_cannot_be_read_counts_as_text() {
+    let sound = super::event_stream::frame(b"{\"a\":1}");
+    let mut damaged = sound.clone();
+    damaged[13] ^= 1;
+    let text = b"{\"text\":\"some words that a model wrote\"}".repeat(50);
+    let gzip = {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut encoder, &text).unwrap();
+        encoder.finish().unwrap()
+    };
+    let corrupt = [&gzip[..12], &[0xff; 40]].concat();
+    let long_line = [b"data: ".as_slice(), &b"x".repeat(2 << 20), b"\n\n"].concat();
+    let bedrock = "application/vnd.amazon.eventstream";
+    let cases: [(&str, &str, Vec<u8>, usize); 6] = [
+        (bedrock, "", [damaged.clone(), sound.clone()].concat(), damaged.len() + sound.len()),
+        (bedrock, "", [sound.clone(), b"HTTP/1.1 200 OK\r\n\r\n".to_vec()].concat(), 19),
+        ("application/json", "compress", text.clone(), text.len()),
+        ("text/event-stream", "gzip", corrupt.clone(), 40),
+        ("text/event-stream", "", long_line, 2 << 20),
+        ("application/json", "", [b"{\"a\":\"".to_vec(), b"x".repeat(3 << 20)].concat(), 2 << 20),
+    ];
+    for (content_type, coding, body, least) in cases {
+        for split in [0, 1, body.len() / 2, body.len()] {
+            let counted = report(content_type, coding, &body, split).text_bytes;
+            assert!(counted >= least as u64, "{content_type} {coding} at {split}: {counted} of {least}");
+            assert!(counted <= body.len() as u64, "{content_type} {coding} at {split}: {counted}");
+        }
+    }
+    let mut masked = Tap::web_socket(b"");
+    masked.push(&[0x81, 0x84, 1, 2, 3, 4, 5, 6, 7, 8]);
+    masked.push(&[0; 100]);
+    assert!(masked.finish().text_bytes >= 100);
+}

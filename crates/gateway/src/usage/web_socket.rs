@@ -22,6 +22,7 @@ pub(super) struct Messages {
     compression: Option<Compression>,
     /// What came is no frame of a server: nothing is read any more.
     is_broken: bool,
+    unread_bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,6 +70,12 @@ impl Messages {
                 self.end(&mut take);
             }
         }
+        self.unread_bytes += bytes.len() as u64;
+    }
+
+    /// Bytes of messages that are too long or compressed wrongly, and of all that follows what is no frame.
+    pub(super) fn unread_bytes(&self) -> u64 {
+        self.unread_bytes
     }
 
     /// The length of the payload when the head of a frame is whole.
@@ -102,6 +109,7 @@ impl Messages {
         }
         self.is_overlong |= self.message.len() + payload.len() > MAX_MESSAGE_BYTES;
         if self.is_overlong {
+            self.unread_bytes += (self.message.len() + payload.len()) as u64;
             self.message = Vec::new();
         } else {
             self.message.extend_from_slice(payload);
@@ -110,6 +118,7 @@ impl Messages {
 
     fn end(&mut self, take: &mut impl FnMut(&[u8])) {
         self.frame.is_last = false;
+        let message_bytes = self.message.len() as u64;
         match &mut self.compression {
             _ if !self.is_compressed && !self.is_overlong => take(&self.message),
             _ if !self.is_compressed => {}
@@ -120,6 +129,9 @@ impl Messages {
                 None => self.is_broken = true,
             },
             None => self.is_broken = true,
+        }
+        if self.is_broken {
+            self.unread_bytes += message_bytes;
         }
         self.message.clear();
     }
