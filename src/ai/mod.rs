@@ -33,8 +33,8 @@ pub struct Gateways {
     /// By slug.
     pub providers: HashMap<String, Arc<Provider>>,
     pub prices: Arc<Prices>,
-    /// Providers whose host is a customer's or a region's, by slug and base URL. Requests read it side by side; it is
-    /// written once for each host, and held for one insertion.
+    /// Providers whose host is a customer's or a region's, by slug and base URL. No request waits for it: one that finds
+    /// it locked makes a provider of its own.
     pub regional: RwLock<HashMap<(&'static str, String), Arc<Provider>>>,
 }
 
@@ -149,7 +149,7 @@ impl Gateways {
         let known = provider::find(slug)?;
         let (base, target) = provider::regional(known.place, rest)?;
         let key = (known.slug, base);
-        let kept = self.regional.read().get(&key).cloned();
+        let kept = self.regional.try_read().and_then(|regional| regional.get(&key).cloned());
         let provider = match kept {
             Some(provider) => provider,
             None => self.keep_regional(Provider::at(key.0, &key.1, true).ok()?, key),
@@ -159,7 +159,7 @@ impl Gateways {
 
     /// Keeps a provider for later requests. If another request was faster, its provider is taken.
     fn keep_regional(&self, made: Provider, key: (&'static str, String)) -> Arc<Provider> {
-        let mut regional = self.regional.write();
+        let Some(mut regional) = self.regional.try_write() else { return Arc::new(made) };
         if regional.len() >= MAX_REGIONAL {
             regional.clear();
         }
