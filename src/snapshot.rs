@@ -1,7 +1,7 @@
 //! Where the planes meet: one immutable value, made by the control plane, loaded once for each
 //! request by the data plane.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -68,6 +68,11 @@ impl Snapshot {
             (None, _) => return None,
         };
         pool.origins.iter().find(|origin| origin.key == *key)
+    }
+
+    /// The names of all zones.
+    pub fn zone_names(&self) -> BTreeSet<&str> {
+        self.zones().map(|zone| zone.name.as_str()).collect()
     }
 
     pub fn zones(&self) -> impl Iterator<Item = &Arc<CompiledZone>> {

@@ -102,7 +102,11 @@ async fn with_length(request: extract::Request, next: Next) -> Response {
 }
 
 async fn metrics(extract::State(state): extract::State<State>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], state.events.metrics().render())
+    let (snapshot, metrics) = (state.snapshots.load(), state.events.metrics());
+    // A request may end, and be counted, after its zone is gone.
+    let names = snapshot.zone_names();
+    metrics.keep_zones(|zone| names.contains(zone));
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], metrics.render())
 }
 
 /// Not ready while the process drains, so that balancers look elsewhere.

@@ -177,7 +177,7 @@ impl Plane {
             needs_restart,
             unix_seconds: i64::try_from(self.clock.unix().as_secs()).unwrap_or(i64::MAX),
         });
-        let names: BTreeSet<&str> = snapshot.zones().map(|zone| zone.name.as_str()).collect();
+        let names = snapshot.zone_names();
         self.events.metrics().keep_zones(|zone| names.contains(zone));
         for zone in snapshot.zones() {
             for origin in &zone.pool.origins {

@@ -3,13 +3,13 @@
 use crate::upstream::Pool;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::BytesMut;
 use http::HeaderValue;
 
 use super::call::Call;
+use super::held_bodies::Share;
 use super::messages::MessageStream;
 use super::prescan::Blocked;
 use super::refusal::Refusal;
@@ -108,41 +108,6 @@ pub(super) struct Hold {
     pub(super) share: Share,
 }
 
-/// A share of the bytes that all held bodies may take together.
-pub(super) struct Share {
-    held: Arc<AtomicUsize>,
-    taken: usize,
-}
-
-impl Share {
-    pub(super) fn new(held: &Arc<AtomicUsize>) -> Self {
-        Self { held: Arc::clone(held), taken: 0 }
-    }
-
-    /// Takes more; false where that would pass `max`.
-    pub(super) fn take(&mut self, bytes: usize, max: usize) -> bool {
-        if self.held.fetch_add(bytes, Ordering::Relaxed) + bytes > max {
-            self.held.fetch_sub(bytes, Ordering::Relaxed);
-            return false;
-        }
-        self.taken += bytes;
-        true
-    }
-
-    /// Gives a part of it back.
-    pub(super) fn put_back(&mut self, bytes: usize) {
-        let bytes = bytes.min(self.taken);
-        self.held.fetch_sub(bytes, Ordering::Relaxed);
-        self.taken -= bytes;
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        self.put_back(self.taken);
-    }
-}
-
 impl Context {
     /// The origins that the request may go to.
     pub(super) fn pool(&self) -> Option<Arc<Pool>> {
@@ -210,23 +175,5 @@ impl Context {
             (Outcome::Logged { .. }, None) => "log",
             (Outcome::Pass, None) => "pass",
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_are_given_back() {
-        let held = Arc::new(AtomicUsize::new(0));
-        let mut first = Share::new(&held);
-        assert!(first.take(60, 100) && !first.take(50, 100));
-        let mut second = Share::new(&held);
-        assert!(second.take(40, 100) && !second.take(1, 100));
-        drop(first);
-        assert!(second.take(60, 100));
-        drop(second);
-        assert_eq!(held.load(Ordering::Relaxed), 0);
     }
 }

@@ -22,7 +22,7 @@ use pingora::proxy::Session;
 use pingora::{Error, ErrorType, Result};
 use tokio_stream::Stream;
 
-use super::context::Share;
+use super::held_bodies::Share;
 use crate::clock::{Clock, Stopwatch};
 
 /// Where the connection is put once it is no longer stood in for.

@@ -92,7 +92,7 @@ impl Edge {
         let limits = HoldLimits::of(&ctx.snapshot.limits, self.clock);
         let held = body.hold(session, limits, &self.held_bodies).await;
         ctx.body = body;
-        self.count_held_bodies();
+        self.held_bodies.record();
         held
     }
 
@@ -185,7 +185,7 @@ impl Edge {
 
     /// A ULID for a new call.
     pub(super) fn call_id(&self) -> String {
-        call::ulid(self.clock.unix(), self.unique())
+        call::ulid(self.clock.unix(), self.rays.unique())
     }
 
     /// Takes what a call needs to go out: a key, a scan of its body, what it may use of the limits. Inside, why
@@ -218,7 +218,7 @@ impl Edge {
         };
         match (body, &read) {
             (Some(body), Some(read)) => {
-                if let Err(refused) = self.prescan(scan, read, ctx).await {
+                if let Err(refused) = self.prescan.refuse_findings(scan, read, ctx).await {
                     // Its row tells what was found.
                     call.asked_at = Some(ctx.started.elapsed());
                     if call.request.size() == 0 {

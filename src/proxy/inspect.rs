@@ -1,38 +1,51 @@
-//! Rules over requests, and copies of responses: where engines meet the connection.
+//! Rules over requests: where the rule engine meets the connection.
 //!
 //! A request is judged whole before an origin is asked, whatever the length of its body and however it comes.
 //! Of a body that is too long to hold, a zone refuses the request or judges the first part, as it is set.
 
-use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use bytes::Bytes;
 use pingora::Result;
-use pingora::http::{RequestHeader, ResponseHeader};
+use pingora::http::RequestHeader;
 use pingora::proxy::Session;
 
-use super::context::{Context, Route, Share};
+use super::context::Context;
+use super::held_bodies::HeldBodies;
 use super::messages::MessageStream;
+use super::offload::Offload;
 use super::refusal::Refusal;
 use super::request_body::{self, HeldEnd, HoldLimits};
 use super::rule_watch::RuleWatch;
-use super::{Edge, headers, refuse};
+use super::{headers, refuse};
+use crate::clock::Clock;
 use crate::conf::BodyPolicy;
+use crate::events::Events;
 use crate::events::kinds::BodyUninspected;
 use crate::ruleset::{EntryPoint, Outcome, Phase};
-use crate::scanning::{Limits, Subject};
 use crate::snapshot::CompiledZone;
-use body::{decompress, grpc};
-use detection::plan::ScanPlan;
+use body::grpc;
 use expression::Facts;
 use seclang::BodyLimits;
-use seclang::{RequestHead, ResponseHead};
+use seclang::RequestHead;
 
 /// A body from here on may keep rules or scanners busy for more than a millisecond: it is judged on another thread
 /// while the worker goes on with other requests.
 pub(super) const OFFLOADED_BYTES: usize = 16 << 10;
 
-impl Edge {
+/// The step that has rules judge requests and responses.
+pub(super) struct Inspection {
+    pub(super) events: Events,
+    pub(super) clock: Clock,
+    pub(super) held_bodies: HeldBodies,
+    pub(super) offload: Arc<Offload>,
+    /// Requests so far.
+    pub(super) judged: AtomicU64,
+}
+
+impl Inspection {
     /// Judges a request: its head, then its body.
     pub(super) async fn inspect_request(
         &self,
@@ -59,7 +72,7 @@ impl Edge {
         let held = body.hold(session, hold, &self.held_bodies).await;
         ctx.body = body;
         let held = held?;
-        self.count_held_bodies();
+        self.held_bodies.record();
         let is_short = match (held.end, limits.inspected_body_policy) {
             (HeldEnd::TooLong, BodyPolicy::Refuse) => return refuse(ctx, Refusal::BodyTooLong),
             (HeldEnd::NoRoom, BodyPolicy::Refuse) => return refuse(ctx, Refusal::TooManyBodies),
@@ -74,7 +87,7 @@ impl Edge {
             self.events.emit(&BodyUninspected { ray: &ctx.ray, inspected_bytes: seen_bytes });
         }
         if held.end == HeldEnd::FirstMessage {
-            let share = Share::new(&self.held_bodies);
+            let share = self.held_bodies.share();
             ctx.messages = Some(Box::new(MessageStream::new(seen_bytes, share)));
         }
         self.judge_part(&held.bytes.slice(..seen_bytes), is_short, session, ctx).await
@@ -102,12 +115,6 @@ impl Edge {
                 self.judge_body(seen, true, ctx).await
             }
         }
-    }
-
-    /// Shows how many bytes are held now.
-    pub(super) fn count_held_bodies(&self) {
-        let held = self.held_bodies.load(std::sync::atomic::Ordering::Relaxed);
-        self.events.metrics().held_bodies.set(i64::try_from(held).unwrap_or(i64::MAX));
     }
 
     /// Judges a body; `is_cut` where there is more of it.
@@ -142,56 +149,6 @@ impl Edge {
             Outcome::Pass | Outcome::Logged { .. } => Ok(()),
         }
     }
-
-    /// What a response is scanned for; `None` if no rule is for it.
-    fn scan_plan<'z>(
-        &self,
-        entry_point: &'z EntryPoint,
-        request: &RequestHeader,
-        response: &ResponseHeader,
-        ctx: &Context,
-    ) -> Option<Cow<'z, ScanPlan>> {
-        if let Some(plan) = entry_point.scan_plan_of_all() {
-            return Some(Cow::Borrowed(plan));
-        }
-        let fields = headers::fields(request, &ctx.host);
-        let head = request_head(request, &fields, self.clock.unix(), ctx);
-        let fields = headers::response_fields(response);
-        let protocol = headers::protocol(response.version);
-        let response = ResponseHead { status: response.status.as_u16(), protocol, headers: &fields };
-        let facts = Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: Some(&response) };
-        entry_point.scan_plan(&facts).map(Cow::Owned)
-    }
-
-    /// Begins to copy a response, where its zone asks for it.
-    pub(super) fn begin_tee(&self, session: &Session, response: &ResponseHeader, ctx: &mut Context) {
-        let Route::Zone(zone) = &ctx.route else { return };
-        let Some(entry_point) = zone.entry_points.of(Phase::HttpResponseFirewallManaged) else { return };
-        let bodiless = session.req_header().method == http::Method::HEAD
-            || matches!(response.status.as_u16(), 204 | 304)
-            || response.headers.get(http::header::CONTENT_LENGTH).is_some_and(|length| length == "0");
-        if bodiless {
-            return;
-        }
-        let Some(plan) = self.scan_plan(entry_point, session.req_header(), response, ctx) else { return };
-        let limits = ctx.snapshot.limits;
-        let limits = Limits {
-            scanned_bytes: limits.scanned_body.0,
-            decompression: decompress::Limits {
-                output_bytes: limits.decompressed_body.0,
-                ratio: limits.decompression_ratio,
-            },
-        };
-        let subject = Subject {
-            ray: ctx.ray.clone(),
-            zone: zone.name.clone(),
-            host: ctx.host.clone(),
-            path: session.req_header().uri.path().to_owned(),
-        };
-        let content_type = headers::bytes(&response.headers, &http::header::CONTENT_TYPE);
-        let content_encoding = headers::bytes(&response.headers, &http::header::CONTENT_ENCODING);
-        ctx.tee = self.scans.tee(&plan, limits, content_type, content_encoding, subject).map(Box::new);
-    }
 }
 
 /// Judges the head of a request, or of a message of it.
@@ -216,7 +173,7 @@ pub(super) fn start_rules(
     ctx.rules = (!run.is_empty()).then_some(run);
 }
 
-fn request_head<'r>(
+pub(super) fn request_head<'r>(
     request: &'r RequestHeader,
     fields: &'r [(&'r [u8], &'r [u8])],
     received: Duration,

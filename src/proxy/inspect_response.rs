@@ -10,13 +10,13 @@ use pingora::Result;
 use pingora::http::ResponseHeader;
 use pingora::proxy::Session;
 
-use super::Edge;
-use super::context::{Context, Hold, Route, Share};
+use super::context::{Context, Hold, Route};
 use super::headers;
+use super::inspect::Inspection;
 use body::decompress::Coding;
 use seclang::ResponseHead;
 
-impl Edge {
+impl Inspection {
     /// Judges the head of a final response, and begins to hold its body where rules want to see it.
     pub(super) fn inspect_response(
         &self,
@@ -38,8 +38,7 @@ impl Edge {
                 && session.req_header().method != http::Method::HEAD
                 && may_be_held(response, ctx.snapshot.limits.inspected_response.0);
             if held {
-                ctx.response_hold =
-                    Some(Hold { bytes: BytesMut::new(), share: Share::new(&self.held_bodies) });
+                ctx.response_hold = Some(Hold { bytes: BytesMut::new(), share: self.held_bodies.share() });
             } else if !rules.is_blocked() {
                 rules.response_body(None, false, watch);
             }

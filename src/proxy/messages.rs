@@ -9,10 +9,11 @@ use bytes::{Bytes, BytesMut};
 use pingora::Result;
 use pingora::proxy::Session;
 
-use super::context::{Context, Route, Share};
-use super::inspect::start_rules;
+use super::context::{Context, Route};
+use super::held_bodies::Share;
+use super::inspect::{Inspection, start_rules};
 use super::refusal::Refusal;
-use super::{Edge, refuse};
+use super::refuse;
 use crate::conf::BodyPolicy;
 use crate::events::kinds::BodyUninspected;
 use crate::ruleset::{Phase, Run};
@@ -55,7 +56,7 @@ impl MessageStream {
     }
 }
 
-impl Edge {
+impl Inspection {
     /// Replaces a piece of a stream by the messages that are complete with it, and judges those.
     pub(super) async fn judge_messages(
         &self,
@@ -92,7 +93,7 @@ impl Edge {
         } else {
             ctx.messages = Some(stream);
         }
-        self.count_held_bodies();
+        self.held_bodies.record();
         // Never none before the end: the framework takes that for the end.
         *piece = (!end || !passed.is_empty()).then(|| passed.freeze());
         Ok(())

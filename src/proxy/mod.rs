@@ -19,6 +19,7 @@ mod flight;
 mod forwarded_session;
 mod gateway;
 mod headers;
+mod held_bodies;
 mod inspect;
 mod inspect_response;
 mod messages;
@@ -26,16 +27,18 @@ mod offload;
 mod origin_timeout;
 mod outcome;
 mod prescan;
+mod ray;
 mod refusal;
 mod request_body;
 mod respond;
+mod response_copy;
 mod rule_watch;
 mod step_answers;
 mod steps;
 mod universal;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -50,7 +53,13 @@ pub use context::Context;
 use context::{InFlight, Route};
 pub use door::Door;
 use forwarded_session::{AnswerTimeout, ORIGIN_SILENT};
+use held_bodies::HeldBodies;
+use inspect::Inspection;
+use offload::Offload;
+use prescan::Prescan;
+use ray::Rays;
 use refusal::Refusal;
+use response_copy::ResponseCopies;
 
 use crate::clock::Clock;
 use crate::events::{AuditLog, Events};
@@ -70,19 +79,18 @@ pub struct Edge {
     pub snapshots: SnapshotHandle,
     pub events: Events,
     pub clock: Clock,
-    pub scans: ScanQueue,
     pub recorder: Recorder,
     audit: AuditLog,
-    pub node: String,
+    rays: Rays,
     caller: steps::ProviderClient,
     door: Door,
     /// Moves with each call that takes a stored key.
     turns: AtomicU64,
-    rays: AtomicU64,
-    held_bodies: Arc<AtomicUsize>,
-    offload: offload::Offload,
-    /// Requests so far that rules judged.
-    sampled: AtomicU64,
+    held_bodies: HeldBodies,
+    offload: Arc<Offload>,
+    inspection: Inspection,
+    prescan: Prescan,
+    copies: ResponseCopies,
 }
 
 impl Edge {
@@ -95,45 +103,30 @@ impl Edge {
         node: String,
         door: Door,
     ) -> Self {
-        // Ids of two runs of a process must not meet.
-        let mut seed = [0; 8];
-        if getrandom::fill(&mut seed).is_err() {
-            seed = clock.unix().as_secs().to_le_bytes();
-        }
-        let rays = AtomicU64::new(u64::from_le_bytes(seed));
+        let held_bodies = HeldBodies::new(events.clone());
+        let offload = Arc::new(Offload::new());
         Self {
             audit: AuditLog::new(events.clone()),
             snapshots,
-            events,
             clock,
-            scans,
             recorder,
-            node,
+            rays: Rays::new(clock, node),
             caller: steps::ProviderClient::new(),
             door,
             turns: AtomicU64::new(0),
-            rays,
-            held_bodies: Arc::new(AtomicUsize::new(0)),
-            offload: offload::Offload::new(),
-            sampled: AtomicU64::new(0),
+            inspection: Inspection {
+                events: events.clone(),
+                clock,
+                held_bodies: held_bodies.clone(),
+                offload: Arc::clone(&offload),
+                judged: AtomicU64::new(0),
+            },
+            prescan: Prescan::new(events.clone(), Arc::clone(&offload)),
+            copies: ResponseCopies::new(scans, clock),
+            held_bodies,
+            offload,
+            events,
         }
-    }
-
-    /// A number that no other request of this process has.
-    fn unique(&self) -> u64 {
-        // An odd factor spreads a counter over all 64 bits without repeating one.
-        self.rays.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    }
-
-    fn new_ray(&self) -> String {
-        let number = self.unique();
-        let mut ray = String::with_capacity(17 + self.node.len());
-        ray.extend(
-            (0..16).rev().filter_map(|digit| char::from_digit((number >> (4 * digit)) as u32 & 15, 16)),
-        );
-        ray.push('-');
-        ray.push_str(&self.node);
-        ray
     }
 }
 
@@ -156,7 +149,7 @@ impl ProxyHttp for Edge {
     }
 
     async fn early_request_filter(&self, session: &mut Session, ctx: &mut Context) -> Result<()> {
-        ctx.ray = self.new_ray();
+        ctx.ray = self.rays.next();
         let mut refused = None;
         if let Some(meta) = ConnectionMeta::of(session.digest()) {
             match session.is_http2() {
@@ -201,7 +194,7 @@ impl ProxyHttp for Edge {
         match snapshot.sites.find(&ctx.host) {
             Some(Site::Zone(zone)) => {
                 ctx.route = Route::Zone(Arc::clone(zone));
-                self.inspect_request(zone, session, ctx).await?;
+                self.inspection.inspect_request(zone, session, ctx).await?;
             }
             Some(Site::Gateway) => {
                 // Boxed, for it is large and requests of zones need it not.
@@ -299,7 +292,10 @@ impl ProxyHttp for Edge {
     ) -> Result<()> {
         if ctx.messages.is_some() {
             // The framework ends a request at once only for errors of its client.
-            self.judge_messages(session, body, end, ctx).await.map_err(|error| error.into_down())?;
+            self.inspection
+                .judge_messages(session, body, end, ctx)
+                .await
+                .map_err(|error| error.into_down())?;
         }
         if !session.was_upgraded()
             && let (Some(chunk), Some(call)) = (body.as_ref(), ctx.call())
@@ -334,7 +330,7 @@ impl ProxyHttp for Edge {
         if let Some(attempt) = &ctx.attempt {
             outcome::origin_answered(self, ctx, &attempt.origin, ctx.origin_status);
         }
-        self.inspect_response(session, response, ctx)?;
+        self.inspection.inspect_response(session, response, ctx)?;
         response.insert_header("svc-ray", &ctx.ray)?;
         let elapsed = ctx.started.elapsed();
         if let Some(call) = ctx.call() {
@@ -347,7 +343,7 @@ impl ProxyHttp for Edge {
                 session.set_keepalive(None);
             }
         }
-        self.begin_tee(session, response, ctx);
+        self.copies.begin(session, response, ctx);
         Ok(())
     }
 
@@ -372,7 +368,7 @@ impl ProxyHttp for Edge {
             }
         }
         if ctx.response_hold.is_some() && !session.was_upgraded() {
-            self.hold_response(body, end, ctx)?;
+            self.inspection.hold_response(body, end, ctx)?;
         }
         Ok(None)
     }

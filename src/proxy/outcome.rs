@@ -217,7 +217,7 @@ pub(super) fn origin_answered(edge: &Edge, ctx: &Context, origin: &Arc<Origin>, 
 pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx: &mut Context) {
     ctx.attempt = None;
     ctx.response_hold = None;
-    edge.count_held_bodies();
+    edge.held_bodies.record();
     let client = ctx.client_text.clone();
     let client = client.to_str().unwrap_or("");
     let written = session.response_written().map_or(0, |response| response.status.as_u16());

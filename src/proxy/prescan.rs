@@ -1,5 +1,7 @@
 //! Requests to a provider that are scanned before they go on, on gateways that refuse sensitive data.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use model::Finding;
 use pingora::Result;
@@ -7,8 +9,9 @@ use pingora::Result;
 use super::call::Call;
 use super::context::Context;
 use super::inspect::OFFLOADED_BYTES;
+use super::offload::Offload;
 use super::refusal::Refusal;
-use super::{Edge, refuse};
+use super::refuse;
 use crate::ai::scan;
 use crate::events::Events;
 use crate::scanning::{self, Subject};
@@ -32,16 +35,26 @@ pub(super) fn of_call(call: &Call) -> Option<(ScanPlan, String)> {
     Some((plan.clone(), call.path.clone()))
 }
 
-impl Edge {
+/// The step that scans requests to providers.
+pub(super) struct Prescan {
+    events: Events,
+    offload: Arc<Offload>,
+}
+
+impl Prescan {
+    pub(super) fn new(events: Events, offload: Arc<Offload>) -> Self {
+        Self { events, offload }
+    }
+
     /// Refuses a request whose body carries sensitive data; a long one is scanned on another thread while
     /// this one goes on with other requests.
-    pub(super) async fn prescan(
+    pub(super) async fn refuse_findings(
         &self,
-        prescan: Option<(ScanPlan, String)>,
+        scan: Option<(ScanPlan, String)>,
         body: &Bytes,
         ctx: &mut Context,
     ) -> Result<()> {
-        let Some((plan, path)) = prescan else { return Ok(()) };
+        let Some((plan, path)) = scan else { return Ok(()) };
         let blocked = if body.len() > OFFLOADED_BYTES {
             let (body, ray, events) = (body.clone(), ctx.ray.clone(), self.events.clone());
             let away = self.offload.run(body.len(), move || told(&plan, &body, &ray, &path, &events));

@@ -7,8 +7,6 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -17,9 +15,9 @@ use pingora::http::RequestHeader;
 use pingora::proxy::Session;
 use pingora::{Error, ErrorType, Result};
 
-use super::context::Share;
 use super::forwarded_session::{self, AnswerTimeout, InMemory, Slot};
 use super::headers;
+use super::held_bodies::{HeldBodies, Share};
 use super::offload::Offload;
 use crate::clock::{Clock, Stopwatch};
 use body::decompress::{self, Coding};
@@ -109,12 +107,12 @@ impl RequestBody {
         &mut self,
         session: &mut Session,
         limits: HoldLimits,
-        held_bodies: &Arc<AtomicUsize>,
+        held_bodies: &HeldBodies,
     ) -> Result<Held> {
         if let Self::Held { body, .. } = self {
             return Ok(body.clone());
         }
-        let mut share = Share::new(held_bodies);
+        let mut share = held_bodies.share();
         let body = read(session, limits, &mut share).await?;
         *self = Self::Held { body: body.clone(), share };
         Ok(body)

@@ -5,8 +5,9 @@ use std::time::Duration;
 use pingora::Result;
 
 use super::context::Context;
+use super::inspect::Inspection;
 use super::refusal::Refusal;
-use super::{Edge, refuse};
+use super::refuse;
 use crate::clock::{Clock, Stopwatch};
 use crate::conf::RulesTimePolicy;
 use crate::events::RuleCost;
@@ -63,10 +64,10 @@ impl Watch for RuleWatch {
     }
 }
 
-impl Edge {
+impl Inspection {
     /// Whether the rules of a new request are timed.
     pub(super) fn samples_rules(&self) -> bool {
-        self.sampled.fetch_add(1, std::sync::atomic::Ordering::Relaxed).is_multiple_of(SAMPLED_REQUESTS)
+        self.judged.fetch_add(1, std::sync::atomic::Ordering::Relaxed).is_multiple_of(SAMPLED_REQUESTS)
     }
 
     /// Has rules judge a part of a request within the time that it has left, and ends the request

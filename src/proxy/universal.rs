@@ -19,7 +19,8 @@ use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::protocol::{CloseFrame, Role, WebSocket, WebSocketConfig};
 use tungstenite::{Message, Utf8Bytes};
 
-use super::context::{Context, Share};
+use super::context::Context;
+use super::held_bodies::Share;
 use super::origin_timeout::UPGRADED_IDLE;
 use super::refusal::Refusal;
 use super::{Edge, delivery, headers, refuse};
@@ -70,7 +71,7 @@ impl Edge {
 
         let (out, mut answers) = mpsc::channel(MAX_WAITING);
         let mut under_way = JoinSet::new();
-        let mut share = Share::new(&self.held_bodies);
+        let mut share = self.held_bodies.share();
         // A client that says nothing is asked whether it is there.
         let mut silence = tokio::time::interval(heartbeat);
         silence.reset();
@@ -91,7 +92,7 @@ impl Edge {
                     }
                     socket.push(bytes);
                     while let Some(text) = socket.next() {
-                        let held = std::mem::replace(&mut share, Share::new(&self.held_bodies));
+                        let held = std::mem::replace(&mut share, self.held_bodies.share());
                         let question = Question { out: out.clone(), _held: held };
                         if let Err(refused) = self.begin(&text, question, &questions, &meta, &mut under_way) {
                             socket.send(refused);

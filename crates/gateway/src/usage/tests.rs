@@ -246,7 +246,7 @@ fn what_cannot_be_read_counts_as_text() {
     let text = b"{\"text\":\"some words that a model wrote\"}".repeat(50);
     let gzip = {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-        std::io::Write::write_all(&mut encoder, &text).unwrap();
+        encoder.write_all(&text).unwrap();
         encoder.finish().unwrap()
     };
     let corrupt = [&gzip[..12], &[0xff; 40]].concat();
@@ -254,9 +254,9 @@ fn what_cannot_be_read_counts_as_text() {
     let bedrock = "application/vnd.amazon.eventstream";
     let cases: [(&str, &str, Vec<u8>, usize); 6] = [
         (bedrock, "", [damaged.clone(), sound.clone()].concat(), damaged.len() + sound.len()),
-        (bedrock, "", [sound.clone(), b"HTTP/1.1 200 OK\r\n\r\n".to_vec()].concat(), 19),
+        (bedrock, "", [sound, b"HTTP/1.1 200 OK\r\n\r\n".to_vec()].concat(), 19),
         ("application/json", "compress", text.clone(), text.len()),
-        ("text/event-stream", "gzip", corrupt.clone(), 40),
+        ("text/event-stream", "gzip", corrupt, 40),
         ("text/event-stream", "", long_line, 2 << 20),
         ("application/json", "", [b"{\"a\":\"".to_vec(), b"x".repeat(3 << 20)].concat(), 2 << 20),
     ];

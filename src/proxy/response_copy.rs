@@ -1,0 +1,79 @@
+//! Copies of responses for the scanner, on zones that ask for them.
+
+use std::borrow::Cow;
+
+use pingora::http::{RequestHeader, ResponseHeader};
+use pingora::proxy::Session;
+
+use super::context::{Context, Route};
+use super::headers;
+use super::inspect::request_head;
+use crate::clock::Clock;
+use crate::ruleset::{EntryPoint, Phase};
+use crate::scanning::{Limits, ScanQueue, Subject};
+use body::decompress;
+use detection::plan::ScanPlan;
+use expression::Facts;
+use seclang::ResponseHead;
+
+/// The step that hands copies of responses to the scanner.
+pub(super) struct ResponseCopies {
+    scans: ScanQueue,
+    clock: Clock,
+}
+
+impl ResponseCopies {
+    pub(super) fn new(scans: ScanQueue, clock: Clock) -> Self {
+        Self { scans, clock }
+    }
+
+    /// What a response is scanned for; `None` if no rule is for it.
+    fn scan_plan<'z>(
+        &self,
+        entry_point: &'z EntryPoint,
+        request: &RequestHeader,
+        response: &ResponseHeader,
+        ctx: &Context,
+    ) -> Option<Cow<'z, ScanPlan>> {
+        if let Some(plan) = entry_point.scan_plan_of_all() {
+            return Some(Cow::Borrowed(plan));
+        }
+        let fields = headers::fields(request, &ctx.host);
+        let head = request_head(request, &fields, self.clock.unix(), ctx);
+        let fields = headers::response_fields(response);
+        let protocol = headers::protocol(response.version);
+        let response = ResponseHead { status: response.status.as_u16(), protocol, headers: &fields };
+        let facts = Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: Some(&response) };
+        entry_point.scan_plan(&facts).map(Cow::Owned)
+    }
+
+    /// Begins to copy a response, where its zone asks for it.
+    pub(super) fn begin(&self, session: &Session, response: &ResponseHeader, ctx: &mut Context) {
+        let Route::Zone(zone) = &ctx.route else { return };
+        let Some(entry_point) = zone.entry_points.of(Phase::HttpResponseFirewallManaged) else { return };
+        let bodiless = session.req_header().method == http::Method::HEAD
+            || matches!(response.status.as_u16(), 204 | 304)
+            || response.headers.get(http::header::CONTENT_LENGTH).is_some_and(|length| length == "0");
+        if bodiless {
+            return;
+        }
+        let Some(plan) = self.scan_plan(entry_point, session.req_header(), response, ctx) else { return };
+        let limits = ctx.snapshot.limits;
+        let limits = Limits {
+            scanned_bytes: limits.scanned_body.0,
+            decompression: decompress::Limits {
+                output_bytes: limits.decompressed_body.0,
+                ratio: limits.decompression_ratio,
+            },
+        };
+        let subject = Subject {
+            ray: ctx.ray.clone(),
+            zone: zone.name.clone(),
+            host: ctx.host.clone(),
+            path: session.req_header().uri.path().to_owned(),
+        };
+        let content_type = headers::bytes(&response.headers, &http::header::CONTENT_TYPE);
+        let content_encoding = headers::bytes(&response.headers, &http::header::CONTENT_ENCODING);
+        ctx.tee = self.scans.tee(&plan, limits, content_type, content_encoding, subject).map(Box::new);
+    }
+}
