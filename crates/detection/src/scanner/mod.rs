@@ -7,11 +7,11 @@
 //!   │      by kind                                                │
 //!   └── regions: escapes undone, scanned the same way             └──► tally: which findings are reported
 //! ```
-//! - [`find`] walks the body in chunks and lists places: numbers, tokens, `@` signs, pairs of hexadecimal digits, parts
+//! - `find` walks the body in chunks and lists places: numbers, tokens, `@` signs, pairs of hexadecimal digits, parts
 //!   of literals. A place may be none: whatever it names is looked at again.
-//! - [`narrow`] has a file for each family of rules, that is for each way in which a rule says where a value begins.
-//! - [`judge`] applies one rule at one place. What a rule may look at there is bounded by its `max_bytes`.
-//! - [`escapes`] undoes character references and escapes around places that may hide a value.
+//! - `narrow` has a file for each family of rules, that is for each way in which a rule says where a value begins.
+//! - `judge` applies one rule at one place. What a rule may look at there is bounded by its `max_bytes`.
+//! - `escapes` undoes character references and escapes around places that may hide a value.
 //!
 //! `oracle` finds the same without any of this, rule by rule and byte by byte; tests compare the two.
 
