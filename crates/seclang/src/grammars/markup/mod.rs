@@ -62,7 +62,7 @@ fn judge(value: &[u8]) -> Option<Finding> {
             break;
         }
         if nth == MAX_TAGS {
-            // What follows so many is not read.
+            // Later tags are not read.
             found = found.max(Finding::at(Some(Strength::Likely), at));
             break;
         }
@@ -186,6 +186,9 @@ mod tests {
             }
         }
         assert_eq!(ran, 24);
+        // What a tag said before it goes on as an earlier one counts.
+        let refresh = b"<meta a=\"<meta http-equiv=refresh content=1 \" b=1 c=2>";
+        assert_eq!(strength(refresh), Some(Strength::Certain));
         // What only some elements take means nothing in others, whichever was read first.
         assert_eq!(strength(b"<p x=<object data=/a>"), Some(Strength::Certain));
         assert!(strength(b"<p x=<q data=/a>") < Some(Strength::Certain));

@@ -181,7 +181,9 @@ impl<'v> Tags<'v> {
         let mut is_refresh = false;
         while let Some((attribute, after)) = attribute(rest) {
             if !self.begin_attribute(kind, self.text.len() - rest.len()) {
-                return (found, self.end);
+                // An earlier tag has this attribute and all behind it.
+                rest = self.text.get(self.end..).unwrap_or_default();
+                break;
             }
             rest = after;
             is_refresh |= *attribute.name == *b"http-equiv"
@@ -333,7 +335,7 @@ pub(super) fn added_attribute(value: &[u8]) -> Option<Strength> {
     found
 }
 
-/// Where the name of an event handler begins that ends before a `=`, if it is one by itself.
+/// Returns where the name of an event handler begins, if one ends right before this `=` and is a word of its own.
 fn handler_before(value: &[u8], equals: usize) -> Option<usize> {
     let is_space = |byte: &u8| *byte <= b' ';
     let before = value.get(..equals)?;

@@ -182,7 +182,7 @@ impl<'v> Walks<'v> {
         self.searched = part.start..end;
         self.names.clear();
         let Some(words) = WORDS.as_ref() else {
-            // Without the automaton nothing is let pass that it would find.
+            // Without the automaton every expression counts as one with a name.
             self.names.push((usize::MAX, 0));
             return;
         };
