@@ -47,7 +47,7 @@ impl ResponseCopies {
         entry_point.scan_plan(&facts).map(Cow::Owned)
     }
 
-    /// Begins to copy a response, where its zone asks for it.
+    /// Begins to copy a response if its zone asks for it.
     pub(super) fn begin(&self, session: &Session, response: &ResponseHeader, ctx: &mut Context) {
         let Route::Zone(zone) = &ctx.route else { return };
         let Some(entry_point) = zone.entry_points.of(Phase::HttpResponseFirewallManaged) else { return };

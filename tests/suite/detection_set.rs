@@ -105,7 +105,7 @@ fn the_labelled_set_is_found_and_little_else() {
     assert_eq!((ambient.0, encoded.0), (0, encoded.1), "{wrong:#?}");
 }
 
-/// One row in so many: the plain scanner takes its time.
+/// Compares every fifth row, because the plain scanner is slow.
 const PLAIN_STEP: usize = 5;
 
 #[test]

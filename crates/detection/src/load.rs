@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::rule::{Rule, RuleFile};
+use super::rule::{self, Rule, RuleFile};
 use super::scanner::Detector;
 use diagnostic::{Code, Diagnostic, Diagnostics, Place, Source};
 
@@ -48,7 +48,7 @@ pub fn load(sources: &[Arc<Source>], trust: Trust) -> (Detector, Diagnostics) {
         if file.examples.is_empty() || file.counter_examples.is_empty() {
             refuse("it needs at least one example and one counter-example");
         }
-        match Rule::compile(&file) {
+        match rule::compile(&file) {
             Ok(rule) => {
                 rules.push(rule);
                 examples.push((file, place));

@@ -182,17 +182,11 @@ fn check_places(file: &RuleFile, begins: &Begins) -> Result<(), String> {
     Ok(())
 }
 
-impl Rule {
-    /// Compiles a rule as written.
-    ///
-    /// # Errors
-    /// One sentence: what is wrong with it.
-    pub(super) fn compile(file: &RuleFile) -> Result<Self, String> {
-        compile(file)
-    }
-}
-
-fn compile(file: &RuleFile) -> Result<Rule, String> {
+/// Compiles a rule as written.
+///
+/// # Errors
+/// One sentence: what is wrong with it.
+pub(super) fn compile(file: &RuleFile) -> Result<Rule, String> {
     if !file.id.contains('.') || file.definition.is_empty() {
         return Err("it needs an id such as `financial.credit_card` and the definition it was written from"
             .to_owned());

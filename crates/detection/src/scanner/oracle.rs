@@ -301,7 +301,7 @@ impl<'s> Plain<'s> {
         }
     }
 
-    /// Six pairs from `start` on, of which the separators alone are looked at here.
+    /// Tries six pairs from `start` on, if one separator stands between all.
     fn hardware_address(&mut self, start: usize) {
         let separator = self.body.get(start + 2).filter(|byte| matches!(byte, b':' | b'-'));
         let is_one = separator.is_some() && (1..5).all(|nth| self.body.get(start + 2 + 3 * nth) == separator);
@@ -318,7 +318,7 @@ impl<'s> Plain<'s> {
         self.rules().filter(move |(_, rule)| rule.begins.anchor == Some(anchor))
     }
 
-    /// The rules of which a keyword stands before a value or above it, read anew.
+    /// The rules that have a keyword before a value or in the header above it, read for this value alone.
     fn near(&self, at: usize) -> Near {
         let keywords = &self.detector.keywords;
         let mut values = if self.is_region { Values::default() } else { Values::of(self.body, keywords) };

@@ -75,7 +75,7 @@ impl<'d> Judge<'d> {
         self.detector.families.literals()
     }
 
-    /// Reads the headers of HTML tables, the first of which begins at `from` or behind it.
+    /// Reads the headers of the HTML tables from `from` on.
     pub(super) fn read_html(&mut self, body: &[u8], from: usize) {
         self.values.read_html(body, from, &self.detector.keywords);
     }
@@ -102,14 +102,14 @@ impl<'d> Judge<'d> {
         self.budget_bytes == 0
     }
 
-    /// The rules of which a keyword stands before a value, or above it.
+    /// The rules that have a keyword before a value or in the header above it.
     #[inline]
     pub(super) fn near(&mut self, body: &[u8], at: usize) -> Near {
         self.values.near(&self.detector.keywords, body, at)
     }
 
-    /// A rule that runs and may find more that is reported. Rules that a keyword tells from others of their shape are
-    /// not asked: what they find keeps the others from being reported.
+    /// Returns a rule if it is enabled and may report more. Shapes with a keyword are tried without asking, because what
+    /// they find keeps other rules of the same shape from reporting.
     #[inline]
     pub(super) fn wanted(&self, index: usize) -> Option<&'d Rule> {
         let rule = self.detector.rules.get(index)?;

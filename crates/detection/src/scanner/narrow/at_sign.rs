@@ -1,5 +1,7 @@
 //! Places of an `@`: an address or the authority of a URL stands around it.
 
+use super::families::address::address;
+use super::families::user_information::user_information;
 use crate::scanner::judge::Judge;
 
 /// How far before an `@` an address or a URL may begin.
@@ -19,7 +21,7 @@ pub(super) fn at_sign(judge: &mut Judge<'_>, body: &[u8], at: usize) {
     let before = body.get(at.saturating_sub(MAX_BEFORE_BYTES)..at).unwrap_or(&[]);
     // A domain has a point.
     if behind.get(label_bytes) == Some(&b'.') {
-        families.address.at(judge, body, before, at);
+        address(&families.address, judge, body, before, at);
     }
-    families.user_information.at(judge, body, before, at);
+    user_information(&families.user_information, judge, body, before, at);
 }

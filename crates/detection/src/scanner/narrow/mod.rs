@@ -11,6 +11,7 @@ mod token;
 
 use super::find::Candidates;
 use super::judge::Judge;
+use families::hardware_address::hardware_address;
 use shape::Group;
 
 /// The walks over the places of a chunk, with what they keep between two chunks.
@@ -45,7 +46,7 @@ impl Narrow {
             }
         }
         for at in &places.pairs {
-            families.hardware_address.at(judge, body, *at);
+            hardware_address(&families.hardware_address, judge, body, *at);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Places where a number begins: groups of capital letters and digits, each of which may begin a value.
 
+use super::families::country_number::country_number;
 use super::families::keyword::by_keyword;
 use super::shape::{self, Group, Groups};
 use crate::rule::Anchor;
@@ -27,7 +28,7 @@ pub(super) fn number(judge: &mut Judge<'_>, read: &mut Vec<Group>, body: &[u8], 
                 first_group(judge, body, at, &mut near);
             }
         }
-        judge.detector.families.country_number.at(judge, body, group);
+        country_number(&judge.detector.families.country_number, judge, body, group);
         // A group with letters may be a keyword itself.
         if group.has_letters || nth % MAX_SHARED_GROUPS == MAX_SHARED_GROUPS - 1 {
             near = None;

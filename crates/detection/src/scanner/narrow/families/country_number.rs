@@ -1,27 +1,19 @@
 //! `anchor: country_and_check_digits`: numbers that begin with two capital letters and two digits, as an IBAN does.
 
-use super::Family;
-use crate::rule::{Anchor, Rule};
+use super::anchored::AnchoredRules;
 use crate::scanner::judge::{Judge, ValueWords, is_whole};
 use crate::scanner::narrow::shape::Group;
 
-#[derive(Debug, Default)]
-pub(crate) struct CountryNumberRules(Vec<usize>);
-
-impl Family for CountryNumberRules {
-    fn enter(&mut self, index: usize, rule: &Rule) -> Result<(), String> {
-        self.0.extend((rule.begins.anchor == Some(Anchor::CountryAndCheckDigits)).then_some(index));
-        Ok(())
-    }
-}
-
-impl CountryNumberRules {
-    #[inline]
-    pub(in crate::scanner) fn at(&self, judge: &mut Judge<'_>, body: &[u8], group: Group) {
-        let text = body.get(group.start..group.end).unwrap_or(&[]);
-        if let [b'A'..=b'Z', b'A'..=b'Z', b'0'..=b'9', b'0'..=b'9', ..] = text {
-            self.0.iter().for_each(|rule| longest_valid(judge, *rule, body, group.start));
-        }
+#[inline]
+pub(in crate::scanner) fn country_number(
+    rules: &AnchoredRules,
+    judge: &mut Judge<'_>,
+    body: &[u8],
+    group: Group,
+) {
+    let text = body.get(group.start..group.end).unwrap_or(&[]);
+    if let [b'A'..=b'Z', b'A'..=b'Z', b'0'..=b'9', b'0'..=b'9', ..] = text {
+        rules.iter().for_each(|rule| longest_valid(judge, rule, body, group.start));
     }
 }
 

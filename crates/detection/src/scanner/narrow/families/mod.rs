@@ -5,6 +5,7 @@
 //! scanner, `scanner/oracle.rs`, finds the same in its own way, so it needs the family too.
 
 pub(crate) mod address;
+pub(crate) mod anchored;
 pub(crate) mod country_number;
 pub(crate) mod hardware_address;
 pub(crate) mod keyword;
@@ -15,8 +16,9 @@ pub(crate) mod token_beginning;
 pub(crate) mod token_length;
 pub(crate) mod user_information;
 
-use crate::rule::Rule;
+use crate::rule::{Anchor, Rule};
 use crate::scanner::find::literals::Literals;
+use anchored::AnchoredRules;
 
 /// Rules that say in one way where a value begins.
 pub(crate) trait Family {
@@ -31,17 +33,33 @@ pub(crate) trait Family {
 }
 
 /// Every family. Rules that only a keyword names have no index of their own ([`keyword`]).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Families {
     pub(crate) literal: literal::LiteralRules,
     pub(crate) token_beginning: token_beginning::TokenBeginningRules,
     pub(crate) token_length: token_length::TokenLengthRules,
     pub(crate) shaped_number: shaped_number::ShapedNumberRules,
     pub(crate) signed_number: signed_number::SignedNumberRules,
-    pub(crate) country_number: country_number::CountryNumberRules,
-    pub(crate) address: address::AddressRules,
-    pub(crate) user_information: user_information::UserInformationRules,
-    pub(crate) hardware_address: hardware_address::HardwareAddressRules,
+    pub(crate) country_number: AnchoredRules,
+    pub(crate) address: AnchoredRules,
+    pub(crate) user_information: AnchoredRules,
+    pub(crate) hardware_address: AnchoredRules,
+}
+
+impl Default for Families {
+    fn default() -> Self {
+        Self {
+            literal: literal::LiteralRules::default(),
+            token_beginning: token_beginning::TokenBeginningRules::default(),
+            token_length: token_length::TokenLengthRules::default(),
+            shaped_number: shaped_number::ShapedNumberRules::default(),
+            signed_number: signed_number::SignedNumberRules::default(),
+            country_number: AnchoredRules::new(Anchor::CountryAndCheckDigits),
+            address: AnchoredRules::new(Anchor::Address),
+            user_information: AnchoredRules::new(Anchor::UserInformation),
+            hardware_address: AnchoredRules::new(Anchor::HardwareAddress),
+        }
+    }
 }
 
 impl Families {

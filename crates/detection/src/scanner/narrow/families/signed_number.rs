@@ -22,7 +22,12 @@ impl SignedNumberRules {
     pub(in crate::scanner) fn at(&self, judge: &mut Judge<'_>, body: &[u8], at: usize) -> Option<usize> {
         let sign = at.checked_sub(1)?;
         let before = body.get(sign);
-        let rules = self.0.iter().filter(|(byte, _)| Some(byte) == before).map(|(_, rule)| *rule);
-        rules.filter(|rule| judge.pattern_from(*rule, body, sign, Begins::Here, None)).last()
+        let mut found = None;
+        for (_, rule) in self.0.iter().filter(|(byte, _)| Some(byte) == before) {
+            if judge.pattern_from(*rule, body, sign, Begins::Here, None) {
+                found = Some(*rule);
+            }
+        }
+        found
     }
 }
