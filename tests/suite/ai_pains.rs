@@ -30,7 +30,7 @@ const PAINS: &[(u8, &str, &str)] = &[
         "bodies are written anew, so that prompt caches miss",
         "gateway::everything_else_passes_as_it_was_sent",
     ),
-    (13, "keys stand in logs and errors", "ai_calls::what_is_not_to_be_kept_is_never_stored"),
+    (13, "keys stand in logs and errors", "ai_rows::what_is_not_to_be_kept_is_never_stored"),
     (
         14,
         "a client chooses where a key goes",

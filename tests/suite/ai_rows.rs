@@ -1,0 +1,161 @@
+//! Rows of AI calls: what is stored, for how long, and how rows are read.
+
+use serde_json::Value;
+
+use crate::ai_calls::{CHAT, GATEWAY, call, chat, conf, line, request};
+use crate::support::{Client, Edge, Origin, wait_for};
+
+/// Everything in the files of the log.
+pub(crate) fn stored(edge: &Edge) -> Vec<u8> {
+    let folder = edge.folder.path().join("state");
+    ["records.db", "records.db-wal"]
+        .iter()
+        .flat_map(|name| std::fs::read(folder.join(name)).unwrap_or_default())
+        .collect()
+}
+
+/// Bytes kept of a request, once its row is committed. A row's bytes can be in the file before that.
+pub(crate) fn request_head_bytes(edge: &Edge, id: &str) -> Option<i64> {
+    let rows = rusqlite::Connection::open(edge.folder.path().join("state/records.db")).ok()?;
+    rows.query_row("SELECT coalesce(length(request_head), 0) FROM ai_log WHERE id = ?1", [id], |row| {
+        row.get(0)
+    })
+    .ok()
+}
+
+pub(crate) fn holds(bytes: &[u8], text: &str) -> bool {
+    memchr::memmem::find(bytes, text.as_bytes()).is_some()
+}
+
+#[test]
+fn what_is_not_to_be_kept_is_never_stored() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let gateways = format!(
+        "{GATEWAY}collect_log_payloads = false\n[[gateways]]\naccount = \"acme\"\nid = \"quiet\"\nauthentication = false\ncollect_logs = false\n"
+    );
+    let mut edge = Edge::start(&conf(&provider, &gateways));
+    let unkept = chat(&edge, "svc-aig-collect-log: false\r\n");
+    assert_eq!((unkept.status, unkept.header("svc-aig-log-id")), (200, None));
+    let quiet = Client::once(edge.proxy[0], request("openai/v1/x", "", "{}").replace("/main/", "/quiet/"));
+    assert_eq!(quiet.header("svc-aig-log-id"), None);
+    // Whoever is refused leaves no row.
+    let kept = chat(&edge, "authorization: Bearer provider-key-canary\r\n");
+    let row = line(&mut edge, &kept);
+    assert_eq!((&row["request_head"], &row["response_head"]), (&Value::Null, &Value::Null));
+    assert!(row["tokens_in"] == 19);
+    let id = kept.header("svc-aig-log-id").unwrap();
+    wait_for("the row to be stored", || request_head_bytes(&edge, id));
+    for canary in [
+        "answer-canary",
+        "question-canary",
+        "provider-key-canary",
+        unkept.header("svc-aig-request-id").unwrap(),
+    ] {
+        assert!(!holds(&stored(&edge), canary) && !edge.log_text().contains(canary), "{canary}");
+    }
+    // Counted all the same.
+    edge.wait_for_metric(
+        "portcullis_gateway_requests_total{gateway=\"acme/quiet\",outcome=\"forwarded\",provider=\"openai\"}",
+        1.0,
+    );
+}
+
+#[test]
+fn so_much_of_a_body_is_kept_as_is_set() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let gateways = format!(
+        "{GATEWAY}[[gateways]]\naccount = \"acme\"\nid = \"short\"\nauthentication = false\nlog_payload = \"100B\"\n"
+    );
+    let edge = Edge::start(&conf(&provider, &gateways));
+    let body = format!("{{\"messages\":[\"{}\"]}}", "word ".repeat(4000));
+    for (gateway, kept) in [("main", 4096), ("short", 100)] {
+        let asked = request("openai/v1/x", "", &body).replace("/main/", &format!("/{gateway}/"));
+        let id = Client::once(edge.proxy[0], asked).header("svc-aig-request-id").unwrap().to_owned();
+        assert_eq!(wait_for("the row to be stored", || request_head_bytes(&edge, &id)), kept, "{gateway}");
+    }
+}
+
+#[test]
+fn rows_take_no_more_than_is_set() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let conf = format!(
+        "ai_log_size = \"2MB\"\nai_log_retention = \"1s\"\n{}",
+        conf(&provider, &format!("{GATEWAY}log_payload = \"64KiB\"\n"))
+    );
+    let edge = Edge::start(&conf);
+    let body = format!("{{\"messages\":[\"{}\"]}}", "x".repeat(60_000));
+    for _ in 0..100 {
+        assert_eq!(call(&edge, "openai/v1/x", "", &body).status, 200);
+    }
+    let size = || std::fs::metadata(edge.folder.path().join("state/records.db")).unwrap().len();
+    wait_for("old rows to go", || (size() < 3_000_000).then_some(()));
+}
+
+#[test]
+fn the_log_is_read_over_the_api() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let mut edge = Edge::start(&conf(
+        &provider,
+        &format!("[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"api\"]\n{GATEWAY}"),
+    ));
+    let ids: Vec<String> = (0..3)
+        .map(|_| {
+            let response = chat(&edge, "");
+            line(&mut edge, &response);
+            response.header("svc-aig-log-id").unwrap().to_owned()
+        })
+        .collect();
+    call(&edge, "openai/v1/other", "", "{}");
+    let get = |target: &str| {
+        let request = format!(
+            "GET /client/v4/accounts/acme/ai-gateway/gateways/main/logs{target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer api\r\nConnection: close\r\n\r\n"
+        );
+        Client::once(edge.admin, request)
+    };
+    let list = |target: &str| serde_json::from_slice::<Value>(&get(target).body).unwrap();
+    wait_for("the rows to be stored", || (list("")["result_info"]["total_count"] == 4).then_some(()));
+    let page = list("?per_page=2&page=2");
+    assert_eq!(
+        (&page["success"], &page["result_info"]["count"], &page["result_info"]["total_pages"]),
+        (&true.into(), &2.into(), &2.into())
+    );
+    assert_eq!(page["result"][1]["id"], ids[0].as_str(), "the newest first");
+    assert_eq!(list("?model=m-1&success=true&direction=asc")["result"][0]["id"], ids[0].as_str());
+    assert_eq!(list("?cached=true")["result_info"]["total_count"], 0);
+    assert_eq!(list("?start_date=2100-01-01T00:00:00Z")["result_info"]["total_count"], 0);
+    let row = list(&format!("/{}", ids[0]));
+    assert_eq!((&row["result"]["tokens_in"], &row["result"]["response_head"]), (&19.into(), &CHAT.into()));
+    assert!(get(&format!("/{}/request", ids[0])).text().contains("question-canary"));
+    assert_eq!(get(&format!("/{}/response", ids[0])).text(), CHAT);
+    for target in ["/none", &format!("/{}", ids[0].to_lowercase())] {
+        assert_eq!(get(target).status, 404, "{target}");
+    }
+    let other = format!(
+        "GET /client/v4/accounts/acme/ai-gateway/gateways/other/logs/{} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer api\r\nConnection: close\r\n\r\n",
+        ids[0]
+    );
+    assert_eq!(Client::once(edge.admin, &other).status, 404, "another gateway's row");
+    assert_eq!(Client::once(edge.admin, other.replace("Bearer api", "Bearer x")).status, 403);
+}
+
+#[test]
+fn rows_go_when_they_are_old() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let conf = format!(
+        "ai_log_retention = \"1s\"\n{}[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"api\"]\n",
+        conf(&provider, GATEWAY)
+    );
+    let mut edge = Edge::start(&conf);
+    let count = || {
+        let page = Client::once(
+            edge.admin,
+            "GET /client/v4/accounts/acme/ai-gateway/gateways/main/logs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer api\r\nConnection: close\r\n\r\n",
+        );
+        let page: Value = serde_json::from_slice(&page.body).unwrap();
+        page["result"].as_array().map_or(usize::MAX, Vec::len)
+    };
+    assert_eq!(chat(&edge, "").status, 200);
+    wait_for("the row", || (count() == 1).then_some(()));
+    wait_for("the row to go", || (count() == 0).then_some(()));
+    edge.wait_for_event("ai_call", |_| true);
+}
