@@ -16,7 +16,7 @@ pub struct Message<'b> {
     pub framed: &'b [u8],
 }
 
-/// The first message and what comes after it; `None` where it is not complete, or the body does not begin with
+/// The first message and what comes after it; `None` if it is not complete, or the body does not begin with
 /// one.
 pub fn split_first(body: &[u8]) -> Option<(Message<'_>, &[u8])> {
     let (&[flag, length @ ..], _) = body.split_first_chunk::<PREFIX_BYTES>()?;
@@ -41,7 +41,7 @@ pub fn complete_bytes(body: &[u8]) -> usize {
     messages(body).map(|message| message.framed.len()).sum()
 }
 
-/// A body with its messages decompressed; as it is where none is compressed. `None` where one cannot be
+/// A body with its messages decompressed; as it is if none is compressed. `None` if one cannot be
 /// decompressed within the limits.
 pub fn decode(body: &[u8], coding: Option<Coding>, limits: decompress::Limits) -> Option<Vec<u8>> {
     let mut out = Vec::new();

@@ -12,11 +12,11 @@ pub struct Limits {
 /// signs than names have, as a value of its object.
 ///
 /// Paths are `json.member.member`; an element of an array has the array's path, so that rules and
-/// exclusions name all elements at once. Values may share a path, also where a member's name has a
+/// exclusions name all elements at once. Values may share a path, also if a member's name has a
 /// `.` of its own: callers must keep all. Strings are unescaped; numbers and words are as written.
 ///
 /// # Errors
-/// Where the text is not JSON, goes on after its end, or nests deeper than the limit.
+/// If the text is not JSON, goes on after its end, or nests deeper than the limit.
 pub fn read(input: &[u8], limits: Limits, value: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), BodyError> {
     let mut reader = Reader::new(input, limits, value);
     reader.value()?;
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
         Err(BodyError::Malformed("a JSON array is neither continued nor closed"))
     }
 
-    /// After a value: whether the container closes, or goes on; `None` where it does neither.
+    /// After a value: whether the container closes, or goes on; `None` if it does neither.
     fn separator(&mut self, close: u8) -> Option<bool> {
         self.skip_space();
         if self.take(close) {
@@ -311,6 +311,27 @@ fn is_number(word: &[u8]) -> bool {
     rest.is_empty()
 }
 
+/// Where the quote stands that ends the string whose text begins at `from`, or the end of the input. For readers that
+/// look into JSON without reading all of it.
+pub fn end_of_string(input: &[u8], from: usize) -> usize {
+    let mut at = from.min(input.len());
+    while let Some(offset) = input.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += offset;
+        if input.get(at) == Some(&b'"') {
+            return at;
+        }
+        // What a backslash stands before is part of the string.
+        at += 2;
+    }
+    input.len()
+}
+
+/// Whether an odd number of backslashes stands before this place.
+pub fn is_escaped(input: &[u8], at: usize) -> bool {
+    let before = input.get(..at).unwrap_or(input);
+    before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,6 +352,19 @@ mod tests {
         assert_eq!(flat("{\"a\":{\"'b\":1,\"c d\":2}}").unwrap(), "json.a='b;json.a.'b=1;json.a.c d=2;");
         assert_eq!(flat("-1.5e+3").unwrap(), "json=-1.5e+3;");
         assert_eq!(flat("[NaN,-Infinity]").unwrap(), "json=NaN;json=-Infinity;");
+    }
+
+    #[test]
+    fn a_string_ends_at_the_first_quote_that_is_not_escaped() {
+        for (text, end) in
+            [(r#"a" b"#, 1), (r#"a\\" b"#, 3), (r#"a\\\"b" c"#, 6), (r#"\"""#, 2), ("", 0), (r"no end\\", 8)]
+        {
+            assert_eq!(end_of_string(text.as_bytes(), 0), end, "{text}");
+            let quotes = text.bytes().enumerate().filter(|(_, byte)| *byte == b'"');
+            let first = quotes.map(|(at, _)| at).find(|at| !is_escaped(text.as_bytes(), *at));
+            assert_eq!(first.unwrap_or(text.len()), end, "{text}");
+        }
+        assert_eq!(end_of_string(b"x", 5), 1);
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub fn media_type(content_type: &[u8]) -> &[u8] {
     content_type.get(..end).unwrap_or(content_type)
 }
 
-/// Whether a body of this type is a text that applications read whole; also where no type is given.
+/// Whether a body of this type is a text that applications read whole; also if no type is given.
 pub fn is_text(media_type: &[u8]) -> bool {
     const OTHERS: [&[u8]; 5] = [
         b"application/graphql",

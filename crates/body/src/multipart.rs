@@ -10,11 +10,11 @@ use super::{BodyError, base64, urlencoded};
 /// One part. Its slices are slices of the body, so that their offsets in it are known.
 #[derive(Debug)]
 pub struct Part<'b> {
-    /// Empty where the part has none.
+    /// Empty if the part has none.
     pub name: Vec<u8>,
-    /// Present where the part is a file, by `filename` or `filename*`.
+    /// Present if the part is a file, by `filename` or `filename*`.
     pub file_name: Option<Vec<u8>>,
-    /// The value of `filename*`, decoded (RFC 8187), where the part has both.
+    /// The value of `filename*`, decoded (RFC 8187), if the part has both.
     pub extended_file_name: Option<Vec<u8>>,
     /// Header lines as sent, without line ends.
     pub headers: Vec<&'b [u8]>,
@@ -22,7 +22,7 @@ pub struct Part<'b> {
 }
 
 impl Part<'_> {
-    /// The content with its transfer encoding undone (RFC 2045 section 6), where that changes it. Some servers undo it,
+    /// The content with its transfer encoding undone (RFC 2045 section 6), if that changes it. Some servers undo it,
     /// others take what they see.
     pub fn decoded_content(&self) -> Option<Vec<u8>> {
         let encoding = self.header(b"content-transfer-encoding")?.trim_ascii();
@@ -113,7 +113,7 @@ impl Read {
 /// The boundary of a `Content-Type` value.
 ///
 /// # Errors
-/// Where there is none, more than one, or it is longer than the 70 bytes of RFC 2046 section 5.1.1.
+/// If there is none, more than one, or it is longer than the 70 bytes of RFC 2046 section 5.1.1.
 pub fn boundary(content_type: &[u8]) -> Result<&[u8], BodyError> {
     let mut found = None;
     for parameter in content_type.split(|byte| matches!(byte, b';' | b',')).skip(1) {
@@ -160,7 +160,7 @@ impl<'c> Form<'c> {
     }
 }
 
-/// Calls with each part. Where a boundary is missing, a part has no header end or a form's part no name, the end
+/// Calls with each part. If a boundary is missing, a part has no header end or a form's part no name, the end
 /// is cut off, or there are more parts than the limit, the outcome says so.
 pub fn read<'b>(body: &'b [u8], form: Form<'_>, part: &mut dyn FnMut(Part<'b>)) -> Read {
     let mut outcome = Read { parts: 0, bends: Vec::new(), end: Ok(()) };

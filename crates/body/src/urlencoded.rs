@@ -19,7 +19,7 @@ pub fn decode(input: &[u8], out: &mut Vec<u8>) {
     unescape(input, b' ', out);
 }
 
-/// Appends the decoded form of a path, where `+` is itself (RFC 3986 section 3.3).
+/// Appends the decoded form of a path, in which `+` is itself (RFC 3986 section 3.3).
 pub fn decode_path(input: &[u8], out: &mut Vec<u8>) {
     unescape(input, b'+', out);
 }

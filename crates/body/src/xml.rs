@@ -31,10 +31,10 @@ pub struct Document {
     pub has_root: bool,
 }
 
-/// Reads a document into `document`, which holds what was seen even where reading fails.
+/// Reads a document into `document`, which holds what was seen even if reading fails.
 ///
 /// # Errors
-/// Where the body is not well-formed or nests deeper than the limit.
+/// If the body is not well-formed or nests deeper than the limit.
 pub fn read(body: &[u8], limits: Limits, document: &mut Document) -> Result<(), BodyError> {
     // Bytes that are not UTF-8 become replacement characters; what is not text at all is refused below.
     let text = String::from_utf8_lossy(body);

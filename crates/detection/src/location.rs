@@ -1,10 +1,10 @@
 //! Where in a document a finding stands, as its reader would say it: the JSON pointer (RFC 6901) of the
 //! member, or the path of elements in markup.
 
-/// Deepest nesting that is told.
+/// Deepest nesting that is reported.
 const MAX_DEPTH: usize = 64;
 
-/// Where `at` stands in `body`; `None` where the body is neither JSON nor markup, or too deep.
+/// Where `at` stands in `body`; `None` if the body is neither JSON nor markup, or too deep.
 pub fn of(body: &[u8], at: usize) -> Option<String> {
     let before = body.get(..at)?;
     match body.trim_ascii_start().first()? {
@@ -30,7 +30,7 @@ fn pointer(before: &[u8]) -> Option<String> {
         match byte {
             b'"' => {
                 let start = at;
-                at = end_of_text(before, at);
+                at = body::json::end_of_string(before, at);
                 text = before.get(start..at).unwrap_or(&[]);
                 at += 1;
             }
@@ -60,17 +60,6 @@ fn pointer(before: &[u8]) -> Option<String> {
         Open::Array { index } => format!("/{index}"),
     };
     (!open.is_empty()).then(|| open.iter().map(part).collect())
-}
-
-/// Where the quote stands that ends the text at `at`, or the end.
-fn end_of_text(before: &[u8], mut at: usize) -> usize {
-    loop {
-        match before.get(at) {
-            Some(b'\\') => at += 2,
-            Some(b'"') | None => return at.min(before.len()),
-            Some(_) => at += 1,
-        }
-    }
 }
 
 fn elements(before: &[u8]) -> Option<String> {

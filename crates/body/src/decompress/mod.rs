@@ -1,4 +1,9 @@
-//! Content codings undone under a limit (RFC 9110 section 8.4.1).
+//! Content codings undone under a limit (RFC 9110 section 8.4.1): [`decode`] a body that is held, [`PushDecoder`] one
+//! that passes.
+
+mod push;
+
+pub use push::PushDecoder;
 
 use std::io::{Read, Result};
 
@@ -70,8 +75,7 @@ pub fn decode(coding: Coding, input: &[u8], limits: Limits) -> Decoded {
             return Decoded { bytes: kept.to_vec(), end };
         }
         Coding::Gzip => Ok(Box::new(flate2::read::MultiGzDecoder::new(input))),
-        // Servers send both the zlib form of the RFC and raw deflate under this name.
-        Coding::Deflate if input.first().is_some_and(|byte| byte & 0x0f == 8) => {
+        Coding::Deflate if input.first().is_some_and(|first| begins_zlib(*first)) => {
             Ok(Box::new(flate2::read::ZlibDecoder::new(input)))
         }
         Coding::Deflate => Ok(Box::new(flate2::read::DeflateDecoder::new(input))),
@@ -84,6 +88,12 @@ pub fn decode(coding: Coding, input: &[u8], limits: Limits) -> Decoded {
         Ok(reader) => drain(reader, input.len(), limits),
         Err(_) => Decoded { bytes: Vec::new(), end: End::Malformed },
     }
+}
+
+/// Whether a body of the coding `deflate` that begins with this byte has the zlib form of the RFC. Servers send raw
+/// deflate under this name too.
+fn begins_zlib(first: u8) -> bool {
+    first & 0x0f == 8
 }
 
 fn drain(mut reader: Box<dyn Read + '_>, input_bytes: usize, limits: Limits) -> Decoded {
@@ -117,23 +127,31 @@ mod tests {
         encoder.finish().unwrap()
     }
 
+    pub(super) const TEXT: &[u8] = b"hello hello hello";
+
+    /// The text in each coding and form.
+    pub(super) fn coded() -> [(&'static str, Vec<u8>); 6] {
+        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        zlib.write_all(TEXT).unwrap();
+        let mut deflate = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
+        deflate.write_all(TEXT).unwrap();
+        let mut br = Vec::new();
+        brotli::CompressorWriter::new(&mut br, 4096, 5, 20).write_all(TEXT).unwrap();
+        [
+            ("identity", TEXT.to_vec()),
+            ("gzip", gzip(TEXT)),
+            ("deflate", zlib.finish().unwrap()),
+            ("deflate", deflate.finish().unwrap()),
+            ("br", br),
+            ("ZSTD", zstd::encode_all(TEXT, 3).unwrap()),
+        ]
+    }
+
     #[test]
     fn every_coding_round_trips() {
-        let text = b"hello hello hello";
-        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
-        zlib.write_all(text).unwrap();
-        let mut br = Vec::new();
-        brotli::CompressorWriter::new(&mut br, 4096, 5, 20).write_all(text).unwrap();
-        let cases = [
-            ("identity", text.to_vec()),
-            ("gzip", gzip(text)),
-            ("deflate", zlib.finish().unwrap()),
-            ("br", br),
-            ("ZSTD", zstd::encode_all(&text[..], 3).unwrap()),
-        ];
-        for (word, input) in cases {
+        for (word, input) in coded() {
             let decoded = decode(Coding::of(word.as_bytes()).unwrap(), &input, LIMITS);
-            assert_eq!((decoded.bytes.as_slice(), decoded.end), (&text[..], End::Complete), "{word}");
+            assert_eq!((decoded.bytes.as_slice(), decoded.end), (TEXT, End::Complete), "{word}");
         }
         assert_eq!(Coding::of(b"gzip, br"), None);
     }

@@ -1,35 +1,56 @@
-//! A content coding undone as the bytes come, under a limit.
+//! A content coding undone as the bytes come, for a body that never stands in one piece.
 
 use std::io::Write;
 
-use body::decompress::Coding;
+use super::Coding;
 
-/// Most bytes that come out of one answer; what follows is not read.
-const MAX_DECODED_BYTES: usize = 64 << 20;
+/// The decoder of one body.
+pub struct PushDecoder {
+    state: PushState,
+}
 
-pub(super) enum Decoder {
+enum PushState {
     Identity,
-    Gzip(Box<flate2::write::MultiGzDecoder<Sink>>),
-    Zlib(Box<flate2::write::ZlibDecoder<Sink>>),
-    Brotli(Box<brotli::DecompressorWriter<Sink>>),
-    Zstd(Box<zstd::stream::write::Decoder<'static, Sink>>),
+    /// Deflate before its first byte, which tells its form.
+    Deflate(Sink),
+    Decoding(Box<dyn DecoderOf>),
     /// A coding that is not known, a corrupt body, or one that is too long.
     Ended,
 }
 
+/// A writer that decodes into its sink. Like an answer, it may move to another thread.
+trait DecoderOf: Write + Send + Sync {
+    fn sink(&mut self) -> &mut Sink;
+}
+
+macro_rules! decodes {
+    ($($decoder:ty),+ $(,)?) => {
+        $(impl DecoderOf for $decoder {
+            fn sink(&mut self) -> &mut Sink {
+                self.get_mut()
+            }
+        })+
+    };
+}
+
+decodes!(
+    flate2::write::MultiGzDecoder<Sink>,
+    flate2::write::ZlibDecoder<Sink>,
+    flate2::write::DeflateDecoder<Sink>,
+    brotli::DecompressorWriter<Sink>,
+    zstd::stream::write::Decoder<'static, Sink>,
+);
+
 /// What came out and was not taken yet.
-#[derive(Default)]
-pub(super) struct Sink {
+struct Sink {
     bytes: Vec<u8>,
-    total: usize,
+    /// Bytes that may still come out.
+    left: usize,
 }
 
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.total += bytes.len();
-        if self.total > MAX_DECODED_BYTES {
-            return Err(std::io::Error::other("too long"));
-        }
+        self.left = self.left.checked_sub(bytes.len()).ok_or_else(|| std::io::Error::other("too long"))?;
         self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
     }
@@ -39,50 +60,83 @@ impl Write for Sink {
     }
 }
 
-impl Decoder {
-    pub(super) fn new(content_encoding: &[u8]) -> Self {
-        match Coding::of(content_encoding) {
-            Some(Coding::Identity) => Self::Identity,
-            Some(Coding::Gzip) => Self::Gzip(Box::new(flate2::write::MultiGzDecoder::new(Sink::default()))),
-            Some(Coding::Deflate) => Self::Zlib(Box::new(flate2::write::ZlibDecoder::new(Sink::default()))),
+impl PushDecoder {
+    /// For a body with this coding, of which at most so many bytes come out; what follows is not read.
+    pub fn new(coding: Option<Coding>, output_bytes: usize) -> Self {
+        let sink = Sink { bytes: Vec::new(), left: output_bytes };
+        let state = match coding {
+            Some(Coding::Identity) => PushState::Identity,
+            Some(Coding::Gzip) => PushState::Decoding(Box::new(flate2::write::MultiGzDecoder::new(sink))),
+            Some(Coding::Deflate) => PushState::Deflate(sink),
             Some(Coding::Brotli) => {
-                Self::Brotli(Box::new(brotli::DecompressorWriter::new(Sink::default(), 4096)))
+                PushState::Decoding(Box::new(brotli::DecompressorWriter::new(sink, 4096)))
             }
-            Some(Coding::Zstd) => zstd::stream::write::Decoder::new(Sink::default())
-                .map_or(Self::Ended, |decoder| Self::Zstd(Box::new(decoder))),
-            None => Self::Ended,
-        }
+            Some(Coding::Zstd) => zstd::stream::write::Decoder::new(sink)
+                .map_or(PushState::Ended, |decoder| PushState::Decoding(Box::new(decoder))),
+            None => PushState::Ended,
+        };
+        Self { state }
     }
 
     /// Takes bytes as they came and hands on what they decode to; false if they cannot be decoded.
-    pub(super) fn push(&mut self, chunk: &[u8], mut take: impl FnMut(&[u8])) -> bool {
-        let outcome = match self {
-            Self::Identity => {
-                take(chunk);
-                return true;
-            }
-            Self::Ended => return false,
-            Self::Gzip(decoder) => {
-                let written = decoder.write_all(chunk).and_then(|()| decoder.flush());
-                written.map(|()| std::mem::take(&mut decoder.get_mut().bytes))
-            }
-            Self::Zlib(decoder) => {
-                let written = decoder.write_all(chunk).and_then(|()| decoder.flush());
-                written.map(|()| std::mem::take(&mut decoder.get_mut().bytes))
-            }
-            Self::Brotli(decoder) => {
-                let written = decoder.write_all(chunk).and_then(|()| decoder.flush());
-                written.map(|()| std::mem::take(&mut decoder.get_mut().bytes))
-            }
-            Self::Zstd(decoder) => {
-                let written = decoder.write_all(chunk).and_then(|()| decoder.flush());
-                written.map(|()| std::mem::take(&mut decoder.get_mut().bytes))
-            }
-        };
-        match outcome {
-            Ok(bytes) => take(&bytes),
-            Err(_) => *self = Self::Ended,
+    pub fn push(&mut self, chunk: &[u8], mut take: impl FnMut(&[u8])) -> bool {
+        if let (PushState::Deflate(_), Some(first)) = (&self.state, chunk.first())
+            && let PushState::Deflate(sink) = std::mem::replace(&mut self.state, PushState::Ended)
+        {
+            self.state = PushState::Decoding(if super::begins_zlib(*first) {
+                Box::new(flate2::write::ZlibDecoder::new(sink))
+            } else {
+                Box::new(flate2::write::DeflateDecoder::new(sink))
+            });
         }
-        !matches!(self, Self::Ended)
+        match &mut self.state {
+            PushState::Identity => take(chunk),
+            PushState::Deflate(_) => {}
+            PushState::Decoding(decoder) => {
+                let written = decoder.write_all(chunk).and_then(|()| decoder.flush());
+                let bytes = std::mem::take(&mut decoder.sink().bytes);
+                // What came out before a fault is right.
+                if !bytes.is_empty() {
+                    take(&bytes);
+                }
+                if written.is_err() {
+                    self.state = PushState::Ended;
+                }
+            }
+            PushState::Ended => {}
+        }
+        !matches!(self.state, PushState::Ended)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{TEXT, coded};
+    use super::*;
+
+    #[test]
+    fn every_coding_is_undone_whatever_its_pieces() {
+        for (word, input) in coded() {
+            for step in [1, 3, input.len()] {
+                let mut decoder = PushDecoder::new(Coding::of(word.as_bytes()), 1000);
+                let mut output = Vec::new();
+                for piece in input.chunks(step) {
+                    assert!(decoder.push(piece, |bytes| output.extend_from_slice(bytes)), "{word} {step}");
+                }
+                assert_eq!(output, TEXT, "{word} {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_corrupt_or_too_long_ends() {
+        for (coding, input) in coded().into_iter().filter(|(word, _)| *word != "identity") {
+            let mut decoder = PushDecoder::new(Coding::of(coding.as_bytes()), TEXT.len() - 1);
+            assert!(!decoder.push(&input, |_| ()), "{coding}");
+        }
+        assert!(!PushDecoder::new(None, 1000).push(b"x", |_| ()));
+        let mut decoder = PushDecoder::new(Some(Coding::Gzip), 1000);
+        assert!(!decoder.push(b"no gzip at all", |_| ()));
+        assert!(!decoder.push(b"nor this", |_| ()));
     }
 }

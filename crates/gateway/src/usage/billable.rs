@@ -58,10 +58,10 @@ const ELSEWHERE: &[(&[u8], u64)] = &[
 /// What a request says of its price.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Billable {
-    /// `None` where it names none, or several.
+    /// `None` if it names none, or several.
     pub model: Option<String>,
     pub service_tier: Option<String>,
-    /// Most tokens of all answers together; `None` where nothing bounds them.
+    /// Most tokens of all answers together; `None` if nothing bounds them.
     pub output_tokens: Option<u64>,
     /// Tokens that input outside the body is taken for.
     pub input_elsewhere_tokens: u64,
@@ -72,7 +72,7 @@ pub struct Billable {
 /// Reads a request.
 ///
 /// # Errors
-/// One sentence where a member that decides is ambiguous.
+/// One sentence if a member that decides is ambiguous.
 pub fn billable(path: &str, body: &[u8]) -> Result<Billable, String> {
     let of_path = model_of_path(path);
     let mut reader = serde_json::Deserializer::from_slice(body);

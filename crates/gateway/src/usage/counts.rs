@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Usage;
 
-/// Reads one object of counts; `None` where it holds none.
+/// Reads one object of counts; `None` if it holds none.
 ///
 /// Anthropic counts only what no cache had as input, Gemini keeps thoughts apart from its answer, and
 /// xAI leaves reasoning out of what it completed: see `notes` of each in the tests.

@@ -27,7 +27,7 @@ impl Lines {
         }
     }
 
-    /// Hands on each line that is complete; false where one is longer than is held.
+    /// Hands on each line that is complete; false if one is longer than is held.
     pub(crate) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&[u8], &mut Vec<u8>)) -> bool {
         let mut is_whole = true;
         while let Some(at) = memchr::memchr2(b'\n', b'\r', bytes) {

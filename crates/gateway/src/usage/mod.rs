@@ -8,7 +8,6 @@
 
 mod billable;
 mod counts;
-mod decoder;
 mod event_stream;
 pub(crate) mod lines;
 mod request;

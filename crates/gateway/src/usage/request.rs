@@ -60,7 +60,7 @@ impl<T> Lenient<T> {
     }
 }
 
-/// Reads a request: its body where it is JSON, and the model where paths name it.
+/// Reads a request: its body if it is JSON, and the model if paths name it.
 pub fn facts(path: &str, body: &[u8]) -> RequestFacts {
     let mut facts = if body.len() <= WHOLE_BYTES { whole(body) } else { edges(body) };
     facts.model = facts.model.or_else(|| model_of_path(path));

@@ -1,9 +1,9 @@
 //! Reads a copy of an answer as it passes. Nothing here can delay or change a byte of it.
 
+use body::decompress::{Coding, PushDecoder};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::decoder::Decoder;
 use super::event_stream::Frames;
 use super::lines::{Form, Lines};
 use super::web_socket::Messages;
@@ -15,12 +15,15 @@ const MAX_HELD_BYTES: usize = 1 << 20;
 /// Of an answer longer than that, the end that is kept: counts stand there.
 const TAIL_BYTES: usize = 64 << 10;
 
+/// Most bytes that come out of one answer; what follows is not read.
+const MAX_DECODED_BYTES: usize = 64 << 20;
+
 /// Places where a field's name stands that are looked at.
 const MAX_FIELDS: usize = 64;
 
 /// The reader of one answer.
 pub struct Tap {
-    decoder: Decoder,
+    decoder: PushDecoder,
     framing: Framing,
     seen: Seen,
     undecoded_bytes: u64,
@@ -78,13 +81,18 @@ impl Tap {
             None if body::is_json(media_type) => Framing::Json(Held::default()),
             None => Framing::Opaque,
         };
-        Self { decoder: Decoder::new(content_encoding), framing, seen: Seen::default(), undecoded_bytes: 0 }
+        Self::reading(framing, Coding::of(content_encoding))
     }
 
     /// For a connection that has become a WebSocket with these extensions.
     pub fn web_socket(extensions: &[u8]) -> Self {
         let framing = Framing::WebSocket(Box::new(Messages::new(extensions)));
-        Self { decoder: Decoder::new(b""), framing, seen: Seen::default(), undecoded_bytes: 0 }
+        Self::reading(framing, Some(Coding::Identity))
+    }
+
+    fn reading(framing: Framing, coding: Option<Coding>) -> Self {
+        let decoder = PushDecoder::new(coding, MAX_DECODED_BYTES);
+        Self { decoder, framing, seen: Seen::default(), undecoded_bytes: 0 }
     }
 
     /// Whether the answer comes event by event.
@@ -276,7 +284,7 @@ struct Top {
     service_tier: Option<String>,
 }
 
-/// The last field of this name, where its value has the type. Within a text its quotes would be
+/// The last field of this name, if its value has the type. Within a text its quotes would be
 /// escaped, so what is found is a field.
 pub(super) fn field<T: DeserializeOwned>(object: &[u8], name: &str) -> Option<T> {
     let (mut end, mut fields) = (object.len(), 0);
@@ -298,29 +306,15 @@ pub(super) fn field<T: DeserializeOwned>(object: &[u8], name: &str) -> Option<T>
 
 /// Bytes of the texts that a model wrote, for an estimate.
 fn text_bytes(object: &[u8]) -> u64 {
-    let mut sum = 0;
-    for name in [
-        &b"\"content\":\""[..],
-        b"\"text\":\"",
-        b"\"delta\":\"",
-        b"\"content\": \"",
-        b"\"text\": \"",
-        b"\"response\":\"",
-    ] {
-        for at in memchr::memmem::find_iter(object, name) {
-            let text = object.get(at + name.len()..).unwrap_or_default();
-            let mut from = 0;
-            // To the first quote that no backslash stands before.
-            while let Some(quote) = text.get(from..).and_then(|rest| memchr::memchr(b'"', rest)) {
-                from += quote + 1;
-                if from < 2 || text.get(from - 2) != Some(&b'\\') {
-                    break;
-                }
-            }
-            sum += from.saturating_sub(1) as u64;
-        }
-    }
-    sum
+    const NAMES: [&[u8]; 4] = [b"\"content\"", b"\"text\"", b"\"delta\"", b"\"response\""];
+    let texts = NAMES.iter().flat_map(|name| {
+        memchr::memmem::find_iter(object, name).filter_map(|at| {
+            let value = object.get(at + name.len()..)?.trim_ascii_start().strip_prefix(b":")?;
+            let text = value.trim_ascii_start().strip_prefix(b"\"")?;
+            Some(body::json::end_of_string(text, 0) as u64)
+        })
+    });
+    texts.sum()
 }
 
 /// An answer as far as it is held.

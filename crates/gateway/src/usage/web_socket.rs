@@ -1,6 +1,10 @@
 //! Messages of a WebSocket as a server sends them (RFC 6455 section 5), compressed ones undone (RFC 7692).
 
+use std::io::Cursor;
+
 use flate2::{Decompress, FlushDecompress, Status};
+use tungstenite::protocol::frame::FrameHeader;
+use tungstenite::protocol::frame::coding::{Data, OpCode};
 
 /// A longer message is not read.
 const MAX_MESSAGE_BYTES: usize = 1 << 20;
@@ -34,7 +38,7 @@ struct Frame {
 #[derive(Debug)]
 struct Compression {
     inflate: Decompress,
-    /// Whether each message begins anew.
+    /// Whether each message begins again.
     is_fresh: bool,
 }
 
@@ -80,24 +84,17 @@ impl Messages {
 
     /// The length of the payload when the head of a frame is whole.
     fn head_done(&mut self) -> Option<u64> {
-        let [first, second, length @ ..] = self.head.as_slice() else { return None };
-        let (first, second) = (*first, *second);
-        // A server does not mask what it sends.
-        if second & 0x80 != 0 {
+        let parsed = FrameHeader::parse(&mut Cursor::new(&self.head));
+        // A server does not mask what it sends, and the bit stands in the second byte.
+        if parsed.is_err() || self.head.get(1).is_some_and(|second| second & 0x80 != 0) {
             self.is_broken = true;
-            return None;
         }
-        let length = match second {
-            126 => u64::from(u16::from_be_bytes(length.try_into().ok()?)),
-            127 => u64::from_be_bytes(length.try_into().ok()?),
-            short => u64::from(short),
-        };
+        let (head, length) = parsed.ok().flatten().filter(|_| !self.is_broken)?;
         self.head.clear();
-        let opcode = first & 0x0F;
-        self.frame = Frame { is_control: opcode >= 8, is_last: first & 0x80 != 0 };
-        if opcode == 1 || opcode == 2 {
+        self.frame = Frame { is_control: matches!(head.opcode, OpCode::Control(_)), is_last: head.is_final };
+        if matches!(head.opcode, OpCode::Data(Data::Text | Data::Binary)) {
             self.message.clear();
-            self.is_compressed = first & 0x40 != 0;
+            self.is_compressed = head.rsv1;
             self.is_overlong = false;
         }
         Some(length)

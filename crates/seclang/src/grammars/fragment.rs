@@ -121,8 +121,7 @@ pub(crate) fn json_strings(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])>
 
 /// A string of JSON ends at a quote that is not escaped, and so does what stands between two.
 fn string_end(value: &[u8], at: usize) -> Option<usize> {
-    let is_escaped = at > 0 && value.get(at - 1) == Some(&b'\\');
-    (value.get(at) == Some(&b'"') && !is_escaped).then_some(at + 1)
+    (value.get(at) == Some(&b'"') && !body::json::is_escaped(value, at)).then_some(at + 1)
 }
 
 /// Shorter fragments hold nothing that runs.
