@@ -7,7 +7,7 @@
 pub fn give_back() {
     #[expect(unsafe_code, reason = "the allocator offers it in no other way")]
     // SAFETY: the call takes no pointer and may come from any thread at any time; it gives pages back in
-    // which no block is in use. Where another allocator is the global one, it finds nothing to do.
+    // which no block is in use. If another allocator is the global one, it finds nothing to do.
     unsafe {
         libmimalloc_sys::mi_collect(true);
     };

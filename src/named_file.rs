@@ -12,7 +12,7 @@ const MAX_DATABASE_BYTES: u64 = 512 << 20;
 /// Reads a file.
 ///
 /// # Errors
-/// Where it cannot be read, is longer than 64 MiB, or is something that may never end: a pipe, a device.
+/// If it cannot be read, is longer than 64 MiB, or is something that may never end: a pipe, a device.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     read_at_most(path, MAX_BYTES)
 }
@@ -41,7 +41,7 @@ fn read_at_most(path: &Path, most: u64) -> Result<Vec<u8>> {
 /// Reads a file of text.
 ///
 /// # Errors
-/// As [`read`], and where it is not UTF-8.
+/// As [`read`], and if it is not UTF-8.
 pub fn read_text(path: &Path) -> Result<String> {
     String::from_utf8(read(path)?).map_err(|_| Error::new(ErrorKind::InvalidData, "expected text in UTF-8"))
 }

@@ -50,7 +50,7 @@ pub struct Rules {
 /// Reads and compiles rules; `None` stands for those in the binary.
 ///
 /// # Errors
-/// Every mistake in them, each with its place.
+/// Every error in them, each with its place.
 pub fn load(
     owasp: Option<&[String]>,
     sensitive_data: Option<&[String]>,
@@ -62,7 +62,7 @@ pub fn load(
 /// and sessions, and rules in the binary are not compiled again.
 ///
 /// # Errors
-/// Every mistake in them, each with its place.
+/// Every error in them, each with its place.
 pub fn reload(
     owasp: Option<&[String]>,
     sensitive_data: Option<&[String]>,

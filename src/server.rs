@@ -63,7 +63,7 @@ pub struct Listening {
 /// Runs the services until a signal ends the process.
 ///
 /// # Errors
-/// One sentence where the services cannot be set up.
+/// One sentence if the services cannot be set up.
 pub fn run(parts: Parts) -> Result<(), String> {
     let Parts { conf, control, events, clock, rows, records, counted, mac, upgrade, listening } = parts;
     let proxy_conf = Arc::new(server_conf(&conf)?);

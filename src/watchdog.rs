@@ -1,6 +1,6 @@
 //! A watch over the workers: one that is busy with the same task for seconds serves nobody else.
 //!
-//! Tasks are to give other tasks a turn every few milliseconds. One that does not is a mistake of ours, and would
+//! Tasks are to give other tasks a turn every few milliseconds. One that does not is a bug of ours, and would
 //! show only as requests that wait.
 
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use super::{HeadLimits, Refused, method};
 /// How the body of an admitted request is framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// In bytes; 0 where there is none.
+    /// In bytes; 0 if there is none.
     Length(u64),
     Chunked,
 }

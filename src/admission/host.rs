@@ -3,10 +3,10 @@
 use super::Refused;
 
 /// Host of an authority, without its port, lower case, without a final dot. Writes into `buffer`
-/// only where something must change.
+/// only if something must change.
 ///
 /// # Errors
-/// Where it is not a host name or an address.
+/// If it is not a host name or an address.
 pub fn normal_form<'b>(authority: &'b str, buffer: &'b mut String) -> Result<&'b str, Refused> {
     let host = match authority.strip_prefix('[') {
         // An IPv6 address in brackets (RFC 3986 section 3.2.2).

@@ -22,7 +22,7 @@ use model::origin_url::is_private;
 use model::{Balance, TokenId};
 use parking_lot::RwLock;
 
-/// Hosts of customers and regions that are kept; past that all are made anew.
+/// Hosts of customers and regions that are kept; past that all are made again.
 const MAX_REGIONAL: usize = 256;
 
 /// All gateways of a snapshot.
@@ -48,9 +48,9 @@ pub struct Gateway {
     pub authentication: bool,
     pub tokens: Vec<Token>,
     pub settings: GatewaySettings,
-    /// What its calls are scanned for, where they are.
+    /// What its calls are scanned for, if they are.
     pub scan: Option<detection::ScanPlan>,
-    /// What requests are scored by, where they are.
+    /// What requests are scored by, if they are.
     pub waf: Option<Arc<EntryPoint>>,
     /// Keys of providers for callers that have none.
     pub keys: Vec<vault::StoredKey>,
@@ -75,14 +75,14 @@ pub struct Provider {
 #[derive(Debug)]
 pub enum Decision {
     Forward(Box<Forward>),
-    /// Answered by the gateway itself. `gateway` is known where its id was.
+    /// Answered by the gateway itself. `gateway` is known if its id was.
     Refuse {
         error: answer::GatewayError,
         gateway: Option<Arc<Gateway>>,
     },
 }
 
-/// What the gateway answers itself, and the gateway where its id is known.
+/// What the gateway answers itself, and the gateway if its id is known.
 pub type Refused = (answer::GatewayError, Option<Arc<Gateway>>);
 
 /// A call that may go out.
@@ -92,7 +92,7 @@ pub struct Forward {
     pub provider: Arc<Provider>,
     /// Path towards the provider, without the query.
     pub target: String,
-    /// The token it came with, where it is one of the gateway's.
+    /// The token it came with, if it is one of the gateway's.
     pub token: Option<TokenId>,
 }
 
@@ -116,10 +116,10 @@ impl Gateways {
         }
     }
 
-    /// The gateway of a path and the token of a request, where it may call.
+    /// The gateway of a path and the token of a request, if it may call.
     ///
     /// # Errors
-    /// What the gateway answers, and the gateway where there is one.
+    /// What the gateway answers, and the gateway if there is one.
     pub fn authorize(
         &self,
         path: GatewayPath<'_>,
@@ -171,7 +171,7 @@ impl Provider {
     /// A provider at a base URL.
     ///
     /// # Errors
-    /// One sentence where the URL is none.
+    /// One sentence if the URL is none.
     pub fn at(slug: &str, base_url: &str, allow_private: bool) -> Result<Self, String> {
         Ok(Self::of(slug, Origin::new(Self::origin_key(slug, base_url))?, allow_private))
     }
@@ -189,7 +189,7 @@ impl Provider {
         }
     }
 
-    /// Whether it may be asked at an address: one of an account's own only where its operator allows it.
+    /// Whether it may be asked at an address: one of an account's own only if its operator allows it.
     pub fn may_be_at(&self, address: IpAddr) -> bool {
         self.allow_private || !is_private(address)
     }

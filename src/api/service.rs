@@ -34,7 +34,7 @@ pub struct AdminService {
     events: Events,
     bound: mpsc::UnboundedSender<(usize, SocketAddr)>,
     index: usize,
-    /// Bound already; `None` where it is inherited.
+    /// Bound already; `None` if it is inherited.
     reserved: Option<std::net::TcpListener>,
 }
 
@@ -76,7 +76,7 @@ impl ServiceWithDependents for AdminService {
             Err(error) => return self.failed(&error),
         };
         if let Ok(address) = listener.local_addr() {
-            // Only fails where nobody waits for the addresses.
+            // Only fails if nobody waits for the addresses.
             let _ = self.bound.send((self.index, address));
         }
         ready.notify_ready();

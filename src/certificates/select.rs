@@ -18,7 +18,7 @@ impl Certificates {
     /// Adds a certificate under the names it is for. Of two for the same name the first wins.
     ///
     /// # Errors
-    /// One sentence where it cannot be read.
+    /// One sentence if it cannot be read.
     pub fn add(&mut self, certificate: Arc<CertifiedKey>) -> Result<(), String> {
         for name in names(&certificate)? {
             self.by_name.entry(name).or_insert_with(|| Arc::clone(&certificate));

@@ -1,4 +1,4 @@
-//! `portcullis check`: every mistake of a configuration, with its place.
+//! `portcullis check`: every error of a configuration, with its place.
 
 use std::fmt::Write;
 use std::path::PathBuf;

@@ -40,7 +40,7 @@ pub(super) struct Add {
     /// The name that callers choose it by, in `svc-aig-byok-alias`.
     #[arg(long, value_name = "N", default_value = "default")]
     alias: String,
-    /// How often it is taken among the keys of its provider, where no alias is named.
+    /// How often it is taken among the keys of its provider, if no alias is named.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     weight: u32,
 }

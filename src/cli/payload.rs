@@ -95,7 +95,7 @@ impl Decrypt {
     }
 }
 
-/// The payload of a line: of an event the one that it carries, else the line itself; `None` where there is
+/// The payload of a line: of an event the one that it carries, else the line itself; `None` if there is
 /// none.
 fn payload_of(line: &str) -> Option<String> {
     let line = line.trim();

@@ -113,6 +113,6 @@ fn library_logs(level: Level, writer: LogWriter) {
         .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
         .with_writer(move || writer.clone())
         .finish();
-    // Only fails where a subscriber is set already, as in tests.
+    // Only fails if a subscriber is set already, as in tests.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }

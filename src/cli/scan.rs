@@ -36,7 +36,7 @@ pub(super) struct Scan {
     /// What is written. A value is masked in each of them.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
-    /// Exit with 1 where anything is found.
+    /// Exit with 1 if anything is found.
     #[arg(long, conflicts_with = "jsonl")]
     fail_on_findings: bool,
     /// Files and folders; `-` is standard input. In folders what .gitignore names, hidden files and files
@@ -133,7 +133,7 @@ impl Scan {
     }
 }
 
-/// A bar on a terminal, where there is more than one file.
+/// A bar on a terminal, if there is more than one file.
 fn progress(files: usize) -> ProgressBar {
     if files < 2 || !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -61,7 +61,7 @@ pub(super) struct Create {
     /// What it is for.
     #[arg(long, value_name = "N", default_value = "")]
     name: String,
-    /// How long it lasts, such as `30d`; until it is revoked where this is not given.
+    /// How long it lasts, such as `30d`; until it is revoked if this is not given.
     #[arg(long, value_name = "TIME", value_parser = crate::conf::units::duration)]
     expires: Option<std::time::Duration>,
     /// The configuration whose state folder and gateways are meant.

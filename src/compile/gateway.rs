@@ -77,7 +77,7 @@ impl Compiling<'_> {
         Some(Arc::new(EntryPoint::scoring(scored)))
     }
 
-    /// The keys of a gateway, opened. One that does not open is told and left out.
+    /// The keys of a gateway, opened. One that cannot be decrypted is reported and left out.
     fn keys(&mut self, gateway: &model::Gateway, resources: &Resources) -> Vec<StoredKey> {
         let mut keys = Vec::new();
         let stored = resources.keys.values();

@@ -38,7 +38,7 @@ pub const TOKEN_HEADERS: [&str; 2] = ["svc-aig-authorization", "svc-aig-token"];
 /// Compiles a snapshot.
 ///
 /// # Errors
-/// Every mistake, each with its place where the configuration has one.
+/// Every error, each with its place if the configuration has one.
 pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
     let mut compiling = Compiling { inputs, plans: Plans::default(), diagnostics: Diagnostics::default() };
     let resources = inputs.resources;

@@ -117,7 +117,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// Compiles a rule of a zone's entry point; `None` if it has mistakes, which are then reported.
+    /// Compiles a rule of a zone's entry point; `None` if it has errors, which are then reported.
     fn rule(
         &mut self,
         zone: &Zone,

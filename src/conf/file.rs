@@ -190,7 +190,7 @@ impl Words for super::RulesTimePolicy {
     const WORDS: &'static [(&'static str, Self)] = &[("log", Self::Log), ("block", Self::Block)];
 }
 
-/// Reads a file. `None` where it is not TOML at all.
+/// Reads a file. `None` if it is not TOML at all.
 pub fn read(source: &Arc<Source>) -> (Option<ConfFile>, Diagnostics) {
     let reader = Reader { source: Arc::clone(source), diagnostics: Diagnostics::default().into() };
     let (table, errors) = DeTable::parse_recoverable(&source.text);

@@ -67,7 +67,7 @@ pub struct Listener {
     pub address: SocketAddr,
     /// Peers that must begin with a PROXY protocol header.
     pub proxy_protocol_from: Vec<IpNet>,
-    /// Chain and key files; the listener speaks TLS where there are any.
+    /// Chain and key files; the listener speaks TLS if there are any.
     pub certificates: Vec<(PathBuf, PathBuf)>,
 }
 
@@ -140,7 +140,7 @@ pub enum RulesTimePolicy {
 /// What happens to a request whose body is longer than what is inspected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyPolicy {
-    /// 413, or 503 where all bodies together are too many.
+    /// 413, or 503 if all bodies together are too many.
     Refuse,
     /// The rest goes on unseen, with an event.
     Pass,
@@ -170,12 +170,12 @@ impl Default for UpstreamSettings {
 /// Reads and resolves a configuration file.
 ///
 /// # Errors
-/// Every mistake of the file, each with its place.
+/// Every error of the file, each with its place.
 pub fn load(path: &Path) -> Result<(Conf, Diagnostics), Diagnostics> {
     without_errors(load_leniently(path))
 }
 
-/// Reads and resolves a configuration file as far as that can be done; settings with mistakes have their defaults.
+/// Reads and resolves a configuration file as far as that can be done; settings with errors have their defaults.
 pub fn load_leniently(path: &Path) -> (Option<Conf>, Diagnostics) {
     let name = path.display().to_string();
     match crate::named_file::read_text(path) {
@@ -190,7 +190,7 @@ pub fn load_leniently(path: &Path) -> (Option<Conf>, Diagnostics) {
 /// Resolves the text of a configuration file; relative paths in it start at `base`.
 ///
 /// # Errors
-/// Every mistake of the text, each with its place.
+/// Every error of the text, each with its place.
 pub fn parse(source: &Arc<Source>, base: &Path) -> Result<(Conf, Diagnostics), Diagnostics> {
     without_errors(parse_leniently(source, base))
 }

@@ -1,4 +1,4 @@
-//! `ConfFile` → `Conf`: names, URLs and files checked, conflicts found, every mistake collected.
+//! `ConfFile` → `Conf`: names, URLs and files checked, conflicts found, every error collected.
 
 mod zone;
 
@@ -19,7 +19,7 @@ use model::gateway::Provider;
 use model::origin_url::OriginUrl;
 use model::{AccountId, Declared, Dimension, Gateway, GatewayId, HostName, Limit, Measure, Resources};
 
-/// Resolves a file; what is mistaken is left out of the result and named in `diagnostics`.
+/// Resolves a file; what is invalid is left out of the result and named in `diagnostics`.
 pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Conf {
     let mut resolving = Resolving { base, diagnostics, files: BTreeSet::new() };
     let mut resources = Resources::default();
@@ -314,7 +314,7 @@ fn is_path_word(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }
 
-/// Settings that only take effect at start, by name, where two configurations differ in them.
+/// Settings that only take effect at start, by name, if two configurations differ in them.
 pub fn needs_restart(before: &Conf, after: &Conf) -> Vec<&'static str> {
     let listeners = |conf: &Conf| -> BTreeMap<_, _> {
         conf.listeners

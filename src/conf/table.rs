@@ -1,4 +1,4 @@
-//! TOML tables read key by key, so that every mistake of a file is reported in one run.
+//! TOML tables read key by key, so that every error of a file is reported in one run.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -74,7 +74,7 @@ impl<'a> Table<'a> {
         Some((value.span(), value.get_ref()))
     }
 
-    /// The value of a key, where it is there and right.
+    /// The value of a key, if it is there and right.
     pub(super) fn get<T: FromToml>(&mut self, key: &'static str) -> Option<Located<T>> {
         let (span, value) = self.find(key)?;
         let place = self.reader.place(span);
@@ -180,8 +180,8 @@ impl<'a> Table<'a> {
     pub(super) fn resource<T: DeserializeOwned>(&mut self, key: &'static str) -> Option<Located<T>> {
         let (span, _) = self.find(key)?;
         let place = self.reader.place(span);
-        // The resource's own reader stops at its first mistake and does not know places; the text of
-        // the mistake names the field.
+        // The resource's own reader stops at its first error and does not know places; the text of
+        // the error names the field.
         let parsed = toml::from_str::<toml::Table>(&self.reader.source.text).ok();
         let found = parsed.as_ref().and_then(|whole| self.lookup(whole, key));
         match found.map(|value| value.clone().try_into::<T>()) {

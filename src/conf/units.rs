@@ -70,7 +70,7 @@ pub struct Dollars(pub u64);
 
 impl Dollars {
     /// # Errors
-    /// One sentence where it is not from 0 to a million dollars.
+    /// One sentence if it is not from 0 to a million dollars.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
     pub fn new(dollars: f64) -> Result<Self, String> {
         let fits = (0.0..=1e6).contains(&dollars);
@@ -87,7 +87,7 @@ impl Percent {
     pub const ALL: Self = Self(100);
 
     /// # Errors
-    /// One sentence where it is not from 1 to 100.
+    /// One sentence if it is not from 1 to 100.
     pub fn new(number: usize) -> Result<Self, String> {
         let percent = u8::try_from(number).ok().filter(|percent| (1..=100).contains(percent));
         percent.map(Self).ok_or_else(|| format!("expected a number from 1 to 100, found `{number}`"))

@@ -36,7 +36,7 @@ pub struct Start {
 /// Reads and compiles everything once.
 ///
 /// # Errors
-/// Every mistake found, each with its place.
+/// Every error found, each with its place.
 pub fn start(source: &ConfSource, store: &dyn Store) -> Result<Start, Diagnostics> {
     let (conf, warnings) = read(source)?;
     let (revision, stored) = load(store)?;

@@ -120,7 +120,7 @@ impl Control {
         &self.handle
     }
 
-    /// Asks for everything to be read anew. What comes of it is an event.
+    /// Asks for everything to be read again. What comes of it is an event.
     pub fn reload(&self) {
         // Only fails while the process ends.
         let _ = self.messages.send(Message::Reload);

@@ -75,7 +75,7 @@ impl Plane {
         &self.conf.state_dir
     }
 
-    /// Reads everything anew and publishes it. A mistake is an event, and leaves the snapshot in use.
+    /// Reads everything again and publishes it. An error is an event, and leaves the snapshot in use.
     pub(super) fn reload(&mut self) {
         let started = self.clock.start();
         match self.try_reload() {

@@ -2,7 +2,7 @@
 //!
 //! Serial logs have a line for each record. In a concurrent log each record has a file of its own in the folder, as
 //! `20261124/20261124-1642/20261124-164205-<request id>`, and the log says where. A log that was moved away, as by
-//! logrotate, is made anew. Files are for their owner alone.
+//! logrotate, is made again. Files are for their owner alone.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, DirBuilder, File, OpenOptions};

@@ -12,7 +12,7 @@ use super::sleeper::Sleeper;
 /// Most bytes of lines that wait to be written; more are dropped and counted.
 pub const MAX_QUEUED_BYTES: usize = 16 << 20;
 
-/// From so many lines at once on more are gathered before they are written: waking a thread for each
+/// From this many lines at once, more are gathered before they are written: waking a thread for each
 /// costs who writes it more than the line.
 const BUSY_BATCH: usize = 8;
 const GATHER: Duration = Duration::from_millis(2);
@@ -82,7 +82,7 @@ impl LogWriter {
         self.0.0.lost.swap(0, Ordering::Relaxed)
     }
 
-    /// Queues a line; false where the queue is full.
+    /// Queues a line; false if the queue is full.
     pub fn write_line(&self, line: Vec<u8>) -> bool {
         let lines = &self.0.0;
         let size = line.len();

@@ -195,7 +195,7 @@ impl Metrics {
     }
 }
 
-/// A status as a label: the number where HTTP defines its class, else `other`.
+/// A status as a label: the number if HTTP defines its class, else `other`.
 pub fn status_label(status: u16) -> &'static str {
     static LABELS: LazyLock<Vec<String>> =
         LazyLock::new(|| (100..600).map(|status: u16| status.to_string()).collect());

@@ -16,7 +16,7 @@ pub struct Sleeper {
 }
 
 impl Sleeper {
-    /// Wakes the thread where it sleeps. What it is to see must be done before.
+    /// Wakes the thread if it sleeps. What it is to see must be done before.
     pub fn wake(&self) {
         // Most calls find it awake, and leave its line of the cache alone.
         if self.sleeps.load(Ordering::SeqCst)
@@ -27,7 +27,7 @@ impl Sleeper {
         }
     }
 
-    /// Sleeps until it is woken, at most for so long, and not at all where something is to be done. Always
+    /// Sleeps until it is woken, at most for so long, and not at all if something is to be done. Always
     /// called by the same thread, which may also wake for nothing.
     pub fn sleep(&self, patience: Duration, is_due: impl FnOnce() -> bool) {
         self.thread.get_or_init(std::thread::current);

@@ -74,7 +74,7 @@ impl Framer {
         !self.waiting.is_empty()
     }
 
-    /// What is needed next, where `awaited` requests were asked for so far. A head that is complete is judged,
+    /// What is needed next, if `awaited` requests were asked for so far. A head that is complete is judged,
     /// and what came of it returned.
     pub(super) fn advance(
         &mut self,
@@ -227,7 +227,7 @@ fn escaped(head: Vec<u8>) -> Vec<u8> {
     escaped
 }
 
-/// A sound head in place of one that is refused, with what its answer and its event depend on where that is sound.
+/// A sound head in place of one that is refused, with what its answer and its event depend on if that is sound.
 fn stand_in(head: &[u8]) -> Vec<u8> {
     let mut lines =
         head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).skip_while(|line| line.is_empty());

@@ -42,7 +42,7 @@ pub struct Progress {
     awaited: AtomicUsize,
     /// Requests whose head came.
     requests: AtomicUsize,
-    /// Why the current head is refused, as its place in [`Refused::ALL`] and one; 0 where it is not.
+    /// Why the current head is refused, as its place in [`Refused::ALL`] and one; 0 if it is not.
     refused: AtomicUsize,
     is_upgraded: AtomicBool,
     /// Whether a body was not framed as its head said.

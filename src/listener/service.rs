@@ -47,7 +47,7 @@ pub struct EdgeListener<A> {
     /// Told the address once it is bound.
     bound: tokio::sync::mpsc::UnboundedSender<(usize, SocketAddr)>,
     index: usize,
-    /// Bound already; `None` where it is inherited.
+    /// Bound already; `None` if it is inherited.
     reserved: Option<std::net::TcpListener>,
 }
 
@@ -80,7 +80,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
     /// The service of the listener with this index.
     ///
     /// # Errors
-    /// Where its TLS cannot be set up.
+    /// If its TLS cannot be set up.
     pub fn new(
         index: usize,
         conf: Listener,
@@ -136,7 +136,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> ServiceWithDependents for EdgeLis
             }
         };
         if let Ok(address) = listener.local_addr() {
-            // Nobody listens where nobody asked for the addresses.
+            // Nobody listens if nobody asked for the addresses.
             let _ = self.bound.send((self.index, address));
         }
         ready.notify_ready();

@@ -19,7 +19,7 @@ pub struct Bound {
 /// Binds an address before the process begins to serve, so that one that cannot be had ends it.
 ///
 /// # Errors
-/// Where the address cannot be bound.
+/// If the address cannot be bound.
 pub fn reserve(address: SocketAddr) -> std::io::Result<TcpListener> {
     let domain = if address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
     let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
@@ -33,12 +33,12 @@ pub fn reserve(address: SocketAddr) -> std::io::Result<TcpListener> {
     Ok(TcpListener::from(socket))
 }
 
-/// The socket of `key`: the reserved one, or inherited where the process before handed it over, else bound to
+/// The socket of `key`: the reserved one, or inherited if the process before handed it over, else bound to
 /// `address`.
 /// Either way it is registered, so that the next process can inherit it.
 ///
 /// # Errors
-/// Where the address cannot be bound.
+/// If the address cannot be bound.
 pub fn bind(
     key: &str,
     address: SocketAddr,

@@ -38,7 +38,7 @@ const READ_BYTES: usize = 4 << 10;
 /// Bytes gathered before they are sent, so that a small answer's head and body are one packet.
 const WRITE_BUFFER_BYTES: usize = 4 << 10;
 
-/// What stands for a descriptor where there is none.
+/// What stands for a descriptor if there is none.
 const NO_SOCKET: UniqueIDType = -1;
 
 /// A client connection, plain or over TLS.
@@ -112,7 +112,7 @@ impl<T: AsyncWrite> EdgeStream<T> {
 /// A connection that has no socket, for requests of our own on behalf of the client that `meta` tells of.
 ///
 /// # Errors
-/// Where Pingora's digest cannot be built.
+/// If Pingora's digest cannot be built.
 pub(crate) fn without_socket(
     io: DuplexStream,
     meta: &ConnectionMeta,

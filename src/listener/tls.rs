@@ -15,7 +15,7 @@ const SESSION_CACHE: usize = 10_240;
 /// The settings of a listener's TLS.
 ///
 /// # Errors
-/// Where the system has no random numbers for tickets.
+/// If the system has no random numbers for tickets.
 pub(super) fn server_config(
     address: SocketAddr,
     snapshots: SnapshotHandle,

@@ -1,4 +1,4 @@
-//! One call of a gateway on its way: what the recorder is told of it at the end.
+//! One call of a gateway on its way: what the recorder gets at the end.
 
 use model::Finding;
 use model::Measure;
@@ -70,7 +70,7 @@ struct Answer {
 #[derive(Debug)]
 pub(super) struct End {
     pub(super) status: u16,
-    /// `None` where all went well.
+    /// `None` if all went well.
     pub(super) error: Option<&'static str>,
     pub(super) duration: Duration,
     /// What it was not forwarded for.

@@ -49,7 +49,7 @@ pub struct Context {
     pub(super) times_rules: bool,
     pub(super) verdict: Verdict,
     pub(super) body: RequestBody,
-    /// Where the body is a stream of messages that are judged one by one.
+    /// If the body is a stream of messages that are judged one by one.
     pub(super) messages: Option<Box<MessageStream>>,
     /// Whether it asks for a WebSocket.
     pub(super) is_web_socket: bool,
@@ -77,7 +77,7 @@ pub(super) struct GatewayRoute {
     pub(super) provider: String,
     /// Path and query towards the provider.
     pub(super) target: String,
-    /// `None` where it is refused.
+    /// `None` if it is refused.
     pub(super) call: Option<Call>,
 }
 
@@ -150,7 +150,7 @@ impl Context {
         }
     }
 
-    /// The gateway call, where this is one.
+    /// The gateway call, if this is one.
     pub(super) fn call(&mut self) -> Option<&mut Call> {
         match &mut self.route {
             Route::Gateway(route) => route.call.as_mut(),

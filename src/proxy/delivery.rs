@@ -104,7 +104,7 @@ pub(super) async fn pass(
     let started = ctx.started;
     let mut kept = Kept { pieces: keeps.then(Vec::new), bytes: 0 };
     loop {
-        // Not begun anew behind a sign of life: what it has read would be lost.
+        // Not begun again behind a sign of life: what it has read would be lost.
         let next = upstream.read_response_body();
         tokio::pin!(next);
         let piece = loop {

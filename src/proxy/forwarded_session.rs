@@ -123,7 +123,7 @@ impl ForwardedSession {
         self.held.as_ref().is_some_and(|held| held.is_whole)
     }
 
-    /// Lets the memory go where a final answer begins.
+    /// Lets the memory go when a final answer begins.
     fn answers(&mut self, status: http::StatusCode) {
         self.opens &= status.is_informational() && status != http::StatusCode::SWITCHING_PROTOCOLS;
         if !status.is_informational() {

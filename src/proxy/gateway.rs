@@ -1,6 +1,6 @@
 //! One way for every call of a gateway: prepare, hold, admit, send.
 //!
-//! *Prepare* finds the gateway, its token and what is asked for. *Hold* reads the body where anything has to see
+//! *Prepare* finds the gateway, its token and what is asked for. *Hold* reads the body if anything has to see
 //! it. *Admit* takes a key, scans, and reserves what the call may use. Then the call is sent: passed on as it
 //! is, or in steps of the gateway's own ([`super::steps`]). Nothing is sent before that.
 
@@ -33,7 +33,7 @@ use gateway::price::Prices;
 use gateway::usage::BYTES_PER_TOKEN;
 use model::gateway::ScanMode;
 
-/// What an answer is taken to use at most where the request does not bound it.
+/// What an answer is taken to use at most if the request does not bound it.
 const UNBOUNDED_ANSWER_TOKENS: u64 = 32_768;
 /// Told to a client whose body this gateway has to read and cannot.
 const CODED: &str = "this gateway has to read the body, and its `Content-Encoding` cannot be undone: send it as it is, \
@@ -53,7 +53,7 @@ pub(super) enum Rejected {
 }
 
 impl Edge {
-    /// Answers a request to a gateway, or makes it ready to be passed on; true where it is answered.
+    /// Answers a request to a gateway, or makes it ready to be passed on; true if it is answered.
     pub(super) async fn answer_gateway(&self, session: &mut Session, ctx: &mut Context) -> Result<bool> {
         let mut plan = self.prepare(session, ctx)?;
         if ctx.is_web_socket {

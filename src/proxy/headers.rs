@@ -10,7 +10,7 @@ use pingora::{ErrorType, OrErr};
 
 /// Fields of ours that only gateways read; none reaches a provider.
 const GATEWAY_PREFIX: &str = "svc-aig-";
-/// The WebSocket subprotocol that carries a token where headers cannot be set.
+/// The WebSocket subprotocol that carries a token if headers cannot be set.
 const GATEWAY_SUBPROTOCOL: &str = "svc-aig-authorization.";
 
 /// Who the request is from: the peer, or what a trusted proxy says of the client behind it.
@@ -35,7 +35,7 @@ pub(super) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Ip
     client
 }
 
-/// What origins are told of a request.
+/// Headers that tell origins about a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Forwarded<'r> {
     pub(super) peer: IpAddr,
@@ -233,7 +233,7 @@ pub(super) fn strip_gateway(request: &mut RequestHeader, names: &[HeaderName]) -
     Ok(())
 }
 
-/// Names and values of a request as rules see them: names as they were sent, where that is known.
+/// Names and values of a request as rules see them: names as they were sent, if that is known.
 pub(super) fn fields<'r>(request: &'r RequestHeader, host: &'r str) -> Vec<(&'r [u8], &'r [u8])> {
     let mut fields: Vec<(&[u8], &[u8])> = Vec::with_capacity(request.headers.len() + 1);
     // HTTP/2 names the host in a pseudo-header; rules know it as a header.

@@ -36,7 +36,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Takes more; false where that would pass `max`.
+    /// Takes more; false if that would pass `max`.
     pub(super) fn take(&mut self, bytes: usize, max: usize) -> bool {
         if self.held.fetch_add(bytes, Ordering::Relaxed) + bytes > max {
             self.held.fetch_sub(bytes, Ordering::Relaxed);

@@ -93,7 +93,7 @@ impl Inspection {
         self.judge_part(&held.bytes.slice(..seen_bytes), is_short, session, ctx).await
     }
 
-    /// Judges what was held of a body; `is_cut` where there is more of it that is not seen.
+    /// Judges what was held of a body; `is_cut` if there is more of it that is not seen.
     pub(super) async fn judge_part(
         &self,
         seen: &Bytes,
@@ -117,7 +117,7 @@ impl Inspection {
         }
     }
 
-    /// Judges a body; `is_cut` where there is more of it.
+    /// Judges a body; `is_cut` if there is more of it.
     async fn judge_body(&self, body: &Bytes, is_cut: bool, ctx: &mut Context) -> Result<()> {
         if body.len() > OFFLOADED_BYTES {
             let body = body.clone();
@@ -140,7 +140,7 @@ impl Inspection {
         }
     }
 
-    /// Ends the request where the rules refused it.
+    /// Ends the request if the rules refused it.
     pub(super) fn decide(&self, ctx: &mut Context) -> Result<()> {
         let Some(rules) = ctx.rules.as_ref().filter(|rules| rules.is_blocked()) else { return Ok(()) };
         ctx.verdict = rules.verdict();

@@ -17,7 +17,7 @@ use body::decompress::Coding;
 use seclang::ResponseHead;
 
 impl Inspection {
-    /// Judges the head of a final response, and begins to hold its body where rules want to see it.
+    /// Judges the head of a final response, and begins to hold its body if rules want to see it.
     pub(super) fn inspect_response(
         &self,
         session: &Session,

@@ -99,7 +99,7 @@ impl Inspection {
         Ok(())
     }
 
-    /// Judges one message; what was found in it is kept where it says more than what was found before.
+    /// Judges one message; what was found in it is kept if it says more than what was found before.
     async fn judge_message(
         &self,
         message: &Bytes,

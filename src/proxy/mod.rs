@@ -264,7 +264,7 @@ impl ProxyHttp for Edge {
                     stream.restart();
                 }
                 if ctx.body.is_held() {
-                    // Where the client waited for `100 Continue` it has it: the origin gets the body at once.
+                    // If the client waited for `100 Continue` it has it: the origin gets the body at once.
                     request.remove_header("expect");
                 }
                 let peer_is_trusted =

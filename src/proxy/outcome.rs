@@ -45,7 +45,7 @@ const MAX_LINGER_BYTES: usize = 16 << 20;
 const DRAIN: Duration = Duration::from_secs(1);
 
 impl Edge {
-    /// Answers a request that failed, where the client still listens.
+    /// Answers a request that failed, if the client still listens.
     pub(super) async fn answer(
         &self,
         session: &mut Session,
@@ -131,7 +131,7 @@ impl Edge {
     }
 }
 
-/// Whether a request is for a gateway host, also where it was refused before that was looked at.
+/// Whether a request is for a gateway host, also if it was refused before that was looked at.
 fn is_for_gateway(session: &Session, ctx: &Context) -> bool {
     let host = || {
         let named = session.req_header().headers.get(http::header::HOST)?.to_str().ok()?;
@@ -142,7 +142,7 @@ fn is_for_gateway(session: &Session, ctx: &Context) -> bool {
     matches!(ctx.route, Route::Gateway(_)) || host().unwrap_or(false)
 }
 
-/// Reads what still comes of a body, for a while; true where that was all.
+/// Reads what still comes of a body, for a while; true if that was all.
 async fn drained(session: &mut Session) -> bool {
     let all = async {
         let mut bytes = 0;
@@ -158,7 +158,7 @@ async fn drained(session: &mut Session) -> bool {
     tokio::time::timeout(DRAIN, all).await.unwrap_or(false)
 }
 
-/// What an error of the connection below means; `None` where the client itself is gone.
+/// What an error of the connection below means; `None` if the client itself is gone.
 fn of_error(error: &Error, ctx: &Context) -> Option<Refusal> {
     let gateway = matches!(ctx.route, Route::Gateway(_));
     let refusal = match (error.esource(), error.etype()) {
@@ -279,7 +279,7 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
     });
 }
 
-/// A gateway's call ended: counted, and handed to the recorder where a provider was asked.
+/// A gateway's call ended: counted, and handed to the recorder if a provider was asked.
 fn gateway_call(edge: &Edge, error: Option<&Error>, status: u16, duration: Duration, ctx: &mut Context) {
     let Route::Gateway(route) = &mut ctx.route else { return };
     let outcome = match (ctx.refusal, error) {
@@ -307,7 +307,7 @@ fn gateway_call(edge: &Edge, error: Option<&Error>, status: u16, duration: Durat
     call_ended(edge, call, status, error, ctx);
 }
 
-/// Hands a call over that a provider was asked for; `error` is nothing where all went well.
+/// Hands a call over that a provider was asked for; `error` is nothing if all went well.
 pub(super) fn call_ended(edge: &Edge, call: Call, status: u16, error: Option<&'static str>, ctx: &Context) {
     let duration = ctx.started.elapsed();
     let created_at = crate::clock::rfc3339(edge.clock.now() - duration);

@@ -28,7 +28,7 @@ pub(super) struct Blocked {
     pub(super) findings: Vec<Finding>,
 }
 
-/// What a call is scanned for before it goes on; `None` where it may carry what it likes.
+/// What a call is scanned for before it goes on; `None` if it may carry what it likes.
 pub(super) fn of_call(call: &Call) -> Option<(ScanPlan, String)> {
     let plan =
         call.gateway.scan.as_ref().filter(|_| call.gateway.settings.scan_requests == ScanMode::Block)?;

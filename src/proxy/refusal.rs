@@ -69,7 +69,7 @@ impl Refusal {
         }
     }
 
-    /// What the client is told. Never which rule it was.
+    /// What the client sees. Never which rule matched.
     pub(super) fn text(self) -> &'static str {
         match self {
             Self::Admission(refused) => match refused {

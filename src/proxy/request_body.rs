@@ -135,7 +135,7 @@ impl RequestBody {
             Self::Released { slot: forwarded_session::begin(session, held, is_web_socket, patience), end };
     }
 
-    /// Gives the session its connection back, where it was let go on from memory.
+    /// Gives the session its connection back, if it was let go on from memory.
     pub(super) fn end(&mut self, session: &mut Session) {
         if let Self::Released { slot, .. } = std::mem::take(self) {
             forwarded_session::end(session, &slot);
@@ -219,7 +219,7 @@ fn late() -> Box<Error> {
     Error::explain(ErrorType::ReadTimedout, "the body did not arrive in time").into_down()
 }
 
-/// A held body as a reader sees it, with its content coding undone (RFC 9110 section 8.4); `None` where that
+/// A held body as a reader sees it, with its content coding undone (RFC 9110 section 8.4); `None` if that
 /// cannot be had within the limits.
 pub(super) async fn decoded(
     bytes: &Bytes,

@@ -15,16 +15,16 @@ use crate::events::kinds::RulesUnfinished;
 use crate::ruleset::Run;
 use seclang::Watch;
 
-/// Of so many requests the rules of one are timed, each by itself.
+/// Times the rules, each by itself, of one in this many requests.
 const SAMPLED_REQUESTS: u64 = 128;
 
-/// Looks on as rules judge a part of a request. Without a limit, and where the request is not of the
+/// Looks on as rules judge a part of a request. Without a limit, and if the request is not of the
 /// sample, it never asks for the time.
 pub(super) struct RuleWatch {
     started: Stopwatch,
     left: Option<Duration>,
     costs: Option<Vec<RuleCost>>,
-    /// The rule that was asked last, and when. Where the time was up before the first, that one.
+    /// The rule that was asked last, and when. If the time was up before the first, that one.
     running: Option<(u64, Duration)>,
     expired: bool,
 }
@@ -71,7 +71,7 @@ impl Inspection {
     }
 
     /// Has rules judge a part of a request within the time that it has left, and ends the request
-    /// where they refused it.
+    /// if they refused it.
     pub(super) fn run_rules(
         &self,
         ctx: &mut Context,

@@ -27,12 +27,12 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 pub(super) enum Found<'e> {
     /// The client has its answer.
     Answered,
-    /// It has to be asked, by this request for all others where it leads.
+    /// It has to be asked, by this request for all others if it leads.
     Turn(Option<Leader<'e>>),
 }
 
 impl Edge {
-    /// Passes an answer on as it comes; keeps a copy where it is to be kept.
+    /// Passes an answer on as it comes; keeps a copy if it is to be kept.
     pub(super) async fn deliver(
         &self,
         begun: Begun,
@@ -99,7 +99,7 @@ impl Edge {
         Ok(if answered { Found::Answered } else { Found::Turn(lead) })
     }
 
-    /// Answers from the cache; false where it has nothing.
+    /// Answers from the cache; false if it has nothing.
     async fn answer_from_cache(
         &self,
         key: &Key,
@@ -135,7 +135,7 @@ impl Edge {
     }
 }
 
-/// How long answers of a call are kept, where they are.
+/// How long answers of a call are kept, if they are.
 pub(super) fn ttl(call: &Call) -> Option<Duration> {
     let named = call.options.cache_key.as_ref().map(|_| cache::NAMED_TTL);
     let by_gateway = Some(call.gateway.settings.cache_ttl).filter(|ttl| !ttl.is_zero());

@@ -125,7 +125,7 @@ impl Edge {
         refuse(ctx, Refusal::Gateway(GatewayError::ProviderFailed))
     }
 
-    /// One step; true where the client was answered.
+    /// One step; true if the client was answered.
     async fn take_step(
         &self,
         plan: &StepPlan,
@@ -231,7 +231,7 @@ impl Edge {
         }
     }
 
-    /// The body as it is sent: asked for its usage where the gateway does that, and signed where a stored key
+    /// The body as it is sent: asked for its usage if the gateway does that, and signed if a stored key
     /// signs. Inside, why it cannot be signed.
     fn edited(
         &self,
@@ -401,7 +401,7 @@ fn put(ctx: &mut Context, call: Call) {
     ctx.route = Route::of_call(call, String::new());
 }
 
-/// Of a step that cannot be taken: the refusal where it is the last, else that there is another.
+/// Of a step that cannot be taken: the refusal if it is the last, else that there is another.
 fn or_next(is_last: bool, refused: impl FnOnce() -> Result<bool>) -> Result<bool> {
     if is_last { refused() } else { Ok(false) }
 }

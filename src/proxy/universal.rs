@@ -201,7 +201,7 @@ impl Question {
         if let Err(failure) = self.exchange(ask, head, &mut proxy).await {
             let error = GatewayError::ProviderFailed;
             let reason = (*failure.etype() == TOO_LONG).then_some("the answer is too long for a message");
-            // Only fails where the client is gone.
+            // Only fails if the client is gone.
             let _ = self.out.send(universal_socket::failed(event_id.as_deref(), error, reason)).await;
         }
     }
@@ -391,7 +391,7 @@ impl Socket {
     }
 
     fn written(&mut self, write: impl FnOnce(&mut WebSocket<Pipe>) -> tungstenite::Result<()>) {
-        // What goes out goes into memory: it fails only where the connection is closed.
+        // What goes out goes into memory: it fails only if the connection is closed.
         self.is_done |= write(&mut self.frames).is_err();
     }
 

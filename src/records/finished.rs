@@ -157,7 +157,7 @@ impl Finished {
             scanning::report(&findings, &subject, "log", false, events);
             self.log.findings.extend(findings.found.iter().map(|found| scan::finding(check, found)));
         };
-        // Where they may be refused they were looked at before they went on.
+        // If they may be refused they were looked at before they went on.
         if self.scan_requests == ScanMode::Log {
             check("REQUEST", &self.request.ends());
         }
@@ -166,7 +166,7 @@ impl Finished {
         }
     }
 
-    /// Keeps the beginnings of the bodies, where they are to be kept.
+    /// Keeps the beginnings of the bodies, if they are to be kept.
     pub(super) fn payloads(&mut self) {
         if !self.collect_payloads {
             return;

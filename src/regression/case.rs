@@ -51,7 +51,7 @@ pub(super) struct Input {
     pub(super) save_cookie: Option<IgnoredAny>,
     pub(super) follow_redirect: Option<IgnoredAny>,
     pub(super) virtual_host_mode: Option<IgnoredAny>,
-    /// Whether it is of the older form, whose client announced a length only where there is a body.
+    /// Whether it is of the older form, whose client announced a length only if there is a body.
     #[serde(skip)]
     pub(super) older: bool,
 }
@@ -132,7 +132,7 @@ impl Suite {
     /// Reads a file's text; an empty one has no tests.
     ///
     /// # Errors
-    /// One sentence where it is not YAML, has a key that is not known, or a test without a name.
+    /// One sentence if it is not YAML, has a key that is not known, or a test without a name.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.lines().all(|line| line.trim().is_empty() || line.starts_with('#') || line.trim() == "---") {
             return Ok(Self { tests: Vec::new() });
@@ -150,7 +150,7 @@ impl Test {
     /// What goes over the wire, for each stage.
     ///
     /// # Errors
-    /// One sentence where a request cannot be built.
+    /// One sentence if a request cannot be built.
     pub fn requests(&self) -> Result<Vec<Vec<u8>>, String> {
         self.stages.iter().map(|stage| Request::build(&stage.input).map(|request| request.wire)).collect()
     }

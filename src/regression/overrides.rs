@@ -39,7 +39,7 @@ impl Overrides {
     /// Reads a file's text.
     ///
     /// # Errors
-    /// One sentence where it is not YAML, has an unknown key, or an override gives no reason.
+    /// One sentence if it is not YAML, has an unknown key, or an override gives no reason.
     pub fn parse(text: &str) -> Result<Self, String> {
         let file: FileYaml = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
         let FileYaml { test_overrides, .. } = file;

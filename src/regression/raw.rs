@@ -14,7 +14,7 @@ impl<'r> RawRequest<'r> {
     /// Splits at the first empty line; a head that does not end is the whole request.
     ///
     /// # Errors
-    /// One sentence where a line after the first has no colon.
+    /// One sentence if a line after the first has no colon.
     pub fn split(raw: &'r [u8]) -> Result<Self, String> {
         let mut rest = raw;
         let mut next_line = || {
@@ -41,7 +41,7 @@ impl<'r> RawRequest<'r> {
     /// Method, target and protocol. The target may hold spaces: attacks do.
     ///
     /// # Errors
-    /// One sentence where the line does not have three parts, or the protocol is not text.
+    /// One sentence if the line does not have three parts, or the protocol is not text.
     pub fn parts(&self) -> Result<(&'r [u8], &'r [u8], &'r str), String> {
         let malformed = || "the first line is not `METHOD /target HTTP/1.1`".to_owned();
         let mut words = self.line.splitn(2, |byte| *byte == b' ');

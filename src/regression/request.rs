@@ -22,7 +22,7 @@ impl Request {
     /// Builds the request of a test's input.
     ///
     /// # Errors
-    /// One sentence where `encoded_request` is not Base64 of a request, or a template is not known.
+    /// One sentence if `encoded_request` is not Base64 of a request, or a template is not known.
     pub(super) fn build(input: &Input) -> Result<Self, String> {
         if let Some(encoded) = &input.encoded_request {
             let raw = base64(&encoded.0).ok_or("`encoded_request` is not Base64")?;

@@ -69,7 +69,7 @@ impl Runner {
     /// What becomes of a test's requests, whatever rule it expects.
     ///
     /// # Errors
-    /// One sentence where a request cannot be built.
+    /// One sentence if a request cannot be built.
     pub fn sample(&self, test: &Test) -> Result<Sample, String> {
         self.program.forget_collections();
         let mut sample = Sample::default();
@@ -112,7 +112,7 @@ impl Runner {
         let reception = if self.is_engine_alone { Reception::Accepted } else { server::receive(request) };
         let mut transaction =
             Transaction::new(Arc::clone(&self.plan), BodyLimits { arguments: 5000, ..BodyLimits::default() });
-        // A server refuses what is malformed before rules see it; where a test does not ask for that,
+        // A server refuses what is malformed before rules see it; if a test does not ask for that,
         // the engine is shown the fields all the same.
         let refused = asks_for_status && reception != Reception::Accepted;
         let interruption = if refused { None } else { drive(&mut transaction, request) };
@@ -126,7 +126,7 @@ impl Runner {
     }
 }
 
-/// Runs every phase; the status of a refusal, where there is one.
+/// Runs every phase; the status of a refusal, if there is one.
 fn drive(transaction: &mut Transaction, request: &Request) -> Option<u16> {
     let headers: Vec<(&[u8], &[u8])> =
         request.headers.iter().map(|(name, value)| (name.as_slice(), value.as_slice())).collect();

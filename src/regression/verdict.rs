@@ -7,7 +7,7 @@ use seclang::Match;
 /// What a request led to.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
-    /// `None` where the connection ends without an answer.
+    /// `None` if the connection ends without an answer.
     pub status: Option<u16>,
     pub log: Vec<LogLine>,
 }

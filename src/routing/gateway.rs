@@ -14,7 +14,7 @@ pub struct GatewayPath<'p> {
 }
 
 impl<'p> GatewayPath<'p> {
-    /// Takes the path and query of a request apart; `None` where it is no gateway path.
+    /// Takes the path and query of a request apart; `None` if it is no gateway path.
     pub fn parse(path_and_query: &'p str) -> Option<Self> {
         let (path, query) = path_and_query.split_at(path_and_query.find('?').unwrap_or(path_and_query.len()));
         let mut parts = path.strip_prefix("/v1/")?.splitn(4, '/');

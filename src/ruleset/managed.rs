@@ -5,7 +5,7 @@ use model::ruleset::{Rule, Ruleset, RulesetKind};
 use model::{Action, RuleId, RulesetId};
 use seclang::Program;
 
-/// The threshold where nobody sets one: one critical match.
+/// The threshold if nobody sets one: one critical match.
 pub const DEFAULT_SCORE_THRESHOLD: i64 = 5;
 
 /// A managed ruleset, as much of it as overrides and the API need.

@@ -1,6 +1,6 @@
 //! A managed ruleset under overrides: what runs, from which score it acts, and how.
 //!
-//! Precedence (spec, "Rulesets"): rule, then category, then ruleset. Where several categories of a
+//! Precedence (spec, "Rulesets"): rule, then category, then ruleset. If several categories of a
 //! rule are overridden, the last one listed wins.
 
 use super::managed::{DEFAULT_SCORE_THRESHOLD, ManagedRule, ManagedRuleset};
@@ -17,7 +17,7 @@ pub struct Effective {
     /// The highest paranoia level of which a rule runs.
     pub paranoia_level: u8,
     pub score_threshold: i64,
-    /// What happens when the threshold is reached; `None` where the threshold rule is disabled.
+    /// What happens when the threshold is reached; `None` if the threshold rule is disabled.
     pub action: Option<Action>,
 }
 
@@ -36,7 +36,7 @@ pub fn short_form(managed: &ManagedRuleset, paranoia_level: u8, score_threshold:
     Overrides { categories: categories.collect(), rules: last.into_iter().collect(), ..Overrides::default() }
 }
 
-/// Applies overrides. Every mistake is reported; what is mistaken changes nothing.
+/// Applies overrides. Every error is reported; what is invalid changes nothing.
 pub fn apply(managed: &ManagedRuleset, overrides: &Overrides, diagnostics: &mut Diagnostics) -> Effective {
     check(managed, overrides, diagnostics);
     let is_enabled = |rule: &ManagedRule| {

@@ -85,7 +85,7 @@ impl Run {
         self.scorings.iter().any(|scoring| scoring.transaction.wants_response_body())
     }
 
-    /// Judges the response body; `None` where it is not shown to the rules.
+    /// Judges the response body; `None` if it is not shown to the rules.
     pub fn response_body(&mut self, body: Option<&Bytes>, cut: bool, watch: &mut impl Watch) {
         if let Some(body) = body {
             for scoring in &mut self.scorings {

@@ -105,7 +105,7 @@ impl ScanQueue {
         Self { jobs, held: Arc::new(AtomicUsize::new(0)), max_bytes, responses, events }
     }
 
-    /// Begins to copy a response; `None` where its kind is not scanned.
+    /// Begins to copy a response; `None` if its kind is not scanned.
     pub fn tee(
         &self,
         plan: &ScanPlan,
@@ -131,7 +131,7 @@ impl ScanQueue {
         Some(Tee { job: Some(job), queue: self.clone() })
     }
 
-    /// Of each path the first response, and every one after so many.
+    /// The first response of each path, and every nth after it.
     fn is_sampled(&self, subject: &Subject, every: NonZeroU32) -> bool {
         if every.get() == 1 {
             return true;
@@ -175,7 +175,7 @@ impl Tee {
     /// Hands the copy over. An aborted response is scanned as far as it came.
     pub fn finish(mut self) {
         if let Some(job) = self.job.take().filter(|job| job.body.size > 0) {
-            // Only fails where the scanner threads are gone, at the end of the process.
+            // Only fails if the scanner threads are gone, at the end of the process.
             let _ = self.queue.jobs.send(job);
         }
     }
@@ -221,7 +221,7 @@ fn thread_time() -> Duration {
 }
 
 fn work(waiting: &Mutex<Receiver<Job>>, cpu: Percent, scan: impl Fn(&Job)) {
-    // Where this cannot be had, scans take their turn like everything else. On Linux it is the thread that
+    // If this cannot be had, scans take their turn like everything else. On Linux it is the thread that
     // gives way, not the process.
     if cfg!(target_os = "linux") {
         let _ = rustix::process::nice(NICENESS);

@@ -40,7 +40,7 @@ impl<T> Recent<T> {
         Some(*entry)
     }
 
-    /// Changes an entry, which is made where there is none.
+    /// Changes an entry, which is made if there is none.
     pub fn update<R>(&self, digest: Digest, new: impl FnOnce() -> T, change: impl FnOnce(&mut T) -> R) -> R {
         let mut entries = self.entries.lock();
         entries.asked += 1;

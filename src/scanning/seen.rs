@@ -1,5 +1,5 @@
-//! What was scanned and told already: a clean body need not be looked at again wherever it is served, a
-//! leaking one is scanned once for each path, and the same finding is told once in a while.
+//! What was scanned and reported already: a clean body need not be looked at again wherever it is served, a
+//! leaking one is scanned once for each path, and the same finding is reported once in a while.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use detection::ScanPlan;
 use detection::mac::{Digest, Mac};
 use detection::plan::Found;
 
-/// How long the same finding on the same path is counted and not told again.
+/// How long the same finding on the same path is counted and not reported again.
 const WINDOW: Duration = Duration::from_mins(10);
 
 /// What is remembered of bodies and findings.
@@ -21,7 +21,7 @@ pub struct Seen {
     told: Recent<Telling>,
 }
 
-/// A finding as it was told. Times are since the Unix epoch.
+/// A finding as it was reported. Times are since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Telling {
     pub first: Duration,
@@ -57,7 +57,7 @@ impl Seen {
         self.bodies.get(digest)
     }
 
-    /// The same where that is a short while ago.
+    /// The same if that is a short while ago.
     pub fn scanned_lately(&self, digest: &Digest, now: Duration) -> Option<Duration> {
         self.scanned(digest).filter(|at| now < *at + WINDOW)
     }
@@ -66,7 +66,7 @@ impl Seen {
         self.bodies.update(digest, || now, |at| *at = now);
     }
 
-    /// What is to be told of a finding made now; `None` where the same was told of this path a short while
+    /// What is to be reported of a finding made now; `None` if the same was reported for this path a short while
     /// ago.
     pub fn telling(&self, found: &Found<'_>, subject: &Subject, now: Duration) -> Option<Telling> {
         let values = found.values.as_ref()?;

@@ -41,7 +41,7 @@ pub struct Origin {
     pub(super) trusted: Option<super::peer::Trusted>,
     in_flight: AtomicUsize,
     failures: AtomicU32,
-    /// Milliseconds since the Unix epoch; 0 where it does not rest.
+    /// Milliseconds since the Unix epoch; 0 if it does not rest.
     rests_until: AtomicU64,
     checked_down: AtomicBool,
     addresses: RwLock<Addresses>,
@@ -60,7 +60,7 @@ impl Origin {
     /// An origin that has not been tried.
     ///
     /// # Errors
-    /// One sentence where its URL or its certificates are malformed.
+    /// One sentence if its URL or its certificates are malformed.
     pub fn new(key: OriginKey) -> Result<Arc<Self>, String> {
         let url = OriginUrl::parse(&key.url)?;
         let trusted = key.ca.as_deref().map(super::peer::Trusted::parse).transpose()?;
@@ -99,7 +99,7 @@ impl Origin {
         InFlight(Arc::clone(self))
     }
 
-    /// Notes that it could not be reached; true where it begins to rest.
+    /// Notes that it could not be reached; true if it begins to rest.
     pub fn failed(&self, now: Duration) -> bool {
         let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
         if failures < MAX_FAILURES {
@@ -110,7 +110,7 @@ impl Origin {
         u128::from(before) <= now.as_millis()
     }
 
-    /// Notes that it answered; true where it had rested.
+    /// Notes that it answered; true if it had rested.
     pub fn answered(&self) -> bool {
         if self.failures.load(Ordering::Relaxed) == 0 {
             return false;
@@ -119,7 +119,7 @@ impl Origin {
         self.rests_until.swap(0, Ordering::Relaxed) > 0
     }
 
-    /// Notes the outcome of an active check; true where it changes something.
+    /// Notes the outcome of an active check; true if it changes something.
     pub fn checked(&self, up: bool) -> bool {
         self.checked_down.swap(!up, Ordering::Relaxed) == up
     }
@@ -128,7 +128,7 @@ impl Origin {
     /// every `ADDRESS_LIFETIME`.
     ///
     /// # Errors
-    /// One sentence where the name does not resolve and never did.
+    /// One sentence if the name does not resolve and never did.
     pub async fn address(&self, now: Duration) -> Result<SocketAddr, String> {
         let Host::Name(name) = &self.url.host else {
             return self.next_address().ok_or_else(|| "the origin has no address".to_owned());

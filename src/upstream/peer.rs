@@ -25,7 +25,7 @@ impl Trusted {
     /// Reads PEM.
     ///
     /// # Errors
-    /// One sentence where it holds no certificate, or one that cannot be a root.
+    /// One sentence if it holds no certificate, or one that cannot be a root.
     pub fn parse(pem: &str) -> Result<Self, String> {
         let mut roots = rustls::RootCertStore::empty();
         let mut certificates = Vec::new();

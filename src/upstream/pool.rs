@@ -30,7 +30,7 @@ impl Pool {
         self.origins.iter().any(|origin| origin.is_up(now))
     }
 
-    /// The origin for a request, among those not in `tried`. Where all are down one is tried all
+    /// The origin for a request, among those not in `tried`. If all are down one is tried all
     /// the same: a wrong guess costs less than a refusal.
     pub fn choose(&self, tried: &[Arc<Origin>], now: Duration) -> Option<Arc<Origin>> {
         let untried = |origin: &&Arc<Origin>| !tried.iter().any(|t| Arc::ptr_eq(t, origin));

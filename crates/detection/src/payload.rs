@@ -49,7 +49,7 @@ pub fn read_key(text: &str) -> Result<PayloadKey, String> {
     })
 }
 
-/// Seals what stands at `start..end` of a body with the text around it; `None` where the system has no
+/// Seals what stands at `start..end` of a body with the text around it; `None` if the system has no
 /// random numbers.
 pub fn seal(
     key: PayloadKey,
@@ -104,7 +104,7 @@ impl PrivateKey {
     /// Makes a pair of keys: the private one, and both as they are written.
     ///
     /// # Errors
-    /// Where the system has no random numbers.
+    /// If the system has no random numbers.
     pub fn generate() -> Result<(Zeroizing<String>, String), String> {
         let (public, private) =
             SUITE.generate_key_pair().map_err(|error| format!("no key could be made: {error}"))?;

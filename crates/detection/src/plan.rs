@@ -28,7 +28,7 @@ pub struct ScanPlan {
 pub struct Settings {
     /// What was found goes into the event, sealed with this key.
     pub payload_key: Option<PayloadKey>,
-    /// Of the responses of a path, the first and every one after so many is scanned.
+    /// The first response of a path is scanned, and every nth after it.
     pub sample_every: NonZeroU32,
 }
 
@@ -53,7 +53,7 @@ pub struct Found<'p> {
     pub sample: String,
     /// The first match with the text around it, sealed; `None` without a key.
     pub payload: Option<String>,
-    /// Keyed hash of the first match, the same wherever it is found and however it is written; `None` where
+    /// Keyed hash of the first match, the same wherever it is found and however it is written; `None` if
     /// nobody asked for it.
     pub fingerprint: Option<Digest>,
     /// The same of all matches.
@@ -79,7 +79,7 @@ impl ScanPlan {
         }))
     }
 
-    /// Scans the body of the message with this ray id; values are hashed where there is something to hash
+    /// Scans the body of the message with this ray id; values are hashed if there is something to hash
     /// them with.
     pub fn scan(&self, body: &[u8], ray: &str, mac: Option<&Mac>) -> Findings<'_> {
         self.scan_in_turns(body, ray, mac, &|| {})

@@ -19,7 +19,7 @@ pub struct RuleFile {
     pub definition: String,
     #[serde(default)]
     pub categories: Vec<String>,
-    /// Whether it runs where nobody says otherwise.
+    /// Whether it runs if nobody says otherwise.
     #[serde(default = "yes")]
     pub enabled: bool,
     #[serde(default)]
@@ -63,7 +63,7 @@ pub struct RuleFile {
 /// Where a value may begin. A rule has at least one of these.
 #[derive(Clone, Debug)]
 pub(super) struct Begins {
-    /// Texts of three bytes and more, whatever their case.
+    /// Texts of three bytes and more, ignoring case.
     pub literals: Vec<String>,
     /// Beginnings of a token: of sixteen and more letters, digits, hyphens and underscores.
     pub tokens: Vec<String>,
@@ -124,7 +124,7 @@ pub struct Rule {
     pub confidence: Confidence,
     pub(super) begins: Begins,
     pub(super) pattern: Option<LazyPattern>,
-    /// What the pattern may begin with; all bytes where it may begin before its place.
+    /// What the pattern may begin with; all bytes if it may begin before its place.
     pub(super) first: ByteSet,
     pub(super) before_bytes: usize,
     pub(super) max_bytes: usize,

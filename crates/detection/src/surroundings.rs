@@ -53,7 +53,7 @@ const STAND_INS: &[&[u8]] = &[b"<stdin>", b"&lt;stdin&gt;", b"@example.", b"\n..
 const WORD_BYTES: usize = 3;
 
 impl Surroundings {
-    /// The confidence of a value among what stands around it; `None` where it is no value.
+    /// The confidence of a value among what stands around it; `None` if it is no value.
     pub(super) fn judge(
         self,
         body: &[u8],

@@ -1,6 +1,6 @@
 //! The only registry of diagnostic codes: stable words, never reused.
 
-/// What kind of mistake a diagnostic reports.
+/// What kind of error a diagnostic reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
     ConfSyntax,
@@ -108,7 +108,7 @@ impl Code {
         (Self::StoreUnreadable, "store/unreadable", "the state cannot be read or written"),
     ];
 
-    /// The stable word of this code, `area/mistake`.
+    /// The stable word of this code, `area/error`.
     pub fn word(self) -> &'static str {
         Self::ALL.iter().find(|(code, ..)| *code == self).map_or("unlisted", |(_, word, _)| word)
     }

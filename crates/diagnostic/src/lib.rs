@@ -1,4 +1,4 @@
-//! One shape for every located mistake in an input: configuration, rules, resources.
+//! One shape for every located error in an input: configuration, rules, resources.
 //!
 //! A stage returns its value together with all [`Diagnostics`] it found; the caller decides where
 //! they are shown ([`render`] for the terminal, the API's error list for clients). Nothing here
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub use code::Code;
 
-/// A named text that mistakes can point into.
+/// A named text that errors can point into.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Source {
     /// The path as the user gave it, or a word such as `<built-in>`.
@@ -89,7 +89,7 @@ pub enum Severity {
     Error,
 }
 
-/// One mistake: what, where, what was expected, what to do.
+/// One error: what, where, what was expected, what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     pub code: Code,
@@ -169,7 +169,7 @@ impl Diagnostics {
         self.errors() > 0
     }
 
-    /// `value` where nothing refuses the input, else everything found.
+    /// `value` if nothing refuses the input, else everything found.
     ///
     /// # Errors
     /// When at least one diagnostic is an error.

@@ -31,7 +31,7 @@ impl<'t> Cursor<'t> {
         self.rest().is_empty()
     }
 
-    /// A mistake at this place.
+    /// An error at this place.
     pub(super) fn mistake(&self, message: impl Into<String>) -> Mistake {
         Mistake { at: self.at, message: message.into() }
     }
@@ -63,7 +63,7 @@ impl<'t> Cursor<'t> {
         rest.get(..rest.find(|c| !is_of_word(c)).unwrap_or(rest.len())).unwrap_or("")
     }
 
-    /// Takes a word where it is this one.
+    /// Takes a word if it is this one.
     pub(super) fn take_word(&mut self, word: &str) -> bool {
         let is_there = self.peek_word() == word;
         if is_there {
@@ -75,7 +75,7 @@ impl<'t> Cursor<'t> {
     /// A number in decimal or, after `0x`, in hexadecimal form.
     ///
     /// # Errors
-    /// Where there is none, or it needs more than 64 bits.
+    /// If there is none, or it needs more than 64 bits.
     pub(super) fn number(&mut self) -> Result<i64, Mistake> {
         self.skip_space();
         let rest = self.rest();
@@ -91,7 +91,7 @@ impl<'t> Cursor<'t> {
     /// An address; a name's letters and the signs of addresses end where neither goes on.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is none.
     pub(super) fn address(&mut self) -> Result<IpAddr, Mistake> {
         self.skip_space();
         let rest = self.rest();
@@ -108,7 +108,7 @@ impl<'t> Cursor<'t> {
     /// A text in quotes, where `\"`, `\\` and `\xhh` are escapes, or a raw one as `r"…"` or `r#"…"#`.
     ///
     /// # Errors
-    /// Where there is none, or it does not end, or it has another escape.
+    /// If there is none, or it does not end, or it has another escape.
     pub(super) fn text(&mut self) -> Result<Vec<u8>, Mistake> {
         self.skip_space();
         let rest = self.rest();

@@ -13,7 +13,7 @@ use body::{self, urlencoded};
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'r> {
     pub request: &'r RequestHead<'r>,
-    /// In the form routing compares; empty where a request names none.
+    /// In the form routing compares; empty if a request names none.
     pub host: &'r str,
     pub tls: bool,
     /// `None` in phases of the request.
@@ -45,7 +45,7 @@ const fn of_response(name: &'static str, kind: Type, read: for<'r> fn(&Facts<'r>
     Field { name, kind, is_of_response: true, read }
 }
 
-/// All fields. Header names are lower case; paths are in normal form where they are not `raw`.
+/// All fields. Header names are lower case; paths are in normal form if they are not `raw`.
 pub(super) const FIELDS: &[Field] = &[
     of_request("http.host", One(Text), |facts| Value::text(facts.host.as_bytes())),
     of_request("http.cookie", One(Text), |facts| Value::text(header(facts, b"cookie"))),

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! An expression is typed when it is parsed, so what compiles cannot fail: it reads what it names of a
-//! request and allocates only where that must be decoded. `not` binds closest, then `and`, `xor`, `or`.
+//! request and allocates only if that must be decoded. `not` binds closest, then `and`, `xor`, `or`.
 
 mod cursor;
 mod field;
@@ -33,7 +33,7 @@ pub const MAX_BYTES: usize = 4096;
 #[derive(Clone)]
 pub struct Expression {
     source: Arc<str>,
-    /// `None` where it matches every request.
+    /// `None` if it matches every request.
     node: Option<Arc<Node>>,
 }
 

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use body::urlencoded;
 
-/// The normal form of a path, borrowed where it has it already.
+/// The normal form of a path, borrowed if it has it already.
 pub(super) fn normal_form(path: &[u8]) -> Cow<'_, [u8]> {
     let is_normal = path.starts_with(b"/")
         && !path.iter().any(|byte| matches!(byte, b'%' | b'\\'))

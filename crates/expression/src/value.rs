@@ -48,7 +48,7 @@ impl<'r> Value<'r> {
         Self::Int(i64::try_from(count).unwrap_or(i64::MAX))
     }
 
-    /// Its bytes; nothing where it is no text.
+    /// Its bytes; nothing if it is no text.
     pub(super) fn bytes(&self) -> &[u8] {
         match self {
             Self::Text(text) => text,

@@ -109,7 +109,7 @@ impl GatewayError {
         }
     }
 
-    /// When the same request may succeed, where that is known.
+    /// When the same request may succeed, if that is known.
     pub fn retry_after_seconds(self) -> Option<u32> {
         match self {
             Self::RateLimited { retry_after_seconds } | Self::SpendLimited { retry_after_seconds } => {

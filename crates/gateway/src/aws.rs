@@ -24,13 +24,13 @@ pub struct AccessKey {
     secret_access_key: Secret,
     #[serde(default, alias = "sessionToken", alias = "SessionToken")]
     session_token: Option<String>,
-    /// Where the host does not name it.
+    /// If the host does not name it.
     #[serde(default)]
     region: Option<String>,
 }
 
 impl AccessKey {
-    /// Reads a stored key; `None` where it is another kind of key.
+    /// Reads a stored key; `None` if it is another kind of key.
     pub fn parse(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }

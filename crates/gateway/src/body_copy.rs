@@ -54,7 +54,7 @@ impl BodyCopy {
         (bytes, self.tail.is_empty())
     }
 
-    /// Beginning and end, with a gap where the body was longer than both.
+    /// Beginning and end, with a gap if the body was longer than both.
     pub fn ends(&self) -> Bytes {
         if self.tail.is_empty() {
             return self.head().0;

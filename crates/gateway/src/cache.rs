@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 pub const MAX_ANSWER_BYTES: usize = 25_000_000;
 /// Bytes of all answers together; the oldest go first.
 const MAX_BYTES: usize = 256 << 20;
-/// How long an answer is kept under a name of the client's where no time is set.
+/// How long an answer is kept under a name of the client's if no time is set.
 pub const NAMED_TTL: Duration = Duration::from_secs(300);
 
 /// A question.
@@ -28,7 +28,7 @@ pub struct Key([u8; 32]);
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'q> {
     pub gateway: &'q str,
-    /// Who asks; `None` where callers of the gateway share answers.
+    /// Who asks; `None` if callers of the gateway share answers.
     pub caller: Option<&'q str>,
     pub provider: &'q str,
     pub method: &'q str,
@@ -120,7 +120,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The answer to a question, where there is one that still lasts.
+    /// The answer to a question, if there is one that still lasts.
     pub fn get(&self, key: &Key, now: Duration) -> Option<Arc<Answer>> {
         let kept = self.kept.lock();
         kept.answers.get(key).filter(|(_, until)| now < *until).map(|(answer, _)| Arc::clone(answer))

@@ -1,4 +1,4 @@
-//! The usage of a streamed chat completion, asked for where the client did not, and the event that answers
+//! The usage of a streamed chat completion, asked for if the client did not, and the event that answers
 //! it kept from the client: `stream_options.include_usage` of the OpenAI API.
 //!
 //! The request is edited where the wish goes in and nowhere else; the stream loses one event and nothing else.
@@ -31,7 +31,7 @@ struct StreamOptions {
     include_usage: Option<IgnoredAny>,
 }
 
-/// The body with the wish for usage; `None` where it asks for no stream, says itself whether it wants the
+/// The body with the wish for usage; `None` if it asks for no stream, says itself whether it wants the
 /// usage, or is no JSON object.
 pub fn asked(body: &[u8]) -> Option<Bytes> {
     let open = body.iter().position(|byte| !byte.is_ascii_whitespace())?;

@@ -37,7 +37,7 @@ impl CustomCost {
     }
 }
 
-/// The fields of one request; `None` where the gateway's setting holds.
+/// The fields of one request; `None` if the gateway's setting holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     pub collect_log: Option<bool>,

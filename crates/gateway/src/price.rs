@@ -31,7 +31,7 @@ struct OwnPrice {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
     pub nanos: u64,
-    /// The model by the name it has in the prices: there are only so many of them.
+    /// The model by the name it has in the prices: the number of them is bounded.
     pub model: String,
 }
 
@@ -40,7 +40,7 @@ impl Prices {
     /// `{"m": {"input_cost_per_token": 0.000001, "output_cost_per_token": 0.000002}}`.
     ///
     /// # Errors
-    /// One sentence where it is not of that form or a cost is negative.
+    /// One sentence if it is not of that form or a cost is negative.
     pub fn parse(text: &str) -> Result<Self, String> {
         let own: BTreeMap<String, OwnPrice> =
             serde_json::from_str(text).map_err(|error| format!("expected prices by model: {error}"))?;

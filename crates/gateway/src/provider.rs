@@ -21,7 +21,7 @@ pub enum Credential {
 pub enum Place {
     /// The base, and the client's path behind it.
     Base(&'static str),
-    /// The same, where clients may leave out the `/v1` that all paths begin with.
+    /// The same, if clients may leave out the `/v1` that all paths begin with.
     OptionalV1(&'static str),
     /// Nowhere, until the operator declares where.
     Declared,

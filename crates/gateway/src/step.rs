@@ -56,7 +56,7 @@ struct Config {
 /// The steps of a universal request: an array of `{provider, endpoint, headers, query, config}`.
 ///
 /// # Errors
-/// One sentence where the body is not of that form.
+/// One sentence if the body is not of that form.
 pub fn universal(body: &Bytes, outer: &Options) -> Result<Vec<Step>, String> {
     let entries: Vec<Entry<'_>> =
         serde_json::from_slice(body).map_err(|error| format!("expected an array of calls: {error}"))?;
@@ -98,7 +98,7 @@ impl Entry<'_> {
 /// A compatible request: `model` is `{provider}/{model}`. The body is the same but for that prefix.
 ///
 /// # Errors
-/// One sentence where no provider is named, or one without this form.
+/// One sentence if no provider is named, or one without this form.
 pub fn compatible(body: &Bytes, options: &Options) -> Result<Step, String> {
     #[derive(Deserialize)]
     struct Chat<'c> {

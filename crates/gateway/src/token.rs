@@ -48,7 +48,7 @@ pub struct Token {
 /// A new token.
 ///
 /// # Errors
-/// Where the system has no random numbers.
+/// If the system has no random numbers.
 pub fn generate() -> Result<Secret, String> {
     let mut random = [0; 32];
     getrandom::fill(&mut random).map_err(|error| format!("the system has no random numbers: {error}"))?;
@@ -56,7 +56,7 @@ pub fn generate() -> Result<Secret, String> {
     Ok(Secret::new(format!("{PREFIX}{hex}")))
 }
 
-/// The token that a request presents, where it is one that still lasts. All are compared, whatever is
+/// The token that a request presents, if it is one that still lasts. All are compared, whatever is
 /// found.
 pub fn find<'t>(presented: Option<&[u8]>, tokens: &'t [Token], now: Duration) -> Option<&'t Token> {
     let presented = presented.filter(|token| !token.is_empty())?;

@@ -45,7 +45,7 @@ impl Ask {
     /// Reads a message.
     ///
     /// # Errors
-    /// One sentence where it is no question.
+    /// One sentence if it is no question.
     pub fn parse(text: &str) -> Result<Self, String> {
         let message: Message<'_> = serde_json::from_str(text)
             .map_err(|error| format!("expected a message with `type` and `request`: {error}"))?;
@@ -155,7 +155,7 @@ impl Stream {
         Some(Self { lines: Lines::holding(MAX_EVENT_BYTES), form, metadata: Metadata::of_event(event_id) })
     }
 
-    /// The messages of a piece. False where an event is longer than [`MAX_EVENT_BYTES`].
+    /// The messages of a piece. False if an event is longer than [`MAX_EVENT_BYTES`].
     pub fn push(&mut self, piece: &[u8], out: &mut Vec<String>) -> bool {
         let Self { lines, form, metadata } = self;
         let mut is_short = true;

@@ -50,7 +50,7 @@ impl MasterKey {
     /// Seals a provider's key: a nonce and what it makes of the key, as hex.
     ///
     /// # Errors
-    /// Where the system has no random numbers.
+    /// If the system has no random numbers.
     pub fn seal(&self, belonging: Belonging<'_>, secret: &Secret) -> Result<String, String> {
         let mut nonce = [0; NONCE_LEN];
         getrandom::fill(&mut nonce).map_err(|error| format!("the system has no random numbers: {error}"))?;
@@ -64,7 +64,7 @@ impl MasterKey {
     /// Opens a key.
     ///
     /// # Errors
-    /// Where it was sealed with another key, for another place, or is damaged.
+    /// If it was sealed with another key, for another place, or is damaged.
     pub fn open(&self, belonging: Belonging<'_>, sealed: &str) -> Result<Secret, String> {
         let other = || "it was sealed with another key, or for another gateway, provider or host".to_owned();
         let bytes = from_hex(sealed).ok_or_else(other)?;
@@ -101,7 +101,7 @@ pub struct StoredKey {
     /// How often it is taken among those of a provider.
     pub weight: u32,
     pub secret: Secret,
-    /// Where the secret is a key that requests are signed with.
+    /// If the secret is a key that requests are signed with.
     pub access_key: Option<AccessKey>,
 }
 

@@ -30,7 +30,7 @@ pub struct AiLog {
     pub tokens_reasoning: Option<u64>,
     /// `provider`, `estimated` or `none`.
     pub usage_source: String,
-    /// Nothing where the model has no price.
+    /// Nothing if the model has no price.
     pub cost: Option<f64>,
     /// Whether the price came with the request.
     pub custom_cost: bool,
@@ -43,7 +43,7 @@ pub struct AiLog {
     pub response_content_type: String,
     pub request_size: u64,
     pub response_size: u64,
-    /// The beginning of the bodies; nothing where they are not kept. Not part of the row as it is shown.
+    /// The beginning of the bodies; nothing if they are not kept. Not part of the row as it is shown.
     #[serde(default, skip_serializing)]
     pub request_head: Option<String>,
     #[serde(default, skip_serializing)]
@@ -52,7 +52,7 @@ pub struct AiLog {
     pub response_head_complete: bool,
     /// Whether a token of the gateway was asked for.
     pub authentication: bool,
-    /// The token it came with, where it is one of the gateway's.
+    /// The token it came with, if it is one of the gateway's.
     pub token_id: Option<String>,
     /// Why the call did not end well: `cancelled`, `truncated`, `provider_error` …
     pub error: Option<String>,
@@ -61,7 +61,7 @@ pub struct AiLog {
     pub gateway_duration: f64,
     #[serde(rename = "ray_id")]
     pub ray: String,
-    /// The anomaly score of the request and the rules behind it, where requests are scored.
+    /// The anomaly score of the request and the rules behind it, if requests are scored.
     #[serde(default)]
     pub waf_score: Option<i64>,
     #[serde(default)]

@@ -16,7 +16,7 @@ pub struct Gateway {
     pub settings: GatewaySettings,
 }
 
-/// What a gateway does with its calls; fields of a request win where they say otherwise.
+/// What a gateway does with its calls; fields of a request win if they say otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GatewaySettings {
     /// Whether each forwarded call leaves a row in the log.
@@ -40,7 +40,7 @@ pub struct GatewaySettings {
     pub request_timeout: Duration,
     /// How long an event stream may be silent before a comment keeps it alive; zero for never.
     pub heartbeat: Duration,
-    /// Whether streamed chat completions are asked for their usage where the client did not.
+    /// Whether streamed chat completions are asked for their usage if the client did not.
     pub include_usage: bool,
     pub limits: Vec<Limit>,
     /// What is done about sensitive data in what is asked, and in what is answered.
@@ -48,7 +48,7 @@ pub struct GatewaySettings {
     pub scan_responses: ScanMode,
     /// What was found goes into the event, sealed with this key.
     pub payload_key: Option<PayloadKey>,
-    /// The paranoia level that requests are scored at, off their path; nothing where they are not.
+    /// The paranoia level that requests are scored at, off their path; nothing if they are not.
     pub waf_paranoia_level: Option<u8>,
 }
 
@@ -57,7 +57,7 @@ pub struct GatewaySettings {
 pub enum ScanMode {
     #[default]
     Off,
-    /// Found in a copy, told in the log and as events.
+    /// Found in a copy, reported in the log and as events.
     Log,
     /// The call is not forwarded.
     Block,
@@ -97,7 +97,7 @@ pub struct GatewayToken {
     pub name: String,
     /// SHA-256 of the token, as hex.
     pub hash: String,
-    /// Seconds since the epoch; nothing where it lasts until it is revoked.
+    /// Seconds since the epoch; nothing if it lasts until it is revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Identifiers: 32 lower-case hex digits where the server makes them, words where people do.
+//! Identifiers: 32 lower-case hex digits if the server makes them, words if people do.
 
 use std::sync::Arc;
 

@@ -56,7 +56,7 @@ impl Dimension {
 /// A limit of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Limit {
-    /// Separate counters for each of these; one for the gateway where there are none.
+    /// Separate counters for each of these; one for the gateway if there are none.
     pub by: Vec<Dimension>,
     pub measure: Measure,
     /// Requests, tokens or 10⁻⁹ dollars.

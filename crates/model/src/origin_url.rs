@@ -12,7 +12,7 @@ pub struct OriginUrl {
     pub tls: bool,
     pub host: Host,
     pub port: u16,
-    /// Without a final slash; empty where there is none.
+    /// Without a final slash; empty if there is none.
     pub path: String,
 }
 
@@ -55,10 +55,10 @@ impl OriginUrl {
         Ok(Self { tls, host, port, path: url.path().trim_end_matches('/').to_owned() })
     }
 
-    /// Itself, where it has no path.
+    /// Itself, if it has no path.
     ///
     /// # Errors
-    /// One sentence where it has one.
+    /// One sentence if it has one.
     pub fn without_path(self) -> Result<Self, String> {
         if self.path.is_empty() {
             Ok(self)

@@ -1,7 +1,7 @@
 //! Patterns of which the next byte tells how they go on, as those of most tokens and numbers are: read at a place
 //! without an automaton, and without anything compiled that would take memory or time.
 //!
-//! What is built finds exactly what the pattern finds, or is not built. Where a pattern has a choice, to go on with
+//! What is built finds exactly what the pattern finds, or is not built. If a pattern has a choice, to go on with
 //! a repetition or to leave it, to take one branch or another, one of two things holds: what the choices begin with
 //! is disjoint, so that all but one would fail at once; or the pattern ends behind it, and the choices are tried in
 //! the order of the pattern.
@@ -82,12 +82,12 @@ enum Node {
 struct Reading<'a> {
     text: &'a [u8],
     sets: &'a [u16; 256],
-    /// What the group says where the whole has an end.
+    /// What the group says if the whole has an end.
     group: Option<Span>,
 }
 
 impl Descent {
-    /// `None` where the next byte does not tell enough, the pattern looks around or has several groups.
+    /// `None` if the next byte does not tell enough, the pattern looks around or has several groups.
     pub(super) fn new(hir: &Hir) -> Option<Self> {
         let end = ByteSet::EMPTY;
         if hir.properties().explicit_captures_len() > 1 {
@@ -246,7 +246,7 @@ impl Node {
     }
 }
 
-/// How often a part may be repeated; `None` where as few as possible are taken.
+/// How often a part may be repeated; `None` if as few as possible are taken.
 fn counts(repetition: &Repetition) -> Option<(usize, usize)> {
     let least = usize::try_from(repetition.min).ok()?;
     let most = repetition.max.map_or(Some(usize::MAX), |most| usize::try_from(most).ok())?;
@@ -259,7 +259,7 @@ fn class(hir: &Hir) -> Option<ByteSet> {
 }
 
 impl Sets {
-    /// The bit of a set; `None` where there are more than can be told.
+    /// The bit of a set; `None` if there are more than can be told.
     fn bit(&mut self, set: ByteSet) -> Option<Set> {
         let nth = self.known.iter().position(|known| *known == set).unwrap_or(self.known.len());
         let bit = 1_u16.checked_shl(u32::try_from(nth).ok()?)?;
@@ -272,7 +272,7 @@ impl Sets {
         Some(Set(bit))
     }
 
-    /// A part of a pattern; `follow` is what may stand behind it, nothing where the pattern ends there.
+    /// A part of a pattern; `follow` is what may stand behind it, nothing if the pattern ends there.
     fn node(&mut self, hir: &Hir, follow: &ByteSet) -> Option<Node> {
         match hir.kind() {
             HirKind::Empty => Some(Node::Row(Vec::new())),
@@ -342,7 +342,7 @@ impl Sets {
         }
     }
 
-    /// A run and the byte behind it, where the run may have that too: what is behind both has none of them, so
+    /// A run and the byte behind it, if the run may have that too: what is behind both has none of them, so
     /// it stands behind the longest only.
     fn run_to_last<'h>(
         &mut self,

@@ -4,7 +4,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::ByteSet;
 
-/// The bytes that a match of a pattern may begin with; all where it may be empty or the syntax says nothing
+/// The bytes that a match of a pattern may begin with; all if it may be empty or the syntax says nothing
 /// of it.
 pub(super) fn bytes(hir: &Hir) -> ByteSet {
     let (set, may_be_empty) = first(hir);
@@ -43,7 +43,7 @@ pub(super) fn first(hir: &Hir) -> (ByteSet, bool) {
     }
 }
 
-/// The bytes of a class; `None` where it has characters beyond ASCII.
+/// The bytes of a class; `None` if it has characters beyond ASCII.
 pub(super) fn of_class(class: &Class) -> Option<ByteSet> {
     let bytes = match class {
         Class::Bytes(class) => class.clone(),

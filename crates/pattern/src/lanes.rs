@@ -63,7 +63,7 @@ impl Walk<'_> {
     fn text(&mut self, text: &[u8]) -> Result<bool, End> {
         let mut state = self.begin(None)?;
         let mut rest = text;
-        // Where a match begins only with the text, nothing is to be found in later parts.
+        // If a match begins only with the text, nothing is to be found in later parts.
         let in_lanes = !self.automaton.get_nfa().is_always_start_anchored();
         while in_lanes && rest.len() >= LONG_BYTES {
             let (chunk, after) = rest.split_at(CHUNK_BYTES);

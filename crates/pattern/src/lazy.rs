@@ -13,9 +13,9 @@ pub struct LazyPattern {
     first: ByteSet,
     /// How many groups it has.
     groups: usize,
-    /// Answers in the place of the compiled pattern where it can.
+    /// Answers in the place of the compiled pattern if it can.
     pub(super) descent: Option<Descent>,
-    /// `None` where it is too big.
+    /// `None` if it is too big.
     compiled: OnceLock<Option<Pattern>>,
 }
 
@@ -51,7 +51,7 @@ impl LazyPattern {
         self.first
     }
 
-    /// The pattern, compiled; `None` where it is too big to be.
+    /// The pattern, compiled; `None` if it is too big to be.
     #[inline]
     pub fn get(&self) -> Option<&Pattern> {
         self.compiled.get_or_init(|| Pattern::new(&self.source).ok()).as_ref()
@@ -62,7 +62,7 @@ impl LazyPattern {
         self.groups
     }
 
-    /// The match that begins at `at`, and its first group; `None` too where the pattern is too big.
+    /// The match that begins at `at`, and its first group; `None` too if the pattern is too big.
     #[inline]
     pub fn match_at(&self, text: &[u8], at: usize) -> Option<(Span, Option<Span>)> {
         match &self.descent {

@@ -72,7 +72,7 @@ impl Collections {
         }
     }
 
-    /// Changes one entry and returns its value, where it still has one.
+    /// Changes one entry and returns its value, if it still has one.
     pub(crate) fn update(
         &self,
         kind: CollectionKind,
@@ -96,7 +96,7 @@ impl Collections {
     }
 }
 
-/// Drops what has ended, and a sixteenth where that is too little: a flood of new keys pays for a
+/// Drops what has ended, and a sixteenth if that is too little: a flood of new keys pays for a
 /// search of all records once in thousands of requests.
 fn make_room(records: &mut HashMap<(CollectionKind, Vec<u8>), Record>, now: Duration) {
     let room = MAX_RECORDS / 16;

@@ -16,7 +16,7 @@ impl Default for TxNames {
 }
 
 impl TxNames {
-    /// The index of a name, whatever its case; a new name gets the next one.
+    /// The index of a name, ignoring case; a new name gets the next one.
     pub fn intern(&mut self, name: &str) -> usize {
         let name = name.to_ascii_lowercase();
         self.find(name.as_bytes()).unwrap_or_else(|| {
@@ -63,7 +63,7 @@ impl Expansion {
         Self(text.0.iter().map(piece).collect())
     }
 
-    /// The text, where it has no macros.
+    /// The text, if it has no macros.
     pub fn literal(&self) -> Option<&[u8]> {
         match self.0.as_slice() {
             [] => Some(&[]),
@@ -88,7 +88,7 @@ impl Expansion {
         }
     }
 
-    /// Calls `act` with the expanded text; nothing is copied where there are no macros.
+    /// Calls `act` with the expanded text; nothing is copied if there are no macros.
     pub fn with<T>(&self, data: &Data, act: impl FnOnce(&[u8]) -> T) -> T {
         if let Some(text) = self.literal() {
             return act(text);

@@ -33,7 +33,7 @@ pub struct RuleSetIr {
     pub patterns: operators::Patterns,
 }
 
-/// What rule files limit; `None` where they say nothing. Limits of the configuration hold as well.
+/// What rule files limit; `None` if they say nothing. Limits of the configuration hold as well.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LimitsIr {
     /// `SecRequestBodyLimit`
@@ -182,7 +182,7 @@ pub struct ActionsIr {
     pub multi_match: bool,
     pub chain: bool,
     pub skip_after: Option<String>,
-    /// `skip`: so many rules of the phase.
+    /// `skip`: the number of rules of the phase that are skipped.
     pub skip: usize,
     /// `None` clears what was inherited: `t:none`.
     pub transformations: Vec<Option<&'static transformations::Definition>>,
@@ -263,7 +263,7 @@ impl CollectionKind {
         }
     }
 
-    /// The collection of a word, whatever its case.
+    /// The collection of a word, ignoring case.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word().eq_ignore_ascii_case(word))
     }
@@ -317,7 +317,7 @@ pub enum RulesIr {
 
 impl RulesIr {
     /// # Errors
-    /// Where a pattern cannot be compiled, why.
+    /// If a pattern cannot be compiled, why.
     pub fn test(&self) -> Result<RootTest, String> {
         Ok(match self {
             Self::Ids { first, last } => {

@@ -11,7 +11,7 @@
 //! | step | room | what comes out |
 //! |---|---|---|
 //! | parsed | [`syntax`] | directives with their places |
-//! | lowered | [`lower`] | [`ir`]: names resolved in the four lists, mistakes located |
+//! | lowered | [`lower`] | [`ir`]: names resolved in the four lists, errors located |
 //! | compiled | [`compile`] | [`Program`]: arrays and indexes; equal targets and transformations are shared, targets of a link form a group |
 //! | planned | [`run`] | [`Plan`]: one zone's settings; what is the same for every request is folded away |
 //!

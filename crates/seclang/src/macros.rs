@@ -9,7 +9,7 @@ pub struct Macro(pub Vec<Part>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     Literal(String),
-    /// The first value of a variable; nothing where it has none.
+    /// The first value of a variable; nothing if it has none.
     Variable {
         variable: &'static variables::Definition,
         selector: Option<String>,
@@ -20,7 +20,7 @@ impl Macro {
     /// Parses a text.
     ///
     /// # Errors
-    /// One sentence where a macro is not closed or names no variable.
+    /// One sentence if a macro is not closed or names no variable.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -46,7 +46,7 @@ impl Macro {
         Ok(Self(parts))
     }
 
-    /// The text itself, where it has no macros.
+    /// The text itself, if it has no macros.
     pub fn literal(&self) -> Option<&str> {
         match self.0.as_slice() {
             [] => Some(""),

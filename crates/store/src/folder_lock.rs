@@ -15,10 +15,10 @@ pub struct FolderLock {
 }
 
 impl FolderLock {
-    /// Takes a folder, which is made where it is missing.
+    /// Takes a folder, which is made if it is missing.
     ///
     /// # Errors
-    /// Where it is another process's: which, and what to do; or where its file cannot be made.
+    /// If it is another process's: which, and what to do; or if its file cannot be made.
     pub fn take(folder: &Path) -> Result<Self, StoreError> {
         let mut file = open(folder)?;
         match file.try_lock() {
@@ -39,7 +39,7 @@ impl FolderLock {
     /// Waits until the process before this one lets the folder go.
     ///
     /// # Errors
-    /// Where its file cannot be made or locked.
+    /// If its file cannot be made or locked.
     pub fn wait(folder: &Path) -> Result<Self, StoreError> {
         let file = open(folder)?;
         file.lock().map_err(|error| failed(folder, &error))?;

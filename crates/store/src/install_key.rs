@@ -12,7 +12,7 @@ const KEY_BYTES: usize = 32;
 /// Reads the key of a state folder; the first time it is made.
 ///
 /// # Errors
-/// Where the file cannot be read, made, or is no key.
+/// If the file cannot be read, made, or is no key.
 pub fn install_key(state_dir: &Path) -> Result<[u8; KEY_BYTES], StoreError> {
     let path = state_dir.join(FILE);
     let failed = |error: &dyn std::fmt::Display| StoreError::Failed(format!("`{}`: {error}", path.display()));

@@ -54,11 +54,11 @@ pub trait Store: Send {
     fn changes(&self, from: Revision) -> Result<Vec<(Revision, Changeset)>, StoreError>;
 }
 
-/// A file of a state folder, for its owner alone: prompts, answers and keys are in it. The folder is made where it
+/// A file of a state folder, for its owner alone: prompts, answers and keys are in it. The folder is made if it
 /// is missing.
 ///
 /// # Errors
-/// [`StoreError::Failed`] where either cannot be made.
+/// [`StoreError::Failed`] if either cannot be made.
 fn private_file(folder: &Path, name: &str) -> Result<PathBuf, StoreError> {
     use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
     let failed = |what: &Path, error: &std::io::Error| {

@@ -7,14 +7,14 @@ pub trait RecordLog: Send {
     /// Appends rows, and adds what limits counted, durably.
     ///
     /// # Errors
-    /// One sentence where they cannot be written; none of them is then.
+    /// One sentence if they cannot be written; none of them is then.
     fn append(&mut self, rows: &[AiLog], counted: &[Counted]) -> Result<(), String>;
 
     /// Lets up to `most` rows go, the oldest: those made before a moment (RFC 3339), and those that are too
-    /// many. True where there may be more.
+    /// many. True if there may be more.
     ///
     /// # Errors
-    /// One sentence where they cannot be deleted.
+    /// One sentence if they cannot be deleted.
     fn sweep(&mut self, before: Option<&str>, most: usize) -> Result<bool, String>;
 
     /// Puts the file in order, beside one who appends.
@@ -29,13 +29,13 @@ pub trait RecordReader: Send {
     /// Rows without their bodies, and how many there are in all.
     ///
     /// # Errors
-    /// One sentence where they cannot be read.
+    /// One sentence if they cannot be read.
     fn page(&self, query: &LogQuery) -> Result<(Vec<AiLog>, u64), String>;
 
     /// A row by its id.
     ///
     /// # Errors
-    /// One sentence where it cannot be read.
+    /// One sentence if it cannot be read.
     fn get(&self, id: &str) -> Result<Option<AiLog>, String>;
 }
 

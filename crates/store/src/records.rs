@@ -16,7 +16,7 @@ const MAX_ROWS: u64 = 1_000_000;
 /// write it costs a third more. Files that exist keep the size they have.
 const PAGE_BYTES: u32 = 8 << 10;
 /// Pages of the write-ahead log from which on who writes copies what is left of it into the file, and the
-/// log begins anew. Most was copied by then, beside those who write: while rows come such a copy is never
+/// log begins again. Most was copied by then, beside those who write: while rows come such a copy is never
 /// whole, for some came meanwhile.
 const MAX_LOG_PAGES: u32 = (128 << 20) / PAGE_BYTES;
 /// Pages that are given back at once.
@@ -47,11 +47,11 @@ pub struct RecordStore {
 }
 
 impl RecordStore {
-    /// Opens the log in a folder, which is made where it is missing. Past `max_bytes` a tenth of the rows goes,
+    /// Opens the log in a folder, which is made if it is missing. Past `max_bytes` a tenth of the rows goes,
     /// the oldest.
     ///
     /// # Errors
-    /// [`StoreError::Failed`] where the file cannot be made or read.
+    /// [`StoreError::Failed`] if the file cannot be made or read.
     pub fn open(folder: &Path, max_bytes: u64) -> Result<Self, StoreError> {
         Self::on(Connection::open(private_file(folder, "records.db")?)?, max_bytes)
     }
@@ -70,7 +70,7 @@ impl RecordStore {
     /// What limits counted that still matters, the oldest windows first.
     ///
     /// # Errors
-    /// [`StoreError::Failed`] where it cannot be read.
+    /// [`StoreError::Failed`] if it cannot be read.
     pub fn counted(&self, now: Duration) -> Result<Vec<Counted>, StoreError> {
         let sql = "SELECT key, limit_bytes, window, used, until FROM limit_counters WHERE until > ?1 ORDER BY window";
         let mut statement = self.connection.prepare(sql)?;
@@ -89,7 +89,7 @@ impl RecordStore {
     /// Lets counters go that no longer matter.
     ///
     /// # Errors
-    /// [`StoreError::Failed`] where they cannot be deleted.
+    /// [`StoreError::Failed`] if they cannot be deleted.
     pub fn forget_counted(&self, now: Duration) -> Result<(), StoreError> {
         self.connection.execute("DELETE FROM limit_counters WHERE until <= ?1", [milliseconds(now)])?;
         Ok(())
@@ -98,7 +98,7 @@ impl RecordStore {
     /// A row by its id.
     ///
     /// # Errors
-    /// [`StoreError::Failed`] where it cannot be read.
+    /// [`StoreError::Failed`] if it cannot be read.
     pub fn get(&self, id: &str) -> Result<Option<AiLog>, StoreError> {
         let sql = "SELECT row, request_head, response_head FROM ai_log WHERE id = ?1";
         let found: Option<(String, Option<String>, Option<String>)> = self
@@ -111,8 +111,8 @@ impl RecordStore {
         }))
     }
 
-    /// Lets up to `most` of the oldest rows go where there are too many, too many bytes of them, or where
-    /// they are from before a moment. True where more may have to go.
+    /// Lets up to `most` of the oldest rows go if there are too many, too many bytes of them, or if
+    /// they are from before a moment. True if more may have to go.
     fn delete_oldest(&mut self, before: Option<&str>, most: usize) -> rusqlite::Result<bool> {
         // Row ids ascend, and the oldest go first: there are no gaps worth counting.
         let sql = "SELECT coalesce((SELECT max(rowid) FROM ai_log) - (SELECT min(rowid) FROM ai_log) + 1, 0)";

@@ -13,7 +13,7 @@ use seclang::ir::RuleSetIr;
 
 /// Most exclusions that are tried one after the other.
 const MAX_EXCLUSIONS: usize = 50;
-/// The text of a suggestion; `None` where the request passes as it is, or no exclusion helps.
+/// The text of a suggestion; `None` if the request passes as it is, or no exclusion helps.
 pub(super) fn suggest(ir: &RuleSetIr, deployment: Deployment, request: &Request<'_>) -> Option<String> {
     let verdict = |exclusions: &[Exclusion]| {
         let program = Arc::new(seclang::optimize(&without(ir, exclusions)));

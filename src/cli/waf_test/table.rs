@@ -72,7 +72,7 @@ impl Row {
     }
 }
 
-/// A part in percent; nothing where there is no whole.
+/// A part in percent; nothing if there is no whole.
 #[expect(clippy::cast_precision_loss, reason = "counts of tests are far below 2^52")]
 fn share(part: usize, whole: usize, digits: usize) -> String {
     if whole == 0 {

@@ -14,7 +14,7 @@ pub struct AiCall<'a> {
     pub usage: &'a Usage,
     /// `gen_ai.provider.name`
     pub telemetry_name: &'static str,
-    /// The model's name in the prices, or `other`: there are only so many of them.
+    /// The model's name in the prices, or `other`: the number of them is bounded.
     pub priced_model: &'a str,
     pub is_stream: bool,
     pub streamed_for: Duration,

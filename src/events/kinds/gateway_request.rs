@@ -23,7 +23,7 @@ impl Event for GatewayRequest<'_> {
     const NAME: &'static str = "gateway_request";
     const LEVEL: Level = Level::Info;
 
-    /// Forwarded calls have a line of their own, `ai_call`, where their callers want one.
+    /// Forwarded calls have a line of their own, `ai_call`, if their callers want one.
     fn is_written(&self) -> bool {
         self.outcome != "forwarded"
     }

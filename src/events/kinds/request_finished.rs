@@ -21,7 +21,7 @@ pub struct RequestFinished<'a> {
     pub protocol: &'a str,
     #[serde(rename = "EdgeResponseStatus")]
     pub status: u16,
-    /// 0 where no origin answered.
+    /// 0 if no origin answered.
     #[serde(rename = "OriginResponseStatus")]
     pub origin_status: u16,
     #[serde(rename = "EdgeResponseBytes")]

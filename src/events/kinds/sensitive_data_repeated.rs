@@ -1,4 +1,4 @@
-//! A response carried sensitive data that was told of its path a short while ago.
+//! A response carried sensitive data that was reported for its path a short while ago.
 
 use serde::Serialize;
 

@@ -28,7 +28,7 @@ pub struct Definition {
     pub action: Action,
     /// The phases whose rules can have it.
     pub phases: &'static [Phase],
-    /// Makes the action of a rule; `None` if it has mistakes, which are then reported.
+    /// Makes the action of a rule; `None` if it has errors, which are then reported.
     pub compile: fn(&Rule, Phase, &mut Sources<'_>) -> Option<CompiledAction>,
 }
 

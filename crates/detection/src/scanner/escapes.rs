@@ -42,7 +42,7 @@ impl Region {
         Some(Detection { start, end, ..found })
     }
 
-    /// Where `start..end` of the text comes from; `None` where it touches an end of the region that is none
+    /// Where `start..end` of the text comes from; `None` if it touches an end of the region that is none
     /// of the body, so that more may belong to it.
     fn origin(&self, start: usize, end: usize) -> Option<(usize, usize)> {
         let cut = (start == 0 && !self.at_start) || (end == self.text.len() && !self.at_end);

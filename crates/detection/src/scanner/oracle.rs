@@ -1,7 +1,7 @@
 //! A plain scanner: it finds what the scanner finds, rule by rule and byte by byte, with nothing kept between two values.
 //!
 //! It reads what a rule says of where its value begins, without the pass, the indexes and the families. Patterns run on
-//! the compiled engine, keywords are read anew for each value. Validators, what stands around a value, the reading of
+//! the compiled engine, keywords are read again for each value. Validators, what stands around a value, the reading of
 //! keywords and headers, and the choice among findings that overlap are those of the scanner. It knows no budget.
 
 use super::Detection;

@@ -23,7 +23,7 @@ fn validate(value: &[u8]) -> bool {
     digits.iter().all(u8::is_ascii_hexdigit) && !uniform && (!mixed || is_checked(digits))
 }
 
-/// Each letter is a capital where the hash of the small digits has a half byte of 8 and more.
+/// Each letter is a capital if the hash of the small digits has a half byte of 8 and more.
 fn is_checked(digits: &[u8]) -> bool {
     let hash = Keccak256::digest(digits.to_ascii_lowercase());
     let halves = hash.iter().flat_map(|byte| [byte >> 4, byte & 15]);

@@ -104,7 +104,7 @@ const LENGTHS: &[(&[u8; 2], usize)] = &[
     (b"YE", 30),
 ];
 
-/// The lengths by country, the letters counted from A; 0 where there is no such country.
+/// The lengths by country, the letters counted from A; 0 if there is no such country.
 static LENGTH_OF: [u8; 26 * 26] = {
     let mut lengths = [0; 26 * 26];
     let mut rest = LENGTHS;

@@ -44,11 +44,11 @@ impl Amounts {
 pub struct Estimate {
     /// What must be left for it to pass.
     pub least: Amounts,
-    /// What is reserved where there is as much.
+    /// What is reserved if there is as much.
     pub most: Amounts,
 }
 
-/// What a call did use; `None` where nobody knows, which counts as what was reserved.
+/// What a call did use; `None` if nobody knows, which counts as what was reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Used {
     pub tokens: Option<u64>,

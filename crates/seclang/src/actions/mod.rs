@@ -125,7 +125,7 @@ pub const ALL: &[&Definition] = &[
     &xmlns::DEFINITION,
 ];
 
-/// The action of a name, whatever its case.
+/// The action of a name, ignoring case.
 pub fn find(name: &str) -> Option<&'static Definition> {
     // American spelling of the same.
     let name = &name.replace("sanitize", "sanitise");

@@ -208,7 +208,7 @@ impl<'i> Builder<'i> {
         index
     }
 
-    /// The index of the group of these transformed targets; `None` where values change as rules run.
+    /// The index of the group of these transformed targets; `None` if values change as rules run.
     fn group(&mut self, transformed_targets: &[usize]) -> Option<usize> {
         if let Some(known) = self.group_keys.get(transformed_targets) {
             return Some(*known);

@@ -18,7 +18,7 @@ pub use program::{
     ChosenRules, CollectionAction, Control, Group, Link, Program, Reads, Root, TransformedTarget,
 };
 
-/// What `deny` answers with where the rule has no `status`.
+/// What `deny` answers with if the rule has no `status`.
 const DEFAULT_STATUS: u16 = 403;
 
 /// Compiles rules that lowering found sound. What lowering refused is not in the IR, so nothing

@@ -96,7 +96,7 @@ pub struct Link {
     /// Indexes in the program's transformed targets, one for each target; none for a rule that matches without
     /// looking.
     pub(crate) transformed_targets: Vec<usize>,
-    /// The same as one, index in the program's groups; `None` where values change as rules run.
+    /// The same as one, index in the program's groups; `None` if values change as rules run.
     pub(crate) group: Option<usize>,
     pub(crate) test: Option<Box<dyn operators::Test>>,
     pub(crate) negated: bool,
@@ -128,7 +128,7 @@ pub struct Reads {
 /// What must be so of a value for an operator to hold of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Precondition {
-    /// The set of literals it must hold one of, where there is such a set.
+    /// The set of literals it must hold one of, if there is such a set.
     pub(crate) literals: Option<u32>,
     pub(crate) prefilter: Prefilter,
 }
@@ -164,10 +164,10 @@ pub struct Target {
     /// For `TX` with a selector, the indexes of the entries that it takes, of those with a name known
     /// beforehand.
     pub(crate) tx_taken: Option<Vec<usize>>,
-    /// The index of the one `TX` entry that it is, or counts, where it is that.
+    /// The index of the one `TX` entry that it is, or counts, if it is that.
     pub(crate) tx: Option<usize>,
     pub(crate) selector: Option<Selector>,
-    /// The name of the request's header field that it is, or counts, where it is that.
+    /// The name of the request's header field that it is, or counts, if it is that.
     pub(crate) header: Option<NameBit>,
     pub(crate) count: bool,
     pub(crate) exclusions: Vec<Selector>,
@@ -202,7 +202,7 @@ impl Target {
 #[derive(Clone, Debug)]
 pub struct Pipeline {
     pub(crate) steps: Vec<Step>,
-    /// Bytes of which a value that changes holds one; `None` where any value may change.
+    /// Bytes of which a value that changes holds one; `None` if any value may change.
     pub(crate) touches: Option<ByteSet>,
 }
 
@@ -219,7 +219,7 @@ pub struct Step {
 pub struct SetVariable {
     pub(crate) collection: CollectionKind,
     pub(crate) name: Expansion,
-    /// The name's index, where it has no macros.
+    /// The name's index, if it has no macros.
     pub(crate) index: Option<usize>,
     pub(crate) change: Change,
     pub(crate) value: Expansion,
@@ -298,7 +298,7 @@ impl std::fmt::Debug for Program {
 }
 
 impl Root {
-    /// Whether a match refuses the request, where no override says otherwise.
+    /// Whether a match refuses the request, if no override says otherwise.
     pub fn is_disruptive(&self) -> bool {
         match self.disruptive {
             Some(Disruptive::Deny | Disruptive::Drop) => true,

@@ -65,7 +65,7 @@ fn has_coded_percent(value: &[u8]) -> bool {
     })
 }
 
-/// The text of a value that is Base64 in either alphabet; `None` where it is no text, or a text of letters and digits.
+/// The text of a value that is Base64 in either alphabet; `None` if it is no text, or a text of letters and digits.
 fn base64_text(value: &[u8]) -> Option<Vec<u8>> {
     let end = value.iter().rposition(|byte| *byte != b'=').map_or(0, |at| at + 1);
     let (text, padding) = value.split_at(end);
@@ -96,7 +96,7 @@ fn decode(text: &[u8], out: &mut impl Extend<u8>) -> Option<()> {
     (read == text.len()).then_some(())
 }
 
-/// Whether bytes are UTF-8 without control characters; where they are `cut`, the last letter may be so too.
+/// Whether bytes are UTF-8 without control characters; if they are `cut`, the last letter may be so too.
 fn is_text(bytes: &[u8], is_cut: bool) -> bool {
     let is_utf8 = match std::str::from_utf8(bytes) {
         Ok(_) => true,

@@ -205,7 +205,7 @@ impl MessageData {
         }
     }
 
-    /// The whole request as one text, where rules ask for it.
+    /// The whole request as one text, if rules ask for it.
     pub(crate) fn compose_request(&mut self, buffers: &mut Buffers) {
         let (line, headers) = (self.line, &self.headers);
         let body = buffers.body();

@@ -388,7 +388,7 @@ fn values_of_file(content: &[u8], part: &multipart::Part<'_>, limits: BodyLimits
     }
 }
 
-/// Adds the pairs of a form, decoded; false where there are more than `left`.
+/// Adds the pairs of a form, decoded; false if there are more than `left`.
 pub(crate) fn form(text: Text, left: usize, args: &mut Vec<Pair>, buffers: &mut Buffers) -> bool {
     let input = buffers.get(text);
     let base = input.as_ptr() as usize;

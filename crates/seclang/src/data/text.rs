@@ -155,7 +155,7 @@ impl Buffers {
         }
     }
 
-    /// The transformed text, or the same handle where nothing changes.
+    /// The transformed text, or the same handle if nothing changes.
     pub(crate) fn transform(&mut self, text: Text, apply: fn(&[u8], &mut Vec<u8>) -> bool) -> Text {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
@@ -180,7 +180,7 @@ fn narrow(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// The number that a text is; 0 where it is none.
+/// The number that a text is; 0 if it is none.
 pub(crate) fn number(text: &[u8]) -> i64 {
     std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }

@@ -193,7 +193,7 @@ impl Fold<'_> {
         Pair::Folded
     }
 
-    /// The rules for two tokens that are asked where the two make no word.
+    /// The rules for two tokens that are asked if the two make no word.
     fn fold_two_more(&mut self, here: usize, left: &Token, right: &Token) -> Pair {
         match (left.kind, right.kind) {
             // A function elsewhere, but a statement of Transact-SQL.

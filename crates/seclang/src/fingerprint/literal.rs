@@ -54,7 +54,7 @@ impl Lexer<'_> {
         (Token { open: b'u', close, ..token }, next)
     }
 
-    /// `q'[…]'`, whose `q` stands at another place than the token where it is national.
+    /// `q'[…]'`, whose `q` stands at another place than the token if it is national.
     pub(super) fn delimited_string(&self, at: usize, q: usize) -> Read {
         let opening = match self.part(q, q + 3) {
             [b'q' | b'Q', b'\'', opening @ b'!'..=b'\x7F'] => *opening,
@@ -146,7 +146,7 @@ impl Lexer<'_> {
             is_whole = digits > 0;
             end += digits;
         }
-        // The suffix of a float or double, also where a word follows at once.
+        // The suffix of a float or double, also if a word follows at once.
         if matches!(self.byte(end), Some(b'd' | b'D' | b'f' | b'F'))
             && self.byte(end + 1).is_none_or(|next| is_space(next) || matches!(next, b';' | b'u' | b'U'))
         {

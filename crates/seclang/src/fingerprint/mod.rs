@@ -8,7 +8,7 @@
 //! from the package `libinjectionrs`; a test holds every verdict to that package's own. Ours is linear in
 //! the length of a value whatever stands in it, and allocates nothing.
 //!
-//! A value is read as it stands, and where it has quotes as if one stood before it.
+//! A value is read as it stands, and if it has quotes as if one stood before it.
 
 mod fold;
 mod lexer;
@@ -63,7 +63,7 @@ impl Folded {
             _ if sign == b'#' => false,
             (kind::BAREWORD, kind::COMMENT) if sign != b'/' => false,
             (kind::NUMBER, kind::COMMENT) => {
-                // The byte after as many as the number has: where the value begins with it, the one behind it.
+                // The byte after as many as the number has: if the value begins with it, the one behind it.
                 let after = value.get(first.value.len()..).unwrap_or(&[]);
                 // Bytes from 128 count as space, as they do where characters have a sign.
                 let is_space = after.first().is_some_and(|byte| *byte <= b' ' || !byte.is_ascii());

@@ -44,7 +44,7 @@ pub(super) const MAX_TEXT_BYTES: usize = 31;
 pub(super) struct Token {
     pub(super) kind: Kind,
     pub(super) value: Text,
-    /// The quotes of a string; 0 where there is none.
+    /// The quotes of a string; 0 if there is none.
     pub(super) open: u8,
     pub(super) close: u8,
 }
@@ -95,7 +95,7 @@ impl Text {
         of
     }
 
-    /// Two words with a space between them; `None` where they are longer than any word.
+    /// Two words with a space between them; `None` if they are longer than any word.
     pub(super) fn joined(first: &[u8], second: &[u8]) -> Option<Self> {
         let all = first.iter().chain(b" ").chain(second);
         let len = first.len() + 1 + second.len();

@@ -43,7 +43,7 @@ fn is_marked(lengths: &[u32; 256], word: &[u8]) -> bool {
     matches!((first, word.len()), (Some(lengths), length @ 0..=31) if lengths >> length & 1 == 1)
 }
 
-/// The kind of a word, whatever its case; `None` of a word that is none of SQL's.
+/// The kind of a word, ignoring case; `None` of a word that is none of SQL's.
 pub(super) fn kind_of(word: &[u8]) -> Option<Kind> {
     let words = words();
     if !is_marked(&words.lengths, word) {

@@ -101,7 +101,7 @@ fn is_metadata_literal(value: &[u8]) -> bool {
     value.starts_with(b"169.254.169.254") || value.starts_with(b"metadata.google.internal")
 }
 
-/// The host of `user@host:port/…`. Where it is in doubt which part is the host, both are.
+/// The host of `user@host:port/…`. If it is in doubt which part is the host, both are.
 fn authority(text: &[u8]) -> Reach {
     let end =
         text.iter().position(|byte| *byte <= b' ' || b"/\\?#\"'<>,;)".contains(byte)).unwrap_or(text.len());

@@ -29,7 +29,7 @@ enum Token<'q> {
 }
 
 impl GraphqlCost {
-    /// Of a document; `None` where the text is none.
+    /// Of a document; `None` if the text is none.
     pub(crate) fn of(text: &[u8]) -> Option<Self> {
         let mut cost = Self::default();
         let (mut braces, mut parentheses) = (0usize, 0usize);

@@ -3,7 +3,7 @@
 //! A program, a post or a mail has lines, and what runs from one line into the next there is no injection. Each of its
 //! lines is judged by itself as well ([`super::fragment`]), so that lines around an attack hide nothing.
 
-/// Lines are shorter on average where line breaks only stand for spaces.
+/// Lines are shorter on average if line breaks only stand for spaces.
 const MIN_LINE_BYTES: usize = 12;
 /// Lines that make a text.
 const MIN_LINES: usize = 3;

@@ -23,7 +23,7 @@ const MAX_DOTS: usize = 8;
 
 type Path = SmallVec<[u8; 256]>;
 
-/// The levels that a path in this value climbs above where it starts; 0 where it stays below.
+/// The levels that a path in this value climbs above where it starts; 0 if it stays below.
 pub(crate) fn levels_above_root(value: &[u8]) -> usize {
     if value.len() <= PIECE_BYTES {
         return levels_in_piece(value);

@@ -310,7 +310,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The mode of a word, whatever its case.
+/// The mode of a word, ignoring case.
 pub(crate) fn engine_mode(word: &str) -> Option<EngineMode> {
     match word.to_ascii_lowercase().as_str() {
         "on" => Some(EngineMode::On),
@@ -320,7 +320,7 @@ pub(crate) fn engine_mode(word: &str) -> Option<EngineMode> {
     }
 }
 
-/// `On` or `Off`, whatever its case.
+/// `On` or `Off`, ignoring case.
 pub(crate) fn switch(word: &str) -> Option<bool> {
     match word.to_ascii_lowercase().as_str() {
         "on" => Some(true),

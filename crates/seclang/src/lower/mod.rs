@@ -1,4 +1,4 @@
-//! AST to IR: names, defaults, chains and ids resolved; every mistake collected.
+//! AST to IR: names, defaults, chains and ids resolved; every error collected.
 
 mod directive;
 mod rule;
@@ -176,7 +176,7 @@ pub(crate) fn id_range(text: &str) -> Option<(u64, u64)> {
     }
 }
 
-/// A rule's variables; `None` where one of them is unknown.
+/// A rule's variables; `None` if one of them is unknown.
 fn targets(list: &[VariableAst], diagnostics: &mut Diagnostics) -> Option<Vec<TargetIr>> {
     let (mut found, mut exclusions, mut sound) = (Vec::new(), Vec::new(), true);
     for ast in list {

@@ -12,8 +12,8 @@ use diagnostic::{Code, Diagnostic, Place};
 const DEFAULT_PHASE: Phase = Phase::RequestBody;
 
 impl Lowering<'_> {
-    /// Adds a rule. `targets` or `operator` are `None` where they were refused: the rest is still
-    /// checked, so that all mistakes are reported at once.
+    /// Adds a rule. `targets` or `operator` are `None` if they were refused: the rest is still
+    /// checked, so that all errors are reported at once.
     pub(super) fn rule(
         &mut self,
         targets: Option<Vec<TargetIr>>,
@@ -169,7 +169,7 @@ impl Lowering<'_> {
         chain
     }
 
-    /// The operator, resolved and compiled once to find its mistakes; `None` where it is refused.
+    /// The operator, resolved and compiled once to find its errors; `None` if it is refused.
     pub(super) fn operator(&mut self, ast: OperatorAst) -> Option<Option<OperatorIr>> {
         let Some(definition) = operators::find(&ast.name) else {
             let diagnostic = unknown(

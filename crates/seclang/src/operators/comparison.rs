@@ -37,7 +37,7 @@ impl Test for Comparison {
     }
 }
 
-/// The integer a text begins with; 0 where it begins with none.
+/// The integer a text begins with; 0 if it begins with none.
 fn number(text: &[u8]) -> i64 {
     let text = text.trim_ascii();
     let (negative, digits) = match text.split_first() {

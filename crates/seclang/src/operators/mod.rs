@@ -77,7 +77,7 @@ pub struct Definition {
     pub reads_file: bool,
     /// Makes the test of one rule.
     pub compile: fn(&mut Argument<'_>) -> Compiled,
-    /// Cases that tests run; empty where a file is needed.
+    /// Cases that tests run; empty if a file is needed.
     pub examples: &'static [Example],
 }
 
@@ -119,12 +119,12 @@ pub trait Test: Send + Sync {
         None
     }
 
-    /// Lower-case literals of which a value that matches holds one, where there are some.
+    /// Lower-case literals of which a value that matches holds one, if there are some.
     fn literals(&self) -> Option<&[Vec<u8>]> {
         None
     }
 
-    /// A cheap necessary condition, where there is one.
+    /// A cheap necessary condition, if there is one.
     fn prefilter(&self) -> Option<&Prefilter> {
         None
     }
@@ -230,7 +230,7 @@ pub const COMPARISONS: [&str; 5] = ["eq", "ge", "gt", "le", "lt"];
 /// Short names of the same operators.
 const SPELLINGS: [(&str, &str); 2] = [("pmf", "pmFromFile"), ("ipMatchF", "ipMatchFromFile")];
 
-/// The operator of a name, whatever its case.
+/// The operator of a name, ignoring case.
 pub fn find(name: &str) -> Option<&'static Definition> {
     let name =
         SPELLINGS.iter().find(|(short, _)| short.eq_ignore_ascii_case(name)).map_or(name, |(_, name)| name);
@@ -238,7 +238,7 @@ pub fn find(name: &str) -> Option<&'static Definition> {
 }
 
 impl Definition {
-    /// What the operator will search with, where that takes long to compile.
+    /// What the operator will search with, if that takes long to compile.
     pub fn needle(&self, text: &str, lines: impl FnOnce() -> Vec<String>) -> Option<Needle> {
         match self.name {
             "rx" | "rxGlobal" => Some(Needle::Pattern(text.to_owned())),

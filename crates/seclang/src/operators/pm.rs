@@ -1,4 +1,4 @@
-//! One of the words stands somewhere in the value, whatever its case.
+//! One of the words stands somewhere in the value, ignoring case.
 
 use super::{Argument, Compiled, Definition, Example, phrases};
 

@@ -1,4 +1,4 @@
-//! One of the file's lines stands somewhere in the value, whatever its case.
+//! One of the file's lines stands somewhere in the value, ignoring case.
 
 use super::{Argument, Compiled, Definition, phrases};
 

@@ -18,7 +18,7 @@ pub(super) type Findings = Memo<Option<Finding>>;
 pub(super) struct Recognizer {
     at_least: Strength,
     judge: Recognize,
-    /// None where a word alone can be found.
+    /// None if a word alone can be found.
     condition: Option<Prefilter>,
 }
 

@@ -38,7 +38,7 @@ pub(super) fn compile(argument: &mut Argument<'_>) -> Compiled {
 }
 
 impl Expanded {
-    /// `None` where the expanded text is no pattern: then nothing matches it.
+    /// `None` if the expanded text is no pattern: then nothing matches it.
     fn pattern(&self, data: &Data) -> Option<Arc<Pattern>> {
         self.text.with(data, |text| {
             let text = std::str::from_utf8(text).ok()?;

@@ -40,7 +40,7 @@ struct Node {
 }
 
 impl Automaton {
-    /// An automaton of folded literals, each with the number that it stands for; `None` where it
+    /// An automaton of folded literals, each with the number that it stands for; `None` if it
     /// would need more than `max_rows` states. Empty literals are left out.
     pub(crate) fn new<'l>(
         literals: impl Iterator<Item = (&'l [u8], u32)> + Clone,

@@ -41,7 +41,7 @@ impl LiteralIndex {
         }
     }
 
-    /// Appends the bits of the sets that `text` holds a literal of, or nothing where there are none.
+    /// Appends the bits of the sets that `text` holds a literal of, or nothing if there are none.
     pub fn search(&self, text: &[u8], found: &mut Vec<Words>) {
         let at = found.len();
         let Some(automaton) = &self.automaton else {
@@ -77,7 +77,7 @@ pub(crate) fn folded(text: &[u8]) -> Vec<u8> {
     text.iter().map(|byte| fold(*byte)).collect()
 }
 
-/// The literals of a list of phrases: the phrases themselves, or of each a part where they are many.
+/// The literals of a list of phrases: the phrases themselves, or of each a part if they are many.
 pub fn of_phrases(phrases: &[String]) -> Option<Literals> {
     let literals: Literals = phrases.iter().map(|phrase| folded(phrase.as_bytes())).collect();
     if literals.iter().any(Vec::is_empty) {

@@ -49,7 +49,7 @@ impl Prefilter {
         Self { min_length: 1, max_checked_length: usize::MAX, sets: one(bytes), count: 1 }
     }
 
-    /// The condition that a value of one byte is one of these, and an empty one only where that is said;
+    /// The condition that a value of one byte is one of these, and an empty one only if that is said;
     /// longer ones may be anything.
     pub const fn of_one_byte(bytes: ByteSet, empty: bool) -> Self {
         Self { min_length: if empty { 0 } else { 1 }, max_checked_length: 1, sets: one(bytes), count: 1 }

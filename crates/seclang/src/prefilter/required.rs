@@ -125,7 +125,7 @@ fn rarity_of_one(literal: &[u8]) -> f64 {
     runs.map(|run| run.iter().map(bits).sum::<f64>().min(MAX_WORD_RARITY)).sum()
 }
 
-/// A pattern that matches the folded form of whatever the pattern matches. Where a few bytes repeat, none, one and
+/// A pattern that matches the folded form of whatever the pattern matches. If a few bytes repeat, none, one and
 /// more of them are branches, so that what follows them can be spelled out.
 fn of_folded(hir: &Hir) -> Hir {
     match hir.kind() {

@@ -77,7 +77,7 @@ impl Transaction {
         Lifetime { now: self.data.now, ends: self.data.now.saturating_add(program.record_lifetime) }
     }
 
-    /// `setvar` of a persistent collection; nothing where it was not opened.
+    /// `setvar` of a persistent collection; nothing if it was not opened.
     fn set_persistent(&mut self, program: &Program, set: &SetVariable, operand: Text, name: Text) {
         let Some((_, key)) = self.data.open.iter().find(|(open, _)| *open == set.collection).copied() else {
             return;

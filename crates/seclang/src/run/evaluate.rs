@@ -20,7 +20,7 @@ use pattern::{Groups, MAX_GROUPS};
 impl Transaction {
     /// Runs the rules of a phase.
     ///
-    /// Refusals end the phase. Where the engine only detects, they are reported and the phase goes
+    /// Refusals end the phase. If the engine only detects, they are reported and the phase goes
     /// on.
     pub fn run(&mut self, phase: Phase) -> Option<Interruption> {
         self.run_watched(phase, &mut ())

@@ -6,7 +6,7 @@
 //! run once, here: what it sets is where each transaction begins, and the rules behind a closed precondition
 //! are not in the plan.
 //!
-//! A rule is left out only if no one can tell: it reports nothing, no rule that stays has read or
+//! A rule is left out only if it cannot be observed: it reports nothing, no rule that stays has read or
 //! written an entry before this one sets it, and nothing before it may jump over it or end the run.
 
 use std::sync::Arc;
@@ -133,7 +133,7 @@ impl<'p> Fold<'p> {
         !reads.others && !reads.all && reads.entries.iter().all(known)
     }
 
-    /// Whether a rule that matches does nothing but set entries and jump, and no one can tell that it
+    /// Whether a rule that matches does nothing but set entries and jump, and it cannot be observed that it
     /// did so before the request came.
     fn is_foldable(&self, index: usize, root: &Root) -> bool {
         let only_sets = |link: &Link| {
@@ -343,7 +343,7 @@ mod tests {
                    SecRule TX:a "@eq 0" "id:3,phase:2,pass,nolog,setvar:tx.b=1""#,
                 &[1, 2, 3],
             ),
-            // It may be taken out without what it jumps over; with all of it, no one can tell.
+            // It may be taken out without what it jumps over; with all of it, it cannot be observed.
             (
                 r#"SecRule ARGS "@rx x" "id:1,phase:1,pass,nolog,ctl:ruleRemoveById=2"
                    SecAction "id:2,phase:1,pass,nolog,skipAfter:A"

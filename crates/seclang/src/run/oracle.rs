@@ -1,4 +1,4 @@
-//! A plain interpreter of the IR: rules in order, every value looked up, transformed and tested anew,
+//! A plain interpreter of the IR: rules in order, every value looked up, transformed and tested again,
 //! no plan, no prefilter. Short enough to be seen to be right; the matcher must agree with it.
 //!
 //! What is kept from one request to the next ([`Memo`]) has only its own key as input: a pattern's

@@ -8,7 +8,7 @@ use crate::data::Text;
 use crate::{Phase, SEVERITIES};
 use pattern::Span;
 
-/// Most values that are told of one match.
+/// Most values that are reported for one match.
 pub const MAX_VALUES: usize = 32;
 
 /// A full match of a rule, as handles.
@@ -61,7 +61,7 @@ impl Match {
         self.values.last().map_or("", |last| &last.variable)
     }
 
-    /// The severity's name, where the rule has one.
+    /// The severity's name, if the rule has one.
     pub fn severity_word(&self) -> Option<&'static str> {
         SEVERITIES.get(usize::from(self.severity?)).copied()
     }

@@ -9,10 +9,10 @@ pub(super) struct ScheduledRule {
     pub(super) id: u64,
     /// Index in the program's roots.
     pub(super) root: usize,
-    /// Index of the group that the link looks at; `None` where it looks at nothing, or at values that
+    /// Index of the group that the link looks at; `None` if it looks at nothing, or at values that
     /// change as rules run.
     pub(super) group: Option<u32>,
-    /// The set of literals that a value must hold one of, where there is such a set.
+    /// The set of literals that a value must hold one of, if there is such a set.
     pub(super) literals: Option<u32>,
     pub(super) negated: bool,
 }

@@ -22,7 +22,7 @@ pub(super) struct CachedValue {
 #[derive(Clone, Copy, Debug)]
 enum Literals {
     Unsearched,
-    /// Where in the transaction's `literals` the answer begins; `None` where there are none.
+    /// Where in the transaction's `literals` the answer begins; `None` if there are none.
     Searched(Option<u32>),
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Summary {
     any: bool,
     longest: usize,
     bytes: ByteSet,
-    /// Where in the transaction's `literals` the answer for all begins; `None` where there are none.
+    /// Where in the transaction's `literals` the answer for all begins; `None` if there are none.
     literals: Option<u32>,
 }
 
@@ -247,7 +247,7 @@ impl Transaction {
         })
     }
 
-    /// Whether any value that is summed up here may hold a literal of a set, where one is asked for, and
+    /// Whether any value that is summed up here may hold a literal of a set, if one is asked for, and
     /// get through a prefilter; `negated` asks for those that do not, of which nothing is known.
     #[inline]
     pub(super) fn admits(

@@ -23,7 +23,7 @@ use body::head::{RequestHead, ResponseHead};
 /// Rules refused the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interruption {
-    /// 0 where a limit of the rule files did.
+    /// 0 if a limit of the rule files did.
     pub rule: u64,
     pub status: u16,
     pub phase: Phase,

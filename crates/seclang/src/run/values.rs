@@ -140,7 +140,7 @@ impl Transaction {
         self.cache.seen.len() - 1
     }
 
-    /// Forgets values of the moment, which are looked up anew the next time.
+    /// Forgets values of the moment, which are looked up again the next time.
     pub(super) fn forget_moment(&mut self, program: &Program, values: usize, seen: usize) {
         self.cache.values.truncate(values);
         self.cache.seen.truncate(seen);

@@ -1,6 +1,6 @@
 //! Who looks on as rules run: engines know no time, so whoever asks them brings it.
 
-/// Is told of each rule that is asked.
+/// Is called for each rule that is evaluated.
 pub trait Watch {
     /// A rule is about to be asked; `false` ends the run, unfinished.
     fn begins(&mut self, rule: u64) -> bool;

@@ -48,7 +48,7 @@ impl Scanner<'_> {
         self.bytes.get(self.at).copied()
     }
 
-    /// Length of a line end at `at`: 0 where there is none.
+    /// Length of a line end at `at`: 0 if there is none.
     fn line_end(&self, at: usize) -> usize {
         match (self.bytes.get(at), self.bytes.get(at + 1)) {
             (Some(b'\n'), _) => 1,
@@ -57,7 +57,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Length of a backslash that continues the line, with the line end: 0 where there is none.
+    /// Length of a backslash that continues the line, with the line end: 0 if there is none.
     fn continuation(&self) -> usize {
         match (self.peek(), self.line_end(self.at + 1)) {
             (Some(b'\\'), end) if end > 0 => 1 + end,

@@ -133,7 +133,7 @@ pub fn action_list(word: &Word, diagnostics: &mut Diagnostics) -> Vec<ast::Actio
     parse::actions(word, diagnostics)
 }
 
-/// A mistake of syntax at a place.
+/// An error of syntax at a place.
 fn mistake(place: Place, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Code::SecLangSyntax, message).at(place)
 }

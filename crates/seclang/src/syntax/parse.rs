@@ -7,7 +7,7 @@ use super::ast::{ActionAst, ItemAst, OperatorAst, SelectorAst, UpdateBy, Variabl
 use super::mistake;
 use diagnostic::{Diagnostics, Place, Source};
 
-/// One directive's words as an item; `None` where it is too malformed to go on with.
+/// One directive's words as an item; `None` if it is too malformed to go on with.
 pub(super) fn item(source: &Arc<Source>, words: Vec<Word>, diagnostics: &mut Diagnostics) -> Option<ItemAst> {
     let mut words = words.into_iter();
     let name = words.next()?;

@@ -46,10 +46,10 @@ use pattern::ByteSet;
 pub struct Definition {
     pub name: &'static str,
     pub summary: &'static str,
-    /// Appends the transformed input to an empty buffer and says whether it differs; where it says
+    /// Appends the transformed input to an empty buffer and says whether it differs; if it says
     /// no, the buffer's content means nothing.
     pub apply: fn(&[u8], &mut Vec<u8>) -> bool,
-    /// Bytes of which an input that changes holds one; `None` where any input may change.
+    /// Bytes of which an input that changes holds one; `None` if any input may change.
     pub touches: Option<ByteSet>,
     /// Inputs with what becomes of them; tests run them.
     pub examples: &'static [(&'static [u8], &'static [u8])],
@@ -112,7 +112,7 @@ pub const ALL: &[&Definition] = &[
 const SPELLINGS: [(&str, &str); 2] =
     [("normalisePath", "normalizePath"), ("normalisePathWin", "normalizePathWin")];
 
-/// The transformation of a name, whatever its case.
+/// The transformation of a name, ignoring case.
 pub fn find(name: &str) -> Option<&'static Definition> {
     let name =
         SPELLINGS.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map_or(name, |(_, name)| name);
@@ -153,7 +153,7 @@ fn is_space(byte: u8) -> bool {
 /// White space, as these rules were written for: with the no-break space of Latin-1.
 const SPACE: ByteSet = ByteSet::of(b" \t\n\r\x0b\x0c\xa0");
 
-/// The single byte a UTF-16 unit is taken for where an application narrows it.
+/// The single byte a UTF-16 unit is taken for if an application narrows it.
 fn best_fit(unit: u16) -> u8 {
     match unit {
         // Full-width forms of ASCII.

@@ -1,4 +1,4 @@
-//! 1 where there were more arguments than the limit.
+//! 1 if there were more arguments than the limit.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

@@ -1,4 +1,4 @@
-//! 1 where the request body is longer than what is inspected.
+//! 1 if the request body is longer than what is inspected.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

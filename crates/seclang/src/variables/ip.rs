@@ -1,4 +1,4 @@
-//! The persistent entries of this client address, where `initcol` opened them.
+//! The persistent entries of this client address, if `initcol` opened them.
 
 use super::{Changes, Definition, Visit};
 use crate::data::Data;

@@ -251,7 +251,7 @@ pub const ALL: &[&Definition] = &[
     &xml::DEFINITION,
 ];
 
-/// The variable of a name, whatever its case.
+/// The variable of a name, ignoring case.
 pub fn find(name: &str) -> Option<&'static Definition> {
     ALL.iter().copied().find(|definition| definition.name.eq_ignore_ascii_case(name))
 }

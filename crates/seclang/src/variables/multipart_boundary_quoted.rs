@@ -1,4 +1,4 @@
-//! 1 where the boundary of a multipart body is quoted.
+//! 1 if the boundary of a multipart body is quoted.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

@@ -1,4 +1,4 @@
-//! 1 where the boundary of a multipart body has white space.
+//! 1 if the boundary of a multipart body has white space.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

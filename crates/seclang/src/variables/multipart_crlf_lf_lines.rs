@@ -1,4 +1,4 @@
-//! 1 where lines of a multipart body end in CRLF and others in LF.
+//! 1 if lines of a multipart body end in CRLF and others in LF.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

@@ -1,4 +1,4 @@
-//! 1 where text follows the last boundary of a multipart body.
+//! 1 if text follows the last boundary of a multipart body.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

@@ -1,4 +1,4 @@
-//! 1 where text precedes the first boundary of a multipart body.
+//! 1 if text precedes the first boundary of a multipart body.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

@@ -1,4 +1,4 @@
-//! 1 where a multipart body has more files than the limit.
+//! 1 if a multipart body has more files than the limit.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

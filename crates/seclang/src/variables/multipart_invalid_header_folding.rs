@@ -1,4 +1,4 @@
-//! 1 where a part header of a multipart body is folded wrongly.
+//! 1 if a part header of a multipart body is folded wrongly.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

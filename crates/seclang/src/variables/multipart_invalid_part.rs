@@ -1,4 +1,4 @@
-//! 1 where a part of a multipart body is malformed.
+//! 1 if a part of a multipart body is malformed.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

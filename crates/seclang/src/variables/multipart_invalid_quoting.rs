@@ -1,4 +1,4 @@
-//! 1 where a parameter of a multipart body is quoted wrongly.
+//! 1 if a parameter of a multipart body is quoted wrongly.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

@@ -1,4 +1,4 @@
-//! 1 where a line of a multipart body ends in LF alone.
+//! 1 if a line of a multipart body ends in LF alone.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

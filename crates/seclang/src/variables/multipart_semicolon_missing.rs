@@ -1,4 +1,4 @@
-//! 1 where a parameter of a multipart body lacks its semicolon.
+//! 1 if a parameter of a multipart body lacks its semicolon.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

@@ -1,4 +1,4 @@
-//! `1` where a multipart body bends the rules of RFC 7578 or RFC 2046.
+//! `1` if a multipart body bends the rules of RFC 7578 or RFC 2046.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

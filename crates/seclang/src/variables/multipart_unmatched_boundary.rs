@@ -1,4 +1,4 @@
-//! 1 where a line of a multipart body looks like another boundary.
+//! 1 if a line of a multipart body looks like another boundary.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

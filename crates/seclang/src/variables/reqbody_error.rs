@@ -1,4 +1,4 @@
-//! `1` where the body could not be read as what it says it is, or passed a limit.
+//! `1` if the body could not be read as what it says it is, or passed a limit.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

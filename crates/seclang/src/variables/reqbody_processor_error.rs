@@ -1,4 +1,4 @@
-//! 1 where the body could not be read; the same as `REQBODY_ERROR`.
+//! 1 if the body could not be read; the same as `REQBODY_ERROR`.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

@@ -1,4 +1,4 @@
-//! The request target as sent, with scheme and host where it has them.
+//! The request target as sent, with scheme and host if it has them.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

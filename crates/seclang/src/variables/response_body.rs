@@ -1,4 +1,4 @@
-//! The response body, where its media type is inspected.
+//! The response body, if its media type is inspected.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

@@ -1,4 +1,4 @@
-//! 1 where an escape of a form is malformed.
+//! 1 if an escape of a form is malformed.
 
 use super::{Changes, Definition, Text, Visit};
 use crate::data::Data;

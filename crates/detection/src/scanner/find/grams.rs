@@ -20,7 +20,7 @@ const BESIDE_BITS: u32 = BESIDE_BYTES as u32 * u8::BITS;
 /// One bit for each hash.
 type Bits = [u32; 1 << (MAP_BITS - WORD_BITS)];
 
-/// Grams of texts, whatever their case; some that are of no text seem to be.
+/// Grams of texts, ignoring case; some that are of no text seem to be.
 #[derive(Debug)]
 pub struct GramMap {
     pub grams: Box<Bits>,
@@ -70,7 +70,7 @@ impl GramMap {
 /// The same of eight bytes.
 pub const WIDE_CASE: u64 = (CASE as u64) << 32 | CASE as u64;
 
-/// Six bytes of a text, whatever their case.
+/// Six bytes of a text, ignoring case.
 fn six(text: &[u8], at: usize) -> Option<u64> {
     let [a, b, c, d, e, f] = *text.get(at..)?.first_chunk()?;
     Some(u64::from_le_bytes([a, b, c, d, e, f, 0, 0]) | WIDE_CASE >> BESIDE_BITS)
@@ -102,7 +102,7 @@ fn set(bits: &mut Bits, hash: usize) {
     }
 }
 
-/// A gram whatever its case; other bytes that differ in this bit only are told apart later.
+/// A gram ignoring case; other bytes that differ in this bit only are told apart later.
 #[inline]
 pub fn folded(gram: [u8; GRAM_BYTES]) -> u32 {
     u32::from_le_bytes(gram) | CASE

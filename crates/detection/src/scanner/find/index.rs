@@ -1,4 +1,4 @@
-//! Entries by the few bytes that they begin with: one look at a small table where there are none.
+//! Entries by the few bytes that they begin with: one look at a small table if there are none.
 
 /// Entries by a key of up to four bytes.
 #[derive(Debug)]

@@ -81,7 +81,7 @@ impl Part {
         Self { literal, offset: small(offset), first: small(first), bytes, mask }
     }
 
-    /// Whether the text may stand at `start`; where fewer than eight bytes are left it always may.
+    /// Whether the text may stand at `start`; if fewer than eight bytes are left it always may.
     #[inline]
     fn may_stand(&self, body: &[u8], start: usize) -> bool {
         let eight = body.get(start + self.first as usize..).and_then(|rest| rest.first_chunk());

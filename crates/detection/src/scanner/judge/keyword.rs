@@ -2,7 +2,7 @@
 //! stands in.
 //!
 //! Words are read backwards from the value, told apart by anything that is no letter or digit and by a
-//! capital behind a small letter (`nhsNumber` is two words). They are compared whatever their case. A
+//! capital behind a small letter (`nhsNumber` is two words). They are compared ignoring case. A
 //! character of a script without spaces is a word of its own.
 
 use std::rc::Rc;

@@ -64,7 +64,7 @@ impl Key {
             let eight = key.get(at..).and_then(|rest| rest.first_chunk());
             eight.map_or(0, |eight| u64::from_le_bytes(*eight))
         };
-        // Words from both ends overlap where there are fewer bytes.
+        // Words from both ends overlap if there are fewer bytes.
         let [second, third] = if length > 16 { [word(8), word(length - 16)] } else { [0; 2] };
         Self { length, words: [word(0), word(length - 8), second, third] }
     }
@@ -86,7 +86,7 @@ impl Key {
 }
 
 /// The body up to the end of the key before a value that begins at `start`, `"key":` behind a comma or a brace, and
-/// the length of the key, which has a byte; `None` also where its words may not be all that stand before the value.
+/// the length of the key, which has a byte; `None` also if its words may not be all that stand before the value.
 #[inline]
 fn key_before(body: &[u8], start: usize) -> Option<(&[u8], usize)> {
     let before = body.get(..start)?;

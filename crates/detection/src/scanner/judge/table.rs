@@ -184,7 +184,7 @@ impl Cursor {
     }
 }
 
-/// The first line, where it is that of a table.
+/// The first line, if it is that of a table.
 fn separated(body: &[u8], near: impl Fn(&[u8]) -> Near) -> Option<Table> {
     let first = body.get(..MAX_ROW_BYTES.min(body.len()))?;
     let end = memchr::memchr(b'\n', first)?;

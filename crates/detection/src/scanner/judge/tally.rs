@@ -1,12 +1,12 @@
-//! Which findings of a body are told: of those of one rule that overlap the first and longest, and no more than so
+//! Which findings of a body are reported: of those of one rule that overlap the first and longest, and no more than so
 //! many.
 
 use crate::scanner::Detection;
 
-/// Most findings of one rule in a body: what comes behind is not told, nor looked for.
+/// Most findings of one rule in a body: what comes behind is neither reported nor looked for.
 pub const MAX_FINDINGS_OF_RULE: usize = 1_000;
 
-/// By rule where the last of the findings ends that are told, and how many there are.
+/// By rule: where its last reported finding ends, and how many are reported.
 #[derive(Debug)]
 pub struct Tally(Vec<(usize, usize)>);
 
@@ -15,7 +15,7 @@ impl Tally {
         Self(vec![(0, 0); rules])
     }
 
-    /// Whether a finding is told, and counts it; findings come in the order of their places.
+    /// Whether a finding is reported, and counts it; findings come in the order of their places.
     pub fn is_told(&mut self, finding: &Detection) -> bool {
         let Some((end, count)) = self.0.get_mut(finding.rule) else { return false };
         let told = finding.start >= *end && *count < MAX_FINDINGS_OF_RULE;
@@ -25,14 +25,14 @@ impl Tally {
         told
     }
 
-    /// Whether as many findings of a rule are told as may be.
+    /// Whether the limit of findings of a rule is reached.
     #[inline]
     pub fn is_full(&self, rule: usize) -> bool {
         self.0.get(rule).is_some_and(|(_, count)| *count >= MAX_FINDINGS_OF_RULE)
     }
 }
 
-/// Those of all findings that are told, in the order of their places and rules.
+/// The reported findings, in the order of their places and rules.
 pub fn told(mut found: Vec<Detection>, rules: usize) -> Vec<Detection> {
     // What overlaps two chunks, or stands in a region, is not in its place yet.
     found.sort_by_key(Detection::longest_first);

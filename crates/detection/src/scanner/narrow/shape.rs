@@ -13,9 +13,9 @@ use crate::scanner::find::classes::is_capital;
 pub struct Shape {
     pub rule: usize,
     template: Box<[u8]>,
-    /// Counts only where one of the rule's keywords stands before it.
+    /// Counts only if one of the rule's keywords stands before it.
     pub needs_keyword: bool,
-    /// Whether there are only groups of digits: nothing is left to compare where a number has them.
+    /// Whether there are only groups of digits: nothing is left to compare if a number has them.
     is_plain: bool,
 }
 
@@ -163,7 +163,7 @@ pub struct Group {
     pub start: usize,
     pub end: usize,
     pub has_letters: bool,
-    /// The class of the separator behind it, 0 where it is the last.
+    /// The class of the separator behind it, 0 if it is the last.
     separator: u8,
 }
 

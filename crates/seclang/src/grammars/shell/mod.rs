@@ -1,6 +1,6 @@
 //! Shells: whether a value begins another command in the command line around it.
 //!
-//! A value does harm where it ends a word or a command and begins a command of its own: after `;`, `|`,
+//! A value does harm if it ends a word or a command and begins a command of its own: after `;`, `|`,
 //! `&`, a line break, or within `$(…)` and backquotes. The word after each of those places is read as the
 //! shell reads it, without the quotes, escapes and empty expansions that hide it from filters, and is
 //! looked up among the programs of a system. Many of those are also words that people use, so what

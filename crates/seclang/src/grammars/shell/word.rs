@@ -148,7 +148,7 @@ fn ends_word(byte: u8) -> bool {
 enum Expansion {
     /// `$IFS`, `${IFS}`, `$IFS$9`
     Separator(usize),
-    /// `$@`, `$*`, `$1`, `${x}`: nothing, where nothing has set them.
+    /// `$@`, `$*`, `$1`, `${x}`: nothing, if nothing has set them.
     Nothing(usize),
     Other,
 }

@@ -1,4 +1,4 @@
-//! Rules in order, each value looked up, transformed and tested anew.
+//! Rules in order, each value looked up, transformed and tested again.
 
 use std::sync::Arc;
 
@@ -104,7 +104,7 @@ impl Oracle<'_> {
                     continue;
                 }
                 for (step, holds, found) in self.tested(link, operator, value).iter() {
-                    // What is captured stays, also where the rule does not match in the end.
+                    // What is captured stays, also if the rule does not match in the end.
                     if *holds && link.actions.capture && !operator.negated {
                         for group in 0..pattern::MAX_GROUPS {
                             let span = found.get(group).copied().flatten();

@@ -16,7 +16,7 @@ use super::{
     WINDOW_BYTES, with_windows,
 };
 
-/// Of three bits the second where the first is set, else the third.
+/// Of three bits the second if the first is set, else the third.
 const SELECT: i32 = 0b1100_1010;
 
 /// A table of 128 entries in two registers.

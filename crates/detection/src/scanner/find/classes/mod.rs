@@ -176,9 +176,9 @@ type SixTable = [u8; 64];
 /// 16 entries, twice: a register looks them up in either half.
 type HalfTable = [u8; 32];
 
-/// Texts of three bytes that are looked for at each place, whatever their case.
+/// Texts of three bytes that are looked for at each place, ignoring case.
 ///
-/// Eight sets at most: each byte of a text sets the bit of its set in the table of its place. Where the
+/// Eight sets at most: each byte of a text sets the bit of its set in the table of its place. If the
 /// bits of three bytes in a row share a set, a text may begin.
 #[derive(Clone, Debug)]
 pub struct ShortTexts {

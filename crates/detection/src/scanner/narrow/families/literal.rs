@@ -1,4 +1,4 @@
-//! `literals`: texts of three bytes and more, whatever their case.
+//! `literals`: texts of three bytes and more, ignoring case.
 
 use super::Family;
 use crate::rule::Rule;
