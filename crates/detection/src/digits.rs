@@ -43,7 +43,7 @@ where
     }
     let (mut kept, mut count) = ([T::default(); INLINE], 0);
     for byte in value {
-        // Without a branch: what is not kept is written over by the next.
+        // PERF: benches/detection.rs. Without a branch: what is not kept is written over by the next.
         if let Some(place) = kept.get_mut(count) {
             *place = of(*byte);
         }

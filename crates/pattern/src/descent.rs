@@ -134,7 +134,7 @@ impl Reading<'_> {
     fn run(&self, at: usize, set: Set, most: usize) -> usize {
         let rest = self.text.get(at..).unwrap_or(&[]);
         let (eights, _) = rest.get(..most).unwrap_or(rest).as_chunks::<8>();
-        // Eight at a time, without a branch for each.
+        // PERF: benches/waf_match.rs. Eight at a time, without a branch for each.
         let all = |eight: &&[u8; 8]| eight.iter().fold(set.0, |sets, byte| sets & self.sets_of(*byte)) != 0;
         let whole = 8 * eights.iter().take_while(all).count();
         let has = |byte: &u8| self.sets_of(*byte) & set.0 != 0;

@@ -1,4 +1,4 @@
-//! Eight bytes in one step: what each of them is, without a branch.
+//! Eight bytes in one step: what each of them is, without a branch. PERF: benches/detection.rs.
 
 /// How many bytes are digits before the first that is none, without a branch.
 #[inline]

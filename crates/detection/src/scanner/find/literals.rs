@@ -56,7 +56,7 @@ fn push(places: &mut Vec<usize>, at: usize, mut mask: u64) {
     }
 }
 
-/// Leaves those places where something holds. Without a branch for each, which would be guessed wrong too often.
+/// Leaves those places where something holds. PERF: benches/detection.rs. Without a branch for each, which would be guessed wrong too often.
 #[inline(always)]
 fn keep(places: &mut Vec<usize>, holds: impl Fn(usize) -> bool) {
     let mut kept = 0;
@@ -153,7 +153,7 @@ impl Literals {
         let (blocks, rest) = chunk.as_chunks::<BLOCK_BYTES>();
         let (fours, others) = blocks.as_chunks::<BLOCKS_OF_MASK>();
         let mut at = start;
-        // Places are taken from masks: a branch for each gram would be guessed wrong too often.
+        // PERF: benches/detection.rs. Places are taken from masks: a branch for each gram would be guessed wrong too often.
         for four in fours {
             let mask =
                 four.iter().rev().fold(0, |mask, block| mask << GRAMS_OF_BLOCK | of_block(&self.map, block));

@@ -69,7 +69,7 @@ impl Key {
         Self { length, words: [word(0), word(length - 8), second, third] }
     }
 
-    /// Whether they are the same. Word by word: compared as a whole, the one that was just made would first have to
+    /// Whether they are the same. PERF: benches/detection.rs. Word by word: compared as a whole, the one that was just made would first have to
     /// reach memory.
     #[inline]
     fn is(&self, other: &Self) -> bool {
