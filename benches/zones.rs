@@ -30,12 +30,12 @@ fn change(criterion: &mut Criterion) {
     let (conf, _) = parsed.unwrap_or_else(|found| panic!("{found}"));
     let (rules, _) = rules::load(None, None).unwrap_or_else(|found| panic!("{found}"));
     let certificates = HashMap::new();
-    let compiled = |resources: &Resources, previous: Option<&Snapshot>, revision| {
+    let compiled = |resources: &Arc<Resources>, previous: Option<&Snapshot>, revision| {
         let inputs =
             Inputs { conf: &conf, resources, rules: &rules, certificates: &certificates, previous, revision };
         compile::compile(inputs).unwrap_or_else(|found| panic!("{found}"))
     };
-    let handle = SnapshotHandle::new(compiled(&conf.resources, None, 1));
+    let handle = SnapshotHandle::new(compiled(&Arc::new(conf.resources.clone()), None, 1));
     let changed: Declared<Zone> = (**conf.resources.zones.values().nth(ZONES / 2).unwrap()).clone();
     let mut revision = 1;
     let mut group = criterion.benchmark_group("zones");
@@ -47,7 +47,7 @@ fn change(criterion: &mut Criterion) {
             zone.value.origins = vec![format!("http://192.0.2.{}:9000", revision % 200 + 1)];
             let mut declared = conf.resources.clone();
             declared.zones.insert(zone.id.clone(), Arc::new(zone));
-            let resources = declared.merged(Resources::default()).unwrap();
+            let resources = Arc::new(declared.merged(Resources::default()).unwrap());
             let previous = handle.load();
             handle.publish(compiled(&resources, Some(&previous), revision));
             black_box(handle.load().revision)

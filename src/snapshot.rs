@@ -16,7 +16,7 @@ use crate::routing::Hosts;
 use crate::ruleset::{EntryPoints, ManagedRuleset};
 use crate::upstream::{Origin, OriginKey, Pool};
 use model::ruleset::Ruleset;
-use model::{Declared, Zone, ZoneId};
+use model::{Declared, Resources, Zone, ZoneId};
 
 /// Everything a request is judged and routed by.
 #[derive(Debug, Default)]
@@ -33,6 +33,8 @@ pub struct Snapshot {
     pub managed: Vec<Arc<ManagedRuleset>>,
     /// Certificates of each TLS listener, by its configured address.
     pub certificates: HashMap<SocketAddr, Certificates>,
+    /// Everything that is declared, which all of this is made of.
+    pub resources: Arc<Resources>,
     /// How many rules the loaded rule set has.
     pub rules: usize,
 }
@@ -57,6 +59,8 @@ pub struct CompiledZone {
     pub rulesets: Vec<Ruleset>,
     /// What it was compiled from.
     pub source: Arc<Declared<Zone>>,
+    /// The entry points that were not written with it.
+    pub stored: Vec<Arc<Declared<Ruleset>>>,
 }
 
 impl Snapshot {

@@ -47,6 +47,7 @@ impl Demo {
                 gateway: GatewayId::new("main"),
                 name: "demo".to_owned(),
                 hash: hash.clone(),
+                created_on: String::new(),
                 expires_at: None,
             };
             let changeset = Changeset { actor: "demo".to_owned(), changes: vec![Change::PutToken { token }] };

@@ -130,6 +130,7 @@ impl Create {
             gateway,
             name: self.name,
             hash,
+            created_on: String::new(),
             expires_at: self.expires.map(|lasts| (Clock::real().unix() + lasts).as_secs()),
         };
         let changeset =

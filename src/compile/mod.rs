@@ -24,7 +24,7 @@ use model::Resources;
 pub struct Inputs<'a> {
     pub conf: &'a Conf,
     /// What the configuration declares and the store holds.
-    pub resources: &'a Resources,
+    pub resources: &'a Arc<Resources>,
     pub rules: &'a Rules,
     pub certificates: &'a HashMap<SocketAddr, Certificates>,
     /// Its origins keep their health.
@@ -62,6 +62,7 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
         token_headers: names.filter_map(|name| HeaderName::try_from(name).ok()).collect(),
         managed: vec![Arc::clone(&inputs.rules.owasp), Arc::clone(&inputs.rules.sensitive_data)],
         certificates: inputs.certificates.clone(),
+        resources: Arc::clone(resources),
         rules: inputs.rules.program.roots().len(),
     };
     compiling.diagnostics.into_result(snapshot)

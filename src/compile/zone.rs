@@ -15,17 +15,19 @@ use model::{Action, Declared, OriginProtocol, Phase, RuleId, RulesetId, Zone};
 impl Compiling<'_> {
     /// Compiles a zone, or takes it over from the previous snapshot if nothing that it is made of has changed.
     pub(super) fn zone(&mut self, zone: &Arc<Declared<Zone>>) -> Arc<CompiledZone> {
-        if let Some(known) = self.unchanged(zone) {
+        let stored = self.stored_rulesets(zone);
+        if let Some(known) = self.unchanged(zone, &stored) {
             return known;
         }
         let place = zone.place();
         let mut rulesets = zone.rulesets.clone();
         self.short_form(zone, &mut rulesets);
+        rulesets.extend(stored.iter().map(|ruleset| ruleset.value.clone()));
         self.name_rulesets(zone, &mut rulesets, place);
         let mut entry_points = EntryPoints::default();
         for ruleset in &rulesets {
-            for rule in ruleset.rules.iter().filter(|rule| rule.enabled) {
-                if let Some(rule) = self.rule(zone, ruleset.phase, rule, place) {
+            for (nth, rule) in ruleset.rules.iter().enumerate().filter(|(_, rule)| rule.enabled) {
+                if let Some(rule) = self.rule(zone, ruleset.phase, rule, nth) {
                     entry_points.push(ruleset.phase, rule);
                 }
             }
@@ -38,11 +40,22 @@ impl Compiling<'_> {
             response_rules: zone.waf.as_ref().is_some_and(|waf| waf.response_rules),
             rulesets,
             source: Arc::clone(zone),
+            stored,
         })
     }
 
+    /// The entry points of a zone that were not written with it, in the order of phases.
+    fn stored_rulesets(&self, zone: &Zone) -> Vec<Arc<Declared<Ruleset>>> {
+        let of_phase = |phase| self.inputs.resources.rulesets.get(&(zone.id.clone(), phase));
+        Phase::ALL.into_iter().filter_map(of_phase).map(Arc::clone).collect()
+    }
+
     /// The zone as the previous snapshot has it, if its declaration and all rules are the same.
-    fn unchanged(&self, zone: &Arc<Declared<Zone>>) -> Option<Arc<CompiledZone>> {
+    fn unchanged(
+        &self,
+        zone: &Arc<Declared<Zone>>,
+        stored: &[Arc<Declared<Ruleset>>],
+    ) -> Option<Arc<CompiledZone>> {
         let previous = self.inputs.previous?;
         let rules = [&self.inputs.rules.owasp, &self.inputs.rules.sensitive_data];
         let has_same_rules = previous.managed.len() == rules.len()
@@ -51,7 +64,9 @@ impl Compiling<'_> {
             return None;
         };
         let is_same = Arc::ptr_eq(&known.source, zone) || known.source.value == zone.value;
-        is_same.then(|| Arc::clone(known))
+        let has_same_rulesets = known.stored.len() == stored.len()
+            && known.stored.iter().zip(stored).all(|(before, now)| Arc::ptr_eq(before, now) || before == now);
+        (is_same && has_same_rulesets).then(|| Arc::clone(known))
     }
 
     fn pool(&mut self, zone: &Zone, place: Option<&Place>) -> Pool {
@@ -72,6 +87,24 @@ impl Compiling<'_> {
 
     fn refuse(&mut self, code: Code, message: String, place: Option<&Place>) {
         let diagnostic = Diagnostic::error(code, message);
+        self.diagnostics.push(match place {
+            Some(place) => diagnostic.at(place.clone()),
+            None => diagnostic,
+        });
+    }
+
+    /// Refuses a rule by its number in its ruleset.
+    fn refuse_rule(&mut self, nth: usize, code: Code, message: String, place: Option<&Place>) {
+        let field = match code {
+            Code::RulesetExpression => "expression",
+            Code::RulesetUnknownRuleset => "action_parameters/id",
+            Code::RulesetUnknownVersion => "action_parameters/version",
+            Code::RulesetUnknownRule | Code::RulesetUnknownCategory | Code::RulesetBadOverride => {
+                "action_parameters/overrides"
+            }
+            _ => "action",
+        };
+        let diagnostic = Diagnostic::error(code, message).pointing(format!("/rules/{nth}/{field}"));
         self.diagnostics.push(match place {
             Some(place) => diagnostic.at(place.clone()),
             None => diagnostic,
@@ -120,13 +153,14 @@ impl Compiling<'_> {
     /// Compiles a rule of a zone's entry point; `None` if it has errors, which are then reported.
     fn rule(
         &mut self,
-        zone: &Zone,
+        zone: &Arc<Declared<Zone>>,
         phase: Phase,
         rule: &Rule,
-        place: Option<&Place>,
+        nth: usize,
     ) -> Option<CompiledRule> {
+        let place = zone.place();
         let expression = Expression::parse(&rule.expression, phase).unwrap_or_else(|mistake| {
-            self.refuse(Code::RulesetExpression, mistake.to_string(), place);
+            self.refuse_rule(nth, Code::RulesetExpression, mistake.to_string(), place);
             Expression::everything()
         });
         let known = || actions::ALL.iter().filter(|known| known.phases.contains(&phase));
@@ -137,7 +171,7 @@ impl Compiling<'_> {
                 rule.action.word(),
                 known().map(|known| known.action.word()).collect::<Vec<_>>().join("`, `")
             );
-            self.refuse(Code::RulesetBadAction, message, place);
+            self.refuse_rule(nth, Code::RulesetBadAction, message, place);
             return None;
         };
         let mut found = Diagnostics::default();
@@ -152,7 +186,7 @@ impl Compiling<'_> {
         };
         let action = (definition.compile)(rule, phase, &mut sources);
         for diagnostic in found.iter() {
-            self.refuse(diagnostic.code, diagnostic.message.clone(), place);
+            self.refuse_rule(nth, diagnostic.code, diagnostic.message.clone(), place);
         }
         Some(CompiledRule { id: RuleId::new(rule.id.as_str()), expression, action: action? })
     }

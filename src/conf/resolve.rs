@@ -138,6 +138,8 @@ impl Resolving<'_> {
         });
         settings.limits = file.limits.iter().filter_map(|limit| self.limit(limit)).collect();
         let gateway = Gateway {
+            created_on: String::new(),
+            modified_on: String::new(),
             account: AccountId::new(file.account.value),
             id: GatewayId::new(file.id.value),
             authentication: file.authentication,

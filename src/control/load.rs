@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use diagnostic::{Code, Diagnostic, Diagnostics};
 use model::Resources;
@@ -28,8 +29,7 @@ pub struct Start {
     pub snapshot: Snapshot,
     pub warnings: Diagnostics,
     pub rules: Rules,
-    /// What the store holds, and the revision it is at.
-    pub(super) stored: Resources,
+    /// The revision that the store is at.
     pub(super) revision: Revision,
 }
 
@@ -43,7 +43,7 @@ pub fn start(source: &ConfSource, store: &dyn Store) -> Result<Start, Diagnostic
     let (snapshot, rules, found) = build(&conf, &stored, None, None, 1)?;
     let mut all = warnings;
     all.append(found);
-    Ok(Start { conf, snapshot, warnings: all, rules, stored, revision })
+    Ok(Start { conf, snapshot, warnings: all, rules, revision })
 }
 
 pub(super) fn load(store: &dyn Store) -> Result<(Revision, Resources), Diagnostics> {
@@ -112,7 +112,7 @@ pub(super) fn snapshot(
     previous: Option<&Snapshot>,
     revision: u64,
 ) -> Result<Snapshot, Diagnostics> {
-    let resources = &conf.resources.clone().merged(stored.clone())?;
+    let resources = &Arc::new(conf.resources.clone().merged(stored.clone())?);
     compile::compile(Inputs { conf, resources, rules, certificates, previous, revision })
 }
 

@@ -13,12 +13,15 @@ mod load;
 mod plane;
 mod watch;
 
+use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use diagnostic::Diagnostics;
-use store::{Changeset, Revision, Store};
+use model::Resources;
+use store::{Change as StoreChange, Changeset, PastRow, Revision, Store};
 use tokio::sync::oneshot;
 
 use crate::clock::{Clock, Stopwatch};
@@ -39,22 +42,48 @@ const STORE_RECHECK: Duration = Duration::from_millis(10);
 
 /// What the thread is asked.
 enum Message {
-    Apply {
-        changeset: Changeset,
-        expected: Option<Revision>,
-        reply: oneshot::Sender<Result<Applied, ApplyError>>,
-    },
+    Write(Queued),
+    History { kind: &'static str, id: String, reply: oneshot::Sender<Result<Vec<PastRow>, ApplyError>> },
     Reload,
     Changed(Change),
 }
 
-/// A changeset that this node serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a write changes, given everything that is declared when its turn comes. It is asked again if the writes before it
+/// turn out not to compile.
+pub type Edit = Box<dyn Fn(&Resources) -> Result<Vec<StoreChange>, Declined> + Send>;
+
+/// Why an edit changes nothing, in the terms of who made it.
+pub type Declined = Box<dyn std::error::Error + Send + Sync>;
+
+/// A write: one changeset, if it changes anything.
+pub struct Write {
+    /// Who asks, for the history.
+    pub actor: String,
+    pub edit: Edit,
+    /// The revision that the store must be at; any if `None`.
+    pub expected: Option<Revision>,
+    /// Whether everything is checked, and nothing kept.
+    pub is_dry_run: bool,
+}
+
+/// A write that waits for its turn, and who waits for its outcome.
+struct Queued {
+    write: Write,
+    reply: oneshot::Sender<Result<Applied, ApplyError>>,
+}
+
+/// Most writes that are compiled as one.
+const MAX_FOLDED_WRITES: usize = 256;
+
+/// A changeset that this node serves, or would serve.
+#[derive(Clone, Debug)]
 pub struct Applied {
     /// Of the store.
     pub revision: Revision,
     /// Of the snapshot that serves it.
     pub snapshot: u64,
+    /// Everything that is declared, with it.
+    pub resources: Arc<Resources>,
 }
 
 /// Why a changeset was not applied. Nothing has changed then.
@@ -62,6 +91,8 @@ pub struct Applied {
 pub enum ApplyError {
     /// Somebody else committed first.
     Conflict { expected: Revision, found: Revision },
+    /// Its edit changes nothing, and says why.
+    Declined(Declined),
     /// It does not compile.
     Refused(Diagnostics),
     /// The store cannot be written.
@@ -77,6 +108,7 @@ impl fmt::Display for ApplyError {
                 f,
                 "the resources are at revision {found}, not {expected}; read them again and repeat the change"
             ),
+            Self::Declined(reason) => write!(f, "{reason}"),
             Self::Refused(diagnostics) => write!(f, "{diagnostics}"),
             Self::Failed(reason) => f.write_str(reason),
             Self::Ended => f.write_str("the process ends; try again with the one that takes its place"),
@@ -136,9 +168,29 @@ impl Control {
         changeset: Changeset,
         expected: Option<Revision>,
     ) -> Result<Applied, ApplyError> {
+        let Changeset { actor, changes } = changeset;
+        let edit = Box::new(move |_: &Resources| Ok(changes.clone()));
+        self.write(Write { actor, edit, expected, is_dry_run: false }).await
+    }
+
+    /// Asks an edit what it changes, commits that and publishes it: once this returns, requests are judged by it.
+    ///
+    /// # Errors
+    /// [`ApplyError`]; nothing has changed then.
+    pub async fn write(&self, write: Write) -> Result<Applied, ApplyError> {
         let (reply, answer) = oneshot::channel();
-        let message = Message::Apply { changeset, expected, reply };
+        let message = Message::Write(Queued { write, reply });
         self.messages.send(message).map_err(|_| ApplyError::Ended)?;
+        answer.await.unwrap_or(Err(ApplyError::Ended))
+    }
+
+    /// What a resource was at each revision that changed it, the newest first.
+    ///
+    /// # Errors
+    /// [`ApplyError::Failed`] if the store cannot be read, [`ApplyError::Ended`] if the process ends.
+    pub async fn history(&self, kind: &'static str, id: String) -> Result<Vec<PastRow>, ApplyError> {
+        let (reply, answer) = oneshot::channel();
+        self.messages.send(Message::History { kind, id, reply }).map_err(|_| ApplyError::Ended)?;
         answer.await.unwrap_or(Err(ApplyError::Ended))
     }
 }
@@ -147,12 +199,27 @@ fn run(mut plane: Plane, messages: &Receiver<Message>, to_itself: &Sender<Messag
     let mut watch = watch(&plane, to_itself);
     let mut due: Option<Stopwatch> = None;
     let mut store_wait = STORE_RECHECK;
+    // What came while writes were gathered.
+    let mut backlog = VecDeque::new();
     loop {
         let longest_wait = due.map_or(store_wait, |since| SETTLE.saturating_sub(since.elapsed()));
-        match messages.recv_timeout(longest_wait) {
-            Ok(Message::Apply { changeset, expected, reply }) => {
-                // Who asked may have stopped waiting; what was committed is served all the same.
-                let _ = reply.send(plane.apply(&changeset, expected));
+        let message = backlog.pop_front().map_or_else(|| messages.recv_timeout(longest_wait), Ok);
+        match message {
+            Ok(Message::Write(first)) => {
+                let mut writes = vec![first];
+                while writes.len() < MAX_FOLDED_WRITES && backlog.is_empty() {
+                    match messages.try_recv() {
+                        Ok(Message::Write(next)) => writes.push(next),
+                        Ok(other) => backlog.push_back(other),
+                        Err(_) => break,
+                    }
+                }
+                plane.write(writes);
+                continue;
+            }
+            Ok(Message::History { kind, id, reply }) => {
+                // Who asked may have stopped waiting.
+                let _ = reply.send(plane.history(kind, &id));
                 continue;
             }
             Ok(Message::Changed(Change::Store)) => {
@@ -216,6 +283,7 @@ mod tests {
             gateway: GatewayId::new("main"),
             name: String::new(),
             hash: "00".repeat(32),
+            created_on: String::new(),
             expires_at: None,
         };
         Changeset { actor: "test".to_owned(), changes: vec![StoreChange::PutToken { token }] }

@@ -4,13 +4,14 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use diagnostic::{Diagnostics, render};
+use diagnostic::{Code, Diagnostic, Diagnostics, render};
 use model::Resources;
-use store::{Changeset, Revision, Store, StoreError};
+use store::{Changeset, PastRow, Revision, Store, StoreError};
 
 use super::load::{self, ConfSource, Start};
-use super::{Applied, ApplyError};
+use super::{Applied, ApplyError, Queued, Write};
 use crate::clock::Clock;
+use crate::compile::{self, Inputs};
 use crate::conf::{Conf, resolve};
 use crate::events::Events;
 use crate::events::kinds::{SnapshotPublished, SnapshotRefused};
@@ -22,8 +23,7 @@ use crate::snapshot::{Snapshot, SnapshotHandle};
 pub(super) struct Plane {
     source: ConfSource,
     store: Box<dyn Store>,
-    /// What the store holds at `revision`, which is served.
-    stored: Resources,
+    /// The revision of the store that is served.
     revision: Revision,
     /// A later revision that does not compile. It is reported once, and tried again when the files change.
     refused: Option<Revision>,
@@ -46,7 +46,6 @@ impl Plane {
         let plane = Self {
             source,
             store,
-            stored: start.stored,
             revision: start.revision,
             refused: None,
             conf: start.conf,
@@ -92,7 +91,7 @@ impl Plane {
         let (snapshot, rules, _) = load::build(&conf, &stored, Some(&current), Some(&self.rules), next)?;
         let needs_restart = resolve::needs_restart(&self.conf, &conf);
         self.handle.publish(snapshot);
-        self.serve(revision, stored);
+        self.serve(revision);
         self.conf = conf;
         let has_new_program = !Arc::ptr_eq(&self.rules.program, &rules.program);
         self.rules = rules;
@@ -111,8 +110,8 @@ impl Plane {
         let started = self.clock.start();
         let published = load::load(self.store.as_ref()).and_then(|(revision, stored)| {
             self.refused = Some(revision);
-            self.handle.publish(self.compile(&stored)?);
-            self.serve(revision, stored);
+            self.handle.publish(self.compile(self.conf.resources.clone().merged(stored)?)?);
+            self.serve(revision);
             Ok(())
         });
         match published {
@@ -121,43 +120,116 @@ impl Plane {
         }
     }
 
-    /// Commits a changeset and publishes it. Nothing is written unless it compiles.
-    pub(super) fn apply(
-        &mut self,
-        changeset: &Changeset,
-        expected: Option<Revision>,
-    ) -> Result<Applied, ApplyError> {
-        let started = self.clock.start();
-        let failed = |error: StoreError| ApplyError::Failed(error.to_string());
-        // Not always what is served: a changeset may mend what another process wrote.
-        let (found, mut stored) = match self.store.revision().map_err(failed)? {
-            revision if revision == self.revision => (revision, self.stored.clone()),
-            _ => self.store.load().map_err(failed)?,
-        };
-        if let Some(expected) = expected.filter(|expected| *expected != found) {
-            return Err(ApplyError::Conflict { expected, found });
+    /// What a resource was at each revision that changed it.
+    pub(super) fn history(&self, kind: &str, id: &str) -> Result<Vec<PastRow>, ApplyError> {
+        self.store.history(kind, id).map_err(|error| ApplyError::Failed(error.to_string()))
+    }
+
+    /// Commits writes in order and publishes them at once. If they do not compile together, each is tried by itself, so
+    /// that none fails for another.
+    pub(super) fn write(&mut self, writes: Vec<Queued>) {
+        let (dry, wet): (Vec<_>, Vec<_>) = writes.into_iter().partition(|queued| queued.write.is_dry_run);
+        if !wet.is_empty() {
+            self.commit(wet);
         }
-        changeset.apply(&mut stored, found + 1);
-        let snapshot = self.compile(&stored).map_err(ApplyError::Refused)?;
-        let revision = self.store.commit(found, changeset).map_err(|error| match error {
-            StoreError::Conflict { expected, found } => ApplyError::Conflict { expected, found },
-            error @ StoreError::Failed(_) => failed(error),
-        })?;
+        for queued in dry {
+            let outcome = self.dry_run(&queued.write);
+            // Who asked may have stopped waiting; what was committed is served all the same. So everywhere here.
+            let _ = queued.reply.send(outcome);
+        }
+    }
+
+    fn dry_run(&self, write: &Write) -> Result<Applied, ApplyError> {
+        let mut pending = Pending::new(self.base()?);
+        pending.add(write)?;
+        let snapshot = self.compile(pending.resources).map_err(ApplyError::Refused)?;
+        Ok(Applied {
+            revision: pending.found,
+            snapshot: snapshot.revision,
+            resources: Arc::clone(&snapshot.resources),
+        })
+    }
+
+    fn commit(&mut self, writes: Vec<Queued>) {
+        let started = self.clock.start();
+        let mut pending = match self.base() {
+            Ok(base) => Pending::new(base),
+            Err(error) => return reply_all(writes, &error),
+        };
+        let mut accepted = Vec::new();
+        for queued in writes {
+            match pending.add(&queued.write) {
+                Ok(()) => accepted.push((queued, pending.revision())),
+                Err(error) => drop(queued.reply.send(Err(error))),
+            }
+        }
+        if accepted.is_empty() {
+            return;
+        }
+        if pending.changesets.is_empty() && pending.found == self.revision {
+            let snapshot = self.handle.load();
+            return reply_applied(accepted, &snapshot);
+        }
+        let snapshot = match self.compile(std::mem::take(&mut pending.resources)) {
+            Ok(snapshot) => snapshot,
+            Err(diagnostics) => {
+                if accepted.len() > 1 {
+                    return accepted.into_iter().for_each(|(queued, _)| self.commit(vec![queued]));
+                }
+                let refused = ApplyError::Refused(diagnostics);
+                return reply_all(accepted.into_iter().map(|(queued, _)| queued).collect(), &refused);
+            }
+        };
+        let committed = self.store.commit_all(pending.found, &pending.changesets);
+        let revision = match committed {
+            Ok(revision) => revision,
+            // Another process was first: what it wrote is read, and the writes are asked again.
+            Err(StoreError::Conflict { .. }) => {
+                return self.commit(accepted.into_iter().map(|(queued, _)| queued).collect());
+            }
+            Err(error) => {
+                let failed = ApplyError::Failed(error.to_string());
+                return reply_all(accepted.into_iter().map(|(queued, _)| queued).collect(), &failed);
+            }
+        };
         self.handle.publish(snapshot);
-        self.serve(revision, stored);
+        self.serve(revision);
         self.announce(started.elapsed().as_secs_f64() * 1000.0, Vec::new());
-        Ok(Applied { revision, snapshot: self.handle.load().revision })
+        reply_applied(accepted, &self.handle.load());
+    }
+
+    /// Everything that is declared, and the revision of the store that it is at. Not always what is served: a write may
+    /// mend what another process wrote.
+    fn base(&self) -> Result<(Revision, Resources), ApplyError> {
+        let failed = |error: StoreError| ApplyError::Failed(error.to_string());
+        match self.store.revision().map_err(failed)? {
+            revision if revision == self.revision => {
+                Ok((revision, Resources::clone(&self.handle.load().resources)))
+            }
+            _ => {
+                let (revision, stored) = self.store.load().map_err(failed)?;
+                let merged = self.conf.resources.clone().merged(stored);
+                Ok((revision, merged.map_err(ApplyError::Refused)?))
+            }
+        }
     }
 
     /// From now on this is what is served.
-    fn serve(&mut self, revision: Revision, stored: Resources) {
-        (self.revision, self.stored, self.refused) = (revision, stored, None);
+    fn serve(&mut self, revision: Revision) {
+        (self.revision, self.refused) = (revision, None);
     }
 
-    fn compile(&self, stored: &Resources) -> Result<Snapshot, Diagnostics> {
+    /// A snapshot of everything that is declared.
+    fn compile(&self, resources: Resources) -> Result<Snapshot, Diagnostics> {
         let current = self.handle.load();
-        let next = current.revision + 1;
-        load::snapshot(&self.conf, stored, &self.rules, &current.certificates, Some(&current), next)
+        compile::compile(Inputs {
+            conf: &self.conf,
+            resources: &Arc::new(resources),
+            rules: &self.rules,
+            certificates: &current.certificates,
+            previous: Some(&current),
+            revision: current.revision + 1,
+        })
     }
 
     fn refuse(&self, diagnostics: &Diagnostics) {
@@ -196,5 +268,64 @@ impl Plane {
         // Changes are reported by absolute path.
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         file.into_iter().chain(self.conf.files.iter().cloned()).map(absolute).collect()
+    }
+}
+
+/// Writes that were asked what they change, and what everything is with them.
+struct Pending {
+    /// The revision of the store before them.
+    found: Revision,
+    resources: Resources,
+    changesets: Vec<Changeset>,
+}
+
+impl Pending {
+    fn new((found, resources): (Revision, Resources)) -> Self {
+        Self { found, resources, changesets: Vec::new() }
+    }
+
+    /// The revision of the store with them.
+    fn revision(&self) -> Revision {
+        self.found + self.changesets.len() as Revision
+    }
+
+    /// Asks a write what it changes.
+    fn add(&mut self, write: &Write) -> Result<(), ApplyError> {
+        let found = self.revision();
+        if let Some(expected) = write.expected.filter(|expected| *expected != found) {
+            return Err(ApplyError::Conflict { expected, found });
+        }
+        let changes = (write.edit)(&self.resources).map_err(ApplyError::Declined)?;
+        if changes.is_empty() {
+            return Ok(());
+        }
+        for change in &changes {
+            if let Some(place) = change.place(&self.resources) {
+                let message = format!("it is declared at {}; change it there", place.label());
+                let diagnostic = Diagnostic::error(Code::ConfConflict, message).at(place.clone());
+                return Err(ApplyError::Refused(diagnostic.into()));
+            }
+        }
+        let changeset = Changeset { actor: write.actor.clone(), changes };
+        changeset.apply(&mut self.resources, found + 1);
+        self.changesets.push(changeset);
+        Ok(())
+    }
+}
+
+fn reply_all(writes: Vec<Queued>, error: &ApplyError) {
+    for queued in writes {
+        let error = match error {
+            ApplyError::Refused(diagnostics) => ApplyError::Refused(diagnostics.clone()),
+            other => ApplyError::Failed(other.to_string()),
+        };
+        let _ = queued.reply.send(Err(error));
+    }
+}
+
+fn reply_applied(writes: Vec<(Queued, Revision)>, snapshot: &Snapshot) {
+    for (queued, revision) in writes {
+        let resources = Arc::clone(&snapshot.resources);
+        let _ = queued.reply.send(Ok(Applied { revision, snapshot: snapshot.revision, resources }));
     }
 }

@@ -31,6 +31,9 @@ pub struct ManagedRule {
 }
 
 impl ManagedRuleset {
+    /// The one version that each has: those of other versions are not kept.
+    pub const VERSION: &str = "1";
+
     /// The id under which the OWASP ruleset is deployed, the same everywhere.
     pub fn owasp_id() -> RulesetId {
         RulesetId::derived("managed ruleset", "owasp")
@@ -82,6 +85,7 @@ impl ManagedRuleset {
             r#ref: rule.reference.clone(),
             enabled: rule.enabled,
             categories: rule.categories.clone(),
+            expression: String::new(),
             ..Rule::new(action)
         });
         Ruleset {

@@ -109,12 +109,15 @@ fn check(managed: &ManagedRuleset, overrides: &Overrides, diagnostics: &mut Diag
             );
         }
         if change.score_threshold.is_some_and(|threshold| threshold < 1) {
-            refuse(Code::RulesetBadAction, format!("the threshold of rule `{}` must be above 0", change.id));
+            refuse(
+                Code::RulesetBadOverride,
+                format!("the threshold of rule `{}` must be above 0", change.id),
+            );
         }
         if let Some(action) = change.action {
             if managed.phase == Phase::HttpRequestFirewallManaged && !acts {
                 refuse(
-                    Code::RulesetBadAction,
+                    Code::RulesetBadOverride,
                     format!(
                         "rule `{}` only adds to the score; set the action on the last rule of the ruleset",
                         change.id
@@ -131,11 +134,11 @@ fn check_action(phase: Phase, action: Action, refuse: &mut impl FnMut(Code, Stri
         (Phase::HttpResponseFirewallManaged, Action::Log) => {}
         (Phase::HttpResponseFirewallManaged, _) => {
             let message = format!("sensitive data rules only `log`, found `{}`", action.word());
-            refuse(Code::RulesetBadAction, message);
+            refuse(Code::RulesetBadOverride, message);
         }
         (Phase::HttpRequestFirewallManaged, _) => {
             if let Err(message) = action.on_threshold() {
-                refuse(Code::RulesetBadAction, message);
+                refuse(Code::RulesetBadOverride, message);
             }
         }
     }

@@ -30,6 +30,8 @@ pub enum Code {
     RulesetUnknownRuleset,
     RulesetUnknownRule,
     RulesetUnknownCategory,
+    RulesetUnknownVersion,
+    RulesetBadOverride,
     RulesetBadAction,
     DetectionRule,
     StoreConflict,
@@ -98,6 +100,12 @@ impl Code {
             "ruleset/unknown-category",
             "an override names a category that no rule carries",
         ),
+        (
+            Self::RulesetUnknownVersion,
+            "ruleset/unknown-version",
+            "an `execute` rule names a version that its ruleset does not have",
+        ),
+        (Self::RulesetBadOverride, "ruleset/bad-override", "an override cannot do this to its rule"),
         (Self::RulesetBadAction, "ruleset/bad-action", "the action cannot be used here"),
         (
             Self::DetectionRule,

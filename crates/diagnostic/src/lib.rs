@@ -98,11 +98,20 @@ pub struct Diagnostic {
     pub message: String,
     pub place: Option<Place>,
     pub help: Option<String>,
+    /// Where in a JSON document, if the input was one (RFC 6901).
+    pub pointer: Option<String>,
 }
 
 impl Diagnostic {
     pub fn error(code: Code, message: impl Into<String>) -> Self {
-        Self { code, severity: Severity::Error, message: message.into(), place: None, help: None }
+        Self {
+            code,
+            severity: Severity::Error,
+            message: message.into(),
+            place: None,
+            help: None,
+            pointer: None,
+        }
     }
 
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
@@ -112,6 +121,12 @@ impl Diagnostic {
     #[must_use]
     pub fn at(mut self, place: Place) -> Self {
         self.place = Some(place);
+        self
+    }
+
+    #[must_use]
+    pub fn pointing(mut self, pointer: impl Into<String>) -> Self {
+        self.pointer = Some(pointer.into());
         self
     }
 

@@ -5,19 +5,25 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 use super::id::{AccountId, GatewayId, TokenId};
-use super::{Backoff, Limit, PayloadKey};
+use super::{Backoff, Limit, PayloadKey, milliseconds};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gateway {
     pub account: AccountId,
     pub id: GatewayId,
     /// Whether requests need a token of this gateway.
     pub authentication: bool,
     pub settings: GatewaySettings,
+    /// When it was made and last changed (RFC 3339); empty if a file declares it.
+    #[serde(default)]
+    pub created_on: String,
+    #[serde(default)]
+    pub modified_on: String,
 }
 
 /// What a gateway does with its calls; fields of a request win if they say otherwise.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct GatewaySettings {
     /// Whether each forwarded call leaves a row in the log.
     pub collect_logs: bool,
@@ -30,15 +36,19 @@ pub struct GatewaySettings {
     /// What a call without a price counts towards limits of money, in 10⁻⁹ dollars. If none, it is refused.
     pub unpriced_call_nanos: Option<u64>,
     /// How long answers are kept for the same question; zero for not at all.
+    #[serde(with = "milliseconds")]
     pub cache_ttl: Duration,
     /// Whether callers get answers to the questions of others.
     pub shares_cache: bool,
     pub retry_max_attempts: u32,
+    #[serde(with = "milliseconds")]
     pub retry_delay: Duration,
     pub retry_backoff: Backoff,
     /// How long the first byte of an answer is waited for; zero for the upstream's own limit.
+    #[serde(with = "milliseconds")]
     pub request_timeout: Duration,
     /// How long an event stream may be silent before a comment keeps it alive; zero for never.
+    #[serde(with = "milliseconds")]
     pub heartbeat: Duration,
     /// Whether streamed chat completions are asked for their usage if the client did not.
     pub include_usage: bool,
@@ -53,7 +63,8 @@ pub struct GatewaySettings {
 }
 
 /// What is done about sensitive data in a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ScanMode {
     #[default]
     Off,
@@ -97,6 +108,9 @@ pub struct GatewayToken {
     pub name: String,
     /// SHA-256 of the token, as hex.
     pub hash: String,
+    /// When it was made (RFC 3339); empty if nobody wrote that down.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub created_on: String,
     /// Seconds since the epoch; nothing if it lasts until it is revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
@@ -118,7 +132,7 @@ pub struct ProviderKey {
 }
 
 /// A provider: the slug in the path and the base its paths are added to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provider {
     pub slug: String,
     /// `https://host[:port][/path]`

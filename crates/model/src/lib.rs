@@ -1,13 +1,16 @@
 //! Resources as the API shows them. Shapes only: no behaviour beyond parsing their own words.
 
+pub mod account;
 pub mod action;
 pub mod ai_log;
+pub mod api_token;
 pub mod backoff;
 pub mod declared;
 pub mod gateway;
 pub mod host_name;
 pub mod id;
 pub mod limit;
+mod milliseconds;
 pub mod origin_url;
 pub mod payload_key;
 pub mod phase;
@@ -17,8 +20,10 @@ pub mod secret;
 mod word;
 pub mod zone;
 
+pub use account::Account;
 pub use action::Action;
 pub use ai_log::{AiLog, Finding};
+pub use api_token::ApiToken;
 pub use backoff::Backoff;
 pub use declared::{Declared, Provenance};
 pub use gateway::{Gateway, GatewayToken};

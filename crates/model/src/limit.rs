@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+use serde::{Deserialize, Serialize};
+
+use super::milliseconds;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Measure {
     Requests,
     Tokens,
@@ -15,7 +20,8 @@ impl Measure {
         &[("requests", Self::Requests), ("tokens", Self::Tokens), ("cost", Self::Cost)];
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Technique {
     /// Windows that begin at whole intervals of the clock.
     #[default]
@@ -29,7 +35,8 @@ impl Technique {
 }
 
 /// What each value of has a limit of its own.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Dimension {
     Token,
     Model,
@@ -53,14 +60,35 @@ impl Dimension {
     }
 }
 
+impl TryFrom<String> for Dimension {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let expected = || format!("expected `token`, `model`, `provider` or `metadata.KEY`, found `{text}`");
+        Self::parse(&text).ok_or_else(expected)
+    }
+}
+
+impl From<Dimension> for String {
+    fn from(dimension: Dimension) -> Self {
+        match dimension {
+            Dimension::Token => "token".to_owned(),
+            Dimension::Model => "model".to_owned(),
+            Dimension::Provider => "provider".to_owned(),
+            Dimension::Metadata(key) => format!("metadata.{key}"),
+        }
+    }
+}
+
 /// A limit of a gateway.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Limit {
     /// Separate counters for each of these; one for the gateway if there are none.
     pub by: Vec<Dimension>,
     pub measure: Measure,
     /// Requests, tokens or 10⁻⁹ dollars.
     pub limit: u64,
+    #[serde(with = "milliseconds")]
     pub interval: Duration,
     pub technique: Technique,
 }

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use diagnostic::{Code, Diagnostic, Diagnostics};
 
 use crate::gateway::{Provider, ProviderKey};
-use crate::{AccountId, Declared, Gateway, GatewayId, GatewayToken, TokenId, Zone, ZoneId};
+use crate::{
+    Account, AccountId, ApiToken, Declared, Gateway, GatewayId, GatewayToken, Phase, Ruleset, TokenId, Zone,
+    ZoneId,
+};
 
 /// Account, gateway, provider and alias of a key.
 pub type KeyId = (AccountId, GatewayId, String, String);
@@ -16,11 +19,15 @@ pub type KeyId = (AccountId, GatewayId, String, String);
 /// same from one snapshot to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Resources {
+    pub accounts: BTreeMap<AccountId, Declared<Account>>,
     pub zones: BTreeMap<ZoneId, Arc<Declared<Zone>>>,
+    /// Entry points that are not written with their zone.
+    pub rulesets: BTreeMap<(ZoneId, Phase), Arc<Declared<Ruleset>>>,
     pub gateways: BTreeMap<(AccountId, GatewayId), Declared<Gateway>>,
     pub tokens: BTreeMap<TokenId, Declared<GatewayToken>>,
     pub providers: BTreeMap<String, Declared<Provider>>,
     pub keys: BTreeMap<KeyId, Declared<ProviderKey>>,
+    pub api_tokens: BTreeMap<TokenId, Declared<ApiToken>>,
 }
 
 impl Resources {
@@ -30,8 +37,12 @@ impl Resources {
     /// [`Code::ConfConflict`] for each resource that both declare, with both places: neither wins.
     pub fn merged(mut self, stored: Self) -> Result<Self, Diagnostics> {
         let mut conflicts = Diagnostics::default();
+        let account = |account: &Declared<Account>| format!("the account `{}`", account.id);
+        merge(&mut self.accounts, stored.accounts, |account| account, account, &mut conflicts);
         let zone = |zone: &Arc<Declared<Zone>>| format!("the zone `{}`", zone.name);
         merge(&mut self.zones, stored.zones, |zone| zone, zone, &mut conflicts);
+        let ruleset = |ruleset: &Arc<Declared<Ruleset>>| format!("the ruleset `{}`", ruleset.id);
+        merge(&mut self.rulesets, stored.rulesets, |ruleset| ruleset, ruleset, &mut conflicts);
         let gateway =
             |gateway: &Declared<Gateway>| format!("the gateway `{}/{}`", gateway.account, gateway.id);
         merge(&mut self.gateways, stored.gateways, |gateway| gateway, gateway, &mut conflicts);
@@ -41,11 +52,13 @@ impl Resources {
         merge(&mut self.providers, stored.providers, |provider| provider, provider, &mut conflicts);
         let key = |key: &Declared<ProviderKey>| format!("the key `{}` for `{}`", key.alias, key.provider);
         merge(&mut self.keys, stored.keys, |key| key, key, &mut conflicts);
+        let token = |token: &Declared<ApiToken>| format!("the token `{}`", token.id);
+        merge(&mut self.api_tokens, stored.api_tokens, |token| token, token, &mut conflicts);
         conflicts.into_result(self)
     }
 }
 
-/// Adds what is stored to what is declared in files.
+/// Adds what is stored to what is declared in files. Of both the one with fewer entries is walked.
 fn merge<K: Ord, D, T>(
     declared: &mut BTreeMap<K, D>,
     stored: BTreeMap<K, D>,
@@ -53,11 +66,17 @@ fn merge<K: Ord, D, T>(
     name: impl Fn(&D) -> String,
     conflicts: &mut Diagnostics,
 ) {
-    for (id, found) in stored {
-        match declared.get(&id) {
-            Some(known) => {
-                let (known, stored) = (resource(known), resource(&found));
-                let message = conflict(&name(&found), &known.provenance, &stored.provenance);
+    let (mut all, fewer, are_stored) = if stored.len() > declared.len() {
+        (stored, std::mem::take(declared), false)
+    } else {
+        (std::mem::take(declared), stored, true)
+    };
+    for (id, one) in fewer {
+        match all.get(&id) {
+            Some(other) => {
+                let (in_file, stored) = if are_stored { (other, &one) } else { (&one, other) };
+                let (known, found) = (resource(in_file), resource(stored));
+                let message = conflict(&name(stored), &known.provenance, &found.provenance);
                 let diagnostic = Diagnostic::error(Code::ConfConflict, message);
                 conflicts.push(match known.place() {
                     Some(place) => diagnostic.at(place.clone()),
@@ -65,10 +84,11 @@ fn merge<K: Ord, D, T>(
                 });
             }
             None => {
-                declared.insert(id, found);
+                all.insert(id, one);
             }
         }
     }
+    *declared = all;
 }
 
 fn conflict(name: &str, file: &impl Display, store: &impl Display) -> String {

@@ -3,32 +3,50 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::action::Action;
-use super::id::ZoneId;
+use super::id::{AccountId, ZoneId};
+use super::milliseconds;
 use super::payload_key::PayloadKey;
 use super::ruleset::Ruleset;
 
-#[derive(Clone, Debug, PartialEq)]
+/// A zone as it is stored; texts from before a field was there have its default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Zone {
     pub id: ZoneId,
+    pub account: AccountId,
     /// The name in lower case, without a final dot. Names below it belong to it too.
     pub name: String,
     /// `http://` or `https://` URLs without a path.
+    #[serde(default)]
     pub origins: Vec<String>,
+    #[serde(default)]
     pub balance: Balance,
+    #[serde(default)]
     pub origin_protocol: OriginProtocol,
     /// Certificates trusted for origins beside the system's, as PEM.
+    #[serde(default)]
     pub origin_ca: Option<String>,
+    #[serde(default)]
     pub health_check: Option<HealthCheck>,
     /// Entry point rulesets, at most one for each phase.
+    #[serde(default)]
     pub rulesets: Vec<Ruleset>,
     /// The short form of an entry point that runs the OWASP ruleset.
+    #[serde(default)]
     pub waf: Option<WafSettings>,
+    #[serde(default)]
     pub sensitive_data: SensitiveDataSettings,
+    /// When it was made and last changed (RFC 3339); empty if a file declares it.
+    #[serde(default)]
+    pub created_on: String,
+    #[serde(default)]
+    pub modified_on: String,
 }
 
 /// How the OWASP ruleset runs for a zone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WafSettings {
     /// From 1 to 4.
     pub paranoia_level: u8,
@@ -41,7 +59,7 @@ pub struct WafSettings {
 }
 
 /// How responses of a zone are scanned.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SensitiveDataSettings {
     /// Whether the ruleset for sensitive data is deployed by this short form.
     pub enabled: bool,
@@ -65,7 +83,8 @@ impl Default for SensitiveDataSettings {
 }
 
 /// How the next origin is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Balance {
     #[default]
     RoundRobin,
@@ -73,7 +92,8 @@ pub enum Balance {
 }
 
 /// What is spoken to origins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OriginProtocol {
     #[default]
     Http1,
@@ -82,8 +102,9 @@ pub enum OriginProtocol {
 }
 
 /// An active check: a `GET` that must answer 2xx.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HealthCheck {
     pub path: String,
+    #[serde(with = "milliseconds")]
     pub interval: Duration,
 }

@@ -1,9 +1,16 @@
 //! What is written: changesets, and what each change does to the current state.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use model::gateway::ProviderKey;
-use model::{AccountId, Declared, GatewayId, GatewayToken, Resources, TokenId};
+use diagnostic::Place;
+use model::gateway::{Provider, ProviderKey};
+use model::{
+    Account, AccountId, ApiToken, Declared, Gateway, GatewayId, GatewayToken, Phase, Resources, Ruleset,
+    TokenId, Zone, ZoneId,
+};
 
 use crate::{Revision, StoreError};
 
@@ -22,11 +29,29 @@ pub enum Change {
     DeleteToken { id: TokenId },
     PutKey { key: ProviderKey },
     DeleteKey { account: AccountId, gateway: GatewayId, provider: String, alias: String },
+    PutAccount { account: Account },
+    DeleteAccount { id: AccountId },
+    PutZone { zone: Box<Zone> },
+    DeleteZone { id: ZoneId },
+    PutRuleset { zone: ZoneId, ruleset: Box<Ruleset> },
+    DeleteRuleset { zone: ZoneId, phase: Phase },
+    PutGateway { gateway: Box<Gateway> },
+    DeleteGateway { account: AccountId, id: GatewayId },
+    PutProvider { provider: Provider },
+    DeleteProvider { slug: String },
+    PutApiToken { token: ApiToken },
+    DeleteApiToken { id: TokenId },
 }
 
 /// The kinds of resources, as the table of the current state names them.
 const TOKEN: &str = "gateway_token";
 const KEY: &str = "provider_key";
+const ACCOUNT: &str = "account";
+const ZONE: &str = "zone";
+const RULESET: &str = "zone_ruleset";
+const GATEWAY: &str = "gateway";
+const PROVIDER: &str = "provider";
+const API_TOKEN: &str = "api_token";
 
 /// What a change does to the table of the current state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,19 +73,78 @@ impl Changeset {
 impl Change {
     fn apply(&self, resources: &mut Resources, revision: Revision) {
         match self {
-            Self::PutToken { token } => {
-                let token = Declared::at_revision(token.clone(), revision);
-                resources.tokens.insert(token.id.clone(), token);
-            }
-            Self::DeleteToken { id } => {
-                resources.tokens.remove(id);
-            }
+            Self::PutToken { token } => put(&mut resources.tokens, token.id.clone(), token, revision),
+            Self::DeleteToken { id } => drop(resources.tokens.remove(id)),
             Self::PutKey { key } => {
                 let id = (key.account.clone(), key.gateway.clone(), key.provider.clone(), key.alias.clone());
-                resources.keys.insert(id, Declared::at_revision(key.clone(), revision));
+                put(&mut resources.keys, id, key, revision);
             }
             Self::DeleteKey { account, gateway, provider, alias } => {
                 resources.keys.remove(&(account.clone(), gateway.clone(), provider.clone(), alias.clone()));
+            }
+            Self::PutAccount { account } => {
+                put(&mut resources.accounts, account.id.clone(), account, revision);
+            }
+            Self::DeleteAccount { id } => drop(resources.accounts.remove(id)),
+            Self::PutZone { zone } => {
+                let declared = Declared::at_revision(Zone::clone(zone), revision);
+                resources.zones.insert(zone.id.clone(), Arc::new(declared));
+            }
+            Self::DeleteZone { id } => drop(resources.zones.remove(id)),
+            Self::PutRuleset { zone, ruleset } => {
+                let declared = Declared::at_revision(Ruleset::clone(ruleset), revision);
+                resources.rulesets.insert((zone.clone(), ruleset.phase), Arc::new(declared));
+            }
+            Self::DeleteRuleset { zone, phase } => drop(resources.rulesets.remove(&(zone.clone(), *phase))),
+            Self::PutGateway { gateway } => {
+                let id = (gateway.account.clone(), gateway.id.clone());
+                put(&mut resources.gateways, id, gateway.as_ref(), revision);
+            }
+            Self::DeleteGateway { account, id } => {
+                resources.gateways.remove(&(account.clone(), id.clone()));
+            }
+            Self::PutProvider { provider } => {
+                put(&mut resources.providers, provider.slug.clone(), provider, revision);
+            }
+            Self::DeleteProvider { slug } => drop(resources.providers.remove(slug)),
+            Self::PutApiToken { token } => {
+                put(&mut resources.api_tokens, token.id.clone(), token, revision);
+            }
+            Self::DeleteApiToken { id } => drop(resources.api_tokens.remove(id)),
+        }
+    }
+
+    /// Where a file declares the resource that this changes; `None` if none does.
+    pub fn place<'r>(&self, resources: &'r Resources) -> Option<&'r Place> {
+        match self {
+            Self::PutToken { token: GatewayToken { id, .. } } | Self::DeleteToken { id } => {
+                resources.tokens.get(id)?.place()
+            }
+            Self::PutKey { key: ProviderKey { account, gateway, provider, alias, .. } }
+            | Self::DeleteKey { account, gateway, provider, alias } => {
+                let id = (account.clone(), gateway.clone(), provider.clone(), alias.clone());
+                resources.keys.get(&id)?.place()
+            }
+            Self::PutAccount { account: Account { id, .. } } | Self::DeleteAccount { id } => {
+                resources.accounts.get(id)?.place()
+            }
+            Self::PutZone { zone } => resources.zones.get(&zone.id)?.place(),
+            Self::DeleteZone { id } => resources.zones.get(id)?.place(),
+            Self::PutRuleset { zone, ruleset } => {
+                resources.rulesets.get(&(zone.clone(), ruleset.phase))?.place()
+            }
+            Self::DeleteRuleset { zone, phase } => resources.rulesets.get(&(zone.clone(), *phase))?.place(),
+            Self::PutGateway { gateway } => {
+                resources.gateways.get(&(gateway.account.clone(), gateway.id.clone()))?.place()
+            }
+            Self::DeleteGateway { account, id } => {
+                resources.gateways.get(&(account.clone(), id.clone()))?.place()
+            }
+            Self::PutProvider { provider: Provider { slug, .. } } | Self::DeleteProvider { slug } => {
+                resources.providers.get(slug)?.place()
+            }
+            Self::PutApiToken { token: ApiToken { id, .. } } | Self::DeleteApiToken { id } => {
+                resources.api_tokens.get(id)?.place()
             }
         }
     }
@@ -76,9 +160,53 @@ impl Change {
             Self::DeleteKey { account, gateway, provider, alias } => {
                 (KEY, key_id(account, gateway, provider, alias)?, None)
             }
+            Self::PutAccount { account } => (ACCOUNT, account.id.to_string(), Some(json(account)?)),
+            Self::DeleteAccount { id } => (ACCOUNT, id.to_string(), None),
+            Self::PutZone { zone } => (ZONE, zone.id.to_string(), Some(json(zone)?)),
+            Self::DeleteZone { id } => (ZONE, id.to_string(), None),
+            Self::PutRuleset { zone, ruleset } => {
+                let body = json(&StoredRuleset { zone: zone.clone(), ruleset: Ruleset::clone(ruleset) })?;
+                (RULESET, json(&(zone, ruleset.phase))?, Some(body))
+            }
+            Self::DeleteRuleset { zone, phase } => (RULESET, json(&(zone, phase))?, None),
+            Self::PutGateway { gateway } => {
+                (GATEWAY, json(&(&gateway.account, &gateway.id))?, Some(json(gateway)?))
+            }
+            Self::DeleteGateway { account, id } => (GATEWAY, json(&(account, id))?, None),
+            Self::PutProvider { provider } => (PROVIDER, provider.slug.clone(), Some(json(provider)?)),
+            Self::DeleteProvider { slug } => (PROVIDER, slug.clone(), None),
+            Self::PutApiToken { token } => (API_TOKEN, token.id.to_string(), Some(json(token)?)),
+            Self::DeleteApiToken { id } => (API_TOKEN, id.to_string(), None),
         };
         Ok(Row { kind, id, body })
     }
+}
+
+/// An entry point with the zone it is of, as a row has it.
+#[derive(Serialize, Deserialize)]
+struct StoredRuleset {
+    zone: ZoneId,
+    ruleset: Ruleset,
+}
+
+fn put<K: Ord, T: Clone>(resources: &mut BTreeMap<K, Declared<T>>, id: K, value: &T, revision: Revision) {
+    resources.insert(id, Declared::at_revision(value.clone(), revision));
+}
+
+/// The history of a zone's entry point, by the id that its rows have.
+///
+/// # Errors
+/// [`StoreError::Failed`] never in practice: ids are texts.
+pub fn ruleset_row_id(zone: &ZoneId, phase: Phase) -> Result<(&'static str, String), StoreError> {
+    Ok((RULESET, json(&(zone, phase))?))
+}
+
+/// The entry point that a row of its history holds; `None` if it was deleted then.
+///
+/// # Errors
+/// [`StoreError::Failed`] if the text is not a ruleset.
+pub fn ruleset_of_row(body: Option<&str>) -> Result<Option<Ruleset>, StoreError> {
+    body.map(|body| read::<StoredRuleset>(RULESET, body).map(|stored| stored.ruleset)).transpose()
 }
 
 /// Adds a row of the current state to resources.
@@ -94,6 +222,15 @@ pub(crate) fn add_row(
     let change = match kind {
         TOKEN => Change::PutToken { token: read(kind, body)? },
         KEY => Change::PutKey { key: read(kind, body)? },
+        ACCOUNT => Change::PutAccount { account: read(kind, body)? },
+        ZONE => Change::PutZone { zone: read(kind, body)? },
+        RULESET => {
+            let StoredRuleset { zone, ruleset } = read(kind, body)?;
+            Change::PutRuleset { zone, ruleset: Box::new(ruleset) }
+        }
+        GATEWAY => Change::PutGateway { gateway: read(kind, body)? },
+        PROVIDER => Change::PutProvider { provider: read(kind, body)? },
+        API_TOKEN => Change::PutApiToken { token: read(kind, body)? },
         _ => return Err(StoreError::Failed(format!("it holds a resource of the unknown kind `{kind}`"))),
     };
     change.apply(resources, revision);

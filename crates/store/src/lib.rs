@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use model::Resources;
 
-pub use change::{Change, Changeset};
+pub use change::{Change, Changeset, ruleset_of_row, ruleset_row_id};
 pub use error::StoreError;
 pub use folder_lock::FolderLock;
 pub use install_key::install_key;
@@ -25,6 +25,17 @@ pub use sqlite::{FILE, SqliteStore};
 
 /// How many changesets have been accepted.
 pub type Revision = u64;
+
+/// A row of the current state as it once was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastRow {
+    pub revision: Revision,
+    /// RFC 3339.
+    pub at: String,
+    pub actor: String,
+    /// JSON; `None` if the resource was deleted.
+    pub body: Option<String>,
+}
 
 /// A log of changesets, and the resources that they add up to.
 pub trait Store: Send {
@@ -45,7 +56,21 @@ pub trait Store: Send {
     /// # Errors
     /// [`StoreError::Conflict`] if it is at another revision, [`StoreError::Failed`] if it cannot be written;
     /// nothing has changed then.
-    fn commit(&mut self, expected: Revision, changeset: &Changeset) -> Result<Revision, StoreError>;
+    fn commit(&mut self, expected: Revision, changeset: &Changeset) -> Result<Revision, StoreError> {
+        self.commit_all(expected, std::slice::from_ref(changeset))
+    }
+
+    /// Appends changesets in order, each with a revision of its own; all of them, or none.
+    ///
+    /// # Errors
+    /// As of [`Store::commit`].
+    fn commit_all(&mut self, expected: Revision, changesets: &[Changeset]) -> Result<Revision, StoreError>;
+
+    /// What a resource was at each revision that changed it, the newest first.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if the state cannot be read.
+    fn history(&self, kind: &str, id: &str) -> Result<Vec<PastRow>, StoreError>;
 
     /// The changesets after a revision, in order.
     ///
@@ -96,6 +121,7 @@ mod tests {
             gateway: GatewayId::new("main"),
             name: "ci".to_owned(),
             hash: "00".repeat(32),
+            created_on: String::new(),
             expires_at: None,
         };
         Changeset { actor: "test".to_owned(), changes: vec![Change::PutToken { token }] }
@@ -119,6 +145,13 @@ mod tests {
             (3, vec!["b"])
         );
         assert_eq!(store.changes(1).unwrap(), vec![(2, put("b")), (3, delete)]);
+        let history = store.history("gateway_token", "a").unwrap();
+        let history: Vec<_> = history.iter().map(|row| (row.revision, row.body.is_some())).collect();
+        assert_eq!(history, [(3, false), (1, true)]);
+        let stale = store.commit_all(2, &[put("c"), put("d")]);
+        assert!(matches!(stale, Err(StoreError::Conflict { expected: 2, found: 3 })), "{stale:?}");
+        assert_eq!(store.commit_all(3, &[put("c"), put("d")]).unwrap(), 5);
+        assert_eq!(store.load().unwrap().1.tokens.len(), 3);
     }
 
     #[test]
@@ -132,8 +165,8 @@ mod tests {
         keeps_its_promises(&mut SqliteStore::open(folder.path()).unwrap());
         let mut first = SqliteStore::open(folder.path()).unwrap();
         let mut second = SqliteStore::open(folder.path()).unwrap();
-        assert_eq!(first.commit(3, &put("c")).unwrap(), 4);
-        assert_eq!(second.load().unwrap().0, 4);
-        assert!(second.commit(3, &put("d")).is_err());
+        assert_eq!(first.commit(5, &put("c")).unwrap(), 6);
+        assert_eq!(second.load().unwrap().0, 6);
+        assert!(second.commit(5, &put("d")).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! A store that ends with the process: demonstrations and tests.
 
-use super::{Changeset, Resources, Revision, Store, StoreError};
+use super::{Changeset, PastRow, Resources, Revision, Store, StoreError};
 
 #[derive(Debug, Default)]
 pub struct MemoryStore {
@@ -17,14 +17,30 @@ impl Store for MemoryStore {
         Ok((self.revision()?, self.resources.clone()))
     }
 
-    fn commit(&mut self, expected: Revision, changeset: &Changeset) -> Result<Revision, StoreError> {
+    fn commit_all(&mut self, expected: Revision, changesets: &[Changeset]) -> Result<Revision, StoreError> {
         let found = self.revision()?;
         if expected != found {
             return Err(StoreError::Conflict { expected, found });
         }
-        changeset.apply(&mut self.resources, found + 1);
-        self.log.push(changeset.clone());
+        for changeset in changesets {
+            changeset.apply(&mut self.resources, self.log.len() as Revision + 1);
+            self.log.push(changeset.clone());
+        }
         self.revision()
+    }
+
+    fn history(&self, kind: &str, id: &str) -> Result<Vec<PastRow>, StoreError> {
+        let mut history = Vec::new();
+        for (revision, changeset) in self.changes(0)?.into_iter().rev() {
+            for change in changeset.changes.iter().rev() {
+                let row = change.row()?;
+                if row.kind == kind && row.id == id {
+                    let (actor, body) = (changeset.actor.clone(), row.body);
+                    history.push(PastRow { revision, at: String::new(), actor, body });
+                }
+            }
+        }
+        Ok(history)
     }
 
     fn changes(&self, from: Revision) -> Result<Vec<(Revision, Changeset)>, StoreError> {

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::change::{Row, add_row};
 use super::migration::{Migration, migrate};
-use super::{Change, Changeset, Resources, Revision, Store, StoreError, private_file};
+use super::{Change, Changeset, PastRow, Resources, Revision, Store, StoreError, private_file};
 
 /// The file in the state folder.
 pub const FILE: &str = "portcullis.db";
@@ -34,6 +34,17 @@ const MIGRATIONS: &[Migration] = &[
         ) STRICT, WITHOUT ROWID;",
     ),
     Migration::Code(replay),
+    // What each resource was, so that one's history is one indexed read.
+    Migration::Sql(
+        "CREATE TABLE history (
+            kind TEXT NOT NULL,
+            id TEXT NOT NULL,
+            revision INTEGER NOT NULL,
+            body TEXT,
+            PRIMARY KEY (kind, id, revision)
+        ) STRICT, WITHOUT ROWID;",
+    ),
+    Migration::Code(recall),
 ];
 
 #[derive(Debug)]
@@ -75,6 +86,25 @@ fn write(transaction: &Transaction<'_>, revision: i64, change: &Change) -> Resul
             .prepare_cached("DELETE FROM resources WHERE kind = ?1 AND id = ?2")?
             .execute(params![kind, id])?,
     };
+    Ok(())
+}
+
+/// Writes what a change leaves into the history of its resource.
+fn remember(transaction: &Transaction<'_>, revision: i64, change: &Change) -> Result<(), StoreError> {
+    let Row { kind, id, body } = change.row()?;
+    transaction
+        .prepare_cached("INSERT OR REPLACE INTO history (kind, id, revision, body) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![kind, id, revision, body])?;
+    Ok(())
+}
+
+/// Makes the history from the log.
+fn recall(transaction: &Transaction<'_>) -> Result<(), StoreError> {
+    for (revision, changeset) in changes(transaction, 0)? {
+        for change in &changeset.changes {
+            remember(transaction, number(revision)?, change)?;
+        }
+    }
     Ok(())
 }
 
@@ -125,21 +155,45 @@ impl Store for SqliteStore {
         Ok((revision(&transaction)?, resources))
     }
 
-    fn commit(&mut self, expected: Revision, changeset: &Changeset) -> Result<Revision, StoreError> {
-        let text = serde_json::to_string(changeset).map_err(|error| StoreError::Failed(error.to_string()))?;
+    fn commit_all(&mut self, expected: Revision, changesets: &[Changeset]) -> Result<Revision, StoreError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let found = revision(&transaction)?;
         if found != expected {
             return Err(StoreError::Conflict { expected, found });
         }
-        let next = number(expected + 1)?;
-        transaction
-            .execute("INSERT INTO changesets (revision, changeset) VALUES (?1, ?2)", params![next, text])?;
-        for change in &changeset.changes {
-            write(&transaction, next, change)?;
+        let mut last = expected;
+        for changeset in changesets {
+            last += 1;
+            let text =
+                serde_json::to_string(changeset).map_err(|error| StoreError::Failed(error.to_string()))?;
+            let next = number(last)?;
+            transaction
+                .prepare_cached("INSERT INTO changesets (revision, changeset) VALUES (?1, ?2)")?
+                .execute(params![next, text])?;
+            for change in &changeset.changes {
+                write(&transaction, next, change)?;
+                remember(&transaction, next, change)?;
+            }
         }
         transaction.commit()?;
-        Ok(expected + 1)
+        Ok(last)
+    }
+
+    fn history(&self, kind: &str, id: &str) -> Result<Vec<PastRow>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT history.revision, at, coalesce(json_extract(changeset, '$.actor'), ''), body
+             FROM history JOIN changesets ON changesets.revision = history.revision
+             WHERE kind = ?1 AND id = ?2 ORDER BY history.revision DESC",
+        )?;
+        let rows = statement.query_map([kind, id], |row| {
+            Ok(PastRow {
+                revision: Revision::try_from(row.get::<_, i64>(0)?).unwrap_or(0),
+                at: row.get(1)?,
+                actor: row.get(2)?,
+                body: row.get(3)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     fn changes(&self, from: Revision) -> Result<Vec<(Revision, Changeset)>, StoreError> {
@@ -162,6 +216,7 @@ mod tests {
             gateway,
             name: "ci".to_owned(),
             hash: "00".repeat(32),
+            created_on: String::new(),
             expires_at: Some(5),
         };
         Change::PutToken { token }
@@ -188,12 +243,14 @@ mod tests {
         for (index, changes) in log.iter().enumerate() {
             let changeset = Changeset { actor: "test".to_owned(), changes: changes.clone() };
             let text = serde_json::to_string(&changeset).unwrap();
-            connection
-                .execute(
-                    "INSERT INTO changesets (revision, changeset) VALUES (?1, ?2)",
-                    params![index as i64 + 1, text],
-                )
-                .unwrap();
+            let (transaction, revision) = (connection.transaction().unwrap(), index as i64 + 1);
+            let sql = "INSERT INTO changesets (revision, changeset) VALUES (?1, ?2)";
+            transaction.execute(sql, params![revision, text]).unwrap();
+            // From the third step on, versions wrote the current state as well.
+            for change in changes.iter().filter(|_| steps >= 3) {
+                write(&transaction, revision, change).unwrap();
+            }
+            transaction.commit().unwrap();
         }
     }
 
@@ -201,13 +258,16 @@ mod tests {
     fn files_of_every_version_are_read() {
         let gone = Change::DeleteToken { id: TokenId::new("a") };
         let log = [vec![token("a"), token("b")], vec![key("one"), key("two")], vec![gone]];
-        for steps in 1..MIGRATIONS.len() {
+        for steps in [1, 2, 3, 4] {
             let folder = tempfile::tempdir().unwrap();
             file_of_version(folder.path(), steps, &log);
             let mut store = SqliteStore::open(folder.path()).unwrap();
             let (revision, resources) = store.load().unwrap();
             let tokens: Vec<&str> = resources.tokens.keys().map(TokenId::as_str).collect();
             assert_eq!((revision, tokens, resources.keys.len()), (3, vec!["b"], 2), "{steps} steps");
+            let history = store.history("gateway_token", "a").unwrap();
+            let history: Vec<_> = history.iter().map(|row| (row.revision, row.body.is_some())).collect();
+            assert_eq!(history, [(3, false), (1, true)], "{steps} steps");
             let changeset = Changeset { actor: "test".to_owned(), changes: vec![token("c")] };
             assert_eq!(store.commit(3, &changeset).unwrap(), 4);
             assert_eq!(store.load().unwrap().1.tokens.len(), 2);

@@ -10,7 +10,8 @@ use diagnostic::{Code, Diagnostic, Place};
 use expression::Expression;
 use model::origin_url::OriginUrl;
 use model::{
-    Action, Declared, HealthCheck, Phase, Resources, SensitiveDataSettings, WafSettings, Zone, ZoneId,
+    Account, AccountId, Action, Declared, HealthCheck, Phase, Resources, SensitiveDataSettings, WafSettings,
+    Zone, ZoneId,
 };
 
 impl Resolving<'_> {
@@ -42,6 +43,9 @@ impl Resolving<'_> {
             file.origin_ca.as_ref().map(|file| self.existing(file)).and_then(|path| read_text(&path).ok());
         let zone = Zone {
             id: id.clone(),
+            account: AccountId::new(Account::DEFAULT),
+            created_on: String::new(),
+            modified_on: String::new(),
             name: name.as_str().to_owned(),
             origins,
             balance: file.balance,

@@ -38,6 +38,15 @@ fn compile(rule: &Rule, phase: Phase, sources: &mut Sources<'_>) -> Option<Compi
         refuse(Code::RulesetUnknownRuleset, message);
         return None;
     };
+    if !matches!(parameters.version.as_str(), "latest" | ManagedRuleset::VERSION) {
+        let message = format!(
+            "{} has no version `{}`; expected `latest` or `{}`",
+            managed.name,
+            parameters.version,
+            ManagedRuleset::VERSION
+        );
+        refuse(Code::RulesetUnknownVersion, message);
+    }
     let overrides = parameters.overrides.clone().unwrap_or_default();
     let effective = overrides::apply(managed, &overrides, sources.diagnostics);
     Some(CompiledAction::Execute(match phase {
