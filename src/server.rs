@@ -15,7 +15,7 @@ use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
-use crate::api;
+use crate::api::{self, auth::Operators};
 use crate::clock::Clock;
 use crate::conf::Conf;
 use crate::control::Control;
@@ -118,16 +118,8 @@ pub fn run(parts: Parts) -> Result<(), String> {
             .map_err(|error| format!("cannot set up TLS for {}: {error}", listener.address))?;
         server.add_service(service);
     }
-    let state =
-        api::State::new(snapshots, events.clone(), conf.api_tokens.clone(), drain.subscribe(), records);
-    server.add_service(api::AdminService::new(
-        conf.admin_address,
-        reserved_admin,
-        state,
-        events.clone(),
-        bound,
-        conf.listeners.len(),
-    ));
+    let api = api_service(&conf, &control, records, &drain, reserved_admin, bound, (events.clone(), clock));
+    server.add_service(api);
     server.add_service(Upkeep { control, events: events.clone(), clock });
     server.add_service(Announcing { bindings, expected: conf.listeners.len() + 1, events, listening });
 
@@ -135,6 +127,29 @@ pub fn run(parts: Parts) -> Result<(), String> {
     server.run(RunArgs { shutdown_signal: Box::new(signals) });
     recorder.flush();
     Ok(())
+}
+
+/// The admin port.
+fn api_service(
+    conf: &Conf,
+    control: &Control,
+    records: Box<dyn RecordReader>,
+    drain: &watch::Sender<bool>,
+    reserved: Option<std::net::TcpListener>,
+    bound: mpsc::UnboundedSender<(usize, SocketAddr)>,
+    (events, clock): (Events, Clock),
+) -> api::AdminService {
+    let state = api::State::new(
+        control.clone(),
+        events.clone(),
+        clock,
+        Operators { tokens: conf.api_tokens.clone(), keys: conf.api_keys.clone() },
+        drain.subscribe(),
+        records,
+        conf.secrets_key.clone(),
+    );
+    // Its place is behind the listeners.
+    api::AdminService::new(conf.admin_address, reserved, state, events, bound, conf.listeners.len())
 }
 
 fn server_conf(conf: &Conf) -> Result<ServerConf, String> {

@@ -1,117 +1,147 @@
-//! The one shape of every management response (spec, "Conventions"): `result`, `success`,
-//! `errors`, `messages`, in this order.
+//! The one shape of every management response (spec, "Conventions"): `result`, `success`, `errors`, `messages`, in this
+//! order, without spaces, because shell clients search the text.
 
 use axum::response::{IntoResponse, Response};
-use http::StatusCode;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, ETAG, HeaderValue};
+use http::{HeaderMap, StatusCode};
 use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::error::{ApiError, ApiErrors, UNAVAILABLE};
 
 #[derive(Debug, Serialize)]
-struct Envelope<T> {
-    result: Option<T>,
+struct Envelope<'a> {
+    result: Option<&'a RawValue>,
     success: bool,
-    errors: Vec<Item>,
-    messages: Vec<Item>,
+    errors: &'a [Item],
+    messages: &'a [Item],
     #[serde(skip_serializing_if = "Option::is_none")]
     result_info: Option<ResultInfo>,
 }
 
-/// Which page of a list is asked for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Paging {
-    /// From 1.
-    pub(super) page: u32,
-    pub(super) per_page: u32,
+/// What a page of a list is part of.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct ResultInfo {
+    pub(super) page: u64,
+    pub(super) per_page: u64,
+    pub(super) count: usize,
+    pub(super) total_count: u64,
+    /// At least 1.
+    pub(super) total_pages: u64,
 }
 
-#[derive(Debug, Serialize)]
-struct ResultInfo {
-    page: u32,
-    per_page: u32,
-    count: usize,
-    total_count: u64,
-    total_pages: u64,
-}
-
-#[derive(Debug, Serialize)]
-struct Item {
+/// An error, or something that a client should know.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Item {
     code: u32,
     message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<Pointer>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    error_chain: Vec<Cause>,
 }
 
-/// A response that carries a result.
-pub(super) fn result<T: Serialize>(result: T) -> Response {
-    json(
-        StatusCode::OK,
-        &Envelope {
-            result: Some(result),
-            success: true,
-            errors: Vec::new(),
-            messages: Vec::new(),
-            result_info: None,
-        },
-    )
+#[derive(Clone, Debug, Serialize)]
+struct Pointer {
+    pointer: String,
 }
 
-/// A response that carries a page of a list.
-pub(super) fn page<T: Serialize>(items: Vec<T>, paging: Paging, total: u64) -> Response {
-    let result_info = Some(ResultInfo {
-        page: paging.page,
-        per_page: paging.per_page,
-        count: items.len(),
-        total_count: total,
-        total_pages: total.div_ceil(u64::from(paging.per_page.max(1))),
-    });
-    let (errors, messages) = (Vec::new(), Vec::new());
-    json(StatusCode::OK, &Envelope { result: Some(items), success: true, errors, messages, result_info })
+#[derive(Clone, Debug, Serialize)]
+struct Cause {
+    code: u32,
+    message: &'static str,
 }
 
-/// Why the API refused, each with its status and its stable code.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ApiError {
-    Unauthorized,
-    NoSuchRoute,
-    NoSuchZone,
-    NoSuchRuleset,
-    NoSuchLog,
-    /// What is asked for cannot be read now.
-    Unavailable,
-    MethodNotAllowed,
-    /// A filter that is not known, or not of its type; which, in words.
-    BadQuery(String),
-}
+impl Item {
+    pub(super) fn new(code: u32, message: String) -> Self {
+        Self { code, message, source: None, error_chain: Vec::new() }
+    }
 
-impl ApiError {
-    fn parts(&self) -> (StatusCode, u32, &str) {
-        match self {
-            Self::Unauthorized => (StatusCode::FORBIDDEN, 10000, "Authentication error"),
-            Self::NoSuchRoute => (StatusCode::NOT_FOUND, 7000, "No route for that URI"),
-            Self::NoSuchZone => {
-                (StatusCode::NOT_FOUND, 7003, "Could not route to the zone: its identifier is unknown")
-            }
-            Self::NoSuchRuleset => (StatusCode::NOT_FOUND, 10011, "could not find the ruleset"),
-            Self::NoSuchLog => (StatusCode::NOT_FOUND, 7002, "Log not found"),
-            Self::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, 10013, "The log cannot be read now"),
-            Self::BadQuery(reason) => (StatusCode::BAD_REQUEST, 10006, reason.as_str()),
-            Self::MethodNotAllowed => {
-                (StatusCode::METHOD_NOT_ALLOWED, 10405, "Method not allowed for this endpoint")
-            }
+    pub(super) fn of_error(error: &ApiError) -> Self {
+        Self {
+            code: error.code.code,
+            message: error.message.clone(),
+            source: error.pointer.clone().map(|pointer| Pointer { pointer }),
+            error_chain: error.chain.iter().map(|(code, message)| Cause { code: *code, message }).collect(),
         }
     }
 }
 
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
-        let (status, code, message) = self.parts();
-        let errors = vec![Item { code, message: message.to_owned() }];
-        json(
-            status,
-            &Envelope::<()> { result: None, success: false, errors, messages: Vec::new(), result_info: None },
-        )
+/// An answer that is no error.
+#[derive(Debug, Default)]
+pub(super) struct ApiReply {
+    result: Option<Box<RawValue>>,
+    result_info: Option<ResultInfo>,
+    pub(super) messages: Vec<Item>,
+    status: StatusCode,
+    headers: HeaderMap,
+    /// In place of an envelope.
+    text: Option<(&'static str, String)>,
+}
+
+impl ApiReply {
+    /// With a result.
+    ///
+    /// # Errors
+    /// Never in practice: results are structs of texts and numbers.
+    pub(super) fn of<T: Serialize>(result: &T) -> Result<Self, ApiErrors> {
+        let text = serde_json::value::to_raw_value(result)
+            .map_err(|error| ApiError::new(UNAVAILABLE, error.to_string()))?;
+        Ok(Self { result: Some(text), ..Self::default() })
+    }
+
+    /// With a page of a list.
+    ///
+    /// # Errors
+    /// As of [`ApiReply::of`].
+    pub(super) fn page<T: Serialize>(items: &[T], result_info: ResultInfo) -> Result<Self, ApiErrors> {
+        Ok(Self { result_info: Some(result_info), ..Self::of(&items)? })
+    }
+
+    /// 204, without a body.
+    pub(super) fn no_content() -> Self {
+        Self { status: StatusCode::NO_CONTENT, ..Self::default() }
+    }
+
+    /// A text of a media type, without an envelope.
+    pub(super) fn text(media_type: &'static str, text: String) -> Self {
+        Self { text: Some((media_type, text)), ..Self::default() }
+    }
+
+    /// With the revision that a resource is at, as its entity tag.
+    #[must_use]
+    pub(super) fn tagged(mut self, revision: Option<u64>) -> Self {
+        let tag = revision.and_then(|revision| HeaderValue::try_from(format!("\"{revision}\"")).ok());
+        if let Some(tag) = tag {
+            self.headers.insert(ETAG, tag);
+        }
+        self
     }
 }
 
-fn json<T: Serialize>(status: StatusCode, envelope: &T) -> Response {
+impl IntoResponse for ApiReply {
+    fn into_response(self) -> Response {
+        let Self { result, result_info, messages, status, headers, text } = self;
+        let mut response = match text {
+            Some((media_type, text)) => (status, [(CONTENT_TYPE, media_type)], text).into_response(),
+            None if status == StatusCode::NO_CONTENT => status.into_response(),
+            None => {
+                let result = result.as_deref();
+                let (errors, messages) = (&[][..], messages.as_slice());
+                json(status, &Envelope { result, success: true, errors, messages, result_info })
+            }
+        };
+        response.headers_mut().extend(headers);
+        response
+    }
+}
+
+/// A response without a result, for these reasons.
+pub(super) fn failure(status: StatusCode, errors: &[Item]) -> Response {
+    json(status, &Envelope { result: None, success: false, errors, messages: &[], result_info: None })
+}
+
+fn json(status: StatusCode, envelope: &Envelope<'_>) -> Response {
     match serde_json::to_string(envelope) {
         Ok(text) => (status, [(CONTENT_TYPE, "application/json")], text).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),

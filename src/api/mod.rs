@@ -1,8 +1,12 @@
 //! The admin port: `/client/v4`, `/metrics` and health, on axum.
 
 pub mod auth;
-pub mod envelope;
-mod resources;
+mod envelope;
+pub mod error;
+mod idempotency;
+mod input;
+mod operation;
+pub mod resources;
 mod router;
 mod service;
 

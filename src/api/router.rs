@@ -1,104 +1,301 @@
-//! Routes of the admin port.
+//! Routes of the admin port: the operations of the API, metrics and health.
 
-use axum::Router;
-use axum::extract;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{self, RawPathParams};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use http::{StatusCode, header};
+use axum::routing::{MethodFilter, get};
+use axum::{RequestExt, Router};
+use http::{HeaderValue, Request, StatusCode, header};
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::sync::watch;
 
-use super::auth;
-use super::envelope::ApiError;
-use super::resources::{ai_logs, rulesets};
+use super::auth::permission::PermissionLevel;
+use super::auth::scope::ScopeSubject;
+use super::auth::{self, Operators};
+use super::envelope::{ApiReply, Item};
+use super::error::{self, ApiError, ApiErrors};
+use super::idempotency::KeptAnswers;
+use super::operation::{ApiCall, Operation, Verb};
+use super::resources;
+use crate::clock::{Clock, rfc3339};
+use crate::control::Control;
 use crate::events::Events;
 use crate::snapshot::SnapshotHandle;
 use model::Secret;
 use store::RecordReader;
 
-/// What handlers share.
+/// Longest body that is taken.
+const MAX_BODY_BYTES: usize = 4 << 20;
+/// The path of all operations.
+pub(super) const PREFIX: &str = "/client/v4";
+
+/// What operations share.
 #[derive(Clone)]
 pub struct State {
     pub(super) snapshots: SnapshotHandle,
+    pub(super) control: Control,
     events: Events,
-    tokens: std::sync::Arc<[Secret]>,
+    clock: Clock,
+    operators: Arc<Operators>,
     draining: watch::Receiver<bool>,
     records: Records,
+    answers: Arc<KeptAnswers>,
+    /// What keys of providers are sealed with.
+    pub(super) secrets_key: Option<gateway::vault::MasterKey>,
 }
 
 /// The AI log, for one reader at a time.
-pub type Records = std::sync::Arc<Mutex<Box<dyn RecordReader>>>;
+pub type Records = Arc<Mutex<Box<dyn RecordReader>>>;
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Client(pub(super) SocketAddr);
 
 impl State {
     pub fn new(
-        snapshots: SnapshotHandle,
+        control: Control,
         events: Events,
-        tokens: Vec<Secret>,
+        clock: Clock,
+        operators: Operators,
         draining: watch::Receiver<bool>,
         records: Box<dyn RecordReader>,
+        secrets_key: Option<gateway::vault::MasterKey>,
     ) -> Self {
-        let records = std::sync::Arc::new(Mutex::new(records));
-        Self { snapshots, events, tokens: tokens.into(), draining, records }
+        Self {
+            snapshots: control.handle().clone(),
+            control,
+            events,
+            clock,
+            operators: Arc::new(operators),
+            draining,
+            records: Arc::new(Mutex::new(records)),
+            answers: Arc::default(),
+            secrets_key,
+        }
     }
 
     /// Reads the AI log on a thread that may wait for it.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&dyn RecordReader) -> Result<T, String> + Send + 'static,
-    ) -> Result<T, ApiError> {
-        let records = std::sync::Arc::clone(&self.records);
+    ) -> Result<T, ApiErrors> {
+        let records = Arc::clone(&self.records);
         let outcome = tokio::task::spawn_blocking(move || read(records.lock().as_ref())).await;
-        outcome.ok().and_then(Result::ok).ok_or(ApiError::Unavailable)
+        let failed = || ApiError::new(error::UNAVAILABLE, "the log cannot be read now").into();
+        outcome.ok().and_then(Result::ok).ok_or_else(failed)
     }
 }
 
 pub(super) fn router(state: State) -> Router {
-    let managed = Router::new()
-        .route("/accounts/{account_id}/rulesets", get(rulesets::list))
-        .route("/accounts/{account_id}/rulesets/{ruleset_id}", get(rulesets::find))
-        .route("/zones/{zone_id}/rulesets/phases/{phase}/entrypoint", get(rulesets::entry_point))
-        .route("/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs", get(ai_logs::list))
-        .route("/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs/{id}", get(ai_logs::find))
-        .route(
-            "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs/{id}/request",
-            get(ai_logs::request),
+    let mut managed = Router::new();
+    for operation in resources::all() {
+        let filter = match operation.verb {
+            Verb::Get => MethodFilter::GET,
+            Verb::Post => MethodFilter::POST,
+            Verb::Put => MethodFilter::PUT,
+            Verb::Patch => MethodFilter::PATCH,
+            Verb::Delete => MethodFilter::DELETE,
+        };
+        let handler = move |extract::State(state): extract::State<State>, request: extract::Request| {
+            answer(state, operation, request)
+        };
+        managed = managed.route(operation.path, axum::routing::on(filter, handler));
+    }
+    let managed = managed
+        .method_not_allowed_fallback(
+            async |extract::State(state): extract::State<State>, request: extract::Request| {
+                let message = format!("Method {} not available for that URI.", request.method());
+                refuse(&state, &request, ApiError::new(error::BAD_METHOD, message))
+            },
         )
-        .route(
-            "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs/{id}/response",
-            get(ai_logs::response),
-        )
-        .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
-        .fallback(async || ApiError::NoSuchRoute)
-        .layer(middleware::from_fn_with_state(state.clone(), authenticate));
+        .fallback(async |extract::State(state): extract::State<State>, request: extract::Request| {
+            refuse(&state, &request, ApiError::new(error::NO_ROUTE, "No route for that URI"))
+        });
     Router::new()
-        .nest("/client/v4", managed)
+        .nest(PREFIX, managed)
         .route("/metrics", get(metrics))
         .route("/health/live", get(async || "live\n"))
         .route("/health/ready", get(ready))
         .layer(middleware::from_fn(with_length))
+        .layer(middleware::map_request(without_final_slash))
         .with_state(state)
 }
 
-async fn authenticate(
-    extract::State(state): extract::State<State>,
+/// `/zones/` is `/zones`: some clients write it so.
+async fn without_final_slash<B>(mut request: Request<B>) -> Request<B> {
+    let uri = request.uri();
+    let path = uri.path();
+    if let Some(shorter) = path.strip_suffix('/').filter(|path| path.starts_with(PREFIX)) {
+        let target = uri.query().map_or_else(|| shorter.to_owned(), |query| format!("{shorter}?{query}"));
+        if let Ok(target) = target.parse() {
+            *request.uri_mut() = target;
+        }
+    }
+    request
+}
+
+/// KeptAnswers an error to those who may know it.
+fn refuse(state: &State, request: &extract::Request, error: ApiError) -> Response {
+    let snapshot = state.snapshots.load();
+    let admitted = auth::admit(
+        request.headers(),
+        client(request),
+        state.clock.unix().as_secs(),
+        &state.operators,
+        &snapshot.resources,
+    );
+    ApiErrors::from(admitted.err().unwrap_or(error)).into_response()
+}
+
+fn client<B>(request: &Request<B>) -> IpAddr {
+    let unknown = IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED);
+    request.extensions().get::<Client>().map_or(unknown, |client| client.0.ip())
+}
+
+/// Runs an operation: who asks is judged before anything is read of the body.
+async fn answer(state: State, operation: &'static Operation, mut request: extract::Request) -> Response {
+    let parameters = match request.extract_parts::<RawPathParams>().await {
+        Ok(parameters) => {
+            parameters.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        }
+        Err(_) => Vec::new(),
+    };
+    let outcome = call(&state, operation, parameters, request).await;
+    outcome.unwrap_or_else(IntoResponse::into_response)
+}
+
+async fn call(
+    state: &State,
+    operation: &'static Operation,
+    parameters: Vec<(String, String)>,
     request: extract::Request,
-    next: Next,
-) -> Response {
-    match auth::admit(request.headers(), &state.tokens) {
-        Ok(()) => next.run(request).await,
-        Err(error) => error.into_response(),
+) -> Result<Response, ApiErrors> {
+    let snapshot = state.snapshots.load();
+    let unix = state.clock.unix().as_secs();
+    let actor = auth::admit(request.headers(), client(&request), unix, &state.operators, &snapshot.resources)
+        .map_err(|error| of_verify(operation, error))?;
+    let (parts, body) = request.into_parts();
+    let query = parts.uri.query().unwrap_or("");
+    let mut call = ApiCall {
+        shared: state.clone(),
+        actor,
+        parameters,
+        query: form_urlencoded(query),
+        body: Value::Null,
+        headers: parts.headers,
+        snapshot,
+        now: rfc3339(state.clock.now()),
+        unix,
+        path: parts.uri.path().trim_start_matches(PREFIX).to_owned(),
+    };
+    // What is of an account or a zone, but names none, is of all.
+    let subject = match call.subject() {
+        ScopeSubject::User if operation.permission.level() != PermissionLevel::User => ScopeSubject::Unknown,
+        subject => subject,
+    };
+    call.actor.check(operation.permission, &subject)?;
+    let mut messages = check_query(&call, operation)?;
+    let text = read(body).await?;
+    let key = call.headers.get("idempotency-key").and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let key = key.filter(|_| operation.verb != Verb::Get).map(|key| (call.actor.key().to_owned(), key));
+    let question = format!("{} {}?{query}", operation.verb.word(), call.path);
+    if let Some(key) = &key
+        && let Some(known) = state.answers.find(key, &question, &text, unix)?
+    {
+        return Ok(known);
+    }
+    if operation.input.is_some() {
+        call.body = parse(&text)?;
+    }
+    match (operation.run)(call).await {
+        Ok(mut reply) => {
+            messages.append(&mut reply.messages);
+            reply.messages = messages;
+            Ok(match key {
+                Some(key) => state.answers.keep(key, &question, &text, unix, reply.into_response()).await,
+                None => ApiReply::into_response(reply),
+            })
+        }
+        Err(errors) => Err(errors),
     }
 }
 
-/// Refuses a body without a length. Nothing here takes one, and a length beside it would be a second reading of
-/// where the request ends (RFC 9112 section 6.1).
+/// Who asks whether a token is valid is told so in words of its own.
+fn of_verify(operation: &Operation, error: ApiError) -> ApiError {
+    if operation.path.ends_with("/tokens/verify") && error.code == error::NOT_ALLOWED {
+        ApiError::new(error::INVALID_TOKEN, "Invalid API Token")
+    } else {
+        error
+    }
+}
+
+/// Parameters that the operation does not have are named in the answer, because a filter that is passed over answers
+/// another question.
+fn check_query(call: &ApiCall, operation: &Operation) -> Result<Vec<Item>, ApiErrors> {
+    let is_known = |name: &str| operation.query.iter().any(|known| known.name == name) || name == "dry_run";
+    let mut unknown = call.query.iter().map(|(name, _)| name.as_str()).filter(|name| !is_known(name));
+    match unknown.next() {
+        None => Ok(Vec::new()),
+        Some(name) => {
+            let known: Vec<&str> = operation.query.iter().map(|known| known.name).collect();
+            let expected = if known.is_empty() {
+                "this operation has no parameters".to_owned()
+            } else {
+                format!("expected some of `{}`", known.join("`, `"))
+            };
+            let message = format!("unknown parameter `{name}`; {expected}");
+            Err(ApiError::new(error::BAD_QUERY, message).into())
+        }
+    }
+}
+
+async fn read(body: Body) -> Result<Vec<u8>, ApiErrors> {
+    match to_bytes(body, MAX_BODY_BYTES).await {
+        Ok(bytes) => Ok(bytes.into()),
+        Err(_) => {
+            let message =
+                format!("the body has more than {} MiB, or did not come whole", MAX_BODY_BYTES >> 20);
+            Err(ApiError::new(error::TOO_LARGE, message).into())
+        }
+    }
+}
+
+fn parse(text: &[u8]) -> Result<Value, ApiErrors> {
+    if text.trim_ascii().is_empty() {
+        return Ok(Value::Object(serde_json::Map::new()));
+    }
+    serde_json::from_slice(text)
+        .map_err(|mistake| ApiError::new(error::BAD_BODY, format!("the body is not JSON: {mistake}")).into())
+}
+
+/// Names and values of a query.
+fn form_urlencoded(query: &str) -> Vec<(String, String)> {
+    let decode = |text: &str| {
+        let spaced = text.replace('+', " ");
+        percent_encoding::percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
+    };
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decode(name), decode(value))
+        })
+        .collect()
+}
+
+/// Refuses a body without a length. A length beside it would be a second reading of where the request ends (RFC 9112
+/// section 6.1).
 async fn with_length(request: extract::Request, next: Next) -> Response {
     if !request.headers().contains_key(header::TRANSFER_ENCODING) {
         return next.run(request).await;
     }
-    (StatusCode::BAD_REQUEST, [(header::CONNECTION, "close")], "a body takes `Content-Length` here\n")
-        .into_response()
+    let close = (header::CONNECTION, HeaderValue::from_static("close"));
+    (StatusCode::BAD_REQUEST, [close], "a body takes `Content-Length` here\n").into_response()
 }
 
 async fn metrics(extract::State(state): extract::State<State>) -> impl IntoResponse {
@@ -115,5 +312,12 @@ async fn ready(extract::State(state): extract::State<State>) -> impl IntoRespons
         (StatusCode::SERVICE_UNAVAILABLE, "draining\n")
     } else {
         (StatusCode::OK, "ready\n")
+    }
+}
+
+/// For those who only have tokens.
+impl From<Vec<Secret>> for Operators {
+    fn from(tokens: Vec<Secret>) -> Self {
+        Self { tokens, keys: Vec::new() }
     }
 }

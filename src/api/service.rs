@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use axum::Extension;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
@@ -13,7 +14,7 @@ use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 
-use super::router::{self, State};
+use super::router::{self, Client, State};
 use crate::events::Events;
 use crate::events::kinds::ServiceFailed;
 use crate::listener;
@@ -80,7 +81,7 @@ impl ServiceWithDependents for AdminService {
             let _ = self.bound.send((self.index, address));
         }
         ready.notify_ready();
-        let service = TowerToHyperService::new(router::router(self.state.clone()));
+        let router = router::router(self.state.clone());
         let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         loop {
             // One past the cap waits in the backlog until another ends.
@@ -88,9 +89,9 @@ impl ServiceWithDependents for AdminService {
                 let permit = Arc::clone(&connections).acquire_owned().await.ok()?;
                 Some((permit, listener.accept().await))
             };
-            let (permit, tcp) = tokio::select! {
+            let (permit, tcp, peer) = tokio::select! {
                 accepted = accepted => match accepted {
-                    Some((permit, Ok((tcp, _)))) => (permit, tcp),
+                    Some((permit, Ok((tcp, peer)))) => (permit, tcp, peer),
                     Some((_, Err(_))) => {
                         tokio::time::sleep(RETRY_ACCEPT).await;
                         continue;
@@ -100,7 +101,7 @@ impl ServiceWithDependents for AdminService {
                 // A sender that is gone means the same.
                 () = listener::until(&mut shutdown) => return,
             };
-            let service = service.clone();
+            let service = TowerToHyperService::new(router.clone().layer(Extension(Client(peer))));
             tokio::spawn(async move {
                 let mut builder = Builder::new(TokioExecutor::new());
                 builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_DEADLINE);

@@ -133,6 +133,12 @@ fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Writes to stderr what people should see beside the log; nobody may be there.
+fn notice(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
 /// What a client chose, for a terminal: control characters are escaped.
 fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());

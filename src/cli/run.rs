@@ -4,14 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Failure;
-use crate::clock::Clock;
+use super::{Failure, notice};
+use crate::api::auth;
+use crate::clock::{Clock, rfc3339};
 use crate::conf::{Conf, LogLevel};
 use crate::control::{self, ConfSource, Control};
 use crate::events::{Events, Level, LogWriter};
 use crate::server::{self, Listening, Parts};
 use detection::mac::Mac;
-use store::{FolderLock, RecordStore, SqliteStore, Store, install_key};
+use model::Secret;
+use store::{Change, Changeset, FolderLock, RecordStore, SqliteStore, Store, StoreError, install_key};
 
 /// Run the edge.
 #[derive(Debug, Args)]
@@ -57,7 +59,15 @@ pub(super) fn serve(
             "the configuration has no `[[listeners]]`, so nobody could reach it".to_owned(),
         ));
     }
-    let store = open(&conf)?;
+    let mut store = open(&conf)?;
+    if let Some(token) = first_token(&conf, store.as_mut())? {
+        notice(&format!(
+            "The management API at http://{} answers nobody without a token. This one may do everything and is \
+             shown once:\n\n  {}\n\n",
+            conf.admin_address,
+            token.expose()
+        ));
+    }
     let start = control::start(&source, store.as_ref())?;
     // With `upgrade` the process before this one still has it.
     let _lock = if upgrade { None } else { Some(FolderLock::take(&conf.state_dir)?) };
@@ -90,6 +100,22 @@ pub(super) fn serve(
     let mac = Mac::new(install_key(&conf.state_dir)?);
     server::run(Parts { conf, control, events, clock, rows, records, counted, mac, upgrade, listening })
         .map_err(Failure::Input)
+}
+
+/// The first token of the API, if neither the configuration nor the store has one.
+fn first_token(conf: &Conf, store: &mut dyn Store) -> Result<Option<Secret>, Failure> {
+    let (revision, resources) = store.load()?;
+    if !conf.api_tokens.is_empty() || !conf.api_keys.is_empty() || !resources.api_tokens.is_empty() {
+        return Ok(None);
+    }
+    let (token, secret) = auth::first_token(&rfc3339(Clock::real().now()))?;
+    let changes = vec![Change::PutApiToken { token }];
+    match store.commit(revision, &Changeset { actor: "first start".to_owned(), changes }) {
+        Ok(_) => Ok(Some(secret)),
+        // Another process is starting too, and makes one.
+        Err(StoreError::Conflict { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn level(level: LogLevel) -> Level {

@@ -19,6 +19,9 @@ use diagnostic::{Code, Diagnostic, Diagnostics, Source};
 pub const KEYS: &[&str] = &[
     "admin",
     "admin.address",
+    "admin.api_keys",
+    "admin.api_keys.email",
+    "admin.api_keys.key",
     "admin.api_tokens",
     "ai_log_retention",
     "ai_log_size",
@@ -147,6 +150,8 @@ pub struct ConfFile {
     pub upstream: super::UpstreamSettings,
     pub admin_address: SocketAddr,
     pub api_tokens: Vec<Secret>,
+    /// E-mail addresses with their keys.
+    pub api_keys: Vec<(String, Secret)>,
     pub owasp: Option<Located<Vec<String>>>,
     pub sensitive_data: Option<Located<Vec<String>>>,
     pub zones: Vec<ZoneFile>,
@@ -207,7 +212,7 @@ pub fn read(source: &Arc<Source>) -> (Option<ConfFile>, Diagnostics) {
 
 fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
     let start = table.place();
-    let (admin_address, api_tokens) = admin(&mut table);
+    let (admin_address, api_tokens, api_keys) = admin(&mut table);
     let (owasp, sensitive_data) = rules(&mut table);
     let file = ConfFile {
         source: Arc::clone(source),
@@ -228,6 +233,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         upstream: upstream(&mut table),
         admin_address,
         api_tokens,
+        api_keys,
         owasp,
         sensitive_data,
         zones: table.tables("zones").into_iter().filter_map(zone_file::zone).collect(),
@@ -240,10 +246,19 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
     file
 }
 
-fn admin(root: &mut Table<'_>) -> (SocketAddr, Vec<Secret>) {
+/// Address, tokens, and e-mail addresses with their keys.
+type Admin = (SocketAddr, Vec<Secret>, Vec<(String, Secret)>);
+
+fn admin(root: &mut Table<'_>) -> Admin {
     let default = SocketAddr::from(([127, 0, 0, 1], 9180));
-    let Some(mut table) = root.table("admin") else { return (default, Vec::new()) };
-    let settings = (table.or("address", default), table.or("api_tokens", Vec::new()));
+    let Some(mut table) = root.table("admin") else { return (default, Vec::new(), Vec::new()) };
+    let keys = table.tables("api_keys").into_iter().filter_map(|mut table| {
+        let (email, key) = (table.required("email"), table.required("key"));
+        table.finish();
+        Some((email?.value, key?.value))
+    });
+    let keys = keys.collect();
+    let settings = (table.or("address", default), table.or("api_tokens", Vec::new()), keys);
     table.finish();
     settings
 }

@@ -48,7 +48,10 @@ pub struct Conf {
     pub limits: Limits,
     pub upstream: UpstreamSettings,
     pub admin_address: SocketAddr,
+    /// Tokens that may do everything over the API.
     pub api_tokens: Vec<Secret>,
+    /// E-mail addresses with their keys, which may do the same.
+    pub api_keys: Vec<(String, Secret)>,
     /// SecLang files and folders; `None` for the rules in the binary.
     pub owasp: Option<Vec<String>>,
     /// YAML files and folders; `None` for the rules in the binary.

@@ -59,6 +59,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         upstream: file.upstream,
         admin_address: file.admin_address,
         api_tokens: file.api_tokens,
+        api_keys: file.api_keys,
         owasp: resolving.rules(file.owasp),
         sensitive_data: resolving.rules(file.sensitive_data),
         model_prices: Arc::new(resolving.prices(file.model_prices).unwrap_or_default()),

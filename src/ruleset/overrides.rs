@@ -39,17 +39,7 @@ pub fn short_form(managed: &ManagedRuleset, paranoia_level: u8, score_threshold:
 /// Applies overrides. Every error is reported; what is invalid changes nothing.
 pub fn apply(managed: &ManagedRuleset, overrides: &Overrides, diagnostics: &mut Diagnostics) -> Effective {
     check(managed, overrides, diagnostics);
-    let is_enabled = |rule: &ManagedRule| {
-        let by_rule =
-            overrides.rules.iter().filter(|o| o.id == rule.id.as_str()).filter_map(|o| o.enabled).next_back();
-        let by_category = overrides
-            .categories
-            .iter()
-            .filter(|o| rule.categories.contains(&o.category))
-            .filter_map(|o| o.enabled)
-            .next_back();
-        by_rule.or(by_category).or(overrides.enabled).unwrap_or(rule.enabled)
-    };
+    let is_enabled = |rule: &ManagedRule| decided(rule, overrides).is_enabled;
     let (enabled, disabled): (Vec<_>, Vec<_>) = managed.rules.iter().partition(|rule| is_enabled(rule));
     let threshold_rule = managed.threshold_rule();
     let on_threshold_rule = || {
@@ -74,6 +64,32 @@ pub fn apply(managed: &ManagedRuleset, overrides: &Overrides, diagnostics: &mut 
         action: threshold_rule
             .filter(|rule| is_enabled(rule))
             .map(|_| action.on_threshold().unwrap_or(Action::Block)),
+    }
+}
+
+/// Whether a managed rule runs, and what decided so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    pub is_enabled: bool,
+    /// `rule`, `category NAME`, `ruleset` or `default`.
+    pub by: String,
+}
+
+/// Whether a managed rule runs under overrides.
+pub fn decided(rule: &ManagedRule, overrides: &Overrides) -> Decided {
+    let of_rule = overrides.rules.iter().filter(|o| o.id == rule.id.as_str());
+    if let Some(is_enabled) = of_rule.filter_map(|o| o.enabled).next_back() {
+        return Decided { is_enabled, by: "rule".to_owned() };
+    }
+    let of_category = overrides.categories.iter().filter(|o| rule.categories.contains(&o.category));
+    if let Some((name, is_enabled)) =
+        of_category.filter_map(|o| o.enabled.map(|is_enabled| (&o.category, is_enabled))).next_back()
+    {
+        return Decided { is_enabled, by: format!("category {name}") };
+    }
+    match overrides.enabled {
+        Some(is_enabled) => Decided { is_enabled, by: "ruleset".to_owned() },
+        None => Decided { is_enabled: rule.enabled, by: "default".to_owned() },
     }
 }
 

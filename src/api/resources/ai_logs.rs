@@ -1,91 +1,134 @@
 //! The log of a gateway: its rows, and what is kept of their bodies.
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
-use axum::response::Response;
-use serde::Deserialize;
-
-use crate::api::envelope::{self, ApiError, Paging};
-use crate::api::router::State as Shared;
+use super::shapes;
+use crate::api::auth::Permission;
+use crate::api::envelope::ApiReply;
+use crate::api::error::{self, ApiError, ApiErrors};
+use crate::api::operation::{
+    Answer, ApiCall, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Running, Verb,
+};
 use model::AiLog;
 use store::LogQuery;
 
-const MAX_PER_PAGE: u32 = 50;
+const MAX_PER_PAGE: u64 = 50;
 
-/// What a list may be asked for.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(in crate::api) struct Asked {
-    page: Option<u32>,
-    per_page: Option<u32>,
-    direction: Option<String>,
-    start_date: Option<String>,
-    end_date: Option<String>,
-    success: Option<bool>,
-    cached: Option<bool>,
-    provider: Option<String>,
-    model: Option<String>,
+const FILTERS: &[QueryParameter] = &[
+    PAGE,
+    PER_PAGE,
+    QueryParameter { name: "direction", kind: Kind::Words(&["asc", "desc"]), doc: "Which end is first." },
+    QueryParameter { name: "order_by", kind: Kind::Words(&["created_at"]), doc: "By what rows are sorted." },
+    QueryParameter {
+        name: "order_by_direction",
+        kind: Kind::Words(&["asc", "desc"]),
+        doc: "Which end is first, as other clients write it.",
+    },
+    QueryParameter { name: "start_date", kind: Kind::Text, doc: "Only rows from then on (RFC 3339)." },
+    QueryParameter { name: "end_date", kind: Kind::Text, doc: "Only rows before (RFC 3339)." },
+    QueryParameter { name: "success", kind: Kind::Flag, doc: "Only calls that succeeded, or did not." },
+    QueryParameter { name: "cached", kind: Kind::Flag, doc: "Only answers that were kept, or were not." },
+    QueryParameter { name: "provider", kind: Kind::Text, doc: "Only calls of this provider." },
+    QueryParameter { name: "model", kind: Kind::Text, doc: "Only calls of this model." },
+];
+
+const fn read(
+    path: &'static str,
+    summary: &'static str,
+    query: &'static [QueryParameter],
+    output: ResultKind,
+    run: fn(ApiCall) -> Running,
+) -> Operation {
+    let permission = Permission::GatewaysRead;
+    Operation { verb: Verb::Get, path, summary, permission, query, input: None, output, run }
 }
 
-/// `GET /accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs`: the newest first.
-pub(in crate::api) async fn list(
-    State(shared): State<Shared>,
-    Path((account, gateway)): Path<(String, String)>,
-    asked: Result<Query<Asked>, QueryRejection>,
-) -> Result<Response, ApiError> {
-    let Query(asked) = asked.map_err(|rejection| ApiError::BadQuery(rejection.body_text()))?;
-    let paging = Paging {
-        page: asked.page.unwrap_or(1).max(1),
-        per_page: asked.per_page.unwrap_or(20).clamp(1, MAX_PER_PAGE),
-    };
+pub(super) const OPERATIONS: &[Operation] = &[
+    read(
+        "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs",
+        "Lists the calls of a gateway, the newest first.",
+        FILTERS,
+        ResultKind::List(shapes::LOG),
+        |call| Box::pin(list(call)),
+    ),
+    read(
+        "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs/{id}",
+        "Shows a call, with what is kept of its bodies.",
+        &[],
+        ResultKind::One(shapes::LOG),
+        |call| Box::pin(find(call)),
+    ),
+    read(
+        "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs/{id}/request",
+        "Shows the beginning of what was asked, as it was.",
+        &[],
+        ResultKind::Text("text/plain; charset=utf-8"),
+        |call| Box::pin(async move { body(row(&call).await?.request_head) }),
+    ),
+    read(
+        "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs/{id}/response",
+        "Shows the beginning of what was answered, decoded.",
+        &[],
+        ResultKind::Text("text/plain; charset=utf-8"),
+        |call| Box::pin(async move { body(row(&call).await?.response_head) }),
+    ),
+];
+
+fn unknown() -> ApiErrors {
+    ApiError::new(error::NOT_FOUND, "Log not found").into()
+}
+
+/// A parameter that is `true` or `false`.
+fn flag(call: &ApiCall, name: &str) -> Result<Option<bool>, ApiErrors> {
+    match call.asked(name) {
+        None => Ok(None),
+        Some("true") => Ok(Some(true)),
+        Some("false") => Ok(Some(false)),
+        Some(other) => {
+            let message = format!("expected `true` or `false` for `{name}`, found `{other}`");
+            Err(ApiError::new(error::BAD_QUERY, message).into())
+        }
+    }
+}
+
+async fn list(call: ApiCall) -> Answer {
+    let paging = call.paging(20, MAX_PER_PAGE)?;
+    let text = |name: &str| call.asked(name).map(str::to_owned);
+    let direction = call.asked("direction").or_else(|| call.asked("order_by_direction"));
     let query = LogQuery {
-        gateway: format!("{account}/{gateway}"),
-        skip: u64::from(paging.page - 1) * u64::from(paging.per_page),
-        limit: paging.per_page,
-        ascending: asked.direction.as_deref() == Some("asc"),
-        start_date: asked.start_date,
-        end_date: asked.end_date,
-        success: asked.success,
-        cached: asked.cached,
-        provider: asked.provider,
-        model: asked.model,
+        gateway: format!("{}/{}", call.parameter("account_id"), call.parameter("gateway_id")),
+        skip: paging.skipped(),
+        limit: u32::try_from(paging.per_page).unwrap_or(u32::MAX),
+        ascending: direction == Some("asc"),
+        start_date: text("start_date"),
+        end_date: text("end_date"),
+        success: flag(&call, "success")?,
+        cached: flag(&call, "cached")?,
+        provider: text("provider"),
+        model: text("model"),
     };
-    let (rows, total) = shared.read(move |records| records.page(&query)).await?;
-    Ok(envelope::page(rows, paging, total))
+    let (rows, total) = call.shared.read(move |records| records.page(&query)).await?;
+    ApiReply::page(&rows, paging.info(rows.len(), total))
 }
 
-/// `GET …/logs/{id}`: a row, with what is kept of its bodies.
-pub(in crate::api) async fn find(
-    State(shared): State<Shared>,
-    Path(path): Path<(String, String, String)>,
-) -> Result<Response, ApiError> {
-    let row = row(&shared, path).await?;
+async fn find(call: ApiCall) -> Answer {
+    let row = row(&call).await?;
     let (request, response) = (row.request_head.clone(), row.response_head.clone());
-    let mut shown = serde_json::to_value(row).map_err(|_| ApiError::Unavailable)?;
+    let failed = |error: serde_json::Error| ApiError::new(error::UNAVAILABLE, error.to_string());
+    let mut shown = serde_json::to_value(row).map_err(failed)?;
     if let Some(fields) = shown.as_object_mut() {
         fields.insert("request_head".to_owned(), request.into());
         fields.insert("response_head".to_owned(), response.into());
     }
-    Ok(envelope::result(shown))
+    ApiReply::of(&shown)
 }
 
-/// `GET …/logs/{id}/request`: the beginning of what was asked, as it was.
-pub(in crate::api) async fn request(
-    State(shared): State<Shared>,
-    Path(path): Path<(String, String, String)>,
-) -> Result<String, ApiError> {
-    row(&shared, path).await?.request_head.ok_or(ApiError::NoSuchLog)
+fn body(head: Option<String>) -> Answer {
+    Ok(ApiReply::text("text/plain; charset=utf-8", head.ok_or_else(unknown)?))
 }
 
-/// `GET …/logs/{id}/response`: the beginning of what was answered, decoded.
-pub(in crate::api) async fn response(
-    State(shared): State<Shared>,
-    Path(path): Path<(String, String, String)>,
-) -> Result<String, ApiError> {
-    row(&shared, path).await?.response_head.ok_or(ApiError::NoSuchLog)
-}
-
-async fn row(shared: &Shared, (account, gateway, id): (String, String, String)) -> Result<AiLog, ApiError> {
-    let found = shared.read(move |records| records.get(&id)).await?;
-    found.filter(|row| row.account_id == account && row.gateway_id == gateway).ok_or(ApiError::NoSuchLog)
+async fn row(call: &ApiCall) -> Result<AiLog, ApiErrors> {
+    let id = call.parameter("id").to_owned();
+    let found = call.shared.read(move |records| records.get(&id)).await?;
+    let (account, gateway) = (call.parameter("account_id"), call.parameter("gateway_id"));
+    let is_mine = |row: &AiLog| row.account_id == account && row.gateway_id == gateway;
+    found.filter(is_mine).ok_or_else(unknown)
 }

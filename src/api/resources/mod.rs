@@ -1,4 +1,61 @@
-//! The resources of the API, one file each: decode, call, encode.
+//! The resources of the API, one file each: decode, call, encode. A resource lists its operations; the router and the
+//! description of the API are made from these lists.
 
-pub(super) mod ai_logs;
-pub(super) mod rulesets;
+mod accounts;
+mod ai_logs;
+mod custom_providers;
+mod errors;
+mod gateway_tokens;
+mod gateways;
+mod openapi;
+mod provider_keys;
+mod rule_input;
+mod rulesets;
+mod rulesets_explain;
+mod rulesets_read;
+mod shapes;
+mod tokens;
+mod user;
+mod zones;
+
+use super::operation::Operation;
+
+/// The operations of each file.
+const ALL: &[&[Operation]] = &[
+    accounts::OPERATIONS,
+    user::OPERATIONS,
+    tokens::OPERATIONS,
+    zones::OPERATIONS,
+    rulesets_read::OPERATIONS,
+    rulesets::OPERATIONS,
+    rulesets_explain::OPERATIONS,
+    gateways::OPERATIONS,
+    gateway_tokens::OPERATIONS,
+    provider_keys::OPERATIONS,
+    custom_providers::OPERATIONS,
+    ai_logs::OPERATIONS,
+    errors::OPERATIONS,
+    openapi::OPERATIONS,
+];
+
+/// Every operation.
+pub(super) fn all() -> impl Iterator<Item = &'static Operation> {
+    ALL.iter().copied().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn operations_are_unique_and_each_file_is_listed() {
+        let paths: Vec<_> = all().map(|operation| (operation.verb.word(), operation.path)).collect();
+        assert_eq!(paths.iter().collect::<BTreeSet<_>>().len(), paths.len());
+        assert!(all().all(|operation| operation.summary.ends_with('.') && operation.path.starts_with('/')));
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/api/resources");
+        // All but this file, the shapes and the reader of rules.
+        assert_eq!(std::fs::read_dir(folder).unwrap().count() - 3, ALL.len());
+    }
+}

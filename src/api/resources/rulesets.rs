@@ -1,40 +1,424 @@
-//! Rulesets: the managed ones of an account, the entry points of zones (spec, "Rulesets").
+//! Entry points of zones: made, replaced, deleted, and their rules (spec, "Rulesets").
 
-use axum::extract::{Path, State};
-use axum::response::Response;
+use model::ruleset::{Rule, Ruleset, RulesetKind};
+use model::{Phase, Resources, ZoneId};
+use store::Change;
 
-use crate::api::envelope::{self, ApiError};
-use crate::api::router::State as Shared;
+use super::rule_input::{self, MAX_RULES};
+use super::rulesets_read::{self, unknown_ruleset};
+use super::shapes;
+use crate::api::auth::Permission;
+use crate::api::envelope::{ApiReply, Item};
+use crate::api::error::{self, ApiError, ApiErrors};
+use crate::api::input::Fields;
+use crate::api::operation::{Answer, ApiCall, DRY_RUN, Operation, QueryParameter, ResultKind, Verb, new_id};
+use crate::control::Applied;
 
-/// `GET /accounts/{account_id}/rulesets`: without rules.
-pub(in crate::api) async fn list(State(shared): State<Shared>) -> Response {
-    let snapshot = shared.snapshots.load();
-    let rulesets: Vec<_> = snapshot.managed.iter().map(|managed| managed.to_model(false)).collect();
-    envelope::result(rulesets)
+const QUERY: &[QueryParameter] = &[DRY_RUN];
+
+pub(super) const OPERATIONS: &[Operation] = &[
+    Operation {
+        verb: Verb::Post,
+        path: "/zones/{zone_id}/rulesets",
+        summary: "Makes the entry point of a phase.",
+        permission: Permission::WafWrite,
+        query: QUERY,
+        input: Some(shapes::RULESET),
+        output: ResultKind::One(shapes::RULESET),
+        run: |call| Box::pin(create(call)),
+    },
+    Operation {
+        verb: Verb::Put,
+        path: "/zones/{zone_id}/rulesets/{ruleset_id}",
+        summary: "Replaces the rules of an entry point; rules of the same id or `ref` stay the same rules.",
+        permission: Permission::WafWrite,
+        query: QUERY,
+        input: Some(shapes::RULESET),
+        output: ResultKind::One(shapes::RULESET),
+        run: |call| Box::pin(replace(call)),
+    },
+    Operation {
+        verb: Verb::Delete,
+        path: "/zones/{zone_id}/rulesets/{ruleset_id}",
+        summary: "Deletes an entry point.",
+        permission: Permission::WafWrite,
+        query: QUERY,
+        input: None,
+        output: ResultKind::Nothing,
+        run: |call| Box::pin(delete(call)),
+    },
+    Operation {
+        verb: Verb::Put,
+        path: "/zones/{zone_id}/rulesets/phases/{phase}/entrypoint",
+        summary: "Replaces the rules of the entry point of a phase, or makes it.",
+        permission: Permission::WafWrite,
+        query: QUERY,
+        input: Some(shapes::RULESET),
+        output: ResultKind::One(shapes::RULESET),
+        run: |call| Box::pin(replace_entry_point(call)),
+    },
+    Operation {
+        verb: Verb::Post,
+        path: "/zones/{zone_id}/rulesets/{ruleset_id}/rules",
+        summary: "Adds a rule, at the end or at `position`; the result is the whole ruleset.",
+        permission: Permission::WafWrite,
+        query: QUERY,
+        input: Some(shapes::RULE),
+        output: ResultKind::One(shapes::RULESET),
+        run: |call| Box::pin(add_rule(call)),
+    },
+    Operation {
+        verb: Verb::Patch,
+        path: "/zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id}",
+        summary: "Replaces the definition of a rule, or only moves it if there is nothing but `position`.",
+        permission: Permission::WafWrite,
+        query: QUERY,
+        input: Some(shapes::RULE),
+        output: ResultKind::One(shapes::RULESET),
+        run: |call| Box::pin(change_rule(call)),
+    },
+    Operation {
+        verb: Verb::Delete,
+        path: "/zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id}",
+        summary: "Deletes a rule; the result is the whole ruleset.",
+        permission: Permission::WafWrite,
+        query: QUERY,
+        input: None,
+        output: ResultKind::One(shapes::RULESET),
+        run: |call| Box::pin(delete_rule(call)),
+    },
+];
+
+/// A ruleset as a body writes it.
+#[derive(Clone, Debug)]
+struct WrittenRuleset {
+    name: Option<String>,
+    description: Option<String>,
+    kind: Option<RulesetKind>,
+    phase: Option<Phase>,
+    rules: Vec<Rule>,
 }
 
-/// `GET /accounts/{account_id}/rulesets/{ruleset_id}`: with rules.
-pub(in crate::api) async fn find(
-    State(shared): State<Shared>,
-    Path((_account, ruleset)): Path<(String, String)>,
-) -> Result<Response, ApiError> {
-    let snapshot = shared.snapshots.load();
-    let managed = snapshot
-        .managed
-        .iter()
-        .find(|managed| managed.id.as_str() == ruleset)
-        .ok_or(ApiError::NoSuchRuleset)?;
-    Ok(envelope::result(managed.to_model(true)))
+fn written(fields: &Fields<'_>) -> Option<WrittenRuleset> {
+    fields.ignore(&["id", "version", "last_updated", "source"]);
+    Some(WrittenRuleset {
+        name: fields.text("name").map(str::to_owned),
+        description: fields.text("description").map(str::to_owned),
+        kind: fields.word("kind", error::BAD_KIND),
+        phase: fields.word("phase", error::BAD_PHASE),
+        rules: rule_input::rules(fields),
+    })
 }
 
-/// `GET /zones/{zone_id}/rulesets/phases/{phase}/entrypoint`
-pub(in crate::api) async fn entry_point(
-    State(shared): State<Shared>,
-    Path((zone, phase)): Path<(String, String)>,
-) -> Result<Response, ApiError> {
-    let snapshot = shared.snapshots.load();
-    let zone = snapshot.zones().find(|known| known.id.as_str() == zone).ok_or(ApiError::NoSuchZone)?;
-    let ruleset =
-        zone.rulesets.iter().find(|ruleset| ruleset.phase.word() == phase).ok_or(ApiError::NoSuchRuleset)?;
-    Ok(envelope::result(ruleset))
+async fn create(call: ApiCall) -> Answer {
+    let zone = call.zone()?.id.clone();
+    let (body, unknown) = rule_input::read(&call.body, |fields| {
+        let body = written(fields)?;
+        if body.kind == Some(RulesetKind::Managed) {
+            let message = "managed rulesets ship with the program; expected the kind `zone`";
+            fields.refuse(error::BAD_KIND, "kind", message);
+        } else if body.kind.is_none() && fields.value("kind").is_none() {
+            fields.refuse(error::BAD_KIND, "kind", "`kind` is required: expected `zone`");
+        }
+        if body.phase.is_none() && fields.value("phase").is_none() {
+            let phases = Phase::ALL.map(Phase::word).join("`, `");
+            let message = format!("`phase` is required: expected one of `{phases}`");
+            fields.refuse(error::BAD_PHASE, "phase", message);
+        }
+        Some(body)
+    })?;
+    // INVARIANT: a body without a phase has an error.
+    let phase = body.phase.ok_or_else(|| ApiError::new(error::BAD_PHASE, "`phase` is required"))?;
+    let (id, now, of_zone) = (new_id()?, call.now.clone(), zone.clone());
+    let applied = call
+        .write(move |resources| {
+            if let Some(known) = entry_point(resources, &of_zone, phase)? {
+                let message = format!(
+                    "'zone' is not a valid value for kind because exceeded maximum number of zone rulesets for \
+                     phase {}; the entry point is {}",
+                    phase.word(),
+                    known.id
+                );
+                return Err(ApiError::at(error::ENTRY_POINT_EXISTS, "/kind", message).into());
+            }
+            let ruleset = Ruleset {
+                id: id.clone(),
+                name: body.name.clone().unwrap_or_else(|| "default".to_owned()),
+                description: body.description.clone().unwrap_or_default(),
+                last_updated: now.clone(),
+                rules: rule_input::matched(body.rules.clone(), &[], &now)?,
+                ..Ruleset::new(RulesetKind::Zone, phase)
+            };
+            Ok(vec![Change::PutRuleset { zone: of_zone.clone(), ruleset: Box::new(ruleset) }])
+        })
+        .await?;
+    shown(&applied, &zone, phase, unknown)
+}
+
+async fn replace(call: ApiCall) -> Answer {
+    let phase = phase_of(&call)?;
+    put(call, phase, false).await
+}
+
+async fn replace_entry_point(call: ApiCall) -> Answer {
+    let phase = rulesets_read::phase(&call)?;
+    put(call, phase, true).await
+}
+
+async fn put(call: ApiCall, phase: Phase, may_create: bool) -> Answer {
+    let zone = call.zone()?.id.clone();
+    let (body, unknown) = rule_input::read(&call.body, |fields| {
+        let body = written(fields)?;
+        if body.kind == Some(RulesetKind::Managed) {
+            fields.refuse(error::BAD_KIND, "kind", "the kind of a ruleset cannot be changed; it is `zone`");
+        }
+        if body.phase.is_some_and(|written| written != phase) {
+            let message = format!("the phase of a ruleset cannot be changed; it is `{}`", phase.word());
+            fields.refuse(error::BAD_PHASE, "phase", message);
+        }
+        Some(body)
+    })?;
+    let (id, path) = (new_id()?, call.path.clone());
+    let applied = edit(&call, &zone, phase, may_create, move |known, now| {
+        let known = known.or_else(|| may_create.then(|| empty(id.clone(), phase)));
+        let Some(mut ruleset) = known else { return Err(unknown_ruleset(&path)) };
+        ruleset.rules = rule_input::matched(body.rules.clone(), &ruleset.rules, now)?;
+        ruleset.name = body.name.clone().unwrap_or(ruleset.name);
+        ruleset.description = body.description.clone().unwrap_or(ruleset.description);
+        Ok(ruleset)
+    });
+    shown(&applied.await?, &zone, phase, unknown)
+}
+
+fn empty(id: String, phase: Phase) -> Ruleset {
+    let (name, version) = ("default".to_owned(), "0".to_owned());
+    Ruleset { id, name, version, ..Ruleset::new(RulesetKind::Zone, phase) }
+}
+
+async fn delete(call: ApiCall) -> Answer {
+    let (zone, phase, precondition) = (call.zone()?.id.clone(), phase_of(&call)?, call.precondition());
+    let path = call.path.clone();
+    call.write(move |resources| {
+        refuse_if_in_file(resources, &zone, phase)?;
+        let known = resources.rulesets.get(&(zone.clone(), phase));
+        precondition.check(known.and_then(|known| revision(known)))?;
+        known.ok_or_else(|| unknown_ruleset(&path))?;
+        Ok(vec![Change::DeleteRuleset { zone: zone.clone(), phase }])
+    })
+    .await?;
+    Ok(ApiReply::no_content())
+}
+
+async fn add_rule(call: ApiCall) -> Answer {
+    let (zone, phase) = (call.zone()?.id.clone(), phase_of(&call)?);
+    let ((rule, position), unknown) =
+        rule_input::read(&call.body, |fields| Some((rule_input::rule(fields)?, RulePosition::read(fields))))?;
+    let path = call.path.clone();
+    let applied = edit(&call, &zone, phase, false, move |known, now| {
+        let mut ruleset = known.ok_or_else(|| unknown_ruleset(&path))?;
+        if ruleset.rules.len() >= MAX_RULES {
+            let message = format!("exceeded maximum number of rules in the phase {}", phase.word());
+            return Err(ApiError::new(error::TOO_MANY_RULES, message).into());
+        }
+        let added = rule_input::successor(Rule { id: String::new(), ..rule.clone() }, None, now)?;
+        position.insert(&mut ruleset.rules, added)?;
+        Ok(ruleset)
+    });
+    shown(&applied.await.map_err(of_rule)?, &zone, phase, unknown)
+}
+
+async fn change_rule(call: ApiCall) -> Answer {
+    let (zone, phase) = (call.zone()?.id.clone(), phase_of(&call)?);
+    let only_moves = call.body.as_object().is_some_and(|object| {
+        let mut names = object.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.as_str());
+        object.contains_key("position") && names.all(|name| matches!(name, "position" | "id"))
+    });
+    let ((rule, position), unknown) = rule_input::read(&call.body, |fields| {
+        let rule = if only_moves { None } else { Some(rule_input::rule(fields)?) };
+        Some((rule, fields.value("position").is_some().then(|| RulePosition::read(fields))))
+    })?;
+    let (id, path) = (call.parameter("rule_id").to_owned(), call.path.clone());
+    let applied = edit(&call, &zone, phase, false, move |known, now| {
+        let mut ruleset = known.ok_or_else(|| unknown_ruleset(&path))?;
+        let place = rule_place(&ruleset, &id)?;
+        let known = ruleset.rules.remove(place);
+        let changed = match &rule {
+            Some(rule) => rule_input::successor(rule.clone(), Some(&known), now)?,
+            None => known,
+        };
+        match &position {
+            Some(position) => position.insert(&mut ruleset.rules, changed)?,
+            None => ruleset.rules.insert(place, changed),
+        }
+        Ok(ruleset)
+    });
+    shown(&applied.await.map_err(of_rule)?, &zone, phase, unknown)
+}
+
+async fn delete_rule(call: ApiCall) -> Answer {
+    let (zone, phase) = (call.zone()?.id.clone(), phase_of(&call)?);
+    let (id, path) = (call.parameter("rule_id").to_owned(), call.path.clone());
+    let applied = edit(&call, &zone, phase, false, move |known, _| {
+        let mut ruleset = known.ok_or_else(|| unknown_ruleset(&path))?;
+        let place = rule_place(&ruleset, &id)?;
+        ruleset.rules.remove(place);
+        Ok(ruleset)
+    });
+    shown(&applied.await?, &zone, phase, Vec::new())
+}
+
+fn rule_place(ruleset: &Ruleset, id: &str) -> Result<usize, ApiErrors> {
+    let found = ruleset.rules.iter().position(|rule| rule.id == id);
+    let missing = || ApiError::new(error::NO_RULE, format!("the ruleset has no rule `{id}`")).into();
+    found.ok_or_else(missing)
+}
+
+/// Errors of a rule whose body is the rule itself, not a ruleset.
+fn of_rule(errors: ApiErrors) -> ApiErrors {
+    let number = errors.iter().find_map(|error| {
+        let rest = error.pointer.as_deref()?.strip_prefix("/rules/")?;
+        Some(rest.split('/').next().unwrap_or("").to_owned())
+    });
+    match number {
+        Some(number) => errors.within(&format!("/rules/{number}")),
+        None => errors,
+    }
+}
+
+/// Where a rule is put.
+#[derive(Clone, Debug)]
+enum RulePosition {
+    Last,
+    /// Before the rule of this id, or all if it is empty.
+    Before(String),
+    /// Behind the rule of this id, or all if it is empty.
+    After(String),
+    /// From 1.
+    Index(usize),
+}
+
+impl RulePosition {
+    fn read(fields: &Fields<'_>) -> Self {
+        let Some(position) = fields.object("position") else { return Self::Last };
+        let given = [
+            position.text("before").map(|id| Self::Before(id.to_owned())),
+            position.text("after").map(|id| Self::After(id.to_owned())),
+            position.within("index", 1..=MAX_RULES as i64).map(|index| Self::Index(index as usize)),
+        ];
+        let mut given = given.into_iter().flatten();
+        match (given.next(), given.next()) {
+            (Some(only), None) => only,
+            _ => {
+                let message = "expected exactly one of `before`, `after` and `index`";
+                fields.refuse(error::BAD_POSITION, "position", message);
+                Self::Last
+            }
+        }
+    }
+
+    fn insert(&self, rules: &mut Vec<Rule>, rule: Rule) -> Result<(), ApiErrors> {
+        let of = |id: &str| {
+            let found = rules.iter().position(|rule| rule.id == *id);
+            let message = || format!("the ruleset has no rule `{id}`");
+            found.ok_or_else(|| ApiError::at(error::BAD_POSITION, "/position", message()))
+        };
+        let place = match self {
+            Self::Last => rules.len(),
+            Self::Before(id) if id.is_empty() => 0,
+            Self::Before(id) => of(id)?,
+            Self::After(id) if id.is_empty() => rules.len(),
+            Self::After(id) => of(id)? + 1,
+            Self::Index(index) if index - 1 <= rules.len() => index - 1,
+            Self::Index(index) => {
+                let message = format!("the index {index} is behind the last of {} rules", rules.len());
+                return Err(ApiError::at(error::BAD_POSITION, "/position/index", message).into());
+            }
+        };
+        rules.insert(place, rule);
+        Ok(())
+    }
+}
+
+/// The phase of the entry point that the path names by its id.
+fn phase_of(call: &ApiCall) -> Result<Phase, ApiErrors> {
+    let (zone, id) = (call.zone()?, call.parameter("ruleset_id"));
+    let found = rulesets_read::of_zone(&call.snapshot, &zone.id, id).map(|ruleset| ruleset.phase);
+    found.ok_or_else(|| unknown_ruleset(&call.path))
+}
+
+/// Changes an entry point as `change` says, which gets what there is and the time. One that is the same afterwards keeps
+/// its version.
+async fn edit(
+    call: &ApiCall,
+    zone: &ZoneId,
+    phase: Phase,
+    may_create: bool,
+    change: impl Fn(Option<Ruleset>, &str) -> Result<Ruleset, ApiErrors> + Send + 'static,
+) -> Result<Applied, ApiErrors> {
+    let (zone, now, precondition) = (zone.clone(), call.now.clone(), call.precondition());
+    call.write(move |resources| {
+        refuse_if_in_file(resources, &zone, phase)?;
+        let known = resources.rulesets.get(&(zone.clone(), phase));
+        if known.is_some() || !may_create {
+            precondition.check(known.and_then(|known| revision(known)))?;
+        }
+        let known = known.map(|known| known.value.clone());
+        let mut changed = change(known.clone(), &now)?;
+        if known.as_ref() == Some(&changed) {
+            return Ok(Vec::new());
+        }
+        changed.version = rule_input::next_version(&changed.version);
+        changed.last_updated = now.clone();
+        Ok(vec![Change::PutRuleset { zone: zone.clone(), ruleset: Box::new(changed) }])
+    })
+    .await
+}
+
+fn revision<T>(declared: &model::Declared<T>) -> Option<u64> {
+    rulesets_read::revision(declared)
+}
+
+/// The entry point of a phase, unless a file declares it.
+fn entry_point<'r>(
+    resources: &'r Resources,
+    zone: &ZoneId,
+    phase: Phase,
+) -> Result<Option<&'r Ruleset>, ApiErrors> {
+    refuse_if_in_file(resources, zone, phase)?;
+    Ok(resources.rulesets.get(&(zone.clone(), phase)).map(|ruleset| &ruleset.value))
+}
+
+/// Refuses to write an entry point that the zone's file declares, and one of a zone that is gone.
+fn refuse_if_in_file(resources: &Resources, zone: &ZoneId, phase: Phase) -> Result<(), ApiErrors> {
+    let Some(zone) = resources.zones.get(zone) else { return Err(ApiError::unknown("").into()) };
+    let is_declared = zone.rulesets.iter().any(|ruleset| ruleset.phase == phase)
+        || match phase {
+            Phase::HttpRequestFirewallManaged => zone.waf.is_some(),
+            Phase::HttpResponseFirewallManaged => zone.sensitive_data.enabled,
+        };
+    if !is_declared {
+        return Ok(());
+    }
+    let message = format!(
+        "the entry point of phase `{}` of the zone `{}` is declared at {}; change it there",
+        phase.word(),
+        zone.name,
+        zone.provenance
+    );
+    Err(ApiError::new(error::IN_FILE, message).into())
+}
+
+/// The entry point as it is after a write.
+fn shown(applied: &Applied, zone: &ZoneId, phase: Phase, unknown: Vec<String>) -> Answer {
+    let found = applied.resources.rulesets.get(&(zone.clone(), phase));
+    let ruleset = found.ok_or_else(|| unknown_ruleset(""))?;
+    let mut reply = ApiReply::of(&ruleset.value)?.tagged(revision(ruleset));
+    reply.messages = passed_over(unknown);
+    Ok(reply)
+}
+
+/// Tells which fields of a body had no meaning.
+pub(super) fn passed_over(unknown: Vec<String>) -> Vec<Item> {
+    let message = |pointer: String| format!("the field `{pointer}` is not known here and was passed over");
+    unknown.into_iter().map(|pointer| Item::new(error::BAD_FIELD.code, message(pointer))).collect()
 }

@@ -1,0 +1,206 @@
+//! Why the API refuses: every code with its status and cause, and the errors of one request.
+
+use std::fmt;
+
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::header::{HeaderName, HeaderValue};
+
+use super::envelope::{self, Item};
+use crate::control::ApplyError;
+use diagnostic::{Code, Diagnostic, Diagnostics};
+
+/// Tells clients whether the same request may succeed if it is sent again.
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+
+/// A code of the API.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ErrorCode {
+    pub code: u32,
+    pub status: u16,
+    /// Why it is given, and what to do.
+    pub cause: &'static str,
+}
+
+macro_rules! codes {
+    ($($name:ident = $code:literal, $status:literal, $cause:literal;)*) => {
+        $(pub const $name: &ErrorCode = &ErrorCode { code: $code, status: $status, cause: $cause };)*
+
+        /// All of them, as `GET /client/v4/errors` shows them.
+        pub const ALL: &[&ErrorCode] = &[$($name),*];
+    };
+}
+
+codes! {
+    INVALID_TOKEN = 1000, 401, "the token that was to be verified is unknown, disabled or no longer valid";
+    INVALID_ZONE_NAME = 1049, 400, "the name is not that of a zone: expected a host name such as `example.com`";
+    ZONE_EXISTS = 1061, 400, "there is a zone of this name; names of zones are unique";
+    ZONE_PROPERTY = 1085, 400, "a property of a zone has a value that it does not take";
+    BAD_HEADERS = 6003, 400, "a header of authentication is malformed; `error_chain` says which";
+    NO_ROUTE = 7000, 404, "no operation has this path";
+    BAD_METHOD = 7001, 405, "the path has no operation of this method; `allow` names those it has";
+    NOT_FOUND = 7002, 404, "there is no such resource, or it was deleted";
+    BAD_IDENTIFIER = 7003, 404, "an identifier in the path is unknown";
+    UNKNOWN_KEY = 9103, 403, "no user has this e-mail address with this key";
+    NO_CREDENTIALS = 9106, 403, "the request has no `Authorization`, and no `X-Auth-Email` with `X-Auth-Key`";
+    NOT_ALLOWED = 9109, 403, "the token is unknown or expired, or lacks the permission that the message names";
+    NO_RULESET = 10003, 404, "there is no such ruleset, entry point or version";
+    BAD_QUERY = 10006, 400, "a parameter of the query is unknown, or not of its type";
+    BAD_BODY = 10007, 400, "the body is not a JSON object, or nests too deep";
+    BAD_FIELD = 10008, 400, "a field of the body is missing, or not of its type; `source.pointer` names it";
+    IN_FILE = 10009, 409, "a configuration file declares the resource; the message names its place. Change it there";
+    CHANGED = 10010, 412, "the resource is not at the version that `If-Match` names; read it again";
+    UNAVAILABLE = 10013, 503, "the state on disk cannot be read or written now; nothing has changed";
+    TOO_LARGE = 10015, 413, "the body is longer than the API takes";
+    KEY_REUSED = 10016, 409, "the idempotency key was sent before with another request";
+    CONFLICT = 10017, 409, "another resource stands in the way; the message names it";
+    NO_SECRETS_KEY = 10018, 409, "keys of providers cannot be sealed because `secrets_key_file` is not set";
+    TOO_MANY_REQUESTS = 10100, 429, "the token has sent more requests than it may; `retry-after` says when to go on";
+    BAD_KIND = 20021, 400, "the kind of a ruleset is unknown, or cannot be written here";
+    BAD_PHASE = 20022, 400, "the phase of a ruleset is missing or unknown";
+    BAD_POSITION = 20107, 400, "the position of a rule is none of `before`, `after` or `index`, or names no place";
+    NO_RULE = 20108, 404, "the ruleset has no rule of this id";
+    TOO_MANY_RULES = 20109, 400, "the ruleset has more rules than it may";
+    BAD_EXPRESSION = 20125, 400, "the expression of a rule is blank or not understood; the message shows where";
+    BAD_ACTION = 20126, 400, "the phase has no such action, or the rule lacks what its action needs";
+    NO_MANAGED_RULESET = 20127, 400, "an `execute` rule names no managed ruleset of its phase";
+    NO_VERSION = 20128, 400, "an `execute` rule names a version that its ruleset does not have";
+    BAD_OVERRIDE = 20129, 400, "an override names no rule or category of its ruleset, or cannot do this to it";
+    ENTRY_POINT_EXISTS = 20217, 400, "the zone has an entry point for this phase; the message names its id";
+}
+
+/// One reason why a request is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiError {
+    pub code: &'static ErrorCode,
+    /// What is wrong, and what was expected.
+    pub message: String,
+    /// Where in the body (RFC 6901).
+    pub pointer: Option<String>,
+    /// Causes, the nearest first: code and message.
+    pub chain: Vec<(u32, &'static str)>,
+}
+
+impl ApiError {
+    pub fn new(code: &'static ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), pointer: None, chain: Vec::new() }
+    }
+
+    pub fn at(code: &'static ErrorCode, pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { pointer: Some(pointer.into()), ..Self::new(code, message) }
+    }
+
+    /// An identifier in the path that nothing has.
+    pub fn unknown(path: &str) -> Self {
+        let message =
+            format!("Could not route to /client/v4{path}, perhaps your object identifier is invalid?");
+        Self::new(BAD_IDENTIFIER, message)
+    }
+}
+
+/// Everything that is wrong with a request. The first decides on the status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiErrors(Vec<ApiError>);
+
+impl ApiErrors {
+    /// `None` if nothing is wrong.
+    pub fn of(errors: Vec<ApiError>) -> Option<Self> {
+        (!errors.is_empty()).then_some(Self(errors))
+    }
+
+    /// The same errors, of a body that is the part of another document at `prefix`.
+    pub fn within(mut self, prefix: &str) -> Self {
+        for error in &mut self.0 {
+            let inner = error.pointer.as_deref().and_then(|pointer| pointer.strip_prefix(prefix));
+            if let Some(inner) = inner.map(str::to_owned) {
+                error.pointer = Some(inner);
+            }
+        }
+        self
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &ApiError> {
+        self.0.iter()
+    }
+}
+
+impl From<ApiError> for ApiErrors {
+    fn from(error: ApiError) -> Self {
+        Self(vec![error])
+    }
+}
+
+impl fmt::Display for ApiErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let messages: Vec<&str> = self.0.iter().map(|error| error.message.as_str()).collect();
+        f.write_str(&messages.join("; "))
+    }
+}
+
+impl std::error::Error for ApiErrors {}
+
+impl From<ApplyError> for ApiErrors {
+    fn from(error: ApplyError) -> Self {
+        match error {
+            ApplyError::Declined(declined) => match declined.downcast::<Self>() {
+                Ok(errors) => *errors,
+                Err(other) => ApiError::new(UNAVAILABLE, other.to_string()).into(),
+            },
+            ApplyError::Refused(diagnostics) => Self::from(&diagnostics),
+            conflict @ ApplyError::Conflict { .. } => ApiError::new(CHANGED, conflict.to_string()).into(),
+            other => ApiError::new(UNAVAILABLE, other.to_string()).into(),
+        }
+    }
+}
+
+impl From<&Diagnostics> for ApiErrors {
+    fn from(diagnostics: &Diagnostics) -> Self {
+        Self(diagnostics.iter().map(of_diagnostic).collect())
+    }
+}
+
+fn of_diagnostic(diagnostic: &Diagnostic) -> ApiError {
+    let code = match diagnostic.code {
+        Code::ConfConflict => IN_FILE,
+        Code::RulesetExpression => BAD_EXPRESSION,
+        Code::RulesetBadAction => BAD_ACTION,
+        Code::RulesetUnknownRuleset => NO_MANAGED_RULESET,
+        Code::RulesetUnknownVersion => NO_VERSION,
+        Code::RulesetUnknownRule | Code::RulesetUnknownCategory | Code::RulesetBadOverride => BAD_OVERRIDE,
+        Code::StoreUnreadable => UNAVAILABLE,
+        _ => BAD_FIELD,
+    };
+    ApiError { pointer: diagnostic.pointer.clone(), ..ApiError::new(code, diagnostic.message.clone()) }
+}
+
+impl IntoResponse for ApiErrors {
+    fn into_response(self) -> Response {
+        let first = self.0.first().map_or(UNAVAILABLE, |error| error.code);
+        let mut items: Vec<Item> = self.0.iter().map(Item::of_error).collect();
+        // What clients of old know an unknown identifier by.
+        if first == BAD_IDENTIFIER {
+            items.push(Item::new(NO_ROUTE.code, "No route for that URI".to_owned()));
+        }
+        let status = StatusCode::from_u16(first.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = envelope::failure(status, &items);
+        let may_retry = matches!(first.status, 429 | 503);
+        if !may_retry {
+            response.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_their_status_is_an_error() {
+        let codes: BTreeSet<u32> = ALL.iter().map(|known| known.code).collect();
+        assert_eq!(codes.len(), ALL.len());
+        assert!(ALL.iter().all(|known| (400..600).contains(&known.status) && !known.cause.ends_with('.')));
+    }
+}

@@ -1,0 +1,204 @@
+//! Accounts: those that were made over the API, and those that files name.
+
+use std::collections::BTreeMap;
+
+use model::{Account, AccountId, Declared, Resources};
+use serde::Serialize;
+use store::Change;
+
+use super::rulesets::passed_over;
+use super::rulesets_read::revision;
+use super::{rule_input, shapes};
+use crate::api::auth::Permission;
+use crate::api::auth::scope::ScopeSubject;
+use crate::api::envelope::ApiReply;
+use crate::api::error::{self, ApiError};
+use crate::api::operation::{
+    Answer, ApiCall, DRY_RUN, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb, new_id,
+};
+
+pub(super) const OPERATIONS: &[Operation] = &[
+    Operation {
+        verb: Verb::Get,
+        path: "/accounts",
+        summary: "Lists the accounts that the token may read.",
+        permission: Permission::Any,
+        query: &[
+            PAGE,
+            PER_PAGE,
+            QueryParameter { name: "name", kind: Kind::Text, doc: "Only those of this name." },
+            QueryParameter { name: "direction", kind: Kind::Words(&["asc", "desc"]), doc: "By id." },
+        ],
+        input: None,
+        output: ResultKind::List(shapes::ACCOUNT),
+        run: |call| Box::pin(list(call)),
+    },
+    Operation {
+        verb: Verb::Post,
+        path: "/accounts",
+        summary: "Makes an account.",
+        permission: Permission::AccountWrite,
+        query: &[DRY_RUN],
+        input: Some(shapes::ACCOUNT),
+        output: ResultKind::One(shapes::ACCOUNT),
+        run: |call| Box::pin(create(call)),
+    },
+    Operation {
+        verb: Verb::Get,
+        path: "/accounts/{account_id}",
+        summary: "Shows an account.",
+        permission: Permission::AccountRead,
+        query: &[],
+        input: None,
+        output: ResultKind::One(shapes::ACCOUNT),
+        run: |call| Box::pin(find(call)),
+    },
+    Operation {
+        verb: Verb::Put,
+        path: "/accounts/{account_id}",
+        summary: "Changes the name of an account.",
+        permission: Permission::AccountWrite,
+        query: &[DRY_RUN],
+        input: Some(shapes::ACCOUNT),
+        output: ResultKind::One(shapes::ACCOUNT),
+        run: |call| Box::pin(rename(call)),
+    },
+    Operation {
+        verb: Verb::Delete,
+        path: "/accounts/{account_id}",
+        summary: "Deletes an account without zones and gateways.",
+        permission: Permission::AccountWrite,
+        query: &[DRY_RUN],
+        input: None,
+        output: ResultKind::One(shapes::DELETED),
+        run: |call| Box::pin(delete(call)),
+    },
+];
+
+#[derive(Debug, Serialize)]
+struct ShownAccount<'a> {
+    id: &'a str,
+    name: &'a str,
+    r#type: &'static str,
+    settings: AccountSettings,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    created_on: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct AccountSettings {
+    enforce_twofactor: bool,
+}
+
+fn shown(account: &Account) -> ShownAccount<'_> {
+    ShownAccount {
+        id: account.id.as_str(),
+        name: &account.name,
+        r#type: "standard",
+        settings: AccountSettings { enforce_twofactor: false },
+        created_on: &account.created_on,
+    }
+}
+
+/// Every account: the default one, those of gateways in files, and those that were made.
+fn all(resources: &Resources) -> BTreeMap<AccountId, Account> {
+    let named = |id: &AccountId| {
+        let account = Account { id: id.clone(), name: id.to_string(), created_on: String::new() };
+        (id.clone(), account)
+    };
+    let mut all = BTreeMap::from([named(&AccountId::new(Account::DEFAULT))]);
+    all.extend(resources.gateways.keys().map(|(account, _)| named(account)));
+    all.extend(resources.zones.values().map(|zone| named(&zone.account)));
+    all.extend(resources.accounts.values().map(|account| (account.id.clone(), account.value.clone())));
+    all
+}
+
+/// The name of an account.
+pub(super) fn name(resources: &Resources, id: &AccountId) -> String {
+    resources.accounts.get(id).map_or_else(|| id.to_string(), |account| account.name.clone())
+}
+
+/// Whether there is an account of this id.
+pub(super) fn exists(resources: &Resources, id: &AccountId) -> bool {
+    resources.accounts.contains_key(id) || all(resources).contains_key(id)
+}
+
+async fn list(call: ApiCall) -> Answer {
+    let paging = call.paging(20, 50)?;
+    let mut accounts: Vec<Account> = all(&call.snapshot.resources).into_values().collect();
+    accounts.retain(|account| {
+        let may_read = call.actor.may(Permission::AccountRead, &ScopeSubject::Account(account.id.clone()));
+        may_read && call.asked("name").is_none_or(|name| account.name == name)
+    });
+    if call.asked("direction") == Some("desc") {
+        accounts.reverse();
+    }
+    let (accounts, info) = paging.of(accounts);
+    ApiReply::page(&accounts.iter().map(shown).collect::<Vec<_>>(), info)
+}
+
+async fn find(call: ApiCall) -> Answer {
+    let found = all(&call.snapshot.resources).remove(&call.account());
+    let account = found.ok_or_else(|| ApiError::unknown(&call.path))?;
+    let stored = call.snapshot.resources.accounts.get(&account.id);
+    Ok(ApiReply::of(&shown(&account))?.tagged(stored.and_then(revision)))
+}
+
+async fn create(call: ApiCall) -> Answer {
+    let (name, unknown) = rule_input::read(&call.body, |fields| {
+        fields.ignore(&["type", "settings", "unit"]);
+        fields.required_text("name").map(str::to_owned)
+    })?;
+    let account = Account { id: AccountId::new(new_id()?), name, created_on: call.now.clone() };
+    let put = account.clone();
+    call.write(move |_| Ok(vec![Change::PutAccount { account: put.clone() }])).await?;
+    let mut reply = ApiReply::of(&shown(&account))?;
+    reply.messages = passed_over(unknown);
+    Ok(reply)
+}
+
+async fn rename(call: ApiCall) -> Answer {
+    let (name, unknown) = rule_input::read(&call.body, |fields| {
+        fields.ignore(&["id", "type", "settings", "created_on"]);
+        fields.required_text("name").map(str::to_owned)
+    })?;
+    let (id, path, precondition) = (call.account(), call.path.clone(), call.precondition());
+    let of = id.clone();
+    let applied = call
+        .write(move |resources| {
+            let known = all(resources).remove(&of).ok_or_else(|| ApiError::unknown(&path))?;
+            precondition.check(resources.accounts.get(&of).and_then(revision))?;
+            let account = Account { name: name.clone(), ..known.clone() };
+            let is_same = account == known && resources.accounts.contains_key(&of);
+            Ok(if is_same { Vec::new() } else { vec![Change::PutAccount { account }] })
+        })
+        .await?;
+    let account = applied.resources.accounts.get(&id).ok_or_else(|| ApiError::unknown(&call.path))?;
+    let mut reply = ApiReply::of(&shown(account))?.tagged(revision(account));
+    reply.messages = passed_over(unknown);
+    Ok(reply)
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Deleted<'a> {
+    pub(super) id: &'a str,
+}
+
+async fn delete(call: ApiCall) -> Answer {
+    let (id, path) = (call.account(), call.path.clone());
+    let of = id.clone();
+    call.write(move |resources| {
+        let zones = resources.zones.values().filter(|zone| zone.account == of).count();
+        let gateways = resources.gateways.keys().filter(|(account, _)| *account == of).count();
+        if zones + gateways > 0 {
+            let message =
+                format!("the account `{of}` has {zones} zones and {gateways} gateways; delete them first");
+            return Err(ApiError::new(error::CONFLICT, message).into());
+        }
+        let known: &Declared<Account> =
+            resources.accounts.get(&of).ok_or_else(|| ApiError::unknown(&path))?;
+        Ok(vec![Change::DeleteAccount { id: known.id.clone() }])
+    })
+    .await?;
+    ApiReply::of(&Deleted { id: id.as_str() })
+}

@@ -1,0 +1,357 @@
+//! AI gateways: made, listed, changed, deleted.
+
+use std::time::Duration;
+
+use model::gateway::GatewaySettings;
+use model::{AccountId, Backoff, Declared, Gateway, GatewayId, Limit, Measure, Resources, Technique};
+use serde::Serialize;
+use store::Change;
+
+use super::accounts::Deleted;
+use super::rulesets::passed_over;
+use super::rulesets_read::revision;
+use super::{rule_input, shapes};
+use crate::api::auth::Permission;
+use crate::api::envelope::ApiReply;
+use crate::api::error::{self, ApiError, ApiErrors};
+use crate::api::input::Fields;
+use crate::api::operation::{
+    Answer, ApiCall, DRY_RUN, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb,
+};
+
+/// Longest id.
+const MAX_ID_BYTES: usize = 64;
+
+pub(super) const OPERATIONS: &[Operation] = &[
+    Operation {
+        verb: Verb::Get,
+        path: "/accounts/{account_id}/ai-gateway/gateways",
+        summary: "Lists the gateways of an account.",
+        permission: Permission::GatewaysRead,
+        query: &[
+            PAGE,
+            PER_PAGE,
+            QueryParameter { name: "search", kind: Kind::Text, doc: "Only those whose id holds this." },
+        ],
+        input: None,
+        output: ResultKind::List(shapes::GATEWAY),
+        run: |call| Box::pin(list(call)),
+    },
+    Operation {
+        verb: Verb::Post,
+        path: "/accounts/{account_id}/ai-gateway/gateways",
+        summary: "Makes a gateway, which takes calls at once.",
+        permission: Permission::GatewaysWrite,
+        query: &[DRY_RUN],
+        input: Some(shapes::GATEWAY),
+        output: ResultKind::One(shapes::GATEWAY),
+        run: |call| Box::pin(create(call)),
+    },
+    Operation {
+        verb: Verb::Get,
+        path: "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}",
+        summary: "Shows a gateway.",
+        permission: Permission::GatewaysRead,
+        query: &[],
+        input: None,
+        output: ResultKind::One(shapes::GATEWAY),
+        run: |call| Box::pin(find_one(call)),
+    },
+    Operation {
+        verb: Verb::Put,
+        path: "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}",
+        summary: "Replaces the settings of a gateway; those that are not given have their defaults.",
+        permission: Permission::GatewaysWrite,
+        query: &[DRY_RUN],
+        input: Some(shapes::GATEWAY),
+        output: ResultKind::One(shapes::GATEWAY),
+        run: |call| Box::pin(replace(call, false)),
+    },
+    Operation {
+        verb: Verb::Patch,
+        path: "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}",
+        summary: "Changes some settings of a gateway.",
+        permission: Permission::GatewaysWrite,
+        query: &[DRY_RUN],
+        input: Some(shapes::GATEWAY),
+        output: ResultKind::One(shapes::GATEWAY),
+        run: |call| Box::pin(replace(call, true)),
+    },
+    Operation {
+        verb: Verb::Delete,
+        path: "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}",
+        summary: "Deletes a gateway with its tokens and keys.",
+        permission: Permission::GatewaysWrite,
+        query: &[DRY_RUN],
+        input: None,
+        output: ResultKind::One(shapes::DELETED),
+        run: |call| Box::pin(delete(call)),
+    },
+];
+
+#[derive(Debug, Serialize)]
+struct ShownGateway<'a> {
+    id: &'a str,
+    account_id: &'a str,
+    authentication: bool,
+    state: &'static str,
+    cache_invalidate_on_update: bool,
+    cache_ttl: Option<u64>,
+    collect_logs: bool,
+    rate_limiting_interval: Option<u64>,
+    rate_limiting_limit: Option<u64>,
+    rate_limiting_technique: Technique,
+    retry_max_attempts: u32,
+    retry_delay: u64,
+    retry_backoff: Backoff,
+    created_at: &'a str,
+    modified_at: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    declared_at: Option<String>,
+}
+
+/// The limit of requests that the fields `rate_limiting_…` stand for.
+fn request_limit(settings: &GatewaySettings) -> Option<&Limit> {
+    settings.limits.iter().find(|limit| limit.measure == Measure::Requests && limit.by.is_empty())
+}
+
+fn shown(gateway: &Declared<Gateway>) -> ShownGateway<'_> {
+    let settings = &gateway.settings;
+    let limit = request_limit(settings);
+    let time = |text: &'static str, given: &str| if given.is_empty() { Some(text) } else { None };
+    let none = "1970-01-01T00:00:00Z";
+    ShownGateway {
+        id: gateway.id.as_str(),
+        account_id: gateway.account.as_str(),
+        authentication: gateway.authentication,
+        state: if gateway.authentication { "authenticated gateway" } else { "unauthenticated gateway" },
+        cache_invalidate_on_update: false,
+        cache_ttl: (!settings.cache_ttl.is_zero()).then_some(settings.cache_ttl.as_secs()),
+        collect_logs: settings.collect_logs,
+        rate_limiting_interval: limit.map(|limit| limit.interval.as_secs()),
+        rate_limiting_limit: limit.map(|limit| limit.limit),
+        rate_limiting_technique: limit.map_or(Technique::Fixed, |limit| limit.technique),
+        retry_max_attempts: settings.retry_max_attempts,
+        retry_delay: u64::try_from(settings.retry_delay.as_millis()).unwrap_or(u64::MAX),
+        retry_backoff: settings.retry_backoff,
+        created_at: time(none, &gateway.created_on).unwrap_or(&gateway.created_on),
+        modified_at: time(none, &gateway.modified_on).unwrap_or(&gateway.modified_on),
+        declared_at: gateway.place().map(diagnostic::Place::label),
+    }
+}
+
+/// The id of the gateway in the path.
+pub(super) fn path_id(call: &ApiCall) -> (AccountId, GatewayId) {
+    (call.account(), GatewayId::new(call.parameter("gateway_id")))
+}
+
+/// The gateway of an id.
+///
+/// # Errors
+/// If there is none.
+pub(super) fn find<'r>(
+    resources: &'r Resources,
+    id: &(AccountId, GatewayId),
+) -> Result<&'r Declared<Gateway>, ApiErrors> {
+    let missing = || ApiError::new(error::NOT_FOUND, format!("there is no gateway `{}`", id.1)).into();
+    resources.gateways.get(id).ok_or_else(missing)
+}
+
+async fn list(call: ApiCall) -> Answer {
+    let paging = call.paging(20, 100)?;
+    let account = call.account();
+    let of_account = call.snapshot.resources.gateways.values().filter(|gateway| gateway.account == account);
+    let is_searched = |gateway: &&Declared<Gateway>| {
+        call.asked("search").is_none_or(|text| gateway.id.as_str().contains(text))
+    };
+    let (gateways, info) = paging.of(of_account.filter(is_searched).collect());
+    ApiReply::page(&gateways.into_iter().map(shown).collect::<Vec<_>>(), info)
+}
+
+async fn find_one(call: ApiCall) -> Answer {
+    let gateway = find(&call.snapshot.resources, &path_id(&call))?;
+    Ok(ApiReply::of(&shown(gateway))?.tagged(revision(gateway)))
+}
+
+/// Settings of a body: those that it does not have are those of `base`.
+fn settings(fields: &Fields<'_>, base: (bool, GatewaySettings)) -> (bool, GatewaySettings) {
+    fields.ignore(&[
+        "account_id",
+        "account_tag",
+        "state",
+        "created_at",
+        "modified_at",
+        "internal_id",
+        "is_default",
+        "declared_at",
+        "logpush",
+        "logpush_public_key",
+        "log_management",
+        "log_management_strategy",
+    ]);
+    let (authentication, mut settings) = base;
+    if fields.bool("cache_invalidate_on_update") == Some(true) {
+        let message = "kept answers outlast changes of the gateway; expected `false`";
+        fields.refuse(error::BAD_FIELD, "cache_invalidate_on_update", message);
+    }
+    if fields.has("cache_ttl") {
+        let seconds = fields.within("cache_ttl", 0..=31_536_000).unwrap_or(0);
+        settings.cache_ttl = Duration::from_secs(seconds.unsigned_abs());
+    }
+    settings.collect_logs = fields.bool("collect_logs").unwrap_or(settings.collect_logs);
+    if let Some(attempts) = fields.within("retry_max_attempts", 1..=5) {
+        settings.retry_max_attempts = attempts as u32;
+    }
+    if let Some(delay) = fields.within("retry_delay", 0..=60_000) {
+        settings.retry_delay = Duration::from_millis(delay.unsigned_abs());
+    }
+    settings.retry_backoff = fields.word("retry_backoff", error::BAD_FIELD).unwrap_or(settings.retry_backoff);
+    limit(fields, &mut settings);
+    (fields.bool("authentication").unwrap_or(authentication), settings)
+}
+
+/// The limit of requests; both numbers, or none.
+fn limit(fields: &Fields<'_>, settings: &mut GatewaySettings) {
+    let is_given = fields.has("rate_limiting_limit") | fields.has("rate_limiting_interval");
+    let technique = fields.word::<Technique>("rate_limiting_technique", error::BAD_FIELD);
+    let limit = fields.within("rate_limiting_limit", 0..=1_000_000_000).filter(|limit| *limit > 0);
+    let interval = fields.within("rate_limiting_interval", 0..=31_536_000).filter(|interval| *interval > 0);
+    let place =
+        settings.limits.iter().position(|limit| limit.measure == Measure::Requests && limit.by.is_empty());
+    match (limit, interval) {
+        (Some(limit), Some(interval)) => {
+            let known = place.map(|place| settings.limits.remove(place));
+            let known = known.map(|limit| limit.technique);
+            settings.limits.push(Limit {
+                by: Vec::new(),
+                measure: Measure::Requests,
+                limit: limit.unsigned_abs(),
+                interval: Duration::from_secs(interval.unsigned_abs()),
+                technique: technique.or(known).unwrap_or_default(),
+            });
+        }
+        (None, None) => {
+            if let Some(place) = place.filter(|_| is_given) {
+                settings.limits.remove(place);
+            }
+        }
+        _ => {
+            let message = "a limit has both `rate_limiting_limit` and `rate_limiting_interval`, above 0";
+            fields.refuse(error::BAD_FIELD, "rate_limiting_limit", message);
+        }
+    }
+}
+
+async fn create(call: ApiCall) -> Answer {
+    let ((id, authentication, settings), unknown) = rule_input::read(&call.body, |fields| {
+        let id = fields.required_text("id").filter(|id| {
+            let is_sound = (1..=MAX_ID_BYTES).contains(&id.len())
+                && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+            if !is_sound {
+                let message = format!(
+                    "expected 1 to {MAX_ID_BYTES} letters, digits, hyphens and underscores, found `{id}`"
+                );
+                fields.refuse(error::BAD_FIELD, "id", message);
+            }
+            is_sound
+        });
+        let (authentication, settings) = settings(fields, (true, GatewaySettings::default()));
+        Some((GatewayId::new(id?), authentication, settings))
+    })?;
+    let gateway = Gateway {
+        account: call.account(),
+        id,
+        authentication,
+        settings,
+        created_on: call.now.clone(),
+        modified_on: call.now.clone(),
+    };
+    let id = (gateway.account.clone(), gateway.id.clone());
+    let of = id.clone();
+    let applied = call
+        .write(move |resources| {
+            if resources.gateways.contains_key(&of) {
+                let message = format!("the account has a gateway `{}`", of.1);
+                return Err(ApiError::at(error::CONFLICT, "/id", message).into());
+            }
+            Ok(vec![Change::PutGateway { gateway: Box::new(gateway.clone()) }])
+        })
+        .await?;
+    reply(&applied.resources, &id, unknown)
+}
+
+async fn replace(call: ApiCall, keeps_others: bool) -> Answer {
+    let id = path_id(&call);
+    let known = find(&call.snapshot.resources, &id)?;
+    let base = move |gateway: &Gateway| match keeps_others {
+        true => (gateway.authentication, gateway.settings.clone()),
+        // What this API cannot set stays.
+        false => {
+            let limits = gateway.settings.limits.iter();
+            let limits = limits.filter(|limit| limit.measure != Measure::Requests || !limit.by.is_empty());
+            let settings = GatewaySettings {
+                limits: limits.cloned().collect(),
+                collect_logs: true,
+                cache_ttl: Duration::ZERO,
+                retry_max_attempts: 1,
+                retry_delay: Duration::ZERO,
+                retry_backoff: Backoff::default(),
+                ..gateway.settings.clone()
+            };
+            (true, settings)
+        }
+    };
+    let read = move |body: &serde_json::Value, base: (bool, GatewaySettings)| {
+        rule_input::read(body, |fields| {
+            fields.ignore(&["id"]);
+            Some(settings(fields, base))
+        })
+    };
+    let (_, unknown) = read(&call.body, base(known))?;
+    let (of, now, body, precondition) =
+        (id.clone(), call.now.clone(), call.body.clone(), call.precondition());
+    let applied = call
+        .write(move |resources| {
+            let known = find(resources, &of)?;
+            precondition.check(revision(known))?;
+            let ((authentication, settings), _) = read(&body, base(known))?;
+            let mut gateway = Gateway { authentication, settings, ..known.value.clone() };
+            if gateway == known.value {
+                return Ok(Vec::new());
+            }
+            gateway.modified_on.clone_from(&now);
+            Ok(vec![Change::PutGateway { gateway: Box::new(gateway) }])
+        })
+        .await?;
+    reply(&applied.resources, &id, unknown)
+}
+
+fn reply(resources: &Resources, id: &(AccountId, GatewayId), unknown: Vec<String>) -> Answer {
+    let gateway = find(resources, id)?;
+    let mut reply = ApiReply::of(&shown(gateway))?.tagged(revision(gateway));
+    reply.messages = passed_over(unknown);
+    Ok(reply)
+}
+
+async fn delete(call: ApiCall) -> Answer {
+    let (id, precondition) = (path_id(&call), call.precondition());
+    let of = id.clone();
+    call.write(move |resources| {
+        precondition.check(revision(find(resources, &of)?))?;
+        let is_mine = |account: &AccountId, gateway: &GatewayId| *account == of.0 && *gateway == of.1;
+        let tokens = resources.tokens.values().filter(|token| is_mine(&token.account, &token.gateway));
+        let keys = resources.keys.values().filter(|key| is_mine(&key.account, &key.gateway));
+        let mut changes: Vec<Change> =
+            tokens.map(|token| Change::DeleteToken { id: token.id.clone() }).collect();
+        changes.extend(keys.map(|key| Change::DeleteKey {
+            account: key.account.clone(),
+            gateway: key.gateway.clone(),
+            provider: key.provider.clone(),
+            alias: key.alias.clone(),
+        }));
+        changes.push(Change::DeleteGateway { account: of.0.clone(), id: of.1.clone() });
+        Ok(changes)
+    })
+    .await?;
+    ApiReply::of(&Deleted { id: id.1.as_str() })
+}

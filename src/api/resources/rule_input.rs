@@ -1,0 +1,193 @@
+//! Rules as requests write them, matched with the rules that a ruleset has.
+
+use serde_json::Value;
+
+use super::super::error::{self, ApiErrors};
+use super::super::input::{Fields, Findings};
+use super::super::operation::new_id;
+use model::ruleset::{ActionParameters, CategoryOverride, Overrides, Rule, RuleOverride};
+
+/// Most rules of a ruleset.
+pub(super) const MAX_RULES: usize = 1_000;
+
+/// Reads one rule; `None` if it has errors, which are then found.
+pub(super) fn rule(fields: &Fields<'_>) -> Option<Rule> {
+    fields.ignore(&["version", "last_updated", "categories", "position", "score_threshold", "logging"]);
+    let action = if fields.value("action").is_some() {
+        fields.word("action", error::BAD_ACTION)
+    } else {
+        fields.refuse(error::BAD_ACTION, "action", "`action` is required, such as `execute`");
+        None
+    };
+    let expression = match fields.text("expression") {
+        Some(text) if !text.trim().is_empty() => Some(text.to_owned()),
+        None if fields.value("expression").is_some() => None,
+        _ => {
+            let message = "'' is not a valid value for expression because the expression cannot be blank; \
+                           `true` matches every request";
+            fields.refuse(error::BAD_EXPRESSION, "expression", message);
+            None
+        }
+    };
+    let action_parameters = fields.object("action_parameters").map(|fields| action_parameters(&fields));
+    Some(Rule {
+        id: fields.text("id").unwrap_or("").to_owned(),
+        action_parameters,
+        expression: expression?,
+        description: fields.text("description").unwrap_or("").to_owned(),
+        r#ref: fields.text("ref").unwrap_or("").to_owned(),
+        enabled: fields.bool("enabled").unwrap_or(true),
+        ..Rule::new(action?)
+    })
+}
+
+fn action_parameters(fields: &Fields<'_>) -> ActionParameters {
+    ActionParameters {
+        id: fields.required_text("id").unwrap_or("").to_owned(),
+        version: fields.text("version").unwrap_or("latest").to_owned(),
+        overrides: fields.object("overrides").map(|fields| overrides(&fields)),
+    }
+}
+
+fn overrides(fields: &Fields<'_>) -> Overrides {
+    let categories = fields.objects("categories").unwrap_or_default();
+    let rules = fields.objects("rules").unwrap_or_default();
+    Overrides {
+        enabled: fields.bool("enabled"),
+        action: fields.word("action", error::BAD_ACTION),
+        categories: categories
+            .iter()
+            .map(|fields| CategoryOverride {
+                category: fields.required_text("category").unwrap_or("").to_owned(),
+                enabled: fields.bool("enabled"),
+                action: fields.word("action", error::BAD_ACTION),
+            })
+            .collect(),
+        rules: rules
+            .iter()
+            .map(|fields| RuleOverride {
+                id: fields.required_text("id").unwrap_or("").to_owned(),
+                enabled: fields.bool("enabled"),
+                action: fields.word("action", error::BAD_ACTION),
+                score_threshold: fields.whole("score_threshold"),
+            })
+            .collect(),
+    }
+}
+
+/// The rules of a body, in order.
+pub(super) fn rules(fields: &Fields<'_>) -> Vec<Rule> {
+    let rules = fields.objects("rules").unwrap_or_default();
+    if rules.len() > MAX_RULES {
+        let message = format!("a ruleset has at most {MAX_RULES} rules, found {}", rules.len());
+        fields.refuse(error::TOO_MANY_RULES, "rules", message);
+    }
+    rules.iter().filter_map(rule).collect()
+}
+
+/// Reads a body with a function, with every error in it.
+///
+/// # Errors
+/// All that were found.
+pub(super) fn read<T>(
+    body: &Value,
+    read: impl FnOnce(&Fields<'_>) -> Option<T>,
+) -> Result<(T, Vec<String>), ApiErrors> {
+    let findings = Findings::default();
+    let value = Fields::root(body, &findings).and_then(|fields| read(&fields));
+    let (value, unknown) = findings.into_result(value)?;
+    let missing = || error::ApiError::new(error::BAD_BODY, "the body cannot be read");
+    Ok((value.ok_or_else(missing)?, unknown))
+}
+
+/// Gives new rules their ids and versions: a rule with the id or `ref` of one that is there, or else with the same
+/// definition, is that rule.
+///
+/// # Errors
+/// If the system has no random numbers.
+pub(super) fn matched(new: Vec<Rule>, known: &[Rule], now: &str) -> Result<Vec<Rule>, ApiErrors> {
+    let mut free: Vec<&Rule> = known.iter().collect();
+    let mut take = |is_it: &dyn Fn(&Rule) -> bool| {
+        free.iter().position(|rule| is_it(rule)).map(|place| free.remove(place))
+    };
+    // Those that are named come first, or an equal one could take their place.
+    let named: Vec<Option<&Rule>> = new
+        .iter()
+        .map(|rule| {
+            let by_id = (!rule.id.is_empty()).then(|| take(&|known| known.id == rule.id)).flatten();
+            by_id.or_else(|| {
+                (!rule.r#ref.is_empty()).then(|| take(&|known| known.r#ref == rule.r#ref)).flatten()
+            })
+        })
+        .collect();
+    let mut matched = Vec::with_capacity(new.len());
+    for (rule, named) in new.into_iter().zip(named) {
+        let found = named.or_else(|| take(&|known| has_same_definition(known, &rule)));
+        matched.push(successor(rule, found, now)?);
+    }
+    Ok(matched)
+}
+
+/// A rule in the place of another, or a new one.
+///
+/// # Errors
+/// If the system has no random numbers.
+pub(super) fn successor(rule: Rule, known: Option<&Rule>, now: &str) -> Result<Rule, ApiErrors> {
+    let Some(known) = known else {
+        let id = new_id()?;
+        let r#ref = if rule.r#ref.is_empty() { id.clone() } else { rule.r#ref.clone() };
+        return Ok(Rule { id, r#ref, last_updated: now.to_owned(), ..rule });
+    };
+    let r#ref = if rule.r#ref.is_empty() { known.r#ref.clone() } else { rule.r#ref.clone() };
+    let is_same = has_same_definition(known, &rule) && known.r#ref == r#ref;
+    let (version, last_updated) = if is_same {
+        (known.version.clone(), known.last_updated.clone())
+    } else {
+        (next_version(&known.version), now.to_owned())
+    };
+    Ok(Rule { id: known.id.clone(), r#ref, version, last_updated, ..rule })
+}
+
+/// The version behind another.
+pub(super) fn next_version(version: &str) -> String {
+    version.parse::<u64>().map_or_else(|_| "1".to_owned(), |version| (version + 1).to_string())
+}
+
+fn has_same_definition(one: &Rule, other: &Rule) -> bool {
+    one.action == other.action
+        && one.action_parameters == other.action_parameters
+        && one.expression == other.expression
+        && one.description == other.description
+        && one.enabled == other.enabled
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Action;
+
+    use super::*;
+
+    fn named(id: &str, r#ref: &str, expression: &str) -> Rule {
+        Rule {
+            id: id.to_owned(),
+            r#ref: r#ref.to_owned(),
+            expression: expression.to_owned(),
+            ..Rule::new(Action::Execute)
+        }
+    }
+
+    #[test]
+    fn rules_keep_their_id_by_id_then_ref_then_definition() {
+        let known = [named("1", "a", "x"), named("2", "b", "y"), named("3", "c", "z")];
+        let new =
+            vec![named("", "", "z"), named("", "b", "changed"), named("1", "", "x"), named("", "new", "n")];
+        let matched = matched(new, &known, "now").unwrap();
+        let shown: Vec<_> = matched
+            .iter()
+            .map(|rule| (rule.id.as_str(), rule.r#ref.as_str(), rule.version.as_str()))
+            .collect();
+        assert_eq!(shown[..3], [("3", "c", "1"), ("2", "b", "2"), ("1", "a", "1")]);
+        assert!(matched[3].id.len() == 32 && matched[3].r#ref == "new");
+        assert_eq!((matched[1].last_updated.as_str(), matched[2].last_updated.as_str()), ("now", ""));
+    }
+}

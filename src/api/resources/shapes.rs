@@ -1,0 +1,291 @@
+//! The fields of resources, as the description of the API shows them.
+
+use crate::api::operation::{Field, Kind, ObjectShape, field, required};
+
+const ACTIONS: Kind =
+    Kind::Words(&["block", "managed_challenge", "js_challenge", "challenge", "log", "execute"]);
+const PHASES: Kind = Kind::Words(&["http_request_firewall_managed", "http_response_firewall_managed"]);
+
+pub(super) const ACCOUNT: &ObjectShape = &ObjectShape {
+    name: "Account",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the account."),
+        required("name", Kind::Text, "What people call it."),
+        field("type", Kind::Text, "Always `standard`."),
+        field("settings", Kind::Any, "Settings of the account."),
+        field("created_on", Kind::Text, "When it was made (RFC 3339)."),
+    ],
+};
+
+const REFERENCE: &ObjectShape = &ObjectShape {
+    name: "Reference",
+    fields: &[field("id", Kind::Text, "Identifier."), field("name", Kind::Text, "Name.")],
+};
+
+pub(super) const ZONE: &ObjectShape = &ObjectShape {
+    name: "Zone",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the zone."),
+        required("name", Kind::Text, "The host name; names below it belong to the zone too."),
+        field("status", Kind::Text, "Always `active`: a zone is served as soon as it is made."),
+        field("paused", Kind::Flag, "Always `false`."),
+        field("type", Kind::Text, "Always `full`."),
+        field("development_mode", Kind::Whole, "Always 0."),
+        field("name_servers", Kind::Texts, "Name servers of the zone."),
+        field("original_name_servers", Kind::Any, "Not known."),
+        field("original_registrar", Kind::Any, "Not known."),
+        field("original_dnshost", Kind::Any, "Not known."),
+        field("modified_on", Kind::Text, "When it was last changed (RFC 3339)."),
+        field("created_on", Kind::Text, "When it was made (RFC 3339)."),
+        field("activated_on", Kind::Text, "When it was first served (RFC 3339)."),
+        field("meta", Kind::Any, "Quotas and flags that clients read."),
+        field("owner", Kind::Any, "The account that owns the zone."),
+        field("account", Kind::Object(REFERENCE), "The account of the zone."),
+        field("permissions", Kind::Texts, "What the token may do with the zone."),
+        field("plan", Kind::Any, "The one plan there is."),
+        field("origins", Kind::Texts, "Where requests go: URLs without a path."),
+        field("origin_protocol", Kind::Words(&["http1", "http2"]), "What is spoken to origins."),
+        field(
+            "balance",
+            Kind::Words(&["round_robin", "least_connections"]),
+            "How the next origin is chosen.",
+        ),
+        field("declared_at", Kind::Any, "The place in a file, if a file declares the zone."),
+    ],
+};
+
+const OVERRIDE_FIELDS: &[Field] = &[
+    field("id", Kind::Text, "The rule, in a list of rules."),
+    field("category", Kind::Text, "The tag, in a list of categories."),
+    field("enabled", Kind::Flag, "Whether the rules run."),
+    field("action", ACTIONS, "What is done at the threshold."),
+    field("score_threshold", Kind::Whole, "From which score the last rule acts."),
+];
+
+const OVERRIDE: &ObjectShape = &ObjectShape { name: "Override", fields: OVERRIDE_FIELDS };
+
+const OVERRIDES: &ObjectShape = &ObjectShape {
+    name: "Overrides",
+    fields: &[
+        field("enabled", Kind::Flag, "Whether the rules run."),
+        field("action", ACTIONS, "What is done at the threshold."),
+        field("categories", Kind::Objects(OVERRIDE), "By tag: the last that names a rule wins."),
+        field("rules", Kind::Objects(OVERRIDE), "By rule: these win over tags."),
+    ],
+};
+
+const ACTION_PARAMETERS: &ObjectShape = &ObjectShape {
+    name: "ActionParameters",
+    fields: &[
+        required("id", Kind::Text, "The managed ruleset that is run."),
+        field("version", Kind::Text, "`latest`, or a version that exists."),
+        field("overrides", Kind::Object(OVERRIDES), "Changes to its rules for this deployment."),
+    ],
+};
+
+pub(super) const POSITION: &ObjectShape = &ObjectShape {
+    name: "Position",
+    fields: &[
+        field("before", Kind::Text, "The id of the rule it stands before; the first place if empty."),
+        field("after", Kind::Text, "The id of the rule it stands behind; the last place if empty."),
+        field("index", Kind::Whole, "Its place, from 1."),
+    ],
+};
+
+pub(super) const RULE: &ObjectShape = &ObjectShape {
+    name: "Rule",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the rule."),
+        field("version", Kind::Text, "Counts changes of the rule from 1."),
+        field("action", ACTIONS, "What is done if the rule matches."),
+        field("action_parameters", Kind::Object(ACTION_PARAMETERS), "What `execute` runs."),
+        field("expression", Kind::Text, "Which requests the rule is for; `true` for all."),
+        field("description", Kind::Text, "For people."),
+        field("score_threshold", Kind::Whole, "On the last rule of a ruleset that scores."),
+        field("ref", Kind::Text, "A name that stays when the rule is replaced."),
+        field("enabled", Kind::Flag, "Whether the rule runs."),
+        field("categories", Kind::Texts, "Tags, on managed rules."),
+        field("last_updated", Kind::Text, "When it was last changed (RFC 3339)."),
+        field("position", Kind::Object(POSITION), "Where a rule is put; at the end if it is not given."),
+    ],
+};
+
+pub(super) const RULESET: &ObjectShape = &ObjectShape {
+    name: "Ruleset",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the ruleset."),
+        field("name", Kind::Text, "For people."),
+        field("description", Kind::Text, "For people."),
+        field("source", Kind::Text, "`firewall_managed` on managed rulesets."),
+        field("kind", Kind::Words(&["managed", "zone"]), "Whose rules they are."),
+        field("version", Kind::Text, "Counts changes from 1."),
+        field("phase", PHASES, "When the rules run."),
+        field("last_updated", Kind::Text, "When it was last changed (RFC 3339)."),
+        field("rules", Kind::Objects(RULE), "In order; absent in lists."),
+    ],
+};
+
+pub(super) const EXPLANATION: &ObjectShape = &ObjectShape {
+    name: "Explanation",
+    fields: &[
+        field("id", Kind::Text, "The managed rule."),
+        field("ref", Kind::Text, "Its number or name in its file."),
+        field("description", Kind::Text, "What it finds."),
+        field("enabled", Kind::Flag, "Whether it runs."),
+        field("enabled_by", Kind::Text, "The override that decided, or `default`."),
+        field("action", Kind::Any, "What it does, if it acts."),
+        field("score_threshold", Kind::Any, "From which score it acts, if it acts."),
+    ],
+};
+
+pub(super) const PERMISSION_GROUP: &ObjectShape = &ObjectShape {
+    name: "PermissionGroup",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the group."),
+        field("name", Kind::Text, "Its name."),
+        field("scopes", Kind::Texts, "The kinds of resources it is about."),
+    ],
+};
+
+const POLICY: &ObjectShape = &ObjectShape {
+    name: "Policy",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the policy."),
+        required("effect", Kind::Words(&["allow", "deny"]), "Whether permissions are given or taken away."),
+        required("permission_groups", Kind::Objects(PERMISSION_GROUP), "Groups, by id."),
+        required("resources", Kind::Any, "Names of resources, each with `*`."),
+    ],
+};
+
+pub(super) const API_TOKEN: &ObjectShape = &ObjectShape {
+    name: "ApiToken",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the token."),
+        required("name", Kind::Text, "What it is for."),
+        field("status", Kind::Words(&["active", "disabled", "expired"]), "Whether it may be used."),
+        field("issued_on", Kind::Text, "When it was made (RFC 3339)."),
+        field("modified_on", Kind::Text, "When it was last changed (RFC 3339)."),
+        field("not_before", Kind::Text, "From when on it is valid (RFC 3339)."),
+        field("expires_on", Kind::Text, "Until when it is valid (RFC 3339)."),
+        required("policies", Kind::Objects(POLICY), "What it may do, and where."),
+        field("condition", Kind::Any, "`request_ip` with `in` and `not_in`: networks of clients."),
+        field("value", Kind::Text, "The token itself, shown once."),
+    ],
+};
+
+pub(super) const TOKEN_STATUS: &ObjectShape = &ObjectShape {
+    name: "TokenStatus",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the token."),
+        field("status", Kind::Text, "`active`."),
+        field("not_before", Kind::Text, "From when on it is valid (RFC 3339)."),
+        field("expires_on", Kind::Text, "Until when it is valid (RFC 3339)."),
+    ],
+};
+
+pub(super) const GATEWAY: &ObjectShape = &ObjectShape {
+    name: "Gateway",
+    fields: &[
+        required(
+            "id",
+            Kind::Text,
+            "The name in the path of its calls: letters, digits, hyphens, underscores.",
+        ),
+        field("account_id", Kind::Text, "Its account."),
+        field("authentication", Kind::Flag, "Whether calls need a token of the gateway."),
+        field("state", Kind::Text, "`authenticated gateway` or `unauthenticated gateway`."),
+        field("cache_invalidate_on_update", Kind::Flag, "Always `false`: kept answers outlast changes."),
+        field("cache_ttl", Kind::Any, "How long answers are kept, in seconds; `null` or 0 for not at all."),
+        field("collect_logs", Kind::Flag, "Whether calls leave rows in the log."),
+        field("rate_limiting_interval", Kind::Any, "The interval of the limit of requests, in seconds."),
+        field("rate_limiting_limit", Kind::Any, "How many requests an interval may have."),
+        field("rate_limiting_technique", Kind::Words(&["fixed", "sliding"]), "How intervals are counted."),
+        field("retry_max_attempts", Kind::Whole, "Attempts at a provider, from 1 to 5."),
+        field("retry_delay", Kind::Whole, "Wait before the second attempt, in milliseconds."),
+        field(
+            "retry_backoff",
+            Kind::Words(&["constant", "linear", "exponential"]),
+            "How waits between attempts grow.",
+        ),
+        field("created_at", Kind::Text, "When it was made (RFC 3339)."),
+        field("modified_at", Kind::Text, "When it was last changed (RFC 3339)."),
+        field("declared_at", Kind::Any, "The place in a file, if a file declares the gateway."),
+    ],
+};
+
+pub(super) const GATEWAY_TOKEN: &ObjectShape = &ObjectShape {
+    name: "GatewayToken",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the token."),
+        field("name", Kind::Text, "What it is for."),
+        field("permissions", Kind::Texts, "Always `Run`."),
+        field("created_on", Kind::Text, "When it was made (RFC 3339)."),
+        field("expires_on", Kind::Text, "Until when it is valid (RFC 3339)."),
+        field("value", Kind::Text, "The token itself, shown once."),
+    ],
+};
+
+pub(super) const LOG: &ObjectShape = &ObjectShape {
+    name: "Log",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the call."),
+        field("created_at", Kind::Text, "When it ended (RFC 3339)."),
+        field("provider", Kind::Text, "The provider's slug."),
+        field("model", Kind::Any, "The model."),
+        field("success", Kind::Flag, "Whether the provider answered with 2xx."),
+        field("cached", Kind::Flag, "Whether the answer was kept from an earlier call."),
+        field("status_code", Kind::Whole, "Of the answer."),
+        field("duration", Kind::Whole, "In milliseconds."),
+        field("tokens_in", Kind::Any, "Tokens of what was asked."),
+        field("tokens_out", Kind::Any, "Tokens of what was answered."),
+        field("cost", Kind::Any, "In dollars."),
+    ],
+};
+
+pub(super) const PROVIDER_KEY: &ObjectShape = &ObjectShape {
+    name: "ProviderConfig",
+    fields: &[
+        field("id", Kind::Text, "Provider and alias."),
+        required("provider_slug", Kind::Text, "The provider."),
+        field("alias", Kind::Text, "The name that callers choose the key by."),
+        field("weight", Kind::Whole, "How often it is taken among the keys of its provider."),
+        field("authority", Kind::Text, "The host that the key is sent to."),
+        required("secret", Kind::Text, "The key; it is sealed, and never shown."),
+    ],
+};
+
+pub(super) const CUSTOM_PROVIDER: &ObjectShape = &ObjectShape {
+    name: "CustomProvider",
+    fields: &[
+        required("slug", Kind::Text, "The name in the path of calls."),
+        required("base_url", Kind::Text, "Where its paths are added to."),
+        field("allow_private", Kind::Flag, "Always `false` over the API: only files may name private hosts."),
+    ],
+};
+
+pub(super) const PAST: &ObjectShape = &ObjectShape {
+    name: "PastRuleset",
+    fields: &[
+        field("revision", Kind::Whole, "Of the store."),
+        field("at", Kind::Text, "When it was written (RFC 3339)."),
+        field("actor", Kind::Text, "Who wrote it."),
+        field("version", Kind::Any, "The version of the ruleset; `null` if it was deleted."),
+    ],
+};
+
+pub(super) const ERROR_CODE: &ObjectShape = &ObjectShape {
+    name: "ErrorCode",
+    fields: &[
+        field("code", Kind::Whole, "In `errors` of an answer."),
+        field("status", Kind::Whole, "The HTTP status."),
+        field("cause", Kind::Text, "Why it is given."),
+    ],
+};
+
+pub(super) const USER: &ObjectShape = &ObjectShape {
+    name: "User",
+    fields: &[field("id", Kind::Text, "Identifier."), field("email", Kind::Any, "Their e-mail address.")],
+};
+
+pub(super) const DELETED: &ObjectShape =
+    &ObjectShape { name: "Deleted", fields: &[field("id", Kind::Text, "What is gone.")] };
