@@ -116,14 +116,15 @@ pub(super) fn router(state: State) -> Router {
         .fallback(async |extract::State(state): extract::State<State>, request: extract::Request| {
             refuse(&state, &request, ApiError::new(error::NO_ROUTE, "No route for that URI"))
         });
-    Router::new()
+    let routes = Router::new()
         .nest(PREFIX, managed)
         .route("/metrics", get(metrics))
         .route("/health/live", get(async || "live\n"))
         .route("/health/ready", get(ready))
         .layer(middleware::from_fn(with_length))
-        .layer(middleware::map_request(without_final_slash))
-        .with_state(state)
+        .with_state(state);
+    // A layer of a router sees a request when its route is found, so this one is about a router.
+    Router::new().fallback_service(routes).layer(middleware::map_request(without_final_slash))
 }
 
 /// `/zones/` is `/zones`: some clients write it so.

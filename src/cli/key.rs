@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{Failure, print, token};
+use super::token::{self, resources};
+use super::{Failure, print};
 use gateway::aws::AccessKey;
 use gateway::provider;
 use gateway::vault::Belonging;
 use model::Declared;
 use model::Secret;
-use model::gateway::{Provider, ProviderKey};
-use model::origin_url::OriginUrl;
+use model::gateway::ProviderKey;
 use model::{AccountId, GatewayId};
 use store::{Change, Changeset, SqliteStore, Store};
 
@@ -95,15 +95,14 @@ impl Add {
         let (conf, _) = crate::conf::load(&self.place.conf)?;
         let account = AccountId::new(self.place.account);
         let gateway = GatewayId::new(self.place.gateway);
-        if !conf.resources.gateways.contains_key(&(account.clone(), gateway.clone())) {
+        let resources = resources(&conf)?;
+        if !resources.gateways.contains_key(&(account.clone(), gateway.clone())) {
             return Err(Failure::Input(format!(
                 "there is no gateway `{gateway}` in the account `{account}`"
             )));
         }
-        let authority = authority(
-            &self.provider,
-            conf.resources.providers.get(&self.provider).map(|provider| &provider.value),
-        )?;
+        let declared = resources.providers.get(&self.provider).map(|provider| &provider.value);
+        let authority = provider::authority(&self.provider, declared)?;
         let master = conf.secrets_key.ok_or_else(|| {
             String::from("name a file with a key in `secrets_key_file`, or set PORTCULLIS_SECRETS_KEY; `openssl rand -hex 32` makes one")
         })?;
@@ -131,21 +130,6 @@ impl Add {
         let key = ProviderKey { account, gateway, provider, authority, alias, weight, sealed };
         commit(&conf.state_dir, Change::PutKey { key })
     }
-}
-
-/// The host that keys of a provider may be sent to.
-fn authority(slug: &str, declared: Option<&Provider>) -> Result<String, Failure> {
-    let base = match (declared, provider::find(slug).map(|known| known.place)) {
-        (Some(provider), _) => provider.base_url.clone(),
-        (None, Some(provider::Place::Base(base) | provider::Place::OptionalV1(base))) => base.to_owned(),
-        (None, Some(_)) => {
-            return Err(Failure::Input(format!(
-                "`{slug}` has a host for each customer or region; declare one under `[[providers]]`"
-            )));
-        }
-        (None, None) => return Err(Failure::Input(format!("there is no provider `{slug}`"))),
-    };
-    OriginUrl::parse(&base).map(|url| url.authority()).map_err(Failure::Input)
 }
 
 fn commit(state: &std::path::Path, change: Change) -> Result<(), Failure> {

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{Failure, print};
-use crate::clock::Clock;
+use crate::clock::{Clock, rfc3339};
+use crate::conf::Conf;
 use gateway::token::{self, TokenHash};
-use model::{AccountId, Declared, GatewayId, GatewayToken, TokenId};
+use model::{AccountId, Declared, GatewayId, GatewayToken, Resources, TokenId};
 use store::{Change, Changeset, SqliteStore, Store, StoreError};
 
 /// How often a commit is tried again when another process was first.
@@ -116,9 +117,9 @@ impl Create {
     fn execute(self) -> Result<(), Failure> {
         let (conf, _) = crate::conf::load(&self.conf)?;
         let (account, gateway) = (AccountId::new(self.account), GatewayId::new(self.gateway));
-        if !conf.resources.gateways.contains_key(&(account.clone(), gateway.clone())) {
+        if !resources(&conf)?.gateways.contains_key(&(account.clone(), gateway.clone())) {
             let message = format!(
-                "there is no gateway `{gateway}` in the account `{account}`; declare it under `[[gateways]]` first"
+                "there is no gateway `{gateway}` in the account `{account}`; declare it under `[[gateways]]` or over the API first"
             );
             return Err(Failure::Input(message));
         }
@@ -130,7 +131,7 @@ impl Create {
             gateway,
             name: self.name,
             hash,
-            created_on: String::new(),
+            created_on: rfc3339(Clock::real().now()),
             expires_at: self.expires.map(|lasts| (Clock::real().unix() + lasts).as_secs()),
         };
         let changeset =
@@ -140,6 +141,12 @@ impl Create {
         commit(&mut store, &changeset).map_err(|error| Failure::Input(error.to_string()))?;
         print(&format!("{}\n", secret.expose()))
     }
+}
+
+/// Everything that is declared: in the file, and in the store of its state folder.
+pub(super) fn resources(conf: &Conf) -> Result<Resources, Failure> {
+    let (_, stored) = SqliteStore::open(&conf.state_dir)?.load()?;
+    Ok(conf.resources.clone().merged(stored)?)
 }
 
 pub(super) fn commit(store: &mut dyn Store, changeset: &Changeset) -> Result<u64, StoreError> {

@@ -21,7 +21,7 @@ pub const KEYS: &[&str] = &[
     "admin.address",
     "admin.api_keys",
     "admin.api_keys.email",
-    "admin.api_keys.key",
+    "admin.api_keys.api_key",
     "admin.api_tokens",
     "ai_log_retention",
     "ai_log_size",
@@ -253,7 +253,7 @@ fn admin(root: &mut Table<'_>) -> Admin {
     let default = SocketAddr::from(([127, 0, 0, 1], 9180));
     let Some(mut table) = root.table("admin") else { return (default, Vec::new(), Vec::new()) };
     let keys = table.tables("api_keys").into_iter().filter_map(|mut table| {
-        let (email, key) = (table.required("email"), table.required("key"));
+        let (email, key) = (table.required("email"), table.required("api_key"));
         table.finish();
         Some((email?.value, key?.value))
     });

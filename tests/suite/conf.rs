@@ -11,6 +11,9 @@ use portcullis::conf::{self, Conf};
 const EFFECTS: &[(&str, &str)] = &[
     ("admin", "support: every edge has one"),
     ("admin.address", "support: every edge sets it"),
+    ("admin.api_keys", "api_auth::users_with_a_key_are_operators"),
+    ("admin.api_keys.email", "api_auth::users_with_a_key_are_operators"),
+    ("admin.api_keys.api_key", "api_auth::users_with_a_key_are_operators"),
     ("admin.api_tokens", "conf::the_api_answers_only_bearers_of_its_tokens"),
     ("gateway_hosts", "gateway::the_state_table_and_one_body_for_all_refusals"),
     ("gateway_token_headers", "gateway::the_state_table_and_one_body_for_all_refusals"),

@@ -13,6 +13,8 @@ mod ai_rows;
 mod ai_steps;
 mod ai_streams;
 mod ai_universal;
+mod api;
+mod api_auth;
 mod audit;
 mod bodies;
 mod budgets;

@@ -56,6 +56,11 @@ impl Edge {
         std::fs::rename(next, path).unwrap();
     }
 
+    /// What the process said beside its log.
+    pub fn stderr(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("stderr.txt")).unwrap_or_default()
+    }
+
     pub fn signal(&self, signal: &str) {
         let sent = Command::new("kill")
             .args([&format!("-{signal}"), &self.child.id().to_string()])
@@ -122,6 +127,9 @@ impl Edge {
 
 impl Drop for Edge {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprint!("{}", self.stderr());
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -145,6 +153,7 @@ fn spawn(folder: &Path, arguments: &[&str]) -> (Child, Arc<Mutex<Vec<Value>>>) {
         .args(arguments)
         .current_dir(folder)
         .stdout(Stdio::piped())
+        .stderr(std::fs::File::create(folder.join("stderr.txt")).unwrap())
         .spawn()
         .unwrap();
     let log = Arc::new(Mutex::new(Vec::new()));

@@ -1,5 +1,6 @@
 //! Builders for tests: the edge, an origin, a client. Port 0 everywhere; nothing sleeps for luck.
 
+mod api;
 mod attacks;
 mod client;
 mod edge;
@@ -7,6 +8,7 @@ mod judge;
 mod mmdb;
 mod origin;
 
+pub use api::Api;
 pub use attacks::{Attack, labelled_attacks};
 pub use client::{Client, Response, curl, curl_output, http_get};
 pub use edge::{BINARY, Edge, refused_by_check, run_cli};

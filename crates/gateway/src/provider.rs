@@ -3,6 +3,9 @@
 //! A configured provider of the same slug replaces the address. The wire form is the provider's own
 //! throughout. `compat` is no provider but a way to name one (`ai::compat`).
 
+use model::gateway::Provider;
+use model::origin_url::OriginUrl;
+
 /// How a provider is told who calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Credential {
@@ -164,6 +167,24 @@ pub fn path(slug: &str, base: &str, rest: &str) -> String {
     let version = if has_optional_v1 && !versioned && !base.ends_with("/v1") { "/v1" } else { "" };
     let path = format!("{base}{version}{rest}");
     if path.is_empty() { "/".to_owned() } else { path }
+}
+
+/// The host that keys of a provider may be sent to.
+///
+/// # Errors
+/// One sentence: the provider is unknown, or has a host for each customer.
+pub fn authority(slug: &str, declared: Option<&Provider>) -> Result<String, String> {
+    let base = match (declared, find(slug).map(|known| known.place)) {
+        (Some(provider), _) => provider.base_url.clone(),
+        (None, Some(Place::Base(base) | Place::OptionalV1(base))) => base.to_owned(),
+        (None, Some(_)) => {
+            return Err(format!(
+                "`{slug}` has a host for each customer or region; declare one under `[[providers]]`"
+            ));
+        }
+        (None, None) => return Err(format!("there is no provider `{slug}`")),
+    };
+    OriginUrl::parse(&base).map(|url| url.authority())
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use gateway::provider;
 use gateway::vault::Belonging;
-use model::gateway::{Provider, ProviderKey};
-use model::origin_url::OriginUrl;
+use model::gateway::ProviderKey;
 use model::{Declared, Secret};
 use serde::Serialize;
 use store::Change;
@@ -84,21 +83,6 @@ async fn list(call: ApiCall) -> Answer {
     ApiReply::page(&keys.into_iter().map(|key| shown(key)).collect::<Vec<_>>(), info)
 }
 
-/// The host that keys of a provider may be sent to.
-pub(crate) fn authority(slug: &str, declared: Option<&Provider>) -> Result<String, String> {
-    let base = match (declared, provider::find(slug).map(|known| known.place)) {
-        (Some(provider), _) => provider.base_url.clone(),
-        (None, Some(provider::Place::Base(base) | provider::Place::OptionalV1(base))) => base.to_owned(),
-        (None, Some(_)) => {
-            return Err(format!(
-                "`{slug}` has a host for each customer or region; declare one under `[[providers]]`"
-            ));
-        }
-        (None, None) => return Err(format!("there is no provider `{slug}`")),
-    };
-    OriginUrl::parse(&base).map(|url| url.authority())
-}
-
 async fn create(call: ApiCall) -> Answer {
     let ((slug, alias, weight, secret), unknown) = rule_input::read(&call.body, |fields| {
         fields.ignore(&["id", "authority", "default_config", "secret_id", "rate_limit", "rate_limit_period"]);
@@ -124,7 +108,7 @@ async fn create(call: ApiCall) -> Answer {
     };
     let (account, gateway) = path_id(&call);
     let declared = call.snapshot.resources.providers.get(&slug).map(|provider| &provider.value);
-    let authority = authority(&slug, declared)
+    let authority = provider::authority(&slug, declared)
         .map_err(|message| ApiError::at(error::BAD_FIELD, "/provider_slug", message))?;
     let belonging = Belonging {
         account: account.as_str(),
