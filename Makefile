@@ -16,10 +16,14 @@ test: packages
 
 # What needs more than a new machine has says so, and is counted as ignored above.
 test-sdk:
-	@if python3 -m venv target/tmp/openai-sdk 2>/dev/null \
-		&& target/tmp/openai-sdk/bin/python -m pip install --quiet --disable-pip-version-check --retries 1 openai; \
-	then SDK_PYTHON=$(CURDIR)/target/tmp/openai-sdk/bin/python $(CARGO) test --test suite -- --ignored openai_sdk; \
-	else echo "NOT RUN: the OpenAI SDK cannot be installed here"; fi
+	@if python3 -m venv target/tmp/sdk 2>/dev/null \
+		&& target/tmp/sdk/bin/python -m pip install --quiet --disable-pip-version-check --retries 1 openai cloudflare; \
+	then SDK_PYTHON=$(CURDIR)/target/tmp/sdk/bin/python $(CARGO) test --test suite -- --ignored openai_sdk sdk_for_python; \
+	else echo "NOT RUN: the Python SDKs cannot be installed here"; fi
+	@if command -v npm >/dev/null && mkdir -p target/tmp/js-sdk \
+		&& npm install --silent --no-fund --no-audit --prefix target/tmp/js-sdk cloudflare >/dev/null 2>&1; \
+	then SDK_NODE=$(CURDIR)/target/tmp/js-sdk $(CARGO) test --test suite -- --ignored sdk_for_javascript; \
+	else echo "NOT RUN: the JavaScript SDK cannot be installed here"; fi
 
 test-crs:
 	@if [ -n "$$CRS_DIR" ]; then $(CARGO) test --test suite -- --ignored 4_28_0; \

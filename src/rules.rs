@@ -12,6 +12,7 @@ use diagnostic::{Code, Diagnostic, Diagnostics, Source};
 use model::{RuleId, RulesetId};
 use shipped_rules::{OWASP, SENSITIVE_DATA};
 
+use crate::clock::rfc3339;
 use crate::ruleset::{ManagedRule, ManagedRuleset};
 use model::Phase;
 use seclang::syntax::{Loader, MemoryLoader};
@@ -75,7 +76,7 @@ pub fn reload(
         None => {
             let (detector, found) = sensitive(sensitive_data);
             diagnostics.append(found);
-            let managed = Arc::new(managed_detection(&detector));
+            let managed = Arc::new(managed_detection(&detector, updated(sensitive_data, "yaml")));
             (Arc::new(detector), managed)
         }
     };
@@ -107,7 +108,7 @@ pub fn reload(
         );
     }
     let rules = Rules {
-        owasp: Arc::new(ManagedRuleset::owasp(&program)),
+        owasp: Arc::new(ManagedRuleset::owasp(&program, updated(owasp, "conf"))),
         program,
         detector,
         sensitive_data: sensitive_data_rules,
@@ -130,6 +131,14 @@ pub fn seclang(paths: Option<&[String]>) -> (RuleSetIr, Diagnostics) {
         },
         None => in_memory(OWASP),
     }
+}
+
+/// When rules were last changed: the newest of their files, or those in the binary.
+fn updated(paths: Option<&[String]>, extension: &str) -> String {
+    let Some(paths) = paths else { return shipped_rules::UPDATED.to_owned() };
+    let names = expand(paths, extension).unwrap_or_default();
+    let newest = names.iter().filter_map(|name| std::fs::metadata(name).ok()?.modified().ok()).max();
+    newest.map_or_else(|| shipped_rules::UPDATED.to_owned(), rfc3339)
 }
 
 fn in_memory(files: &[(&str, &str)]) -> (RuleSetIr, Diagnostics) {
@@ -164,7 +173,7 @@ pub fn sensitive(paths: Option<&[String]>) -> (Detector, Diagnostics) {
     (detector, diagnostics)
 }
 
-fn managed_detection(detector: &Detector) -> ManagedRuleset {
+fn managed_detection(detector: &Detector, last_updated: String) -> ManagedRuleset {
     let rules = detector.rules().iter().map(|rule| ManagedRule {
         id: RuleId::derived("sensitive data rule", &rule.id),
         reference: rule.id.clone(),
@@ -179,6 +188,7 @@ fn managed_detection(detector: &Detector) -> ManagedRuleset {
         name: "Sensitive Data Detection",
         description: "Reports sensitive data in responses",
         phase: Phase::HttpResponseFirewallManaged,
+        last_updated,
         rules: rules.collect(),
     }
 }

@@ -35,6 +35,8 @@ pub struct Snapshot {
     pub certificates: HashMap<SocketAddr, Certificates>,
     /// Everything that is declared, which all of this is made of.
     pub resources: Arc<Resources>,
+    /// When the configuration was last changed (RFC 3339).
+    pub modified: String,
     /// How many rules the loaded rule set has.
     pub rules: usize,
 }

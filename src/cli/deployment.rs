@@ -19,7 +19,7 @@ pub(super) struct Deployment {
 
 impl Deployment {
     pub(super) fn scored_ruleset(self, program: &Arc<Program>) -> ScoredRuleset {
-        let managed = ManagedRuleset::owasp(program);
+        let managed = ManagedRuleset::owasp(program, String::new());
         ScoredRuleset::short_form(program, &managed, self.paranoia_level, self.score_threshold)
     }
 

@@ -63,6 +63,7 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
         managed: vec![Arc::clone(&inputs.rules.owasp), Arc::clone(&inputs.rules.sensitive_data)],
         certificates: inputs.certificates.clone(),
         resources: Arc::clone(resources),
+        modified: inputs.conf.modified.clone(),
         rules: inputs.rules.program.roots().len(),
     };
     compiling.diagnostics.into_result(snapshot)

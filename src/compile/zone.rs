@@ -141,8 +141,14 @@ impl Compiling<'_> {
             if ruleset.id.is_empty() {
                 ruleset.id = RulesetId::derived("zone ruleset", &key).to_string();
             }
+            if ruleset.last_updated.is_empty() {
+                ruleset.last_updated.clone_from(&self.inputs.conf.modified);
+            }
             if ruleset.name.is_empty() {
                 ruleset.name = "default".to_owned();
+            }
+            for rule in ruleset.rules.iter_mut().filter(|rule| rule.last_updated.is_empty()) {
+                rule.last_updated.clone_from(&ruleset.last_updated);
             }
             for (index, rule) in ruleset.rules.iter_mut().enumerate().filter(|(_, rule)| rule.id.is_empty()) {
                 rule.id = RuleId::derived("zone rule", &format!("{key}/{index}")).to_string();

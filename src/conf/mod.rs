@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
+use crate::clock::rfc3339;
 use diagnostic::{Code, Diagnostic, Diagnostics, Source};
 pub use file::{ConfFile, LogLevel};
 use gateway::price::Prices;
@@ -61,6 +62,8 @@ pub struct Conf {
     /// What providers' keys are sealed with.
     pub secrets_key: Option<MasterKey>,
     pub resources: Resources,
+    /// When the file was last changed (RFC 3339).
+    pub modified: String,
     /// Every file and folder that the configuration names and that is read at a reload.
     pub files: BTreeSet<PathBuf>,
 }
@@ -182,7 +185,15 @@ pub fn load(path: &Path) -> Result<(Conf, Diagnostics), Diagnostics> {
 pub fn load_leniently(path: &Path) -> (Option<Conf>, Diagnostics) {
     let name = path.display().to_string();
     match crate::named_file::read_text(path) {
-        Ok(text) => parse_leniently(&Source::new(name, text), path.parent().unwrap_or(Path::new("."))),
+        Ok(text) => {
+            let base = path.parent().unwrap_or(Path::new("."));
+            let (mut conf, found) = parse_leniently(&Source::new(name, text), base);
+            let modified = std::fs::metadata(path).and_then(|file| file.modified());
+            if let (Some(conf), Ok(modified)) = (&mut conf, modified) {
+                conf.modified = rfc3339(modified);
+            }
+            (conf, found)
+        }
         Err(error) => {
             let message = format!("cannot read `{name}`: {error}");
             (None, Diagnostic::error(Code::ConfUnreadable, message).into())

@@ -10,6 +10,7 @@ use super::file::{ConfFile, ListenerFile};
 use super::gateway_file::{GatewayFile, LimitFile, ProviderFile};
 use super::table::Located;
 use super::{Conf, Listener};
+use crate::clock::rfc3339;
 use crate::named_file::read_text;
 use diagnostic::{Code, Diagnostic, Diagnostics, Place};
 use gateway::price::Prices;
@@ -60,6 +61,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         admin_address: file.admin_address,
         api_tokens: file.api_tokens,
         api_keys: file.api_keys,
+        modified: rfc3339(std::time::UNIX_EPOCH),
         owasp: resolving.rules(file.owasp),
         sensitive_data: resolving.rules(file.sensitive_data),
         model_prices: Arc::new(resolving.prices(file.model_prices).unwrap_or_default()),

@@ -15,6 +15,8 @@ pub struct ManagedRuleset {
     pub name: &'static str,
     pub description: &'static str,
     pub phase: Phase,
+    /// When its rules were last changed (RFC 3339).
+    pub last_updated: String,
     /// In order; the last rule of a scoring ruleset carries threshold and action.
     pub rules: Vec<ManagedRule>,
 }
@@ -50,7 +52,7 @@ impl ManagedRuleset {
     }
 
     /// The ruleset of loaded SecLang rules: each one that can be switched, then the threshold rule.
-    pub fn owasp(program: &Program) -> Self {
+    pub fn owasp(program: &Program, last_updated: String) -> Self {
         let mut rules: Vec<ManagedRule> = program
             .roots()
             .iter()
@@ -63,6 +65,7 @@ impl ManagedRuleset {
             name: "OWASP Anomaly Rules",
             description: "Scores requests and acts when the sum reaches a threshold",
             phase: Phase::HttpRequestFirewallManaged,
+            last_updated,
             rules,
         }
     }
@@ -85,7 +88,7 @@ impl ManagedRuleset {
             r#ref: rule.reference.clone(),
             enabled: rule.enabled,
             categories: rule.categories.clone(),
-            expression: String::new(),
+            last_updated: self.last_updated.clone(),
             ..Rule::new(action)
         });
         Ruleset {
@@ -93,6 +96,7 @@ impl ManagedRuleset {
             name: self.name.to_owned(),
             description: self.description.to_owned(),
             source: "firewall_managed".to_owned(),
+            last_updated: self.last_updated.clone(),
             rules: if with_rules { rules.collect() } else { Vec::new() },
             ..Ruleset::new(RulesetKind::Managed, self.phase)
         }
@@ -103,12 +107,23 @@ fn managed(root: &seclang::Root, score_threshold: Option<i64>) -> ManagedRule {
     let reference = root.id.to_string();
     ManagedRule {
         id: ManagedRuleset::rule_id(root.id),
-        description: root.meta.msg_text.clone(),
+        description: without_macros(&root.meta.msg_text),
         categories: root.meta.tags.iter().map(|tag| category(tag)).collect(),
         reference,
         enabled: true,
         score_threshold,
     }
+}
+
+/// A message as it is before any request: what a request fills in is left open.
+fn without_macros(message: &str) -> String {
+    let mut parts = message.split("%{");
+    let mut text = parts.next().unwrap_or("").to_owned();
+    for part in parts {
+        text.push('…');
+        text.push_str(part.split_once('}').map_or("", |(_, rest)| rest));
+    }
+    text
 }
 
 /// `paranoia-level/2`, as some rule sets write it, is the category `paranoia-level-2`.

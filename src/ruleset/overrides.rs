@@ -180,6 +180,7 @@ mod tests {
             name: "test",
             description: "",
             phase: Phase::HttpRequestFirewallManaged,
+            last_updated: String::new(),
             rules: vec![
                 rule("a1", &["sqli", "paranoia-level-1"], None),
                 rule("a2", &["sqli", "paranoia-level-2"], None),

@@ -484,3 +484,51 @@ fn lists_have_pages_filters_and_an_end() {
         text.contains("\"count\":1,") && text.find("\"name\"").unwrap() < text.find("\"account\"").unwrap()
     );
 }
+
+/// What the specification says of managed rulesets and their rules.
+#[test]
+fn managed_rulesets_have_every_field() {
+    let origin = Origin::echo();
+    let (_edge, api) = edge(&origin);
+    for (phase, last) in [(REQUESTS, "block"), (RESPONSES, "log")] {
+        let id = managed(&api, phase);
+        let path = format!("/accounts/acme/rulesets/{id}");
+        let ruleset = api.get(&path);
+        let texts = ["id", "name", "description", "last_updated", "version"];
+        assert!(texts.iter().all(|name| !ruleset[*name].as_str().unwrap().is_empty()), "{phase}");
+        assert_eq!(
+            (&ruleset["source"], &ruleset["kind"], &ruleset["phase"]),
+            (&json!("firewall_managed"), &json!("managed"), &json!(phase))
+        );
+        let rules = ruleset["rules"].as_array().unwrap();
+        assert!(rules.len() > 200, "{phase}: {}", rules.len());
+        for rule in rules {
+            let texts = ["id", "version", "action", "description", "ref", "last_updated", "expression"];
+            assert!(texts.iter().all(|name| !rule[*name].as_str().unwrap().is_empty()), "{rule}");
+            assert!(
+                rule["enabled"].is_boolean() && !rule["description"].as_str().unwrap().contains("%{"),
+                "{rule}"
+            );
+        }
+        let threshold = rules.last().unwrap();
+        assert_eq!(threshold["action"], last);
+        assert_eq!(
+            threshold["score_threshold"].is_i64(),
+            phase == REQUESTS,
+            "the threshold rule is the last"
+        );
+        let versions = api.get(&format!("{path}/versions"));
+        assert_eq!((versions.as_array().unwrap().len(), &versions[0]["version"]), (1, &ruleset["version"]));
+        assert_eq!(api.get(&format!("{path}/versions/1")), ruleset);
+        assert_eq!(api.refused("GET", &format!("{path}/versions/2"), &Value::Null), (404, vec![10003]));
+    }
+    let tagged = api.get(&format!(
+        "/accounts/acme/rulesets/{}/versions/1/by_tag/paranoia-level-1",
+        managed(&api, REQUESTS)
+    ));
+    assert!((1..270).contains(&tagged["rules"].as_array().unwrap().len()), "some, not all");
+    assert_eq!(
+        api.refused("GET", &format!("/accounts/acme/rulesets/phases/{REQUESTS}/entrypoint"), &Value::Null),
+        (404, vec![10003])
+    );
+}

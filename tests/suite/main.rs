@@ -41,6 +41,7 @@ mod rules;
 mod sdk;
 mod seclang;
 mod seclang_outside;
+mod spec;
 mod upgrade;
 mod upstream;
 mod waf;

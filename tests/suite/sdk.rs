@@ -1,9 +1,11 @@
-//! The OpenAI Python SDK, unchanged but for base URL and header, against a streaming mock.
+//! SDKs of others, unchanged but for their base URL: those of an AI provider against a streaming mock, and those of the
+//! management API against an edge.
 
 use std::process::Command;
 
+use crate::api;
 use crate::protocols::Killed;
-use crate::support::{BINARY, wait_for};
+use crate::support::{BINARY, Origin, wait_for};
 
 const SCRIPT: &str = r#"
 import os, openai
@@ -54,4 +56,36 @@ fn the_openai_sdk_works_through_the_gateway() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+/// Runs a script that asks the management API, and ends with `ok`.
+fn asks(program: &str, script: &str) {
+    let origin = Origin::echo();
+    let (edge, _) = api::edge(&origin);
+    let output = Command::new(program)
+        .arg(script)
+        .env("API", format!("http://{}/client/v4", edge.admin))
+        .env("TOKEN", api::TOKEN)
+        .output()
+        .unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(out, "ok\n", "{err}");
+}
+
+/// Zones, rulesets, gateways and tokens; every field of every answer is validated.
+#[test]
+#[ignore = "needs SDK_PYTHON, a Python that has the SDK: `make test-sdk`"]
+fn the_management_sdk_for_python_works() {
+    let python = std::env::var("SDK_PYTHON").expect("SDK_PYTHON names a Python that has the SDK");
+    asks(&python, concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sdk/management.py"));
+}
+
+#[test]
+#[ignore = "needs SDK_NODE, a folder with the SDK in `node_modules`: `make test-sdk`"]
+fn the_management_sdk_for_javascript_works() {
+    let folder = std::env::var("SDK_NODE").expect("SDK_NODE names a folder with the SDK in `node_modules`");
+    // Packages are looked for beside the script.
+    let script = std::path::Path::new(&folder).join("management.mjs");
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sdk/management.mjs"), &script).unwrap();
+    asks("node", script.to_str().unwrap());
 }

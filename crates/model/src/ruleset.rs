@@ -80,8 +80,7 @@ pub struct Rule {
     pub action: Action,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_parameters: Option<ActionParameters>,
-    /// Empty on managed rules, which are for all that their ruleset is run for.
-    #[serde(default = "everything", skip_serializing_if = "String::is_empty")]
+    #[serde(default = "everything")]
     pub expression: String,
     #[serde(default)]
     pub description: String,

@@ -1,6 +1,9 @@
 //! The rules that ship in the binary, as text: name and content of each file. [`OWASP`] is SecLang,
 //! [`SENSITIVE_DATA`] is YAML.
 
+/// When a rule in the binary was last changed (RFC 3339).
+pub const UPDATED: &str = "2026-11-25T00:00:00Z";
+
 /// The OWASP rules in the binary, in the order in which they are read.
 pub const OWASP: &[(&str, &str)] = &[
     ("<built-in>/10-setup.conf", include_str!("../../../rules/owasp/10-setup.conf")),

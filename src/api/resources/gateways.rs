@@ -7,7 +7,6 @@ use model::{AccountId, Backoff, Declared, Gateway, GatewayId, Limit, Measure, Re
 use serde::Serialize;
 use store::Change;
 
-use super::accounts::Deleted;
 use super::rulesets::passed_over;
 use super::rulesets_read::revision;
 use super::{rule_input, shapes};
@@ -80,11 +79,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         verb: Verb::Delete,
         path: "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}",
-        summary: "Deletes a gateway with its tokens and keys.",
+        summary: "Deletes a gateway with its tokens and keys; the result is what it was.",
         permission: Permission::GatewaysWrite,
         query: &[DRY_RUN],
         input: None,
-        output: ResultKind::One(shapes::DELETED),
+        output: ResultKind::One(shapes::GATEWAY),
         run: |call| Box::pin(delete(call)),
     },
 ];
@@ -115,11 +114,10 @@ fn request_limit(settings: &GatewaySettings) -> Option<&Limit> {
     settings.limits.iter().find(|limit| limit.measure == Measure::Requests && limit.by.is_empty())
 }
 
-fn shown(gateway: &Declared<Gateway>) -> ShownGateway<'_> {
+/// `modified` is when the configuration was last changed.
+fn shown<'a>(gateway: &'a Declared<Gateway>, modified: &'a str) -> ShownGateway<'a> {
     let settings = &gateway.settings;
     let limit = request_limit(settings);
-    let time = |text: &'static str, given: &str| if given.is_empty() { Some(text) } else { None };
-    let none = "1970-01-01T00:00:00Z";
     ShownGateway {
         id: gateway.id.as_str(),
         account_id: gateway.account.as_str(),
@@ -134,8 +132,8 @@ fn shown(gateway: &Declared<Gateway>) -> ShownGateway<'_> {
         retry_max_attempts: settings.retry_max_attempts,
         retry_delay: u64::try_from(settings.retry_delay.as_millis()).unwrap_or(u64::MAX),
         retry_backoff: settings.retry_backoff,
-        created_at: time(none, &gateway.created_on).unwrap_or(&gateway.created_on),
-        modified_at: time(none, &gateway.modified_on).unwrap_or(&gateway.modified_on),
+        created_at: if gateway.created_on.is_empty() { modified } else { &gateway.created_on },
+        modified_at: if gateway.modified_on.is_empty() { modified } else { &gateway.modified_on },
         declared_at: gateway.place().map(diagnostic::Place::label),
     }
 }
@@ -165,12 +163,15 @@ async fn list(call: ApiCall) -> Answer {
         call.asked("search").is_none_or(|text| gateway.id.as_str().contains(text))
     };
     let (gateways, info) = paging.of(of_account.filter(is_searched).collect());
-    ApiReply::page(&gateways.into_iter().map(shown).collect::<Vec<_>>(), info)
+    ApiReply::page(
+        &gateways.into_iter().map(|gateway| shown(gateway, &call.snapshot.modified)).collect::<Vec<_>>(),
+        info,
+    )
 }
 
 async fn find_one(call: ApiCall) -> Answer {
     let gateway = find(&call.snapshot.resources, &path_id(&call))?;
-    Ok(ApiReply::of(&shown(gateway))?.tagged(revision(gateway)))
+    Ok(ApiReply::of(&shown(gateway, &call.snapshot.modified))?.tagged(revision(gateway)))
 }
 
 /// Settings of a body: those that it does not have are those of `base`.
@@ -328,7 +329,8 @@ async fn replace(call: ApiCall, keeps_others: bool) -> Answer {
 
 fn reply(resources: &Resources, id: &(AccountId, GatewayId), unknown: Vec<String>) -> Answer {
     let gateway = find(resources, id)?;
-    let mut reply = ApiReply::of(&shown(gateway))?.tagged(revision(gateway));
+    // One that was written has times of its own.
+    let mut reply = ApiReply::of(&shown(gateway, ""))?.tagged(revision(gateway));
     reply.messages = passed_over(unknown);
     Ok(reply)
 }
@@ -353,5 +355,6 @@ async fn delete(call: ApiCall) -> Answer {
         Ok(changes)
     })
     .await?;
-    ApiReply::of(&Deleted { id: id.1.as_str() })
+    // As it was when the request began, if not when it was deleted.
+    ApiReply::of(&shown(find(&call.snapshot.resources, &id)?, ""))
 }

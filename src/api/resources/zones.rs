@@ -182,11 +182,9 @@ const PLAN: ZonePlan = ZonePlan {
     externally_managed: false,
 };
 
-/// What a zone in a file shows in place of a time.
-const NO_TIME: &str = "1970-01-01T00:00:00Z";
-
-fn shown<'a>(zone: &'a Declared<Zone>, call: &ApiCall, resources: &Resources) -> ShownZone<'a> {
-    let time = |text: &'a str| if text.is_empty() { NO_TIME } else { text };
+fn shown<'a>(zone: &'a Declared<Zone>, call: &'a ApiCall, resources: &Resources) -> ShownZone<'a> {
+    let modified = call.snapshot.modified.as_str();
+    let time = |text: &'a str| if text.is_empty() { modified } else { text };
     let subject = ScopeSubject::Zone(zone.id.clone(), zone.account.clone());
     let may = |permission, name| call.actor.may(permission, &subject).then_some(name);
     let permissions = [

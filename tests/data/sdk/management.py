@@ -1,0 +1,48 @@
+import os
+import cloudflare
+from cloudflare import Cloudflare
+c = Cloudflare(base_url=os.environ["API"], api_token=os.environ["TOKEN"], max_retries=0, _strict_response_validation=True)
+acc="acme"
+import json, types
+def of(o): return json.loads(json.dumps(o), object_hook=lambda d: types.SimpleNamespace(**d)) if isinstance(o, dict) else o
+assert "acme" in [account.id for account in c.accounts.list()]
+z = c.zones.create(account={"id": acc}, name="sdk.example", type="full")
+assert [x.name for x in c.zones.list(name="sdk.example")] == ["sdk.example"]
+assert c.zones.get(zone_id=z.id).id == z.id
+managed = list(c.rulesets.list(account_id=acc))
+owasp = next(r for r in managed if r.phase == "http_request_firewall_managed")
+full = c.rulesets.get(owasp.id, account_id=acc)
+last = full.rules[-1]
+try:
+    c.rulesets.phases.get("http_request_firewall_managed", zone_id=z.id); raise SystemExit("no 404")
+except cloudflare.NotFoundError as e: assert e.errors[0].code == 10003, e
+r = of(c.rulesets.create(zone_id=z.id, kind="zone", name="x", phase="http_request_firewall_managed", rules=[]))
+r = of(c.rulesets.rules.create(r.id, zone_id=z.id, action="execute", action_parameters={"id": owasp.id}, expression="true", description="d"))
+assert r.version == "2", r
+r = of(c.rulesets.rules.edit(r.rules[0].id, ruleset_id=r.id, zone_id=z.id, action="execute", expression="true",
+    action_parameters={"id": owasp.id, "overrides": {"categories": [{"category": "paranoia-level-4", "enabled": False}], "rules": [{"id": last.id, "score_threshold": 60, "action": "log"}]}}))
+assert r.rules[0].action_parameters.overrides.rules[0].score_threshold == 60
+p = of(c.rulesets.phases.update("http_request_firewall_managed", zone_id=z.id, rules=[{"action": "execute", "expression": "true", "action_parameters": {"id": owasp.id}}]))
+assert [v.version for v in c.rulesets.versions.list(p.id, zone_id=z.id)][0] == p.version
+try:
+    c.rulesets.rules.create(r.id, zone_id=z.id, action="execute", action_parameters={"id": owasp.id}, expression="nope nope")
+    raise SystemExit("accepted")
+except cloudflare.BadRequestError as e: assert e.errors[0].code == 20125, e
+c.rulesets.delete(r.id, zone_id=z.id)
+g = c.ai_gateway.create(account_id=acc, id="sdk", cache_invalidate_on_update=False, cache_ttl=0, collect_logs=True, rate_limiting_interval=60, rate_limiting_limit=10, rate_limiting_technique="fixed")
+g = c.ai_gateway.update("sdk", account_id=acc, cache_invalidate_on_update=False, cache_ttl=None, collect_logs=True, rate_limiting_interval=None, rate_limiting_limit=None)
+assert g.rate_limiting_limit is None
+assert "sdk" in [x.id for x in c.ai_gateway.list(account_id=acc)]
+c.ai_gateway.delete("sdk", account_id=acc)
+groups = {x.name: x.id for x in Cloudflare(base_url=os.environ["API"], api_token=os.environ["TOKEN"]).user.tokens.permission_groups.list()}
+t = c.user.tokens.create(name="sdk", policies=[{"effect": "allow", "permission_groups": [{"id": groups["Zone Read"]}], "resources": {"com.svc.api.account.*": "*"}}])
+limited = Cloudflare(base_url=os.environ["API"], api_token=t.value, max_retries=0, _strict_response_validation=True)
+assert limited.user.tokens.verify().status == "active"
+assert limited.zones.get(zone_id=z.id).id == z.id
+try: limited.zones.delete(zone_id=z.id); raise SystemExit("deleted")
+except cloudflare.PermissionDeniedError as e: assert "Zone Write" in e.errors[0].message, e
+assert t.id in [x.id for x in c.user.tokens.list()]
+c.user.tokens.delete(t.id)
+c.zones.edit(zone_id=z.id, paused=False)
+assert c.zones.delete(zone_id=z.id).id == z.id
+print("ok")
