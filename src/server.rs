@@ -25,13 +25,14 @@ use crate::health_checks;
 use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
 use crate::memory;
 use crate::proxy::{Door, Edge};
+use crate::records::security::SecurityQueue;
 use crate::records::{Recorder, Retention};
 use crate::scanning::{ScanQueue, Scanners};
 use crate::watchdog::Watchdog;
 use detection::mac::Mac;
 use gateway::limit::Ledger;
 use model::Counted;
-use store::{RecordLog, RecordReader};
+use store::{RecordLog, RecordReader, SecurityLog};
 
 /// What a process runs.
 pub struct Parts {
@@ -43,6 +44,10 @@ pub struct Parts {
     pub rows: Box<dyn RecordLog>,
     /// The same rows, for the API.
     pub records: Box<dyn RecordReader>,
+    /// Security events, for the API.
+    pub security_log: SecurityLog,
+    /// Those that wait to be written.
+    pub security_queue: SecurityQueue,
     /// What limits counted before.
     pub counted: Vec<Counted>,
     /// What found values are hashed with.
@@ -65,7 +70,8 @@ pub struct Listening {
 /// # Errors
 /// One sentence if the services cannot be set up.
 pub fn run(parts: Parts) -> Result<(), String> {
-    let Parts { conf, control, events, clock, rows, records, counted, mac, upgrade, listening } = parts;
+    let Parts { conf, control, events, clock, rows, records, counted, mac, upgrade, listening, .. } = parts;
+    let (security_log, security_queue) = (parts.security_log, parts.security_queue);
     let proxy_conf = Arc::new(server_conf(&conf)?);
     // An address that cannot be had ends the process here, before it serves half of what it should.
     let reserve = |address: SocketAddr, what: &str| match upgrade {
@@ -118,7 +124,15 @@ pub fn run(parts: Parts) -> Result<(), String> {
             .map_err(|error| format!("cannot set up TLS for {}: {error}", listener.address))?;
         server.add_service(service);
     }
-    let api = api_service(&conf, &control, records, &drain, reserved_admin, bound, (events.clone(), clock));
+    let api = api_service(
+        &conf,
+        &control,
+        (records, security_log),
+        &drain,
+        reserved_admin,
+        bound,
+        (events.clone(), clock),
+    );
     server.add_service(api);
     server.add_service(Upkeep { control, events: events.clone(), clock });
     server.add_service(Announcing { bindings, expected: conf.listeners.len() + 1, events, listening });
@@ -126,6 +140,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let signals = Signals { drain, connections, grace: conf.graceful_stop };
     server.run(RunArgs { shutdown_signal: Box::new(signals) });
     recorder.flush();
+    security_queue.flush();
     Ok(())
 }
 
@@ -133,7 +148,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
 fn api_service(
     conf: &Conf,
     control: &Control,
-    records: Box<dyn RecordReader>,
+    (records, security_log): (Box<dyn RecordReader>, SecurityLog),
     drain: &watch::Sender<bool>,
     reserved: Option<std::net::TcpListener>,
     bound: mpsc::UnboundedSender<(usize, SocketAddr)>,
@@ -145,7 +160,7 @@ fn api_service(
         clock,
         Operators { tokens: conf.api_tokens.clone(), keys: conf.api_keys.clone() },
         drain.subscribe(),
-        records,
+        (records, security_log),
         conf.secrets_key.clone(),
     );
     // Its place is behind the listeners.

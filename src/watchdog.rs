@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn a_worker_that_makes_no_progress_is_reported_once() {
         let events = Events::silent();
-        let watchdog = Watchdog::start_with(Duration::from_millis(10), events.clone()).unwrap();
+        let watchdog = Watchdog::start_with(Duration::from_millis(100), events.clone()).unwrap();
         for threads in [1, 2] {
             let runtime = tokio::runtime::Builder::new_multi_thread()
                 .worker_threads(threads)

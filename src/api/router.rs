@@ -27,7 +27,7 @@ use crate::control::Control;
 use crate::events::Events;
 use crate::snapshot::SnapshotHandle;
 use model::Secret;
-use store::RecordReader;
+use store::{RecordReader, SecurityLog, StoreError};
 
 /// Longest body that is taken.
 const MAX_BODY_BYTES: usize = 4 << 20;
@@ -44,6 +44,7 @@ pub struct State {
     operators: Arc<Operators>,
     draining: watch::Receiver<bool>,
     records: Records,
+    security_log: Arc<Mutex<SecurityLog>>,
     answers: Arc<KeptAnswers>,
     /// What keys of providers are sealed with.
     pub(super) secrets_key: Option<gateway::vault::MasterKey>,
@@ -63,7 +64,7 @@ impl State {
         clock: Clock,
         operators: Operators,
         draining: watch::Receiver<bool>,
-        records: Box<dyn RecordReader>,
+        (records, security_log): (Box<dyn RecordReader>, SecurityLog),
         secrets_key: Option<gateway::vault::MasterKey>,
     ) -> Self {
         Self {
@@ -74,6 +75,7 @@ impl State {
             operators: Arc::new(operators),
             draining,
             records: Arc::new(Mutex::new(records)),
+            security_log: Arc::new(Mutex::new(security_log)),
             answers: Arc::default(),
             secrets_key,
         }
@@ -87,6 +89,17 @@ impl State {
         let records = Arc::clone(&self.records);
         let outcome = tokio::task::spawn_blocking(move || read(records.lock().as_ref())).await;
         let failed = || ApiError::new(error::UNAVAILABLE, "the log cannot be read now").into();
+        outcome.ok().and_then(Result::ok).ok_or_else(failed)
+    }
+
+    /// Reads security events on a thread that may wait for them.
+    pub(super) async fn read_security<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&SecurityLog) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, ApiErrors> {
+        let log = Arc::clone(&self.security_log);
+        let outcome = tokio::task::spawn_blocking(move || read(&log.lock())).await;
+        let failed = || ApiError::new(error::UNAVAILABLE, "security events cannot be read now").into();
         outcome.ok().and_then(Result::ok).ok_or_else(failed)
     }
 }

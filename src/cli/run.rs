@@ -10,10 +10,13 @@ use crate::clock::{Clock, rfc3339};
 use crate::conf::{Conf, LogLevel};
 use crate::control::{self, ConfSource, Control};
 use crate::events::{Events, Level, LogWriter};
+use crate::records::security;
 use crate::server::{self, Listening, Parts};
 use detection::mac::Mac;
 use model::Secret;
-use store::{Change, Changeset, FolderLock, RecordStore, SqliteStore, Store, StoreError, install_key};
+use store::{
+    Change, Changeset, FolderLock, RecordStore, SecurityLog, SqliteStore, Store, StoreError, install_key,
+};
 
 /// Run the edge.
 #[derive(Debug, Args)]
@@ -96,10 +99,26 @@ pub(super) fn serve(
     if !conf.resources.gateways.is_empty() {
         gateway::price::load();
     }
+    let open_security = || SecurityLog::open(&conf.state_dir, conf.security_event_size.0 as u64);
+    let security_queue = security::start(open_security()?, conf.security_event_retention, clock, &events);
+    let security_log = open_security()?;
     let records = Box::new(records);
     let mac = Mac::new(install_key(&conf.state_dir)?);
-    server::run(Parts { conf, control, events, clock, rows, records, counted, mac, upgrade, listening })
-        .map_err(Failure::Input)
+    server::run(Parts {
+        conf,
+        control,
+        events,
+        clock,
+        rows,
+        records,
+        counted,
+        mac,
+        upgrade,
+        listening,
+        security_log,
+        security_queue,
+    })
+    .map_err(Failure::Input)
 }
 
 /// The first token of the API, if neither the configuration nor the store has one.

@@ -32,6 +32,10 @@ pub struct Conf {
     pub ai_log_retention: Duration,
     /// What its rows may take, in a file.
     pub ai_log_size: Bytes,
+    /// How long security events are kept; zero for no end.
+    pub security_event_retention: Duration,
+    /// What they may take, in a file.
+    pub security_event_size: Bytes,
     /// Suffix of request ids: letters and digits.
     pub node: String,
     /// Worker threads of each listener.

@@ -44,6 +44,7 @@ pub struct Metrics {
     pub held_bodies: IntGauge,
     pub bodies_uninspected: IntCounter,
     pub log_lines_dropped: IntCounter,
+    pub security_events_dropped: IntCounter,
     pub audit_records_lost: IntCounter,
     /// zone
     pub request_duration: HistogramVec,
@@ -130,6 +131,10 @@ impl Metrics {
             bodies_uninspected: build.counter(
                 "bodies_uninspected_total",
                 "Request bodies passed on though only their first part was inspected.",
+            ),
+            security_events_dropped: build.counter(
+                "security_events_dropped_total",
+                "Security events that were not kept because their queue was full",
             ),
             log_lines_dropped: build.counter(
                 "log_lines_dropped_total",

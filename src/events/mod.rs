@@ -10,7 +10,7 @@ mod metrics;
 mod rule_costs;
 mod sleeper;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 
@@ -18,6 +18,7 @@ use crate::clock::{Clock, rfc3339};
 pub use audit_log::AuditLog;
 pub use log::{Level, LogWriter};
 pub use metrics::{Metrics, status_label};
+use model::SecurityRecord;
 pub use rule_costs::{RuleCost, RuleCosts};
 
 /// The way to emit events; clones share everything.
@@ -27,6 +28,14 @@ pub struct Events {
     writer: Option<LogWriter>,
     level: Level,
     clock: Clock,
+    /// Where security events are kept, once something keeps them.
+    records: Arc<OnceLock<Box<dyn SecurityRecords>>>,
+}
+
+/// Keeps security events.
+pub trait SecurityRecords: Send + Sync {
+    /// Takes a record without waiting; false if it does not fit. `is_again` if it is a finding that was recorded before.
+    fn add(&self, record: SecurityRecord, is_again: bool) -> bool;
 }
 
 /// Something that happened.
@@ -37,6 +46,11 @@ pub trait Event: Serialize {
 
     /// Counts it.
     fn count(&self, metrics: &Metrics);
+
+    /// What is kept of it, and whether it is a finding that was recorded before; `None` if it is no security event.
+    fn record(&self) -> Option<(SecurityRecord, bool)> {
+        None
+    }
 
     /// Whether this one has a log line at all.
     fn is_written(&self) -> bool {
@@ -57,12 +71,25 @@ struct Line<'a, E> {
 impl Events {
     /// Events of `level` and worse go to `writer`.
     pub fn new(level: Level, writer: LogWriter, clock: Clock) -> Self {
-        Self { metrics: Arc::new(Metrics::new()), writer: Some(writer), level, clock }
+        Self {
+            metrics: Arc::new(Metrics::new()),
+            writer: Some(writer),
+            level,
+            clock,
+            records: Arc::default(),
+        }
     }
 
     /// Events that are counted but written nowhere.
     pub fn silent() -> Self {
-        Self { metrics: Arc::new(Metrics::new()), writer: None, level: Level::Error, clock: Clock::real() }
+        let (level, clock) = (Level::Error, Clock::real());
+        Self { metrics: Arc::new(Metrics::new()), writer: None, level, clock, records: Arc::default() }
+    }
+
+    /// Has security events kept from now on. Only the first keeper is one.
+    pub fn record_to(&self, records: impl SecurityRecords + 'static) {
+        // A second one is let go.
+        let _ = self.records.set(Box::new(records));
     }
 
     pub fn metrics(&self) -> &Metrics {
@@ -79,6 +106,14 @@ impl Events {
 
     pub fn emit<E: Event>(&self, event: &E) {
         event.count(&self.metrics);
+        if let Some(records) = self.records.get()
+            && let Some((record, is_again)) = event.record()
+        {
+            let record = SecurityRecord { datetime: rfc3339(self.clock.now()), ..record };
+            if !records.add(record, is_again) {
+                self.metrics.security_events_dropped.inc();
+            }
+        }
         let is_written = E::LEVEL <= self.level && event.is_written();
         let Some(writer) = self.writer.as_ref().filter(|_| is_written) else { return };
         let line = Line {

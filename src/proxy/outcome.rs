@@ -247,7 +247,8 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
     security_event(edge, session, client, status, ctx);
     if let Some(refusal) = ctx.refusal {
         let (reason, status) = (refusal.word(), refusal.status());
-        let refused = RequestRefused { ray: &ctx.ray, client, reason, status };
+        let (method, host, zone) = (request.method.as_str(), ctx.host.as_str(), ctx.zone_label());
+        let refused = RequestRefused { ray: &ctx.ray, client, reason, status, method, host, path, zone };
         match refusal {
             // The security event tells more.
             Refusal::Rules(_) => refused.count(edge.events.metrics()),

@@ -4,6 +4,7 @@
 //! its row, is counted, and is settled at what was reserved for it.
 
 mod finished;
+pub mod security;
 mod writer;
 
 use std::sync::Arc;

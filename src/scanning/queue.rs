@@ -270,7 +270,12 @@ fn scan(job: &Job, seen: &Seen, now: Duration, events: &Events) {
     }
     let clean = seen.digest(&job.plan, body);
     let leaking = seen.at_path(&clean, &job.subject);
-    if seen.scanned(&clean).or_else(|| seen.scanned_lately(&leaking, now)).is_some() {
+    let repeated = |rule: &str, count| {
+        let Subject { ray, path, zone, .. } = &job.subject;
+        events.emit(&SensitiveDataRepeated { ray, rule, count, path, zone });
+    };
+    if let Some(scanned) = seen.scanned(&clean).or_else(|| seen.scanned_lately(&leaking, now)) {
+        scanned.found.iter().for_each(|(rule, count)| repeated(rule, *count));
         events.emit(&ScanSkipped { reason: SkipReason::Identical });
         return;
     }
@@ -281,15 +286,13 @@ fn scan(job: &Job, seen: &Seen, now: Duration, events: &Events) {
     let text = transcoded.as_ref().map_or(body, |text| text.as_slice());
     let pause = std::thread::yield_now;
     let findings = job.plan.scan_in_turns(text, &job.subject.ray, Some(seen.mac()), &pause);
-    seen.remember(if findings.found.is_empty() { clean } else { leaking }, now);
+    let digest = if findings.found.is_empty() { clean } else { leaking };
+    seen.remember(digest, &findings.found, now);
     report_exhausted(&findings, events);
     for found in &findings.found {
         match seen.telling(found, &job.subject, now) {
             Some(telling) => report_found(found, Some(telling), &job.subject, "log", truncated, events),
-            None => {
-                let (ray, rule) = (&job.subject.ray, &found.rule.id);
-                events.emit(&SensitiveDataRepeated { ray, rule, count: found.count });
-            }
+            None => repeated(&found.rule.id, found.count),
         }
     }
 }

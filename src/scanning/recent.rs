@@ -30,14 +30,14 @@ impl<T> Recent<T> {
     /// The entry of a digest.
     pub fn get(&self, digest: &Digest) -> Option<T>
     where
-        T: Copy,
+        T: Clone,
     {
         let mut entries = self.entries.lock();
         entries.asked += 1;
         let asked = entries.asked;
         let (last, entry) = entries.by_digest.get_mut(digest)?;
         *last = asked;
-        Some(*entry)
+        Some(entry.clone())
     }
 
     /// Changes an entry, which is made if there is none.

@@ -1,6 +1,7 @@
 //! What was scanned and reported already: a clean body need not be looked at again wherever it is served, a
 //! leaking one is scanned once for each path, and the same finding is reported once in a while.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::recent::Recent;
@@ -16,9 +17,17 @@ const WINDOW: Duration = Duration::from_mins(10);
 #[derive(Debug)]
 pub struct Seen {
     mac: Mac,
-    /// When each was scanned, since the Unix epoch.
-    bodies: Recent<Duration>,
+    bodies: Recent<Scanned>,
     told: Recent<Telling>,
+}
+
+/// A body as it was scanned.
+#[derive(Clone, Debug)]
+pub struct Scanned {
+    /// Since the Unix epoch.
+    at: Duration,
+    /// The rules that found something, each with how often.
+    pub found: Arc<[(String, usize)]>,
 }
 
 /// A finding as it was reported. Times are since the Unix epoch.
@@ -52,18 +61,20 @@ impl Seen {
         self.mac.digest([&digest[..], zone.as_bytes(), host.as_bytes(), path.as_bytes()])
     }
 
-    /// When this body was scanned last, if that is known.
-    pub fn scanned(&self, digest: &Digest) -> Option<Duration> {
+    /// How this body was scanned last, if that is known.
+    pub fn scanned(&self, digest: &Digest) -> Option<Scanned> {
         self.bodies.get(digest)
     }
 
     /// The same if that is a short while ago.
-    pub fn scanned_lately(&self, digest: &Digest, now: Duration) -> Option<Duration> {
-        self.scanned(digest).filter(|at| now < *at + WINDOW)
+    pub fn scanned_lately(&self, digest: &Digest, now: Duration) -> Option<Scanned> {
+        self.scanned(digest).filter(|scanned| now < scanned.at + WINDOW)
     }
 
-    pub fn remember(&self, digest: Digest, now: Duration) {
-        self.bodies.update(digest, || now, |at| *at = now);
+    pub fn remember(&self, digest: Digest, found: &[Found<'_>], now: Duration) {
+        let found = found.iter().map(|found| (found.rule.id.clone(), found.count)).collect();
+        let scanned = Scanned { at: now, found };
+        self.bodies.update(digest, || scanned.clone(), |known| *known = scanned.clone());
     }
 
     /// What is to be reported of a finding made now; `None` if the same was reported for this path a short while
@@ -87,8 +98,6 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use detection::plan::Settings;
 
@@ -107,11 +116,11 @@ mod tests {
         let seen = Seen::new(Mac::new([1; 32]));
         let digest = seen.digest(&one, b"body");
         let now = Duration::from_secs(1_000);
-        assert_eq!(seen.scanned(&digest), None);
-        seen.remember(digest, now);
-        assert_eq!(seen.scanned(&digest), Some(now));
-        assert_eq!(seen.scanned_lately(&digest, now + WINDOW / 2), Some(now));
-        assert_eq!(seen.scanned_lately(&digest, now + WINDOW), None);
+        assert!(seen.scanned(&digest).is_none());
+        seen.remember(digest, &[], now);
+        assert!(seen.scanned(&digest).is_some_and(|scanned| scanned.at == now));
+        assert!(seen.scanned_lately(&digest, now + WINDOW / 2).is_some());
+        assert!(seen.scanned_lately(&digest, now + WINDOW).is_none());
         for different in [
             seen.digest(&one, b"Body"),
             seen.digest(&other, b"body"),
@@ -119,7 +128,7 @@ mod tests {
             seen.at_path(&digest, &subject("/a")),
             Seen::new(Mac::new([2; 32])).digest(&one, b"body"),
         ] {
-            assert_eq!(seen.scanned(&different), None);
+            assert!(seen.scanned(&different).is_none());
         }
     }
 

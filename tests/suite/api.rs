@@ -173,7 +173,7 @@ fn rules_keep_their_identity_and_what_changes_nothing_keeps_its_version() {
 #[test]
 fn every_mistake_of_a_body_is_named() {
     let origin = Origin::echo();
-    let (edge, api) = edge(&origin);
+    let (_edge, api) = edge(&origin);
     let zone = zone(&api, "new.example", &origin);
     let owasp = managed(&api, REQUESTS);
     let rulesets = format!("/zones/{zone}/rulesets");
@@ -239,7 +239,12 @@ fn every_mistake_of_a_body_is_named() {
     let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
     assert_eq!(api.ask("POST", &rulesets, "", &deep).status, 400);
     assert_eq!(api.ask("POST", &rulesets, "", &" ".repeat(5 << 20)).status, 413);
-    // Zones.
+}
+
+#[test]
+fn every_mistake_of_a_zone_and_of_framing_is_named() {
+    let origin = Origin::echo();
+    let (edge, api) = edge(&origin);
     let taken = json!({"name": "FILE.example.", "origins": ["ftp://x", "http://a/b", "http://ok"], "type": "partial"});
     let (status, answer) = api.call("POST", "/zones", &taken);
     let pointers: Vec<_> =
@@ -251,7 +256,6 @@ fn every_mistake_of_a_body_is_named() {
         api.refused("POST", "/zones", &json!({"name": "x.example", "account": {"id": "no"}})),
         (400, vec![10008])
     );
-    // Framing.
     let head = "POST /client/v4/zones HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer api\r\n";
     for framing in [
         "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n",

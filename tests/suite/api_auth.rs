@@ -34,7 +34,15 @@ const ALL: &[&str] = &[
     "AI Gateway Write",
     "Zone Write",
     "Zone WAF Write",
+    "Security Events Read",
 ];
+
+/// The values of two tokens for everything: what is of the user, and the rest.
+fn everywhere(api: &Api, more: &Value) -> (String, String) {
+    let user = token(api, &["API Tokens Write"], "com.svc.api.user.*", more).1;
+    let rest = token(api, ALL, "com.svc.api.account.*", more).1;
+    (user, rest)
+}
 
 /// Every operation of the API, asked by each kind of caller: only the right one gets past the door.
 #[test]
@@ -44,11 +52,7 @@ fn each_operation_is_for_those_who_have_its_permission() {
     let (mine, other) = (zone(&api, "mine.example", &origin), zone(&api, "other.example", &origin));
     let account = api.post("/accounts", &json!({"name": "second"}))["id"].as_str().unwrap().to_owned();
     let document: Value = serde_json::from_slice(&api.ask("GET", "/openapi.json", "", "").body).unwrap();
-    let everywhere = |more: &Value| {
-        let user = token(&api, &["API Tokens Write"], "com.svc.api.user.*", more).1;
-        let rest = token(&api, ALL, "com.svc.api.account.*", more).1;
-        (user, rest)
-    };
+    let everywhere = |more: &Value| everywhere(&api, more);
     let (right_user, right) = everywhere(&json!({}));
     let (expired_user, expired) = everywhere(&json!({"expires_on": "2020-01-01T00:00:00Z"}));
     let (distant_user, distant) =

@@ -22,6 +22,8 @@ const EFFECTS: &[(&str, &str)] = &[
     ("gateways.authentication", "gateway::the_state_table_and_one_body_for_all_refusals"),
     ("gateways.cache_shared", "budgets::answers_are_for_who_asked"),
     ("gateways.cache_ttl", "ai_steps::answers_are_kept_for_the_same_caller"),
+    ("security_event_retention", "api_events::events_are_kept_as_long_as_is_set"),
+    ("security_event_size", "api_events::events_are_kept_as_long_as_is_set"),
     ("ai_log_size", "ai_rows::rows_take_no_more_than_is_set"),
     ("gateways.caller_prices", "budgets::no_way_around_a_budget"),
     ("gateways.log_payload", "ai_rows::so_much_of_a_body_is_kept_as_is_set"),

@@ -15,6 +15,7 @@ mod ai_streams;
 mod ai_universal;
 mod api;
 mod api_auth;
+mod api_events;
 mod audit;
 mod bodies;
 mod budgets;

@@ -17,6 +17,7 @@ pub mod phase;
 pub mod resources;
 pub mod ruleset;
 pub mod secret;
+pub mod security_record;
 mod word;
 pub mod zone;
 
@@ -35,4 +36,5 @@ pub use phase::Phase;
 pub use resources::{KeyId, Resources};
 pub use ruleset::{Overrides, Rule, Ruleset, RulesetKind};
 pub use secret::Secret;
+pub use security_record::SecurityRecord;
 pub use zone::{Balance, HealthCheck, OriginProtocol, SensitiveDataSettings, WafSettings, Zone};

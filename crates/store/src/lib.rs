@@ -8,6 +8,7 @@ mod memory;
 mod migration;
 mod record_log;
 mod records;
+mod security_log;
 mod sqlite;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ pub use install_key::install_key;
 pub use memory::MemoryStore;
 pub use record_log::{LogQuery, RecordLog, RecordReader};
 pub use records::RecordStore;
+pub use security_log::{SecurityField, SecurityLog, SecurityQuery};
 pub use sqlite::{FILE, SqliteStore};
 
 /// How many changesets have been accepted.

@@ -29,11 +29,12 @@ pub enum Permission {
     ZoneWrite,
     WafRead,
     WafWrite,
+    EventsRead,
 }
 
 impl Permission {
     /// All that a group gives.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::TokensRead,
         Self::TokensWrite,
         Self::AccountRead,
@@ -47,6 +48,7 @@ impl Permission {
         Self::ZoneWrite,
         Self::WafRead,
         Self::WafWrite,
+        Self::EventsRead,
     ];
 
     /// The name of its group.
@@ -66,6 +68,7 @@ impl Permission {
             Self::ZoneWrite => "Zone Write",
             Self::WafRead => "Zone WAF Read",
             Self::WafWrite => "Zone WAF Write",
+            Self::EventsRead => "Security Events Read",
         }
     }
 
@@ -79,7 +82,9 @@ impl Permission {
             | Self::GatewaysRead
             | Self::GatewaysWrite
             | Self::GatewaysRun => PermissionLevel::Account,
-            Self::ZoneRead | Self::ZoneWrite | Self::WafRead | Self::WafWrite => PermissionLevel::Zone,
+            Self::ZoneRead | Self::ZoneWrite | Self::WafRead | Self::WafWrite | Self::EventsRead => {
+                PermissionLevel::Zone
+            }
         }
     }
 

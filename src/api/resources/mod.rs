@@ -13,6 +13,7 @@ mod rule_input;
 mod rulesets;
 mod rulesets_explain;
 mod rulesets_read;
+mod security_events;
 mod shapes;
 mod tokens;
 mod user;
@@ -29,6 +30,7 @@ const ALL: &[&[Operation]] = &[
     rulesets_read::OPERATIONS,
     rulesets::OPERATIONS,
     rulesets_explain::OPERATIONS,
+    security_events::OPERATIONS,
     gateways::OPERATIONS,
     gateway_tokens::OPERATIONS,
     provider_keys::OPERATIONS,

@@ -273,6 +273,38 @@ pub(super) const PAST: &ObjectShape = &ObjectShape {
     ],
 };
 
+pub(super) const SECURITY_EVENT: &ObjectShape = &ObjectShape {
+    name: "SecurityEvent",
+    fields: &[
+        field("Datetime", Kind::Text, "When it was (RFC 3339)."),
+        field("RayID", Kind::Text, "The id of the request."),
+        field("Action", Kind::Text, "What was done."),
+        field("Source", Kind::Text, "`firewallmanaged`, `dlp` or `edge`."),
+        field("Service", Kind::Text, "What people call the source."),
+        field("RulesetID", Kind::Text, "The ruleset."),
+        field("RuleID", Kind::Text, "The rule."),
+        field("Ref", Kind::Text, "Its number or name in its file, or the reason of a refusal."),
+        field("Description", Kind::Text, "What was found."),
+        field("ClientIP", Kind::Text, "The client."),
+        field("ClientRequestMethod", Kind::Text, "The method."),
+        field("ClientRequestHost", Kind::Text, "The host."),
+        field("ClientRequestPath", Kind::Text, "The path."),
+        field("ClientRequestUserAgent", Kind::Text, "What the client calls itself."),
+        field("EdgeResponseStatus", Kind::Whole, "The status of the answer."),
+        field("zone", Kind::Text, "The name of the zone."),
+        field("score", Kind::Whole, "The anomaly score."),
+        field("count", Kind::Whole, "How often it was found."),
+    ],
+};
+
+pub(super) const TOP_VALUE: &ObjectShape = &ObjectShape {
+    name: "TopValue",
+    fields: &[
+        field("value", Kind::Text, "A value of the field."),
+        field("count", Kind::Whole, "How many events have it."),
+    ],
+};
+
 pub(super) const ERROR_CODE: &ObjectShape = &ObjectShape {
     name: "ErrorCode",
     fields: &[

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::events::{Event, Level, Metrics};
+use model::SecurityRecord;
 
 #[derive(Debug, Serialize)]
 pub struct RequestRefused<'a> {
@@ -13,11 +14,41 @@ pub struct RequestRefused<'a> {
     /// One of the words of `proxy::refusal`.
     pub reason: &'static str,
     pub status: u16,
+    #[serde(skip)]
+    pub method: &'a str,
+    #[serde(skip)]
+    pub host: &'a str,
+    #[serde(skip)]
+    pub path: &'a str,
+    #[serde(skip)]
+    pub zone: &'a str,
 }
 
 impl Event for RequestRefused<'_> {
     const NAME: &'static str = "request_refused";
     const LEVEL: Level = Level::Info;
+
+    fn record(&self) -> Option<(SecurityRecord, bool)> {
+        // What an origin did is no matter of security.
+        let is_ours = (400..500).contains(&self.status);
+        let record = || SecurityRecord {
+            ray: self.ray.to_owned(),
+            action: "block".to_owned(),
+            source: "edge".to_owned(),
+            service: "Edge".to_owned(),
+            reference: self.reason.to_owned(),
+            description: self.reason.to_owned(),
+            client: self.client.to_owned(),
+            method: self.method.to_owned(),
+            host: self.host.to_owned(),
+            path: self.path.to_owned(),
+            status: self.status,
+            zone: self.zone.to_owned(),
+            count: 1,
+            ..SecurityRecord::default()
+        };
+        is_ours.then(|| (record(), false))
+    }
 
     fn count(&self, metrics: &Metrics) {
         metrics.refusals.with_label_values(&[self.reason]).inc();

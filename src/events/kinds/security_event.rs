@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::events::{Event, Level, Metrics};
+use model::SecurityRecord;
 
 /// In the field names of security event logs.
 #[derive(Debug, Serialize)]
@@ -57,6 +58,30 @@ pub struct Contribution {
 impl Event for SecurityEvent<'_> {
     const NAME: &'static str = "security_event";
     const LEVEL: Level = Level::Warn;
+
+    fn record(&self) -> Option<(SecurityRecord, bool)> {
+        let record = SecurityRecord {
+            ray: self.ray.to_owned(),
+            action: self.action.to_owned(),
+            source: self.source.to_owned(),
+            service: "Managed Rules".to_owned(),
+            ruleset: self.ruleset_id.to_owned(),
+            rule: self.rule_id.to_owned(),
+            reference: self.reference.to_owned(),
+            description: self.description.clone(),
+            client: self.client.to_owned(),
+            method: self.method.to_owned(),
+            host: self.host.to_owned(),
+            path: self.path.to_owned(),
+            user_agent: self.user_agent.to_owned(),
+            status: self.status,
+            zone: self.zone.to_owned(),
+            score: self.score,
+            count: 1,
+            ..SecurityRecord::default()
+        };
+        Some((record, false))
+    }
 
     // Counted by verdict with the request it belongs to.
     fn count(&self, _: &Metrics) {}

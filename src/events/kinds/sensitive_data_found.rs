@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 
 use crate::clock::rfc3339;
 use crate::events::{Event, Level, Metrics};
+use model::SecurityRecord;
 
 #[derive(Debug, Serialize)]
 pub struct SensitiveDataFound<'a> {
@@ -67,6 +68,24 @@ fn time<S: Serializer>(at: &Option<Duration>, serializer: S) -> Result<S::Ok, S:
 impl Event for SensitiveDataFound<'_> {
     const NAME: &'static str = "sensitive_data";
     const LEVEL: Level = Level::Warn;
+
+    fn record(&self) -> Option<(SecurityRecord, bool)> {
+        let record = SecurityRecord {
+            ray: self.ray.to_owned(),
+            action: self.action.to_owned(),
+            source: self.source.to_owned(),
+            service: "Data Loss Protection".to_owned(),
+            rule: self.rule_id.to_owned(),
+            reference: self.rule.to_owned(),
+            description: self.description.to_owned(),
+            host: self.host.to_owned(),
+            path: self.path.to_owned(),
+            zone: self.zone.to_owned(),
+            count: self.count as u64,
+            ..SecurityRecord::default()
+        };
+        Some((record, false))
+    }
 
     fn count(&self, metrics: &Metrics) {
         metrics.detections.with_label_values(&[self.rule]).inc_by(self.count as u64);

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::events::{Event, Level, Metrics};
+use model::SecurityRecord;
 
 #[derive(Debug, Serialize)]
 pub struct SensitiveDataRepeated<'a> {
@@ -12,11 +13,31 @@ pub struct SensitiveDataRepeated<'a> {
     pub rule: &'a str,
     /// How often the rule matched in this body.
     pub count: usize,
+    /// Of the event that it repeats.
+    #[serde(skip)]
+    pub path: &'a str,
+    #[serde(skip)]
+    pub zone: &'a str,
 }
 
 impl Event for SensitiveDataRepeated<'_> {
     const NAME: &'static str = "sensitive_data_repeated";
     const LEVEL: Level = Level::Debug;
+
+    fn record(&self) -> Option<(SecurityRecord, bool)> {
+        let record = SecurityRecord {
+            ray: self.ray.to_owned(),
+            action: "log".to_owned(),
+            source: "dlp".to_owned(),
+            service: "Data Loss Protection".to_owned(),
+            reference: self.rule.to_owned(),
+            path: self.path.to_owned(),
+            zone: self.zone.to_owned(),
+            count: self.count as u64,
+            ..SecurityRecord::default()
+        };
+        Some((record, true))
+    }
 
     fn count(&self, metrics: &Metrics) {
         metrics.detections.with_label_values(&[self.rule]).inc_by(self.count as u64);

@@ -1,0 +1,50 @@
+//! A security event as it is stored, in the field names of security event logs.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that rules, the scanner or a limit found or refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecurityRecord {
+    /// RFC 3339.
+    #[serde(rename = "Datetime")]
+    pub datetime: String,
+    #[serde(rename = "RayID")]
+    pub ray: String,
+    #[serde(rename = "Action")]
+    pub action: String,
+    /// `firewallmanaged`, `dlp` or `edge`.
+    #[serde(rename = "Source")]
+    pub source: String,
+    /// What people call the source: `Managed Rules`, `Data Loss Protection`, `Edge`.
+    #[serde(rename = "Service")]
+    pub service: String,
+    #[serde(rename = "RulesetID")]
+    pub ruleset: String,
+    #[serde(rename = "RuleID")]
+    pub rule: String,
+    #[serde(rename = "Ref")]
+    pub reference: String,
+    #[serde(rename = "Description")]
+    pub description: String,
+    #[serde(rename = "ClientIP")]
+    pub client: String,
+    #[serde(rename = "ClientRequestMethod")]
+    pub method: String,
+    #[serde(rename = "ClientRequestHost")]
+    pub host: String,
+    #[serde(rename = "ClientRequestPath")]
+    pub path: String,
+    #[serde(rename = "ClientRequestUserAgent")]
+    pub user_agent: String,
+    #[serde(rename = "EdgeResponseStatus")]
+    pub status: u16,
+    pub zone: String,
+    pub score: i64,
+    /// How often this was found, if it is one finding that comes again.
+    #[serde(default = "once")]
+    pub count: u64,
+}
+
+fn once() -> u64 {
+    1
+}

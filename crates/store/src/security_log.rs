@@ -1,0 +1,305 @@
+//! Security events, in a file of their own: written in batches, the oldest let go by age and bytes.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, params, params_from_iter};
+
+use super::migration::{Migration, migrate};
+use super::{StoreError, private_file};
+use model::SecurityRecord;
+
+/// Rows that are counted exactly; of more the count says no more than that.
+const MAX_COUNTED: u64 = 10_000;
+/// Rows that go at once.
+const SWEPT_ROWS: usize = 1_000;
+/// How long a writer waits for another writer.
+const BUSY: Duration = Duration::from_secs(30);
+
+/// INVARIANT: steps are only added.
+const MIGRATIONS: &[Migration] = &[Migration::Sql(
+    "CREATE TABLE events (
+        id INTEGER PRIMARY KEY, at TEXT NOT NULL, zone TEXT NOT NULL, host TEXT NOT NULL, source TEXT NOT NULL,
+        action TEXT NOT NULL, rule TEXT NOT NULL, reference TEXT NOT NULL, client TEXT NOT NULL, ray TEXT NOT NULL,
+        path TEXT NOT NULL, count INTEGER NOT NULL, record TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX events_by_time ON events (at);
+    CREATE INDEX events_by_zone ON events (zone, at);
+    CREATE INDEX events_by_host ON events (host, at);
+    CREATE INDEX events_by_source ON events (source, at);
+    CREATE INDEX events_by_action ON events (action, at);
+    CREATE INDEX events_by_rule ON events (rule, at);
+    CREATE INDEX events_by_reference ON events (reference, at);
+    CREATE INDEX events_by_client ON events (client, at);
+    CREATE INDEX events_by_ray ON events (ray);",
+)];
+
+/// The fields that lists are filtered by and counted over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecurityField {
+    Zone,
+    Host,
+    Source,
+    Action,
+    Rule,
+    Reference,
+    Client,
+    Ray,
+    Path,
+}
+
+impl SecurityField {
+    pub const ALL: [Self; 9] = [
+        Self::Zone,
+        Self::Host,
+        Self::Source,
+        Self::Action,
+        Self::Rule,
+        Self::Reference,
+        Self::Client,
+        Self::Ray,
+        Self::Path,
+    ];
+
+    /// Its column, which is also the name of the parameter that asks for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Zone => "zone",
+            Self::Host => "host",
+            Self::Source => "source",
+            Self::Action => "action",
+            Self::Rule => "rule",
+            Self::Reference => "reference",
+            Self::Client => "client",
+            Self::Ray => "ray",
+            Self::Path => "path",
+        }
+    }
+}
+
+/// Which events are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct SecurityQuery {
+    /// Only those of these zones; of all if `None`.
+    pub zones: Option<Vec<String>>,
+    pub filters: Vec<(SecurityField, String)>,
+    /// RFC 3339; from the first, up to but not with the second.
+    pub since: Option<String>,
+    pub until: Option<String>,
+    pub skip: u64,
+    pub limit: u64,
+}
+
+impl SecurityQuery {
+    /// The condition and its values.
+    fn condition(&self) -> (String, Vec<Value>) {
+        let mut parts = vec!["1".to_owned()];
+        let mut values = Vec::new();
+        let mut push = |sql: String, value: &str| {
+            parts.push(sql);
+            values.push(Value::Text(value.to_owned()));
+        };
+        for (field, value) in &self.filters {
+            push(format!("{} = ?", field.word()), value);
+        }
+        self.since.iter().for_each(|since| push("at >= ?".to_owned(), since));
+        self.until.iter().for_each(|until| push("at < ?".to_owned(), until));
+        if let Some(zones) = &self.zones {
+            parts.push(format!("zone IN ({})", vec!["?"; zones.len()].join(",")));
+            values.extend(zones.iter().cloned().map(Value::Text));
+        }
+        (parts.join(" AND "), values)
+    }
+}
+
+/// The log in `events.db`.
+pub struct SecurityLog {
+    connection: Connection,
+    max_bytes: u64,
+}
+
+impl SecurityLog {
+    /// Opens the log in a folder, which is made if it is missing.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if the file cannot be made or read.
+    pub fn open(folder: &Path, max_bytes: u64) -> Result<Self, StoreError> {
+        let mut connection = Connection::open(private_file(folder, "events.db")?)?;
+        connection.busy_timeout(BUSY)?;
+        connection.execute_batch(
+            "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;",
+        )?;
+        migrate(&mut connection, MIGRATIONS)?;
+        Ok(Self { connection, max_bytes })
+    }
+
+    /// Appends records. One that comes again (`again`: the zone, path and reference of an earlier one) is counted there.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if they cannot be written; none of them is then.
+    pub fn append(&mut self, records: &[(SecurityRecord, bool)]) -> Result<(), StoreError> {
+        let transaction = self.connection.transaction()?;
+        {
+            let mut count = transaction.prepare_cached(
+                "UPDATE events SET count = count + ?1 WHERE id = (SELECT max(id) FROM events
+                     WHERE reference = ?2 AND at > ?3 AND zone = ?4 AND path = ?5)",
+            )?;
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO events (at, zone, host, source, action, rule, reference, client, ray, path, count, record)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+            )?;
+            for (record, is_again) in records {
+                let added = i64::try_from(record.count).unwrap_or(i64::MAX);
+                // Of an earlier day it is a new one.
+                let day = record.datetime.get(..10).unwrap_or("");
+                if *is_again
+                    && count.execute(params![added, record.reference, day, record.zone, record.path])? > 0
+                {
+                    continue;
+                }
+                // INVARIANT: a struct of texts and numbers always serialises.
+                let text = serde_json::to_string(record).unwrap_or_default();
+                insert.execute(params![
+                    record.datetime,
+                    record.zone,
+                    record.host,
+                    record.source,
+                    record.action,
+                    record.rule,
+                    record.reference,
+                    record.client,
+                    record.ray,
+                    record.path,
+                    added,
+                    text
+                ])?;
+            }
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// The newest first, and how many there are in all, counted up to ten thousand.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if they cannot be read.
+    pub fn page(&self, query: &SecurityQuery) -> Result<(Vec<SecurityRecord>, u64), StoreError> {
+        let (condition, values) = query.condition();
+        let count =
+            format!("SELECT count(*) FROM (SELECT 1 FROM events WHERE {condition} LIMIT {MAX_COUNTED})");
+        let mut statement = self.connection.prepare_cached(&count)?;
+        let total: i64 = statement.query_row(params_from_iter(&values), |row| row.get(0))?;
+        let (limit, skip) = (query.limit.min(1_000), i64::try_from(query.skip).unwrap_or(i64::MAX));
+        let page = format!(
+            "SELECT record, count FROM events WHERE {condition} ORDER BY at DESC, id DESC LIMIT {limit} OFFSET {skip}"
+        );
+        let mut statement = self.connection.prepare_cached(&page)?;
+        let rows = statement.query_map(params_from_iter(&values), |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
+        })?;
+        let mut records = Vec::new();
+        for row in rows {
+            let (text, count) = row?;
+            if let Ok(record) = serde_json::from_str::<SecurityRecord>(&text) {
+                let count = u64::try_from(count).unwrap_or(1);
+                records.push(SecurityRecord { count, ..record });
+            }
+        }
+        Ok((records, u64::try_from(total).unwrap_or(0)))
+    }
+
+    /// The most frequent values of a field, with how often each was found.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if they cannot be read.
+    pub fn top(&self, query: &SecurityQuery, field: SecurityField) -> Result<Vec<(String, u64)>, StoreError> {
+        let (condition, values) = query.condition();
+        let (column, limit) = (field.word(), query.limit.min(1_000));
+        let sql = format!(
+            "SELECT {column}, sum(count) AS total FROM events WHERE {condition} GROUP BY {column}
+             ORDER BY total DESC, {column} LIMIT {limit}"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let rows = statement.query_map(params_from_iter(&values), |row| {
+            Ok((row.get(0)?, u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0)))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Lets some of the oldest go: those from before a moment (RFC 3339), and those that are too many bytes. True if more
+    /// may have to go.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if they cannot be deleted.
+    pub fn sweep(&mut self, before: Option<&str>) -> Result<bool, StoreError> {
+        let number = |name: &str| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let pages = number("page_count")? - number("freelist_count")?;
+        let bytes = u64::try_from(pages * number("page_size")?).unwrap_or(0);
+        let before = if bytes > self.max_bytes { None } else { Some(before.unwrap_or("")) };
+        let deleted = self
+            .connection
+            .prepare_cached(
+                "DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY id LIMIT ?1) AND (?2 IS NULL OR at < ?2)",
+            )?
+            .execute(params![SWEPT_ROWS as i64, before])?;
+        if deleted > 0 {
+            let mut freed = self.connection.prepare("PRAGMA incremental_vacuum(256)")?;
+            let mut pages = freed.query([])?;
+            while pages.next()?.is_some() {}
+        }
+        Ok(deleted == SWEPT_ROWS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(nth: usize) -> SecurityRecord {
+        SecurityRecord {
+            datetime: format!("2026-01-01T00:{:02}:{:02}.000000Z", nth / 60 % 60, nth % 60),
+            ray: format!("ray{nth}"),
+            zone: format!("z{}.example", nth % 3),
+            host: format!("h{}.example", nth % 5),
+            action: if nth.is_multiple_of(2) { "block" } else { "log" }.to_owned(),
+            reference: format!("r{}", nth % 7),
+            path: "/".to_owned(),
+            count: 1,
+            ..SecurityRecord::default()
+        }
+    }
+
+    #[test]
+    fn records_are_found_counted_and_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = SecurityLog::open(folder.path(), 64 << 20).unwrap();
+        let records: Vec<_> = (0..210).map(|nth| (record(nth), false)).collect();
+        log.append(&records).unwrap();
+        let all = SecurityQuery { limit: 5, ..SecurityQuery::default() };
+        let (page, total) = log.page(&all).unwrap();
+        assert_eq!((page.len(), total, page[0].ray.as_str()), (5, 210, "ray209"), "the newest first");
+        let filters =
+            vec![(SecurityField::Action, "block".to_owned()), (SecurityField::Host, "h1.example".to_owned())];
+        let zones = Some(vec!["z0.example".to_owned(), "z1.example".to_owned()]);
+        let query = SecurityQuery { filters, zones, limit: 100, ..SecurityQuery::default() };
+        let (page, total) = log.page(&query).unwrap();
+        assert_eq!((page.len(), total), (14, 14));
+        assert!(page.iter().all(|record| record.action == "block" && record.host == "h1.example"));
+        let since = Some("2026-01-01T00:03:00.000000Z".to_owned());
+        assert_eq!(log.page(&SecurityQuery { since, ..all.clone() }).unwrap().1, 30);
+        // The same again is counted where it was.
+        let again = SecurityRecord { datetime: "2026-01-01T01:00:00Z".to_owned(), count: 4, ..record(209) };
+        log.append(&[(again, true), (SecurityRecord { zone: "new".to_owned(), ..record(0) }, true)]).unwrap();
+        assert_eq!(log.page(&all).unwrap().1, 211);
+        let top = log
+            .top(&SecurityQuery { limit: 2, ..SecurityQuery::default() }, SecurityField::Reference)
+            .unwrap();
+        assert_eq!(top, [("r6".to_owned(), 34), ("r0".to_owned(), 31)]);
+        while log.sweep(Some("2026-01-01T00:03:00.000000Z")).unwrap() {}
+        assert_eq!(log.page(&all).unwrap().1, 30);
+        log.max_bytes = 1;
+        while log.sweep(None).unwrap() {}
+        assert_eq!(log.page(&all).unwrap().1, 0);
+    }
+}
