@@ -158,7 +158,11 @@ fn api_service(
         control.clone(),
         events.clone(),
         clock,
-        Operators { tokens: conf.api_tokens.clone(), keys: conf.api_keys.clone() },
+        Operators {
+            tokens: conf.api_tokens.clone(),
+            keys: conf.api_keys.clone(),
+            rate_limit: conf.api_rate_limit,
+        },
         drain.subscribe(),
         (records, security_log),
         conf.secrets_key.clone(),

@@ -6,6 +6,7 @@ pub mod error;
 mod idempotency;
 mod input;
 mod operation;
+mod rate_limit;
 pub mod resources;
 mod router;
 mod service;

@@ -16,17 +16,17 @@ use tokio::sync::watch;
 
 use super::auth::permission::PermissionLevel;
 use super::auth::scope::ScopeSubject;
-use super::auth::{self, Operators};
+use super::auth::{self, Actor, Operators};
 use super::envelope::{ApiReply, Item};
 use super::error::{self, ApiError, ApiErrors};
 use super::idempotency::KeptAnswers;
 use super::operation::{ApiCall, Operation, Verb};
+use super::rate_limit::RateLimit;
 use super::resources;
 use crate::clock::{Clock, rfc3339};
 use crate::control::Control;
 use crate::events::Events;
-use crate::snapshot::SnapshotHandle;
-use model::Secret;
+use crate::snapshot::{Snapshot, SnapshotHandle};
 use store::{RecordReader, SecurityLog, StoreError};
 
 /// Longest body that is taken.
@@ -46,6 +46,7 @@ pub struct State {
     records: Records,
     security_log: Arc<Mutex<SecurityLog>>,
     answers: Arc<KeptAnswers>,
+    rate_limit: Arc<RateLimit>,
     /// What keys of providers are sealed with.
     pub(super) secrets_key: Option<gateway::vault::MasterKey>,
 }
@@ -72,6 +73,7 @@ impl State {
             control,
             events,
             clock,
+            rate_limit: Arc::new(RateLimit::new(operators.rate_limit)),
             operators: Arc::new(operators),
             draining,
             records: Arc::new(Mutex::new(records)),
@@ -193,6 +195,32 @@ async fn call(
     let unix = state.clock.unix().as_secs();
     let actor = auth::admit(request.headers(), client(&request), unix, &state.operators, &snapshot.resources)
         .map_err(|error| of_verify(operation, error))?;
+    let left = match state.rate_limit.count(actor.key(), unix) {
+        Ok(left) => left,
+        Err((error, left)) => {
+            let mut response = ApiErrors::from(error).into_response();
+            left.write(response.headers_mut(), true);
+            return Ok(response);
+        }
+    };
+    let outcome = admitted(state, operation, parameters, request, actor, snapshot).await;
+    let mut response = outcome.unwrap_or_else(IntoResponse::into_response);
+    if let Some(left) = left {
+        left.write(response.headers_mut(), false);
+    }
+    Ok(response)
+}
+
+/// Runs an operation for somebody who is known.
+async fn admitted(
+    state: &State,
+    operation: &'static Operation,
+    parameters: Vec<(String, String)>,
+    request: extract::Request,
+    actor: Actor,
+    snapshot: Arc<Snapshot>,
+) -> Result<Response, ApiErrors> {
+    let unix = state.clock.unix().as_secs();
     let (parts, body) = request.into_parts();
     let query = parts.uri.query().unwrap_or("");
     let mut call = ApiCall {
@@ -326,12 +354,5 @@ async fn ready(extract::State(state): extract::State<State>) -> impl IntoRespons
         (StatusCode::SERVICE_UNAVAILABLE, "draining\n")
     } else {
         (StatusCode::OK, "ready\n")
-    }
-}
-
-/// For those who only have tokens.
-impl From<Vec<Secret>> for Operators {
-    fn from(tokens: Vec<Secret>) -> Self {
-        Self { tokens, keys: Vec::new() }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Errors go to stderr. Exit codes: 0 ok, 1 the input is wrong, 2 usage (from the argument parser).
 
+mod backup;
 mod check;
 mod demo;
 mod deployment;
@@ -44,6 +45,8 @@ enum Command {
     Token(token::TokenCommand),
     #[command(subcommand)]
     Key(key::KeyCommand),
+    Backup(backup::Backup),
+    Restore(backup::Restore),
     #[command(subcommand)]
     Payload(payload::PayloadCommand),
     #[command(subcommand)]
@@ -109,6 +112,8 @@ pub fn main() -> ExitCode {
         Command::Scan(command) => command.execute(),
         Command::Token(command) => command.execute(),
         Command::Key(command) => command.execute(),
+        Command::Backup(command) => command.execute(),
+        Command::Restore(command) => command.execute(),
         Command::Payload(command) => command.execute(),
         Command::Rules(RulesCommand::Export(command)) => command.execute(),
     };
@@ -173,6 +178,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 18);
+        assert_eq!(seen, 20);
     }
 }

@@ -23,6 +23,7 @@ pub const KEYS: &[&str] = &[
     "admin.api_keys.email",
     "admin.api_keys.api_key",
     "admin.api_tokens",
+    "admin.rate_limit",
     "ai_log_retention",
     "ai_log_size",
     "gateway_hosts",
@@ -156,6 +157,7 @@ pub struct ConfFile {
     pub api_tokens: Vec<Secret>,
     /// E-mail addresses with their keys.
     pub api_keys: Vec<(String, Secret)>,
+    pub api_rate_limit: u64,
     pub owasp: Option<Located<Vec<String>>>,
     pub sensitive_data: Option<Located<Vec<String>>>,
     pub zones: Vec<ZoneFile>,
@@ -216,7 +218,7 @@ pub fn read(source: &Arc<Source>) -> (Option<ConfFile>, Diagnostics) {
 
 fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
     let start = table.place();
-    let (admin_address, api_tokens, api_keys) = admin(&mut table);
+    let Admin { address: admin_address, api_tokens, api_keys, api_rate_limit } = admin(&mut table);
     let (owasp, sensitive_data) = rules(&mut table);
     let file = ConfFile {
         source: Arc::clone(source),
@@ -240,6 +242,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         admin_address,
         api_tokens,
         api_keys,
+        api_rate_limit,
         owasp,
         sensitive_data,
         zones: table.tables("zones").into_iter().filter_map(zone_file::zone).collect(),
@@ -252,21 +255,31 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
     file
 }
 
-/// Address, tokens, and e-mail addresses with their keys.
-type Admin = (SocketAddr, Vec<Secret>, Vec<(String, Secret)>);
+/// `[admin]` as written.
+struct Admin {
+    address: SocketAddr,
+    api_tokens: Vec<Secret>,
+    api_keys: Vec<(String, Secret)>,
+    api_rate_limit: u64,
+}
 
 fn admin(root: &mut Table<'_>) -> Admin {
-    let default = SocketAddr::from(([127, 0, 0, 1], 9180));
-    let Some(mut table) = root.table("admin") else { return (default, Vec::new(), Vec::new()) };
+    let address = SocketAddr::from(([127, 0, 0, 1], 9180));
+    let default = Admin { address, api_tokens: Vec::new(), api_keys: Vec::new(), api_rate_limit: 0 };
+    let Some(mut table) = root.table("admin") else { return default };
     let keys = table.tables("api_keys").into_iter().filter_map(|mut table| {
         let (email, key) = (table.required("email"), table.required("api_key"));
         table.finish();
         Some((email?.value, key?.value))
     });
-    let keys = keys.collect();
-    let settings = (table.or("address", default), table.or("api_tokens", Vec::new()), keys);
+    let admin = Admin {
+        api_keys: keys.collect(),
+        address: table.or("address", address),
+        api_tokens: table.or("api_tokens", Vec::new()),
+        api_rate_limit: table.number("rate_limit", 0, 0..=1_000_000_000) as u64,
+    };
     table.finish();
-    settings
+    admin
 }
 
 type Paths = Option<Located<Vec<String>>>;

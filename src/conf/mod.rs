@@ -57,6 +57,8 @@ pub struct Conf {
     pub api_tokens: Vec<Secret>,
     /// E-mail addresses with their keys, which may do the same.
     pub api_keys: Vec<(String, Secret)>,
+    /// Requests that each token may send over the API in five minutes; 0 for no end.
+    pub api_rate_limit: u64,
     /// SecLang files and folders; `None` for the rules in the binary.
     pub owasp: Option<Vec<String>>,
     /// YAML files and folders; `None` for the rules in the binary.

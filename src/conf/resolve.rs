@@ -63,6 +63,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         admin_address: file.admin_address,
         api_tokens: file.api_tokens,
         api_keys: file.api_keys,
+        api_rate_limit: file.api_rate_limit,
         modified: rfc3339(std::time::UNIX_EPOCH),
         owasp: resolving.rules(file.owasp),
         sensitive_data: resolving.rules(file.sensitive_data),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Client, Edge, Origin, wait_for};
+use crate::support::{Api, Client, Edge, Origin};
 
 pub(crate) const TOKEN: &str = "api";
 pub(crate) const REQUESTS: &str = "http_request_firewall_managed";
@@ -42,7 +42,7 @@ pub(crate) fn execute(ruleset: &str) -> Value {
     json!({"action": "execute", "action_parameters": {"id": ruleset}, "expression": "true", "description": "runs"})
 }
 
-fn status(edge: &Edge, target: &str) -> u16 {
+pub(crate) fn status(edge: &Edge, target: &str) -> u16 {
     Client::get(edge.proxy[0], "new.example", target).status
 }
 
@@ -158,6 +158,14 @@ fn rules_keep_their_identity_and_what_changes_nothing_keeps_its_version() {
     assert_eq!(numbers, ["4", "3", "2", "1"]);
     assert_eq!(api.get(&format!("{ruleset}/versions/1")), first);
     assert_eq!(api.refused("GET", &format!("{ruleset}/versions/9"), &Value::Null), (404, vec![10003]));
+    let restored = api.post(&format!("{ruleset}/versions/1/restore"), &Value::Null);
+    assert_eq!(
+        (&restored["version"], ids(&restored, 0), ids(&restored, 1)),
+        (&json!("5"), ids(&first, 0), ids(&first, 1))
+    );
+    assert_eq!(restored["rules"].as_array().unwrap().len(), 2);
+    let whole = api.post(&format!("{ruleset}/versions/4/restore"), &Value::Null);
+    let path = |at: usize| format!("{ruleset}/rules/{}", ids(&whole, at).as_str().unwrap());
     let left = api.result("DELETE", &path(1), &Value::Null);
     assert_eq!(left["rules"].as_array().unwrap().len(), 2);
     assert_eq!(api.refused("DELETE", &path(1), &Value::Null), (404, vec![20108]));
@@ -165,7 +173,7 @@ fn rules_keep_their_identity_and_what_changes_nothing_keeps_its_version() {
     assert_eq!(api.refused("GET", &ruleset, &Value::Null), (404, vec![10003]));
     let history = api.get(&format!("{entry_point}/history"));
     assert_eq!(history[0]["version"], Value::Null, "{history}");
-    assert_eq!(history.as_array().unwrap().len(), 6);
+    assert_eq!(history.as_array().unwrap().len(), 8);
     assert!(history[0]["actor"].as_str().unwrap().contains("token 0"), "{history}");
 }
 
@@ -342,197 +350,4 @@ fn tags_keys_and_dry_runs_are_honoured() {
     assert_eq!(api.ask("DELETE", "/zones/new.example", "If-Match: \"0\"\r\n", "").status, 412);
     assert_eq!(api.ask("DELETE", "/zones/new.example", "If-Match: *\r\n", "").status, 200);
     assert_eq!(status(&edge, "/"), 404);
-}
-
-/// Fifty writers at once, each with rules of its own: none is lost, and every version was there.
-#[test]
-fn writers_at_once_lose_nothing() {
-    const WRITERS: usize = 50;
-    let origin = Origin::echo();
-    let (edge, api) = edge(&origin);
-    let zone = zone(&api, "new.example", &origin);
-    let owasp = managed(&api, REQUESTS);
-    let entry_point = format!("/zones/{zone}/rulesets/phases/{REQUESTS}/entrypoint");
-    let ruleset = api.result("PUT", &entry_point, &json!({"rules": []}));
-    let rules = format!("/zones/{zone}/rulesets/{}/rules", ruleset["id"].as_str().unwrap());
-    std::thread::scope(|scope| {
-        for writer in 0..WRITERS {
-            let (api, rules, owasp) = (api.clone(), rules.clone(), owasp.clone());
-            scope.spawn(move || {
-                let mut rule = execute(&owasp);
-                rule["description"] = json!(format!("writer {writer}"));
-                api.post(&rules, &rule);
-            });
-        }
-        // The data plane goes on meanwhile.
-        scope.spawn(|| {
-            for _ in 0..50 {
-                assert_eq!(status(&edge, "/"), 200);
-            }
-        });
-    });
-    let whole = api.get(&entry_point);
-    let mut writers: Vec<_> = whole["rules"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|rule| rule["description"].as_str().unwrap().to_owned())
-        .collect();
-    writers.sort_unstable();
-    writers.dedup();
-    assert_eq!((writers.len(), whole["version"].as_str()), (WRITERS, Some("51")));
-}
-
-/// Killed while it writes: what was acknowledged is there, and nothing half. `KILLS` says how often.
-#[test]
-fn what_was_acknowledged_outlasts_a_kill() {
-    let kills = std::env::var("KILLS").map_or(8, |kills| kills.parse().unwrap());
-    let origin = Origin::echo();
-    let (mut edge, mut api) = edge(&origin);
-    let mut acknowledged: Vec<String> = Vec::new();
-    for kill in 0..kills {
-        let (writing, written) = std::sync::mpsc::channel();
-        let writer = {
-            let (address, url) = (edge.admin, origin.url());
-            std::thread::spawn(move || {
-                for nth in 0.. {
-                    let name = format!("z{kill}-{nth}.example");
-                    let body = json!({"name": name, "origins": [url]}).to_string();
-                    let request = format!(
-                        "POST /client/v4/zones HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\
-                         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-                        body.len()
-                    );
-                    let Ok(mut stream) = std::net::TcpStream::connect(address) else { return };
-                    let mut answer = String::new();
-                    use std::io::{Read, Write};
-                    let _ = stream.write_all(request.as_bytes());
-                    let _ = stream.read_to_string(&mut answer);
-                    if !answer.contains("\"success\":true") {
-                        return;
-                    }
-                    writing.send(name).unwrap();
-                }
-            })
-        };
-        // Not before something was written.
-        acknowledged.push(written.recv().unwrap());
-        edge.signal("KILL");
-        edge.wait_for_exit();
-        writer.join().unwrap();
-        acknowledged.extend(written.try_iter());
-        edge = edge.again();
-        api = Api::new(&edge, TOKEN);
-    }
-    let zones = api.get("/zones?per_page=1000&name=starts_with:z");
-    let names: Vec<_> = zones.as_array().unwrap().iter().map(|zone| zone["name"].as_str().unwrap()).collect();
-    for name in &acknowledged {
-        assert!(names.contains(&name.as_str()), "{name} was acknowledged and is gone");
-    }
-    // Beside them at most one for each kill: committed, and not yet acknowledged.
-    assert!(names.len() <= acknowledged.len() + kills, "{} of {}", names.len(), acknowledged.len());
-    let served = wait_for("the first zone to be served", || {
-        Some(Client::get(edge.proxy[0], &acknowledged[0], "/").status)
-    });
-    assert_eq!(served, 200);
-}
-
-#[test]
-fn lists_have_pages_filters_and_an_end() {
-    let origin = Origin::echo();
-    let (_edge, api) = edge(&origin);
-    for name in ["a.example", "b.example", "c.test"] {
-        zone(&api, name, &origin);
-    }
-    let names = |query: &str| {
-        let (status, answer) = api.call("GET", &format!("/zones{query}"), &Value::Null);
-        assert_eq!(status, 200, "{query}: {answer}");
-        let names: Vec<_> = answer["result"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|zone| zone["name"].as_str().unwrap().to_owned())
-            .collect();
-        (names.join(" "), answer["result_info"].clone())
-    };
-    for (query, expected) in [
-        ("", "a.example b.example c.test file.example"),
-        ("/?name=A.example", "a.example"),
-        ("?name=contains:.ex&direction=desc", "file.example b.example a.example"),
-        ("?name=ends_with:.test&account.id=acme", "c.test"),
-        ("?name=not_equal:c.test&account.id=acme", "a.example b.example"),
-        ("?name=c.test&account.id=default&match=any", "c.test file.example"),
-        ("?name=c.test&account.id=default&match=all", ""),
-        ("?status=active&type=full,partial&per_page=2&page=2", "c.test file.example"),
-        ("?per_page=1.0&page=1.0", "a.example"),
-        ("?page=9", ""),
-    ] {
-        assert_eq!(names(query).0, expected, "{query}");
-    }
-    let (_, info) = names("?per_page=3&page=2");
-    assert_eq!(info, json!({"page": 2, "per_page": 3, "count": 1, "total_count": 4, "total_pages": 2}));
-    let (_, info) = names("?name=none.example");
-    assert_eq!((&info["total_count"], &info["total_pages"]), (&json!(0), &json!(1)));
-    for query in ["?page=x", "?direction=up", "?match=some", "?color=red"] {
-        assert_eq!(
-            api.refused("GET", &format!("/zones{query}"), &Value::Null),
-            (400, vec![10006]),
-            "{query}"
-        );
-    }
-    // What shell clients search the text for.
-    let text = api.ask("GET", "/zones?name=a.example", "", "").text();
-    assert!(text.starts_with("{\"result\":[{\"id\":\""), "{text}");
-    assert!(text.contains("\"name\":\"a.example\"") && text.contains("\"success\":true"), "{text}");
-    assert!(
-        text.contains("\"count\":1,") && text.find("\"name\"").unwrap() < text.find("\"account\"").unwrap()
-    );
-}
-
-/// What the specification says of managed rulesets and their rules.
-#[test]
-fn managed_rulesets_have_every_field() {
-    let origin = Origin::echo();
-    let (_edge, api) = edge(&origin);
-    for (phase, last) in [(REQUESTS, "block"), (RESPONSES, "log")] {
-        let id = managed(&api, phase);
-        let path = format!("/accounts/acme/rulesets/{id}");
-        let ruleset = api.get(&path);
-        let texts = ["id", "name", "description", "last_updated", "version"];
-        assert!(texts.iter().all(|name| !ruleset[*name].as_str().unwrap().is_empty()), "{phase}");
-        assert_eq!(
-            (&ruleset["source"], &ruleset["kind"], &ruleset["phase"]),
-            (&json!("firewall_managed"), &json!("managed"), &json!(phase))
-        );
-        let rules = ruleset["rules"].as_array().unwrap();
-        assert!(rules.len() > 200, "{phase}: {}", rules.len());
-        for rule in rules {
-            let texts = ["id", "version", "action", "description", "ref", "last_updated", "expression"];
-            assert!(texts.iter().all(|name| !rule[*name].as_str().unwrap().is_empty()), "{rule}");
-            assert!(
-                rule["enabled"].is_boolean() && !rule["description"].as_str().unwrap().contains("%{"),
-                "{rule}"
-            );
-        }
-        let threshold = rules.last().unwrap();
-        assert_eq!(threshold["action"], last);
-        assert_eq!(
-            threshold["score_threshold"].is_i64(),
-            phase == REQUESTS,
-            "the threshold rule is the last"
-        );
-        let versions = api.get(&format!("{path}/versions"));
-        assert_eq!((versions.as_array().unwrap().len(), &versions[0]["version"]), (1, &ruleset["version"]));
-        assert_eq!(api.get(&format!("{path}/versions/1")), ruleset);
-        assert_eq!(api.refused("GET", &format!("{path}/versions/2"), &Value::Null), (404, vec![10003]));
-    }
-    let tagged = api.get(&format!(
-        "/accounts/acme/rulesets/{}/versions/1/by_tag/paranoia-level-1",
-        managed(&api, REQUESTS)
-    ));
-    assert!((1..270).contains(&tagged["rules"].as_array().unwrap().len()), "some, not all");
-    assert_eq!(
-        api.refused("GET", &format!("/accounts/acme/rulesets/phases/{REQUESTS}/entrypoint"), &Value::Null),
-        (404, vec![10003])
-    );
 }

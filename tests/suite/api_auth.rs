@@ -302,3 +302,26 @@ fn gateways_and_their_tokens_take_effect_on_the_next_call() {
     api.result("DELETE", &path, &Value::Null);
     assert_eq!((ask(&header), api.get(gateways)), (400, json!([])));
 }
+
+#[test]
+fn a_token_sends_as_many_requests_as_is_set() {
+    let edge = Edge::start(
+        "[[listeners]]\naddress = \"127.0.0.1:0\"\n[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"one\", \"two\"]\nrate_limit = 3\n",
+    );
+    let api = Api::new(&edge, "one");
+    // All in one window of five minutes, unless the clock stands at its end.
+    let mut answers = Vec::new();
+    while answers.iter().filter(|status| **status == 429).count() < 2 {
+        let answer = api.ask("GET", "/user", "", "");
+        let limit = (answer.header("x-ratelimit-limit"), answer.header("ratelimit-policy"));
+        assert_eq!(limit, (Some("3"), Some("\"default\";q=3;w=300")));
+        if answer.status == 429 {
+            assert!(answer.header("retry-after").unwrap().parse::<u32>().unwrap() <= 300);
+            assert_eq!(answer.header("x-should-retry"), None, "it may be sent again");
+            assert!(answer.text().contains("\"code\":10100"), "{}", answer.text());
+        }
+        answers.push(answer.status);
+    }
+    assert!(answers.ends_with(&[200, 200, 200, 429, 429]), "{answers:?}");
+    assert_eq!(api.with("two").ask("GET", "/user", "", "").status, 200);
+}

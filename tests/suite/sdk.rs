@@ -89,3 +89,24 @@ fn the_management_sdk_for_javascript_works() {
     std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sdk/management.mjs"), &script).unwrap();
     asks("node", script.to_str().unwrap());
 }
+
+/// Whatever is sent: no error of the server, and no answer that the description does not have.
+#[test]
+#[ignore = "needs SDK_SCHEMATHESIS, the program `st`: `make test-sdk`"]
+fn schemathesis_finds_nothing() {
+    let program = std::env::var("SDK_SCHEMATHESIS").expect("SDK_SCHEMATHESIS names the program `st`");
+    let origin = Origin::echo();
+    let (edge, api) = api::edge(&origin);
+    let document = edge.folder.path().join("openapi.json");
+    std::fs::write(&document, api.ask("GET", "/openapi.json", "", "").body).unwrap();
+    let (url, header) =
+        (format!("http://{}/client/v4", edge.admin), format!("Authorization: Bearer {}", api::TOKEN));
+    let checks =
+        "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance";
+    let output = Command::new(program)
+        .args(["run", document.to_str().unwrap(), "--url", &url, "-H", &header, "--checks", checks])
+        .args(["--max-examples", "10", "--phases", "examples,coverage,fuzzing"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}

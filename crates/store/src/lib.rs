@@ -1,5 +1,6 @@
 //! State on disk: a log of changesets with the resources that they add up to, and the log of AI calls.
 
+mod backup;
 mod change;
 mod error;
 mod folder_lock;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use model::Resources;
 
+pub use backup::{backup, restore};
 pub use change::{Change, Changeset, ruleset_of_row, ruleset_row_id};
 pub use error::StoreError;
 pub use folder_lock::FolderLock;

@@ -59,6 +59,8 @@ pub struct Operators {
     pub tokens: Vec<Secret>,
     /// E-mail addresses with their keys.
     pub keys: Vec<(String, Secret)>,
+    /// Requests that each actor may send in five minutes; 0 for no end.
+    pub rate_limit: u64,
 }
 
 /// Who sends a request with these headers, from this address. A token wins over a key beside it.
@@ -146,6 +148,7 @@ mod tests {
         let operators = Operators {
             tokens: vec![Secret::new("one"), Secret::new("two"), Secret::new("")],
             keys: vec![("a@example.com".to_owned(), Secret::new("key"))],
+            rate_limit: 0,
         };
         let mut headers = HeaderMap::new();
         for (name, value) in fields {

@@ -59,6 +59,16 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         verb: Verb::Post,
+        path: "/zones/{zone_id}/rulesets/{ruleset_id}/versions/{version}/restore",
+        summary: "Puts the rules of an earlier version in force again, as a new version.",
+        permission: Permission::WafWrite,
+        query: QUERY,
+        input: None,
+        output: ResultKind::One(shapes::RULESET),
+        run: |call| Box::pin(restore(call)),
+    },
+    Operation {
+        verb: Verb::Post,
         path: "/zones/{zone_id}/rulesets/{ruleset_id}/rules",
         summary: "Adds a rule, at the end or at `position`; the result is the whole ruleset.",
         permission: Permission::WafWrite,
@@ -193,6 +203,18 @@ async fn put(call: ApiCall, phase: Phase, may_create: bool) -> Answer {
 fn empty(id: String, phase: Phase) -> Ruleset {
     let (name, version) = ("default".to_owned(), "0".to_owned());
     Ruleset { id, name, version, ..Ruleset::new(RulesetKind::Zone, phase) }
+}
+
+async fn restore(call: ApiCall) -> Answer {
+    let (zone, phase) = (call.zone()?.id.clone(), phase_of(&call)?);
+    let then = rulesets_read::find_version(&call, phase).await?;
+    let path = call.path.clone();
+    let applied = edit(&call, &zone, phase, false, move |known, now| {
+        let known = known.ok_or_else(|| unknown_ruleset(&path))?;
+        let rules = rule_input::matched(then.rules.clone(), &known.rules, now)?;
+        Ok(Ruleset { name: then.name.clone(), description: then.description.clone(), rules, ..known })
+    });
+    shown(&applied.await?, &zone, phase, Vec::new())
 }
 
 async fn delete(call: ApiCall) -> Answer {

@@ -298,13 +298,21 @@ async fn versions(call: &ApiCall, phase: Phase) -> Answer {
 }
 
 async fn version(call: &ApiCall, phase: Phase) -> Answer {
+    ApiReply::of(&find_version(call, phase).await?)
+}
+
+/// The version of an entry point that the path names.
+///
+/// # Errors
+/// If there is none.
+pub(super) async fn find_version(call: &ApiCall, phase: Phase) -> Result<Ruleset, ApiErrors> {
     let (versions, wanted) = (all_versions(call, phase).await?, call.parameter("version"));
     let found = versions
         .iter()
         .enumerate()
         .find(|(nth, ruleset)| ruleset.version == wanted || (wanted == "latest" && *nth == 0));
     match found {
-        Some((_, ruleset)) => ApiReply::of(ruleset),
+        Some((_, ruleset)) => Ok(ruleset.clone()),
         None => {
             let message = format!("could not find version {wanted} of the ruleset");
             Err(ApiError::new(error::NO_RULESET, message).into())
