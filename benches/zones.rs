@@ -31,8 +31,15 @@ fn change(criterion: &mut Criterion) {
     let (rules, _) = rules::load(None, None).unwrap_or_else(|found| panic!("{found}"));
     let certificates = HashMap::new();
     let compiled = |resources: &Arc<Resources>, previous: Option<&Snapshot>, revision| {
-        let inputs =
-            Inputs { conf: &conf, resources, rules: &rules, certificates: &certificates, previous, revision };
+        let inputs = Inputs {
+            conf: &conf,
+            resources,
+            rules: &rules,
+            certificates: &certificates,
+            previous,
+            changed: None,
+            revision,
+        };
         compile::compile(inputs).unwrap_or_else(|found| panic!("{found}"))
     };
     let handle = SnapshotHandle::new(compiled(&Arc::new(conf.resources.clone()), None, 1));

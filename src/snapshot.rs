@@ -42,7 +42,7 @@ pub struct Snapshot {
 }
 
 /// What stands behind a host name.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Site {
     Zone(Arc<CompiledZone>),
     Gateway,

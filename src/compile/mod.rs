@@ -3,7 +3,7 @@
 mod gateway;
 mod zone;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::ruleset::Plans;
 use crate::snapshot::{Site, Snapshot};
 use crate::upstream::{Origin, OriginKey};
 use diagnostic::Diagnostics;
-use model::Resources;
+use model::{Resources, ZoneId};
 
 /// What a snapshot is made of.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,8 @@ pub struct Inputs<'a> {
     pub certificates: &'a HashMap<SocketAddr, Certificates>,
     /// Its origins keep their health.
     pub previous: Option<&'a Snapshot>,
+    /// The zones that differ from those of the previous snapshot, if nothing else does; `None` if that is not known.
+    pub changed: Option<&'a BTreeSet<ZoneId>>,
     pub revision: u64,
 }
 
@@ -42,14 +44,10 @@ pub const TOKEN_HEADERS: [&str; 2] = ["svc-aig-authorization", "svc-aig-token"];
 pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
     let mut compiling = Compiling { inputs, plans: Plans::default(), diagnostics: Diagnostics::default() };
     let resources = inputs.resources;
-    let mut sites = Hosts::with_capacity(resources.zones.len() + inputs.conf.gateway_hosts.len());
-    for zone in resources.zones.values() {
-        let compiled = compiling.zone(zone);
-        sites.insert(&zone.name, Site::Zone(compiled));
-    }
-    for host in &inputs.conf.gateway_hosts {
-        sites.insert(host.as_str(), Site::Gateway);
-    }
+    let sites = match (inputs.previous, inputs.changed) {
+        (Some(previous), Some(changed)) => compiling.changed_sites(previous, changed),
+        _ => compiling.sites(),
+    };
     let gateways = compiling.gateways(resources);
     let names = TOKEN_HEADERS.into_iter().chain(inputs.conf.gateway_token_headers.iter().map(String::as_str));
     let snapshot = Snapshot {
@@ -76,6 +74,35 @@ struct Compiling<'a> {
 }
 
 impl Compiling<'_> {
+    /// All sites.
+    fn sites(&mut self) -> Hosts<Site> {
+        let (resources, conf) = (self.inputs.resources, self.inputs.conf);
+        let mut sites = Hosts::with_capacity(resources.zones.len() + conf.gateway_hosts.len());
+        for zone in resources.zones.values() {
+            sites.insert(&zone.name, Site::Zone(self.zone(zone)));
+        }
+        for host in &conf.gateway_hosts {
+            sites.insert(host.as_str(), Site::Gateway);
+        }
+        sites
+    }
+
+    /// The sites of the previous snapshot, with what has changed.
+    fn changed_sites(&mut self, previous: &Snapshot, changed: &BTreeSet<ZoneId>) -> Hosts<Site> {
+        let mut sites = previous.sites.clone();
+        for id in changed {
+            if let Some(zone) = previous.resources.zones.get(id) {
+                sites.remove(&zone.name);
+            }
+        }
+        for id in changed {
+            if let Some(zone) = self.inputs.resources.zones.get(id) {
+                sites.insert(&zone.name, Site::Zone(self.zone(zone)));
+            }
+        }
+        sites
+    }
+
     /// The origin of a key: the previous snapshot's, so that its health is not forgotten, or a new one.
     fn origin(&self, key: OriginKey) -> Result<Arc<Origin>, String> {
         let known = self.inputs.previous.and_then(|previous| previous.origin(&key));

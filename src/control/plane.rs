@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use diagnostic::{Code, Diagnostic, Diagnostics, render};
-use model::Resources;
-use store::{Changeset, PastRow, Revision, Store, StoreError};
+use model::{Resources, ZoneId};
+use store::{Change, Changeset, PastRow, Revision, Store, StoreError};
 
 use super::load::{self, ConfSource, Start};
 use super::{Applied, ApplyError, Queued, Write};
@@ -17,7 +17,7 @@ use crate::events::Events;
 use crate::events::kinds::{SnapshotPublished, SnapshotRefused};
 use crate::memory;
 use crate::rules::Rules;
-use crate::snapshot::{Snapshot, SnapshotHandle};
+use crate::snapshot::{CompiledZone, Site, Snapshot, SnapshotHandle};
 
 /// Makes and publishes snapshots. Owned by one thread.
 pub(super) struct Plane {
@@ -110,7 +110,7 @@ impl Plane {
         let started = self.clock.start();
         let published = load::load(self.store.as_ref()).and_then(|(revision, stored)| {
             self.refused = Some(revision);
-            self.handle.publish(self.compile(self.conf.resources.clone().merged(stored)?)?);
+            self.handle.publish(self.compile(self.conf.resources.clone().merged(stored)?, None)?);
             self.serve(revision);
             Ok(())
         });
@@ -142,9 +142,12 @@ impl Plane {
     fn dry_run(&self, write: &Write) -> Result<Applied, ApplyError> {
         let mut pending = Pending::new(self.base()?);
         pending.add(write)?;
-        let snapshot = self.compile(pending.resources).map_err(ApplyError::Refused)?;
+        let (found, changed) = (pending.found, pending.changed());
+        let is_served = found == self.revision;
+        let snapshot =
+            self.compile(pending.resources, is_served.then_some(&changed)).map_err(ApplyError::Refused)?;
         Ok(Applied {
-            revision: pending.found,
+            revision: found,
             snapshot: snapshot.revision,
             resources: Arc::clone(&snapshot.resources),
         })
@@ -170,7 +173,10 @@ impl Plane {
             let snapshot = self.handle.load();
             return reply_applied(accepted, &snapshot);
         }
-        let snapshot = match self.compile(std::mem::take(&mut pending.resources)) {
+        let changed = pending.changed();
+        let is_served = pending.found == self.revision;
+        let resources = std::mem::take(&mut pending.resources);
+        let snapshot = match self.compile(resources, is_served.then_some(&changed)) {
             Ok(snapshot) => snapshot,
             Err(diagnostics) => {
                 if accepted.len() > 1 {
@@ -194,7 +200,8 @@ impl Plane {
         };
         self.handle.publish(snapshot);
         self.serve(revision);
-        self.announce(started.elapsed().as_secs_f64() * 1000.0, Vec::new());
+        let changed = is_served.then_some(&changed);
+        self.announce_changed(started.elapsed().as_secs_f64() * 1000.0, Vec::new(), changed);
         reply_applied(accepted, &self.handle.load());
     }
 
@@ -220,7 +227,11 @@ impl Plane {
     }
 
     /// A snapshot of everything that is declared.
-    fn compile(&self, resources: Resources) -> Result<Snapshot, Diagnostics> {
+    fn compile(
+        &self,
+        resources: Resources,
+        changed: Option<&BTreeSet<ZoneId>>,
+    ) -> Result<Snapshot, Diagnostics> {
         let current = self.handle.load();
         compile::compile(Inputs {
             conf: &self.conf,
@@ -228,6 +239,7 @@ impl Plane {
             rules: &self.rules,
             certificates: &current.certificates,
             previous: Some(&current),
+            changed,
             revision: current.revision + 1,
         })
     }
@@ -239,6 +251,16 @@ impl Plane {
     }
 
     fn announce(&self, duration_ms: f64, needs_restart: Vec<&'static str>) {
+        self.announce_changed(duration_ms, needs_restart, None);
+    }
+
+    /// `changed` are the zones that are not as before; all may be if it is `None`.
+    fn announce_changed(
+        &self,
+        duration_ms: f64,
+        needs_restart: Vec<&'static str>,
+        changed: Option<&BTreeSet<ZoneId>>,
+    ) {
         let snapshot = self.handle.load();
         self.events.emit(&SnapshotPublished {
             revision: snapshot.revision,
@@ -249,12 +271,25 @@ impl Plane {
             needs_restart,
             unix_seconds: i64::try_from(self.clock.unix().as_secs()).unwrap_or(i64::MAX),
         });
-        let names = snapshot.zone_names();
-        self.events.metrics().keep_zones(|zone| names.contains(zone));
-        for zone in snapshot.zones() {
+        let metrics = self.events.metrics();
+        let show = |zone: &CompiledZone| {
             for origin in &zone.pool.origins {
                 let up = i64::from(origin.is_up(self.clock.unix()));
-                self.events.metrics().origin_up.with_label_values(&[&zone.name, &origin.key.url]).set(up);
+                metrics.origin_up.with_label_values(&[&zone.name, &origin.key.url]).set(up);
+            }
+        };
+        let zones = &snapshot.resources.zones;
+        let Some(changed) = changed else {
+            let names = snapshot.zone_names();
+            metrics.keep_zones(|zone| names.contains(zone));
+            return snapshot.zones().for_each(|zone| show(zone));
+        };
+        if changed.iter().any(|id| !zones.contains_key(id)) {
+            metrics.keep_zones(|zone| matches!(snapshot.sites.get(zone), Some(Site::Zone(_))));
+        }
+        for zone in changed.iter().filter_map(|id| zones.get(id)) {
+            if let Some(Site::Zone(zone)) = snapshot.sites.get(&zone.name) {
+                show(zone);
             }
         }
     }
@@ -282,6 +317,12 @@ struct Pending {
 impl Pending {
     fn new((found, resources): (Revision, Resources)) -> Self {
         Self { found, resources, changesets: Vec::new() }
+    }
+
+    /// The zones that they change.
+    fn changed(&self) -> BTreeSet<ZoneId> {
+        let changes = self.changesets.iter().flat_map(|changeset| &changeset.changes);
+        changes.filter_map(Change::zone).cloned().collect()
     }
 
     /// The revision of the store with them.

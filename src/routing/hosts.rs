@@ -1,34 +1,51 @@
 //! Names to whatever stands behind them: a name and every name below it, the longest wins.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-/// A map of names, given in lower case.
+/// Names from which on they are in many parts.
+const MANY_NAMES: usize = 1_024;
+/// How many parts that is.
+const PARTS: usize = 256;
+
+/// A map of names, given in lower case. A copy shares what it does not change: one of many names is changed without a look
+/// at the others.
 #[derive(Clone, Debug)]
-pub struct Hosts<T>(HashMap<Box<str>, T, RandomState>);
+pub struct Hosts<T> {
+    /// One, or as many as a power of two.
+    parts: Vec<Arc<HashMap<Box<str>, T, RandomState>>>,
+    hasher: RandomState,
+}
 
 impl<T> Default for Hosts<T> {
     fn default() -> Self {
-        Self(HashMap::default())
+        Self::with_capacity(0)
     }
 }
 
 impl<T> Hosts<T> {
     pub fn with_capacity(names: usize) -> Self {
-        Self(HashMap::with_capacity_and_hasher(names, RandomState::default()))
+        let parts = if names < MANY_NAMES { 1 } else { PARTS };
+        let hasher = RandomState::default();
+        let part = || Arc::new(HashMap::with_capacity_and_hasher(names / parts, hasher.clone()));
+        Self { parts: (0..parts).map(|_| part()).collect(), hasher: hasher.clone() }
     }
 
-    /// Puts `value` behind `name` and every name below it.
-    pub fn insert(&mut self, name: &str, value: T) {
-        self.0.insert(name.into(), value);
+    fn part_of(&self, name: &str) -> usize {
+        match self.parts.len() {
+            1 => 0,
+            parts => (self.hasher.hash_one(name) >> 32) as usize & (parts - 1),
+        }
     }
 
     /// What stands behind a host: its own name's, or that of the nearest name above it.
     pub fn find(&self, host: &str) -> Option<&T> {
         let mut name = host;
         loop {
-            if let Some(found) = self.0.get(name) {
+            if let Some(found) = self.get(name) {
                 return Some(found);
             }
             name = name.split_once('.')?.1;
@@ -37,19 +54,37 @@ impl<T> Hosts<T> {
 
     /// What stands behind exactly this name.
     pub fn get(&self, name: &str) -> Option<&T> {
-        self.0.get(name)
+        self.parts.get(self.part_of(name))?.get(name)
     }
 
     pub fn values(&self) -> impl Iterator<Item = &T> {
-        self.0.values()
+        self.parts.iter().flat_map(|part| part.values())
     }
 
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.parts.iter().map(|part| part.len()).sum()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
+    }
+}
+
+impl<T: Clone> Hosts<T> {
+    /// Puts `value` behind `name` and every name below it.
+    pub fn insert(&mut self, name: &str, value: T) {
+        let part = self.part_of(name);
+        if let Some(part) = self.parts.get_mut(part) {
+            Arc::make_mut(part).insert(name.into(), value);
+        }
+    }
+
+    /// Takes away what stands behind exactly this name.
+    pub fn remove(&mut self, name: &str) {
+        let part = self.part_of(name);
+        if let Some(part) = self.parts.get_mut(part) {
+            Arc::make_mut(part).remove(name);
+        }
     }
 }
 
@@ -72,6 +107,22 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(hosts.find(host).copied(), expected, "{host}");
+        }
+    }
+
+    #[test]
+    fn a_copy_changes_nothing_of_what_it_was_made_of() {
+        for capacity in [0, 5_000] {
+            let mut hosts = Hosts::with_capacity(capacity);
+            (0..5_000).for_each(|nth| hosts.insert(&format!("h{nth}.example"), nth));
+            let mut copy = hosts.clone();
+            copy.remove("h7.example");
+            copy.insert("h8.example", 0);
+            copy.insert("new.example", 1);
+            assert_eq!((hosts.len(), copy.len()), (5_000, 5_000));
+            assert_eq!((hosts.get("h7.example"), hosts.get("h8.example")), (Some(&7), Some(&8)));
+            assert_eq!((copy.get("h7.example"), copy.get("h8.example")), (None, Some(&0)));
+            assert_eq!(copy.values().sum::<i32>(), hosts.values().sum::<i32>() - 7 - 8 + 1);
         }
     }
 }

@@ -124,3 +124,20 @@ fn a_backup_is_taken_while_the_edge_runs_and_taken_back() {
     assert_eq!(api.refused("GET", "/zones/later.example", &Value::Null).0, 404);
     assert_eq!(Client::get(edge.proxy[0], "kept.example", "/").status, 200);
 }
+
+/// A name belongs to one zone: a file that declares one that was made over the API is refused with both places.
+#[test]
+fn a_name_is_declared_once_by_file_or_api() {
+    let origin = Origin::echo();
+    let (mut edge, api) = edge(&origin);
+    zone(&api, "new.example", &origin);
+    let conf = std::fs::read_to_string(edge.folder.path().join("p.toml")).unwrap();
+    edge.rewrite(&format!("{conf}\n[[zones]]\nname = \"new.example\"\norigins = [\"http://127.0.0.1:1\"]\n"));
+    edge.signal("HUP");
+    let refused = edge.wait_for_event("snapshot_refused", |_| true).to_string();
+    assert!(refused.contains("new.example") && refused.contains("revision 1 of the store"), "{refused}");
+    assert_eq!(status(&edge, "/"), 200, "the zone goes on as it was");
+    api.result("DELETE", "/zones/new.example", &Value::Null);
+    edge.signal("HUP");
+    wait_for("the file's zone to be served", || (status(&edge, "/") == 502).then_some(()));
+}

@@ -40,6 +40,19 @@ impl Resources {
         let account = |account: &Declared<Account>| format!("the account `{}`", account.id);
         merge(&mut self.accounts, stored.accounts, |account| account, account, &mut conflicts);
         let zone = |zone: &Arc<Declared<Zone>>| format!("the zone `{}`", zone.name);
+        let by_name: BTreeMap<&str, &Declared<Zone>> =
+            self.zones.values().map(|zone| (zone.name.as_str(), zone.as_ref())).collect();
+        for found in stored.zones.values().filter(|_| !by_name.is_empty()) {
+            // Those of one id are found below.
+            if let Some(known) = by_name.get(found.name.as_str()).filter(|known| known.id != found.id) {
+                let message = conflict(&zone(found), &known.provenance, &found.provenance);
+                let diagnostic = Diagnostic::error(Code::ConfConflict, message);
+                conflicts.push(match known.place() {
+                    Some(place) => diagnostic.at(place.clone()),
+                    None => diagnostic,
+                });
+            }
+        }
         merge(&mut self.zones, stored.zones, |zone| zone, zone, &mut conflicts);
         let ruleset = |ruleset: &Arc<Declared<Ruleset>>| format!("the ruleset `{}`", ruleset.id);
         merge(&mut self.rulesets, stored.rulesets, |ruleset| ruleset, ruleset, &mut conflicts);

@@ -114,6 +114,16 @@ impl Change {
         }
     }
 
+    /// The zone that is not the same afterwards; `None` if it is about something else.
+    pub fn zone(&self) -> Option<&ZoneId> {
+        match self {
+            Self::PutZone { zone } => Some(&zone.id),
+            Self::DeleteZone { id } => Some(id),
+            Self::PutRuleset { zone, .. } | Self::DeleteRuleset { zone, .. } => Some(zone),
+            _ => None,
+        }
+    }
+
     /// Where a file declares the resource that this changes; `None` if none does.
     pub fn place<'r>(&self, resources: &'r Resources) -> Option<&'r Place> {
         match self {
