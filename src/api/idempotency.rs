@@ -12,17 +12,42 @@ use super::error::{self, ApiError};
 
 /// How long an answer is kept, in seconds.
 const KEPT_SECONDS: u64 = 24 * 60 * 60;
-/// Most answers that are kept; past it the oldest go.
-const MAX_ANSWERS: usize = 4_096;
-/// Longest answer that is kept.
-const MAX_ANSWER_BYTES: usize = 64 << 10;
+/// Most bytes of all answers that are kept; past it the oldest go.
+const MAX_KEPT_BYTES: usize = 16 << 20;
+/// What an answer takes beside its body.
+const ANSWER_BYTES: usize = 1 << 10;
 
 /// Actor and key.
 type Key = (String, String);
 
 /// KeptAnswers by actor and key.
 #[derive(Debug, Default)]
-pub(super) struct KeptAnswers(Mutex<HashMap<Key, Kept>>);
+pub(super) struct KeptAnswers(Mutex<AnswersByKey>);
+
+#[derive(Debug, Default)]
+struct AnswersByKey {
+    by_key: HashMap<Key, Kept>,
+    bytes: usize,
+}
+
+impl AnswersByKey {
+    fn remove(&mut self, key: &Key) {
+        if let Some(kept) = self.by_key.remove(key) {
+            self.bytes -= kept.bytes();
+        }
+    }
+
+    fn insert(&mut self, key: Key, kept: Kept) {
+        self.remove(&key);
+        self.bytes += kept.bytes();
+        self.by_key.insert(key, kept);
+        while self.bytes > MAX_KEPT_BYTES {
+            let oldest = self.by_key.iter().min_by_key(|(_, kept)| kept.at).map(|(key, _)| key.clone());
+            let Some(oldest) = oldest else { return };
+            self.remove(&oldest);
+        }
+    }
+}
 
 #[derive(Clone, Debug)]
 struct Kept {
@@ -32,6 +57,12 @@ struct Kept {
     status: StatusCode,
     headers: HeaderMap,
     body: Vec<u8>,
+}
+
+impl Kept {
+    fn bytes(&self) -> usize {
+        self.body.len() + ANSWER_BYTES
+    }
 }
 
 impl KeptAnswers {
@@ -47,7 +78,7 @@ impl KeptAnswers {
         now: u64,
     ) -> Result<Option<Response>, ApiError> {
         let mut answers = self.0.lock();
-        let Some(kept) = answers.get(key) else { return Ok(None) };
+        let Some(kept) = answers.by_key.get(key) else { return Ok(None) };
         if now.saturating_sub(kept.at) >= KEPT_SECONDS {
             answers.remove(key);
             return Ok(None);
@@ -75,20 +106,34 @@ impl KeptAnswers {
         let (parts, body) = response.into_parts();
         // INVARIANT: the body is one of ours, in memory.
         let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
-        if body.len() <= MAX_ANSWER_BYTES {
-            let mut answers = self.0.lock();
-            if answers.len() >= MAX_ANSWERS {
-                let oldest = answers.iter().min_by_key(|(_, kept)| kept.at).map(|(key, _)| key.clone());
-                oldest.map(|oldest| answers.remove(&oldest));
-            }
-            let (status, headers) = (parts.status, parts.headers.clone());
-            let question = hash(question, asked);
-            answers.insert(key, Kept { question, at: now, status, headers, body: body.to_vec() });
-        }
+        let (status, headers) = (parts.status, parts.headers.clone());
+        let kept = Kept { question: hash(question, asked), at: now, status, headers, body: body.to_vec() };
+        self.0.lock().insert(key, kept);
         Response::from_parts(parts, Body::from(body))
     }
 }
 
 fn hash(question: &str, body: &[u8]) -> [u8; 32] {
     Sha256::new_with_prefix(question).chain_update([0]).chain_update(body).finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_bounded_in_bytes_and_the_oldest_go() {
+        let mut answers = AnswersByKey::default();
+        let key = |nth: u64| (String::new(), nth.to_string());
+        for nth in 0..40 {
+            let (headers, body) = (HeaderMap::new(), vec![0; 1 << 20]);
+            answers
+                .insert(key(nth), Kept { question: [0; 32], at: nth, status: StatusCode::OK, headers, body });
+            assert!(answers.bytes <= MAX_KEPT_BYTES);
+        }
+        assert!(answers.by_key.len() == 15 && answers.by_key.contains_key(&key(39)));
+        let known: Vec<Key> = answers.by_key.keys().cloned().collect();
+        known.iter().for_each(|key| answers.remove(key));
+        assert_eq!(answers.bytes, 0);
+    }
 }

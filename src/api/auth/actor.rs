@@ -78,11 +78,12 @@ impl Actor {
         if self.may(needed, subject) {
             return Ok(());
         }
+        // The same for what exists and what does not: only who may read it learns that it is there.
         let place = match (needed.level(), subject) {
             (PermissionLevel::User, _) => "the user".to_owned(),
             (_, ScopeSubject::Account(account)) => format!("the account `{account}`"),
-            (_, ScopeSubject::Zone(zone, _)) => format!("the zone `{zone}`"),
-            (_, ScopeSubject::User | ScopeSubject::Unknown) => "this resource".to_owned(),
+            (PermissionLevel::Zone, _) => "the zone that the path names".to_owned(),
+            (PermissionLevel::Account, _) => "all accounts".to_owned(),
         };
         let message = format!(
             "Unauthorized to access requested resource: the permission `{}` for {place} is missing",
@@ -146,7 +147,13 @@ mod tests {
         assert!(!actor.may(Permission::ZoneWrite, &zone("held")));
         assert!(!actor.may(Permission::WafRead, &zone("z")));
         let refused = actor.check(Permission::WafRead, &zone("z")).unwrap_err();
-        assert!(refused.message.contains("`Zone WAF Read` for the zone `z`"), "{}", refused.message);
+        assert!(
+            refused.message.contains("`Zone WAF Read` for the zone that the path names"),
+            "{}",
+            refused.message
+        );
+        let unknown = actor.check(Permission::WafRead, &ScopeSubject::Unknown).unwrap_err();
+        assert_eq!(unknown, refused, "what does not exist is refused in the same words");
         let resources = Resources::default();
         let all = Scope::AllAccounts;
         assert!(!actor.may_give(Permission::ZoneRead, &all, &resources));
