@@ -46,7 +46,7 @@ impl Check {
         if self.explain {
             for zone in start.snapshot.zones() {
                 let rulesets = serde_json::to_string_pretty(&zone.rulesets).unwrap_or_default();
-                let _ = writeln!(text, "zone {}\n{rulesets}\n", zone.name);
+                let _ = writeln!(text, "zone {} ({})\n{rulesets}\n", zone.name, zone.id);
             }
             let _ = writeln!(text, "{ir}");
             let _ = writeln!(text, "engines of patterns:");

@@ -2,6 +2,7 @@
 //!
 //! Errors go to stderr. Exit codes: 0 ok, 1 the input is wrong, 2 usage (from the argument parser).
 
+mod api;
 mod backup;
 mod check;
 mod demo;
@@ -45,6 +46,7 @@ enum Command {
     Token(token::TokenCommand),
     #[command(subcommand)]
     Key(key::KeyCommand),
+    Api(api::Api),
     Backup(backup::Backup),
     Restore(backup::Restore),
     #[command(subcommand)]
@@ -112,6 +114,7 @@ pub fn main() -> ExitCode {
         Command::Scan(command) => command.execute(),
         Command::Token(command) => command.execute(),
         Command::Key(command) => command.execute(),
+        Command::Api(command) => command.execute(),
         Command::Backup(command) => command.execute(),
         Command::Restore(command) => command.execute(),
         Command::Payload(command) => command.execute(),
@@ -178,6 +181,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 20);
+        assert_eq!(seen, 29);
     }
 }

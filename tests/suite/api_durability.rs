@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::api::{REQUESTS, TOKEN, edge, execute, managed, status, zone};
-use crate::support::{Api, Client, Origin, run_cli, wait_for};
+use crate::support::{Api, BINARY, Client, Origin, run_cli, wait_for};
 
 /// Fifty writers at once, each with rules of its own: none is lost, and every version was there.
 #[test]
@@ -140,4 +140,45 @@ fn a_name_is_declared_once_by_file_or_api() {
     api.result("DELETE", "/zones/new.example", &Value::Null);
     edge.signal("HUP");
     wait_for("the file's zone to be served", || (status(&edge, "/") == 502).then_some(()));
+}
+
+/// The same over the command line, as tables.
+#[test]
+fn the_command_line_asks_the_api() {
+    let origin = Origin::echo();
+    let (edge, api) = edge(&origin);
+    zone(&api, "new.example", &origin);
+    let url = format!("http://{}", edge.admin);
+    let run = |token: &str, arguments: &[&str]| {
+        let output = std::process::Command::new(BINARY)
+            .args(["api", "--url", &url])
+            .args(arguments)
+            .env("PORTCULLIS_API_TOKEN", token)
+            .output()
+            .unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (status, zones, _) = run(TOKEN, &["zones"]);
+    assert_eq!((status, zones.lines().count()), (Some(0), 3), "{zones}");
+    assert!(
+        zones.starts_with("id  ") && zones.contains("file.example") && zones.contains("new.example"),
+        "{zones}"
+    );
+    let (_, rules, _) = run(TOKEN, &["rules", "file.example"]);
+    assert!(rules.contains("execute") && rules.contains("http_response_firewall_managed: none"), "{rules}");
+    let (status, _, said) = run(TOKEN, &["post", "/zones", r#"{"name":"new.example"}"#]);
+    assert_eq!((status, said.trim()), (Some(1), "error 1061 at `/name`: new.example already exists"));
+    let (status, raw, _) =
+        run(TOKEN, &["--json", "patch", "/zones/new.example", r#"{"balance":"least_connections"}"#]);
+    assert!(status == Some(0) && raw.starts_with("{\"result\":{\"id\""), "{raw}");
+    assert_eq!(run(TOKEN, &["delete", "/zones/new.example"]).0, Some(0));
+    assert!(run("wrong", &["zones"]).2.contains("Invalid access token"));
+    assert!(run("", &["zones"]).2.contains("PORTCULLIS_API_TOKEN"));
+    assert!(run(TOKEN, &["events", "file.example", "action=block"]).1.contains("none"));
+    // `check --explain` shows the ids that paths have.
+    let conf = edge.folder.path().join("p.toml").display().to_string();
+    let explained = run_cli(&["check", "--explain", "--conf", &conf], b"");
+    let id = api.get("/zones/file.example")["id"].as_str().unwrap().to_owned();
+    assert!(String::from_utf8_lossy(&explained.stdout).contains(&format!("zone file.example ({id})")));
 }
