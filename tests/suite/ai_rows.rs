@@ -1,9 +1,9 @@
 //! Rows of AI calls: what is stored, for how long, and how rows are read.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::ai_calls::{CHAT, GATEWAY, call, chat, conf, line, request};
-use crate::support::{Client, Edge, Origin, wait_for};
+use crate::support::{Api, Client, Edge, Origin, wait_for};
 
 /// Everything in the files of the log.
 pub(crate) fn stored(edge: &Edge) -> Vec<u8> {
@@ -136,6 +136,25 @@ fn the_log_is_read_over_the_api() {
     );
     assert_eq!(Client::once(edge.admin, &other).status, 404, "another gateway's row");
     assert_eq!(Client::once(edge.admin, other.replace("Bearer api", "Bearer x")).status, 403);
+    // What people say of a call stands in its row.
+    let api = Api::new(&edge, "api");
+    let logs = "/accounts/acme/ai-gateway/gateways/main/logs";
+    let said = json!({"feedback": 1, "score": 0.5, "metadata": {"team": "x"}});
+    let row = api.result("PATCH", &format!("{logs}/{}", ids[0]), &said);
+    assert_eq!(
+        (&row["feedback"], &row["score"], &row["metadata"]),
+        (&json!(1), &json!(0.5), &json!({"team": "x"}))
+    );
+    let row = api.result("PATCH", &format!("{logs}/{}", ids[0]), &json!({"feedback": -1}));
+    assert_eq!((&row["feedback"], &row["score"], &row["tokens_in"]), (&json!(-1), &json!(0.5), &json!(19)));
+    assert_eq!(api.call("PATCH", &format!("{logs}/{}", ids[0]), &json!({"feedback": 2})).0, 400);
+    assert_eq!(api.call("PATCH", &format!("{logs}/none"), &said).0, 404);
+    // And rows are deleted, those that are meant.
+    assert_eq!(api.result("DELETE", &format!("{logs}?model=other"), &Value::Null), json!({"deleted": 0}));
+    assert_eq!(api.result("DELETE", &format!("{logs}?model=m-1"), &Value::Null), json!({"deleted": 4}));
+    assert_eq!(list("")["result_info"]["total_count"], 0);
+    let elsewhere = "/accounts/acme/ai-gateway/gateways/other/logs";
+    assert_eq!(api.result("DELETE", elsewhere, &Value::Null), json!({"deleted": 0}));
 }
 
 #[test]

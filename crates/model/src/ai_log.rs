@@ -66,6 +66,11 @@ pub struct AiLog {
     pub waf_score: Option<i64>,
     #[serde(default)]
     pub waf_rules: Vec<u64>,
+    /// What people said of the answer: -1, 0 or 1, and a score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
     /// Sensitive data in it.
     #[serde(default)]
     pub findings: Vec<Finding>,

@@ -22,7 +22,7 @@ pub use error::StoreError;
 pub use folder_lock::FolderLock;
 pub use install_key::install_key;
 pub use memory::MemoryStore;
-pub use record_log::{LogQuery, RecordLog, RecordReader};
+pub use record_log::{Annotation, LogQuery, RecordLog, RecordReader};
 pub use records::RecordStore;
 pub use security_log::{SecurityField, SecurityLog, SecurityQuery};
 pub use sqlite::{FILE, SqliteStore};

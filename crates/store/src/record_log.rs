@@ -37,6 +37,28 @@ pub trait RecordReader: Send {
     /// # Errors
     /// One sentence if it cannot be read.
     fn get(&self, id: &str) -> Result<Option<AiLog>, String>;
+
+    /// Writes what people say of a call into its row. Without a row nothing is changed.
+    ///
+    /// # Errors
+    /// One sentence if it cannot be written.
+    fn annotate(&self, id: &str, annotation: &Annotation) -> Result<(), String>;
+
+    /// Deletes up to `limit` rows of a query, and says how many.
+    ///
+    /// # Errors
+    /// One sentence if they cannot be deleted.
+    fn delete(&self, query: &LogQuery) -> Result<u64, String>;
+}
+
+/// What people say of a call; what is `None` stays as it was.
+#[derive(Clone, Debug, Default)]
+pub struct Annotation {
+    /// -1, 0 or 1.
+    pub feedback: Option<i64>,
+    pub score: Option<f64>,
+    /// JSON of the metadata, which it replaces.
+    pub metadata: Option<String>,
 }
 
 /// Which rows are asked for.

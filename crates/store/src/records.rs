@@ -6,7 +6,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::migration::{Migration, migrate};
-use super::record_log::{LogQuery, RecordLog, RecordReader};
+use super::record_log::{Annotation, LogQuery, RecordLog, RecordReader};
 use super::{StoreError, private_file};
 use model::{AiLog, Counted};
 
@@ -230,6 +230,43 @@ impl RecordReader for RecordStore {
 
     fn get(&self, id: &str) -> Result<Option<AiLog>, String> {
         Self::get(self, id).map_err(|error| error.to_string())
+    }
+
+    fn annotate(&self, id: &str, annotation: &Annotation) -> Result<(), String> {
+        let Annotation { feedback, score, metadata } = annotation;
+        let sql = "UPDATE ai_log SET row = json_patch(row, json_object(
+                'feedback', coalesce(?2, json_extract(row, '$.feedback')),
+                'score', coalesce(?3, json_extract(row, '$.score'))))
+             WHERE id = ?1";
+        let written = self.connection.execute(sql, params![id, feedback, score]);
+        let written = written.and_then(|_| match metadata {
+            Some(metadata) => {
+                let sql = "UPDATE ai_log SET row = json_set(row, '$.metadata', json(?2)) WHERE id = ?1";
+                self.connection.execute(sql, params![id, metadata])
+            }
+            None => Ok(0),
+        });
+        written.map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    fn delete(&self, query: &LogQuery) -> Result<u64, String> {
+        let sql = format!(
+            "DELETE FROM ai_log WHERE id IN (SELECT id FROM ai_log WHERE {WHERE} ORDER BY created_at LIMIT {})",
+            query.limit
+        );
+        let deleted = self.connection.execute(
+            &sql,
+            params![
+                query.gateway,
+                query.start_date,
+                query.end_date,
+                query.success,
+                query.cached,
+                query.provider,
+                query.model
+            ],
+        );
+        deleted.map(|deleted| deleted as u64).map_err(|error| error.to_string())
     }
 }
 

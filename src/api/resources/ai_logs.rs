@@ -1,6 +1,7 @@
 //! The log of a gateway: its rows, and what is kept of their bodies.
 
-use super::shapes;
+use super::rulesets::passed_over;
+use super::{rule_input, shapes};
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
@@ -8,7 +9,8 @@ use crate::api::operation::{
     Answer, ApiCall, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Running, Verb,
 };
 use model::AiLog;
-use store::LogQuery;
+use serde::Serialize;
+use store::{Annotation, LogQuery};
 
 const MAX_PER_PAGE: u64 = 50;
 
@@ -41,7 +43,30 @@ const fn read(
     Operation { verb: Verb::Get, path, summary, permission, query, input: None, output, run }
 }
 
+/// Most rows that one request deletes.
+const MAX_DELETED: u32 = 10_000;
+
 pub(super) const OPERATIONS: &[Operation] = &[
+    Operation {
+        verb: Verb::Patch,
+        path: "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs/{id}",
+        summary: "Writes what people say of a call: `feedback`, `score` and `metadata`.",
+        permission: Permission::GatewaysWrite,
+        query: &[],
+        input: Some(shapes::LOG_ANNOTATION),
+        output: ResultKind::One(shapes::LOG),
+        run: |call| Box::pin(annotate(call)),
+    },
+    Operation {
+        verb: Verb::Delete,
+        path: "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs",
+        summary: "Deletes rows, the oldest first, up to ten thousand.",
+        permission: Permission::GatewaysWrite,
+        query: FILTERS,
+        input: None,
+        output: ResultKind::One(shapes::DELETED_ROWS),
+        run: |call| Box::pin(delete(call)),
+    },
     read(
         "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs",
         "Lists the calls of a gateway, the newest first.",
@@ -89,24 +114,59 @@ fn flag(call: &ApiCall, name: &str) -> Result<Option<bool>, ApiErrors> {
     }
 }
 
-async fn list(call: ApiCall) -> Answer {
-    let paging = call.paging(20, MAX_PER_PAGE)?;
+/// The rows that the parameters of a request name.
+fn query(call: &ApiCall, skip: u64, limit: u32) -> Result<LogQuery, ApiErrors> {
     let text = |name: &str| call.asked(name).map(str::to_owned);
     let direction = call.asked("direction").or_else(|| call.asked("order_by_direction"));
-    let query = LogQuery {
+    Ok(LogQuery {
         gateway: format!("{}/{}", call.parameter("account_id"), call.parameter("gateway_id")),
-        skip: paging.skipped(),
-        limit: u32::try_from(paging.per_page).unwrap_or(u32::MAX),
+        skip,
+        limit,
         ascending: direction == Some("asc"),
         start_date: text("start_date"),
         end_date: text("end_date"),
-        success: flag(&call, "success")?,
-        cached: flag(&call, "cached")?,
+        success: flag(call, "success")?,
+        cached: flag(call, "cached")?,
         provider: text("provider"),
         model: text("model"),
-    };
+    })
+}
+
+async fn list(call: ApiCall) -> Answer {
+    let paging = call.paging(20, MAX_PER_PAGE)?;
+    let query = query(&call, paging.skipped(), u32::try_from(paging.per_page).unwrap_or(u32::MAX))?;
     let (rows, total) = call.shared.read(move |records| records.page(&query)).await?;
     ApiReply::page(&rows, paging.info(rows.len(), total))
+}
+
+async fn annotate(call: ApiCall) -> Answer {
+    let (annotation, unknown) = rule_input::read(&call.body, |fields| {
+        let score = fields.value("score").and_then(serde_json::Value::as_f64);
+        if fields.value("score").is_some() && score.is_none() {
+            fields.refuse(error::BAD_FIELD, "score", "expected a number for `score`");
+        }
+        Some(Annotation {
+            feedback: fields.within("feedback", -1..=1),
+            score,
+            metadata: fields.object("metadata").and_then(|_| Some(fields.value("metadata")?.to_string())),
+        })
+    })?;
+    let id = row(&call).await?.id;
+    call.shared.read(move |records| records.annotate(&id, &annotation)).await?;
+    let mut reply = ApiReply::of(&row(&call).await?)?;
+    reply.messages = passed_over(unknown);
+    Ok(reply)
+}
+
+#[derive(Debug, Serialize)]
+struct DeletedRows {
+    deleted: u64,
+}
+
+async fn delete(call: ApiCall) -> Answer {
+    let query = query(&call, 0, MAX_DELETED)?;
+    let deleted = call.shared.read(move |records| records.delete(&query)).await?;
+    ApiReply::of(&DeletedRows { deleted })
 }
 
 async fn find(call: ApiCall) -> Answer {

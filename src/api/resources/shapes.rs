@@ -242,6 +242,18 @@ pub(super) const LOG: &ObjectShape = &ObjectShape {
     ],
 };
 
+pub(super) const LOG_ANNOTATION: &ObjectShape = &ObjectShape {
+    name: "LogAnnotation",
+    fields: &[
+        field("feedback", Kind::Any, "-1, 0 or 1."),
+        field("score", Kind::Any, "A number."),
+        field("metadata", Kind::Any, "An object that replaces the metadata of the call."),
+    ],
+};
+
+pub(super) const DELETED_ROWS: &ObjectShape =
+    &ObjectShape { name: "DeletedRows", fields: &[field("deleted", Kind::Whole, "How many rows are gone.")] };
+
 pub(super) const PROVIDER_KEY: &ObjectShape = &ObjectShape {
     name: "ProviderConfig",
     fields: &[
