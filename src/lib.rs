@@ -13,7 +13,8 @@
 //! 7. [`scanning`] has a copy of the response scanned, on threads of its own.
 //! 8. [`events`] records what happened, once; [`records`] writes a row for each AI call.
 //!
-//! Beside the request flow: [`regression`] runs tests of rule sets.
+//! Beside the request flow: [`api`] is the management API on the admin port, [`alerts`] tells webhooks of spikes,
+//! [`health_checks`] asks origins, [`regression`] runs tests of rule sets.
 //!
 //! The crates. Each depends only on crates above it in this table:
 //!
@@ -36,6 +37,7 @@
 //! rule set and a *plan* is a program under one zone's settings; a *ray* is the id of a request.
 
 // Start-up.
+pub mod alerts;
 pub mod cli;
 pub mod health_checks;
 pub mod server;

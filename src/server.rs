@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use pingora::proxy::HttpProxy;
 use pingora::server::configuration::{Opt, ServerConf};
 use pingora::server::{ListenFds, RunArgs, Server, ShutdownSignal, ShutdownSignalWatch, ShutdownWatch};
@@ -15,6 +16,7 @@ use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
+use crate::alerts;
 use crate::api::{self, auth::Operators};
 use crate::clock::Clock;
 use crate::conf::Conf;
@@ -71,7 +73,7 @@ pub struct Listening {
 /// One sentence if the services cannot be set up.
 pub fn run(parts: Parts) -> Result<(), String> {
     let Parts { conf, control, events, clock, rows, records, counted, mac, upgrade, listening, .. } = parts;
-    let (security_log, security_queue) = (parts.security_log, parts.security_queue);
+    let (security_log, security_queue) = (Arc::new(Mutex::new(parts.security_log)), parts.security_queue);
     let proxy_conf = Arc::new(server_conf(&conf)?);
     // An address that cannot be had ends the process here, before it serves half of what it should.
     let reserve = |address: SocketAddr, what: &str| match upgrade {
@@ -127,14 +129,15 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let api = api_service(
         &conf,
         &control,
-        (records, security_log),
+        (records, Arc::clone(&security_log)),
         &drain,
         reserved_admin,
         bound,
         (events.clone(), clock),
     );
     server.add_service(api);
-    server.add_service(Upkeep { control, events: events.clone(), clock });
+    let may_be_private = conf.private_webhooks;
+    server.add_service(Upkeep { control, security_log, may_be_private, events: events.clone(), clock });
     server.add_service(Announcing { bindings, expected: conf.listeners.len() + 1, events, listening });
 
     let signals = Signals { drain, connections, grace: conf.graceful_stop };
@@ -148,7 +151,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
 fn api_service(
     conf: &Conf,
     control: &Control,
-    (records, security_log): (Box<dyn RecordReader>, SecurityLog),
+    (records, security_log): (Box<dyn RecordReader>, Arc<Mutex<SecurityLog>>),
     drain: &watch::Sender<bool>,
     reserved: Option<std::net::TcpListener>,
     bound: mpsc::UnboundedSender<(usize, SocketAddr)>,
@@ -162,6 +165,7 @@ fn api_service(
             tokens: conf.api_tokens.clone(),
             keys: conf.api_keys.clone(),
             rate_limit: conf.api_rate_limit,
+            may_be_private: conf.private_webhooks,
         },
         drain.subscribe(),
         (records, security_log),
@@ -293,9 +297,11 @@ impl ServiceWithDependents for Announcing {
     }
 }
 
-/// Reloads on `SIGHUP` and checks origins.
+/// Reloads on `SIGHUP`, checks origins, and looks for spikes of security events.
 struct Upkeep {
     control: Control,
+    security_log: Arc<Mutex<SecurityLog>>,
+    may_be_private: bool,
     events: Events,
     clock: Clock,
 }
@@ -317,8 +323,16 @@ impl ServiceWithDependents for Upkeep {
                 self.control.reload();
             }
         };
+        let alerts = alerts::run(
+            self.control.handle().clone(),
+            Arc::clone(&self.security_log),
+            self.may_be_private,
+            self.events.clone(),
+            self.clock,
+        );
         tokio::select! {
             _ = shutdown.changed() => {}
+            () = alerts => {}
             () = checks => {}
             () = reloads => {}
         }

@@ -45,6 +45,8 @@ pub struct State {
     draining: watch::Receiver<bool>,
     records: Records,
     security_log: Arc<Mutex<SecurityLog>>,
+    /// Whether webhooks may be in private networks.
+    pub(super) may_be_private: bool,
     answers: Arc<KeptAnswers>,
     rate_limit: Arc<RateLimit>,
     /// What keys of providers are sealed with.
@@ -65,7 +67,7 @@ impl State {
         clock: Clock,
         operators: Operators,
         draining: watch::Receiver<bool>,
-        (records, security_log): (Box<dyn RecordReader>, SecurityLog),
+        (records, security_log): (Box<dyn RecordReader>, Arc<Mutex<SecurityLog>>),
         secrets_key: Option<gateway::vault::MasterKey>,
     ) -> Self {
         Self {
@@ -74,12 +76,13 @@ impl State {
             events,
             clock,
             rate_limit: Arc::new(RateLimit::new(operators.rate_limit)),
-            operators: Arc::new(operators),
             draining,
             records: Arc::new(Mutex::new(records)),
-            security_log: Arc::new(Mutex::new(security_log)),
+            may_be_private: operators.may_be_private,
+            security_log,
             answers: Arc::default(),
             secrets_key,
+            operators: Arc::new(operators),
         }
     }
 

@@ -23,6 +23,7 @@ pub const KEYS: &[&str] = &[
     "admin.api_keys.email",
     "admin.api_keys.api_key",
     "admin.api_tokens",
+    "admin.private_webhooks",
     "admin.rate_limit",
     "ai_log_retention",
     "ai_log_size",
@@ -158,6 +159,7 @@ pub struct ConfFile {
     /// E-mail addresses with their keys.
     pub api_keys: Vec<(String, Secret)>,
     pub api_rate_limit: u64,
+    pub private_webhooks: bool,
     pub owasp: Option<Located<Vec<String>>>,
     pub sensitive_data: Option<Located<Vec<String>>>,
     pub zones: Vec<ZoneFile>,
@@ -218,7 +220,8 @@ pub fn read(source: &Arc<Source>) -> (Option<ConfFile>, Diagnostics) {
 
 fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
     let start = table.place();
-    let Admin { address: admin_address, api_tokens, api_keys, api_rate_limit } = admin(&mut table);
+    let Admin { address: admin_address, api_tokens, api_keys, api_rate_limit, private_webhooks } =
+        admin(&mut table);
     let (owasp, sensitive_data) = rules(&mut table);
     let file = ConfFile {
         source: Arc::clone(source),
@@ -243,6 +246,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         api_tokens,
         api_keys,
         api_rate_limit,
+        private_webhooks,
         owasp,
         sensitive_data,
         zones: table.tables("zones").into_iter().filter_map(zone_file::zone).collect(),
@@ -261,11 +265,18 @@ struct Admin {
     api_tokens: Vec<Secret>,
     api_keys: Vec<(String, Secret)>,
     api_rate_limit: u64,
+    private_webhooks: bool,
 }
 
 fn admin(root: &mut Table<'_>) -> Admin {
     let address = SocketAddr::from(([127, 0, 0, 1], 9180));
-    let default = Admin { address, api_tokens: Vec::new(), api_keys: Vec::new(), api_rate_limit: 0 };
+    let default = Admin {
+        address,
+        api_tokens: Vec::new(),
+        api_keys: Vec::new(),
+        api_rate_limit: 0,
+        private_webhooks: false,
+    };
     let Some(mut table) = root.table("admin") else { return default };
     let keys = table.tables("api_keys").into_iter().filter_map(|mut table| {
         let (email, key) = (table.required("email"), table.required("api_key"));
@@ -276,6 +287,7 @@ fn admin(root: &mut Table<'_>) -> Admin {
         api_keys: keys.collect(),
         address: table.or("address", address),
         api_tokens: table.or("api_tokens", Vec::new()),
+        private_webhooks: table.or("private_webhooks", false),
         api_rate_limit: table.number("rate_limit", 0, 0..=1_000_000_000) as u64,
     };
     table.finish();

@@ -59,6 +59,8 @@ pub struct Conf {
     pub api_keys: Vec<(String, Secret)>,
     /// Requests that each token may send over the API in five minutes; 0 for no end.
     pub api_rate_limit: u64,
+    /// Whether webhooks may be on this machine or in private networks.
+    pub private_webhooks: bool,
     /// SecLang files and folders; `None` for the rules in the binary.
     pub owasp: Option<Vec<String>>,
     /// YAML files and folders; `None` for the rules in the binary.

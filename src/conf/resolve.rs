@@ -64,6 +64,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         api_tokens: file.api_tokens,
         api_keys: file.api_keys,
         api_rate_limit: file.api_rate_limit,
+        private_webhooks: file.private_webhooks,
         modified: rfc3339(std::time::UNIX_EPOCH),
         owasp: resolving.rules(file.owasp),
         sensitive_data: resolving.rules(file.sensitive_data),

@@ -7,6 +7,7 @@ pub mod health;
 mod origin;
 pub mod peer;
 mod pool;
+pub mod webhook;
 
 pub use origin::{InFlight, Origin, OriginKey};
 pub use pool::Pool;

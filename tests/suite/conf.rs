@@ -14,6 +14,7 @@ const EFFECTS: &[(&str, &str)] = &[
     ("admin.api_keys", "api_auth::users_with_a_key_are_operators"),
     ("admin.api_keys.email", "api_auth::users_with_a_key_are_operators"),
     ("admin.api_keys.api_key", "api_auth::users_with_a_key_are_operators"),
+    ("admin.private_webhooks", "api_alerts::a_spike_is_told_to_a_webhook_once"),
     ("admin.rate_limit", "api_auth::a_token_sends_as_many_requests_as_is_set"),
     ("admin.api_tokens", "conf::the_api_answers_only_bearers_of_its_tokens"),
     ("gateway_hosts", "gateway::the_state_table_and_one_body_for_all_refusals"),

@@ -14,6 +14,7 @@ mod ai_steps;
 mod ai_streams;
 mod ai_universal;
 mod api;
+mod api_alerts;
 mod api_auth;
 mod api_durability;
 mod api_events;

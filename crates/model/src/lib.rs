@@ -3,6 +3,7 @@
 pub mod account;
 pub mod action;
 pub mod ai_log;
+pub mod alert;
 pub mod api_token;
 pub mod backoff;
 pub mod declared;
@@ -24,6 +25,7 @@ pub mod zone;
 pub use account::Account;
 pub use action::Action;
 pub use ai_log::{AiLog, Finding};
+pub use alert::{AlertPolicy, AlertType, AlertWebhook};
 pub use api_token::ApiToken;
 pub use backoff::Backoff;
 pub use declared::{Declared, Provenance};

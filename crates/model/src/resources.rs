@@ -8,8 +8,8 @@ use diagnostic::{Code, Diagnostic, Diagnostics};
 
 use crate::gateway::{Provider, ProviderKey};
 use crate::{
-    Account, AccountId, ApiToken, Declared, Gateway, GatewayId, GatewayToken, Phase, Ruleset, TokenId, Zone,
-    ZoneId,
+    Account, AccountId, AlertPolicy, AlertWebhook, ApiToken, Declared, Gateway, GatewayId, GatewayToken,
+    Phase, Ruleset, TokenId, Zone, ZoneId,
 };
 
 /// Account, gateway, provider and alias of a key.
@@ -28,6 +28,8 @@ pub struct Resources {
     pub providers: BTreeMap<String, Declared<Provider>>,
     pub keys: BTreeMap<KeyId, Declared<ProviderKey>>,
     pub api_tokens: BTreeMap<TokenId, Declared<ApiToken>>,
+    pub alerts: BTreeMap<String, Declared<AlertPolicy>>,
+    pub webhooks: BTreeMap<String, Declared<AlertWebhook>>,
 }
 
 impl Resources {
@@ -67,6 +69,10 @@ impl Resources {
         merge(&mut self.keys, stored.keys, |key| key, key, &mut conflicts);
         let token = |token: &Declared<ApiToken>| format!("the token `{}`", token.id);
         merge(&mut self.api_tokens, stored.api_tokens, |token| token, token, &mut conflicts);
+        let alert = |alert: &Declared<AlertPolicy>| format!("the alert `{}`", alert.id);
+        merge(&mut self.alerts, stored.alerts, |alert| alert, alert, &mut conflicts);
+        let webhook = |webhook: &Declared<AlertWebhook>| format!("the webhook `{}`", webhook.id);
+        merge(&mut self.webhooks, stored.webhooks, |webhook| webhook, webhook, &mut conflicts);
         conflicts.into_result(self)
     }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use diagnostic::Place;
 use model::gateway::{Provider, ProviderKey};
 use model::{
-    Account, AccountId, ApiToken, Declared, Gateway, GatewayId, GatewayToken, Phase, Resources, Ruleset,
-    TokenId, Zone, ZoneId,
+    Account, AccountId, AlertPolicy, AlertWebhook, ApiToken, Declared, Gateway, GatewayId, GatewayToken,
+    Phase, Resources, Ruleset, TokenId, Zone, ZoneId,
 };
 
 use crate::{Revision, StoreError};
@@ -41,6 +41,10 @@ pub enum Change {
     DeleteProvider { slug: String },
     PutApiToken { token: ApiToken },
     DeleteApiToken { id: TokenId },
+    PutAlert { alert: AlertPolicy },
+    DeleteAlert { id: String },
+    PutWebhook { webhook: AlertWebhook },
+    DeleteWebhook { id: String },
 }
 
 /// The kinds of resources, as the table of the current state names them.
@@ -52,6 +56,8 @@ const RULESET: &str = "zone_ruleset";
 const GATEWAY: &str = "gateway";
 const PROVIDER: &str = "provider";
 const API_TOKEN: &str = "api_token";
+const ALERT: &str = "alert";
+const WEBHOOK: &str = "webhook";
 
 /// What a change does to the table of the current state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,6 +117,12 @@ impl Change {
                 put(&mut resources.api_tokens, token.id.clone(), token, revision);
             }
             Self::DeleteApiToken { id } => drop(resources.api_tokens.remove(id)),
+            Self::PutAlert { alert } => put(&mut resources.alerts, alert.id.clone(), alert, revision),
+            Self::DeleteAlert { id } => drop(resources.alerts.remove(id)),
+            Self::PutWebhook { webhook } => {
+                put(&mut resources.webhooks, webhook.id.clone(), webhook, revision);
+            }
+            Self::DeleteWebhook { id } => drop(resources.webhooks.remove(id)),
         }
     }
 
@@ -156,6 +168,12 @@ impl Change {
             Self::PutApiToken { token: ApiToken { id, .. } } | Self::DeleteApiToken { id } => {
                 resources.api_tokens.get(id)?.place()
             }
+            Self::PutAlert { alert: AlertPolicy { id, .. } } | Self::DeleteAlert { id } => {
+                resources.alerts.get(id)?.place()
+            }
+            Self::PutWebhook { webhook: AlertWebhook { id, .. } } | Self::DeleteWebhook { id } => {
+                resources.webhooks.get(id)?.place()
+            }
         }
     }
 
@@ -187,6 +205,10 @@ impl Change {
             Self::DeleteProvider { slug } => (PROVIDER, slug.clone(), None),
             Self::PutApiToken { token } => (API_TOKEN, token.id.to_string(), Some(json(token)?)),
             Self::DeleteApiToken { id } => (API_TOKEN, id.to_string(), None),
+            Self::PutAlert { alert } => (ALERT, alert.id.clone(), Some(json(alert)?)),
+            Self::DeleteAlert { id } => (ALERT, id.clone(), None),
+            Self::PutWebhook { webhook } => (WEBHOOK, webhook.id.clone(), Some(json(webhook)?)),
+            Self::DeleteWebhook { id } => (WEBHOOK, id.clone(), None),
         };
         Ok(Row { kind, id, body })
     }
@@ -241,6 +263,8 @@ pub(crate) fn add_row(
         GATEWAY => Change::PutGateway { gateway: read(kind, body)? },
         PROVIDER => Change::PutProvider { provider: read(kind, body)? },
         API_TOKEN => Change::PutApiToken { token: read(kind, body)? },
+        ALERT => Change::PutAlert { alert: read(kind, body)? },
+        WEBHOOK => Change::PutWebhook { webhook: read(kind, body)? },
         _ => return Err(StoreError::Failed(format!("it holds a resource of the unknown kind `{kind}`"))),
     };
     change.apply(resources, revision);

@@ -24,7 +24,7 @@ pub use install_key::install_key;
 pub use memory::MemoryStore;
 pub use record_log::{Annotation, LogQuery, RecordLog, RecordReader};
 pub use records::RecordStore;
-pub use security_log::{SecurityField, SecurityLog, SecurityQuery};
+pub use security_log::{PastAlert, SecurityField, SecurityLog, SecurityQuery};
 pub use sqlite::{FILE, SqliteStore};
 
 /// How many changesets have been accepted.

@@ -33,6 +33,13 @@ const MIGRATIONS: &[Migration] = &[Migration::Sql(
     CREATE INDEX events_by_reference ON events (reference, at);
     CREATE INDEX events_by_client ON events (client, at);
     CREATE INDEX events_by_ray ON events (ray);",
+), Migration::Sql(
+    "CREATE TABLE alerts (
+        id INTEGER PRIMARY KEY, policy TEXT NOT NULL, account TEXT NOT NULL, at TEXT NOT NULL, text TEXT NOT NULL,
+        delivered TEXT NOT NULL, failed TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX alerts_by_policy ON alerts (policy, at);
+    CREATE INDEX alerts_by_account ON alerts (account, at);",
 )];
 
 /// The fields that lists are filtered by and counted over.
@@ -83,7 +90,10 @@ impl SecurityField {
 pub struct SecurityQuery {
     /// Only those of these zones; of all if `None`.
     pub zones: Option<Vec<String>>,
+    /// All of these.
     pub filters: Vec<(SecurityField, String)>,
+    /// And one of these, if there are any.
+    pub any_of: Vec<(SecurityField, String)>,
     /// RFC 3339; from the first, up to but not with the second.
     pub since: Option<String>,
     pub until: Option<String>,
@@ -96,6 +106,7 @@ impl SecurityQuery {
     fn condition(&self) -> (String, Vec<Value>) {
         let mut parts = vec!["1".to_owned()];
         let mut values = Vec::new();
+        let (mut any, mut any_values) = (Vec::new(), Vec::new());
         let mut push = |sql: String, value: &str| {
             parts.push(sql);
             values.push(Value::Text(value.to_owned()));
@@ -103,8 +114,18 @@ impl SecurityQuery {
         for (field, value) in &self.filters {
             push(format!("{} = ?", field.word()), value);
         }
+        for (nth, (field, value)) in self.any_of.iter().enumerate() {
+            let (open, close) =
+                (if nth == 0 { "(" } else { "OR " }, if nth + 1 == self.any_of.len() { ")" } else { "" });
+            any.push(format!("{open}{} = ?{close}", field.word()));
+            any_values.push(Value::Text(value.clone()));
+        }
         self.since.iter().for_each(|since| push("at >= ?".to_owned(), since));
         self.until.iter().for_each(|until| push("at < ?".to_owned(), until));
+        if !any.is_empty() {
+            parts.push(any.join(" "));
+            values.extend(any_values);
+        }
         if let Some(zones) = &self.zones {
             let one = match zones.as_slice() {
                 [only] => Some(only.clone()),
@@ -120,6 +141,20 @@ impl SecurityQuery {
         }
         (parts.join(" AND "), values)
     }
+}
+
+/// An alert that was sent, or was to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastAlert {
+    pub policy: String,
+    pub account: String,
+    /// RFC 3339.
+    pub at: String,
+    pub text: String,
+    /// Names of webhooks that took it.
+    pub delivered: String,
+    /// Why others did not.
+    pub failed: String,
 }
 
 /// The log in `events.db`.
@@ -259,6 +294,80 @@ impl SecurityLog {
         let mut statement = self.connection.prepare_cached(&sql)?;
         let rows = statement.query_map(params_from_iter(&values), |row| {
             Ok((row.get(0)?, u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0)))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// How many events there were in each of the last intervals of so many seconds that ended before the interval of number
+    /// `current`, counted from the epoch; the oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if they cannot be read.
+    pub fn per_interval(
+        &self,
+        query: &SecurityQuery,
+        seconds: u64,
+        current: u64,
+        intervals: u64,
+    ) -> Result<Vec<u64>, StoreError> {
+        let (condition, values) = query.condition();
+        let sql = format!(
+            "SELECT CAST(strftime('%s', substr(at, 1, 19)) AS INTEGER) / {seconds} AS interval, sum(count) FROM events
+             WHERE {condition} GROUP BY interval"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(&values))?;
+        let mut counts = vec![0; usize::try_from(intervals).unwrap_or(0)];
+        while let Some(row) = rows.next()? {
+            let (interval, count): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let place =
+                u64::try_from(interval).ok().and_then(|interval| (interval + intervals).checked_sub(current));
+            if let Some(known) = place.and_then(|place| counts.get_mut(usize::try_from(place).ok()?)) {
+                *known = u64::try_from(count).unwrap_or(0);
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Whether a policy has spoken since a moment (RFC 3339).
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if it cannot be read.
+    pub fn alerted_since(&self, policy: &str, since: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM alerts WHERE policy = ?1 AND at > ?2)";
+        Ok(self.connection.prepare_cached(sql)?.query_row([policy, since], |row| row.get(0))?)
+    }
+
+    /// Keeps an alert.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if it cannot be written.
+    pub fn alerted(&self, alert: &PastAlert) -> Result<(), StoreError> {
+        let PastAlert { policy, account, at, text, delivered, failed } = alert;
+        self.connection.execute(
+            "INSERT INTO alerts (policy, account, at, text, delivered, failed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![policy, account, at, text, delivered, failed],
+        )?;
+        Ok(())
+    }
+
+    /// The last hundred alerts of an account, the newest first.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if they cannot be read.
+    pub fn alerts(&self, account: &str) -> Result<Vec<PastAlert>, StoreError> {
+        let sql = "SELECT policy, account, at, text, delivered, failed FROM alerts WHERE account = ?1
+             ORDER BY at DESC LIMIT 100";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map([account], |row| {
+            Ok(PastAlert {
+                policy: row.get(0)?,
+                account: row.get(1)?,
+                at: row.get(2)?,
+                text: row.get(3)?,
+                delivered: row.get(4)?,
+                failed: row.get(5)?,
+            })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }

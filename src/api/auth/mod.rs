@@ -61,6 +61,8 @@ pub struct Operators {
     pub keys: Vec<(String, Secret)>,
     /// Requests that each actor may send in five minutes; 0 for no end.
     pub rate_limit: u64,
+    /// Whether webhooks may be in private networks.
+    pub may_be_private: bool,
 }
 
 /// Who sends a request with these headers, from this address. A token wins over a key beside it.
@@ -149,6 +151,7 @@ mod tests {
             tokens: vec![Secret::new("one"), Secret::new("two"), Secret::new("")],
             keys: vec![("a@example.com".to_owned(), Secret::new("key"))],
             rate_limit: 0,
+            may_be_private: false,
         };
         let mut headers = HeaderMap::new();
         for (name, value) in fields {

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod ai_logs;
+mod alerting;
 mod custom_providers;
 mod errors;
 mod gateway_tokens;
@@ -36,6 +37,7 @@ const ALL: &[&[Operation]] = &[
     provider_keys::OPERATIONS,
     custom_providers::OPERATIONS,
     ai_logs::OPERATIONS,
+    alerting::OPERATIONS,
     errors::OPERATIONS,
     openapi::OPERATIONS,
 ];

@@ -121,6 +121,7 @@ fn query(call: &ApiCall, skip: u64, limit: u64) -> Result<SecurityQuery, ApiErro
     Ok(SecurityQuery {
         zones: Some(zones),
         filters: filters.collect(),
+        any_of: Vec::new(),
         since: time(call, "since")?,
         until: time(call, "until")?,
         skip,

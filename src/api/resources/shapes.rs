@@ -254,6 +254,49 @@ pub(super) const LOG_ANNOTATION: &ObjectShape = &ObjectShape {
 pub(super) const DELETED_ROWS: &ObjectShape =
     &ObjectShape { name: "DeletedRows", fields: &[field("deleted", Kind::Whole, "How many rows are gone.")] };
 
+pub(super) const ALERT_POLICY: &ObjectShape = &ObjectShape {
+    name: "AlertPolicy",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the policy."),
+        required("name", Kind::Text, "What it is called in messages."),
+        field("description", Kind::Text, "For people."),
+        field("enabled", Kind::Flag, "Whether it is looked at."),
+        required(
+            "alert_type",
+            Kind::Words(&["security_events_alert", "advanced_security_events_alert"]),
+            "What is watched for.",
+        ),
+        required("mechanisms", Kind::Any, "`webhooks`: a list of objects with the `id` of a webhook."),
+        field("filters", Kind::Any, "`zones`: ids or names; `services`, such as `Data Loss Protection`."),
+        field("created", Kind::Text, "When it was made (RFC 3339)."),
+        field("modified", Kind::Text, "When it was last changed (RFC 3339)."),
+    ],
+};
+
+pub(super) const ALERT_WEBHOOK: &ObjectShape = &ObjectShape {
+    name: "AlertWebhook",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the webhook."),
+        required("name", Kind::Text, "For people."),
+        required("url", Kind::Text, "Where messages are sent: a URL without a query."),
+        field("secret", Kind::Text, "Sent with each message as `svc-webhook-auth`; never shown."),
+        field("has_secret", Kind::Flag, "Whether there is one."),
+        field("type", Kind::Text, "Always `generic`."),
+        field("created_at", Kind::Text, "When it was made (RFC 3339)."),
+    ],
+};
+
+pub(super) const PAST_ALERT: &ObjectShape = &ObjectShape {
+    name: "PastAlert",
+    fields: &[
+        field("policy_id", Kind::Text, "The policy."),
+        field("sent", Kind::Text, "When it was sent (RFC 3339)."),
+        field("text", Kind::Text, "What was said."),
+        field("delivered", Kind::Text, "The webhooks that took it."),
+        field("failed", Kind::Text, "Why others did not."),
+    ],
+};
+
 pub(super) const PROVIDER_KEY: &ObjectShape = &ObjectShape {
     name: "ProviderConfig",
     fields: &[

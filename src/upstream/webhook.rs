@@ -1,0 +1,81 @@
+//! A message to somebody's server: one POST on a connection of its own.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use pingora::connectors::http::Connector;
+use pingora::http::RequestHeader;
+use pingora::upstreams::peer::HttpPeer;
+
+use super::origin::{Origin, OriginKey};
+use super::peer;
+use crate::conf::UpstreamSettings;
+use model::origin_url::is_private;
+
+/// How long the whole exchange may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where a message goes, and what it carries.
+#[derive(Clone, Debug)]
+pub struct Webhook {
+    /// `http://` or `https://`, without a query.
+    pub url: String,
+    /// A header that shows who sends it.
+    pub secret: Option<(&'static str, String)>,
+    /// JSON.
+    pub body: String,
+    /// Whether it may be on this machine or in a private network.
+    pub may_be_private: bool,
+}
+
+impl Webhook {
+    /// Sends the message. Answered with 2xx, it has arrived.
+    ///
+    /// # Errors
+    /// One sentence: the address is private, nothing answers, or it answers with another status.
+    pub async fn send(self, settings: &UpstreamSettings, now: Duration) -> Result<(), String> {
+        let url = self.url.clone();
+        match tokio::time::timeout(PATIENCE, self.exchange(settings, now)).await {
+            Ok(Ok(200..=299)) => Ok(()),
+            Ok(Ok(status)) => Err(format!("`{url}` answered with {status}")),
+            Ok(Err(reason)) => Err(reason),
+            Err(_) => Err(format!("`{url}` did not answer in {} s", PATIENCE.as_secs())),
+        }
+    }
+
+    async fn exchange(self, settings: &UpstreamSettings, now: Duration) -> Result<u16, String> {
+        let key = OriginKey { zone: "webhook".to_owned(), url: self.url.clone(), http2: false, ca: None };
+        let origin = Origin::new(key)?;
+        let address = origin.address(now).await?;
+        // What the name resolves to counts, not what it looks like.
+        if is_private(address.ip()) && !self.may_be_private {
+            return Err(format!(
+                "`{}` is at a private address; `admin.private_webhooks` would allow it",
+                self.url
+            ));
+        }
+        let peer: HttpPeer = peer::peer(&origin, address, settings);
+        let failed = |error: Box<pingora::Error>| format!("`{}`: {}", self.url, error.etype().as_str());
+        let connector = Connector::new(None);
+        let (mut session, _) = connector.get_http_session(&peer).await.map_err(failed)?;
+        let path = if origin.url.path.is_empty() { "/" } else { &origin.url.path };
+        let mut head = RequestHeader::build("POST", path.as_bytes(), None).map_err(failed)?;
+        let length = self.body.len().to_string();
+        let authority = origin.url.authority();
+        let mut fields = vec![
+            ("host", authority.as_str()),
+            ("content-type", "application/json"),
+            ("user-agent", "portcullis"),
+            ("content-length", length.as_str()),
+        ];
+        fields.extend(self.secret.iter().map(|(name, value)| (*name, value.as_str())));
+        for (name, value) in fields {
+            head.insert_header(name, value).map_err(failed)?;
+        }
+        session.write_request_header(Box::new(head)).await.map_err(failed)?;
+        session.write_request_body(Bytes::from(self.body.clone()), true).await.map_err(failed)?;
+        session.finish_request_body().await.map_err(failed)?;
+        session.read_response_header().await.map_err(failed)?;
+        Ok(session.response_header().map_or(0, |head| head.status.as_u16()))
+    }
+}
