@@ -20,7 +20,7 @@ use crate::events::kinds::ServiceFailed;
 use crate::listener;
 
 /// Connections at once.
-const MAX_CONNECTIONS: usize = 512;
+const MAX_CONNECTIONS: usize = 256;
 /// How long a head may take.
 const HEAD_DEADLINE: Duration = Duration::from_secs(10);
 /// How long a connection may last: past it, the answer under way has as long as a head. Whoever sends or reads too

@@ -168,7 +168,7 @@ fn the_admin_port_waits_for_no_one_and_knows_its_filters() {
     let edge = Edge::start(&conf(&origin.url(), admin));
     // More connections than the port serves at once. None ever sends a whole head.
     let begun = std::time::Instant::now();
-    let mut silent: Vec<Client> = (0..200)
+    let mut silent: Vec<Client> = (0..300)
         .map(|_| {
             let mut client = Client::connect(edge.admin);
             client.send("GET /metr");
