@@ -329,4 +329,53 @@ mod tests {
             assert_eq!(store.revision().unwrap(), revision as Revision + 1);
         }
     }
+
+    /// A power failure leaves the write-ahead log cut anywhere: what was acknowledged before its last page is there, and
+    /// nothing half.
+    #[test]
+    fn a_log_that_is_cut_anywhere_in_its_last_page_keeps_what_was_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = SqliteStore::open(folder.path()).unwrap();
+        let put = |id: &str| Changeset { actor: "test".to_owned(), changes: vec![token(id)] };
+        for revision in 0..5 {
+            store.commit(revision, &put(&format!("t{revision}"))).unwrap();
+        }
+        let read = |suffix: &str| std::fs::read(folder.path().join(format!("{FILE}{suffix}"))).unwrap();
+        let before = read("-wal").len();
+        store.commit(5, &put("last")).unwrap();
+        let (file, log) = (read(""), read("-wal"));
+        assert!(log.len() > before, "the commit is in the log");
+        // A page of 4 KiB with the head of its frame (https://www.sqlite.org/fileformat2.html, section 4.1).
+        let last_page = 4_096 + 24;
+        // In memory, if there is such a folder: each file is synced when it is opened.
+        let cut = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        for missing in 0..=last_page {
+            std::fs::write(cut.path().join(FILE), &file).unwrap();
+            let _ = std::fs::remove_file(cut.path().join(format!("{FILE}-shm")));
+            std::fs::write(cut.path().join(format!("{FILE}-wal")), &log[..log.len() - missing]).unwrap();
+            let (revision, resources) = SqliteStore::open(cut.path()).unwrap().load().unwrap();
+            let expected = if missing == 0 { 6 } else { 5 };
+            assert_eq!(
+                (revision, resources.tokens.len()),
+                (expected, expected as usize),
+                "{missing} bytes less"
+            );
+        }
+    }
+
+    #[test]
+    fn a_full_disk_refuses_a_commit_and_loses_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = SqliteStore::open(folder.path()).unwrap();
+        let put = |id: &str| Changeset { actor: "test".to_owned(), changes: vec![token(id)] };
+        store.commit(0, &put("a")).unwrap();
+        let pages: i64 = store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+        store.connection.pragma_update(None, "max_page_count", pages).unwrap();
+        let large = "x".repeat(1 << 20);
+        let refused = store.commit(1, &put(&large)).unwrap_err().to_string();
+        assert!(refused.contains("full"), "{refused}");
+        assert_eq!(store.load().unwrap().1.tokens.len(), 1);
+        store.connection.pragma_update(None, "max_page_count", 1 << 20).unwrap();
+        assert_eq!(store.commit(1, &put("b")).unwrap(), 2);
+    }
 }
