@@ -35,6 +35,7 @@ codes! {
     INVALID_TOKEN = 1000, 401, "the token that was to be verified is unknown, disabled or no longer valid";
     INVALID_ZONE_NAME = 1049, 400, "the name is not that of a zone: expected a host name such as `example.com`";
     ZONE_EXISTS = 1061, 400, "there is a zone of this name; names of zones are unique";
+    ZONE_HELD = 1093, 400, "another account holds the zone above this name; its owner must release the hold";
     ZONE_PROPERTY = 1085, 400, "a property of a zone has a value that it does not take";
     BAD_HEADERS = 6003, 400, "a header of authentication is malformed; `error_chain` says which";
     NO_ROUTE = 7000, 404, "no operation has this path";

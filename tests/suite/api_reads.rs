@@ -133,3 +133,37 @@ fn the_description_is_that_of_the_repository() {
         }
     }
 }
+
+/// While a zone is held nobody else makes a zone below it.
+#[test]
+fn a_hold_keeps_others_from_zones_below() {
+    let origin = Origin::echo();
+    let (_edge, api) = edge(&origin);
+    let held = zone(&api, "held.example", &origin);
+    let path = format!("/zones/{held}/hold");
+    assert_eq!(api.get(&path), json!({"hold": false, "include_subdomains": false}));
+    let make = |name: &str, account: &str| {
+        api.call("POST", "/zones", &json!({"name": name, "account": {"id": account}})).1["errors"][0]["code"]
+            .as_u64()
+    };
+    assert_eq!(api.post(&path, &Value::Null)["hold"], true);
+    assert_eq!(make("a.held.example", "default"), None, "only the zone itself is held");
+    let shown = api.post(&format!("{path}?include_subdomains=true"), &Value::Null);
+    assert_eq!((&shown["hold"], &shown["include_subdomains"]), (&json!(true), &json!(true)));
+    assert_eq!(make("b.held.example", "default"), Some(1093));
+    assert_eq!(make("notheld.example", "default"), None);
+    assert_eq!(make("c.held.example", "acme"), None, "its own account may");
+    // Released for a while, then held again by itself.
+    let released = api.result("DELETE", &format!("{path}?hold_after=2099-01-01T00:00:00Z"), &Value::Null);
+    assert_eq!(
+        (&released["hold"], &released["hold_after"]),
+        (&json!(false), &json!("2099-01-01T00:00:00.000000Z"))
+    );
+    assert_eq!(make("d.held.example", "default"), None);
+    assert_eq!(api.result("PATCH", &path, &json!({"hold_after": ""}))["hold"], true);
+    assert_eq!(make("e.held.example", "default"), Some(1093));
+    assert_eq!(api.call("PATCH", &path, &json!({"hold_after": "soon"})).0, 400);
+    assert_eq!(api.result("DELETE", &path, &Value::Null)["hold"], false);
+    assert_eq!(make("e.held.example", "default"), None);
+    assert_eq!(api.call("POST", "/zones/file.example/hold", &Value::Null).0, 409, "a file declares it");
+}

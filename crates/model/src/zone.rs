@@ -38,11 +38,30 @@ pub struct Zone {
     pub waf: Option<WafSettings>,
     #[serde(default)]
     pub sensitive_data: SensitiveDataSettings,
+    /// Whether others may make it, or zones below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<ZoneHold>,
     /// When it was made and last changed (RFC 3339); empty if a file declares it.
     #[serde(default)]
     pub created_on: String,
     #[serde(default)]
     pub modified_on: String,
+}
+
+/// A hold of a zone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZoneHold {
+    /// Whether zones below it are held too.
+    pub include_subdomains: bool,
+    /// From when on it is in force (RFC 3339, with microseconds).
+    pub hold_after: String,
+}
+
+impl ZoneHold {
+    /// Whether it is in force at a moment (RFC 3339, with microseconds).
+    pub fn is_in_force(&self, now: &str) -> bool {
+        self.hold_after.as_str() <= now
+    }
 }
 
 /// How the OWASP ruleset runs for a zone.

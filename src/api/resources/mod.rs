@@ -18,6 +18,7 @@ mod security_events;
 mod shapes;
 mod tokens;
 mod user;
+mod zone_holds;
 mod zones;
 
 use super::operation::Operation;
@@ -28,6 +29,7 @@ const ALL: &[&[Operation]] = &[
     user::OPERATIONS,
     tokens::OPERATIONS,
     zones::OPERATIONS,
+    zone_holds::OPERATIONS,
     rulesets_read::OPERATIONS,
     rulesets::OPERATIONS,
     rulesets_explain::OPERATIONS,

@@ -297,6 +297,15 @@ pub(super) const PAST_ALERT: &ObjectShape = &ObjectShape {
     ],
 };
 
+pub(super) const ZONE_HOLD: &ObjectShape = &ObjectShape {
+    name: "ZoneHold",
+    fields: &[
+        field("hold", Kind::Flag, "Whether the zone is held now."),
+        field("include_subdomains", Kind::Flag, "Whether zones below it are held too."),
+        field("hold_after", Kind::Text, "From when on it is held (RFC 3339)."),
+    ],
+};
+
 pub(super) const PROVIDER_KEY: &ObjectShape = &ObjectShape {
     name: "ProviderConfig",
     fields: &[

@@ -10,7 +10,7 @@ use store::Change;
 use super::accounts::{self, Deleted};
 use super::rulesets::passed_over;
 use super::rulesets_read::revision;
-use super::{rule_input, shapes};
+use super::{rule_input, shapes, zone_holds};
 use crate::api::auth::Permission;
 use crate::api::auth::scope::ScopeSubject;
 use crate::api::envelope::ApiReply;
@@ -359,12 +359,14 @@ async fn create(call: ApiCall) -> Answer {
         rulesets: Vec::new(),
         waf: None,
         sensitive_data: model::SensitiveDataSettings::default(),
+        hold: None,
         created_on: call.now.clone(),
         modified_on: call.now.clone(),
     };
     let put = zone.clone();
     let applied = call
         .write(move |resources| {
+            zone_holds::check(resources, &put.account, &put.name, &put.created_on)?;
             if resources.zones.values().any(|known| known.name == put.name) {
                 let message = format!("{} already exists", put.name);
                 return Err(ApiError::at(error::ZONE_EXISTS, "/name", message).into());
