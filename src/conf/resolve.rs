@@ -18,7 +18,7 @@ use gateway::provider::CUSTOM_PREFIX;
 use gateway::vault::MasterKey;
 use model::gateway::Provider;
 use model::origin_url::OriginUrl;
-use model::{AccountId, Declared, Dimension, Gateway, GatewayId, HostName, Limit, Measure, Resources};
+use model::{AccountId, Declared, Dimension, Gateway, GatewayId, HostName, Limit, Resources};
 
 /// Resolves a file; what is invalid is left out of the result and named in `diagnostics`.
 pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Conf {
@@ -122,7 +122,7 @@ impl Resolving<'_> {
 
     fn gateway(&mut self, file: GatewayFile, resources: &mut Resources) {
         for part in [&file.account, &file.id] {
-            if !is_path_word(&part.value) {
+            if !GatewayId::is_path_word(&part.value) {
                 self.bad(
                     &part.place,
                     format!("expected 1 to 64 letters, digits, `-` or `_`, found `{}`", part.value),
@@ -164,7 +164,7 @@ impl Resolving<'_> {
             self.bad(&file.interval.place, "`gateways.limits.interval` must be above 0");
             return None;
         }
-        let Some(limit) = amount(file.measure, file.limit.value) else {
+        let Some(limit) = file.measure.amount(file.limit.value) else {
             self.bad(
                 &file.limit.place,
                 "`gateways.limits.limit` takes a whole number of requests or tokens, or dollars; 0 or more",
@@ -220,7 +220,7 @@ impl Resolving<'_> {
     }
 
     fn provider(&mut self, file: ProviderFile, resources: &mut Resources) {
-        if !is_path_word(&file.slug.value) {
+        if !GatewayId::is_path_word(&file.slug.value) {
             self.bad(
                 &file.slug.place,
                 format!("expected 1 to 64 letters, digits, `-` or `_`, found `{}`", file.slug.value),
@@ -305,22 +305,6 @@ impl Resolving<'_> {
         let found: Vec<PathBuf> = found.collect();
         Some(found.iter().map(|path| path.display().to_string()).collect())
     }
-}
-
-/// A limit in whole units: dollars become 10⁻⁹ dollars.
-fn amount(measure: Measure, number: f64) -> Option<u64> {
-    let number = if measure == Measure::Cost { number * 1e9 } else { number };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
-    (0.0..1e18)
-        .contains(&number)
-        .then(|| number.round() as u64)
-        .filter(|_| measure == Measure::Cost || number.fract() == 0.0)
-}
-
-/// A word that stands in gateway paths.
-fn is_path_word(text: &str) -> bool {
-    (1..=64).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }
 
 /// Settings that only take effect at start, by name, if two configurations differ in them.

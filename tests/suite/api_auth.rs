@@ -325,3 +325,46 @@ fn a_token_sends_as_many_requests_as_is_set() {
     assert!(answers.ends_with(&[200, 200, 200, 429, 429]), "{answers:?}");
     assert_eq!(api.with("two").ask("GET", "/user", "", "").status, 200);
 }
+
+/// What else a gateway can be told.
+#[test]
+fn settings_of_gateways_take_effect_on_the_next_call() {
+    let origin = Origin::fixed("application/json", r#"{"id":"1","model":"m","choices":[]}"#);
+    let (edge, api) = edge(&origin);
+    api.post("/accounts/team/ai-gateway/gateways", &json!({"id": "bot", "authentication": false}));
+    let (path, header) = ("/accounts/team/ai-gateway/gateways/bot", "");
+    let ask = || {
+        let head = "POST /v1/team/bot/openai/v1/chat/completions HTTP/1.1\r\nHost: gw.example\r\n";
+        let rest = "Content-Type: application/json\r\nContent-Length: 13\r\nConnection: close\r\n\r\n{\"model\":\"m\"}";
+        Client::once(edge.proxy[0], format!("{head}{rest}")).status
+    };
+    // Limits of money by team, what is kept, what is scanned for.
+    let budget = json!({"limits": [{"measure": "cost", "by": ["metadata.team"], "limit": 0.5, "interval": 86400, "technique": "fixed"}],
+        "sensitive_data": {"requests": "block"}, "waf_paranoia_level": 2, "heartbeat": 5000, "collect_log_payloads": false});
+    let shown = api.result("PATCH", path, &budget);
+    assert_eq!((&shown["limits"], &shown["waf_paranoia_level"]), (&budget["limits"], &json!(2)));
+    assert_eq!(shown["sensitive_data"], json!({"requests": "block", "responses": "off"}));
+    assert_eq!(ask(), 400, "a call without a price has no place in a budget of money");
+    let card = ["4111", "1111", "1111", "1111"].join(" ");
+    api.result("PATCH", path, &json!({"limits": []}));
+    let body =
+        format!("{{\"model\":\"m\",\"messages\":[{{\"role\":\"user\",\"content\":\"card {card}\"}}]}}");
+    let blocked = Client::once(
+        edge.proxy[0],
+        format!(
+            "POST /v1/team/bot/openai/v1/chat/completions HTTP/1.1\r\nHost: gw.example\r\n{header}Content-Type: application/json\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        ),
+    );
+    assert!((400..500).contains(&blocked.status) && blocked.header("svc-aig-dlp").is_some(), "{blocked:?}");
+    for wrong in [
+        json!({"limits": [{"measure": "moons", "limit": -1, "by": ["x"]}]}),
+        json!({"sensitive_data": {"responses": "block"}}),
+        json!({"waf_paranoia_level": 5}),
+        json!({"log_payload_bytes": 1_000_000}),
+    ] {
+        assert_eq!(api.call("PATCH", path, &wrong).0, 400, "{wrong}");
+    }
+    assert_eq!(api.call("POST", "/accounts/a.b/ai-gateway/gateways", &json!({"id": "x"})).0, 404);
+}

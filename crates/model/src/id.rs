@@ -46,6 +46,14 @@ id! {
     RuleId;
 }
 
+impl GatewayId {
+    /// Whether a text can be a word of the paths of gateways: 1 to 64 letters, digits, hyphens and underscores.
+    pub fn is_path_word(text: &str) -> bool {
+        (1..=64).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    }
+}
+
 /// The first 16 bytes of a hash over kind and name, as hex.
 fn derive(kind: &str, name: &str) -> String {
     let digest = Sha256::new_with_prefix(kind).chain_update([0]).chain_update(name).finalize();

@@ -20,6 +20,17 @@ impl Measure {
         &[("requests", Self::Requests), ("tokens", Self::Tokens), ("cost", Self::Cost)];
 }
 
+impl Measure {
+    /// A limit in whole units: dollars become 10⁻⁹ dollars. `None` if it is negative, too large, or a part of a request or
+    /// token.
+    pub fn amount(self, number: f64) -> Option<u64> {
+        let number = if self == Self::Cost { number * 1e9 } else { number };
+        let is_whole = self == Self::Cost || number.fract() == 0.0;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
+        ((0.0..1e18).contains(&number) && is_whole).then(|| number.round() as u64)
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Technique {

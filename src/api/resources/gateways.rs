@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use model::gateway::GatewaySettings;
-use model::{AccountId, Backoff, Declared, Gateway, GatewayId, Limit, Measure, Resources, Technique};
+use model::gateway::{GatewaySettings, ScanMode};
+use model::{AccountId, Backoff, Declared, Gateway, GatewayId, Resources, Technique};
 use serde::Serialize;
 use store::Change;
 
+use super::gateway_settings::{self, ShownLimit};
 use super::rulesets::passed_over;
 use super::rulesets_read::revision;
 use super::{rule_input, shapes};
@@ -17,9 +18,6 @@ use crate::api::input::Fields;
 use crate::api::operation::{
     Answer, ApiCall, DRY_RUN, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb,
 };
-
-/// Longest id.
-const MAX_ID_BYTES: usize = 64;
 
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -103,21 +101,37 @@ struct ShownGateway<'a> {
     retry_max_attempts: u32,
     retry_delay: u64,
     retry_backoff: Backoff,
+    limits: Vec<ShownLimit>,
+    collect_log_payloads: bool,
+    log_payload_bytes: usize,
+    caller_prices: bool,
+    cache_shared: bool,
+    include_usage: bool,
+    request_timeout: u64,
+    heartbeat: u64,
+    waf_paranoia_level: Option<u8>,
+    sensitive_data: ShownScan,
     created_at: &'a str,
     modified_at: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     declared_at: Option<String>,
 }
 
-/// The limit of requests that the fields `rate_limiting_…` stand for.
-fn request_limit(settings: &GatewaySettings) -> Option<&Limit> {
-    settings.limits.iter().find(|limit| limit.measure == Measure::Requests && limit.by.is_empty())
+/// What is done about sensitive data in calls and answers.
+#[derive(Debug, Serialize)]
+struct ShownScan {
+    requests: ScanMode,
+    responses: ScanMode,
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// `modified` is when the configuration was last changed.
 fn shown<'a>(gateway: &'a Declared<Gateway>, modified: &'a str) -> ShownGateway<'a> {
     let settings = &gateway.settings;
-    let limit = request_limit(settings);
+    let limit = settings.limits.iter().find(|limit| gateway_settings::is_plain(limit));
     ShownGateway {
         id: gateway.id.as_str(),
         account_id: gateway.account.as_str(),
@@ -130,8 +144,18 @@ fn shown<'a>(gateway: &'a Declared<Gateway>, modified: &'a str) -> ShownGateway<
         rate_limiting_limit: limit.map(|limit| limit.limit),
         rate_limiting_technique: limit.map_or(Technique::Fixed, |limit| limit.technique),
         retry_max_attempts: settings.retry_max_attempts,
-        retry_delay: u64::try_from(settings.retry_delay.as_millis()).unwrap_or(u64::MAX),
+        retry_delay: milliseconds(settings.retry_delay),
         retry_backoff: settings.retry_backoff,
+        limits: gateway_settings::shown_limits(settings),
+        collect_log_payloads: settings.collect_log_payloads,
+        log_payload_bytes: settings.log_payload_bytes,
+        caller_prices: settings.caller_prices,
+        cache_shared: settings.shares_cache,
+        include_usage: settings.include_usage,
+        request_timeout: milliseconds(settings.request_timeout),
+        heartbeat: milliseconds(settings.heartbeat),
+        waf_paranoia_level: settings.waf_paranoia_level,
+        sensitive_data: ShownScan { requests: settings.scan_requests, responses: settings.scan_responses },
         created_at: if gateway.created_on.is_empty() { modified } else { &gateway.created_on },
         modified_at: if gateway.modified_on.is_empty() { modified } else { &gateway.modified_on },
         declared_at: gateway.place().map(diagnostic::Place::label),
@@ -199,7 +223,6 @@ fn settings(fields: &Fields<'_>, base: (bool, GatewaySettings)) -> (bool, Gatewa
         let seconds = fields.within("cache_ttl", 0..=31_536_000).unwrap_or(0);
         settings.cache_ttl = Duration::from_secs(seconds.unsigned_abs());
     }
-    settings.collect_logs = fields.bool("collect_logs").unwrap_or(settings.collect_logs);
     if let Some(attempts) = fields.within("retry_max_attempts", 1..=5) {
         settings.retry_max_attempts = attempts as u32;
     }
@@ -207,51 +230,17 @@ fn settings(fields: &Fields<'_>, base: (bool, GatewaySettings)) -> (bool, Gatewa
         settings.retry_delay = Duration::from_millis(delay.unsigned_abs());
     }
     settings.retry_backoff = fields.word("retry_backoff", error::BAD_FIELD).unwrap_or(settings.retry_backoff);
-    limit(fields, &mut settings);
+    gateway_settings::read(fields, &mut settings);
     (fields.bool("authentication").unwrap_or(authentication), settings)
-}
-
-/// The limit of requests; both numbers, or none.
-fn limit(fields: &Fields<'_>, settings: &mut GatewaySettings) {
-    let is_given = fields.has("rate_limiting_limit") | fields.has("rate_limiting_interval");
-    let technique = fields.word::<Technique>("rate_limiting_technique", error::BAD_FIELD);
-    let limit = fields.within("rate_limiting_limit", 0..=1_000_000_000).filter(|limit| *limit > 0);
-    let interval = fields.within("rate_limiting_interval", 0..=31_536_000).filter(|interval| *interval > 0);
-    let place =
-        settings.limits.iter().position(|limit| limit.measure == Measure::Requests && limit.by.is_empty());
-    match (limit, interval) {
-        (Some(limit), Some(interval)) => {
-            let known = place.map(|place| settings.limits.remove(place));
-            let known = known.map(|limit| limit.technique);
-            settings.limits.push(Limit {
-                by: Vec::new(),
-                measure: Measure::Requests,
-                limit: limit.unsigned_abs(),
-                interval: Duration::from_secs(interval.unsigned_abs()),
-                technique: technique.or(known).unwrap_or_default(),
-            });
-        }
-        (None, None) => {
-            if let Some(place) = place.filter(|_| is_given) {
-                settings.limits.remove(place);
-            }
-        }
-        _ => {
-            let message = "a limit has both `rate_limiting_limit` and `rate_limiting_interval`, above 0";
-            fields.refuse(error::BAD_FIELD, "rate_limiting_limit", message);
-        }
-    }
 }
 
 async fn create(call: ApiCall) -> Answer {
     let ((id, authentication, settings), unknown) = rule_input::read(&call.body, |fields| {
         let id = fields.required_text("id").filter(|id| {
-            let is_sound = (1..=MAX_ID_BYTES).contains(&id.len())
-                && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+            let is_sound = GatewayId::is_path_word(id);
             if !is_sound {
-                let message = format!(
-                    "expected 1 to {MAX_ID_BYTES} letters, digits, hyphens and underscores, found `{id}`"
-                );
+                let message =
+                    format!("expected 1 to 64 letters, digits, hyphens and underscores, found `{id}`");
                 fields.refuse(error::BAD_FIELD, "id", message);
             }
             is_sound
@@ -259,6 +248,9 @@ async fn create(call: ApiCall) -> Answer {
         let (authentication, settings) = settings(fields, (true, GatewaySettings::default()));
         Some((GatewayId::new(id?), authentication, settings))
     })?;
+    if !GatewayId::is_path_word(call.parameter("account_id")) {
+        return Err(ApiError::unknown(&call.path).into());
+    }
     let gateway = Gateway {
         account: call.account(),
         id,
@@ -288,18 +280,8 @@ async fn replace(call: ApiCall, keeps_others: bool) -> Answer {
         true => (gateway.authentication, gateway.settings.clone()),
         // What this API cannot set stays.
         false => {
-            let limits = gateway.settings.limits.iter();
-            let limits = limits.filter(|limit| limit.measure != Measure::Requests || !limit.by.is_empty());
-            let settings = GatewaySettings {
-                limits: limits.cloned().collect(),
-                collect_logs: true,
-                cache_ttl: Duration::ZERO,
-                retry_max_attempts: 1,
-                retry_delay: Duration::ZERO,
-                retry_backoff: Backoff::default(),
-                ..gateway.settings.clone()
-            };
-            (true, settings)
+            let GatewaySettings { payload_key, unpriced_call_nanos, .. } = gateway.settings.clone();
+            (true, GatewaySettings { payload_key, unpriced_call_nanos, ..GatewaySettings::default() })
         }
     };
     let read = move |body: &serde_json::Value, base: (bool, GatewaySettings)| {

@@ -6,6 +6,7 @@ mod ai_logs;
 mod alerting;
 mod custom_providers;
 mod errors;
+mod gateway_settings;
 mod gateway_tokens;
 mod gateways;
 mod openapi;
@@ -61,7 +62,7 @@ mod tests {
         assert_eq!(paths.iter().collect::<BTreeSet<_>>().len(), paths.len());
         assert!(all().all(|operation| operation.summary.ends_with('.') && operation.path.starts_with('/')));
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/api/resources");
-        // All but this file, the shapes and the reader of rules.
-        assert_eq!(std::fs::read_dir(folder).unwrap().count() - 3, ALL.len());
+        // All but this file, the shapes, and the readers of rules and of settings.
+        assert_eq!(std::fs::read_dir(folder).unwrap().count() - 4, ALL.len());
     }
 }

@@ -183,6 +183,21 @@ pub(super) const TOKEN_STATUS: &ObjectShape = &ObjectShape {
     ],
 };
 
+const GATEWAY_LIMIT: &ObjectShape = &ObjectShape {
+    name: "GatewayLimit",
+    fields: &[
+        required("measure", Kind::Words(&["requests", "tokens", "cost"]), "What is counted."),
+        field(
+            "by",
+            Kind::Texts,
+            "`token`, `model`, `provider`, `metadata.KEY`: each value has its own counter.",
+        ),
+        required("limit", Kind::Any, "Requests, tokens or dollars."),
+        required("interval", Kind::Whole, "In seconds."),
+        field("technique", Kind::Words(&["fixed", "sliding"]), "How intervals are counted."),
+    ],
+};
+
 pub(super) const GATEWAY: &ObjectShape = &ObjectShape {
     name: "Gateway",
     fields: &[
@@ -207,6 +222,28 @@ pub(super) const GATEWAY: &ObjectShape = &ObjectShape {
             Kind::Words(&["constant", "linear", "exponential"]),
             "How waits between attempts grow.",
         ),
+        field("limits", Kind::Objects(GATEWAY_LIMIT), "Limits of requests, tokens and money."),
+        field("collect_log_payloads", Kind::Flag, "Whether rows have the beginnings of the bodies."),
+        field("log_payload_bytes", Kind::Whole, "How much of each body."),
+        field("caller_prices", Kind::Flag, "Whether limits of money go by what callers say a call costs."),
+        field("cache_shared", Kind::Flag, "Whether callers get answers to the questions of others."),
+        field("include_usage", Kind::Flag, "Whether streams are asked for their usage."),
+        field(
+            "request_timeout",
+            Kind::Whole,
+            "Wait for the first byte, in milliseconds; 0 for the edge's own.",
+        ),
+        field(
+            "heartbeat",
+            Kind::Whole,
+            "Silence of a stream before a comment, in milliseconds; 0 for never.",
+        ),
+        field(
+            "waf_paranoia_level",
+            Kind::Any,
+            "The level that prompts are scored at; `null` for not at all.",
+        ),
+        field("sensitive_data", Kind::Any, "`requests`: off, log or block; `responses`: off or log."),
         field("created_at", Kind::Text, "When it was made (RFC 3339)."),
         field("modified_at", Kind::Text, "When it was last changed (RFC 3339)."),
         field("declared_at", Kind::Any, "The place in a file, if a file declares the gateway."),
