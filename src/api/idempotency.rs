@@ -1,6 +1,7 @@
-//! KeptAnswers to writes, kept for clients that send the same write again because they did not hear its answer.
+//! Answers to writes, kept for clients that send the same write again because they did not hear its answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
 use axum::response::{IntoResponse, Response};
@@ -20,7 +21,7 @@ const ANSWER_BYTES: usize = 1 << 10;
 /// Actor and key.
 type Key = (String, String);
 
-/// KeptAnswers by actor and key.
+/// Answers by actor and key.
 #[derive(Debug, Default)]
 pub(super) struct KeptAnswers(Mutex<AnswersByKey>);
 
@@ -28,6 +29,8 @@ pub(super) struct KeptAnswers(Mutex<AnswersByKey>);
 struct AnswersByKey {
     by_key: HashMap<Key, Kept>,
     bytes: usize,
+    /// Keys of requests that are not answered yet.
+    under_way: HashSet<Key>,
 }
 
 impl AnswersByKey {
@@ -65,24 +68,50 @@ impl Kept {
     }
 }
 
+/// What a key stands for when a request comes with it.
+pub(super) enum Begun {
+    /// The answer to the same question.
+    Known(Box<Response>),
+    /// Nothing yet: the request is the first.
+    UnderWay(UnderWay),
+}
+
+/// A request that is not answered yet; its key is its own until this is dropped.
+pub(super) struct UnderWay {
+    answers: Arc<KeptAnswers>,
+    key: Key,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.answers.0.lock().under_way.remove(&self.key);
+    }
+}
+
 impl KeptAnswers {
-    /// The answer to the same question under the same key.
+    /// Begins a request under a key.
     ///
     /// # Errors
-    /// If the key was sent with another question.
-    pub(super) fn find(
-        &self,
+    /// If the key was sent with another question, or a request with it is not answered yet.
+    pub(super) fn begin(
+        self: &Arc<Self>,
         key: &Key,
         question: &str,
         body: &[u8],
         now: u64,
-    ) -> Result<Option<Response>, ApiError> {
+    ) -> Result<Begun, ApiError> {
         let mut answers = self.0.lock();
-        let Some(kept) = answers.by_key.get(key) else { return Ok(None) };
-        if now.saturating_sub(kept.at) >= KEPT_SECONDS {
+        let is_over = |kept: &Kept| now.saturating_sub(kept.at) >= KEPT_SECONDS;
+        if answers.by_key.get(key).is_some_and(is_over) {
             answers.remove(key);
-            return Ok(None);
         }
+        let Some(kept) = answers.by_key.get(key) else {
+            if !answers.under_way.insert(key.clone()) {
+                let message = format!("a request with the idempotency key `{}` is not answered yet", key.1);
+                return Err(ApiError::new(error::KEY_REUSED, message));
+            }
+            return Ok(Begun::UnderWay(UnderWay { answers: Arc::clone(self), key: key.clone() }));
+        };
         if kept.question != hash(question, body) {
             let message = format!("the idempotency key `{}` was sent before with another request", key.1);
             return Err(ApiError::new(error::KEY_REUSED, message));
@@ -91,24 +120,19 @@ impl KeptAnswers {
         let mut response = (status, body).into_response();
         *response.headers_mut() = headers;
         response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
-        Ok(Some(response))
+        Ok(Begun::Known(Box::new(response)))
     }
+}
 
-    /// Keeps an answer, and hands it on.
-    pub(super) async fn keep(
-        &self,
-        key: Key,
-        question: &str,
-        asked: &[u8],
-        now: u64,
-        response: Response,
-    ) -> Response {
+impl UnderWay {
+    /// Keeps the answer, and hands it on.
+    pub(super) async fn keep(self, question: &str, asked: &[u8], now: u64, response: Response) -> Response {
         let (parts, body) = response.into_parts();
         // INVARIANT: the body is one of ours, in memory.
         let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
         let (status, headers) = (parts.status, parts.headers.clone());
         let kept = Kept { question: hash(question, asked), at: now, status, headers, body: body.to_vec() };
-        self.0.lock().insert(key, kept);
+        self.answers.0.lock().insert(self.key.clone(), kept);
         Response::from_parts(parts, Body::from(body))
     }
 }
@@ -135,5 +159,17 @@ mod tests {
         let known: Vec<Key> = answers.by_key.keys().cloned().collect();
         known.iter().for_each(|key| answers.remove(key));
         assert_eq!(answers.bytes, 0);
+    }
+
+    #[test]
+    fn a_key_is_one_request_s_until_it_is_answered() {
+        let answers = Arc::new(KeptAnswers::default());
+        let key = (String::new(), "k".to_owned());
+        let begin = || answers.begin(&key, "POST /x", b"{}", 0);
+        let first = begin().ok();
+        assert!(matches!(first, Some(Begun::UnderWay(_))));
+        assert!(begin().is_err_and(|error| error.message.contains("not answered yet")));
+        drop(first);
+        assert!(matches!(begin(), Ok(Begun::UnderWay(_))), "one that failed may be sent again");
     }
 }

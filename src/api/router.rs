@@ -17,9 +17,8 @@ use tokio::sync::watch;
 use super::auth::permission::PermissionLevel;
 use super::auth::scope::ScopeSubject;
 use super::auth::{self, Actor, Operators};
-use super::envelope::{ApiReply, Item};
 use super::error::{self, ApiError, ApiErrors};
-use super::idempotency::KeptAnswers;
+use super::idempotency::{Begun, KeptAnswers};
 use super::operation::{ApiCall, Operation, Verb};
 use super::rate_limit::RateLimit;
 use super::resources;
@@ -158,7 +157,7 @@ async fn without_final_slash<B>(mut request: Request<B>) -> Request<B> {
     request
 }
 
-/// KeptAnswers an error to those who may know it.
+/// Answers an error to those who may know it.
 fn refuse(state: &State, request: &extract::Request, error: ApiError) -> Response {
     let snapshot = state.snapshots.load();
     let admitted = auth::admit(
@@ -244,30 +243,32 @@ async fn admitted(
         subject => subject,
     };
     call.actor.check(operation.permission, &subject)?;
-    let mut messages = check_query(&call, operation)?;
+    check_query(&call, operation)?;
     let text = read(body).await?;
     let key = call.headers.get("idempotency-key").and_then(|value| value.to_str().ok()).map(str::to_owned);
     let key = key.filter(|_| operation.verb != Verb::Get).map(|key| (call.actor.key().to_owned(), key));
     let question = format!("{} {}?{query}", operation.verb.word(), call.path);
-    if let Some(key) = &key
-        && let Some(known) = state.answers.find(key, &question, &text, unix)?
-    {
-        return Ok(known);
-    }
+    let under_way = match &key {
+        Some(key) => match state.answers.begin(key, &question, &text, unix)? {
+            Begun::Known(known) => return Ok(*known),
+            Begun::UnderWay(under_way) => Some(under_way),
+        },
+        None => None,
+    };
     if operation.input.is_some() {
         call.body = parse(&text)?;
     }
-    match (operation.run)(call).await {
-        Ok(mut reply) => {
-            messages.append(&mut reply.messages);
-            reply.messages = messages;
-            Ok(match key {
-                Some(key) => state.answers.keep(key, &question, &text, unix, reply.into_response()).await,
-                None => ApiReply::into_response(reply),
-            })
-        }
-        Err(errors) => Err(errors),
-    }
+    let Some(under_way) = under_way else {
+        return Ok((operation.run)(call).await?.into_response());
+    };
+    // It goes on though its client may be gone, so that the client hears how it ended when it asks again.
+    let answered = tokio::spawn(async move {
+        let response = (operation.run)(call).await?.into_response();
+        Ok(under_way.keep(&question, &text, unix, response).await)
+    });
+    let failed =
+        || Err(ApiError::new(error::UNAVAILABLE, "the request failed; it may have taken effect").into());
+    answered.await.unwrap_or_else(|_| failed())
 }
 
 /// Who asks whether a token is valid is told so in words of its own.
@@ -279,13 +280,12 @@ fn of_verify(operation: &Operation, error: ApiError) -> ApiError {
     }
 }
 
-/// Parameters that the operation does not have are named in the answer, because a filter that is passed over answers
-/// another question.
-fn check_query(call: &ApiCall, operation: &Operation) -> Result<Vec<Item>, ApiErrors> {
-    let is_known = |name: &str| operation.query.iter().any(|known| known.name == name) || name == "dry_run";
+/// Refuses parameters that the operation does not have, because a filter that is passed over answers another question.
+fn check_query(call: &ApiCall, operation: &Operation) -> Result<(), ApiErrors> {
+    let is_known = |name: &str| operation.query.iter().any(|known| known.name == name);
     let mut unknown = call.query.iter().map(|(name, _)| name.as_str()).filter(|name| !is_known(name));
     match unknown.next() {
-        None => Ok(Vec::new()),
+        None => Ok(()),
         Some(name) => {
             let known: Vec<&str> = operation.query.iter().map(|known| known.name).collect();
             let expected = if known.is_empty() {
