@@ -30,6 +30,8 @@ use store::{RecordReader, SecurityLog, StoreError};
 
 /// Longest body that is taken.
 const MAX_BODY_BYTES: usize = 4 << 20;
+/// Longest idempotency key.
+const MAX_KEY_BYTES: usize = 255;
 /// The path of all operations.
 pub(super) const PREFIX: &str = "/client/v4";
 
@@ -246,6 +248,10 @@ async fn admitted(
     check_query(&call, operation)?;
     let text = read(body).await?;
     let key = call.headers.get("idempotency-key").and_then(|value| value.to_str().ok()).map(str::to_owned);
+    if key.as_ref().is_some_and(|key| key.len() > MAX_KEY_BYTES) {
+        let message = format!("an idempotency key has at most {MAX_KEY_BYTES} bytes");
+        return Err(ApiError::new(error::BAD_HEADERS, message).into());
+    }
     let key = key.filter(|_| operation.verb != Verb::Get).map(|key| (call.actor.key().to_owned(), key));
     let question = format!("{} {}?{query}", operation.verb.word(), call.path);
     let under_way = match &key {

@@ -16,8 +16,8 @@ use crate::rules::Rules;
 use crate::ruleset::Plans;
 use crate::snapshot::{Site, Snapshot};
 use crate::upstream::{Origin, OriginKey};
-use diagnostic::Diagnostics;
-use model::{Resources, ZoneId};
+use diagnostic::{Code, Diagnostic, Diagnostics};
+use model::{Declared, Resources, Zone, ZoneId};
 
 /// What a snapshot is made of.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +79,7 @@ impl Compiling<'_> {
         let (resources, conf) = (self.inputs.resources, self.inputs.conf);
         let mut sites = Hosts::with_capacity(resources.zones.len() + conf.gateway_hosts.len());
         for zone in resources.zones.values() {
+            self.refuse_gateway_host(zone);
             sites.insert(&zone.name, Site::Zone(self.zone(zone)));
         }
         for host in &conf.gateway_hosts {
@@ -97,10 +98,26 @@ impl Compiling<'_> {
         }
         for id in changed {
             if let Some(zone) = self.inputs.resources.zones.get(id) {
+                self.refuse_gateway_host(zone);
                 sites.insert(&zone.name, Site::Zone(self.zone(zone)));
             }
         }
         sites
+    }
+
+    /// Refuses a zone with the name of a gateway host: one name stands for one of them.
+    fn refuse_gateway_host(&mut self, zone: &Declared<Zone>) {
+        if self.inputs.conf.gateway_hosts.iter().any(|host| host.as_str() == zone.name) {
+            let message = format!(
+                "the zone `{}` has the name of a gateway host; remove it from `gateway_hosts`",
+                zone.name
+            );
+            let diagnostic = Diagnostic::error(Code::ConfConflict, message);
+            self.diagnostics.push(match zone.place() {
+                Some(place) => diagnostic.at(place.clone()),
+                None => diagnostic,
+            });
+        }
     }
 
     /// The origin of a key: the previous snapshot's, so that its health is not forgotten, or a new one.

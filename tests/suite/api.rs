@@ -260,6 +260,10 @@ fn every_mistake_of_a_zone_and_of_framing_is_named() {
     assert_eq!((status, pointers), (400, vec![json!("/origins/0"), json!("/origins/1"), json!("/type")]));
     assert_eq!(api.refused("POST", "/zones", &json!({"name": "FILE.example."})), (400, vec![1061]));
     assert_eq!(api.refused("POST", "/zones", &json!({"name": "a b"})), (400, vec![1049]));
+    // The gateway's own host is nobody's zone.
+    assert_eq!(api.refused("POST", "/zones", &json!({"name": "gw.example"})), (409, vec![10009]));
+    let models = Client::get(edge.proxy[0], "gw.example", "/v1/acme/main/openai/v1/models");
+    assert_eq!(models.status, 401, "the gateway answers");
     assert_eq!(
         api.refused("POST", "/zones", &json!({"name": "x.example", "account": {"id": "no"}})),
         (400, vec![10008])

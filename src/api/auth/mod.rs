@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use gateway::token::TokenHash;
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderValue, header};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -77,7 +77,10 @@ pub fn admit(
     operators: &Operators,
     resources: &Resources,
 ) -> Result<Actor, ApiError> {
-    if let Some(value) = headers.get(header::AUTHORIZATION) {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    if let Some(value) = values.next() {
+        // Of two, others may read the other one.
+        let value = if values.next().is_some() { &HeaderValue::from_static("") } else { value };
         let token = value.as_bytes().split_at_checked(7);
         let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
         let Some(token) = token.map(|(_, token)| token.trim_ascii()).filter(|token| !token.is_empty()) else {
@@ -139,6 +142,13 @@ fn of_token(token: &[u8], client: IpAddr, now: u64, resources: &Resources) -> Op
 }
 
 #[cfg(test)]
+impl Operators {
+    fn from_tokens(tokens: &[&str]) -> Self {
+        Self { tokens: tokens.iter().map(|token| Secret::new(*token)).collect(), ..Self::default() }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
 
@@ -177,6 +187,11 @@ mod tests {
         assert_eq!(refused(&[email], &none), Some(6003));
         assert_eq!(refused(&[key], &none), Some(6003));
         assert_eq!(refused(&[email, ("x-auth-key", "kex")], &none), Some(9103));
+        let mut two = HeaderMap::new();
+        two.append("authorization", "Bearer one".parse().unwrap());
+        two.append("authorization", "Bearer one".parse().unwrap());
+        let two = admit(&two, CLIENT, 100, &Operators::from_tokens(&["one"]), &none);
+        assert_eq!(two.unwrap_err().code.code, 6003);
         // A token wins over a key beside it, right or wrong.
         assert_eq!(refused(&[email, key, ("authorization", "Bearer x")], &none), Some(9109));
         assert_eq!(refused(&[email, ("authorization", "Bearer one")], &none), None);
