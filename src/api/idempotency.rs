@@ -69,11 +69,11 @@ impl Kept {
 }
 
 /// What a key stands for when a request comes with it.
-pub(super) enum Begun {
+pub(super) enum FirstOrKnown {
     /// The answer to the same question.
     Known(Box<Response>),
     /// Nothing yet: the request is the first.
-    UnderWay(UnderWay),
+    First(UnderWay),
 }
 
 /// A request that is not answered yet; its key is its own until this is dropped.
@@ -99,7 +99,7 @@ impl KeptAnswers {
         question: &str,
         body: &[u8],
         now: u64,
-    ) -> Result<Begun, ApiError> {
+    ) -> Result<FirstOrKnown, ApiError> {
         let mut answers = self.0.lock();
         let is_over = |kept: &Kept| now.saturating_sub(kept.at) >= KEPT_SECONDS;
         if answers.by_key.get(key).is_some_and(is_over) {
@@ -110,7 +110,7 @@ impl KeptAnswers {
                 let message = format!("a request with the idempotency key `{}` is not answered yet", key.1);
                 return Err(ApiError::new(error::KEY_REUSED, message));
             }
-            return Ok(Begun::UnderWay(UnderWay { answers: Arc::clone(self), key: key.clone() }));
+            return Ok(FirstOrKnown::First(UnderWay { answers: Arc::clone(self), key: key.clone() }));
         };
         if kept.question != hash(question, body) {
             let message = format!("the idempotency key `{}` was sent before with another request", key.1);
@@ -120,7 +120,7 @@ impl KeptAnswers {
         let mut response = (status, body).into_response();
         *response.headers_mut() = headers;
         response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
-        Ok(Begun::Known(Box::new(response)))
+        Ok(FirstOrKnown::Known(Box::new(response)))
     }
 }
 
@@ -167,9 +167,9 @@ mod tests {
         let key = (String::new(), "k".to_owned());
         let begin = || answers.begin(&key, "POST /x", b"{}", 0);
         let first = begin().ok();
-        assert!(matches!(first, Some(Begun::UnderWay(_))));
+        assert!(matches!(first, Some(FirstOrKnown::First(_))));
         assert!(begin().is_err_and(|error| error.message.contains("not answered yet")));
         drop(first);
-        assert!(matches!(begin(), Ok(Begun::UnderWay(_))), "one that failed may be sent again");
+        assert!(matches!(begin(), Ok(FirstOrKnown::First(_))), "one that failed may be sent again");
     }
 }

@@ -18,7 +18,7 @@ use super::auth::permission::PermissionLevel;
 use super::auth::scope::ScopeSubject;
 use super::auth::{self, Actor, Operators};
 use super::error::{self, ApiError, ApiErrors};
-use super::idempotency::{Begun, KeptAnswers};
+use super::idempotency::{FirstOrKnown, KeptAnswers};
 use super::operation::{ApiCall, Operation, Verb};
 use super::rate_limit::RateLimit;
 use super::resources;
@@ -256,8 +256,8 @@ async fn admitted(
     let question = format!("{} {}?{query}", operation.verb.word(), call.path);
     let under_way = match &key {
         Some(key) => match state.answers.begin(key, &question, &text, unix)? {
-            Begun::Known(known) => return Ok(*known),
-            Begun::UnderWay(under_way) => Some(under_way),
+            FirstOrKnown::Known(known) => return Ok(*known),
+            FirstOrKnown::First(under_way) => Some(under_way),
         },
         None => None,
     };

@@ -90,6 +90,15 @@ fn a_spike_is_told_to_a_webhook_once() {
     // What a policy needs stays.
     let used = format!("{webhooks}/{}", webhook["id"].as_str().unwrap());
     assert_eq!(api.refused("DELETE", &used, &Value::Null), (409, vec![10017]));
+    // A webhook that moves is tested at its new place, and does not take its secret there.
+    listener.forget();
+    let moved = json!({"name": "ops", "url": format!("{}/moved", listener.url())});
+    let moved = api.result("PUT", &used, &moved);
+    assert_eq!((&moved["id"], &moved["has_secret"]), (&webhook["id"], &json!(false)));
+    assert_eq!(api.get(&used), moved);
+    let test = listener.last();
+    assert_eq!((test.path(), test.header("svc-webhook-auth")), ("/moved", None));
+    assert_eq!(api.refused("PUT", &format!("{webhooks}/none"), &body).0, 404);
     for policy in api.get(policies).as_array().unwrap() {
         api.result("DELETE", &format!("{policies}/{}", policy["id"].as_str().unwrap()), &Value::Null);
     }

@@ -92,7 +92,18 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "Makes a webhook; it must answer a test message with 2xx.",
         Some(shapes::ALERT_WEBHOOK),
         ONE_WEBHOOK,
-        |call| Box::pin(create_webhook(call)),
+        |call| Box::pin(put_webhook(call, true)),
+    ),
+    operation(Verb::Get, WEBHOOK, "Shows a webhook, never its secret.", None, ONE_WEBHOOK, |call| {
+        Box::pin(async move { ApiReply::of(&shown_webhook(webhook(&call.snapshot.resources, &call)?)) })
+    }),
+    operation(
+        Verb::Put,
+        WEBHOOK,
+        "Replaces a webhook, its secret too; it must answer a test message with 2xx.",
+        Some(shapes::ALERT_WEBHOOK),
+        ONE_WEBHOOK,
+        |call| Box::pin(put_webhook(call, false)),
     ),
     operation(Verb::Delete, WEBHOOK, "Deletes a webhook.", None, ResultKind::One(shapes::DELETED), |call| {
         Box::pin(delete_webhook(call))
@@ -273,14 +284,22 @@ async fn delete_policy(call: ApiCall) -> Answer {
     ApiReply::of(&Deleted { id: &id })
 }
 
+fn webhook<'r>(resources: &'r Resources, call: &ApiCall) -> Result<&'r AlertWebhook, ApiErrors> {
+    let (id, account) = (call.parameter("webhook_id"), call.account());
+    let found = resources.webhooks.get(id).filter(|webhook| webhook.account == account);
+    found.map(|webhook| &**webhook).ok_or_else(|| unknown("webhook", id))
+}
+
 async fn webhooks(call: ApiCall) -> Answer {
     let account = call.account();
     let mine = call.snapshot.resources.webhooks.values().filter(|webhook| webhook.account == account);
     ApiReply::of(&mine.map(|webhook| shown_webhook(webhook)).collect::<Vec<_>>())
 }
 
-async fn create_webhook(call: ApiCall) -> Answer {
-    let ((name, url, secret), unknown) = rule_input::read(&call.body, |fields| {
+/// Makes a webhook or replaces one. A secret that is not named again goes, because who points a webhook at
+/// another place must not learn the secret of the one before.
+async fn put_webhook(call: ApiCall, is_new: bool) -> Answer {
+    let ((name, url, secret), ignored) = rule_input::read(&call.body, |fields| {
         fields.ignore(&["id", "type", "created_at"]);
         let url = fields.required_text("url").filter(|url| match OriginUrl::parse(url) {
             Ok(_) => true,
@@ -299,27 +318,43 @@ async fn create_webhook(call: ApiCall) -> Answer {
         let name = fields.required_text("name").map(str::to_owned);
         Some((name?, url?.to_owned(), secret.map(str::to_owned)))
     })?;
-    let created_at = call.now.clone();
-    let webhook = AlertWebhook { id: new_id()?, account: call.account(), name, url, secret, created_at };
+    let (id, created_at) = if is_new {
+        (new_id()?, call.now.clone())
+    } else {
+        let known = webhook(&call.snapshot.resources, &call)?;
+        (known.id.clone(), known.created_at.clone())
+    };
+    let webhook = AlertWebhook { id, account: call.account(), name, url, secret, created_at };
     if !call.is_dry_run()? {
-        let message = json!({"name": webhook.name, "text": "This is a test of your webhook.", "ts": call.unix,
-            "account_id": webhook.account, "alert_type": "test"});
-        let test = Webhook {
-            url: webhook.url.clone(),
-            secret: webhook.secret.clone().map(|secret| (SECRET_HEADER, secret)),
-            body: message.to_string(),
-            may_be_private: call.shared.may_be_private,
-        };
-        let now = std::time::Duration::from_secs(call.unix);
-        test.send(&call.snapshot.upstream, now).await.map_err(|reason| {
-            ApiError::at(error::BAD_FIELD, "/url", format!("the test message was not taken: {reason}"))
-        })?;
+        send_test(&webhook, &call).await?;
     }
     let put = webhook.clone();
-    call.write(move |_| Ok(vec![Change::PutWebhook { webhook: put.clone() }])).await?;
+    call.write(move |resources| {
+        if !is_new && !resources.webhooks.contains_key(&put.id) {
+            return Err(unknown("webhook", &put.id));
+        }
+        Ok(vec![Change::PutWebhook { webhook: put.clone() }])
+    })
+    .await?;
     let mut reply = ApiReply::of(&shown_webhook(&webhook))?;
-    reply.messages = passed_over(unknown);
+    reply.messages = passed_over(ignored);
     Ok(reply)
+}
+
+/// Sends a message that says it is a test.
+async fn send_test(webhook: &AlertWebhook, call: &ApiCall) -> Result<(), ApiErrors> {
+    let message = json!({"name": webhook.name, "text": "This is a test of your webhook.", "ts": call.unix,
+        "account_id": webhook.account, "alert_type": "test"});
+    let test = Webhook {
+        url: webhook.url.clone(),
+        secret: webhook.secret.clone().map(|secret| (SECRET_HEADER, secret)),
+        body: message.to_string(),
+        may_be_private: call.shared.may_be_private,
+    };
+    let now = std::time::Duration::from_secs(call.unix);
+    test.send(&call.snapshot.upstream, now).await.map_err(|reason| {
+        ApiError::at(error::BAD_FIELD, "/url", format!("the test message was not taken: {reason}")).into()
+    })
 }
 
 async fn delete_webhook(call: ApiCall) -> Answer {
