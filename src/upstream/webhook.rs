@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::Uri;
 use pingora::connectors::http::Connector;
 use pingora::http::RequestHeader;
 use pingora::upstreams::peer::HttpPeer;
@@ -10,7 +11,7 @@ use pingora::upstreams::peer::HttpPeer;
 use super::origin::{Origin, OriginKey};
 use super::peer;
 use crate::conf::UpstreamSettings;
-use model::origin_url::is_private;
+use model::origin_url::{OriginUrl, is_private};
 
 /// How long the whole exchange may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -18,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Where a message goes, and what it carries.
 #[derive(Clone, Debug)]
 pub struct Webhook {
-    /// `http://` or `https://`, without a query.
+    /// One that [`Webhook::check_url`] takes.
     pub url: String,
     /// A header that shows who sends it.
     pub secret: Option<(&'static str, String)>,
@@ -29,13 +30,22 @@ pub struct Webhook {
 }
 
 impl Webhook {
+    /// Checks a webhook's URL: that of an origin, which may have a query.
+    ///
+    /// # Errors
+    /// One sentence: what is missing or may not be there.
+    pub fn check_url(url: &str) -> Result<(), String> {
+        place_and_target(url).map(drop)
+    }
+
     /// Sends the message. Answered with 2xx, it has arrived.
     ///
     /// # Errors
     /// One sentence: the address is private, nothing answers, or it answers with another status.
-    pub async fn send(self, settings: &UpstreamSettings, now: Duration) -> Result<(), String> {
-        let url = self.url.clone();
-        match tokio::time::timeout(PATIENCE, self.exchange(settings, now)).await {
+    pub async fn send(&self, settings: &UpstreamSettings, now: Duration) -> Result<(), String> {
+        // Without the query, which is often what shows that somebody may send messages.
+        let (url, target) = place_and_target(&self.url)?;
+        match tokio::time::timeout(PATIENCE, self.exchange(&url, &target, settings, now)).await {
             Ok(Ok(200..=299)) => Ok(()),
             Ok(Ok(status)) => Err(format!("`{url}` answered with {status}")),
             Ok(Err(reason)) => Err(reason),
@@ -43,23 +53,25 @@ impl Webhook {
         }
     }
 
-    async fn exchange(self, settings: &UpstreamSettings, now: Duration) -> Result<u16, String> {
-        let key = OriginKey { zone: "webhook".to_owned(), url: self.url.clone(), http2: false, ca: None };
+    async fn exchange(
+        &self,
+        url: &str,
+        target: &str,
+        settings: &UpstreamSettings,
+        now: Duration,
+    ) -> Result<u16, String> {
+        let key = OriginKey { zone: "webhook".to_owned(), url: url.to_owned(), http2: false, ca: None };
         let origin = Origin::new(key)?;
         let address = origin.address(now).await?;
         // What the name resolves to counts, not what it looks like.
         if is_private(address.ip()) && !self.may_be_private {
-            return Err(format!(
-                "`{}` is at a private address; `admin.private_webhooks` would allow it",
-                self.url
-            ));
+            return Err(format!("`{url}` is at a private address; `admin.private_webhooks` would allow it"));
         }
         let peer: HttpPeer = peer::peer(&origin, address, settings);
-        let failed = |error: Box<pingora::Error>| format!("`{}`: {}", self.url, error.etype().as_str());
+        let failed = |error: Box<pingora::Error>| format!("`{url}`: {}", error.etype().as_str());
         let connector = Connector::new(None);
         let (mut session, _) = connector.get_http_session(&peer).await.map_err(failed)?;
-        let path = if origin.url.path.is_empty() { "/" } else { &origin.url.path };
-        let mut head = RequestHeader::build("POST", path.as_bytes(), None).map_err(failed)?;
+        let mut head = RequestHeader::build("POST", target.as_bytes(), None).map_err(failed)?;
         let length = self.body.len().to_string();
         let authority = origin.url.authority();
         let mut fields = vec![
@@ -77,5 +89,42 @@ impl Webhook {
         session.finish_request_body().await.map_err(failed)?;
         session.read_response_header().await.map_err(failed)?;
         Ok(session.response_header().map_or(0, |head| head.status.as_u16()))
+    }
+}
+
+/// The origin of a webhook, and what is asked of it: path and query as they stand in the URL.
+fn place_and_target(url: &str) -> Result<(String, String), String> {
+    let (place, query) = url.split_once('?').unwrap_or((url, ""));
+    OriginUrl::parse(place)?;
+    if query.contains('#') || !url.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(format!("`{place}` may be followed by a query of letters, digits and signs without `#`"));
+    }
+    let uri: Uri = url.parse().map_err(|error| format!("`{place}` with its query is not a URL: {error}"))?;
+    // The path of a URL without one is `/`, also if a query follows.
+    let target = uri.query().map_or_else(|| uri.path().to_owned(), |query| format!("{}?{query}", uri.path()));
+    Ok((place.to_owned(), target))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place_and_target;
+
+    #[test]
+    fn path_and_query_are_asked_for_as_they_stand() {
+        for (url, place, target) in [
+            ("https://a.example", "https://a.example", "/"),
+            ("https://a.example/hook/", "https://a.example/hook/", "/hook/"),
+            ("http://a.example:81/x?sig=a%2Fb&to=@c", "http://a.example:81/x", "/x?sig=a%2Fb&to=@c"),
+            ("http://a.example?b=1", "http://a.example", "/?b=1"),
+        ] {
+            assert_eq!(place_and_target(url), Ok((place.to_owned(), target.to_owned())), "{url}");
+        }
+        for url in ["ftp://a.example", "http://u@a.example/", "http://a.example/#f", "http://a.example/?b#f"]
+        {
+            assert!(place_and_target(url).is_err(), "{url}");
+        }
+        for url in ["http://a.example/?b c", "http://a.example/?b\r\nx: y", "http://a.example/?b\u{e4}"] {
+            assert!(place_and_target(url).is_err(), "{url:?}");
+        }
     }
 }

@@ -92,12 +92,12 @@ fn a_spike_is_told_to_a_webhook_once() {
     assert_eq!(api.refused("DELETE", &used, &Value::Null), (409, vec![10017]));
     // A webhook that moves is tested at its new place, and does not take its secret there.
     listener.forget();
-    let moved = json!({"name": "ops", "url": format!("{}/moved", listener.url())});
+    let moved = json!({"name": "ops", "url": format!("{}/moved/?sig=a%2Fb", listener.url())});
     let moved = api.result("PUT", &used, &moved);
     assert_eq!((&moved["id"], &moved["has_secret"]), (&webhook["id"], &json!(false)));
     assert_eq!(api.get(&used), moved);
     let test = listener.last();
-    assert_eq!((test.path(), test.header("svc-webhook-auth")), ("/moved", None));
+    assert_eq!((test.path(), test.header("svc-webhook-auth")), ("/moved/?sig=a%2Fb", None));
     assert_eq!(api.refused("PUT", &format!("{webhooks}/none"), &body).0, 404);
     for policy in api.get(policies).as_array().unwrap() {
         api.result("DELETE", &format!("{policies}/{}", policy["id"].as_str().unwrap()), &Value::Null);
@@ -116,7 +116,7 @@ fn webhooks_and_policies_are_checked() {
         listener.url(),
         "http://localhost:1/".to_owned(),
         "ftp://x".to_owned(),
-        "http://a.example/?q=1".to_owned(),
+        "http://a.example/?q=1#f".to_owned(),
     ] {
         let (status, answer) = api.call("POST", webhooks, &json!({"name": "x", "url": url}));
         assert_eq!(

@@ -1,7 +1,6 @@
 //! Alerts: policies, the webhooks that hear of them, and what was sent.
 
 use model::alert::{AlertPolicy, AlertType, AlertWebhook};
-use model::origin_url::OriginUrl;
 use model::{AccountId, Declared, Resources};
 use serde::Serialize;
 use serde_json::json;
@@ -301,8 +300,8 @@ async fn webhooks(call: ApiCall) -> Answer {
 async fn put_webhook(call: ApiCall, is_new: bool) -> Answer {
     let ((name, url, secret), ignored) = rule_input::read(&call.body, |fields| {
         fields.ignore(&["id", "type", "created_at"]);
-        let url = fields.required_text("url").filter(|url| match OriginUrl::parse(url) {
-            Ok(_) => true,
+        let url = fields.required_text("url").filter(|url| match Webhook::check_url(url) {
+            Ok(()) => true,
             Err(message) => {
                 fields.refuse(error::BAD_FIELD, "url", message);
                 false

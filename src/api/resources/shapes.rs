@@ -315,7 +315,7 @@ pub(super) const ALERT_WEBHOOK: &ObjectShape = &ObjectShape {
     fields: &[
         field("id", Kind::Text, "Identifier of the webhook."),
         required("name", Kind::Text, "For people."),
-        required("url", Kind::Text, "Where messages are sent: a URL without a query."),
+        required("url", Kind::Text, "Where messages are sent: a URL, its query included."),
         field("secret", Kind::Text, "Sent with each message as `svc-webhook-auth`; never shown."),
         field("has_secret", Kind::Flag, "Whether there is one."),
         field("type", Kind::Text, "Always `generic`."),
