@@ -24,6 +24,7 @@ mod bodies;
 mod budgets;
 mod cli;
 mod conf;
+mod conf_effects;
 mod connections;
 mod crs;
 mod crs_proxy;
