@@ -14,9 +14,10 @@ pub struct ApiToken {
     #[serde(default)]
     pub is_disabled: bool,
     pub policies: Vec<Policy>,
-    /// Seconds since the epoch, from which on it is valid, and from which on it no longer is.
+    /// When it becomes valid, in seconds since the epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<u64>,
+    /// When it stops being valid, in seconds since the epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_on: Option<u64>,
     /// Networks of clients that may use it (CIDR); all if empty.

@@ -259,7 +259,7 @@ fn class(hir: &Hir) -> Option<ByteSet> {
 }
 
 impl Sets {
-    /// The bit of a set; `None` if there are more than can be told.
+    /// The bit that stands for a set; `None` if all bits are taken.
     fn bit(&mut self, set: ByteSet) -> Option<Set> {
         let nth = self.known.iter().position(|known| *known == set).unwrap_or(self.known.len());
         let bit = 1_u16.checked_shl(u32::try_from(nth).ok()?)?;

@@ -63,7 +63,7 @@ impl Walk<'_> {
     fn text(&mut self, text: &[u8]) -> Result<bool, End> {
         let mut state = self.begin(None)?;
         let mut rest = text;
-        // If a match begins only with the text, nothing is to be found in later parts.
+        // An anchored pattern matches only at the start of the text, so later parts cannot hold a match.
         let in_lanes = !self.automaton.get_nfa().is_always_start_anchored();
         while in_lanes && rest.len() >= LONG_BYTES {
             let (chunk, after) = rest.split_at(CHUNK_BYTES);

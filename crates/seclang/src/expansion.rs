@@ -88,7 +88,7 @@ impl Expansion {
         }
     }
 
-    /// Calls `act` with the expanded text; nothing is copied if there are no macros.
+    /// Calls `act` with the expanded text. A text without macros is not copied.
     pub fn with<T>(&self, data: &Data, act: impl FnOnce(&[u8]) -> T) -> T {
         if let Some(text) = self.literal() {
             return act(text);

@@ -38,7 +38,7 @@ pub trait RecordReader: Send {
     /// One sentence if it cannot be read.
     fn get(&self, id: &str) -> Result<Option<AiLog>, String>;
 
-    /// Writes what people say of a call into its row. Without a row nothing is changed.
+    /// Writes feedback, score and metadata into the row of a call. If there is no such row, nothing changes.
     ///
     /// # Errors
     /// One sentence if it cannot be written.

@@ -11,7 +11,7 @@ pub struct PushDecoder {
 
 enum PushState {
     Identity,
-    /// Deflate before its first byte, which tells its form.
+    /// Deflate, as long as no byte has come: the first one shows whether it is wrapped in zlib.
     Deflate(Sink),
     Decoding(Box<dyn DecoderOf>),
     /// A coding that is not known, a corrupt body, or one that is too long.
@@ -61,7 +61,7 @@ impl Write for Sink {
 }
 
 impl PushDecoder {
-    /// For a body with this coding, of which at most so many bytes come out; what follows is not read.
+    /// Decodes a body with this coding. It ends after `output_bytes` of output, and ignores input after that.
     pub fn new(coding: Option<Coding>, output_bytes: usize) -> Self {
         let sink = Sink { bytes: Vec::new(), left: output_bytes };
         let state = match coding {

@@ -202,7 +202,7 @@ impl Target {
 #[derive(Clone, Debug)]
 pub struct Pipeline {
     pub(crate) steps: Vec<Step>,
-    /// Bytes of which a value that changes holds one; `None` if any value may change.
+    /// Bytes that can cause a change: a value with none of them stays as it is. `None` if any value may change.
     pub(crate) touches: Option<ByteSet>,
 }
 

@@ -119,7 +119,7 @@ pub trait Test: Send + Sync {
         None
     }
 
-    /// Lower-case literals of which a value that matches holds one, if there are some.
+    /// Lower-case literals: every value that matches contains at least one of them. `None` if no such list is known.
     fn literals(&self) -> Option<&[Vec<u8>]> {
         None
     }

@@ -49,7 +49,7 @@ pub struct Definition {
     /// Appends the transformed input to an empty buffer and says whether it differs; if it says
     /// no, the buffer's content means nothing.
     pub apply: fn(&[u8], &mut Vec<u8>) -> bool,
-    /// Bytes of which an input that changes holds one; `None` if any input may change.
+    /// Bytes that can cause a change: an input with none of them stays as it is. `None` if any input may change.
     pub touches: Option<ByteSet>,
     /// Inputs with what becomes of them; tests run them.
     pub examples: &'static [(&'static [u8], &'static [u8])],

@@ -102,7 +102,8 @@ fn set(bits: &mut Bits, hash: usize) {
     }
 }
 
-/// A gram ignoring case; other bytes that differ in this bit only are told apart later.
+/// A gram in which upper and lower case are the same. It also joins other bytes that differ in this bit; the
+/// comparison that follows keeps them apart.
 #[inline]
 pub fn folded(gram: [u8; GRAM_BYTES]) -> u32 {
     u32::from_le_bytes(gram) | CASE

@@ -15,7 +15,7 @@ pub struct Shape {
     template: Box<[u8]>,
     /// Counts only if one of the rule's keywords stands before it.
     pub needs_keyword: bool,
-    /// Whether there are only groups of digits: nothing is left to compare if a number has them.
+    /// Whether the shape is only groups of digits. A number with those groups then fits without a further check.
     is_plain: bool,
 }
 
