@@ -7,7 +7,7 @@ use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::error::{ApiError, ApiErrors, UNAVAILABLE};
+use super::error::{ApiError, ApiErrors, BAD_FIELD, UNAVAILABLE};
 
 #[derive(Debug, Serialize)]
 struct Envelope<'a> {
@@ -115,6 +115,16 @@ impl ApiReply {
         if let Some(tag) = tag {
             self.headers.insert(ETAG, tag);
         }
+        self
+    }
+
+    /// With a message for each field of the request's body that is not known, by its JSON pointer.
+    #[must_use]
+    pub(super) fn passing_over(mut self, unknown: Vec<String>) -> Self {
+        let message =
+            |pointer: String| format!("the field `{pointer}` is not known here and was passed over");
+        self.messages =
+            unknown.into_iter().map(|pointer| Item::new(BAD_FIELD.code, message(pointer))).collect();
         self
     }
 }

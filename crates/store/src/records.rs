@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
 use super::migration::{Migration, migrate};
 use super::record_log::{Annotation, LogQuery, RecordLog, RecordReader};
@@ -196,17 +196,15 @@ const WHERE: &str = "gateway = ?1 AND created_at >= coalesce(?2, '') AND (?3 IS 
     AND (?6 IS NULL OR json_extract(row, '$.provider') = ?6)
     AND (?7 IS NULL OR json_extract(row, '$.model') = ?7)";
 
+/// The values of [`WHERE`].
+fn conditions(query: &LogQuery) -> [&dyn ToSql; 7] {
+    let LogQuery { gateway, start_date, end_date, success, cached, provider, model, .. } = query;
+    [gateway, start_date, end_date, success, cached, provider, model]
+}
+
 impl RecordStore {
     fn rows(&self, query: &LogQuery) -> rusqlite::Result<(Vec<AiLog>, u64)> {
-        let conditions = params![
-            query.gateway,
-            query.start_date,
-            query.end_date,
-            query.success,
-            query.cached,
-            query.provider,
-            query.model
-        ];
+        let conditions = &conditions(query)[..];
         let count = format!("SELECT count(*) FROM ai_log WHERE {WHERE}");
         let total: i64 = self.connection.prepare_cached(&count)?.query_row(conditions, |row| row.get(0))?;
         let order = if query.ascending { "ASC" } else { "DESC" };
@@ -254,18 +252,7 @@ impl RecordReader for RecordStore {
             "DELETE FROM ai_log WHERE id IN (SELECT id FROM ai_log WHERE {WHERE} ORDER BY created_at LIMIT {})",
             query.limit
         );
-        let deleted = self.connection.execute(
-            &sql,
-            params![
-                query.gateway,
-                query.start_date,
-                query.end_date,
-                query.success,
-                query.cached,
-                query.provider,
-                query.model
-            ],
-        );
+        let deleted = self.connection.execute(&sql, &conditions(query)[..]);
         deleted.map(|deleted| deleted as u64).map_err(|error| error.to_string())
     }
 }

@@ -6,7 +6,6 @@ use model::{Account, AccountId, Declared, Resources};
 use serde::Serialize;
 use store::Change;
 
-use super::rulesets::passed_over;
 use super::rulesets_read::revision;
 use super::{rule_input, shapes};
 use crate::api::auth::Permission;
@@ -152,9 +151,7 @@ async fn create(call: ApiCall) -> Answer {
     let account = Account { id: AccountId::new(new_id()?), name, created_on: call.now.clone() };
     let put = account.clone();
     call.write(move |_| Ok(vec![Change::PutAccount { account: put.clone() }])).await?;
-    let mut reply = ApiReply::of(&shown(&account))?;
-    reply.messages = passed_over(unknown);
-    Ok(reply)
+    Ok(ApiReply::of(&shown(&account))?.passing_over(unknown))
 }
 
 async fn rename(call: ApiCall) -> Answer {
@@ -174,9 +171,7 @@ async fn rename(call: ApiCall) -> Answer {
         })
         .await?;
     let account = applied.resources.accounts.get(&id).ok_or_else(|| ApiError::unknown(&call.path))?;
-    let mut reply = ApiReply::of(&shown(account))?.tagged(revision(account));
-    reply.messages = passed_over(unknown);
-    Ok(reply)
+    Ok(ApiReply::of(&shown(account))?.tagged(revision(account)).passing_over(unknown))
 }
 
 #[derive(Debug, Serialize)]

@@ -1,6 +1,5 @@
 //! The log of a gateway: its rows, and what is kept of their bodies.
 
-use super::rulesets::passed_over;
 use super::{rule_input, shapes};
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
@@ -50,7 +49,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         verb: Verb::Patch,
         path: "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs/{id}",
-        summary: "Writes what people say of a call: `feedback`, `score` and `metadata`.",
+        summary: "Writes `feedback`, `score` and `metadata` into the row of a call.",
         permission: Permission::GatewaysWrite,
         query: &[],
         input: Some(shapes::LOG_ANNOTATION),
@@ -153,9 +152,7 @@ async fn annotate(call: ApiCall) -> Answer {
     })?;
     let id = row(&call).await?.id;
     call.shared.read(move |records| records.annotate(&id, &annotation)).await?;
-    let mut reply = ApiReply::of(&row(&call).await?)?;
-    reply.messages = passed_over(unknown);
-    Ok(reply)
+    Ok(ApiReply::of(&row(&call).await?)?.passing_over(unknown))
 }
 
 #[derive(Debug, Serialize)]

@@ -7,7 +7,6 @@ use serde_json::json;
 use store::Change;
 
 use super::accounts::Deleted;
-use super::rulesets::passed_over;
 use super::{rule_input, shapes};
 use crate::alerts::SECRET_HEADER;
 use crate::api::auth::Permission;
@@ -271,9 +270,7 @@ async fn put_policy(call: ApiCall, is_new: bool) -> Answer {
     }
     let put = alert.clone();
     call.write(move |_| Ok(vec![Change::PutAlert { alert: put.clone() }])).await?;
-    let mut reply = ApiReply::of(&shown(&alert))?;
-    reply.messages = passed_over(unknown);
-    Ok(reply)
+    Ok(ApiReply::of(&shown(&alert))?.passing_over(unknown))
 }
 
 async fn delete_policy(call: ApiCall) -> Answer {
@@ -335,9 +332,7 @@ async fn put_webhook(call: ApiCall, is_new: bool) -> Answer {
         Ok(vec![Change::PutWebhook { webhook: put.clone() }])
     })
     .await?;
-    let mut reply = ApiReply::of(&shown_webhook(&webhook))?;
-    reply.messages = passed_over(ignored);
-    Ok(reply)
+    Ok(ApiReply::of(&shown_webhook(&webhook))?.passing_over(ignored))
 }
 
 /// Sends a message that says it is a test.

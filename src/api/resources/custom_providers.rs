@@ -7,7 +7,6 @@ use serde::Serialize;
 use store::Change;
 
 use super::accounts::Deleted;
-use super::rulesets::passed_over;
 use super::{rule_input, shapes};
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
@@ -111,9 +110,7 @@ async fn create(call: ApiCall) -> Answer {
     })?;
     let put = provider.clone();
     call.write(move |_| Ok(vec![Change::PutProvider { provider: put.clone() }])).await?;
-    let mut reply = ApiReply::of(&shown(&provider))?;
-    reply.messages = passed_over(unknown);
-    Ok(reply)
+    Ok(ApiReply::of(&shown(&provider))?.passing_over(unknown))
 }
 
 async fn delete(call: ApiCall) -> Answer {

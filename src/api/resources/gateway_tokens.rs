@@ -7,7 +7,6 @@ use store::Change;
 
 use super::accounts::Deleted;
 use super::gateways::{self, path_id};
-use super::rulesets::passed_over;
 use super::tokens::moment;
 use super::user::time;
 use super::{rule_input, shapes};
@@ -105,9 +104,7 @@ async fn create(call: ApiCall) -> Answer {
         Ok(vec![Change::PutToken { token: put.clone() }])
     })
     .await?;
-    let mut reply = ApiReply::of(&shown(&token, Some(secret.expose())))?;
-    reply.messages = passed_over(unknown);
-    Ok(reply)
+    Ok(ApiReply::of(&shown(&token, Some(secret.expose())))?.passing_over(unknown))
 }
 
 async fn delete(call: ApiCall) -> Answer {

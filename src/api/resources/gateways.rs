@@ -8,7 +8,6 @@ use serde::Serialize;
 use store::Change;
 
 use super::gateway_settings::{self, ShownLimit};
-use super::rulesets::passed_over;
 use super::rulesets_read::revision;
 use super::{rule_input, shapes};
 use crate::api::auth::Permission;
@@ -312,9 +311,7 @@ async fn replace(call: ApiCall, keeps_others: bool) -> Answer {
 fn reply(resources: &Resources, id: &(AccountId, GatewayId), unknown: Vec<String>) -> Answer {
     let gateway = find(resources, id)?;
     // One that was written has times of its own.
-    let mut reply = ApiReply::of(&shown(gateway, ""))?.tagged(revision(gateway));
-    reply.messages = passed_over(unknown);
-    Ok(reply)
+    Ok(ApiReply::of(&shown(gateway, ""))?.tagged(revision(gateway)).passing_over(unknown))
 }
 
 async fn delete(call: ApiCall) -> Answer {

@@ -9,7 +9,6 @@ use store::Change;
 
 use super::accounts::Deleted;
 use super::gateways::{self, path_id};
-use super::rulesets::passed_over;
 use super::{rule_input, shapes};
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
@@ -126,9 +125,7 @@ async fn create(call: ApiCall) -> Answer {
         Ok(vec![Change::PutKey { key: put.clone() }])
     })
     .await?;
-    let mut reply = ApiReply::of(&shown(&key))?;
-    reply.messages = passed_over(unknown);
-    Ok(reply)
+    Ok(ApiReply::of(&shown(&key))?.passing_over(unknown))
 }
 
 async fn delete(call: ApiCall) -> Answer {

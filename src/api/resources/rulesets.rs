@@ -8,7 +8,7 @@ use super::rule_input::{self, MAX_RULES};
 use super::rulesets_read::{self, unknown_ruleset};
 use super::shapes;
 use crate::api::auth::Permission;
-use crate::api::envelope::{ApiReply, Item};
+use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::input::Fields;
 use crate::api::operation::{Answer, ApiCall, DRY_RUN, Operation, QueryParameter, ResultKind, Verb, new_id};
@@ -434,13 +434,5 @@ fn refuse_if_in_file(resources: &Resources, zone: &ZoneId, phase: Phase) -> Resu
 fn shown(applied: &Applied, zone: &ZoneId, phase: Phase, unknown: Vec<String>) -> Answer {
     let found = applied.resources.rulesets.get(&(zone.clone(), phase));
     let ruleset = found.ok_or_else(|| unknown_ruleset(""))?;
-    let mut reply = ApiReply::of(&ruleset.value)?.tagged(revision(ruleset));
-    reply.messages = passed_over(unknown);
-    Ok(reply)
-}
-
-/// Tells which fields of a body had no meaning.
-pub(super) fn passed_over(unknown: Vec<String>) -> Vec<Item> {
-    let message = |pointer: String| format!("the field `{pointer}` is not known here and was passed over");
-    unknown.into_iter().map(|pointer| Item::new(error::BAD_FIELD.code, message(pointer))).collect()
+    Ok(ApiReply::of(&ruleset.value)?.tagged(revision(ruleset)).passing_over(unknown))
 }

@@ -23,37 +23,27 @@ const FIELD: QueryParameter = QueryParameter {
     doc: "The field whose values are counted.",
 };
 
-const LIST: &[QueryParameter] = &[
-    PAGE,
-    PER_PAGE,
-    text("since", "Only events from then on (RFC 3339)."),
-    text("until", "Only events before (RFC 3339)."),
-    text("zone", "Only events of the zone of this name."),
-    text("host", "Only events of this host."),
-    text("source", "Only events of this source."),
-    text("action", "Only events with this action."),
-    text("rule", "Only events of the rule of this id."),
-    text("reference", "Only events of the rule of this number or name."),
-    text("client", "Only events of this address."),
-    text("ray", "Only events of this request."),
-    text("path", "Only events of this path."),
-];
+/// What narrows both a list and a count, after the one parameter that only one of them has.
+const fn narrowed(own: QueryParameter) -> [QueryParameter; 13] {
+    [
+        own,
+        PER_PAGE,
+        text("since", "Only events from then on (RFC 3339)."),
+        text("until", "Only events before (RFC 3339)."),
+        text("zone", "Only events of the zone of this name."),
+        text("host", "Only events of this host."),
+        text("source", "Only events of this source."),
+        text("action", "Only events with this action."),
+        text("rule", "Only events of the rule of this id."),
+        text("reference", "Only events of the rule of this number or name."),
+        text("client", "Only events of this address."),
+        text("ray", "Only events of this request."),
+        text("path", "Only events of this path."),
+    ]
+}
 
-const TOP: &[QueryParameter] = &[
-    FIELD,
-    PER_PAGE,
-    text("since", "Only events from then on (RFC 3339)."),
-    text("until", "Only events before (RFC 3339)."),
-    text("zone", "Only events of the zone of this name."),
-    text("host", "Only events of this host."),
-    text("source", "Only events of this source."),
-    text("action", "Only events with this action."),
-    text("rule", "Only events of the rule of this id."),
-    text("reference", "Only events of the rule of this number or name."),
-    text("client", "Only events of this address."),
-    text("ray", "Only events of this request."),
-    text("path", "Only events of this path."),
-];
+const LIST: &[QueryParameter] = &narrowed(PAGE);
+const TOP: &[QueryParameter] = &narrowed(FIELD);
 
 const fn read(
     path: &'static str,

@@ -8,7 +8,6 @@ use serde_json::Value;
 use store::Change;
 
 use super::accounts::Deleted;
-use super::rulesets::passed_over;
 use super::rulesets_read::revision;
 use super::user::time;
 use super::{rule_input, shapes};
@@ -346,9 +345,7 @@ async fn create(call: ApiCall) -> Answer {
     let token = token(TokenId::new(new_id()?), hash, body, call.now.clone(), call.now.clone());
     let put = token.clone();
     call.write(move |_| Ok(vec![Change::PutApiToken { token: put.clone() }])).await?;
-    let mut reply = ApiReply::of(&shown(&token, call.unix, Some(&value)))?;
-    reply.messages = passed_over(passed);
-    Ok(reply)
+    Ok(ApiReply::of(&shown(&token, call.unix, Some(&value)))?.passing_over(passed))
 }
 
 fn token(id: TokenId, hash: String, body: WrittenToken, issued_on: String, modified_on: String) -> ApiToken {
@@ -383,9 +380,7 @@ async fn replace(call: ApiCall) -> Answer {
         })
         .await?;
     let token = applied.resources.api_tokens.get(&id).ok_or_else(|| unknown(id.as_str()))?;
-    let mut reply = ApiReply::of(&shown(token, call.unix, None))?.tagged(revision(token));
-    reply.messages = passed_over(passed);
-    Ok(reply)
+    Ok(ApiReply::of(&shown(token, call.unix, None))?.tagged(revision(token)).passing_over(passed))
 }
 
 async fn roll(call: ApiCall) -> Answer {

@@ -5,7 +5,6 @@ use model::{AccountId, Resources, Zone};
 use serde::Serialize;
 use store::Change;
 
-use super::rulesets::passed_over;
 use super::rulesets_read::revision;
 use super::{rule_input, shapes};
 use crate::api::auth::Permission;
@@ -167,9 +166,7 @@ async fn change(call: ApiCall) -> Answer {
             hold_after: after.clone().unwrap_or(known.hold_after),
         })
     });
-    let mut reply = shown(hold.await?.as_ref(), &call.now)?;
-    reply.messages = passed_over(unknown);
-    Ok(reply)
+    Ok(shown(hold.await?.as_ref(), &call.now)?.passing_over(unknown))
 }
 
 async fn release(call: ApiCall) -> Answer {

@@ -8,7 +8,6 @@ use serde::Serialize;
 use store::Change;
 
 use super::accounts::{self, Deleted};
-use super::rulesets::passed_over;
 use super::rulesets_read::revision;
 use super::{rule_input, shapes, zone_holds};
 use crate::api::auth::Permission;
@@ -404,9 +403,7 @@ async fn change(call: ApiCall) -> Answer {
 
 fn reply(call: &ApiCall, resources: &Resources, id: &ZoneId, unknown: Vec<String>) -> Answer {
     let zone = resources.zones.get(id).ok_or_else(|| ApiError::unknown(&call.path))?;
-    let mut reply = ApiReply::of(&shown(zone, call, resources))?.tagged(revision(zone));
-    reply.messages = passed_over(unknown);
-    Ok(reply)
+    Ok(ApiReply::of(&shown(zone, call, resources))?.tagged(revision(zone)).passing_over(unknown))
 }
 
 async fn delete(call: ApiCall) -> Answer {
