@@ -14,9 +14,9 @@ use crate::events::Events;
 use crate::events::kinds::ServiceFailed;
 use crate::snapshot::{Snapshot, SnapshotHandle};
 use crate::upstream::webhook::Webhook;
+use model::Declared;
 use model::alert::AlertPolicy;
-use model::{Account, Declared};
-use store::{PastAlert, SecurityField, SecurityLog, SecurityQuery, StoreError};
+use store::{PastAlert, SecurityField, SecurityLog, SecurityOwner, SecurityQuery, StoreError};
 
 /// How often policies are looked at.
 const TICK: Duration = Duration::from_secs(60);
@@ -63,7 +63,7 @@ async fn look(
     clock: Clock,
 ) -> Result<(), String> {
     let now = clock.unix();
-    let query = query(snapshot, policy, now);
+    let query = query(policy, now);
     let (reader, id) = (Arc::clone(log), policy.id.clone());
     let silent_since = rfc3339(clock.now() - SILENCE);
     let counts = move || -> Result<Option<Vec<u64>>, StoreError> {
@@ -122,18 +122,11 @@ async fn look(
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
 
-fn query(snapshot: &Snapshot, policy: &AlertPolicy, now: Duration) -> SecurityQuery {
-    let mine = snapshot.resources.zones.values().filter(|zone| zone.account == policy.account);
-    let mut zones: Vec<String> = mine.map(|zone| zone.name.clone()).collect();
-    if policy.account.as_str() == Account::DEFAULT {
-        zones.extend(["unknown", "gateway"].map(str::to_owned));
-    }
-    if !policy.zones.is_empty() {
-        zones.retain(|zone| policy.zones.contains(zone));
-    }
+fn query(policy: &AlertPolicy, now: Duration) -> SecurityQuery {
     let since = now.saturating_sub(INTERVAL * (COMPARED as u32 + 2));
     SecurityQuery {
-        zones: Some(zones),
+        owner: SecurityOwner::Account(policy.account.clone()),
+        zones: policy.zones.clone(),
         any_of: policy.sources.iter().map(|source| (SecurityField::Source, source.clone())).collect(),
         since: Some(rfc3339(std::time::UNIX_EPOCH + since)),
         ..SecurityQuery::default()

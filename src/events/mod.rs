@@ -9,6 +9,7 @@ mod log;
 mod metrics;
 mod rule_costs;
 mod sleeper;
+mod zone_label;
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,6 +21,7 @@ pub use log::{Level, LogWriter};
 pub use metrics::{Metrics, status_label};
 use model::SecurityRecord;
 pub use rule_costs::{RuleCost, RuleCosts};
+pub use zone_label::ZoneLabel;
 
 /// The way to emit events; clones share everything.
 #[derive(Clone)]

@@ -14,13 +14,15 @@ use super::messages::MessageStream;
 use super::prescan::Blocked;
 use super::refusal::Refusal;
 use super::request_body::RequestBody;
+use crate::ai::Gateway;
 use crate::clock::Stopwatch;
+use crate::events::ZoneLabel;
 use crate::ruleset::Run;
 use crate::ruleset::{Outcome, Verdict};
 use crate::scanning::Tee;
 use crate::snapshot::{CompiledZone, Snapshot};
 use crate::upstream::Origin;
-use model::Measure;
+use model::{Account, Measure};
 
 /// Per-request state. The snapshot is loaded once, here.
 pub struct Context {
@@ -73,6 +75,8 @@ pub(super) enum Route {
 
 /// A gateway request, by names for its metrics.
 pub(super) struct GatewayRoute {
+    /// The account of the gateway; the default one if there is no such gateway.
+    pub(super) account: String,
     pub(super) label: String,
     pub(super) provider: String,
     /// Path and query towards the provider.
@@ -84,14 +88,28 @@ pub(super) struct GatewayRoute {
 impl Route {
     /// A call on its way; path and query towards the provider.
     pub(super) fn of_call(call: Call, target: String) -> Self {
-        let (label, provider) = (call.gateway.label.clone(), call.provider.slug.clone());
-        Self::Gateway(Box::new(GatewayRoute { label, provider, target, call: Some(call) }))
+        let mut route = GatewayRoute::of(Some(&call.gateway), &call.provider.slug);
+        (route.target, route.call) = (target, Some(call));
+        Self::Gateway(Box::new(route))
     }
 
     /// A gateway request that goes nowhere, or not yet.
-    pub(super) fn without_call(label: &str, provider: &str) -> Self {
-        let (label, provider) = (label.to_owned(), provider.to_owned());
-        Self::Gateway(Box::new(GatewayRoute { label, provider, target: String::new(), call: None }))
+    pub(super) fn without_call(gateway: Option<&Gateway>, provider: &str) -> Self {
+        Self::Gateway(Box::new(GatewayRoute::of(gateway, provider)))
+    }
+}
+
+impl GatewayRoute {
+    fn of(gateway: Option<&Gateway>, provider: &str) -> Self {
+        let (account, label) =
+            gateway.map_or((Account::DEFAULT, "unknown"), |gateway| (&gateway.account, &gateway.label));
+        Self {
+            account: account.to_owned(),
+            label: label.to_owned(),
+            provider: provider.to_owned(),
+            target: String::new(),
+            call: None,
+        }
     }
 }
 
@@ -158,12 +176,12 @@ impl Context {
         }
     }
 
-    /// The zone's name in metrics and events.
-    pub(super) fn zone_label(&self) -> &str {
+    /// Whose it is, for metrics and events.
+    pub(super) fn zone_label(&self) -> ZoneLabel<'_> {
         match &self.route {
-            Route::Unknown => "unknown",
-            Route::Zone(zone) => &zone.name,
-            Route::Gateway(_) => "gateway",
+            Route::Unknown => ZoneLabel::UNKNOWN,
+            Route::Zone(zone) => ZoneLabel::of_zone(&zone.name, &zone.id, &zone.source.account),
+            Route::Gateway(route) => ZoneLabel::of_gateway(&route.account),
         }
     }
 

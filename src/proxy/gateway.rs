@@ -104,7 +104,7 @@ impl Edge {
         if path.is_some_and(|path| path.leaves_its_provider()) {
             ctx.reason =
                 Some("the path has a segment `..`, which could lead anywhere at the provider".to_owned());
-            ctx.route = Route::without_call("unknown", "unknown");
+            ctx.route = Route::without_call(None, "unknown");
             return refuse(ctx, Refusal::Gateway(GatewayError::BadRequest));
         }
         let mut presented = headers::gateway_token(&request.headers, &snapshot.token_headers);
@@ -122,7 +122,7 @@ impl Edge {
             && let Some(path) = path
             && let Ok((gateway, token)) = snapshot.gateways.authorize(path, presented, now)
         {
-            ctx.route = Route::without_call(&gateway.label, "unknown");
+            ctx.route = Route::without_call(Some(&gateway), "unknown");
             let native = (String::new(), String::new(), String::new());
             return Ok(StepPlan { kind, gateway, token, options: options(), native, forward: None });
         }
@@ -131,7 +131,7 @@ impl Edge {
                 let native = path.map_or_else(Default::default, |path| {
                     (path.provider.to_owned(), path.rest.to_owned(), path.query.to_owned())
                 });
-                ctx.route = Route::without_call(&forward.gateway.label, &forward.provider.slug);
+                ctx.route = Route::without_call(Some(&forward.gateway), &forward.provider.slug);
                 let (gateway, token) = (Arc::clone(&forward.gateway), forward.token.clone());
                 Ok(StepPlan { kind, gateway, token, options: options(), native, forward: Some(forward) })
             }
@@ -148,8 +148,7 @@ impl Edge {
                         known.slug
                     ));
                 }
-                let label = gateway.as_ref().map_or("unknown", |gateway| &gateway.label);
-                ctx.route = Route::without_call(label, known_provider);
+                ctx.route = Route::without_call(gateway.as_deref(), known_provider);
                 refuse(ctx, Refusal::Gateway(error))
             }
         }
@@ -170,11 +169,11 @@ impl Edge {
         if ctx.is_web_socket {
             call.request_type = "websocket";
         }
-        let (label, slug) = (call.gateway.label.clone(), call.provider.slug.clone());
+        let (gateway, provider) = (Arc::clone(&call.gateway), Arc::clone(&call.provider));
         let call = match self.admit_call(call, head, body.as_ref(), ctx).await? {
             Ok(call) => call,
             Err(rejected) => {
-                ctx.route = Route::without_call(&label, &slug);
+                ctx.route = Route::without_call(Some(&gateway), &provider.slug);
                 return reject(ctx, rejected);
             }
         };
@@ -200,7 +199,7 @@ impl Edge {
         if let Err(error) = self.credential(&mut call, &head.headers) {
             return Ok(Err(Rejected::Error(error)));
         }
-        let scan = prescan::of_call(&call);
+        let scan = prescan::of_call(&call, &ctx.ray);
         let has_limits = call.gateway.settings.limits.iter().any(Limit::needs_body);
         // A provider undoes the coding, so whatever reads the body has to see it undone.
         let read = match body {

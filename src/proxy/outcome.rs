@@ -191,7 +191,7 @@ fn of_error(error: &Error, ctx: &Context) -> Option<Refusal> {
 pub(super) fn origin_failed(edge: &Edge, ctx: &Context, origin: &Arc<Origin>, now: Duration) {
     if origin.failed(now) {
         let event = OriginChanged {
-            zone: ctx.zone_label(),
+            zone: ctx.zone_label().name,
             origin: &origin.key.url,
             up: false,
             reason: "failed requests",
@@ -207,8 +207,12 @@ pub(super) fn origin_answered(edge: &Edge, ctx: &Context, origin: &Arc<Origin>, 
         return origin_failed(edge, ctx, origin, edge.clock.unix());
     }
     if origin.answered() {
-        let event =
-            OriginChanged { zone: ctx.zone_label(), origin: &origin.key.url, up: true, reason: "answered" };
+        let event = OriginChanged {
+            zone: ctx.zone_label().name,
+            origin: &origin.key.url,
+            up: true,
+            reason: "answered",
+        };
         edge.events.emit(&event);
     }
 }
@@ -267,7 +271,7 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
         status,
         origin_status: ctx.origin_status,
         bytes: session.body_bytes_sent(),
-        zone: ctx.zone_label(),
+        zone: ctx.zone_label().name,
         verdict: ctx.verdict_word(),
         duration_ms: duration.as_secs_f64() * 1000.0,
         // What we refuse has its reason in words; what failed below us has it here.

@@ -29,10 +29,10 @@ pub(super) struct Blocked {
 }
 
 /// What a call is scanned for before it goes on; `None` if it may carry what it likes.
-pub(super) fn of_call(call: &Call) -> Option<(ScanPlan, String)> {
+pub(super) fn of_call(call: &Call, ray: &str) -> Option<(ScanPlan, Subject)> {
     let plan =
         call.gateway.scan.as_ref().filter(|_| call.gateway.settings.scan_requests == ScanMode::Block)?;
-    Some((plan.clone(), call.path.clone()))
+    Some((plan.clone(), Subject::of_call(&call.gateway.account, ray, &call.path)))
 }
 
 /// The step that scans requests to providers.
@@ -50,19 +50,19 @@ impl Prescan {
     /// this one goes on with other requests.
     pub(super) async fn refuse_findings(
         &self,
-        scan: Option<(ScanPlan, String)>,
+        scan: Option<(ScanPlan, Subject)>,
         body: &Bytes,
         ctx: &mut Context,
     ) -> Result<()> {
-        let Some((plan, path)) = scan else { return Ok(()) };
+        let Some((plan, subject)) = scan else { return Ok(()) };
         let blocked = if body.len() > OFFLOADED_BYTES {
-            let (body, ray, events) = (body.clone(), ctx.ray.clone(), self.events.clone());
-            let away = self.offload.run(body.len(), move || told(&plan, &body, &ray, &path, &events));
+            let (body, events) = (body.clone(), self.events.clone());
+            let away = self.offload.run(body.len(), move || told(&plan, &body, &subject, &events));
             // Whoever fails to scan a request must not let it pass.
             let Some(blocked) = away.await else { return refuse(ctx, Refusal::Internal) };
             blocked
         } else {
-            told(&plan, body, &ctx.ray, &path, &self.events)
+            told(&plan, body, &subject, &self.events)
         };
         if blocked.is_none() {
             return Ok(());
@@ -73,9 +73,9 @@ impl Prescan {
 }
 
 /// Tells what was found in a request that is not forwarded, as events.
-fn told(plan: &ScanPlan, body: &[u8], ray: &str, path: &str, events: &Events) -> Option<Blocked> {
-    let findings = plan.scan(body, ray, None);
-    scanning::report(&findings, &Subject::of_call(ray, path), "block", false, events);
+fn told(plan: &ScanPlan, body: &[u8], subject: &Subject, events: &Events) -> Option<Blocked> {
+    let findings = plan.scan(body, &subject.ray, None);
+    scanning::report(&findings, subject, "block", false, events);
     let rules = findings.found.iter().map(|found| found.rule.id.as_str());
     (!findings.found.is_empty()).then(|| Blocked {
         verdict: scan::verdict("REQUEST", rules, "BLOCK"),

@@ -69,6 +69,8 @@ impl ResponseCopies {
         let subject = Subject {
             ray: ctx.ray.clone(),
             zone: zone.name.clone(),
+            zone_id: zone.id.to_string(),
+            account_id: zone.source.account.to_string(),
             host: ctx.host.clone(),
             path: session.req_header().uri.path().to_owned(),
         };

@@ -154,11 +154,11 @@ impl Edge {
         };
         call.step = u32::try_from(nth).unwrap_or(u32::MAX);
         call.request.push(&step.body);
-        let (label, slug) = (call.gateway.label.clone(), call.provider.slug.clone());
+        let provider = Arc::clone(&call.provider);
         let mut call = match self.admit_call(call, &head, Some(&step.body), ctx).await? {
             Ok(call) => call,
             Err(rejected) => {
-                ctx.route = Route::without_call(&label, &slug);
+                ctx.route = Route::without_call(Some(&plan.gateway), &provider.slug);
                 return or_next(is_last, || reject(ctx, rejected));
             }
         };
@@ -182,7 +182,7 @@ impl Edge {
             Ok(body) => body,
             Err(reason) => {
                 ctx.reason = Some(reason);
-                ctx.route = Route::without_call(&label, &slug);
+                ctx.route = Route::without_call(Some(&plan.gateway), &provider.slug);
                 return or_next(is_last, || reject(ctx, Rejected::Error(GatewayError::UnknownKey)));
             }
         };

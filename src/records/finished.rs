@@ -151,7 +151,7 @@ impl Finished {
     /// Looks for sensitive data in the copies.
     pub(super) fn scan(&mut self, events: &Events) {
         let Some(plan) = self.scan.take() else { return };
-        let subject = Subject::of_call(&self.log.ray, &self.log.path);
+        let subject = Subject::of_call(&self.log.account_id, &self.log.ray, &self.log.path);
         let mut check = |check: &str, body: &[u8]| {
             let findings = plan.scan(body, &subject.ray, None);
             scanning::report(&findings, &subject, "log", false, events);

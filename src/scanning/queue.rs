@@ -136,7 +136,7 @@ impl ScanQueue {
         if every.get() == 1 {
             return true;
         }
-        let path = (&subject.zone, &subject.host, &subject.path);
+        let path = (&subject.zone_id, &subject.host, &subject.path);
         let hash = foldhash::fast::FixedState::default().hash_one(path);
         let count = usize::try_from(hash % COUNTED_PATHS as u64).ok().and_then(|at| self.responses.get(at));
         count.is_none_or(|count| count.fetch_add(1, Ordering::Relaxed) % every == 0)
@@ -271,7 +271,7 @@ fn scan(job: &Job, seen: &Seen, now: Duration, events: &Events) {
     let clean = seen.digest(&job.plan, body);
     let leaking = seen.at_path(&clean, &job.subject);
     let repeated = |rule: &str, count| {
-        let Subject { ray, path, zone, .. } = &job.subject;
+        let (Subject { ray, path, .. }, zone) = (&job.subject, job.subject.label());
         events.emit(&SensitiveDataRepeated { ray, rule, count, path, zone });
     };
     if let Some(scanned) = seen.scanned(&clean).or_else(|| seen.scanned_lately(&leaking, now)) {

@@ -1,7 +1,7 @@
 //! Findings as events.
 
-use crate::events::Events;
 use crate::events::kinds::{ScanSkipped, SensitiveDataFound, SkipReason};
+use crate::events::{Events, ZoneLabel};
 use detection::plan::{Findings, Found};
 use model::RuleId;
 
@@ -11,15 +11,31 @@ use super::seen::Telling;
 #[derive(Clone, Debug)]
 pub struct Subject {
     pub ray: String,
+    /// `gateway` for a call of one.
     pub zone: String,
+    /// Empty for a call of a gateway.
+    pub zone_id: String,
+    pub account_id: String,
     pub host: String,
     pub path: String,
 }
 
 impl Subject {
-    /// A call of an AI gateway.
-    pub fn of_call(ray: &str, path: &str) -> Self {
-        Self { ray: ray.to_owned(), zone: "gateway".to_owned(), host: String::new(), path: path.to_owned() }
+    /// A call of an AI gateway of an account.
+    pub fn of_call(account: &str, ray: &str, path: &str) -> Self {
+        let ZoneLabel { name, zone_id, account_id } = ZoneLabel::of_gateway(account);
+        Self {
+            ray: ray.to_owned(),
+            zone: name.to_owned(),
+            zone_id: zone_id.to_owned(),
+            account_id: account_id.to_owned(),
+            host: String::new(),
+            path: path.to_owned(),
+        }
+    }
+
+    pub fn label(&self) -> ZoneLabel<'_> {
+        ZoneLabel { name: &self.zone, zone_id: &self.zone_id, account_id: &self.account_id }
     }
 }
 
@@ -65,7 +81,7 @@ pub(super) fn report_found(
         confidence: confidence.word(),
         host: &subject.host,
         path: &subject.path,
-        zone: &subject.zone,
+        zone: subject.label(),
         count: *count,
         offset: *offset,
         location: location.as_deref(),

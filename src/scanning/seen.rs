@@ -57,8 +57,9 @@ impl Seen {
 
     /// The hash of a body that came from a path.
     pub fn at_path(&self, digest: &Digest, subject: &Subject) -> Digest {
-        let Subject { zone, host, path, .. } = subject;
-        self.mac.digest([&digest[..], zone.as_bytes(), host.as_bytes(), path.as_bytes()])
+        let Subject { zone_id, account_id, host, path, .. } = subject;
+        let parts = [zone_id, account_id, host, path].map(|part| part.as_bytes());
+        self.mac.digest(std::iter::once(&digest[..]).chain(parts))
     }
 
     /// How this body was scanned last, if that is known.
@@ -107,7 +108,7 @@ mod tests {
     }
 
     fn subject(path: &str) -> Subject {
-        Subject { ray: "r".to_owned(), zone: "z".to_owned(), host: "h".to_owned(), path: path.to_owned() }
+        Subject { host: "h".to_owned(), zone_id: "z".to_owned(), ..Subject::of_call("a", "r", path) }
     }
 
     #[test]

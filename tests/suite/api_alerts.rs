@@ -27,8 +27,9 @@ fn keep(edge: &Edge, zone: &str, source: &str, events: usize) {
             .unwrap();
         for _ in 0..events {
             log.execute(
-                "INSERT INTO events (at, zone, host, source, action, rule, reference, client, ray, path, count, record)
-                 VALUES (?1, ?2, '', ?3, 'block', '', '', '', '', '', 1, '{}')",
+                "INSERT INTO events (at, zone, host, source, action, rule, reference, client, ray, path, count, record,
+                     account)
+                 VALUES (?1, ?2, '', ?3, 'block', '', '', '', '', '', 1, '{}', 'default')",
                 [&format!("{at}.000000Z"), zone, source],
             )
             .unwrap();

@@ -98,6 +98,37 @@ fn what_was_refused_and_found_can_be_reviewed() {
 }
 
 #[test]
+fn the_next_owner_of_a_name_sees_nothing_of_the_last() {
+    let origin = Origin::fixed("text/html", "<p>card number 4111 1111 1111 1111</p>");
+    let (edge, api) = edge(&origin);
+    let made = |account: &str| {
+        let zone = json!({"name": "taken.example", "account": {"id": account}, "origins": [origin.url()]});
+        let id = api.post("/zones", &zone)["id"].as_str().unwrap().to_owned();
+        guard(&api, &id);
+        id
+    };
+    let use_it = || {
+        assert_eq!(Client::get(edge.proxy[0], "taken.example", ATTACK).status, 403);
+        assert_eq!(Client::get(edge.proxy[0], "taken.example", "/leak").status, 200);
+    };
+    let seen = |owner: &str| events(&api, &format!("{owner}/security/events?host=taken.example")).1;
+    let first = made("acme");
+    use_it();
+    wait_for("both events", || (seen(&format!("/zones/{first}")) == 2).then_some(()));
+    api.result("DELETE", &format!("/zones/{first}"), &Value::Null);
+    let second = made("default");
+    let count =
+        |owner: &str| (seen(&format!("/zones/{owner}")), seen("/accounts/default"), seen("/accounts/acme"));
+    assert_eq!(count(&second), (0, 0, 2));
+    // The same leak on the same path of the same name is a new finding, for it is another's.
+    use_it();
+    wait_for("both events of the second zone", || (count(&second) == (2, 2, 2)).then_some(()));
+    let top = api.get(&format!("/zones/{second}/security/events/top?field=source"));
+    assert_eq!(top, json!([{"value": "dlp", "count": 1}, {"value": "firewallmanaged", "count": 1}]));
+    assert_eq!(api.call("GET", &format!("/zones/{first}/security/events"), &Value::Null).0, 404);
+}
+
+#[test]
 fn events_are_kept_as_long_as_is_set() {
     let origin = Origin::echo();
     let edge = |settings: &str| {

@@ -39,6 +39,11 @@ pub struct SecurityRecord {
     #[serde(rename = "EdgeResponseStatus")]
     pub status: u16,
     pub zone: String,
+    /// Empty if it belongs to no zone.
+    #[serde(default)]
+    pub zone_id: String,
+    #[serde(default)]
+    pub account_id: String,
     pub score: i64,
     /// How often this was found, if it is one finding that comes again.
     #[serde(default = "once")]

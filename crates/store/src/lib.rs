@@ -10,6 +10,7 @@ mod migration;
 mod record_log;
 mod records;
 mod security_log;
+mod security_query;
 mod sqlite;
 
 use std::path::{Path, PathBuf};
@@ -24,7 +25,8 @@ pub use install_key::install_key;
 pub use memory::MemoryStore;
 pub use record_log::{Annotation, LogQuery, RecordLog, RecordReader};
 pub use records::RecordStore;
-pub use security_log::{PastAlert, SecurityField, SecurityLog, SecurityQuery};
+pub use security_log::{PastAlert, SecurityLog};
+pub use security_query::{SecurityField, SecurityOwner, SecurityQuery};
 pub use sqlite::{FILE, SqliteStore};
 
 /// How many changesets have been accepted.

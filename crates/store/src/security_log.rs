@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
 use super::migration::{Migration, migrate};
+use super::security_query::{SecurityField, SecurityOwner, SecurityQuery};
 use super::{StoreError, private_file};
 use model::SecurityRecord;
 
@@ -40,108 +40,16 @@ const MIGRATIONS: &[Migration] = &[Migration::Sql(
     ) STRICT;
     CREATE INDEX alerts_by_policy ON alerts (policy, at);
     CREATE INDEX alerts_by_account ON alerts (account, at);",
+), Migration::Sql(
+    // Whose an earlier event is cannot be told from the name of its zone: nobody is shown it.
+    "ALTER TABLE events ADD COLUMN zone_id TEXT NOT NULL DEFAULT '';
+    ALTER TABLE events ADD COLUMN account TEXT NOT NULL DEFAULT '';
+    DROP INDEX events_by_zone;
+    CREATE INDEX events_by_zone ON events
+        (zone_id, account, at, host, source, action, rule, reference, client, count);
+    CREATE INDEX events_by_account ON events
+        (account, at, zone, host, source, action, rule, reference, client, count);",
 )];
-
-/// The fields that lists are filtered by and counted over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SecurityField {
-    Zone,
-    Host,
-    Source,
-    Action,
-    Rule,
-    Reference,
-    Client,
-    Ray,
-    Path,
-}
-
-impl SecurityField {
-    pub const ALL: [Self; 9] = [
-        Self::Zone,
-        Self::Host,
-        Self::Source,
-        Self::Action,
-        Self::Rule,
-        Self::Reference,
-        Self::Client,
-        Self::Ray,
-        Self::Path,
-    ];
-
-    /// Its column, which is also the name of the parameter that asks for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Zone => "zone",
-            Self::Host => "host",
-            Self::Source => "source",
-            Self::Action => "action",
-            Self::Rule => "rule",
-            Self::Reference => "reference",
-            Self::Client => "client",
-            Self::Ray => "ray",
-            Self::Path => "path",
-        }
-    }
-}
-
-/// Which events are asked for.
-#[derive(Clone, Debug, Default)]
-pub struct SecurityQuery {
-    /// Only those of these zones; of all if `None`.
-    pub zones: Option<Vec<String>>,
-    /// All of these.
-    pub filters: Vec<(SecurityField, String)>,
-    /// And one of these, if there are any.
-    pub any_of: Vec<(SecurityField, String)>,
-    /// RFC 3339; from the first, up to but not with the second.
-    pub since: Option<String>,
-    pub until: Option<String>,
-    pub skip: u64,
-    pub limit: u64,
-}
-
-impl SecurityQuery {
-    /// The condition and its values.
-    fn condition(&self) -> (String, Vec<Value>) {
-        let mut parts = vec!["1".to_owned()];
-        let mut values = Vec::new();
-        let (mut any, mut any_values) = (Vec::new(), Vec::new());
-        let mut push = |sql: String, value: &str| {
-            parts.push(sql);
-            values.push(Value::Text(value.to_owned()));
-        };
-        for (field, value) in &self.filters {
-            push(format!("{} = ?", field.word()), value);
-        }
-        for (nth, (field, value)) in self.any_of.iter().enumerate() {
-            let (open, close) =
-                (if nth == 0 { "(" } else { "OR " }, if nth + 1 == self.any_of.len() { ")" } else { "" });
-            any.push(format!("{open}{} = ?{close}", field.word()));
-            any_values.push(Value::Text(value.clone()));
-        }
-        self.since.iter().for_each(|since| push("at >= ?".to_owned(), since));
-        self.until.iter().for_each(|until| push("at < ?".to_owned(), until));
-        if !any.is_empty() {
-            parts.push(any.join(" "));
-            values.extend(any_values);
-        }
-        if let Some(zones) = &self.zones {
-            let one = match zones.as_slice() {
-                [only] => Some(only.clone()),
-                _ => None,
-            };
-            // INVARIANT: a list of texts always serialises.
-            let list = || serde_json::to_string(zones).unwrap_or_default();
-            parts.push(match one {
-                Some(_) => "zone = ?".to_owned(),
-                None => "zone IN (SELECT value FROM json_each(?))".to_owned(),
-            });
-            values.push(Value::Text(one.unwrap_or_else(list)));
-        }
-        (parts.join(" AND "), values)
-    }
-}
 
 /// An alert that was sent, or was to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,7 +86,7 @@ impl SecurityLog {
         Ok(Self { connection, max_bytes })
     }
 
-    /// Appends records. One that comes again (`again`: the zone, path and reference of an earlier one) is counted there.
+    /// Appends records. One that comes again (`true`: the zone, path and reference of an earlier one) is counted there.
     ///
     /// # Errors
     /// [`StoreError::Failed`] if they cannot be written; none of them is then.
@@ -187,18 +95,19 @@ impl SecurityLog {
         {
             let mut count = transaction.prepare_cached(
                 "UPDATE events SET count = count + ?1 WHERE id = (SELECT max(id) FROM events
-                     WHERE reference = ?2 AND at > ?3 AND zone = ?4 AND path = ?5)",
+                     WHERE reference = ?2 AND at > ?3 AND zone_id = ?4 AND account = ?5 AND path = ?6)",
             )?;
             let mut insert = transaction.prepare_cached(
-                "INSERT INTO events (at, zone, host, source, action, rule, reference, client, ray, path, count, record)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                "INSERT INTO events (at, zone, host, source, action, rule, reference, client, ray, path, count, record,
+                     zone_id, account)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             )?;
             for (record, is_again) in records {
                 let added = i64::try_from(record.count).unwrap_or(i64::MAX);
                 // Of an earlier day it is a new one.
                 let day = record.datetime.get(..10).unwrap_or("");
-                if *is_again
-                    && count.execute(params![added, record.reference, day, record.zone, record.path])? > 0
+                let SecurityRecord { reference, zone_id, account_id, path, .. } = record;
+                if *is_again && count.execute(params![added, reference, day, zone_id, account_id, path])? > 0
                 {
                     continue;
                 }
@@ -216,7 +125,9 @@ impl SecurityLog {
                     record.ray,
                     record.path,
                     added,
-                    text
+                    text,
+                    zone_id,
+                    account_id
                 ])?;
             }
         }
@@ -230,7 +141,7 @@ impl SecurityLog {
         let mut best = (MAX_COUNTED as i64, String::new());
         for (field, value) in &query.filters {
             let column = field.word();
-            // Entries of a zone have all that is filtered by; there is no index of paths.
+            // Entries of an owner have all that is filtered by; there is no index of paths, nor of names of zones.
             if matches!(field, SecurityField::Path | SecurityField::Zone) {
                 continue;
             }
@@ -243,9 +154,13 @@ impl SecurityLog {
                 best = (count, format!("INDEXED BY events_by_{column}"));
             }
         }
-        let is_of_one_zone = query.zones.as_ref().is_some_and(|zones| zones.len() == 1);
-        if best.1.is_empty() && is_of_one_zone {
-            best.1 = "INDEXED BY events_by_zone".to_owned();
+        if best.1.is_empty() {
+            let own = match query.owner {
+                SecurityOwner::All => "",
+                SecurityOwner::Account(_) => "INDEXED BY events_by_account",
+                SecurityOwner::Zone(..) => "INDEXED BY events_by_zone",
+            };
+            own.clone_into(&mut best.1);
         }
         Ok(best.1)
     }
@@ -400,12 +315,15 @@ impl SecurityLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::{AccountId, ZoneId};
 
     fn record(nth: usize) -> SecurityRecord {
         SecurityRecord {
             datetime: format!("2026-01-01T00:{:02}:{:02}.000000Z", nth / 60 % 60, nth % 60),
             ray: format!("ray{nth}"),
             zone: format!("z{}.example", nth % 3),
+            zone_id: format!("{}", nth % 3),
+            account_id: "a".to_owned(),
             host: format!("h{}.example", nth % 5),
             action: if nth.is_multiple_of(2) { "block" } else { "log" }.to_owned(),
             reference: format!("r{}", nth % 7),
@@ -426,16 +344,23 @@ mod tests {
         assert_eq!((page.len(), total, page[0].ray.as_str()), (5, 210, "ray209"), "the newest first");
         let filters =
             vec![(SecurityField::Action, "block".to_owned()), (SecurityField::Host, "h1.example".to_owned())];
-        let zones = Some(vec!["z0.example".to_owned(), "z1.example".to_owned()]);
+        let zones = vec!["z0.example".to_owned(), "z1.example".to_owned()];
         let query = SecurityQuery { filters, zones, limit: 100, ..SecurityQuery::default() };
         let (page, total) = log.page(&query).unwrap();
         assert_eq!((page.len(), total), (14, 14));
         assert!(page.iter().all(|record| record.action == "block" && record.host == "h1.example"));
+        let of = |owner| log.page(&SecurityQuery { owner, ..all.clone() }).unwrap().1;
+        let (account, zone) = (AccountId::new("a"), ZoneId::new("1"));
+        assert_eq!(of(SecurityOwner::Account(account.clone())), 210);
+        assert_eq!(of(SecurityOwner::Account(AccountId::new("b"))), 0);
+        assert_eq!(of(SecurityOwner::Zone(zone.clone(), account)), 70);
+        assert_eq!(of(SecurityOwner::Zone(zone, AccountId::new("b"))), 0, "it was another account's");
         let since = Some("2026-01-01T00:03:00.000000Z".to_owned());
         assert_eq!(log.page(&SecurityQuery { since, ..all.clone() }).unwrap().1, 30);
         // The same again is counted where it was.
         let again = SecurityRecord { datetime: "2026-01-01T01:00:00Z".to_owned(), count: 4, ..record(209) };
-        log.append(&[(again, true), (SecurityRecord { zone: "new".to_owned(), ..record(0) }, true)]).unwrap();
+        log.append(&[(again, true), (SecurityRecord { zone_id: "new".to_owned(), ..record(0) }, true)])
+            .unwrap();
         assert_eq!(log.page(&all).unwrap().1, 211);
         let top = log
             .top(&SecurityQuery { limit: 2, ..SecurityQuery::default() }, SecurityField::Reference)

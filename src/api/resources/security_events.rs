@@ -1,7 +1,7 @@
 //! Security events: what rules, the scanner and limits found or refused.
 
 use serde::Serialize;
-use store::{SecurityField, SecurityQuery};
+use store::{SecurityField, SecurityOwner, SecurityQuery};
 
 use super::shapes;
 use crate::api::auth::Permission;
@@ -11,7 +11,6 @@ use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::{
     Answer, ApiCall, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Running, Verb,
 };
-use model::Account;
 
 const fn text(name: &'static str, doc: &'static str) -> QueryParameter {
     QueryParameter { name, kind: Kind::Text, doc }
@@ -87,29 +86,17 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ),
 ];
 
-/// Labels of events that belong to no zone; they are the default account's.
-const NO_ZONE: [&str; 2] = ["unknown", "gateway"];
-
 fn query(call: &ApiCall, skip: u64, limit: u64) -> Result<SecurityQuery, ApiErrors> {
-    let resources = &call.snapshot.resources;
-    let zones = match call.subject() {
-        ScopeSubject::Zone(id, _) => {
-            vec![resources.zones.get(&id).map_or_else(String::new, |zone| zone.name.clone())]
-        }
-        _ => {
-            let account = call.account();
-            let mine = resources.zones.values().filter(|zone| zone.account == account);
-            let mut zones: Vec<String> = mine.map(|zone| zone.name.clone()).collect();
-            if account.as_str() == Account::DEFAULT {
-                zones.extend(NO_ZONE.map(str::to_owned));
-            }
-            zones
-        }
+    let owner = match call.subject() {
+        ScopeSubject::Zone(id, account) => SecurityOwner::Zone(id, account),
+        ScopeSubject::Account(account) => SecurityOwner::Account(account),
+        ScopeSubject::User | ScopeSubject::Unknown => return Err(ApiError::unknown(&call.path).into()),
     };
     let fields = SecurityField::ALL.into_iter();
     let filters = fields.filter_map(|field| Some((field, call.asked(field.word())?.to_owned())));
     Ok(SecurityQuery {
-        zones: Some(zones),
+        owner,
+        zones: Vec::new(),
         filters: filters.collect(),
         any_of: Vec::new(),
         since: time(call, "since")?,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::events::{Event, Level, Metrics};
+use crate::events::{Event, Level, Metrics, ZoneLabel};
 use model::SecurityRecord;
 
 #[derive(Debug, Serialize)]
@@ -21,7 +21,7 @@ pub struct RequestRefused<'a> {
     #[serde(skip)]
     pub path: &'a str,
     #[serde(skip)]
-    pub zone: &'a str,
+    pub zone: ZoneLabel<'a>,
 }
 
 impl Event for RequestRefused<'_> {
@@ -43,7 +43,9 @@ impl Event for RequestRefused<'_> {
             host: self.host.to_owned(),
             path: self.path.to_owned(),
             status: self.status,
-            zone: self.zone.to_owned(),
+            zone: self.zone.name.to_owned(),
+            zone_id: self.zone.zone_id.to_owned(),
+            account_id: self.zone.account_id.to_owned(),
             count: 1,
             ..SecurityRecord::default()
         };

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::events::{Event, Level, Metrics};
+use crate::events::{Event, Level, Metrics, ZoneLabel};
 use model::SecurityRecord;
 
 /// In the field names of security event logs.
@@ -38,7 +38,7 @@ pub struct SecurityEvent<'a> {
     pub user_agent: &'a str,
     #[serde(rename = "EdgeResponseStatus")]
     pub status: u16,
-    pub zone: &'a str,
+    pub zone: ZoneLabel<'a>,
     pub score: i64,
     /// The rules that made up the score.
     pub contributions: Vec<Contribution>,
@@ -75,7 +75,9 @@ impl Event for SecurityEvent<'_> {
             path: self.path.to_owned(),
             user_agent: self.user_agent.to_owned(),
             status: self.status,
-            zone: self.zone.to_owned(),
+            zone: self.zone.name.to_owned(),
+            zone_id: self.zone.zone_id.to_owned(),
+            account_id: self.zone.account_id.to_owned(),
             score: self.score,
             count: 1,
             ..SecurityRecord::default()

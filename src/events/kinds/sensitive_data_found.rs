@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde::{Serialize, Serializer};
 
 use crate::clock::rfc3339;
-use crate::events::{Event, Level, Metrics};
+use crate::events::{Event, Level, Metrics, ZoneLabel};
 use model::SecurityRecord;
 
 #[derive(Debug, Serialize)]
@@ -28,7 +28,7 @@ pub struct SensitiveDataFound<'a> {
     pub host: &'a str,
     #[serde(rename = "ClientRequestPath")]
     pub path: &'a str,
-    pub zone: &'a str,
+    pub zone: ZoneLabel<'a>,
     /// How often the rule matched in this body.
     pub count: usize,
     /// Where the first match begins, in bytes of the decoded body.
@@ -80,7 +80,9 @@ impl Event for SensitiveDataFound<'_> {
             description: self.description.to_owned(),
             host: self.host.to_owned(),
             path: self.path.to_owned(),
-            zone: self.zone.to_owned(),
+            zone: self.zone.name.to_owned(),
+            zone_id: self.zone.zone_id.to_owned(),
+            account_id: self.zone.account_id.to_owned(),
             count: self.count as u64,
             ..SecurityRecord::default()
         };

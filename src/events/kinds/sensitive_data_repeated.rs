@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::events::{Event, Level, Metrics};
+use crate::events::{Event, Level, Metrics, ZoneLabel};
 use model::SecurityRecord;
 
 #[derive(Debug, Serialize)]
@@ -17,7 +17,7 @@ pub struct SensitiveDataRepeated<'a> {
     #[serde(skip)]
     pub path: &'a str,
     #[serde(skip)]
-    pub zone: &'a str,
+    pub zone: ZoneLabel<'a>,
 }
 
 impl Event for SensitiveDataRepeated<'_> {
@@ -32,7 +32,9 @@ impl Event for SensitiveDataRepeated<'_> {
             service: "Data Loss Protection".to_owned(),
             reference: self.rule.to_owned(),
             path: self.path.to_owned(),
-            zone: self.zone.to_owned(),
+            zone: self.zone.name.to_owned(),
+            zone_id: self.zone.zone_id.to_owned(),
+            account_id: self.zone.account_id.to_owned(),
             count: self.count as u64,
             ..SecurityRecord::default()
         };
