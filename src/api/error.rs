@@ -56,6 +56,8 @@ codes! {
     KEY_REUSED = 10016, 409, "the idempotency key was sent before with another request";
     CONFLICT = 10017, 409, "another resource stands in the way; the message names it";
     NO_SECRETS_KEY = 10018, 409, "keys of providers cannot be sealed because `secrets_key_file` is not set";
+    BODY_LENGTH = 10019, 400, "a body takes `Content-Length`; `Transfer-Encoding` is a second reading of where it ends";
+    CODED_BODY = 10020, 415, "the API takes bodies as they are, not compressed";
     TOO_MANY_REQUESTS = 10100, 429, "the token has sent more requests than it may; `retry-after` says when to go on";
     BAD_KIND = 20021, 400, "the kind of a ruleset is unknown, or cannot be written here";
     BAD_PHASE = 20022, 400, "the phase of a ruleset is missing or unknown";

@@ -9,7 +9,9 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
-use super::error::{self, ApiError};
+use super::error::{self, ApiError, ApiErrors};
+use crate::control::Control;
+use store::KeyedRequest;
 
 /// How long an answer is kept, in seconds.
 const KEPT_SECONDS: u64 = 24 * 60 * 60;
@@ -18,29 +20,26 @@ const MAX_KEPT_BYTES: usize = 16 << 20;
 /// What an answer takes beside its body.
 const ANSWER_BYTES: usize = 1 << 10;
 
-/// Actor and key.
-type Key = (String, String);
-
-/// Answers by actor and key.
+/// Answers by the hash of who asked and the key.
 #[derive(Debug, Default)]
 pub(super) struct KeptAnswers(Mutex<AnswersByKey>);
 
 #[derive(Debug, Default)]
 struct AnswersByKey {
-    by_key: HashMap<Key, Kept>,
+    by_key: HashMap<String, Kept>,
     bytes: usize,
     /// Keys of requests that are not answered yet.
-    under_way: HashSet<Key>,
+    under_way: HashSet<String>,
 }
 
 impl AnswersByKey {
-    fn remove(&mut self, key: &Key) {
+    fn remove(&mut self, key: &str) {
         if let Some(kept) = self.by_key.remove(key) {
             self.bytes -= kept.bytes();
         }
     }
 
-    fn insert(&mut self, key: Key, kept: Kept) {
+    fn insert(&mut self, key: String, kept: Kept) {
         self.remove(&key);
         self.bytes += kept.bytes();
         self.by_key.insert(key, kept);
@@ -55,7 +54,7 @@ impl AnswersByKey {
 #[derive(Clone, Debug)]
 struct Kept {
     /// Hash of what was asked.
-    question: [u8; 32],
+    question: String,
     at: u64,
     status: StatusCode,
     headers: HeaderMap,
@@ -79,12 +78,12 @@ pub(super) enum FirstOrKnown {
 /// A request that is not answered yet; its key is its own until this is dropped.
 pub(super) struct UnderWay {
     answers: Arc<KeptAnswers>,
-    key: Key,
+    request: KeyedRequest,
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.answers.0.lock().under_way.remove(&self.key);
+        self.answers.0.lock().under_way.remove(&self.request.key);
     }
 }
 
@@ -95,26 +94,25 @@ impl KeptAnswers {
     /// If the key was sent with another question, or a request with it is not answered yet.
     pub(super) fn begin(
         self: &Arc<Self>,
-        key: &Key,
-        question: &str,
-        body: &[u8],
+        request: &KeyedRequest,
         now: u64,
     ) -> Result<FirstOrKnown, ApiError> {
         let mut answers = self.0.lock();
+        let KeyedRequest { key, question } = request;
         let is_over = |kept: &Kept| now.saturating_sub(kept.at) >= KEPT_SECONDS;
         if answers.by_key.get(key).is_some_and(is_over) {
             answers.remove(key);
         }
         let Some(kept) = answers.by_key.get(key) else {
             if !answers.under_way.insert(key.clone()) {
-                let message = format!("a request with the idempotency key `{}` is not answered yet", key.1);
+                let message = "a request with this idempotency key is not answered yet";
                 return Err(ApiError::new(error::KEY_REUSED, message));
             }
-            return Ok(FirstOrKnown::First(UnderWay { answers: Arc::clone(self), key: key.clone() }));
+            let under_way = UnderWay { answers: Arc::clone(self), request: request.clone() };
+            return Ok(FirstOrKnown::First(under_way));
         };
-        if kept.question != hash(question, body) {
-            let message = format!("the idempotency key `{}` was sent before with another request", key.1);
-            return Err(ApiError::new(error::KEY_REUSED, message));
+        if kept.question != *question {
+            return Err(other_question());
         }
         let Kept { status, headers, body, .. } = kept.clone();
         let mut response = (status, body).into_response();
@@ -125,20 +123,50 @@ impl KeptAnswers {
 }
 
 impl UnderWay {
+    /// Refuses the request if it took effect before this process began, or so long ago that its answer is gone: carried out
+    /// again, it would make the same thing twice.
+    ///
+    /// # Errors
+    /// If so, if the key was sent with another question, or if the store cannot be read.
+    pub(super) async fn check(&self, control: &Control) -> Result<(), ApiErrors> {
+        let KeyedRequest { key, question } = &self.request;
+        match control.keyed_request(key.clone()).await? {
+            None => Ok(()),
+            Some((_, known)) if known != *question => Err(other_question().into()),
+            Some((revision, _)) => {
+                let message = format!(
+                    "the request with this idempotency key took effect as revision {revision}, and its answer is no longer \
+                     kept; read what it changed"
+                );
+                Err(ApiError::new(error::KEY_REUSED, message).into())
+            }
+        }
+    }
+
     /// Keeps the answer, and hands it on.
-    pub(super) async fn keep(self, question: &str, asked: &[u8], now: u64, response: Response) -> Response {
+    pub(super) async fn keep(self, now: u64, response: Response) -> Response {
         let (parts, body) = response.into_parts();
         // INVARIANT: the body is one of ours, in memory.
         let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
         let (status, headers) = (parts.status, parts.headers.clone());
-        let kept = Kept { question: hash(question, asked), at: now, status, headers, body: body.to_vec() };
-        self.answers.0.lock().insert(self.key.clone(), kept);
+        let question = self.request.question.clone();
+        let kept = Kept { question, at: now, status, headers, body: body.to_vec() };
+        self.answers.0.lock().insert(self.request.key.clone(), kept);
         Response::from_parts(parts, Body::from(body))
     }
 }
 
-fn hash(question: &str, body: &[u8]) -> [u8; 32] {
-    Sha256::new_with_prefix(question).chain_update([0]).chain_update(body).finalize().into()
+fn other_question() -> ApiError {
+    ApiError::new(error::KEY_REUSED, "this idempotency key was sent before with another request")
+}
+
+/// The hashes of a request with a key: of who asks and the key, and of what is asked.
+pub(super) fn keyed_request(actor: &str, key: &str, question: &str, body: &[u8]) -> KeyedRequest {
+    let hash = |first: &str, second: &[u8]| {
+        let digest = Sha256::new_with_prefix(first).chain_update([0]).chain_update(second).finalize();
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    };
+    KeyedRequest { key: hash(actor, key.as_bytes()), question: hash(question, body) }
 }
 
 #[cfg(test)]
@@ -148,15 +176,17 @@ mod tests {
     #[test]
     fn answers_are_bounded_in_bytes_and_the_oldest_go() {
         let mut answers = AnswersByKey::default();
-        let key = |nth: u64| (String::new(), nth.to_string());
+        let key = |nth: u64| nth.to_string();
         for nth in 0..40 {
             let (headers, body) = (HeaderMap::new(), vec![0; 1 << 20]);
-            answers
-                .insert(key(nth), Kept { question: [0; 32], at: nth, status: StatusCode::OK, headers, body });
+            answers.insert(
+                key(nth),
+                Kept { question: String::new(), at: nth, status: StatusCode::OK, headers, body },
+            );
             assert!(answers.bytes <= MAX_KEPT_BYTES);
         }
         assert!(answers.by_key.len() == 15 && answers.by_key.contains_key(&key(39)));
-        let known: Vec<Key> = answers.by_key.keys().cloned().collect();
+        let known: Vec<String> = answers.by_key.keys().cloned().collect();
         known.iter().for_each(|key| answers.remove(key));
         assert_eq!(answers.bytes, 0);
     }
@@ -164,8 +194,8 @@ mod tests {
     #[test]
     fn a_key_is_one_request_s_until_it_is_answered() {
         let answers = Arc::new(KeptAnswers::default());
-        let key = (String::new(), "k".to_owned());
-        let begin = || answers.begin(&key, "POST /x", b"{}", 0);
+        let request = keyed_request("a", "k", "POST /x", b"{}");
+        let begin = || answers.begin(&request, 0);
         let first = begin().ok();
         assert!(matches!(first, Some(FirstOrKnown::First(_))));
         assert!(begin().is_err_and(|error| error.message.contains("not answered yet")));

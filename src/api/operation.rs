@@ -15,7 +15,7 @@ use super::router::State;
 use crate::control::{Applied, Write};
 use crate::snapshot::Snapshot;
 use model::{AccountId, Declared, Resources, Zone, ZoneId};
-use store::Change;
+use store::{Change, KeyedRequest};
 
 /// What an operation answers.
 pub(super) type Answer = Result<ApiReply, ApiErrors>;
@@ -155,6 +155,8 @@ pub(super) struct ApiCall {
     pub(super) unix: u64,
     /// The path below `/client/v4`.
     pub(super) path: String,
+    /// Its hashes, if it has an idempotency key.
+    pub(super) request: Option<KeyedRequest>,
 }
 
 impl ApiCall {
@@ -231,6 +233,7 @@ impl ApiCall {
             edit: Box::new(move |resources| edit(resources).map_err(Into::into)),
             expected: None,
             is_dry_run: self.is_dry_run()?,
+            request: self.request.clone(),
         };
         Ok(self.shared.control.write(write).await?)
     }

@@ -9,7 +9,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, get};
 use axum::{RequestExt, Router};
-use http::{HeaderValue, Request, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -18,7 +18,7 @@ use super::auth::permission::PermissionLevel;
 use super::auth::scope::ScopeSubject;
 use super::auth::{self, Actor, Operators};
 use super::error::{self, ApiError, ApiErrors};
-use super::idempotency::{FirstOrKnown, KeptAnswers};
+use super::idempotency::{self, FirstOrKnown, KeptAnswers};
 use super::operation::{ApiCall, Operation, Verb};
 use super::rate_limit::RateLimit;
 use super::resources;
@@ -238,6 +238,7 @@ async fn admitted(
         now: rfc3339(state.clock.now()),
         unix,
         path: parts.uri.path().trim_start_matches(PREFIX).to_owned(),
+        request: None,
     };
     // What is of an account or a zone, but names none, is of all.
     let subject = match call.subject() {
@@ -246,21 +247,26 @@ async fn admitted(
     };
     call.actor.check(operation.permission, &subject)?;
     check_query(&call, operation)?;
+    check_coding(&call.headers)?;
     let text = read(body).await?;
     let key = call.headers.get("idempotency-key").and_then(|value| value.to_str().ok()).map(str::to_owned);
     if key.as_ref().is_some_and(|key| key.len() > MAX_KEY_BYTES) {
         let message = format!("an idempotency key has at most {MAX_KEY_BYTES} bytes");
         return Err(ApiError::new(error::BAD_HEADERS, message).into());
     }
-    let key = key.filter(|_| operation.verb != Verb::Get).map(|key| (call.actor.key().to_owned(), key));
-    let question = format!("{} {}?{query}", operation.verb.word(), call.path);
-    let under_way = match &key {
-        Some(key) => match state.answers.begin(key, &question, &text, unix)? {
+    let key = key.filter(|_| operation.verb != Verb::Get);
+    let question = || format!("{} {}?{query}", operation.verb.word(), call.path);
+    call.request = key.map(|key| idempotency::keyed_request(call.actor.key(), &key, &question(), &text));
+    let under_way = match &call.request {
+        Some(request) => match state.answers.begin(request, unix)? {
             FirstOrKnown::Known(known) => return Ok(*known),
             FirstOrKnown::First(under_way) => Some(under_way),
         },
         None => None,
     };
+    if let Some(under_way) = &under_way {
+        under_way.check(&state.control).await?;
+    }
     if operation.input.is_some() {
         call.body = parse(&text)?;
     }
@@ -270,7 +276,7 @@ async fn admitted(
     // It goes on though its client may be gone, so that the client hears how it ended when it asks again.
     let answered = tokio::spawn(async move {
         let response = (operation.run)(call).await?.into_response();
-        Ok(under_way.keep(&question, &text, unix, response).await)
+        Ok(under_way.keep(unix, response).await)
     });
     let failed =
         || Err(ApiError::new(error::UNAVAILABLE, "the request failed; it may have taken effect").into());
@@ -303,6 +309,17 @@ fn check_query(call: &ApiCall, operation: &Operation) -> Result<(), ApiErrors> {
             Err(ApiError::new(error::BAD_QUERY, message).into())
         }
     }
+}
+
+/// Refuses a body that is not the text itself.
+fn check_coding(headers: &HeaderMap) -> Result<(), ApiErrors> {
+    let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
+    let coded = codings.find(|coding| !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"));
+    coded.map_or(Ok(()), |coding| {
+        let found = String::from_utf8_lossy(coding.as_bytes());
+        let message = format!("send the body as it is, without `Content-Encoding: {found}`");
+        Err(ApiError::new(error::CODED_BODY, message).into())
+    })
 }
 
 async fn read(body: Body) -> Result<Vec<u8>, ApiErrors> {
@@ -345,8 +362,13 @@ async fn with_length(request: extract::Request, next: Next) -> Response {
     if !request.headers().contains_key(header::TRANSFER_ENCODING) {
         return next.run(request).await;
     }
-    let close = (header::CONNECTION, HeaderValue::from_static("close"));
-    (StatusCode::BAD_REQUEST, [close], "a body takes `Content-Length` here\n").into_response()
+    let close = [(header::CONNECTION, HeaderValue::from_static("close"))];
+    let message = "a body takes `Content-Length` here, found `Transfer-Encoding`";
+    if request.uri().path().starts_with(PREFIX) {
+        let error = ApiErrors::from(ApiError::new(error::BODY_LENGTH, message));
+        return (close, error.into_response()).into_response();
+    }
+    (StatusCode::BAD_REQUEST, close, format!("{message}\n")).into_response()
 }
 
 async fn metrics(extract::State(state): extract::State<State>) -> impl IntoResponse {

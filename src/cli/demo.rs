@@ -50,7 +50,7 @@ impl Demo {
                 created_on: String::new(),
                 expires_at: None,
             };
-            let changeset = Changeset { actor: "demo".to_owned(), changes: vec![Change::PutToken { token }] };
+            let changeset = Changeset::new("demo", vec![Change::PutToken { token }]);
             store.commit(0, &changeset).map_err(|error| Failure::Input(error.to_string()))?;
             Ok(Box::new(store) as Box<dyn Store>)
         };

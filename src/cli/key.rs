@@ -133,7 +133,7 @@ impl Add {
 }
 
 fn commit(state: &std::path::Path, change: Change) -> Result<(), Failure> {
-    let changeset = Changeset { actor: "command line".to_owned(), changes: vec![change] };
+    let changeset = Changeset::new("command line", vec![change]);
     let mut store = SqliteStore::open(state)?;
     token::commit(&mut store, &changeset)?;
     Ok(())

@@ -129,7 +129,7 @@ fn first_token(conf: &Conf, store: &mut dyn Store) -> Result<Option<Secret>, Fai
     }
     let (token, secret) = auth::first_token(&rfc3339(Clock::real().now()))?;
     let changes = vec![Change::PutApiToken { token }];
-    match store.commit(revision, &Changeset { actor: "first start".to_owned(), changes }) {
+    match store.commit(revision, &Changeset::new("first start", changes)) {
         Ok(_) => Ok(Some(secret)),
         // Another process is starting too, and makes one.
         Err(StoreError::Conflict { .. }) => Ok(None),

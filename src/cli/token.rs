@@ -106,8 +106,7 @@ impl Revoke {
                 "there is no token `{id}`; `portcullis token list` shows them"
             )));
         }
-        let changeset =
-            Changeset { actor: "command line".to_owned(), changes: vec![Change::DeleteToken { id }] };
+        let changeset = Changeset::new("command line", vec![Change::DeleteToken { id }]);
         commit(&mut store, &changeset)?;
         Ok(())
     }
@@ -134,8 +133,7 @@ impl Create {
             created_on: rfc3339(Clock::real().now()),
             expires_at: self.expires.map(|lasts| (Clock::real().unix() + lasts).as_secs()),
         };
-        let changeset =
-            Changeset { actor: "command line".to_owned(), changes: vec![Change::PutToken { token }] };
+        let changeset = Changeset::new("command line", vec![Change::PutToken { token }]);
         let mut store =
             SqliteStore::open(&conf.state_dir).map_err(|error| Failure::Input(error.to_string()))?;
         commit(&mut store, &changeset).map_err(|error| Failure::Input(error.to_string()))?;

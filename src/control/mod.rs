@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use diagnostic::Diagnostics;
 use model::Resources;
-use store::{Change as StoreChange, Changeset, PastRow, Revision, Store};
+use store::{Change as StoreChange, Changeset, KeyedRequest, PastRow, Revision, Store};
 use tokio::sync::oneshot;
 
 use crate::clock::{Clock, Stopwatch};
@@ -43,6 +43,7 @@ const STORE_RECHECK: Duration = Duration::from_millis(10);
 /// What the thread is asked.
 enum Message {
     Write(Queued),
+    KeyedRequest { key: String, reply: oneshot::Sender<Result<Option<(Revision, String)>, ApplyError>> },
     History { kind: &'static str, id: String, reply: oneshot::Sender<Result<Vec<PastRow>, ApplyError>> },
     Reload,
     Changed(Change),
@@ -64,6 +65,8 @@ pub struct Write {
     pub expected: Option<Revision>,
     /// Whether everything is checked, and nothing kept.
     pub is_dry_run: bool,
+    /// The request that asks, if it has an idempotency key.
+    pub request: Option<KeyedRequest>,
 }
 
 /// A write that waits for its turn, and who waits for its outcome.
@@ -168,9 +171,9 @@ impl Control {
         changeset: Changeset,
         expected: Option<Revision>,
     ) -> Result<Applied, ApplyError> {
-        let Changeset { actor, changes } = changeset;
+        let Changeset { actor, changes, request } = changeset;
         let edit = Box::new(move |_: &Resources| Ok(changes.clone()));
-        self.write(Write { actor, edit, expected, is_dry_run: false }).await
+        self.write(Write { actor, edit, expected, is_dry_run: false, request }).await
     }
 
     /// Asks an edit what it changes, commits that and publishes it: once this returns, requests are judged by it.
@@ -181,6 +184,16 @@ impl Control {
         let (reply, answer) = oneshot::channel();
         let message = Message::Write(Queued { write, reply });
         self.messages.send(message).map_err(|_| ApplyError::Ended)?;
+        answer.await.unwrap_or(Err(ApplyError::Ended))
+    }
+
+    /// The revision of the change that a request with an idempotency key made, and the hash of what it asked.
+    ///
+    /// # Errors
+    /// As of [`Control::history`].
+    pub async fn keyed_request(&self, key: String) -> Result<Option<(Revision, String)>, ApplyError> {
+        let (reply, answer) = oneshot::channel();
+        self.messages.send(Message::KeyedRequest { key, reply }).map_err(|_| ApplyError::Ended)?;
         answer.await.unwrap_or(Err(ApplyError::Ended))
     }
 
@@ -215,6 +228,10 @@ fn run(mut plane: Plane, messages: &Receiver<Message>, to_itself: &Sender<Messag
                     }
                 }
                 plane.write(writes);
+                continue;
+            }
+            Ok(Message::KeyedRequest { key, reply }) => {
+                let _ = reply.send(plane.keyed_request(&key));
                 continue;
             }
             Ok(Message::History { kind, id, reply }) => {
@@ -286,7 +303,7 @@ mod tests {
             created_on: String::new(),
             expires_at: None,
         };
-        Changeset { actor: "test".to_owned(), changes: vec![StoreChange::PutToken { token }] }
+        Changeset::new("test", vec![StoreChange::PutToken { token }])
     }
 
     /// A key that no master key opens.
@@ -342,7 +359,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let control = control(folder.path());
         let changes = vec![StoreChange::PutKey { key: unsealed_key() }];
-        let refused = control.apply(Changeset { actor: "test".to_owned(), changes }, None).await;
+        let refused = control.apply(Changeset::new("test", changes), None).await;
         let Err(ApplyError::Refused(diagnostics)) = refused else { panic!("{refused:?}") };
         assert!(diagnostics.to_string().contains("secrets_key_file"), "{diagnostics}");
         let store = SqliteStore::open(&folder.path().join("state")).unwrap();
@@ -356,7 +373,7 @@ mod tests {
         let control = control(folder.path());
         let mut other = SqliteStore::open(&folder.path().join("state")).unwrap();
         let changes = vec![StoreChange::PutKey { key: unsealed_key() }];
-        other.commit(0, &Changeset { actor: "test".to_owned(), changes }).unwrap();
+        other.commit(0, &Changeset::new("test", changes)).unwrap();
         // What does not mend it is refused, whether the watch has seen the key or not.
         let refused = control.apply(token("a"), None).await;
         assert!(matches!(refused, Err(ApplyError::Refused(_))), "{refused:?}");
@@ -367,7 +384,7 @@ mod tests {
             provider: key.provider,
             alias: key.alias,
         }];
-        let mend = Changeset { actor: "test".to_owned(), changes };
+        let mend = Changeset::new("test", changes);
         assert_eq!(control.apply(mend, Some(1)).await.unwrap().revision, 2);
         assert_eq!(control.apply(token("a"), Some(2)).await.unwrap().revision, 3);
         assert_eq!(tokens(&control), 1);

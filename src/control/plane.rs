@@ -125,6 +125,11 @@ impl Plane {
         self.store.history(kind, id).map_err(|error| ApplyError::Failed(error.to_string()))
     }
 
+    /// The change that a request with an idempotency key made.
+    pub(super) fn keyed_request(&self, key: &str) -> Result<Option<(Revision, String)>, ApplyError> {
+        self.store.keyed_request(key).map_err(|error| ApplyError::Failed(error.to_string()))
+    }
+
     /// Commits writes in order and publishes them at once. If they do not compile together, each is tried by itself, so
     /// that none fails for another.
     pub(super) fn write(&mut self, writes: Vec<Queued>) {
@@ -347,7 +352,7 @@ impl Pending {
                 return Err(ApplyError::Refused(diagnostic.into()));
             }
         }
-        let changeset = Changeset { actor: write.actor.clone(), changes };
+        let changeset = Changeset { actor: write.actor.clone(), changes, request: write.request.clone() };
         changeset.apply(&mut self.resources, found + 1);
         self.changesets.push(changeset);
         Ok(())

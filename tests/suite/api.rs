@@ -269,11 +269,14 @@ fn every_mistake_of_a_zone_and_of_framing_is_named() {
         (400, vec![10008])
     );
     let head = "POST /client/v4/zones HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer api\r\n";
-    for framing in [
-        "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n",
-        "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    for (framing, expected) in [
+        ("Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n", (400, 10019)),
+        ("Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", (400, 10019)),
+        ("Content-Encoding: gzip\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", (415, 10020)),
     ] {
-        assert_eq!(Client::once(edge.admin, format!("{head}{framing}")).status, 400, "{framing}");
+        let answer = Client::once(edge.admin, format!("{head}{framing}"));
+        let body: Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!((answer.status, body["errors"][0]["code"].as_u64().unwrap()), expected, "{framing}");
     }
 }
 
@@ -354,4 +357,23 @@ fn tags_keys_and_dry_runs_are_honoured() {
     assert_eq!(api.ask("DELETE", "/zones/new.example", "If-Match: \"0\"\r\n", "").status, 412);
     assert_eq!(api.ask("DELETE", "/zones/new.example", "If-Match: *\r\n", "").status, 200);
     assert_eq!(status(&edge, "/"), 404);
+}
+
+#[test]
+fn what_took_effect_under_a_key_does_not_again_though_the_process_is_gone() {
+    let origin = Origin::echo();
+    let (mut edge, api) = edge(&origin);
+    let token = "/accounts/acme/ai-gateway/gateways/main/tokens";
+    let (key, name) = ("Idempotency-Key: k2\r\n", r#"{"name":"ci"}"#);
+    assert_eq!(api.ask("POST", token, key, name).status, 200);
+    edge.signal("KILL");
+    edge.wait_for_exit();
+    let edge = edge.again();
+    let api = Api::new(&edge, TOKEN);
+    let again = api.ask("POST", token, key, name);
+    assert_eq!(again.status, 409, "{}", again.text());
+    assert!(again.text().contains("took effect as revision"), "{}", again.text());
+    assert!(api.ask("POST", token, key, r#"{"name":"cd"}"#).text().contains("with another request"));
+    assert_eq!(api.get(token).as_array().unwrap().len(), 1);
+    assert_eq!(api.ask("POST", token, "Idempotency-Key: k3\r\n", name).status, 200);
 }

@@ -84,7 +84,7 @@ mod tests {
         let put = |id: &str| {
             let (name, created_on) = (String::new(), String::new());
             let account = Account { id: AccountId::new(id), name, created_on };
-            Changeset { actor: "test".to_owned(), changes: vec![Change::PutAccount { account }] }
+            Changeset::new("test", vec![Change::PutAccount { account }])
         };
         store.commit(0, &put("a")).unwrap();
         // While another writes.

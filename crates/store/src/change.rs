@@ -19,6 +19,18 @@ use crate::{Revision, StoreError};
 pub struct Changeset {
     pub actor: String,
     pub changes: Vec<Change>,
+    /// The request that asked for it, if that had an idempotency key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<KeyedRequest>,
+}
+
+/// A request with an idempotency key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyedRequest {
+    /// Hash of who asked and the key.
+    pub key: String,
+    /// Hash of what was asked.
+    pub question: String,
 }
 
 /// One resource, put or deleted.
@@ -70,6 +82,10 @@ pub(crate) struct Row {
 }
 
 impl Changeset {
+    pub fn new(actor: impl Into<String>, changes: Vec<Change>) -> Self {
+        Self { actor: actor.into(), changes, request: None }
+    }
+
     /// What resources are after this changeset, which has a revision.
     pub fn apply(&self, resources: &mut Resources, revision: Revision) {
         self.changes.iter().for_each(|change| change.apply(resources, revision));

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use model::Resources;
 
 pub use backup::{backup, restore};
-pub use change::{Change, Changeset, ruleset_of_row, ruleset_row_id};
+pub use change::{Change, Changeset, KeyedRequest, ruleset_of_row, ruleset_row_id};
 pub use error::StoreError;
 pub use folder_lock::FolderLock;
 pub use install_key::install_key;
@@ -78,6 +78,13 @@ pub trait Store: Send {
     /// [`StoreError::Failed`] if the state cannot be read.
     fn history(&self, kind: &str, id: &str) -> Result<Vec<PastRow>, StoreError>;
 
+    /// The revision of the change that a request with an idempotency key made in the last 24 hours, and the hash of what it
+    /// asked.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if the state cannot be read.
+    fn keyed_request(&self, key: &str) -> Result<Option<(Revision, String)>, StoreError>;
+
     /// The changesets after a revision, in order.
     ///
     /// # Errors
@@ -130,7 +137,7 @@ mod tests {
             created_on: String::new(),
             expires_at: None,
         };
-        Changeset { actor: "test".to_owned(), changes: vec![Change::PutToken { token }] }
+        Changeset::new("test", vec![Change::PutToken { token }])
     }
 
     /// The same for every store.
@@ -140,10 +147,7 @@ mod tests {
         assert_eq!(store.revision().unwrap(), 1);
         assert!(matches!(store.commit(0, &put("b")), Err(StoreError::Conflict { expected: 0, found: 1 })));
         assert_eq!(store.commit(1, &put("b")).unwrap(), 2);
-        let delete = Changeset {
-            actor: "test".to_owned(),
-            changes: vec![Change::DeleteToken { id: TokenId::new("a") }],
-        };
+        let delete = Changeset::new("test", vec![Change::DeleteToken { id: TokenId::new("a") }]);
         assert_eq!(store.commit(2, &delete).unwrap(), 3);
         let (revision, resources) = store.load().unwrap();
         assert_eq!(

@@ -43,6 +43,15 @@ impl Store for MemoryStore {
         Ok(history)
     }
 
+    fn keyed_request(&self, key: &str) -> Result<Option<(Revision, String)>, StoreError> {
+        let requests = self.log.iter().enumerate().rev().filter_map(|(index, changeset)| {
+            let request = changeset.request.as_ref()?;
+            Some((index as Revision + 1, request))
+        });
+        let mut known = requests.filter(|(_, request)| request.key == key);
+        Ok(known.next().map(|(revision, request)| (revision, request.question.clone())))
+    }
+
     fn changes(&self, from: Revision) -> Result<Vec<(Revision, Changeset)>, StoreError> {
         let numbered =
             self.log.iter().cloned().enumerate().map(|(index, changeset)| (index as Revision + 1, changeset));

@@ -3,16 +3,18 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::change::{Row, add_row};
 use super::migration::{Migration, migrate};
-use super::{Change, Changeset, PastRow, Resources, Revision, Store, StoreError, private_file};
+use super::{Change, Changeset, KeyedRequest, PastRow, Resources, Revision, Store, StoreError, private_file};
 
 /// The file in the state folder.
 pub const FILE: &str = "portcullis.db";
 /// How long a writer waits for another writer.
 const BUSY: Duration = Duration::from_secs(5);
+/// How long keys of requests are kept.
+const KEPT_SECONDS: i64 = 24 * 60 * 60;
 
 /// INVARIANT: steps are only added; files of every version that shipped exist.
 const MIGRATIONS: &[Migration] = &[
@@ -45,6 +47,16 @@ const MIGRATIONS: &[Migration] = &[
         ) STRICT, WITHOUT ROWID;",
     ),
     Migration::Code(recall),
+    // Requests with idempotency keys, so that none is carried out twice.
+    Migration::Sql(
+        "CREATE TABLE keyed_requests (
+            key TEXT PRIMARY KEY,
+            question TEXT NOT NULL,
+            revision INTEGER NOT NULL,
+            at INTEGER NOT NULL DEFAULT (unixepoch())
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX keyed_requests_by_time ON keyed_requests (at);",
+    ),
 ];
 
 #[derive(Debug)]
@@ -95,6 +107,24 @@ fn remember(transaction: &Transaction<'_>, revision: i64, change: &Change) -> Re
     transaction
         .prepare_cached("INSERT OR REPLACE INTO history (kind, id, revision, body) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![kind, id, revision, body])?;
+    Ok(())
+}
+
+/// Keeps the key of a request, and lets those go that are older than a day.
+fn keep_request(
+    transaction: &Transaction<'_>,
+    revision: i64,
+    request: &KeyedRequest,
+) -> Result<(), StoreError> {
+    let KeyedRequest { key, question } = request;
+    transaction
+        .prepare_cached("DELETE FROM keyed_requests WHERE at < unixepoch() - ?1")?
+        .execute([KEPT_SECONDS])?;
+    transaction
+        .prepare_cached(
+            "INSERT OR REPLACE INTO keyed_requests (key, question, revision) VALUES (?1, ?2, ?3)",
+        )?
+        .execute(params![key, question, revision])?;
     Ok(())
 }
 
@@ -174,6 +204,9 @@ impl Store for SqliteStore {
                 write(&transaction, next, change)?;
                 remember(&transaction, next, change)?;
             }
+            if let Some(request) = &changeset.request {
+                keep_request(&transaction, next, request)?;
+            }
         }
         transaction.commit()?;
         Ok(last)
@@ -194,6 +227,16 @@ impl Store for SqliteStore {
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn keyed_request(&self, key: &str) -> Result<Option<(Revision, String)>, StoreError> {
+        let sql = "SELECT revision, question FROM keyed_requests WHERE key = ?1 AND at >= unixepoch() - ?2";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let found = statement.query_row(params![key, KEPT_SECONDS], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+        });
+        let found = found.optional()?;
+        Ok(found.map(|(revision, question)| (Revision::try_from(revision).unwrap_or(0), question)))
     }
 
     fn changes(&self, from: Revision) -> Result<Vec<(Revision, Changeset)>, StoreError> {
@@ -241,7 +284,7 @@ mod tests {
         let mut connection = Connection::open(private_file(folder, FILE).unwrap()).unwrap();
         migrate(&mut connection, &MIGRATIONS[..steps]).unwrap();
         for (index, changes) in log.iter().enumerate() {
-            let changeset = Changeset { actor: "test".to_owned(), changes: changes.clone() };
+            let changeset = Changeset::new("test", changes.clone());
             let text = serde_json::to_string(&changeset).unwrap();
             let (transaction, revision) = (connection.transaction().unwrap(), index as i64 + 1);
             let sql = "INSERT INTO changesets (revision, changeset) VALUES (?1, ?2)";
@@ -268,7 +311,7 @@ mod tests {
             let history = store.history("gateway_token", "a").unwrap();
             let history: Vec<_> = history.iter().map(|row| (row.revision, row.body.is_some())).collect();
             assert_eq!(history, [(3, false), (1, true)], "{steps} steps");
-            let changeset = Changeset { actor: "test".to_owned(), changes: vec![token("c")] };
+            let changeset = Changeset::new("test", vec![token("c")]);
             assert_eq!(store.commit(3, &changeset).unwrap(), 4);
             assert_eq!(store.load().unwrap().1.tokens.len(), 2);
         }
@@ -316,7 +359,7 @@ mod tests {
         ];
         let mut applied = Resources::default();
         for (revision, changes) in log.into_iter().enumerate() {
-            let changeset = Changeset { actor: "test".to_owned(), changes };
+            let changeset = Changeset::new("test", changes);
             store.commit(revision as Revision, &changeset).unwrap();
             changeset.apply(&mut applied, revision as Revision + 1);
             let current = store.load().unwrap();
@@ -336,7 +379,7 @@ mod tests {
     fn a_log_that_is_cut_anywhere_in_its_last_page_keeps_what_was_before() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = SqliteStore::open(folder.path()).unwrap();
-        let put = |id: &str| Changeset { actor: "test".to_owned(), changes: vec![token(id)] };
+        let put = |id: &str| Changeset::new("test", vec![token(id)]);
         for revision in 0..5 {
             store.commit(revision, &put(&format!("t{revision}"))).unwrap();
         }
@@ -367,7 +410,7 @@ mod tests {
     fn a_full_disk_refuses_a_commit_and_loses_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = SqliteStore::open(folder.path()).unwrap();
-        let put = |id: &str| Changeset { actor: "test".to_owned(), changes: vec![token(id)] };
+        let put = |id: &str| Changeset::new("test", vec![token(id)]);
         store.commit(0, &put("a")).unwrap();
         let pages: i64 = store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
         store.connection.pragma_update(None, "max_page_count", pages).unwrap();
