@@ -1,6 +1,7 @@
 //! Resources and rules to a snapshot. Pure: what it needs is given, what it makes is returned.
 
 mod gateway;
+mod ruleset;
 mod zone;
 
 use std::collections::{BTreeSet, HashMap};
@@ -13,11 +14,11 @@ use crate::certificates::Certificates;
 use crate::conf::Conf;
 use crate::routing::Hosts;
 use crate::rules::Rules;
-use crate::ruleset::Plans;
+use crate::ruleset::{CompiledRule, Plans};
 use crate::snapshot::{Site, Snapshot};
 use crate::upstream::{Origin, OriginKey};
 use diagnostic::{Code, Diagnostic, Diagnostics};
-use model::{Declared, Resources, Zone, ZoneId};
+use model::{AccountId, Declared, Phase, Resources, Zone, ZoneId};
 
 /// What a snapshot is made of.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +43,9 @@ pub const TOKEN_HEADERS: [&str; 2] = ["svc-aig-authorization", "svc-aig-token"];
 /// # Errors
 /// Every error, each with its place if the configuration has one.
 pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
-    let mut compiling = Compiling { inputs, plans: Plans::default(), diagnostics: Diagnostics::default() };
+    let (plans, diagnostics) = (Plans::default(), Diagnostics::default());
+    let mut compiling = Compiling { inputs, plans, diagnostics, of_accounts: HashMap::new() };
+    compiling.account_rulesets();
     let resources = inputs.resources;
     let sites = match (inputs.previous, inputs.changed) {
         (Some(previous), Some(changed)) => compiling.changed_sites(previous, changed),
@@ -71,6 +74,8 @@ struct Compiling<'a> {
     inputs: Inputs<'a>,
     plans: Plans,
     diagnostics: Diagnostics,
+    /// The rules of the entry points of accounts, which run before those of their zones.
+    of_accounts: HashMap<AccountId, Vec<(Phase, CompiledRule)>>,
 }
 
 impl Compiling<'_> {

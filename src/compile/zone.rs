@@ -3,33 +3,34 @@
 use std::sync::Arc;
 
 use super::Compiling;
-use crate::ruleset::actions::{self, Sources};
-use crate::ruleset::{CompiledRule, EntryPoints, ManagedRuleset, overrides};
+use crate::ruleset::{EntryPoints, ManagedRuleset, overrides};
 use crate::snapshot::{CompiledZone, Site};
 use crate::upstream::{Origin, OriginKey, Pool};
-use diagnostic::{Code, Diagnostic, Diagnostics, Place};
-use expression::Expression;
-use model::ruleset::{ActionParameters, Overrides, Rule, Ruleset, RulesetKind};
-use model::{Action, Declared, OriginProtocol, Phase, RuleId, RulesetId, Zone};
+use diagnostic::{Code, Diagnostic, Place};
+use model::ruleset::{ActionParameters, Overrides, Rule, Ruleset, RulesetKind, RulesetOwner};
+use model::{Action, Declared, OriginProtocol, Phase, Zone};
 
 impl Compiling<'_> {
     /// Compiles a zone, or takes it over from the previous snapshot if nothing that it is made of has changed.
     pub(super) fn zone(&mut self, zone: &Arc<Declared<Zone>>) -> Arc<CompiledZone> {
-        let stored = self.stored_rulesets(zone);
+        let own = self.rulesets_of(&RulesetOwner::Zone(zone.id.clone()));
+        let mut stored = self.rulesets_of(&RulesetOwner::Account(zone.account.clone()));
+        stored.extend(own.iter().map(Arc::clone));
         if let Some(known) = self.unchanged(zone, &stored) {
             return known;
         }
         let place = zone.place();
         let mut rulesets = zone.rulesets.clone();
         self.short_form(zone, &mut rulesets);
-        rulesets.extend(stored.iter().map(|ruleset| ruleset.value.clone()));
+        rulesets.extend(own.iter().map(|ruleset| ruleset.value.clone()));
         self.name_rulesets(zone, &mut rulesets, place);
         let mut entry_points = EntryPoints::default();
+        for (phase, rule) in self.inherited(zone) {
+            entry_points.push(phase, rule);
+        }
         for ruleset in &rulesets {
-            for (nth, rule) in ruleset.rules.iter().enumerate().filter(|(_, rule)| rule.enabled) {
-                if let Some(rule) = self.rule(zone, ruleset.phase, rule, nth) {
-                    entry_points.push(ruleset.phase, rule);
-                }
+            for rule in self.rules(ruleset, &zone.sensitive_data, place) {
+                entry_points.push(ruleset.phase, rule);
             }
         }
         Arc::new(CompiledZone {
@@ -42,12 +43,6 @@ impl Compiling<'_> {
             source: Arc::clone(zone),
             stored,
         })
-    }
-
-    /// The entry points of a zone that were not written with it, in the order of phases.
-    fn stored_rulesets(&self, zone: &Zone) -> Vec<Arc<Declared<Ruleset>>> {
-        let of_phase = |phase| self.inputs.resources.rulesets.get(&(zone.id.clone(), phase));
-        Phase::ALL.into_iter().filter_map(of_phase).map(Arc::clone).collect()
     }
 
     /// The zone as the previous snapshot has it, if its declaration and all rules are the same.
@@ -93,24 +88,6 @@ impl Compiling<'_> {
         });
     }
 
-    /// Refuses a rule by its number in its ruleset.
-    fn refuse_rule(&mut self, nth: usize, code: Code, message: String, place: Option<&Place>) {
-        let field = match code {
-            Code::RulesetExpression => "expression",
-            Code::RulesetUnknownRuleset => "action_parameters/id",
-            Code::RulesetUnknownVersion => "action_parameters/version",
-            Code::RulesetUnknownRule | Code::RulesetUnknownCategory | Code::RulesetBadOverride => {
-                "action_parameters/overrides"
-            }
-            _ => "action",
-        };
-        let diagnostic = Diagnostic::error(code, message).pointing(format!("/rules/{nth}/{field}"));
-        self.diagnostics.push(match place {
-            Some(place) => diagnostic.at(place.clone()),
-            None => diagnostic,
-        });
-    }
-
     /// The short forms of a zone as the rulesets the API would hold.
     fn short_form(&self, zone: &Zone, rulesets: &mut Vec<Ruleset>) {
         let (owasp, sensitive_data) = (&self.inputs.rules.owasp, &self.inputs.rules.sensitive_data);
@@ -137,64 +114,8 @@ impl Compiling<'_> {
                 self.refuse(Code::ConfConflict, message, place);
             }
             phases.push(phase);
-            let key = format!("{}/{phase}", zone.name);
-            if ruleset.id.is_empty() {
-                ruleset.id = RulesetId::derived("zone ruleset", &key).to_string();
-            }
-            if ruleset.last_updated.is_empty() {
-                ruleset.last_updated.clone_from(&self.inputs.conf.modified);
-            }
-            if ruleset.name.is_empty() {
-                ruleset.name = "default".to_owned();
-            }
-            for rule in ruleset.rules.iter_mut().filter(|rule| rule.last_updated.is_empty()) {
-                rule.last_updated.clone_from(&ruleset.last_updated);
-            }
-            for (index, rule) in ruleset.rules.iter_mut().enumerate().filter(|(_, rule)| rule.id.is_empty()) {
-                rule.id = RuleId::derived("zone rule", &format!("{key}/{index}")).to_string();
-            }
+            ruleset.complete("zone", &format!("{}/{phase}", zone.name), &self.inputs.conf.modified);
         }
-    }
-
-    /// Compiles a rule of a zone's entry point; `None` if it has errors, which are then reported.
-    fn rule(
-        &mut self,
-        zone: &Arc<Declared<Zone>>,
-        phase: Phase,
-        rule: &Rule,
-        nth: usize,
-    ) -> Option<CompiledRule> {
-        let place = zone.place();
-        let expression = Expression::parse(&rule.expression, phase).unwrap_or_else(|mistake| {
-            self.refuse_rule(nth, Code::RulesetExpression, mistake.to_string(), place);
-            Expression::everything()
-        });
-        let known = || actions::ALL.iter().filter(|known| known.phases.contains(&phase));
-        let Some(definition) = known().find(|known| known.action == rule.action) else {
-            let message = format!(
-                "phase `{}` has no action `{}`; expected one of `{}`",
-                phase.word(),
-                rule.action.word(),
-                known().map(|known| known.action.word()).collect::<Vec<_>>().join("`, `")
-            );
-            self.refuse_rule(nth, Code::RulesetBadAction, message, place);
-            return None;
-        };
-        let mut found = Diagnostics::default();
-        let rules = self.inputs.rules;
-        let mut sources = Sources {
-            zone,
-            managed: [&rules.owasp, &rules.sensitive_data],
-            program: &rules.program,
-            detector: &rules.detector,
-            plans: &mut self.plans,
-            diagnostics: &mut found,
-        };
-        let action = (definition.compile)(rule, phase, &mut sources);
-        for diagnostic in found.iter() {
-            self.refuse_rule(nth, diagnostic.code, diagnostic.message.clone(), place);
-        }
-        Some(CompiledRule { id: RuleId::new(rule.id.as_str()), expression, action: action? })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The configuration file as written: every key with its type and default, places kept.
 
-use model::Secret;
+use model::{Ruleset, Secret};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -97,6 +97,7 @@ pub const KEYS: &[&str] = &[
     "rules",
     "rules.owasp",
     "rules.sensitive_data",
+    "rulesets",
     "scan_cpu_percent",
     "scan_threads",
     "secrets_key_file",
@@ -162,6 +163,8 @@ pub struct ConfFile {
     pub private_webhooks: bool,
     pub owasp: Option<Located<Vec<String>>>,
     pub sensitive_data: Option<Located<Vec<String>>>,
+    /// Entry points of the account that zones of files belong to.
+    pub rulesets: Option<Located<Vec<Ruleset>>>,
     pub zones: Vec<ZoneFile>,
     pub gateways: Vec<GatewayFile>,
     pub providers: Vec<ProviderFile>,
@@ -249,6 +252,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         private_webhooks,
         owasp,
         sensitive_data,
+        rulesets: table.resource("rulesets"),
         zones: table.tables("zones").into_iter().filter_map(zone_file::zone).collect(),
         gateways: table.tables("gateways").into_iter().filter_map(gateway_file::gateway).collect(),
         providers: table.tables("providers").into_iter().filter_map(gateway_file::provider).collect(),

@@ -199,6 +199,9 @@ pub fn load_leniently(path: &Path) -> (Option<Conf>, Diagnostics) {
             let modified = std::fs::metadata(path).and_then(|file| file.modified());
             if let (Some(conf), Ok(modified)) = (&mut conf, modified) {
                 conf.modified = rfc3339(modified);
+                for ruleset in conf.resources.rulesets.values_mut() {
+                    Arc::make_mut(ruleset).value.complete("account", "", &conf.modified);
+                }
             }
             (conf, found)
         }

@@ -27,6 +27,9 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
     for zone in file.zones {
         resolving.zone(zone, &mut resources);
     }
+    if let Some(rulesets) = file.rulesets {
+        resolving.rulesets(rulesets, &mut resources);
+    }
     for gateway in file.gateways {
         resolving.gateway(gateway, &mut resources);
     }

@@ -195,8 +195,11 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// This table's `key` in the same file read without spans; arrays are matched by position.
+    /// This table's `key` in the same file read without spans; zones are matched by position.
     fn lookup<'t>(&self, whole: &'t toml::Table, key: &str) -> Option<&'t toml::Value> {
+        if self.full(key) == key {
+            return whole.get(key);
+        }
         let zones = whole.get("zones")?.as_array()?;
         let spanned = DeTable::parse(&self.reader.source.text).ok()?;
         let listed = spanned.get_ref().iter().find(|(name, _)| name.get_ref().as_ref() == "zones")?.1;

@@ -326,8 +326,13 @@ impl Pending {
 
     /// The zones that they change.
     fn changed(&self) -> BTreeSet<ZoneId> {
-        let changes = self.changesets.iter().flat_map(|changeset| &changeset.changes);
-        changes.filter_map(Change::zone).cloned().collect()
+        let changes = || self.changesets.iter().flat_map(|changeset| &changeset.changes);
+        let mut changed: BTreeSet<ZoneId> = changes().filter_map(Change::zone).cloned().collect();
+        for account in changes().filter_map(Change::account_of_zones) {
+            let zones = self.resources.zones.values().filter(|zone| zone.account == *account);
+            changed.extend(zones.map(|zone| zone.id.clone()));
+        }
+        changed
     }
 
     /// The revision of the store with them.

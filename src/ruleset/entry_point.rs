@@ -1,10 +1,12 @@
 //! The compiled rules of a zone, by phase.
 
+use std::sync::Arc;
+
 use super::actions::{CompiledAction, Execute};
 use super::plans::ScoredRuleset;
 use detection::ScanPlan;
 use expression::{Expression, Facts};
-use model::{Phase, RuleId};
+use model::{Phase, Rule, Ruleset, SensitiveDataSettings};
 
 /// The entry points of a zone, one for each phase that has rules.
 #[derive(Clone, Debug, Default)]
@@ -36,18 +38,46 @@ pub struct EntryPoint {
 /// One rule of an entry point.
 #[derive(Clone, Debug)]
 pub struct CompiledRule {
-    pub id: RuleId,
+    pub source: Arc<RuleSource>,
     /// The requests or responses that the rule is for.
     pub expression: Expression,
     pub action: CompiledAction,
+}
+
+/// What a compiled rule was, for events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleSource {
+    pub ruleset: String,
+    pub id: String,
+    pub reference: String,
+    pub description: String,
+}
+
+impl RuleSource {
+    pub fn new(ruleset: &Ruleset, rule: &Rule) -> Self {
+        let reference = if rule.r#ref.is_empty() { &rule.id } else { &rule.r#ref };
+        Self {
+            ruleset: ruleset.id.clone(),
+            id: rule.id.clone(),
+            reference: reference.clone(),
+            description: rule.description.clone(),
+        }
+    }
+}
+
+impl CompiledRule {
+    /// The same rule for a zone with other settings.
+    pub fn with_settings(&self, settings: &SensitiveDataSettings) -> Self {
+        Self { action: self.action.with_settings(settings), ..self.clone() }
+    }
 }
 
 impl EntryPoint {
     /// An entry point that scores every request by one managed ruleset.
     pub fn scoring(scored: ScoredRuleset) -> Self {
         let action = CompiledAction::Execute(Execute::Score(scored));
-        let id = RuleId::derived("zone rule", "scores every request");
-        Self { rules: vec![CompiledRule { id, expression: Expression::everything(), action }] }
+        let (source, expression) = (Arc::default(), Expression::everything());
+        Self { rules: vec![CompiledRule { source, expression, action }] }
     }
 
     /// The rules that are for a request or its response, in order.
@@ -72,7 +102,6 @@ impl EntryPoint {
 #[cfg(test)]
 mod tests {
     use std::net::{IpAddr, Ipv4Addr};
-    use std::sync::Arc;
     use std::time::Duration;
 
     use super::*;
@@ -90,7 +119,8 @@ mod tests {
             let plan = ScanPlan { detector: Arc::clone(&detector), enabled: enabled.into(), settings };
             let action = CompiledAction::Execute(Execute::Scan(plan));
             let expression = Expression::parse(expression, RESPONSE).unwrap();
-            entry_points.push(RESPONSE, CompiledRule { id: RuleId::new(id), expression, action });
+            let source = Arc::new(RuleSource { id: id.to_owned(), ..RuleSource::default() });
+            entry_points.push(RESPONSE, CompiledRule { source, expression, action });
         };
         push("idle", "true", vec![false; rules]);
         push("first", "http.host eq \"a.example\"", vec![true; rules]);
@@ -109,7 +139,7 @@ mod tests {
             received: Duration::ZERO,
         };
         let facts = Facts { request: &head, host: "a.example", tls: false, response: None };
-        let matching: Vec<&str> = entry_point.matching(&facts).map(|rule| rule.id.as_str()).collect();
+        let matching: Vec<&str> = entry_point.matching(&facts).map(|rule| rule.source.id.as_str()).collect();
         assert_eq!(matching, ["first", "last"]);
         assert!(entry_point.scan_plan(&facts).is_some() && entry_point.scan_plan_of_all().is_none());
         assert!(EntryPoint::default().scan_plan(&facts).is_none(), "no rule has matched");

@@ -20,7 +20,7 @@ pub mod score;
 pub mod verdict;
 
 pub use actions::CompiledAction;
-pub use entry_point::{CompiledRule, EntryPoint, EntryPoints};
+pub use entry_point::{CompiledRule, EntryPoint, EntryPoints, RuleSource};
 pub use managed::{ManagedRule, ManagedRuleset};
 pub use model::Action;
 pub use model::Phase;

@@ -88,6 +88,7 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("rules", "reload::rule_files_are_watched_and_their_mistakes_located"),
     ("rules.owasp", "reload::rule_files_are_watched_and_their_mistakes_located"),
     ("rules.sensitive_data", "conf::own_sensitive_data_rules_replace_the_built_in_ones"),
+    ("rulesets", "account_rulesets::an_entry_point_of_the_account_of_a_file_runs_and_refuses_writes"),
     ("scan_cpu_percent", "detection::scanners_rest_as_long_as_is_set"),
     ("scan_threads", "conf::threads_are_as_many_as_set"),
     ("secrets_key_file", "ai_calls::stored_keys_reach_their_provider_and_nothing_else"),

@@ -36,7 +36,7 @@ pub use limit::{Counted, Dimension, Limit, Measure, Technique};
 pub use payload_key::PayloadKey;
 pub use phase::Phase;
 pub use resources::{KeyId, Resources};
-pub use ruleset::{Overrides, Rule, Ruleset, RulesetKind};
+pub use ruleset::{Overrides, Rule, Ruleset, RulesetKind, RulesetOwner};
 pub use secret::Secret;
 pub use security_record::SecurityRecord;
 pub use zone::{Balance, HealthCheck, OriginProtocol, SensitiveDataSettings, WafSettings, Zone};

@@ -9,7 +9,7 @@ use diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::gateway::{Provider, ProviderKey};
 use crate::{
     Account, AccountId, AlertPolicy, AlertWebhook, ApiToken, Declared, Gateway, GatewayId, GatewayToken,
-    Phase, Ruleset, TokenId, Zone, ZoneId,
+    Phase, Ruleset, RulesetOwner, TokenId, Zone, ZoneId,
 };
 
 /// Account, gateway, provider and alias of a key.
@@ -22,7 +22,7 @@ pub struct Resources {
     pub accounts: BTreeMap<AccountId, Declared<Account>>,
     pub zones: BTreeMap<ZoneId, Arc<Declared<Zone>>>,
     /// Entry points that are not written with their zone.
-    pub rulesets: BTreeMap<(ZoneId, Phase), Arc<Declared<Ruleset>>>,
+    pub rulesets: BTreeMap<(RulesetOwner, Phase), Arc<Declared<Ruleset>>>,
     pub gateways: BTreeMap<(AccountId, GatewayId), Declared<Gateway>>,
     pub tokens: BTreeMap<TokenId, Declared<GatewayToken>>,
     pub providers: BTreeMap<String, Declared<Provider>>,

@@ -3,13 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use crate::word::serde_by_word;
-use crate::{Action, Phase};
+use crate::{AccountId, Action, Phase, RuleId, RulesetId, ZoneId};
 
 /// Whose rules a ruleset holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RulesetKind {
     /// Rules that ship with the program or are loaded from files.
     Managed,
+    /// The entry point of an account.
+    Root,
     /// The entry point of a zone.
     #[default]
     Zone,
@@ -18,13 +20,31 @@ pub enum RulesetKind {
 serde_by_word!(RulesetKind, "kind of ruleset");
 
 impl RulesetKind {
-    pub const ALL: [Self; 2] = [Self::Managed, Self::Zone];
+    pub const ALL: [Self; 3] = [Self::Managed, Self::Root, Self::Zone];
 
     /// The word of the API.
     pub fn word(self) -> &'static str {
         match self {
             Self::Managed => "managed",
+            Self::Root => "root",
             Self::Zone => "zone",
+        }
+    }
+}
+
+/// Whose entry points: those of an account run before those of its zones.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RulesetOwner {
+    Account(AccountId),
+    Zone(ZoneId),
+}
+
+impl RulesetOwner {
+    /// The kind of its entry points.
+    pub fn kind(&self) -> RulesetKind {
+        match self {
+            Self::Account(_) => RulesetKind::Root,
+            Self::Zone(_) => RulesetKind::Zone,
         }
     }
 }
@@ -65,6 +85,28 @@ impl Ruleset {
             phase,
             last_updated: String::new(),
             rules: Vec::new(),
+        }
+    }
+
+    /// Gives it and its rules what they lack: a name, when they were changed, and ids that are the same on every start.
+    /// `key` is unique among those of `owner`, which is `account` or `zone`.
+    pub fn complete(&mut self, owner: &str, key: &str, modified: &str) {
+        if self.id.is_empty() {
+            self.id = RulesetId::derived(&format!("{owner} ruleset"), key).to_string();
+        }
+        if self.last_updated.is_empty() {
+            modified.clone_into(&mut self.last_updated);
+        }
+        if self.name.is_empty() {
+            "default".clone_into(&mut self.name);
+        }
+        for (index, rule) in self.rules.iter_mut().enumerate() {
+            if rule.last_updated.is_empty() {
+                rule.last_updated.clone_from(&self.last_updated);
+            }
+            if rule.id.is_empty() {
+                rule.id = RuleId::derived(&format!("{owner} rule"), &format!("{key}/{index}")).to_string();
+            }
         }
     }
 }

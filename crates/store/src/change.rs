@@ -9,7 +9,7 @@ use diagnostic::Place;
 use model::gateway::{Provider, ProviderKey};
 use model::{
     Account, AccountId, AlertPolicy, AlertWebhook, ApiToken, Declared, Gateway, GatewayId, GatewayToken,
-    Phase, Resources, Ruleset, TokenId, Zone, ZoneId,
+    Phase, Resources, Ruleset, RulesetOwner, TokenId, Zone, ZoneId,
 };
 
 use crate::{Revision, StoreError};
@@ -47,6 +47,8 @@ pub enum Change {
     DeleteZone { id: ZoneId },
     PutRuleset { zone: ZoneId, ruleset: Box<Ruleset> },
     DeleteRuleset { zone: ZoneId, phase: Phase },
+    PutAccountRuleset { account: AccountId, ruleset: Box<Ruleset> },
+    DeleteAccountRuleset { account: AccountId, phase: Phase },
     PutGateway { gateway: Box<Gateway> },
     DeleteGateway { account: AccountId, id: GatewayId },
     PutProvider { provider: Provider },
@@ -65,6 +67,7 @@ const KEY: &str = "provider_key";
 const ACCOUNT: &str = "account";
 const ZONE: &str = "zone";
 const RULESET: &str = "zone_ruleset";
+const ACCOUNT_RULESET: &str = "account_ruleset";
 const GATEWAY: &str = "gateway";
 const PROVIDER: &str = "provider";
 const API_TOKEN: &str = "api_token";
@@ -114,10 +117,17 @@ impl Change {
             }
             Self::DeleteZone { id } => drop(resources.zones.remove(id)),
             Self::PutRuleset { zone, ruleset } => {
-                let declared = Declared::at_revision(Ruleset::clone(ruleset), revision);
-                resources.rulesets.insert((zone.clone(), ruleset.phase), Arc::new(declared));
+                put_ruleset(resources, RulesetOwner::Zone(zone.clone()), ruleset, revision);
             }
-            Self::DeleteRuleset { zone, phase } => drop(resources.rulesets.remove(&(zone.clone(), *phase))),
+            Self::PutAccountRuleset { account, ruleset } => {
+                put_ruleset(resources, RulesetOwner::Account(account.clone()), ruleset, revision);
+            }
+            Self::DeleteRuleset { zone, phase } => {
+                resources.rulesets.remove(&(RulesetOwner::Zone(zone.clone()), *phase));
+            }
+            Self::DeleteAccountRuleset { account, phase } => {
+                resources.rulesets.remove(&(RulesetOwner::Account(account.clone()), *phase));
+            }
             Self::PutGateway { gateway } => {
                 let id = (gateway.account.clone(), gateway.id.clone());
                 put(&mut resources.gateways, id, gateway.as_ref(), revision);
@@ -139,6 +149,33 @@ impl Change {
                 put(&mut resources.webhooks, webhook.id.clone(), webhook, revision);
             }
             Self::DeleteWebhook { id } => drop(resources.webhooks.remove(id)),
+        }
+    }
+
+    /// Puts an entry point.
+    pub fn put_ruleset(owner: RulesetOwner, ruleset: Ruleset) -> Self {
+        let ruleset = Box::new(ruleset);
+        match owner {
+            RulesetOwner::Account(account) => Self::PutAccountRuleset { account, ruleset },
+            RulesetOwner::Zone(zone) => Self::PutRuleset { zone, ruleset },
+        }
+    }
+
+    /// Deletes an entry point.
+    pub fn delete_ruleset(owner: RulesetOwner, phase: Phase) -> Self {
+        match owner {
+            RulesetOwner::Account(account) => Self::DeleteAccountRuleset { account, phase },
+            RulesetOwner::Zone(zone) => Self::DeleteRuleset { zone, phase },
+        }
+    }
+
+    /// The account whose zones are all not the same afterwards; `None` if it is about less.
+    pub fn account_of_zones(&self) -> Option<&AccountId> {
+        match self {
+            Self::PutAccountRuleset { account, .. } | Self::DeleteAccountRuleset { account, .. } => {
+                Some(account)
+            }
+            _ => None,
         }
     }
 
@@ -169,9 +206,17 @@ impl Change {
             Self::PutZone { zone } => resources.zones.get(&zone.id)?.place(),
             Self::DeleteZone { id } => resources.zones.get(id)?.place(),
             Self::PutRuleset { zone, ruleset } => {
-                resources.rulesets.get(&(zone.clone(), ruleset.phase))?.place()
+                resources.rulesets.get(&(RulesetOwner::Zone(zone.clone()), ruleset.phase))?.place()
             }
-            Self::DeleteRuleset { zone, phase } => resources.rulesets.get(&(zone.clone(), *phase))?.place(),
+            Self::DeleteRuleset { zone, phase } => {
+                resources.rulesets.get(&(RulesetOwner::Zone(zone.clone()), *phase))?.place()
+            }
+            Self::PutAccountRuleset { account, ruleset } => {
+                resources.rulesets.get(&(RulesetOwner::Account(account.clone()), ruleset.phase))?.place()
+            }
+            Self::DeleteAccountRuleset { account, phase } => {
+                resources.rulesets.get(&(RulesetOwner::Account(account.clone()), *phase))?.place()
+            }
             Self::PutGateway { gateway } => {
                 resources.gateways.get(&(gateway.account.clone(), gateway.id.clone()))?.place()
             }
@@ -213,6 +258,14 @@ impl Change {
                 (RULESET, json(&(zone, ruleset.phase))?, Some(body))
             }
             Self::DeleteRuleset { zone, phase } => (RULESET, json(&(zone, phase))?, None),
+            Self::PutAccountRuleset { account, ruleset } => {
+                let stored =
+                    StoredAccountRuleset { account: account.clone(), ruleset: Ruleset::clone(ruleset) };
+                (ACCOUNT_RULESET, json(&(account, ruleset.phase))?, Some(json(&stored)?))
+            }
+            Self::DeleteAccountRuleset { account, phase } => {
+                (ACCOUNT_RULESET, json(&(account, phase))?, None)
+            }
             Self::PutGateway { gateway } => {
                 (GATEWAY, json(&(&gateway.account, &gateway.id))?, Some(json(gateway)?))
             }
@@ -237,16 +290,31 @@ struct StoredRuleset {
     ruleset: Ruleset,
 }
 
+/// An entry point with the account it is of, as a row has it.
+#[derive(Serialize, Deserialize)]
+struct StoredAccountRuleset {
+    account: AccountId,
+    ruleset: Ruleset,
+}
+
+fn put_ruleset(resources: &mut Resources, owner: RulesetOwner, ruleset: &Ruleset, revision: Revision) {
+    let declared = Declared::at_revision(ruleset.clone(), revision);
+    resources.rulesets.insert((owner, ruleset.phase), Arc::new(declared));
+}
+
 fn put<K: Ord, T: Clone>(resources: &mut BTreeMap<K, Declared<T>>, id: K, value: &T, revision: Revision) {
     resources.insert(id, Declared::at_revision(value.clone(), revision));
 }
 
-/// The history of a zone's entry point, by the id that its rows have.
+/// The history of an entry point, by the kind and the id that its rows have.
 ///
 /// # Errors
 /// [`StoreError::Failed`] never in practice: ids are texts.
-pub fn ruleset_row_id(zone: &ZoneId, phase: Phase) -> Result<(&'static str, String), StoreError> {
-    Ok((RULESET, json(&(zone, phase))?))
+pub fn ruleset_row_id(owner: &RulesetOwner, phase: Phase) -> Result<(&'static str, String), StoreError> {
+    Ok(match owner {
+        RulesetOwner::Account(account) => (ACCOUNT_RULESET, json(&(account, phase))?),
+        RulesetOwner::Zone(zone) => (RULESET, json(&(zone, phase))?),
+    })
 }
 
 /// The entry point that a row of its history holds; `None` if it was deleted then.
@@ -254,7 +322,12 @@ pub fn ruleset_row_id(zone: &ZoneId, phase: Phase) -> Result<(&'static str, Stri
 /// # Errors
 /// [`StoreError::Failed`] if the text is not a ruleset.
 pub fn ruleset_of_row(body: Option<&str>) -> Result<Option<Ruleset>, StoreError> {
-    body.map(|body| read::<StoredRuleset>(RULESET, body).map(|stored| stored.ruleset)).transpose()
+    /// What the rows of all owners have.
+    #[derive(Deserialize)]
+    struct Stored {
+        ruleset: Ruleset,
+    }
+    body.map(|body| read::<Stored>(RULESET, body).map(|stored| stored.ruleset)).transpose()
 }
 
 /// Adds a row of the current state to resources.
@@ -275,6 +348,10 @@ pub(crate) fn add_row(
         RULESET => {
             let StoredRuleset { zone, ruleset } = read(kind, body)?;
             Change::PutRuleset { zone, ruleset: Box::new(ruleset) }
+        }
+        ACCOUNT_RULESET => {
+            let StoredAccountRuleset { account, ruleset } = read(kind, body)?;
+            Change::PutAccountRuleset { account, ruleset: Box::new(ruleset) }
         }
         GATEWAY => Change::PutGateway { gateway: read(kind, body)? },
         PROVIDER => Change::PutProvider { provider: read(kind, body)? },

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use model::{Account, AccountId, Declared, Resources};
+use model::{Account, AccountId, Declared, Resources, RulesetOwner};
 use serde::Serialize;
 use store::Change;
 
-use super::rulesets_read::revision;
+use super::rulesets_read::{self, revision};
 use super::{rule_input, shapes};
 use crate::api::auth::Permission;
 use crate::api::auth::scope::ScopeSubject;
@@ -108,6 +108,10 @@ fn all(resources: &Resources) -> BTreeMap<AccountId, Account> {
     let mut all = BTreeMap::from([named(&AccountId::new(Account::DEFAULT))]);
     all.extend(resources.gateways.keys().map(|(account, _)| named(account)));
     all.extend(resources.zones.values().map(|zone| named(&zone.account)));
+    all.extend(resources.rulesets.keys().filter_map(|(owner, _)| match owner {
+        RulesetOwner::Account(account) => Some(named(account)),
+        RulesetOwner::Zone(_) => None,
+    }));
     all.extend(resources.accounts.values().map(|account| (account.id.clone(), account.value.clone())));
     all
 }
@@ -192,7 +196,9 @@ async fn delete(call: ApiCall) -> Answer {
         }
         let known: &Declared<Account> =
             resources.accounts.get(&of).ok_or_else(|| ApiError::unknown(&path))?;
-        Ok(vec![Change::DeleteAccount { id: known.id.clone() }])
+        let mut changes = rulesets_read::deletions(resources, &RulesetOwner::Account(of.clone()));
+        changes.push(Change::DeleteAccount { id: known.id.clone() });
+        Ok(changes)
     })
     .await?;
     ApiReply::of(&Deleted { id: id.as_str() })

@@ -1,10 +1,11 @@
-//! Entry points of zones: made, replaced, deleted, and their rules (spec, "Rulesets").
+//! Entry points of accounts and zones: made, replaced, deleted, and their rules (spec, "Rulesets").
 
-use model::ruleset::{Rule, Ruleset, RulesetKind};
-use model::{Phase, Resources, ZoneId};
+use model::ruleset::{Rule, Ruleset, RulesetKind, RulesetOwner};
+use model::{Phase, Resources};
 use store::Change;
 
 use super::rule_input::{self, MAX_RULES};
+use super::rule_position::RulePosition;
 use super::rulesets_read::{self, unknown_ruleset};
 use super::shapes;
 use crate::api::auth::Permission;
@@ -16,88 +17,100 @@ use crate::control::Applied;
 
 const QUERY: &[QueryParameter] = &[DRY_RUN];
 
-pub(super) const OPERATIONS: &[Operation] = &[
-    Operation {
-        verb: Verb::Post,
-        path: "/zones/{zone_id}/rulesets",
-        summary: "Makes the entry point of a phase.",
-        permission: Permission::WafWrite,
-        query: QUERY,
-        input: Some(shapes::RULESET),
-        output: ResultKind::One(shapes::RULESET),
-        run: |call| Box::pin(create(call)),
-    },
-    Operation {
-        verb: Verb::Put,
-        path: "/zones/{zone_id}/rulesets/{ruleset_id}",
-        summary: "Replaces the rules of an entry point; rules of the same id or `ref` stay the same rules.",
-        permission: Permission::WafWrite,
-        query: QUERY,
-        input: Some(shapes::RULESET),
-        output: ResultKind::One(shapes::RULESET),
-        run: |call| Box::pin(replace(call)),
-    },
-    Operation {
-        verb: Verb::Delete,
-        path: "/zones/{zone_id}/rulesets/{ruleset_id}",
-        summary: "Deletes an entry point.",
-        permission: Permission::WafWrite,
-        query: QUERY,
-        input: None,
-        output: ResultKind::Nothing,
-        run: |call| Box::pin(delete(call)),
-    },
-    Operation {
-        verb: Verb::Put,
-        path: "/zones/{zone_id}/rulesets/phases/{phase}/entrypoint",
-        summary: "Replaces the rules of the entry point of a phase, or makes it.",
-        permission: Permission::WafWrite,
-        query: QUERY,
-        input: Some(shapes::RULESET),
-        output: ResultKind::One(shapes::RULESET),
-        run: |call| Box::pin(replace_entry_point(call)),
-    },
-    Operation {
-        verb: Verb::Post,
-        path: "/zones/{zone_id}/rulesets/{ruleset_id}/versions/{version}/restore",
-        summary: "Puts the rules of an earlier version in force again, as a new version.",
-        permission: Permission::WafWrite,
-        query: QUERY,
-        input: None,
-        output: ResultKind::One(shapes::RULESET),
-        run: |call| Box::pin(restore(call)),
-    },
-    Operation {
-        verb: Verb::Post,
-        path: "/zones/{zone_id}/rulesets/{ruleset_id}/rules",
-        summary: "Adds a rule, at the end or at `position`; the result is the whole ruleset.",
-        permission: Permission::WafWrite,
-        query: QUERY,
-        input: Some(shapes::RULE),
-        output: ResultKind::One(shapes::RULESET),
-        run: |call| Box::pin(add_rule(call)),
-    },
-    Operation {
-        verb: Verb::Patch,
-        path: "/zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id}",
-        summary: "Replaces the definition of a rule, or only moves it if there is nothing but `position`.",
-        permission: Permission::WafWrite,
-        query: QUERY,
-        input: Some(shapes::RULE),
-        output: ResultKind::One(shapes::RULESET),
-        run: |call| Box::pin(change_rule(call)),
-    },
-    Operation {
-        verb: Verb::Delete,
-        path: "/zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id}",
-        summary: "Deletes a rule; the result is the whole ruleset.",
-        permission: Permission::WafWrite,
-        query: QUERY,
-        input: None,
-        output: ResultKind::One(shapes::RULESET),
-        run: |call| Box::pin(delete_rule(call)),
-    },
-];
+/// The operations of an owner, whose path is `$owner`.
+macro_rules! operations {
+    ($owner:literal, $permission:expr, $of:literal) => {
+        [
+            Operation {
+                verb: Verb::Post,
+                path: concat!($owner, "/rulesets"),
+                summary: concat!("Makes the entry point of a phase of ", $of, "."),
+                permission: $permission,
+                query: QUERY,
+                input: Some(shapes::RULESET),
+                output: ResultKind::One(shapes::RULESET),
+                run: |call| Box::pin(create(call)),
+            },
+            Operation {
+                verb: Verb::Put,
+                path: concat!($owner, "/rulesets/{ruleset_id}"),
+                summary: concat!("Replaces the rules of an entry point of ", $of, "; rules of the same id or `ref` stay the same rules."),
+                permission: $permission,
+                query: QUERY,
+                input: Some(shapes::RULESET),
+                output: ResultKind::One(shapes::RULESET),
+                run: |call| Box::pin(replace(call)),
+            },
+            Operation {
+                verb: Verb::Delete,
+                path: concat!($owner, "/rulesets/{ruleset_id}"),
+                summary: concat!("Deletes an entry point of ", $of, "."),
+                permission: $permission,
+                query: QUERY,
+                input: None,
+                output: ResultKind::Nothing,
+                run: |call| Box::pin(delete(call)),
+            },
+            Operation {
+                verb: Verb::Put,
+                path: concat!($owner, "/rulesets/phases/{phase}/entrypoint"),
+                summary: concat!("Replaces the rules of the entry point of a phase of ", $of, ", or makes it."),
+                permission: $permission,
+                query: QUERY,
+                input: Some(shapes::RULESET),
+                output: ResultKind::One(shapes::RULESET),
+                run: |call| Box::pin(replace_entry_point(call)),
+            },
+            Operation {
+                verb: Verb::Post,
+                path: concat!($owner, "/rulesets/{ruleset_id}/versions/{version}/restore"),
+                summary: "Puts the rules of an earlier version in force again, as a new version.",
+                permission: $permission,
+                query: QUERY,
+                input: None,
+                output: ResultKind::One(shapes::RULESET),
+                run: |call| Box::pin(restore(call)),
+            },
+            Operation {
+                verb: Verb::Post,
+                path: concat!($owner, "/rulesets/{ruleset_id}/rules"),
+                summary: "Adds a rule, at the end or at `position`; the result is the whole ruleset.",
+                permission: $permission,
+                query: QUERY,
+                input: Some(shapes::RULE),
+                output: ResultKind::One(shapes::RULESET),
+                run: |call| Box::pin(add_rule(call)),
+            },
+            Operation {
+                verb: Verb::Patch,
+                path: concat!($owner, "/rulesets/{ruleset_id}/rules/{rule_id}"),
+                summary: "Replaces the definition of a rule, or only moves it if there is nothing but `position`.",
+                permission: $permission,
+                query: QUERY,
+                input: Some(shapes::RULE),
+                output: ResultKind::One(shapes::RULESET),
+                run: |call| Box::pin(change_rule(call)),
+            },
+            Operation {
+                verb: Verb::Delete,
+                path: concat!($owner, "/rulesets/{ruleset_id}/rules/{rule_id}"),
+                summary: "Deletes a rule; the result is the whole ruleset.",
+                permission: $permission,
+                query: QUERY,
+                input: None,
+                output: ResultKind::One(shapes::RULESET),
+                run: |call| Box::pin(delete_rule(call)),
+            },
+        ]
+    };
+}
+
+pub(super) const OPERATIONS: &[Operation] =
+    operations!("/zones/{zone_id}", Permission::WafWrite, "a zone").as_slice();
+
+/// Those of accounts.
+pub(super) const OF_ACCOUNTS: &[Operation] =
+    operations!("/accounts/{account_id}", Permission::RulesetsWrite, "an account").as_slice();
 
 /// A ruleset as a body writes it.
 #[derive(Clone, Debug)]
@@ -121,14 +134,26 @@ fn written(fields: &Fields<'_>) -> Option<WrittenRuleset> {
 }
 
 async fn create(call: ApiCall) -> Answer {
-    let zone = call.zone()?.id.clone();
+    let owner = rulesets_read::owner_of_write(&call)?;
+    let kind = owner.kind();
     let (body, unknown) = rule_input::read(&call.body, |fields| {
         let body = written(fields)?;
-        if body.kind == Some(RulesetKind::Managed) {
-            let message = "managed rulesets ship with the program; expected the kind `zone`";
-            fields.refuse(error::BAD_KIND, "kind", message);
-        } else if body.kind.is_none() && fields.value("kind").is_none() {
-            fields.refuse(error::BAD_KIND, "kind", "`kind` is required: expected `zone`");
+        match body.kind {
+            Some(found) if found == kind => {}
+            Some(RulesetKind::Managed) => {
+                let message =
+                    format!("managed rulesets ship with the program; expected the kind `{}`", kind.word());
+                fields.refuse(error::BAD_KIND, "kind", message);
+            }
+            Some(found) => fields.refuse(error::BAD_KIND, "kind", wrong_kind(found, kind)),
+            None if fields.value("kind").is_none() => {
+                fields.refuse(
+                    error::BAD_KIND,
+                    "kind",
+                    format!("`kind` is required: expected `{}`", kind.word()),
+                );
+            }
+            None => {}
         }
         if body.phase.is_none() && fields.value("phase").is_none() {
             let phases = Phase::ALL.map(Phase::word).join("`, `");
@@ -139,13 +164,14 @@ async fn create(call: ApiCall) -> Answer {
     })?;
     // INVARIANT: a body without a phase has an error.
     let phase = body.phase.ok_or_else(|| ApiError::new(error::BAD_PHASE, "`phase` is required"))?;
-    let (id, now, of_zone) = (new_id()?, call.now.clone(), zone.clone());
+    let (id, now, of) = (new_id()?, call.now.clone(), owner.clone());
     let applied = call
         .write(move |resources| {
-            if let Some(known) = entry_point(resources, &of_zone, phase)? {
+            if let Some(known) = entry_point(resources, &of, phase)? {
                 let message = format!(
-                    "'zone' is not a valid value for kind because exceeded maximum number of zone rulesets for \
-                     phase {}; the entry point is {}",
+                    "'{0}' is not a valid value for kind because exceeded maximum number of {0} rulesets for phase \
+                     {1}; the entry point is {2}",
+                    kind.word(),
                     phase.word(),
                     known.id
                 );
@@ -157,16 +183,16 @@ async fn create(call: ApiCall) -> Answer {
                 description: body.description.clone().unwrap_or_default(),
                 last_updated: now.clone(),
                 rules: rule_input::matched(body.rules.clone(), &[], &now)?,
-                ..Ruleset::new(RulesetKind::Zone, phase)
+                ..Ruleset::new(kind, phase)
             };
-            Ok(vec![Change::PutRuleset { zone: of_zone.clone(), ruleset: Box::new(ruleset) }])
+            Ok(vec![Change::put_ruleset(of.clone(), ruleset)])
         })
         .await?;
-    shown(&applied, &zone, phase, unknown)
+    shown(&applied, &owner, phase, unknown)
 }
 
 async fn replace(call: ApiCall) -> Answer {
-    let phase = phase_of(&call)?;
+    let phase = rulesets_read::phase_of_id(&call)?;
     put(call, phase, false).await
 }
 
@@ -176,11 +202,11 @@ async fn replace_entry_point(call: ApiCall) -> Answer {
 }
 
 async fn put(call: ApiCall, phase: Phase, may_create: bool) -> Answer {
-    let zone = call.zone()?.id.clone();
+    let owner = rulesets_read::owner_of_write(&call)?;
     let (body, unknown) = rule_input::read(&call.body, |fields| {
         let body = written(fields)?;
-        if body.kind == Some(RulesetKind::Managed) {
-            fields.refuse(error::BAD_KIND, "kind", "the kind of a ruleset cannot be changed; it is `zone`");
+        if let Some(found) = body.kind.filter(|found| *found != owner.kind()) {
+            fields.refuse(error::BAD_KIND, "kind", wrong_kind(found, owner.kind()));
         }
         if body.phase.is_some_and(|written| written != phase) {
             let message = format!("the phase of a ruleset cannot be changed; it is `{}`", phase.word());
@@ -188,55 +214,60 @@ async fn put(call: ApiCall, phase: Phase, may_create: bool) -> Answer {
         }
         Some(body)
     })?;
-    let (id, path) = (new_id()?, call.path.clone());
-    let applied = edit(&call, &zone, phase, may_create, move |known, now| {
-        let known = known.or_else(|| may_create.then(|| empty(id.clone(), phase)));
+    let (id, path, kind) = (new_id()?, call.path.clone(), owner.kind());
+    let applied = edit(&call, &owner, phase, may_create, move |known, now| {
+        let known = known.or_else(|| may_create.then(|| empty(id.clone(), kind, phase)));
         let Some(mut ruleset) = known else { return Err(unknown_ruleset(&path)) };
         ruleset.rules = rule_input::matched(body.rules.clone(), &ruleset.rules, now)?;
         ruleset.name = body.name.clone().unwrap_or(ruleset.name);
         ruleset.description = body.description.clone().unwrap_or(ruleset.description);
         Ok(ruleset)
     });
-    shown(&applied.await?, &zone, phase, unknown)
+    shown(&applied.await?, &owner, phase, unknown)
 }
 
-fn empty(id: String, phase: Phase) -> Ruleset {
+fn wrong_kind(found: RulesetKind, expected: RulesetKind) -> String {
+    format!("rulesets here are of the kind `{}`, found `{}`", expected.word(), found.word())
+}
+
+fn empty(id: String, kind: RulesetKind, phase: Phase) -> Ruleset {
     let (name, version) = ("default".to_owned(), "0".to_owned());
-    Ruleset { id, name, version, ..Ruleset::new(RulesetKind::Zone, phase) }
+    Ruleset { id, name, version, ..Ruleset::new(kind, phase) }
 }
 
 async fn restore(call: ApiCall) -> Answer {
-    let (zone, phase) = (call.zone()?.id.clone(), phase_of(&call)?);
+    let (owner, phase) = (rulesets_read::owner_of_write(&call)?, rulesets_read::phase_of_id(&call)?);
     let then = rulesets_read::find_version(&call, phase).await?;
     let path = call.path.clone();
-    let applied = edit(&call, &zone, phase, false, move |known, now| {
+    let applied = edit(&call, &owner, phase, false, move |known, now| {
         let known = known.ok_or_else(|| unknown_ruleset(&path))?;
         let rules = rule_input::matched(then.rules.clone(), &known.rules, now)?;
         Ok(Ruleset { name: then.name.clone(), description: then.description.clone(), rules, ..known })
     });
-    shown(&applied.await?, &zone, phase, Vec::new())
+    shown(&applied.await?, &owner, phase, Vec::new())
 }
 
 async fn delete(call: ApiCall) -> Answer {
-    let (zone, phase, precondition) = (call.zone()?.id.clone(), phase_of(&call)?, call.precondition());
+    let (owner, phase) = (rulesets_read::owner_of_write(&call)?, rulesets_read::phase_of_id(&call)?);
+    let precondition = call.precondition();
     let path = call.path.clone();
     call.write(move |resources| {
-        refuse_if_in_file(resources, &zone, phase)?;
-        let known = resources.rulesets.get(&(zone.clone(), phase));
+        refuse_if_in_file(resources, &owner, phase)?;
+        let known = resources.rulesets.get(&(owner.clone(), phase));
         precondition.check(known.and_then(|known| revision(known)))?;
         known.ok_or_else(|| unknown_ruleset(&path))?;
-        Ok(vec![Change::DeleteRuleset { zone: zone.clone(), phase }])
+        Ok(vec![Change::delete_ruleset(owner.clone(), phase)])
     })
     .await?;
     Ok(ApiReply::no_content())
 }
 
 async fn add_rule(call: ApiCall) -> Answer {
-    let (zone, phase) = (call.zone()?.id.clone(), phase_of(&call)?);
+    let (owner, phase) = (rulesets_read::owner_of_write(&call)?, rulesets_read::phase_of_id(&call)?);
     let ((rule, position), unknown) =
         rule_input::read(&call.body, |fields| Some((rule_input::rule(fields)?, RulePosition::read(fields))))?;
     let path = call.path.clone();
-    let applied = edit(&call, &zone, phase, false, move |known, now| {
+    let applied = edit(&call, &owner, phase, false, move |known, now| {
         let mut ruleset = known.ok_or_else(|| unknown_ruleset(&path))?;
         if ruleset.rules.len() >= MAX_RULES {
             let message = format!("exceeded maximum number of rules in the phase {}", phase.word());
@@ -246,11 +277,11 @@ async fn add_rule(call: ApiCall) -> Answer {
         position.insert(&mut ruleset.rules, added)?;
         Ok(ruleset)
     });
-    shown(&applied.await.map_err(of_rule)?, &zone, phase, unknown)
+    shown(&applied.await.map_err(of_rule)?, &owner, phase, unknown)
 }
 
 async fn change_rule(call: ApiCall) -> Answer {
-    let (zone, phase) = (call.zone()?.id.clone(), phase_of(&call)?);
+    let (owner, phase) = (rulesets_read::owner_of_write(&call)?, rulesets_read::phase_of_id(&call)?);
     let only_moves = call.body.as_object().is_some_and(|object| {
         let mut names = object.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.as_str());
         object.contains_key("position") && names.all(|name| matches!(name, "position" | "id"))
@@ -260,7 +291,7 @@ async fn change_rule(call: ApiCall) -> Answer {
         Some((rule, fields.value("position").is_some().then(|| RulePosition::read(fields))))
     })?;
     let (id, path) = (call.parameter("rule_id").to_owned(), call.path.clone());
-    let applied = edit(&call, &zone, phase, false, move |known, now| {
+    let applied = edit(&call, &owner, phase, false, move |known, now| {
         let mut ruleset = known.ok_or_else(|| unknown_ruleset(&path))?;
         let place = rule_place(&ruleset, &id)?;
         let known = ruleset.rules.remove(place);
@@ -274,19 +305,19 @@ async fn change_rule(call: ApiCall) -> Answer {
         }
         Ok(ruleset)
     });
-    shown(&applied.await.map_err(of_rule)?, &zone, phase, unknown)
+    shown(&applied.await.map_err(of_rule)?, &owner, phase, unknown)
 }
 
 async fn delete_rule(call: ApiCall) -> Answer {
-    let (zone, phase) = (call.zone()?.id.clone(), phase_of(&call)?);
+    let (owner, phase) = (rulesets_read::owner_of_write(&call)?, rulesets_read::phase_of_id(&call)?);
     let (id, path) = (call.parameter("rule_id").to_owned(), call.path.clone());
-    let applied = edit(&call, &zone, phase, false, move |known, _| {
+    let applied = edit(&call, &owner, phase, false, move |known, _| {
         let mut ruleset = known.ok_or_else(|| unknown_ruleset(&path))?;
         let place = rule_place(&ruleset, &id)?;
         ruleset.rules.remove(place);
         Ok(ruleset)
     });
-    shown(&applied.await?, &zone, phase, Vec::new())
+    shown(&applied.await?, &owner, phase, Vec::new())
 }
 
 fn rule_place(ruleset: &Ruleset, id: &str) -> Result<usize, ApiErrors> {
@@ -307,80 +338,19 @@ fn of_rule(errors: ApiErrors) -> ApiErrors {
     }
 }
 
-/// Where a rule is put.
-#[derive(Clone, Debug)]
-enum RulePosition {
-    Last,
-    /// Before the rule of this id, or all if it is empty.
-    Before(String),
-    /// Behind the rule of this id, or all if it is empty.
-    After(String),
-    /// From 1.
-    Index(usize),
-}
-
-impl RulePosition {
-    fn read(fields: &Fields<'_>) -> Self {
-        let Some(position) = fields.object("position") else { return Self::Last };
-        let given = [
-            position.text("before").map(|id| Self::Before(id.to_owned())),
-            position.text("after").map(|id| Self::After(id.to_owned())),
-            position.within("index", 1..=MAX_RULES as i64).map(|index| Self::Index(index as usize)),
-        ];
-        let mut given = given.into_iter().flatten();
-        match (given.next(), given.next()) {
-            (Some(only), None) => only,
-            _ => {
-                let message = "expected exactly one of `before`, `after` and `index`";
-                fields.refuse(error::BAD_POSITION, "position", message);
-                Self::Last
-            }
-        }
-    }
-
-    fn insert(&self, rules: &mut Vec<Rule>, rule: Rule) -> Result<(), ApiErrors> {
-        let of = |id: &str| {
-            let found = rules.iter().position(|rule| rule.id == *id);
-            let message = || format!("the ruleset has no rule `{id}`");
-            found.ok_or_else(|| ApiError::at(error::BAD_POSITION, "/position", message()))
-        };
-        let place = match self {
-            Self::Last => rules.len(),
-            Self::Before(id) if id.is_empty() => 0,
-            Self::Before(id) => of(id)?,
-            Self::After(id) if id.is_empty() => rules.len(),
-            Self::After(id) => of(id)? + 1,
-            Self::Index(index) if index - 1 <= rules.len() => index - 1,
-            Self::Index(index) => {
-                let message = format!("the index {index} is behind the last of {} rules", rules.len());
-                return Err(ApiError::at(error::BAD_POSITION, "/position/index", message).into());
-            }
-        };
-        rules.insert(place, rule);
-        Ok(())
-    }
-}
-
-/// The phase of the entry point that the path names by its id.
-fn phase_of(call: &ApiCall) -> Result<Phase, ApiErrors> {
-    let (zone, id) = (call.zone()?, call.parameter("ruleset_id"));
-    let found = rulesets_read::of_zone(&call.snapshot, &zone.id, id).map(|ruleset| ruleset.phase);
-    found.ok_or_else(|| unknown_ruleset(&call.path))
-}
-
 /// Changes an entry point as `change` says, which gets what there is and the time. One that is the same afterwards keeps
 /// its version.
 async fn edit(
     call: &ApiCall,
-    zone: &ZoneId,
+    owner: &RulesetOwner,
     phase: Phase,
     may_create: bool,
     change: impl Fn(Option<Ruleset>, &str) -> Result<Ruleset, ApiErrors> + Send + 'static,
 ) -> Result<Applied, ApiErrors> {
-    let (zone, now, precondition) = (zone.clone(), call.now.clone(), call.precondition());
+    let (owner, now, precondition) = (owner.clone(), call.now.clone(), call.precondition());
     call.write(move |resources| {
-        refuse_if_in_file(resources, &zone, phase)?;
-        let known = resources.rulesets.get(&(zone.clone(), phase));
+        refuse_if_in_file(resources, &owner, phase)?;
+        let known = resources.rulesets.get(&(owner.clone(), phase));
         if known.is_some() || !may_create {
             precondition.check(known.and_then(|known| revision(known)))?;
         }
@@ -391,7 +361,7 @@ async fn edit(
         }
         changed.version = rule_input::next_version(&changed.version);
         changed.last_updated = now.clone();
-        Ok(vec![Change::PutRuleset { zone: zone.clone(), ruleset: Box::new(changed) }])
+        Ok(vec![Change::put_ruleset(owner.clone(), changed)])
     })
     .await
 }
@@ -403,15 +373,25 @@ fn revision<T>(declared: &model::Declared<T>) -> Option<u64> {
 /// The entry point of a phase, unless a file declares it.
 fn entry_point<'r>(
     resources: &'r Resources,
-    zone: &ZoneId,
+    owner: &RulesetOwner,
     phase: Phase,
 ) -> Result<Option<&'r Ruleset>, ApiErrors> {
-    refuse_if_in_file(resources, zone, phase)?;
-    Ok(resources.rulesets.get(&(zone.clone(), phase)).map(|ruleset| &ruleset.value))
+    refuse_if_in_file(resources, owner, phase)?;
+    Ok(resources.rulesets.get(&(owner.clone(), phase)).map(|ruleset| &ruleset.value))
 }
 
-/// Refuses to write an entry point that the zone's file declares, and one of a zone that is gone.
-fn refuse_if_in_file(resources: &Resources, zone: &ZoneId, phase: Phase) -> Result<(), ApiErrors> {
+/// Refuses to write an entry point that a file declares, and one of a zone that is gone.
+fn refuse_if_in_file(resources: &Resources, owner: &RulesetOwner, phase: Phase) -> Result<(), ApiErrors> {
+    let RulesetOwner::Zone(zone) = owner else {
+        let known = resources.rulesets.get(&(owner.clone(), phase));
+        let Some(place) = known.and_then(|known| known.place()) else { return Ok(()) };
+        let message = format!(
+            "the entry point of phase `{}` is declared at {}; change it there",
+            phase.word(),
+            place.label()
+        );
+        return Err(ApiError::new(error::IN_FILE, message).into());
+    };
     let Some(zone) = resources.zones.get(zone) else { return Err(ApiError::unknown("").into()) };
     let is_declared = zone.rulesets.iter().any(|ruleset| ruleset.phase == phase)
         || match phase {
@@ -431,8 +411,8 @@ fn refuse_if_in_file(resources: &Resources, zone: &ZoneId, phase: Phase) -> Resu
 }
 
 /// The entry point as it is after a write.
-fn shown(applied: &Applied, zone: &ZoneId, phase: Phase, unknown: Vec<String>) -> Answer {
-    let found = applied.resources.rulesets.get(&(zone.clone(), phase));
+fn shown(applied: &Applied, owner: &RulesetOwner, phase: Phase, unknown: Vec<String>) -> Answer {
+    let found = applied.resources.rulesets.get(&(owner.clone(), phase));
     let ruleset = found.ok_or_else(|| unknown_ruleset(""))?;
     Ok(ApiReply::of(&ruleset.value)?.tagged(revision(ruleset)).passing_over(unknown))
 }

@@ -7,24 +7,33 @@ use super::shapes;
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError};
-use crate::api::operation::{Answer, ApiCall, Kind, Operation, QueryParameter, ResultKind, Verb};
+use crate::api::operation::{Answer, ApiCall, Kind, Operation, QueryParameter, ResultKind, Running, Verb};
 use crate::ruleset::overrides::{self, Decided};
 use model::{Action, Phase};
 
-pub(super) const OPERATIONS: &[Operation] = &[Operation {
-    verb: Verb::Get,
-    path: "/zones/{zone_id}/rulesets/phases/{phase}/entrypoint/explain",
-    summary: "Shows what each managed rule does for a zone, and which override decided so.",
-    permission: Permission::WafRead,
-    query: &[QueryParameter {
+const fn explanation(path: &'static str, summary: &'static str, permission: Permission) -> Operation {
+    let query: &[QueryParameter] = &[QueryParameter {
         name: "rule",
         kind: Kind::Text,
         doc: "The id of the `execute` rule that is meant; the first if it is not given.",
-    }],
-    input: None,
-    output: ResultKind::List(shapes::EXPLANATION),
-    run: |call| Box::pin(explain(call)),
-}];
+    }];
+    let output = ResultKind::List(shapes::EXPLANATION);
+    let run: fn(ApiCall) -> Running = |call| Box::pin(explain(call));
+    Operation { verb: Verb::Get, path, summary, permission, query, input: None, output, run }
+}
+
+pub(super) const OPERATIONS: &[Operation] = &[
+    explanation(
+        "/zones/{zone_id}/rulesets/phases/{phase}/entrypoint/explain",
+        "Shows what each managed rule does for a zone, and which override decided so.",
+        Permission::WafRead,
+    ),
+    explanation(
+        "/accounts/{account_id}/rulesets/phases/{phase}/entrypoint/explain",
+        "Shows what each managed rule does for all zones of an account, and which override decided so.",
+        Permission::RulesetsRead,
+    ),
+];
 
 /// One managed rule in one deployment.
 #[derive(Debug, Serialize)]
@@ -39,10 +48,9 @@ struct Explanation<'r> {
 }
 
 async fn explain(call: ApiCall) -> Answer {
-    let (zone, phase) = (call.zone()?, rulesets_read::phase(&call)?);
-    let zone = call.snapshot.zones().find(|known| known.id == zone.id);
-    let ruleset = zone.and_then(|zone| zone.rulesets.iter().find(|ruleset| ruleset.phase == phase));
-    let ruleset = ruleset.ok_or_else(|| rulesets_read::no_entry_point(phase))?;
+    let phase = rulesets_read::phase(&call)?;
+    let ruleset =
+        rulesets_read::entry_point(&call, phase)?.ok_or_else(|| rulesets_read::no_entry_point(phase))?;
     let is_meant = |rule: &&model::Rule| match call.asked("rule") {
         Some(id) => rule.id == id,
         None => rule.action == Action::Execute,

@@ -1,16 +1,18 @@
-//! Rulesets as they are and as they were: managed ones of accounts, entry points of zones (spec, "Rulesets").
+//! Rulesets as they are and as they were: managed ones, entry points of accounts and zones (spec, "Rulesets").
 
 use model::ruleset::Ruleset;
-use model::{Declared, Phase, Provenance, ZoneId};
+use model::{Declared, Phase, Provenance, Resources, RulesetOwner};
 use serde::Serialize;
+use store::Change;
 
-use super::shapes;
+use super::{accounts, shapes};
 use crate::api::auth::Permission;
+use crate::api::auth::scope::ScopeSubject;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::{Answer, ApiCall, Kind, Operation, QueryParameter, ResultKind, Verb};
 use crate::ruleset::ManagedRuleset;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Site, Snapshot};
 
 const LIST: &[QueryParameter] = &[
     QueryParameter {
@@ -31,113 +33,123 @@ const fn read(
     Operation { verb: Verb::Get, path, summary, permission, query: LIST, input: None, output, run }
 }
 
-pub(super) const OPERATIONS: &[Operation] = &[
-    read(
-        "/accounts/{account_id}/rulesets",
-        "Lists the managed rulesets, without rules.",
-        Permission::RulesetsRead,
-        ResultKind::List(shapes::RULESET),
-        |call| Box::pin(async move { ApiReply::of(&managed(&call.snapshot)) }),
-    ),
-    read(
-        "/accounts/{account_id}/rulesets/{ruleset_id}",
-        "Shows a managed ruleset with its rules.",
-        Permission::RulesetsRead,
-        ResultKind::One(shapes::RULESET),
-        |call| Box::pin(async move { ApiReply::of(&find_managed(&call)?.to_model(true)) }),
-    ),
-    read(
-        "/accounts/{account_id}/rulesets/{ruleset_id}/versions",
-        "Lists the versions of a managed ruleset, without rules.",
-        Permission::RulesetsRead,
-        ResultKind::List(shapes::RULESET),
-        |call| Box::pin(async move { ApiReply::of(&[find_managed(&call)?.to_model(false)]) }),
-    ),
-    read(
-        "/accounts/{account_id}/rulesets/{ruleset_id}/versions/{version}",
-        "Shows a version of a managed ruleset.",
-        Permission::RulesetsRead,
-        ResultKind::One(shapes::RULESET),
-        |call| Box::pin(async move { ApiReply::of(&find_managed_version(&call)?.to_model(true)) }),
-    ),
-    read(
-        "/accounts/{account_id}/rulesets/{ruleset_id}/versions/{version}/by_tag/{tag}",
-        "Shows those rules of a managed ruleset that have a tag.",
-        Permission::RulesetsRead,
-        ResultKind::One(shapes::RULESET),
-        |call| {
-            Box::pin(async move {
-                let mut ruleset = find_managed_version(&call)?.to_model(true);
-                let tag = call.parameter("tag");
-                ruleset.rules.retain(|rule| rule.categories.iter().any(|category| category == tag));
-                ApiReply::of(&ruleset)
-            })
-        },
-    ),
-    read(
-        "/accounts/{account_id}/rulesets/phases/{phase}/entrypoint",
-        "Shows the entry point of an account; accounts have none, so the answer is 404.",
-        Permission::RulesetsRead,
-        ResultKind::One(shapes::RULESET),
-        |call| Box::pin(async move { Err(no_entry_point(phase(&call)?)) }),
-    ),
-    read(
-        "/zones/{zone_id}/rulesets",
-        "Lists the entry points of a zone and the managed rulesets it can run, without rules.",
-        Permission::WafRead,
-        ResultKind::List(shapes::RULESET),
-        |call| Box::pin(list(call)),
-    ),
-    read(
-        "/zones/{zone_id}/rulesets/{ruleset_id}",
-        "Shows an entry point or a managed ruleset with its rules.",
-        Permission::WafRead,
-        ResultKind::One(shapes::RULESET),
-        |call| Box::pin(find(call)),
-    ),
-    read(
-        "/zones/{zone_id}/rulesets/phases/{phase}/entrypoint",
-        "Shows the entry point of a phase with its rules; 404 if there is none.",
-        Permission::WafRead,
-        ResultKind::One(shapes::RULESET),
-        |call| Box::pin(find_entry_point(call)),
-    ),
-    read(
-        "/zones/{zone_id}/rulesets/phases/{phase}/entrypoint/versions",
-        "Lists the versions of an entry point, the newest first, without rules.",
-        Permission::WafRead,
-        ResultKind::List(shapes::RULESET),
-        |call| Box::pin(async move { versions(&call, phase(&call)?).await }),
-    ),
-    read(
-        "/zones/{zone_id}/rulesets/phases/{phase}/entrypoint/versions/{version}",
-        "Shows a version of an entry point with its rules.",
-        Permission::WafRead,
-        ResultKind::One(shapes::RULESET),
-        |call| Box::pin(async move { version(&call, phase(&call)?).await }),
-    ),
-    read(
-        "/zones/{zone_id}/rulesets/{ruleset_id}/versions",
-        "Lists the versions of an entry point, the newest first, without rules.",
-        Permission::WafRead,
-        ResultKind::List(shapes::RULESET),
-        |call| Box::pin(async move { versions(&call, phase_of_id(&call)?).await }),
-    ),
-    read(
-        "/zones/{zone_id}/rulesets/{ruleset_id}/versions/{version}",
-        "Shows a version of an entry point with its rules.",
-        Permission::WafRead,
-        ResultKind::One(shapes::RULESET),
-        |call| Box::pin(async move { version(&call, phase_of_id(&call)?).await }),
-    ),
-    read(
-        "/zones/{zone_id}/rulesets/phases/{phase}/entrypoint/history",
-        "Lists who changed an entry point and when, the newest first.",
-        Permission::WafRead,
-        ResultKind::List(shapes::PAST),
-        |call| Box::pin(history(call)),
-    ),
-];
+/// The operations of an owner, whose path is `$owner`.
+macro_rules! operations {
+    ($owner:literal, $permission:expr, $of:literal) => {
+        [
+            read(
+                concat!($owner, "/rulesets"),
+                concat!("Lists the entry points of ", $of, " and the managed rulesets, without rules."),
+                $permission,
+                ResultKind::List(shapes::RULESET),
+                |call| Box::pin(list(call)),
+            ),
+            read(
+                concat!($owner, "/rulesets/{ruleset_id}"),
+                concat!("Shows an entry point of ", $of, " or a managed ruleset with its rules."),
+                $permission,
+                ResultKind::One(shapes::RULESET),
+                |call| Box::pin(find(call)),
+            ),
+            read(
+                concat!($owner, "/rulesets/phases/{phase}/entrypoint"),
+                concat!(
+                    "Shows the entry point of a phase of ",
+                    $of,
+                    " with its rules; 404 if there is none."
+                ),
+                $permission,
+                ResultKind::One(shapes::RULESET),
+                |call| Box::pin(find_entry_point(call)),
+            ),
+            read(
+                concat!($owner, "/rulesets/phases/{phase}/entrypoint/versions"),
+                concat!(
+                    "Lists the versions of an entry point of ",
+                    $of,
+                    ", the newest first, without rules."
+                ),
+                $permission,
+                ResultKind::List(shapes::RULESET),
+                |call| Box::pin(async move { versions(&call, phase(&call)?).await }),
+            ),
+            read(
+                concat!($owner, "/rulesets/phases/{phase}/entrypoint/versions/{version}"),
+                concat!("Shows a version of an entry point of ", $of, " with its rules."),
+                $permission,
+                ResultKind::One(shapes::RULESET),
+                |call| Box::pin(async move { version(&call, phase(&call)?).await }),
+            ),
+            read(
+                concat!($owner, "/rulesets/{ruleset_id}/versions"),
+                "Lists the versions of a ruleset, the newest first, without rules.",
+                $permission,
+                ResultKind::List(shapes::RULESET),
+                |call| Box::pin(versions_by_id(call)),
+            ),
+            read(
+                concat!($owner, "/rulesets/{ruleset_id}/versions/{version}"),
+                "Shows a version of a ruleset with its rules.",
+                $permission,
+                ResultKind::One(shapes::RULESET),
+                |call| Box::pin(version_by_id(call)),
+            ),
+            read(
+                concat!($owner, "/rulesets/{ruleset_id}/versions/{version}/by_tag/{tag}"),
+                "Shows those rules of a managed ruleset that have a tag.",
+                $permission,
+                ResultKind::One(shapes::RULESET),
+                |call| Box::pin(async move { by_tag(&call) }),
+            ),
+            read(
+                concat!($owner, "/rulesets/phases/{phase}/entrypoint/history"),
+                concat!("Lists who changed an entry point of ", $of, " and when, the newest first."),
+                $permission,
+                ResultKind::List(shapes::PAST),
+                |call| Box::pin(history(call)),
+            ),
+        ]
+    };
+}
+
+pub(super) const OPERATIONS: &[Operation] =
+    operations!("/zones/{zone_id}", Permission::WafRead, "a zone").as_slice();
+
+/// Those of accounts.
+pub(super) const OF_ACCOUNTS: &[Operation] =
+    operations!("/accounts/{account_id}", Permission::RulesetsRead, "an account").as_slice();
+
+/// Whose rulesets the path is about. Managed rulesets are those of every account, whatever it is called.
+///
+/// # Errors
+/// If there is no such zone.
+fn owner(call: &ApiCall) -> Result<RulesetOwner, ApiErrors> {
+    match call.subject() {
+        ScopeSubject::Zone(id, _) => Ok(RulesetOwner::Zone(id)),
+        ScopeSubject::Account(id) => Ok(RulesetOwner::Account(id)),
+        ScopeSubject::User | ScopeSubject::Unknown => Err(ApiError::unknown(&call.path).into()),
+    }
+}
+
+/// Whose rulesets are to be changed.
+///
+/// # Errors
+/// If there is no such account or zone.
+pub(super) fn owner_of_write(call: &ApiCall) -> Result<RulesetOwner, ApiErrors> {
+    match owner(call)? {
+        RulesetOwner::Account(id) if !accounts::exists(&call.snapshot.resources, &id) => {
+            Err(ApiError::unknown(&call.path).into())
+        }
+        owner => Ok(owner),
+    }
+}
+
+/// What deletes the entry points of an owner that goes.
+pub(super) fn deletions(resources: &Resources, owner: &RulesetOwner) -> Vec<Change> {
+    let phases =
+        Phase::ALL.into_iter().filter(|phase| resources.rulesets.contains_key(&(owner.clone(), *phase)));
+    phases.map(|phase| Change::delete_ruleset(owner.clone(), phase)).collect()
+}
 
 pub(super) fn unknown_ruleset(path: &str) -> ApiErrors {
     let id = path.rsplit("/rulesets/").next().and_then(|rest| rest.split('/').next()).unwrap_or("");
@@ -221,55 +233,99 @@ fn find_managed_version(call: &ApiCall) -> Result<&ManagedRuleset, ApiErrors> {
     }
 }
 
-/// The entry points of a zone, as they are served.
-fn entry_points<'s>(snapshot: &'s Snapshot, zone: &ZoneId) -> &'s [Ruleset] {
-    let found = snapshot.zones().find(|known| known.id == *zone);
-    found.map_or(&[], |zone| zone.rulesets.as_slice())
+/// The entry points of an owner, as they are served.
+fn entry_points<'s>(snapshot: &'s Snapshot, owner: &RulesetOwner) -> Vec<&'s Ruleset> {
+    match owner {
+        RulesetOwner::Zone(id) => {
+            let name = snapshot.resources.zones.get(id).map(|zone| zone.name.as_str());
+            match name.and_then(|name| snapshot.sites.get(name)) {
+                Some(Site::Zone(zone)) => zone.rulesets.iter().collect(),
+                _ => Vec::new(),
+            }
+        }
+        RulesetOwner::Account(_) => {
+            let of_phase = |phase| snapshot.resources.rulesets.get(&(owner.clone(), phase));
+            Phase::ALL.into_iter().filter_map(of_phase).map(|declared| &declared.value).collect()
+        }
+    }
 }
 
-/// An entry point by its id.
-pub(super) fn of_zone<'s>(snapshot: &'s Snapshot, zone: &ZoneId, id: &str) -> Option<&'s Ruleset> {
-    entry_points(snapshot, zone).iter().find(|ruleset| ruleset.id == id)
+/// The entry point of a phase of the owner that the path names.
+///
+/// # Errors
+/// If there is no such owner.
+pub(super) fn entry_point(call: &ApiCall, phase: Phase) -> Result<Option<&Ruleset>, ApiErrors> {
+    let owner = owner(call)?;
+    Ok(entry_points(&call.snapshot, &owner).into_iter().find(|ruleset| ruleset.phase == phase))
 }
 
-fn phase_of_id(call: &ApiCall) -> Result<Phase, ApiErrors> {
-    let zone = call.zone()?;
-    let found = of_zone(&call.snapshot, &zone.id, call.parameter("ruleset_id"));
+/// The entry point that the path names by its id.
+fn entry_point_by_id<'s>(call: &ApiCall, snapshot: &'s Snapshot) -> Result<Option<&'s Ruleset>, ApiErrors> {
+    let (owner, id) = (owner(call)?, call.parameter("ruleset_id"));
+    Ok(entry_points(snapshot, &owner).into_iter().find(|ruleset| ruleset.id == id))
+}
+
+/// Its phase.
+///
+/// # Errors
+/// If there is none of this id.
+pub(super) fn phase_of_id(call: &ApiCall) -> Result<Phase, ApiErrors> {
+    let found = entry_point_by_id(call, &call.snapshot)?;
     found.map(|ruleset| ruleset.phase).ok_or_else(|| unknown_ruleset(&call.path))
 }
 
 async fn list(call: ApiCall) -> Answer {
-    let zone = call.zone()?;
-    let mut rulesets: Vec<RulesetSummary> =
-        entry_points(&call.snapshot, &zone.id).iter().map(RulesetSummary::of).collect();
+    let owner = owner(&call)?;
+    let own = entry_points(&call.snapshot, &owner);
+    let mut rulesets: Vec<RulesetSummary> = own.into_iter().map(RulesetSummary::of).collect();
     rulesets.extend(managed(&call.snapshot));
     ApiReply::of(&rulesets)
 }
 
 async fn find(call: ApiCall) -> Answer {
-    let zone = call.zone()?;
-    match of_zone(&call.snapshot, &zone.id, call.parameter("ruleset_id")) {
-        Some(ruleset) => shown(&call, &zone.id, ruleset),
+    match entry_point_by_id(&call, &call.snapshot)? {
+        Some(ruleset) => shown(&call, ruleset),
         None => ApiReply::of(&find_managed(&call)?.to_model(true)),
     }
 }
 
 async fn find_entry_point(call: ApiCall) -> Answer {
-    let (zone, phase) = (call.zone()?, phase(&call)?);
-    let found = entry_points(&call.snapshot, &zone.id).iter().find(|ruleset| ruleset.phase == phase);
-    shown(&call, &zone.id, found.ok_or_else(|| no_entry_point(phase))?)
+    let phase = phase(&call)?;
+    shown(&call, entry_point(&call, phase)?.ok_or_else(|| no_entry_point(phase))?)
 }
 
-fn shown(call: &ApiCall, zone: &ZoneId, ruleset: &Ruleset) -> Answer {
-    let stored = call.snapshot.resources.rulesets.get(&(zone.clone(), ruleset.phase));
+fn shown(call: &ApiCall, ruleset: &Ruleset) -> Answer {
+    let stored = call.snapshot.resources.rulesets.get(&(owner(call)?, ruleset.phase));
     Ok(ApiReply::of(ruleset)?.tagged(stored.and_then(|stored| revision(stored))))
+}
+
+async fn versions_by_id(call: ApiCall) -> Answer {
+    match entry_point_by_id(&call, &call.snapshot)?.map(|ruleset| ruleset.phase) {
+        Some(phase) => versions(&call, phase).await,
+        None => ApiReply::of(&[find_managed(&call)?.to_model(false)]),
+    }
+}
+
+async fn version_by_id(call: ApiCall) -> Answer {
+    match entry_point_by_id(&call, &call.snapshot)?.map(|ruleset| ruleset.phase) {
+        Some(phase) => version(&call, phase).await,
+        None => ApiReply::of(&find_managed_version(&call)?.to_model(true)),
+    }
+}
+
+fn by_tag(call: &ApiCall) -> Answer {
+    owner(call)?;
+    let mut ruleset = find_managed_version(call)?.to_model(true);
+    let tag = call.parameter("tag");
+    ruleset.rules.retain(|rule| rule.categories.iter().any(|category| category == tag));
+    ApiReply::of(&ruleset)
 }
 
 /// What an entry point was, the newest first.
 async fn past(call: &ApiCall, phase: Phase) -> Result<Vec<(store::PastRow, Option<Ruleset>)>, ApiErrors> {
-    let zone = call.zone()?;
+    let owner = owner(call)?;
     let failed = |error: store::StoreError| ApiError::new(error::UNAVAILABLE, error.to_string());
-    let (kind, id) = store::ruleset_row_id(&zone.id, phase).map_err(failed)?;
+    let (kind, id) = store::ruleset_row_id(&owner, phase).map_err(failed)?;
     let rows = call.shared.control.history(kind, id).await?;
     let mut past = Vec::with_capacity(rows.len());
     for row in rows {
@@ -281,10 +337,11 @@ async fn past(call: &ApiCall, phase: Phase) -> Result<Vec<(store::PastRow, Optio
 
 /// The versions that can be shown: of one that a file declares, that which is served.
 async fn all_versions(call: &ApiCall, phase: Phase) -> Result<Vec<Ruleset>, ApiErrors> {
-    let zone = call.zone()?;
-    let now = entry_points(&call.snapshot, &zone.id).iter().find(|ruleset| ruleset.phase == phase);
+    let owner = owner(call)?;
+    let now = entry_points(&call.snapshot, &owner).into_iter().find(|ruleset| ruleset.phase == phase);
     let Some(now) = now else { return Ok(Vec::new()) };
-    if !call.snapshot.resources.rulesets.contains_key(&(zone.id.clone(), phase)) {
+    let stored = call.snapshot.resources.rulesets.get(&(owner, phase));
+    if stored.and_then(|stored| revision(stored)).is_none() {
         return Ok(vec![now.clone()]);
     }
     // Those of an entry point that was deleted are not those of the one that took its place.

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use model::origin_url::OriginUrl;
-use model::{Account, AccountId, Balance, Declared, HostName, OriginProtocol, Resources, Zone, ZoneId};
+use model::{
+    Account, AccountId, Balance, Declared, HostName, OriginProtocol, Resources, RulesetOwner, Zone, ZoneId,
+};
 use serde::Serialize;
 use store::Change;
 
 use super::accounts::{self, Deleted};
-use super::rulesets_read::revision;
+use super::rulesets_read::{self, revision};
 use super::{rule_input, shapes, zone_holds};
 use crate::api::auth::Permission;
 use crate::api::auth::scope::ScopeSubject;
@@ -412,10 +414,7 @@ async fn delete(call: ApiCall) -> Answer {
     call.write(move |resources| {
         let known = resources.zones.get(&of).ok_or_else(|| ApiError::unknown(&path))?;
         precondition.check(revision(known))?;
-        let rulesets = resources.rulesets.keys().filter(|(zone, _)| *zone == of);
-        let mut changes: Vec<Change> = rulesets
-            .map(|(zone, phase)| Change::DeleteRuleset { zone: zone.clone(), phase: *phase })
-            .collect();
+        let mut changes = rulesets_read::deletions(resources, &RulesetOwner::Zone(of.clone()));
         changes.push(Change::DeleteZone { id: of.clone() });
         Ok(changes)
     })

@@ -10,8 +10,8 @@ use diagnostic::{Code, Diagnostic, Place};
 use expression::Expression;
 use model::origin_url::OriginUrl;
 use model::{
-    Account, AccountId, Action, Declared, HealthCheck, Phase, Resources, SensitiveDataSettings, WafSettings,
-    Zone, ZoneId,
+    Account, AccountId, Action, Declared, HealthCheck, Phase, Resources, Ruleset, RulesetKind, RulesetOwner,
+    SensitiveDataSettings, WafSettings, Zone, ZoneId,
 };
 
 impl Resolving<'_> {
@@ -64,6 +64,22 @@ impl Resolving<'_> {
         let zone = Arc::new(Declared::in_file(zone, place.clone()));
         if resources.zones.insert(id, zone).is_some() {
             self.conflict(&place, format!("the zone `{name}` is declared twice"));
+        }
+    }
+
+    /// `[[rulesets]]`: entry points of the account that zones of files belong to.
+    pub(super) fn rulesets(&mut self, file: Located<Vec<Ruleset>>, resources: &mut Resources) {
+        let account = AccountId::new(Account::DEFAULT);
+        for mut ruleset in file.value {
+            let phase = ruleset.phase;
+            ruleset.complete("account", &format!("{account}/{}", phase.word()), "");
+            ruleset.kind = RulesetKind::Root;
+            let key = (RulesetOwner::Account(account.clone()), phase);
+            let declared = Arc::new(Declared::in_file(ruleset, file.place.clone()));
+            if resources.rulesets.insert(key, declared).is_some() {
+                let message = format!("there are two `rulesets` for phase `{}`; keep one", phase.word());
+                self.conflict(&file.place, message);
+            }
         }
     }
 

@@ -57,13 +57,23 @@ fn compile(rule: &Rule, phase: Phase, sources: &mut Sources<'_>) -> Option<Compi
             let detector = Arc::clone(sources.detector);
             let enabled =
                 detector.rules().iter().map(|rule| !effective.disabled.contains(&rule.id)).collect();
-            let SensitiveDataSettings { payload_key, sample_every, .. } = sources.zone.sensitive_data;
-            Execute::Scan(ScanPlan { detector, enabled, settings: Settings { payload_key, sample_every } })
+            Execute::Scan(ScanPlan { detector, enabled, settings: settings(sources.sensitive_data) })
         }
     }))
 }
 
+fn settings(of_zone: &SensitiveDataSettings) -> Settings {
+    Settings { payload_key: of_zone.payload_key, sample_every: of_zone.sample_every }
+}
+
 impl Execute {
+    pub(super) fn with_settings(&self, of_zone: &SensitiveDataSettings) -> Self {
+        match self {
+            Self::Score(scored) => Self::Score(scored.clone()),
+            Self::Scan(plan) => Self::Scan(ScanPlan { settings: settings(of_zone), ..plan.clone() }),
+        }
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         match self {
             Self::Score(scored) => scored.plan.rules() == 0,

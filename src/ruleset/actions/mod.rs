@@ -13,7 +13,7 @@ use detection::{Detector, ScanPlan};
 use diagnostic::Diagnostics;
 use expression::Facts;
 use model::ruleset::Rule;
-use model::{Action, Phase, Zone};
+use model::{Action, Phase, SensitiveDataSettings};
 use seclang::{BodyLimits, Program};
 
 /// What a rule does with a request or response that it is for.
@@ -38,8 +38,8 @@ pub const ALL: &[Definition] = &[execute::DEFINITION];
 /// What actions are compiled from, besides their rule.
 #[derive(Debug)]
 pub struct Sources<'a> {
-    /// The zone whose rule it is.
-    pub zone: &'a Zone,
+    /// Of the zone whose rule it is.
+    pub sensitive_data: &'a SensitiveDataSettings,
     pub managed: [&'a ManagedRuleset; 2],
     /// The rules of the managed ruleset that scores requests.
     pub program: &'a Arc<Program>,
@@ -54,6 +54,13 @@ impl CompiledAction {
     pub fn is_idle(&self) -> bool {
         match self {
             Self::Execute(execute) => execute.is_idle(),
+        }
+    }
+
+    /// The same action for a zone with other settings.
+    pub fn with_settings(&self, settings: &SensitiveDataSettings) -> Self {
+        match self {
+            Self::Execute(execute) => Self::Execute(execute.with_settings(settings)),
         }
     }
 
