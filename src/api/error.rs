@@ -166,7 +166,7 @@ fn of_diagnostic(diagnostic: &Diagnostic) -> ApiError {
     let code = match diagnostic.code {
         Code::ConfConflict => IN_FILE,
         Code::RulesetExpression => BAD_EXPRESSION,
-        Code::RulesetBadAction => BAD_ACTION,
+        Code::RulesetBadAction | Code::RulesetBadParameters => BAD_ACTION,
         Code::RulesetUnknownRuleset => NO_MANAGED_RULESET,
         Code::RulesetUnknownVersion => NO_VERSION,
         Code::RulesetUnknownRule | Code::RulesetUnknownCategory | Code::RulesetBadOverride => BAD_OVERRIDE,

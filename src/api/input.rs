@@ -4,8 +4,9 @@
 //! named in the messages of the answer.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::error::{self, ApiError, ApiErrors};
@@ -164,6 +165,11 @@ impl<'v> Fields<'v> {
             }
         }
         Some(texts)
+    }
+
+    /// Lists of texts by names that anyone chooses.
+    pub(super) fn text_lists(&self, name: &'static str) -> Option<BTreeMap<String, Vec<String>>> {
+        self.typed(name, "an object of lists of strings", |value| BTreeMap::deserialize(value).ok())
     }
 
     pub(super) fn object(&self, name: &'static str) -> Option<Self> {

@@ -25,6 +25,14 @@ pub(super) struct SecurityEvent {
     pub(super) path: String,
     #[serde(rename = "EdgeResponseStatus", default)]
     pub(super) status: u16,
+    #[serde(rename = "RulesetID", default)]
+    pub(super) ruleset: String,
+    #[serde(rename = "Ref", default)]
+    pub(super) reference: String,
+    #[serde(rename = "Description", default)]
+    pub(super) description: String,
+    #[serde(rename = "Source", default)]
+    pub(super) source: String,
     #[serde(default)]
     pub(super) score: i64,
     #[serde(default)]

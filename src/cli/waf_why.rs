@@ -9,6 +9,7 @@ use super::exclusion::target;
 use super::logged::{self, Contribution, SecurityEvent};
 use super::{Failure, print, printable};
 use crate::rules;
+use model::Phase;
 use seclang::ir::RuleSetIr;
 
 /// Show the rules that a request matched, by the ray id on its block page.
@@ -52,6 +53,14 @@ fn describe(line: &SecurityEvent, ir: &RuleSetIr, text: &mut String) {
     // INVARIANT: writing to a `String` cannot fail.
     let SecurityEvent { datetime, method, host, path, action, status, .. } = line;
     let _ = writeln!(text, "{datetime} {method} {}: {action}, {status}", printable(&format!("{host}{path}")));
+    if line.source != Phase::HttpRequestFirewallManaged.source().0 {
+        let SecurityEvent { reference, ruleset, description, .. } = line;
+        let _ = writeln!(text, "  rule {} of ruleset {}", printable(reference), printable(ruleset));
+        if !description.is_empty() {
+            let _ = writeln!(text, "    {}", printable(description));
+        }
+        return;
+    }
     for contribution in &line.contributions {
         let Contribution { rule, description, score, variable } = contribution;
         let _ =

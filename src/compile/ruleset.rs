@@ -96,6 +96,7 @@ impl Compiling<'_> {
             Code::RulesetUnknownRule | Code::RulesetUnknownCategory | Code::RulesetBadOverride => {
                 "action_parameters/overrides"
             }
+            Code::RulesetBadParameters => "action_parameters",
             _ => "action",
         };
         let diagnostic = Diagnostic::error(code, message).pointing(format!("/rules/{nth}/{field}"));

@@ -7,7 +7,9 @@ use crate::ruleset::{EntryPoints, ManagedRuleset, overrides};
 use crate::snapshot::{CompiledZone, Site};
 use crate::upstream::{Origin, OriginKey, Pool};
 use diagnostic::{Code, Diagnostic, Place};
-use model::ruleset::{ActionParameters, Overrides, Rule, Ruleset, RulesetKind, RulesetOwner};
+use model::ruleset::{
+    ActionParameters, ExecuteParameters, Overrides, Rule, Ruleset, RulesetKind, RulesetOwner,
+};
 use model::{Action, Declared, OriginProtocol, Phase, Zone};
 
 impl Compiling<'_> {
@@ -129,11 +131,11 @@ fn entry_point(
     let rule = Rule {
         expression: expression.to_owned(),
         description: format!("Execute {}", managed.name),
-        action_parameters: Some(ActionParameters {
+        action_parameters: Some(ActionParameters::Execute(ExecuteParameters {
             id: managed.id.to_string(),
             version: "latest".to_owned(),
             overrides,
-        }),
+        })),
         ..Rule::new(Action::Execute)
     };
     Ruleset { rules: vec![rule], ..Ruleset::new(RulesetKind::Zone, phase) }

@@ -18,10 +18,11 @@ use crate::ai::Gateway;
 use crate::clock::Stopwatch;
 use crate::events::ZoneLabel;
 use crate::ruleset::Run;
-use crate::ruleset::{Outcome, Verdict};
+use crate::ruleset::{Decisions, Outcome, Verdict};
 use crate::scanning::Tee;
 use crate::snapshot::{CompiledZone, Snapshot};
 use crate::upstream::Origin;
+use model::ruleset::BlockResponse;
 use model::{Account, Measure};
 
 /// Per-request state. The snapshot is loaded once, here.
@@ -50,6 +51,10 @@ pub struct Context {
     /// Whether its rules are timed one by one.
     pub(super) times_rules: bool,
     pub(super) verdict: Verdict,
+    /// What entry points decided besides.
+    pub(super) decisions: Decisions,
+    /// The answer of the rule that refused it, if that has one of its own.
+    pub(super) block_response: Option<Arc<BlockResponse>>,
     pub(super) body: RequestBody,
     /// If the body is a stream of messages that are judged one by one.
     pub(super) messages: Option<Box<MessageStream>>,
@@ -156,6 +161,8 @@ impl Context {
             rules_time: Duration::ZERO,
             times_rules: false,
             verdict: Verdict::default(),
+            decisions: Decisions::default(),
+            block_response: None,
             body: RequestBody::default(),
             messages: None,
             is_web_socket: false,

@@ -24,7 +24,7 @@ use crate::clock::Clock;
 use crate::conf::BodyPolicy;
 use crate::events::Events;
 use crate::events::kinds::BodyUninspected;
-use crate::ruleset::{EntryPoint, Outcome, Phase};
+use crate::ruleset::{EntryPoint, Outcome, Phase, Refusing, RuleReference};
 use crate::snapshot::CompiledZone;
 use body::grpc;
 use expression::Facts;
@@ -53,6 +53,7 @@ impl Inspection {
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<()> {
+        custom_rules(zone, self.clock.unix(), session, ctx)?;
         let Some(entry_point) = zone.entry_points.of(Phase::HttpRequestFirewallManaged) else {
             return Ok(());
         };
@@ -151,6 +152,25 @@ impl Inspection {
     }
 }
 
+/// Judges the head of a request by the rules that people wrote for the zone.
+fn custom_rules(zone: &CompiledZone, received: Duration, session: &Session, ctx: &mut Context) -> Result<()> {
+    let phase = Phase::HttpRequestFirewallCustom;
+    let Some(entry_point) = zone.entry_points.of(phase) else { return Ok(()) };
+    let mut decisions = std::mem::take(&mut ctx.decisions);
+    let request = session.req_header();
+    let fields = headers::fields(request, &ctx.host);
+    let head = request_head(request, &fields, received, ctx);
+    let facts = Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: None };
+    // INVARIANT: this phase has no `execute`.
+    let refusing = entry_point.walk(phase, &facts, &mut decisions, |_, _, _| ());
+    ctx.decisions = decisions;
+    let Some(Refusing { source, response }) = refusing else { return Ok(()) };
+    let status = response.as_ref().map_or(403, |response| response.status_code);
+    ctx.verdict.outcome = Outcome::Blocked { rule: RuleReference::of_entry_point(&source), status };
+    ctx.block_response = response;
+    refuse(ctx, Refusal::Rules(status))
+}
+
 /// Judges the head of a request, or of a message of it.
 pub(super) fn start_rules(
     entry_point: &EntryPoint,
@@ -159,6 +179,7 @@ pub(super) fn start_rules(
     ctx: &mut Context,
     watch: &mut RuleWatch,
 ) {
+    let mut decisions = std::mem::take(&mut ctx.decisions);
     let request = session.req_header();
     let fields = headers::fields(request, &ctx.host);
     let head = request_head(request, &fields, received, ctx);
@@ -169,7 +190,8 @@ pub(super) fn start_rules(
         json_depth: limits.json_depth,
         multipart_parts: limits.multipart_parts,
     };
-    let run = entry_point.start(&facts, limits, watch);
+    let run = entry_point.start_after(&mut decisions, &facts, limits, watch);
+    ctx.decisions = decisions;
     ctx.rules = (!run.is_empty()).then_some(run);
 }
 

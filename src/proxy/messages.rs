@@ -115,7 +115,12 @@ impl Inspection {
         let (before, received) = (ctx.rules.take(), self.clock.unix());
         // Each message has the time of a request.
         let spent_before = std::mem::take(&mut ctx.rules_time);
-        self.run_rules(ctx, |ctx, watch| start_rules(entry_point, received, session, ctx, watch))?;
+        // What was decided for the request is told once.
+        let told = ctx.decisions.told.len();
+        let judged =
+            self.run_rules(ctx, |ctx, watch| start_rules(entry_point, received, session, ctx, watch));
+        ctx.decisions.told.truncate(told);
+        judged?;
         self.judge_part(message, is_cut, session, ctx).await?;
         ctx.rules_time += spent_before;
         let score = |run: &Run| run.verdict().score;

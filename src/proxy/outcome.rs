@@ -19,7 +19,7 @@ use crate::events::kinds::{
 };
 use crate::events::{Event, Level};
 use crate::listener::ConnectionMeta;
-use crate::ruleset::Outcome;
+use crate::ruleset::{Action, Outcome, Phase, ToldRule};
 use crate::snapshot::Site;
 use crate::upstream::Origin;
 use ::gateway::answer::GatewayError;
@@ -90,7 +90,9 @@ impl Edge {
             session.as_downstream_mut().set_close_on_response_before_downstream_finish(false);
         }
         let form = Form::of_accept(headers::bytes(&session.req_header().headers, &http::header::ACCEPT));
-        if let Ok((mut header, body)) = respond::refusal(refusal, &ctx.ray, form) {
+        if let Ok((mut header, body)) =
+            respond::refusal(refusal, &ctx.ray, form, ctx.block_response.as_deref())
+        {
             if is_for_gateway(session, ctx) && !matches!(refusal, Refusal::Gateway(_)) {
                 // INVARIANT: a number is a valid value.
                 let _ = header.insert_header("svc-aig-error", GatewayError::BadRequest.code());
@@ -248,7 +250,7 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
     }
     let request = session.req_header();
     let path = request.uri.path();
-    security_event(edge, session, client, status, ctx);
+    security_events(edge, session, client, status, ctx);
     if let Some(refusal) = ctx.refusal {
         let (reason, status) = (refusal.word(), refusal.status());
         let (method, host, zone) = (request.method.as_str(), ctx.host.as_str(), ctx.zone_label());
@@ -339,12 +341,23 @@ fn rule_matches(edge: &Edge, ctx: &Context) {
     }
 }
 
-fn security_event(edge: &Edge, session: &Session, client: &str, status: u16, ctx: &Context) {
+/// The events of rules: of those that people wrote each for itself, of managed ones the one that decided.
+fn security_events(edge: &Edge, session: &Session, client: &str, status: u16, ctx: &Context) {
+    for ToldRule { source, phase, action } in &ctx.decisions.told {
+        edge.events.emit(&SecurityEvent {
+            action: action.word(),
+            source: phase.source().0,
+            ruleset_id: &source.ruleset,
+            rule_id: &source.id,
+            reference: &source.reference,
+            description: source.description.clone(),
+            ..of_request(session, client, status, ctx)
+        });
+    }
     let Some(rule) = ctx.verdict.outcome.rule() else { return };
-    let request = session.req_header();
-    let text = |name: &http::HeaderName| {
-        request.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
-    };
+    if ctx.decisions.told.last().is_some_and(|told| told.action == Action::Block) {
+        return;
+    }
     let acted = ctx.verdict.matches.iter().find(|m| rule.is_of(m));
     let contributions = ctx.verdict.matches.iter().filter(|m| m.score != 0).map(|m| Contribution {
         reference: m.rule.to_string(),
@@ -353,23 +366,40 @@ fn security_event(edge: &Edge, session: &Session, client: &str, status: u16, ctx
         variable: m.variable().to_owned(),
     });
     edge.events.emit(&SecurityEvent {
-        ray: &ctx.ray,
-        action: ctx.verdict.outcome.action().map_or("", crate::ruleset::Action::word),
-        source: "firewallmanaged",
+        action: ctx.verdict.outcome.action().map_or("", Action::word),
+        source: Phase::HttpRequestFirewallManaged.source().0,
         ruleset_id: rule.ruleset.as_str(),
         rule_id: rule.id.as_str(),
         reference: &rule.reference,
         description: acted.map_or_else(String::new, |m| m.message.clone()),
+        score: ctx.verdict.score,
+        contributions: contributions.collect(),
+        ..of_request(session, client, status, ctx)
+    });
+}
+
+/// What events say of the request.
+fn of_request<'r>(session: &'r Session, client: &'r str, status: u16, ctx: &'r Context) -> SecurityEvent<'r> {
+    let request = session.req_header();
+    let user_agent = request.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok());
+    SecurityEvent {
+        ray: &ctx.ray,
+        action: "",
+        source: "",
+        ruleset_id: "",
+        rule_id: "",
+        reference: "",
+        description: String::new(),
         client,
         method: request.method.as_str(),
         host: &ctx.host,
         path: request.uri.path(),
         query: request.uri.query().unwrap_or(""),
         protocol: headers::protocol(request.version),
-        user_agent: text(&http::header::USER_AGENT),
+        user_agent: user_agent.unwrap_or(""),
         status,
         zone: ctx.zone_label(),
-        score: ctx.verdict.score,
-        contributions: contributions.collect(),
-    });
+        score: 0,
+        contributions: Vec::new(),
+    }
 }

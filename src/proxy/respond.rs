@@ -4,6 +4,7 @@ use bytes::Bytes;
 use pingora::http::ResponseHeader;
 
 use super::refusal::Refusal;
+use model::ruleset::BlockResponse;
 
 /// Which form a client reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,10 +21,16 @@ impl Form {
     }
 }
 
-/// Header and body of a refusal.
-pub(super) fn refusal(refusal: Refusal, ray: &str, form: Form) -> pingora::Result<(ResponseHeader, Bytes)> {
+/// Header and body of a refusal; `own` is the answer of the rule that refuses, if that has one.
+pub(super) fn refusal(
+    refusal: Refusal,
+    ray: &str,
+    form: Form,
+    own: Option<&BlockResponse>,
+) -> pingora::Result<(ResponseHeader, Bytes)> {
     let status = refusal.status();
     let (content_type, body) = match (refusal, form) {
+        (Refusal::Rules(_), _) if let Some(own) = own => (own.content_type.as_str(), own.content.clone()),
         (Refusal::Gateway(error), _) => ("application/json", error.body()),
         (_, Form::Html) => ("text/html; charset=utf-8", html(status, refusal.text(), ray)),
         (_, Form::Json) => ("application/json", json(status, refusal.text(), ray)),
@@ -77,13 +84,13 @@ mod tests {
     fn people_get_html_and_programs_json() {
         assert_eq!(Form::of_accept(b"text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"), Form::Html);
         assert_eq!(Form::of_accept(b"*/*"), Form::Json);
-        let (header, body) = refusal(Refusal::Rules(403), "00ff-1", Form::Json).unwrap();
+        let (header, body) = refusal(Refusal::Rules(403), "00ff-1", Form::Json, None).unwrap();
         assert_eq!(header.status, 403);
         assert_eq!(
             body,
             r#"{"errors":[{"code":403,"message":"The request was blocked by the site's security rules."}],"ray":"00ff-1","success":false}"#
         );
-        let (_, page) = refusal(Refusal::Rules(403), "00ff-1", Form::Html).unwrap();
+        let (_, page) = refusal(Refusal::Rules(403), "00ff-1", Form::Html, None).unwrap();
         assert!(page.starts_with(b"<!doctype html>") && memchr::memmem::find(&page, b"00ff-1").is_some());
     }
 }

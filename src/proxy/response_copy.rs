@@ -1,6 +1,7 @@
 //! Copies of responses for the scanner, on zones that ask for them.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::proxy::Session;
@@ -33,23 +34,27 @@ impl ResponseCopies {
         entry_point: &'z EntryPoint,
         request: &RequestHeader,
         response: &ResponseHeader,
-        ctx: &Context,
+        ctx: &mut Context,
     ) -> Option<Cow<'z, ScanPlan>> {
-        if let Some(plan) = entry_point.scan_plan_of_all() {
+        if let Some(plan) = entry_point.scan_plan_of_all().filter(|_| !ctx.decisions.has_skips()) {
             return Some(Cow::Borrowed(plan));
         }
+        let mut decisions = std::mem::take(&mut ctx.decisions);
         let fields = headers::fields(request, &ctx.host);
         let head = request_head(request, &fields, self.clock.unix(), ctx);
         let fields = headers::response_fields(response);
         let protocol = headers::protocol(response.version);
         let response = ResponseHead { status: response.status.as_u16(), protocol, headers: &fields };
         let facts = Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: Some(&response) };
-        entry_point.scan_plan(&facts).map(Cow::Owned)
+        let plan = entry_point.scan_plan(&facts, &mut decisions);
+        ctx.decisions = decisions;
+        plan.map(Cow::Owned)
     }
 
     /// Begins to copy a response if its zone asks for it.
     pub(super) fn begin(&self, session: &Session, response: &ResponseHeader, ctx: &mut Context) {
         let Route::Zone(zone) = &ctx.route else { return };
+        let zone = Arc::clone(zone);
         let Some(entry_point) = zone.entry_points.of(Phase::HttpResponseFirewallManaged) else { return };
         let bodiless = session.req_header().method == http::Method::HEAD
             || matches!(response.status.as_u16(), 204 | 304)

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::actions::{CompiledAction, Execute};
+use super::decisions::Decisions;
 use super::plans::ScoredRuleset;
 use detection::ScanPlan;
 use expression::{Expression, Facts};
-use model::{Phase, Rule, Ruleset, SensitiveDataSettings};
+use model::{Phase, Rule, Ruleset, RulesetKind, SensitiveDataSettings};
 
 /// The entry points of a zone, one for each phase that has rules.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +48,7 @@ pub struct CompiledRule {
 /// What a compiled rule was, for events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleSource {
+    pub kind: RulesetKind,
     pub ruleset: String,
     pub id: String,
     pub reference: String,
@@ -57,6 +59,7 @@ impl RuleSource {
     pub fn new(ruleset: &Ruleset, rule: &Rule) -> Self {
         let reference = if rule.r#ref.is_empty() { &rule.id } else { &rule.r#ref };
         Self {
+            kind: ruleset.kind,
             ruleset: ruleset.id.clone(),
             id: rule.id.clone(),
             reference: reference.clone(),
@@ -80,12 +83,7 @@ impl EntryPoint {
         Self { rules: vec![CompiledRule { source, expression, action }] }
     }
 
-    /// The rules that are for a request or its response, in order.
-    pub fn matching<'a>(&'a self, facts: &'a Facts<'_>) -> impl Iterator<Item = &'a CompiledRule> {
-        self.rules.iter().filter(|rule| rule.expression.matches(facts))
-    }
-
-    /// What every response is scanned for, if that needs no look at it: the only rule is for all.
+    /// What every response is scanned for if nothing is skipped and that needs no look at it: the only rule is for all.
     pub fn scan_plan_of_all(&self) -> Option<&ScanPlan> {
         match self.rules.as_slice() {
             [only] if only.expression.is_everything() => only.action.scan_plan(),
@@ -94,8 +92,21 @@ impl EntryPoint {
     }
 
     /// What a response is scanned for by the rules that are for it; `None` if there are none.
-    pub fn scan_plan(&self, facts: &Facts<'_>) -> Option<ScanPlan> {
-        ScanPlan::joined(self.matching(facts).filter_map(|rule| rule.action.scan_plan()))
+    pub fn scan_plan(&self, facts: &Facts<'_>, decisions: &mut Decisions) -> Option<ScanPlan> {
+        let mut plans: Vec<ScanPlan> = Vec::new();
+        self.walk(Phase::HttpResponseFirewallManaged, facts, decisions, |execute, kind, decisions| {
+            let Some(plan) = execute.scan_plan() else { return };
+            let mut plan = plan.clone();
+            if decisions.has_skips() {
+                let skipped: Vec<&str> = decisions.skipped_rules(kind).collect();
+                let rules = plan.detector.rules().iter().zip(plan.enabled.iter());
+                let enabled = rules.map(|(rule, is_on)| *is_on && !skipped.contains(&rule.id.as_str()));
+                plan.enabled = enabled.collect();
+            }
+            plans.push(plan);
+        });
+        let plan = ScanPlan::joined(plans.iter())?;
+        plan.enabled.contains(&true).then_some(plan)
     }
 }
 
@@ -139,9 +150,11 @@ mod tests {
             received: Duration::ZERO,
         };
         let facts = Facts { request: &head, host: "a.example", tls: false, response: None };
-        let matching: Vec<&str> = entry_point.matching(&facts).map(|rule| rule.source.id.as_str()).collect();
-        assert_eq!(matching, ["first", "last"]);
-        assert!(entry_point.scan_plan(&facts).is_some() && entry_point.scan_plan_of_all().is_none());
-        assert!(EntryPoint::default().scan_plan(&facts).is_none(), "no rule has matched");
+        let mut run = 0;
+        entry_point.walk(RESPONSE, &facts, &mut Decisions::default(), |_, _, _| run += 1);
+        assert_eq!(run, 2);
+        let plan = |entry_point: &EntryPoint| entry_point.scan_plan(&facts, &mut Decisions::default());
+        assert!(plan(entry_point).is_some() && entry_point.scan_plan_of_all().is_none());
+        assert!(plan(&EntryPoint::default()).is_none(), "no rule has matched");
     }
 }

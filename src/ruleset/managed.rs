@@ -77,10 +77,7 @@ impl ManagedRuleset {
 
     /// As the API shows it.
     pub fn to_model(&self, with_rules: bool) -> Ruleset {
-        let action = match self.phase {
-            Phase::HttpRequestFirewallManaged => Action::Block,
-            Phase::HttpResponseFirewallManaged => Action::Log,
-        };
+        let action = if self.phase.is_of_response() { Action::Log } else { Action::Block };
         let rules = self.rules.iter().map(|rule| Rule {
             id: rule.id.to_string(),
             description: rule.description.clone(),

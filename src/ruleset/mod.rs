@@ -4,13 +4,14 @@
 //! expression and an action. Everything is resolved when resources change, so that a request walks lists:
 //!
 //! ```text
-//! request ─► EntryPoints::of(phase) ─► rules whose expression matches ─► action of each ─► Run ─► Verdict
+//! request ─► EntryPoints::of(phase) ─► rules whose expression matches ─► action of each ─► Decisions, Run ─► Verdict
 //! ```
 //!
 //! An action is one file in [`actions`]. Another phase is another variant of [`Phase`], and a place in the
 //! proxy that walks it.
 
 pub mod actions;
+pub mod decisions;
 pub mod entry_point;
 pub mod managed;
 pub mod overrides;
@@ -20,6 +21,7 @@ pub mod score;
 pub mod verdict;
 
 pub use actions::CompiledAction;
+pub use decisions::{Decisions, Refusing, ToldRule};
 pub use entry_point::{CompiledRule, EntryPoint, EntryPoints, RuleSource};
 pub use managed::{ManagedRule, ManagedRuleset};
 pub use model::Action;

@@ -146,13 +146,13 @@ fn check(managed: &ManagedRuleset, overrides: &Overrides, diagnostics: &mut Diag
 }
 
 fn check_action(phase: Phase, action: Action, refuse: &mut impl FnMut(Code, String)) {
-    match (phase, action) {
-        (Phase::HttpResponseFirewallManaged, Action::Log) => {}
-        (Phase::HttpResponseFirewallManaged, _) => {
+    match (phase.is_of_response(), action) {
+        (true, Action::Log) => {}
+        (true, _) => {
             let message = format!("sensitive data rules only `log`, found `{}`", action.word());
             refuse(Code::RulesetBadOverride, message);
         }
-        (Phase::HttpRequestFirewallManaged, _) => {
+        (false, _) => {
             if let Err(message) = action.on_threshold() {
                 refuse(Code::RulesetBadOverride, message);
             }

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::actions::Execute;
+use super::decisions::Decisions;
 use super::entry_point::EntryPoint;
 use super::plans::ScoredRuleset;
 use super::verdict::{Outcome, RuleReference, Verdict};
 use expression::Facts;
-use model::RulesetId;
+use model::{Phase, RulesetId};
 use seclang::audit::AuditRecord;
 use seclang::{BodyLimits, Interruption, RequestHead, ResponseHead, Transaction, Watch};
 
@@ -30,12 +32,31 @@ pub struct Run {
 }
 
 impl EntryPoint {
-    /// Judges the head of a request by the rules that are for it.
+    /// Judges the head of a request by the rules that are for it, as if no phase were before.
     pub fn start(&self, facts: &Facts<'_>, limits: BodyLimits, watch: &mut impl Watch) -> Run {
+        self.start_after(&mut Decisions::default(), facts, limits, watch)
+    }
+
+    /// Judges the head of a request by the rules that are for it and that nothing passes over.
+    pub fn start_after(
+        &self,
+        decisions: &mut Decisions,
+        facts: &Facts<'_>,
+        limits: BodyLimits,
+        watch: &mut impl Watch,
+    ) -> Run {
         let mut run = Run { scorings: Vec::new(), interruption: None };
-        for rule in self.matching(facts) {
-            rule.action.begin(&mut run, facts, limits);
-        }
+        self.walk(Phase::HttpRequestFirewallManaged, facts, decisions, |execute, kind, decisions| {
+            match execute {
+                Execute::Score(scored) => {
+                    // INVARIANT: rules of the managed ruleset that scores are named by numbers.
+                    let skipped = decisions.skipped_rules(kind).filter_map(|rule| rule.parse().ok());
+                    run.score(scored, facts.request, limits, skipped);
+                }
+                // INVARIANT: rules of the request phases never scan responses.
+                Execute::Scan(_) => {}
+            }
+        });
         run.phase(seclang::Phase::RequestHeaders, watch);
         run
     }
@@ -43,8 +64,15 @@ impl EntryPoint {
 
 impl Run {
     /// Has a managed ruleset score the request.
-    pub(super) fn score(&mut self, scored: &ScoredRuleset, head: &RequestHead<'_>, limits: BodyLimits) {
+    fn score(
+        &mut self,
+        scored: &ScoredRuleset,
+        head: &RequestHead<'_>,
+        limits: BodyLimits,
+        skipped: impl IntoIterator<Item = u64>,
+    ) {
         let mut transaction = Transaction::new(Arc::clone(&scored.plan), limits);
+        transaction.exclude(skipped);
         transaction.request_head(head);
         let (ruleset, threshold_rule) = (scored.id.clone(), scored.threshold_rule);
         self.scorings.push(Scoring { transaction, ruleset, threshold_rule });

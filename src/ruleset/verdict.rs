@@ -1,5 +1,6 @@
 //! Why a request was judged as it was.
 
+use super::entry_point::RuleSource;
 use super::managed::ManagedRuleset;
 use model::{Action, RuleId, RulesetId};
 use seclang::Match;
@@ -40,6 +41,15 @@ impl RuleReference {
     /// A SecLang rule of a managed ruleset.
     pub fn of_managed(ruleset: RulesetId, rule: u64) -> Self {
         Self { ruleset, id: ManagedRuleset::rule_id(rule), reference: rule.to_string() }
+    }
+
+    /// A rule that people wrote.
+    pub fn of_entry_point(source: &RuleSource) -> Self {
+        Self {
+            ruleset: RulesetId::new(source.ruleset.as_str()),
+            id: RuleId::new(source.id.as_str()),
+            reference: source.reference.clone(),
+        }
     }
 
     /// Whether this is the rule that `m` is a match of.

@@ -59,6 +59,11 @@ const ZONE: Feature = Feature {
 const CRS: &str =
     "[rules]\nowasp = [\"/etc/modsecurity/crs/crs-setup.conf\", \"/usr/share/modsecurity-crs/rules\"]\n";
 const WAF: &str = "[zones.waf]\n";
+const TOLD: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_request_firewall_custom\"\n\
+    [[zones.rulesets.rules]]\naction = \"log\"\n";
+const SKIPPED: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_request_firewall_custom\"\n\
+    [[zones.rulesets.rules]]\naction = \"skip\"\n\
+    action_parameters = { phases = [\"http_request_firewall_managed\"] }\n";
 
 pub const ZONES: &[Feature] = &[
     ZONE,
@@ -88,6 +93,8 @@ pub const ZONES: &[Feature] = &[
         has_http2_origin: true,
         ..ZONE
     },
+    Feature { name: "custom rules that log", settings: TOLD, must_see: true, refuses: 403, ..ZONE },
+    Feature { name: "custom rules that skip", settings: SKIPPED, ..ZONE },
     Feature { name: "rules that log", settings: "[zones.waf]\naction = \"log\"\n", must_see: true, ..ZONE },
 ];
 

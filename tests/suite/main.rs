@@ -29,6 +29,7 @@ mod conf_effects;
 mod connections;
 mod crs;
 mod crs_proxy;
+mod custom_rules;
 mod detection;
 mod detection_set;
 mod differential;

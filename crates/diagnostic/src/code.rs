@@ -32,6 +32,7 @@ pub enum Code {
     RulesetUnknownCategory,
     RulesetUnknownVersion,
     RulesetBadOverride,
+    RulesetBadParameters,
     RulesetBadAction,
     DetectionRule,
     StoreConflict,
@@ -106,6 +107,11 @@ impl Code {
             "an `execute` rule names a version that its ruleset does not have",
         ),
         (Self::RulesetBadOverride, "ruleset/bad-override", "an override cannot do this to its rule"),
+        (
+            Self::RulesetBadParameters,
+            "ruleset/bad-parameters",
+            "the parameters of an action are not those that it takes",
+        ),
         (Self::RulesetBadAction, "ruleset/bad-action", "the action cannot be used here"),
         (
             Self::DetectionRule,

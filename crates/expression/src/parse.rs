@@ -182,7 +182,7 @@ impl<'t> Parser<'t> {
         let names = FIELDS.iter().map(|field| field.name);
         let field = FIELDS.iter().find(|field| field.name == word);
         let field = field.ok_or_else(|| unknown(start, "field", word, names))?;
-        if field.is_of_response && self.phase == Phase::HttpRequestFirewallManaged {
+        if field.is_of_response && !self.phase.is_of_response() {
             let phase = Phase::HttpResponseFirewallManaged.word();
             return Err(start.mistake(format!("`{word}` is known in phase `{phase}` only")));
         }

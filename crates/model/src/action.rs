@@ -12,13 +12,22 @@ pub enum Action {
     Log,
     /// Runs another ruleset.
     Execute,
+    /// Passes over other rules.
+    Skip,
 }
 
 serde_by_word!(Action, "action");
 
 impl Action {
-    pub const ALL: [Self; 6] =
-        [Self::Block, Self::ManagedChallenge, Self::JsChallenge, Self::Challenge, Self::Log, Self::Execute];
+    pub const ALL: [Self; 7] = [
+        Self::Block,
+        Self::ManagedChallenge,
+        Self::JsChallenge,
+        Self::Challenge,
+        Self::Log,
+        Self::Execute,
+        Self::Skip,
+    ];
 
     /// The word of the API.
     pub fn word(self) -> &'static str {
@@ -29,6 +38,7 @@ impl Action {
             Self::Challenge => "challenge",
             Self::Log => "log",
             Self::Execute => "execute",
+            Self::Skip => "skip",
         }
     }
 
@@ -56,7 +66,7 @@ impl Action {
             Self::ManagedChallenge | Self::JsChallenge | Self::Challenge => {
                 Err(format!("the action `{word}` is not available yet; use `block` or `log`"))
             }
-            Self::Execute => {
+            Self::Execute | Self::Skip => {
                 Err(format!("the action `{word}` is not for a managed rule; use `block` or `log`"))
             }
         }

@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod action;
+mod action_parameters;
 pub mod ai_log;
 pub mod alert;
 pub mod api_token;
@@ -13,6 +14,7 @@ pub mod id;
 pub mod limit;
 mod milliseconds;
 pub mod origin_url;
+mod overrides;
 pub mod payload_key;
 pub mod phase;
 pub mod resources;

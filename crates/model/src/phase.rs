@@ -5,6 +5,7 @@ use crate::word::serde_by_word;
 /// A point in the life of a request at which a zone's rules run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
+    HttpRequestFirewallCustom,
     HttpRequestFirewallManaged,
     HttpResponseFirewallManaged,
 }
@@ -12,13 +13,35 @@ pub enum Phase {
 serde_by_word!(Phase, "phase");
 
 impl Phase {
-    pub const ALL: [Self; 2] = [Self::HttpRequestFirewallManaged, Self::HttpResponseFirewallManaged];
+    pub const ALL: [Self; 3] = [
+        Self::HttpRequestFirewallCustom,
+        Self::HttpRequestFirewallManaged,
+        Self::HttpResponseFirewallManaged,
+    ];
 
     /// The word of the API.
     pub fn word(self) -> &'static str {
         match self {
+            Self::HttpRequestFirewallCustom => "http_request_firewall_custom",
             Self::HttpRequestFirewallManaged => "http_request_firewall_managed",
             Self::HttpResponseFirewallManaged => "http_response_firewall_managed",
+        }
+    }
+
+    /// Whether a response is known when its rules run.
+    pub fn is_of_response(self) -> bool {
+        match self {
+            Self::HttpRequestFirewallCustom | Self::HttpRequestFirewallManaged => false,
+            Self::HttpResponseFirewallManaged => true,
+        }
+    }
+
+    /// The source of its security events, and what people call that.
+    pub fn source(self) -> (&'static str, &'static str) {
+        match self {
+            Self::HttpRequestFirewallCustom => ("firewallcustom", "Custom Rules"),
+            Self::HttpRequestFirewallManaged => ("firewallmanaged", "Managed Rules"),
+            Self::HttpResponseFirewallManaged => ("dlp", "Data Loss Protection"),
         }
     }
 }
@@ -33,6 +56,6 @@ mod tests {
         for phase in Phase::ALL {
             assert_eq!(Phase::parse(phase.word()), Some(phase));
         }
-        assert_eq!(Phase::parse("http_request_firewall_custom"), None);
+        assert_eq!(Phase::parse("http_request_late_transform"), None);
     }
 }

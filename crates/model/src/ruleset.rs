@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::action_parameters::{
+    ActionParameters, BlockParameters, BlockResponse, ExecuteParameters, SkipParameters,
+};
+pub use crate::overrides::{CategoryOverride, Overrides, RuleOverride};
+
 use crate::word::serde_by_word;
 use crate::{AccountId, Action, Phase, RuleId, RulesetId, ZoneId};
 
@@ -134,8 +139,18 @@ pub struct Rule {
     pub enabled: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
+    /// Whether a `skip` rule is told in events; it is if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logging: Option<RuleLogging>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_updated: String,
+}
+
+/// Whether a rule is told in events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleLogging {
+    pub enabled: bool,
 }
 
 impl Rule {
@@ -152,67 +167,14 @@ impl Rule {
             r#ref: String::new(),
             enabled: true,
             categories: Vec::new(),
+            logging: None,
             last_updated: String::new(),
         }
     }
 }
 
-/// What an `execute` rule runs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ActionParameters {
-    /// The managed ruleset's id.
-    pub id: String,
-    #[serde(default = "latest")]
-    pub version: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub overrides: Option<Overrides>,
-}
-
-/// Changes to a managed ruleset. A rule's override wins over a category's, the last listed
-/// category over earlier ones, and any of them over the ruleset's.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Overrides {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub enabled: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub action: Option<Action>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub categories: Vec<CategoryOverride>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rules: Vec<RuleOverride>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CategoryOverride {
-    /// A tag of the ruleset's rules, such as `paranoia-level-2`.
-    pub category: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub enabled: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub action: Option<Action>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RuleOverride {
-    pub id: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub enabled: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub action: Option<Action>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub score_threshold: Option<i64>,
-}
-
 fn first_version() -> String {
     "1".to_owned()
-}
-
-fn latest() -> String {
-    "latest".to_owned()
 }
 
 fn everything() -> String {

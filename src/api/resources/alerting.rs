@@ -154,8 +154,12 @@ fn shown(policy: &AlertPolicy) -> ShownAlertPolicy<'_> {
 }
 
 /// Sources of events, with what people call them.
-const SERVICES: [(&str, &str); 3] =
-    [("firewallmanaged", "Managed Rules"), ("dlp", "Data Loss Protection"), ("edge", "Edge")];
+const SERVICES: [(&str, &str); 4] = [
+    ("firewallcustom", "Custom Rules"),
+    ("firewallmanaged", "Managed Rules"),
+    ("dlp", "Data Loss Protection"),
+    ("edge", "Edge"),
+];
 
 fn service(source: &str) -> &str {
     SERVICES.iter().find(|(known, _)| *known == source).map_or(source, |(_, service)| service)

@@ -5,14 +5,18 @@ use serde_json::Value;
 use super::super::error::{self, ApiErrors};
 use super::super::input::{Fields, Findings};
 use super::super::operation::new_id;
-use model::ruleset::{ActionParameters, CategoryOverride, Overrides, Rule, RuleOverride};
+use model::ruleset::{
+    ActionParameters, BlockParameters, BlockResponse, CategoryOverride, ExecuteParameters, Overrides, Rule,
+    RuleLogging, RuleOverride, SkipParameters,
+};
+use model::{Action, Phase};
 
 /// Most rules of a ruleset.
 pub(super) const MAX_RULES: usize = 1_000;
 
 /// Reads one rule; `None` if it has errors, which are then found.
 pub(super) fn rule(fields: &Fields<'_>) -> Option<Rule> {
-    fields.ignore(&["version", "last_updated", "categories", "position", "score_threshold", "logging"]);
+    fields.ignore(&["version", "last_updated", "categories", "position", "score_threshold"]);
     let action = if fields.value("action").is_some() {
         fields.word("action", error::BAD_ACTION)
     } else {
@@ -29,7 +33,9 @@ pub(super) fn rule(fields: &Fields<'_>) -> Option<Rule> {
             None
         }
     };
-    let action_parameters = fields.object("action_parameters").map(|fields| action_parameters(&fields));
+    let parameters = fields.object("action_parameters");
+    let action_parameters = parameters.and_then(|fields| action_parameters(action, &fields));
+    let logging = fields.object("logging").and_then(|fields| fields.bool("enabled"));
     Some(Rule {
         id: fields.text("id").unwrap_or("").to_owned(),
         action_parameters,
@@ -37,15 +43,58 @@ pub(super) fn rule(fields: &Fields<'_>) -> Option<Rule> {
         description: fields.text("description").unwrap_or("").to_owned(),
         r#ref: fields.text("ref").unwrap_or("").to_owned(),
         enabled: fields.bool("enabled").unwrap_or(true),
+        logging: logging.map(|enabled| RuleLogging { enabled }),
         ..Rule::new(action?)
     })
 }
 
-fn action_parameters(fields: &Fields<'_>) -> ActionParameters {
-    ActionParameters {
-        id: fields.required_text("id").unwrap_or("").to_owned(),
-        version: fields.text("version").unwrap_or("latest").to_owned(),
-        overrides: fields.object("overrides").map(|fields| overrides(&fields)),
+/// The parameters of an action; `None` if there are none. Of an action that is not understood they are read by their fields.
+fn action_parameters(action: Option<Action>, fields: &Fields<'_>) -> Option<ActionParameters> {
+    let by_fields =
+        || if fields.has("overrides") || fields.has("id") { Action::Execute } else { Action::Skip };
+    Some(match action.unwrap_or_else(by_fields) {
+        Action::Execute => ActionParameters::Execute(ExecuteParameters {
+            id: fields.required_text("id").unwrap_or("").to_owned(),
+            version: fields.text("version").unwrap_or("latest").to_owned(),
+            overrides: fields.object("overrides").map(|fields| overrides(&fields)),
+        }),
+        Action::Block => {
+            let response = fields.object("response")?;
+            let content = response.required_text("content").unwrap_or("").to_owned();
+            let content_type = response.required_text("content_type").unwrap_or("").to_owned();
+            let status_code =
+                response.within("status_code", 400..=499).and_then(|code| u16::try_from(code).ok());
+            if status_code.is_none() && response.value("status_code").is_none() {
+                response.refuse(
+                    error::BAD_FIELD,
+                    "status_code",
+                    "`status_code` is required: expected 400 to 499",
+                );
+            }
+            let response = BlockResponse { status_code: status_code.unwrap_or(403), content, content_type };
+            ActionParameters::Block(BlockParameters { response })
+        }
+        _ => ActionParameters::Skip(skip_parameters(fields)),
+    })
+}
+
+fn skip_parameters(fields: &Fields<'_>) -> SkipParameters {
+    let phases =
+        fields.texts("phases").unwrap_or_default().into_iter().enumerate().filter_map(|(nth, word)| {
+            let phase = Phase::parse(&word);
+            if phase.is_none() {
+                let known = Phase::ALL.map(Phase::word).join("`, `");
+                let message = format!("unknown phase `{word}`; expected one of `{known}`");
+                fields.refuse(error::BAD_PHASE, &format!("phases/{nth}"), message);
+            }
+            phase
+        });
+    let phases = phases.collect();
+    SkipParameters {
+        ruleset: fields.text("ruleset").map(str::to_owned),
+        rulesets: fields.texts("rulesets").unwrap_or_default(),
+        rules: fields.text_lists("rules").unwrap_or_default(),
+        phases,
     }
 }
 
@@ -159,12 +208,11 @@ fn has_same_definition(one: &Rule, other: &Rule) -> bool {
         && one.expression == other.expression
         && one.description == other.description
         && one.enabled == other.enabled
+        && one.logging == other.logging
 }
 
 #[cfg(test)]
 mod tests {
-    use model::Action;
-
     use super::*;
 
     fn named(id: &str, r#ref: &str, expression: &str) -> Rule {

@@ -9,7 +9,8 @@ use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError};
 use crate::api::operation::{Answer, ApiCall, Kind, Operation, QueryParameter, ResultKind, Running, Verb};
 use crate::ruleset::overrides::{self, Decided};
-use model::{Action, Phase};
+use model::Action;
+use model::ruleset::ActionParameters;
 
 const fn explanation(path: &'static str, summary: &'static str, permission: Permission) -> Operation {
     let query: &[QueryParameter] = &[QueryParameter {
@@ -57,7 +58,9 @@ async fn explain(call: ApiCall) -> Answer {
     };
     let no_rule = || ApiError::new(error::NO_RULE, "the ruleset has no such `execute` rule");
     let rule = ruleset.rules.iter().find(is_meant).ok_or_else(no_rule)?;
-    let parameters = rule.action_parameters.as_ref().ok_or_else(no_rule)?;
+    let Some(ActionParameters::Execute(parameters)) = &rule.action_parameters else {
+        return Err(no_rule().into());
+    };
     let managed = call.snapshot.managed.iter().find(|managed| managed.id.as_str() == parameters.id);
     let managed = managed.ok_or_else(no_rule)?;
     let none = model::Overrides::default();
@@ -73,9 +76,9 @@ async fn explain(call: ApiCall) -> Answer {
             description: &known.description,
             enabled: rule.enabled && is_enabled,
             enabled_by: if rule.enabled { by } else { "the rule that runs the ruleset".to_owned() },
-            action: match phase {
-                Phase::HttpRequestFirewallManaged => effective.action.filter(|_| acts),
-                Phase::HttpResponseFirewallManaged => is_enabled.then_some(Action::Log),
+            action: match phase.is_of_response() {
+                false => effective.action.filter(|_| acts),
+                true => is_enabled.then_some(Action::Log),
             },
             score_threshold: acts.then_some(effective.score_threshold),
         }

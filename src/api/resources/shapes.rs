@@ -1,10 +1,7 @@
 //! The fields of resources, as the description of the API shows them.
 
-use crate::api::operation::{Field, Kind, ObjectShape, field, required};
-
-const ACTIONS: Kind =
-    Kind::Words(&["block", "managed_challenge", "js_challenge", "challenge", "log", "execute"]);
-const PHASES: Kind = Kind::Words(&["http_request_firewall_managed", "http_response_firewall_managed"]);
+pub(super) use super::ruleset_shapes::{EXPLANATION, RULE, RULESET};
+use crate::api::operation::{Kind, ObjectShape, field, required};
 
 pub(super) const ACCOUNT: &ObjectShape = &ObjectShape {
     name: "Account",
@@ -51,90 +48,6 @@ pub(super) const ZONE: &ObjectShape = &ObjectShape {
             "How the next origin is chosen.",
         ),
         field("declared_at", Kind::Any, "The place in a file, if a file declares the zone."),
-    ],
-};
-
-const OVERRIDE_FIELDS: &[Field] = &[
-    field("id", Kind::Text, "The rule, in a list of rules."),
-    field("category", Kind::Text, "The tag, in a list of categories."),
-    field("enabled", Kind::Flag, "Whether the rules run."),
-    field("action", ACTIONS, "What is done at the threshold."),
-    field("score_threshold", Kind::Whole, "From which score the last rule acts."),
-];
-
-const OVERRIDE: &ObjectShape = &ObjectShape { name: "Override", fields: OVERRIDE_FIELDS };
-
-const OVERRIDES: &ObjectShape = &ObjectShape {
-    name: "Overrides",
-    fields: &[
-        field("enabled", Kind::Flag, "Whether the rules run."),
-        field("action", ACTIONS, "What is done at the threshold."),
-        field("categories", Kind::Objects(OVERRIDE), "By tag: the last that names a rule wins."),
-        field("rules", Kind::Objects(OVERRIDE), "By rule: these win over tags."),
-    ],
-};
-
-const ACTION_PARAMETERS: &ObjectShape = &ObjectShape {
-    name: "ActionParameters",
-    fields: &[
-        required("id", Kind::Text, "The managed ruleset that is run."),
-        field("version", Kind::Text, "`latest`, or a version that exists."),
-        field("overrides", Kind::Object(OVERRIDES), "Changes to its rules for this deployment."),
-    ],
-};
-
-pub(super) const POSITION: &ObjectShape = &ObjectShape {
-    name: "Position",
-    fields: &[
-        field("before", Kind::Text, "The id of the rule it stands before; the first place if empty."),
-        field("after", Kind::Text, "The id of the rule it stands behind; the last place if empty."),
-        field("index", Kind::Whole, "Its place, from 1."),
-    ],
-};
-
-pub(super) const RULE: &ObjectShape = &ObjectShape {
-    name: "Rule",
-    fields: &[
-        field("id", Kind::Text, "Identifier of the rule."),
-        field("version", Kind::Text, "Counts changes of the rule from 1."),
-        field("action", ACTIONS, "What is done if the rule matches."),
-        field("action_parameters", Kind::Object(ACTION_PARAMETERS), "What `execute` runs."),
-        field("expression", Kind::Text, "Which requests the rule is for; `true` for all."),
-        field("description", Kind::Text, "For people."),
-        field("score_threshold", Kind::Whole, "On the last rule of a ruleset that scores."),
-        field("ref", Kind::Text, "A name that stays when the rule is replaced."),
-        field("enabled", Kind::Flag, "Whether the rule runs."),
-        field("categories", Kind::Texts, "Tags, on managed rules."),
-        field("last_updated", Kind::Text, "When it was last changed (RFC 3339)."),
-        field("position", Kind::Object(POSITION), "Where a rule is put; at the end if it is not given."),
-    ],
-};
-
-pub(super) const RULESET: &ObjectShape = &ObjectShape {
-    name: "Ruleset",
-    fields: &[
-        field("id", Kind::Text, "Identifier of the ruleset."),
-        field("name", Kind::Text, "For people."),
-        field("description", Kind::Text, "For people."),
-        field("source", Kind::Text, "`firewall_managed` on managed rulesets."),
-        field("kind", Kind::Words(&["managed", "zone"]), "Whose rules they are."),
-        field("version", Kind::Text, "Counts changes from 1."),
-        field("phase", PHASES, "When the rules run."),
-        field("last_updated", Kind::Text, "When it was last changed (RFC 3339)."),
-        field("rules", Kind::Objects(RULE), "In order; absent in lists."),
-    ],
-};
-
-pub(super) const EXPLANATION: &ObjectShape = &ObjectShape {
-    name: "Explanation",
-    fields: &[
-        field("id", Kind::Text, "The managed rule."),
-        field("ref", Kind::Text, "Its number or name in its file."),
-        field("description", Kind::Text, "What it finds."),
-        field("enabled", Kind::Flag, "Whether it runs."),
-        field("enabled_by", Kind::Text, "The override that decided, or `default`."),
-        field("action", Kind::Any, "What it does, if it acts."),
-        field("score_threshold", Kind::Any, "From which score it acts, if it acts."),
     ],
 };
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::events::{Event, Level, Metrics, ZoneLabel};
-use model::SecurityRecord;
+use model::{Phase, SecurityRecord};
 
 /// In the field names of security event logs.
 #[derive(Debug, Serialize)]
@@ -55,6 +55,12 @@ pub struct Contribution {
     pub variable: String,
 }
 
+/// What people call a source.
+fn service(source: &str) -> &'static str {
+    let mut sources = Phase::ALL.into_iter().map(Phase::source);
+    sources.find(|(word, _)| *word == source).map_or("", |(_, service)| service)
+}
+
 impl Event for SecurityEvent<'_> {
     const NAME: &'static str = "security_event";
     const LEVEL: Level = Level::Warn;
@@ -64,7 +70,7 @@ impl Event for SecurityEvent<'_> {
             ray: self.ray.to_owned(),
             action: self.action.to_owned(),
             source: self.source.to_owned(),
-            service: "Managed Rules".to_owned(),
+            service: service(self.source).to_owned(),
             ruleset: self.ruleset_id.to_owned(),
             rule: self.rule_id.to_owned(),
             reference: self.reference.to_owned(),

@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use super::{CompiledAction, Definition, Sources};
 use crate::ruleset::plans::ScoredRuleset;
-use crate::ruleset::run::Run;
 use crate::ruleset::{ManagedRuleset, overrides};
 use detection::ScanPlan;
 use detection::plan::Settings;
 use diagnostic::{Code, Diagnostic};
-use expression::Facts;
-use model::ruleset::Rule;
+use model::ruleset::{ActionParameters, Rule};
 use model::{Action, Phase, SensitiveDataSettings};
-use seclang::BodyLimits;
 
-pub const DEFINITION: Definition = Definition { action: Action::Execute, phases: &Phase::ALL, compile };
+pub const DEFINITION: Definition = Definition {
+    action: Action::Execute,
+    phases: &[Phase::HttpRequestFirewallManaged, Phase::HttpResponseFirewallManaged],
+    compile,
+};
 
 /// A managed ruleset, by what it does.
 #[derive(Clone, Debug)]
@@ -27,7 +28,7 @@ pub enum Execute {
 
 fn compile(rule: &Rule, phase: Phase, sources: &mut Sources<'_>) -> Option<CompiledAction> {
     let mut refuse = |code, message| sources.diagnostics.push(Diagnostic::error(code, message));
-    let Some(parameters) = &rule.action_parameters else {
+    let Some(ActionParameters::Execute(parameters)) = &rule.action_parameters else {
         let message = "the action `execute` needs `action_parameters` with the id of a managed ruleset";
         refuse(Code::RulesetBadAction, message.to_owned());
         return None;
@@ -49,11 +50,9 @@ fn compile(rule: &Rule, phase: Phase, sources: &mut Sources<'_>) -> Option<Compi
     }
     let overrides = parameters.overrides.clone().unwrap_or_default();
     let effective = overrides::apply(managed, &overrides, sources.diagnostics);
-    Some(CompiledAction::Execute(match phase {
-        Phase::HttpRequestFirewallManaged => {
-            Execute::Score(sources.plans.scored_ruleset(sources.program, managed, &effective))
-        }
-        Phase::HttpResponseFirewallManaged => {
+    Some(CompiledAction::Execute(match phase.is_of_response() {
+        false => Execute::Score(sources.plans.scored_ruleset(sources.program, managed, &effective)),
+        true => {
             let detector = Arc::clone(sources.detector);
             let enabled =
                 detector.rules().iter().map(|rule| !effective.disabled.contains(&rule.id)).collect();
@@ -74,6 +73,14 @@ impl Execute {
         }
     }
 
+    /// Whether it runs the managed ruleset of this id.
+    pub fn runs(&self, id: &str) -> bool {
+        match self {
+            Self::Score(scored) => scored.id.as_str() == id,
+            Self::Scan(_) => ManagedRuleset::sensitive_data_id().as_str() == id,
+        }
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         match self {
             Self::Score(scored) => scored.plan.rules() == 0,
@@ -81,15 +88,7 @@ impl Execute {
         }
     }
 
-    pub(super) fn begin(&self, run: &mut Run, facts: &Facts<'_>, limits: BodyLimits) {
-        match self {
-            Self::Score(scored) => run.score(scored, facts.request, limits),
-            // INVARIANT: rules of the request phases never scan responses.
-            Self::Scan(_) => {}
-        }
-    }
-
-    pub(super) fn scan_plan(&self) -> Option<&ScanPlan> {
+    pub fn scan_plan(&self) -> Option<&ScanPlan> {
         match self {
             Self::Score(_) => None,
             Self::Scan(plan) => Some(plan),

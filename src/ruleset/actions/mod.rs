@@ -1,25 +1,31 @@
 //! The actions of compiled rules, one a file.
 
+pub mod block;
 pub mod execute;
+pub mod log;
+pub mod skip;
 
 pub use execute::Execute;
+pub use skip::Skip;
 
 use std::sync::Arc;
 
 use super::managed::ManagedRuleset;
 use super::plans::Plans;
-use super::run::Run;
 use detection::{Detector, ScanPlan};
 use diagnostic::Diagnostics;
-use expression::Facts;
-use model::ruleset::Rule;
+use model::ruleset::{BlockResponse, Rule};
 use model::{Action, Phase, SensitiveDataSettings};
-use seclang::{BodyLimits, Program};
+use seclang::Program;
 
 /// What a rule does with a request or response that it is for.
 #[derive(Clone, Debug)]
 pub enum CompiledAction {
+    /// Refuses the request, with an answer of its own if there is one.
+    Block(Option<Arc<BlockResponse>>),
+    Log,
     Execute(Execute),
+    Skip(Arc<Skip>),
 }
 
 /// An action that the rules of a zone's entry point can have.
@@ -33,7 +39,7 @@ pub struct Definition {
 }
 
 /// All of them.
-pub const ALL: &[Definition] = &[execute::DEFINITION];
+pub const ALL: &[Definition] = &[block::DEFINITION, execute::DEFINITION, log::DEFINITION, skip::DEFINITION];
 
 /// What actions are compiled from, besides their rule.
 #[derive(Debug)]
@@ -53,6 +59,7 @@ impl CompiledAction {
     /// Whether it does nothing with any request.
     pub fn is_idle(&self) -> bool {
         match self {
+            Self::Block(_) | Self::Log | Self::Skip(_) => false,
             Self::Execute(execute) => execute.is_idle(),
         }
     }
@@ -61,13 +68,7 @@ impl CompiledAction {
     pub fn with_settings(&self, settings: &SensitiveDataSettings) -> Self {
         match self {
             Self::Execute(execute) => Self::Execute(execute.with_settings(settings)),
-        }
-    }
-
-    /// Has its part in a run over the request of `facts`.
-    pub(super) fn begin(&self, run: &mut Run, facts: &Facts<'_>, limits: BodyLimits) {
-        match self {
-            Self::Execute(execute) => execute.begin(run, facts, limits),
+            Self::Block(_) | Self::Log | Self::Skip(_) => self.clone(),
         }
     }
 
@@ -75,6 +76,7 @@ impl CompiledAction {
     pub fn scan_plan(&self) -> Option<&ScanPlan> {
         match self {
             Self::Execute(execute) => execute.scan_plan(),
+            Self::Block(_) | Self::Log | Self::Skip(_) => None,
         }
     }
 }

@@ -46,11 +46,12 @@ impl Transaction {
                 self.verdict.allowed = Some(Phase::Logging);
                 return None;
             }
-            let matched = if self.may_match(program, scheduled) && !self.is_removed(program, index) {
-                program.roots.get(index).filter(|root| self.root(program, index, root))
-            } else {
-                None
-            };
+            let matched =
+                if self.may_match(program, scheduled) && !self.is_removed(program, index, scheduled.id) {
+                    program.roots.get(index).filter(|root| self.root(program, index, root))
+                } else {
+                    None
+                };
             watch.ends(scheduled.id, matched.is_some());
             let Some(root) = matched else { continue };
             resume = root.skip_to.unwrap_or(resume);
@@ -88,11 +89,13 @@ impl Transaction {
         self.admits(known.summary, scheduled.negated, scheduled.literals, prefilter)
     }
 
-    fn is_removed(&self, program: &Program, root: usize) -> bool {
-        self.controls.removed.iter().any(|at| match control(program, *at) {
-            Some(Control::RemoveRules(rules)) => rules.has(root),
-            _ => false,
-        })
+    fn is_removed(&self, program: &Program, root: usize, id: u64) -> bool {
+        let controls = &self.controls;
+        controls.excluded.contains(&id)
+            || controls.removed.iter().any(|at| match control(program, *at) {
+                Some(Control::RemoveRules(rules)) => rules.has(root),
+                _ => false,
+            })
     }
 
     /// One rule with its chain, of those whose first link may match: whether all of it did.

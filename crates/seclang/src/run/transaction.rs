@@ -97,6 +97,8 @@ pub(super) struct Controls {
     pub(super) removed: Vec<(usize, usize, usize)>,
     /// The same of `ruleRemoveTargetBy…`.
     pub(super) removed_targets: Vec<(usize, usize, usize)>,
+    /// Ids of rules that do not run for this request.
+    pub(super) excluded: Vec<u64>,
     pub(super) body_processor: Option<String>,
     pub(super) force_body_variable: bool,
     pub(super) engine: EngineMode,
@@ -108,6 +110,7 @@ impl Controls {
     fn begin(&mut self, plan: &Plan) {
         self.removed.clear();
         self.removed_targets.clear();
+        self.excluded.clear();
         self.body_processor = None;
         self.force_body_variable = false;
         self.engine = plan.engine;
@@ -157,6 +160,12 @@ impl Transaction {
         let mut transaction = pool::take();
         transaction.begin(plan, limits);
         transaction
+    }
+
+    /// Has rules not run for this request, by their ids. Rules that set what is the same for every request are not among
+    /// those that run for one.
+    pub fn exclude(&mut self, rules: impl IntoIterator<Item = u64>) {
+        self.controls.excluded.extend(rules);
     }
 
     /// Starts over, in the memory of what was before.

@@ -1,0 +1,120 @@
+//! What actions of rules do in particular, in the fields of the management API.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::Phase;
+use crate::overrides::Overrides;
+
+/// The parameters of an action. Which they are shows in their fields.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum ActionParameters {
+    Execute(ExecuteParameters),
+    Block(BlockParameters),
+    Skip(SkipParameters),
+}
+
+/// What an `execute` rule runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ExecuteParameters {
+    /// The managed ruleset's id.
+    pub id: String,
+    pub version: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<Overrides>,
+}
+
+/// What a `block` rule answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BlockParameters {
+    pub response: BlockResponse,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlockResponse {
+    /// From 400 to 499.
+    pub status_code: u16,
+    pub content: String,
+    pub content_type: String,
+}
+
+/// What a `skip` rule passes over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SkipParameters {
+    /// `current`: the rules behind it in its own ruleset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ruleset: Option<String>,
+    /// Managed rulesets, by id.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rulesets: Vec<String>,
+    /// Rules of managed rulesets, by their ids, by the ruleset's id.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub rules: BTreeMap<String, Vec<String>>,
+    /// Everything in these phases.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
+}
+
+impl ActionParameters {
+    /// Whether none of its fields is given.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::Skip(skip) if *skip == SkipParameters::default())
+    }
+}
+
+impl<'de> Deserialize<'de> for ActionParameters {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// The fields of all actions.
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Fields {
+            id: Option<String>,
+            version: Option<String>,
+            overrides: Option<Overrides>,
+            response: Option<BlockResponse>,
+            ruleset: Option<String>,
+            #[serde(default)]
+            rulesets: Vec<String>,
+            #[serde(default)]
+            rules: BTreeMap<String, Vec<String>>,
+            #[serde(default)]
+            phases: Vec<Phase>,
+        }
+        let Fields { id, version, overrides, response, ruleset, rulesets, rules, phases } =
+            Fields::deserialize(deserializer)?;
+        Ok(match (id, response) {
+            (Some(id), _) => {
+                let version = version.unwrap_or_else(|| "latest".to_owned());
+                Self::Execute(ExecuteParameters { id, version, overrides })
+            }
+            (None, Some(response)) => Self::Block(BlockParameters { response }),
+            (None, None) => Self::Skip(SkipParameters { ruleset, rulesets, rules, phases }),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_read_back_by_their_fields() {
+        for (text, written) in [
+            (r#"{"id":"a"}"#, r#"{"id":"a","version":"latest"}"#),
+            (r#"{"response":{"status_code":429,"content":"no","content_type":"text/plain"}}"#, ""),
+            (r#"{"ruleset":"current"}"#, ""),
+            (r#"{"phases":["http_request_firewall_managed"]}"#, ""),
+            (r#"{"rulesets":["a"],"rules":{"b":["1","2"]}}"#, ""),
+        ] {
+            let parameters: ActionParameters = serde_json::from_str(text).unwrap();
+            let expected = if written.is_empty() { text } else { written };
+            assert_eq!(serde_json::to_string(&parameters).unwrap(), expected);
+            assert_eq!(serde_json::from_str::<ActionParameters>(expected).unwrap(), parameters);
+        }
+        assert!(serde_json::from_str::<ActionParameters>("{}").unwrap().is_empty());
+        assert!(serde_json::from_str::<ActionParameters>(r#"{"colour":"red"}"#).is_err());
+    }
+}

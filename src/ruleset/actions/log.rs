@@ -1,0 +1,18 @@
+//! `log`: tells of a request, and lets it go on.
+
+use super::{CompiledAction, Definition, Sources};
+use diagnostic::{Code, Diagnostic};
+use model::ruleset::Rule;
+use model::{Action, Phase};
+
+pub const DEFINITION: Definition =
+    Definition { action: Action::Log, phases: &[Phase::HttpRequestFirewallCustom], compile };
+
+fn compile(rule: &Rule, _: Phase, sources: &mut Sources<'_>) -> Option<CompiledAction> {
+    if rule.action_parameters.as_ref().is_some_and(|parameters| !parameters.is_empty()) {
+        let message = "the action `log` takes no `action_parameters`";
+        sources.diagnostics.push(Diagnostic::error(Code::RulesetBadParameters, message));
+        return None;
+    }
+    Some(CompiledAction::Log)
+}

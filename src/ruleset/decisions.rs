@@ -1,0 +1,101 @@
+//! What the rules of entry points decided for one request: what is passed over, and what is to be told.
+
+use std::sync::Arc;
+
+use super::actions::{CompiledAction, Execute, Skip};
+use super::entry_point::{CompiledRule, EntryPoint, RuleSource};
+use expression::Facts;
+use model::ruleset::BlockResponse;
+use model::{Action, Phase, RulesetKind};
+
+/// The decisions so far. What a rule of an account passes over are rules of accounts, and so with zones.
+#[derive(Debug, Default)]
+pub struct Decisions {
+    skips: Vec<(RulesetKind, Arc<Skip>)>,
+    /// Rules that are told in events, in the order in which they matched.
+    pub told: Vec<ToldRule>,
+}
+
+/// A rule that matched and is told.
+#[derive(Clone, Debug)]
+pub struct ToldRule {
+    pub source: Arc<RuleSource>,
+    pub phase: Phase,
+    pub action: Action,
+}
+
+/// A rule that refuses the request.
+#[derive(Clone, Debug)]
+pub struct Refusing {
+    pub source: Arc<RuleSource>,
+    /// The answer that it has of its own.
+    pub response: Option<Arc<BlockResponse>>,
+}
+
+impl Decisions {
+    fn of(&self, kind: RulesetKind) -> impl Iterator<Item = &Skip> {
+        self.skips.iter().filter(move |(of, _)| *of == kind).map(|(_, skip)| skip.as_ref())
+    }
+
+    fn skips_phase(&self, kind: RulesetKind, phase: Phase) -> bool {
+        self.of(kind).any(|skip| skip.phases.contains(&phase))
+    }
+
+    fn skips_run(&self, kind: RulesetKind, execute: &Execute) -> bool {
+        self.of(kind).any(|skip| skip.rulesets.iter().any(|skipped| execute.runs(skipped)))
+    }
+
+    /// Rules of managed rulesets that are passed over where a ruleset of this kind runs them, as their sources name them.
+    pub fn skipped_rules(&self, kind: RulesetKind) -> impl Iterator<Item = &str> {
+        self.of(kind).flat_map(|skip| &skip.rules).map(String::as_str)
+    }
+
+    /// Whether anything is passed over.
+    pub fn has_skips(&self) -> bool {
+        !self.skips.is_empty()
+    }
+}
+
+impl EntryPoint {
+    /// Walks the rules that are for a request or its response in order, up to one that refuses. What `execute` rules run is
+    /// handed on, with the kind of the ruleset that they are of.
+    pub fn walk<'e>(
+        &'e self,
+        phase: Phase,
+        facts: &Facts<'_>,
+        decisions: &mut Decisions,
+        mut run: impl FnMut(&'e Execute, RulesetKind, &Decisions),
+    ) -> Option<Refusing> {
+        let mut left: Option<RulesetKind> = None;
+        for CompiledRule { source, expression, action } in &self.rules {
+            let kind = source.kind;
+            let is_skipped =
+                left == Some(kind) || decisions.has_skips() && decisions.skips_phase(kind, phase);
+            if is_skipped || !expression.matches(facts) {
+                continue;
+            }
+            let told = |action| ToldRule { source: Arc::clone(source), phase, action };
+            match action {
+                CompiledAction::Execute(execute) => {
+                    if !decisions.skips_run(kind, execute) {
+                        run(execute, kind, decisions);
+                    }
+                }
+                CompiledAction::Log => decisions.told.push(told(Action::Log)),
+                CompiledAction::Block(response) => {
+                    decisions.told.push(told(Action::Block));
+                    return Some(Refusing { source: Arc::clone(source), response: response.clone() });
+                }
+                CompiledAction::Skip(skip) => {
+                    if skip.is_told {
+                        decisions.told.push(told(Action::Skip));
+                    }
+                    decisions.skips.push((kind, Arc::clone(skip)));
+                    // INVARIANT: of each kind there is one ruleset in a phase, and those of the account come first.
+                    left = skip.rest.then_some(kind);
+                }
+            }
+        }
+        None
+    }
+}
