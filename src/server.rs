@@ -17,7 +17,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::alerts;
-use crate::api::{self, auth::Operators};
+use crate::api;
+use crate::api::auth::{FirstToken, Operators};
 use crate::clock::Clock;
 use crate::conf::Conf;
 use crate::control::Control;
@@ -56,8 +57,15 @@ pub struct Parts {
     pub mac: Mac,
     /// Take the sockets over from the process before this one.
     pub upgrade: bool,
-    /// Told the addresses once everything listens.
+    pub tells: Tells,
+}
+
+/// What is told once everything listens.
+pub struct Tells {
+    /// Told the addresses, if it wants to know.
     pub listening: Option<std::sync::mpsc::Sender<Listening>>,
+    /// Makes the first token of the API; `None` if there are tokens.
+    pub first_token: Option<FirstToken>,
 }
 
 /// Where a process listens.
@@ -72,7 +80,7 @@ pub struct Listening {
 /// # Errors
 /// One sentence if the services cannot be set up.
 pub fn run(parts: Parts) -> Result<(), String> {
-    let Parts { conf, control, events, clock, rows, records, counted, mac, upgrade, listening, .. } = parts;
+    let Parts { conf, control, events, clock, rows, records, counted, mac, upgrade, tells, .. } = parts;
     let (security_log, security_queue) = (Arc::new(Mutex::new(parts.security_log)), parts.security_queue);
     let proxy_conf = Arc::new(server_conf(&conf)?);
     // An address that cannot be had ends the process here, before it serves half of what it should.
@@ -138,7 +146,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
     server.add_service(api);
     let may_be_private = conf.private_webhooks;
     server.add_service(Upkeep { control, security_log, may_be_private, events: events.clone(), clock });
-    server.add_service(Announcing { bindings, expected: conf.listeners.len() + 1, events, listening });
+    server.add_service(Announcing { bindings, expected: conf.listeners.len() + 1, events, tells });
 
     let signals = Signals { drain, connections, grace: conf.graceful_stop };
     server.run(RunArgs { shutdown_signal: Box::new(signals) });
@@ -244,7 +252,7 @@ struct Announcing {
     bindings: mpsc::UnboundedReceiver<(usize, SocketAddr)>,
     expected: usize,
     events: Events,
-    listening: Option<std::sync::mpsc::Sender<Listening>>,
+    tells: Tells,
 }
 
 #[async_trait]
@@ -272,13 +280,16 @@ impl ServiceWithDependents for Announcing {
         let mut addresses: Vec<SocketAddr> = bound.into_iter().map(|(_, address)| address).collect();
         // The admin service has the last index.
         let Some(admin) = addresses.pop() else { return };
+        if let Some(first_token) = self.tells.first_token.take() {
+            first_token.announce(admin, &self.events).await;
+        }
         self.events.emit(&ServerStarted {
             listeners: addresses.iter().map(SocketAddr::to_string).collect(),
             admin: admin.to_string(),
             version: env!("CARGO_PKG_VERSION"),
         });
         memory::give_back();
-        if let Some(listening) = self.listening.take() {
+        if let Some(listening) = self.tells.listening.take() {
             // Who asked may have stopped waiting.
             let _ = listening.send(Listening { listeners: addresses, admin });
         }

@@ -5,18 +5,15 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{Failure, notice};
-use crate::api::auth;
-use crate::clock::{Clock, rfc3339};
+use crate::api::auth::FirstToken;
+use crate::clock::Clock;
 use crate::conf::{Conf, LogLevel};
 use crate::control::{self, ConfSource, Control};
 use crate::events::{Events, Level, LogWriter};
 use crate::records::security;
-use crate::server::{self, Listening, Parts};
+use crate::server::{self, Listening, Parts, Tells};
 use detection::mac::Mac;
-use model::Secret;
-use store::{
-    Change, Changeset, FolderLock, RecordStore, SecurityLog, SqliteStore, Store, StoreError, install_key,
-};
+use store::{FolderLock, RecordStore, SecurityLog, SqliteStore, Store, install_key};
 
 /// Run the edge.
 #[derive(Debug, Args)]
@@ -62,15 +59,9 @@ pub(super) fn serve(
             "the configuration has no `[[listeners]]`, so nobody could reach it".to_owned(),
         ));
     }
-    let mut store = open(&conf)?;
-    if let Some(token) = first_token(&conf, store.as_mut())? {
-        notice(&format!(
-            "The management API at http://{} answers nobody without a token. This one may do everything and is \
-             shown once:\n\n  {}\n\n",
-            conf.admin_address,
-            token.expose()
-        ));
-    }
+    let store = open(&conf)?;
+    let has_tokens = !conf.api_tokens.is_empty() || !conf.api_keys.is_empty();
+    let needs_token = !has_tokens && store.load()?.1.api_tokens.is_empty();
     let start = control::start(&source, store.as_ref())?;
     // With `upgrade` the process before this one still has it.
     let _lock = if upgrade { None } else { Some(FolderLock::take(&conf.state_dir)?) };
@@ -104,6 +95,7 @@ pub(super) fn serve(
     let security_log = open_security()?;
     let records = Box::new(records);
     let mac = Mac::new(install_key(&conf.state_dir)?);
+    let first_token = needs_token.then(|| FirstToken { control: control.clone(), clock, tell: notice });
     server::run(Parts {
         conf,
         control,
@@ -114,27 +106,11 @@ pub(super) fn serve(
         counted,
         mac,
         upgrade,
-        listening,
+        tells: Tells { listening, first_token },
         security_log,
         security_queue,
     })
     .map_err(Failure::Input)
-}
-
-/// The first token of the API, if neither the configuration nor the store has one.
-fn first_token(conf: &Conf, store: &mut dyn Store) -> Result<Option<Secret>, Failure> {
-    let (revision, resources) = store.load()?;
-    if !conf.api_tokens.is_empty() || !conf.api_keys.is_empty() || !resources.api_tokens.is_empty() {
-        return Ok(None);
-    }
-    let (token, secret) = auth::first_token(&rfc3339(Clock::real().now()))?;
-    let changes = vec![Change::PutApiToken { token }];
-    match store.commit(revision, &Changeset::new("first start", changes)) {
-        Ok(_) => Ok(Some(secret)),
-        // Another process is starting too, and makes one.
-        Err(StoreError::Conflict { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
 }
 
 fn level(level: LogLevel) -> Level {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::api::{edge, zone};
-use crate::support::{Api, Client, Edge, Origin, run_cli};
+use crate::support::{Api, BINARY, Client, Edge, Origin, run_cli};
 
 /// Ids of permission groups by name.
 fn group(api: &Api, name: &str) -> String {
@@ -367,4 +367,52 @@ fn settings_of_gateways_take_effect_on_the_next_call() {
         assert_eq!(api.call("PATCH", path, &wrong).0, 400, "{wrong}");
     }
     assert_eq!(api.call("POST", "/accounts/a.b/ai-gateway/gateways", &json!({"id": "x"})).0, 404);
+}
+
+/// Standard error of an edge until it serves, or ends.
+fn first_words(folder: &std::path::Path, conf: &str) -> (std::process::Child, String) {
+    use std::io::Read;
+    std::fs::write(folder.join("p.toml"), conf).unwrap();
+    let mut child = std::process::Command::new(BINARY)
+        .args(["run", "--conf", "p.toml"])
+        .current_dir(folder)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::fs::File::create(folder.join("stderr")).unwrap())
+        .spawn()
+        .unwrap();
+    let mut log = child.stdout.take().unwrap();
+    let (mut seen, mut byte) = (Vec::new(), [0; 1]);
+    while !(seen.ends_with(b"\n") && String::from_utf8_lossy(&seen).contains("server_started")) {
+        match log.read(&mut byte) {
+            Ok(1) => seen.push(byte[0]),
+            _ => break,
+        }
+    }
+    (child, std::fs::read_to_string(folder.join("stderr")).unwrap())
+}
+
+#[test]
+fn the_first_token_is_told_once_by_an_edge_that_serves() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let conf = |port: u16| {
+        format!("[[listeners]]\naddress = \"127.0.0.1:{port}\"\n[admin]\naddress = \"127.0.0.1:0\"\n")
+    };
+    // One whose port is taken ends, and has made none that nobody heard of.
+    let (mut child, words) = first_words(folder.path(), &conf(taken.local_addr().unwrap().port()));
+    assert!(!child.wait().unwrap().success() && !words.contains("shown once"), "{words}");
+    let (mut child, words) = first_words(folder.path(), &conf(0));
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let token = words.iter().find(|word| word.starts_with("svcapi_")).unwrap_or_else(|| panic!("{words:?}"));
+    let address = words.iter().find_map(|word| word.strip_prefix("http://")).unwrap();
+    let authorization = format!("Authorization: Bearer {token}\r\n");
+    let verify = "GET /client/v4/user/tokens/verify HTTP/1.1\r\nHost: api.example\r\nConnection: close\r\n";
+    let answer = Client::once(address.parse().unwrap(), format!("{verify}{authorization}\r\n"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let (mut child, words) = first_words(folder.path(), &conf(0));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!words.contains("svcapi_"), "{words}");
 }

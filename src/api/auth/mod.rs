@@ -1,6 +1,7 @@
 //! Who may use the management API: bearers of tokens, and users with a key.
 
 pub mod actor;
+mod first_token;
 pub mod permission;
 pub mod scope;
 
@@ -14,44 +15,12 @@ use subtle::ConstantTimeEq;
 
 use super::error::{self, ApiError};
 pub use actor::Actor;
-use model::api_token::Policy;
-use model::{ApiToken, Declared, Resources, Secret, TokenId};
+pub use first_token::FirstToken;
+use model::{Declared, Resources, Secret};
 pub use permission::Permission;
 
 /// What tokens of the API begin with, so that people and secret scanners know them.
 pub const PREFIX: &str = "svcapi_";
-
-/// A token that may do everything, with its value.
-///
-/// # Errors
-/// If the system has no random numbers.
-pub fn first_token(now: &str) -> Result<(ApiToken, Secret), String> {
-    let mut random = [0; 32];
-    getrandom::fill(&mut random).map_err(|error| format!("the system has no random numbers: {error}"))?;
-    let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-    let secret = Secret::new(format!("{PREFIX}{hex}"));
-    let hash = TokenHash::of(secret.expose().as_bytes()).to_hex();
-    let policy = Policy {
-        id: TokenId::derived("policy", &hash).to_string(),
-        denies: false,
-        permission_groups: Permission::ALL.map(Permission::id).to_vec(),
-        resources: ["com.svc.api.user.*", "com.svc.api.account.*"].map(str::to_owned).to_vec(),
-    };
-    let token = ApiToken {
-        id: TokenId::derived("api token", &hash),
-        name: "first token".to_owned(),
-        hash,
-        is_disabled: false,
-        policies: vec![policy],
-        not_before: None,
-        expires_on: None,
-        clients: Vec::new(),
-        refused_clients: Vec::new(),
-        issued_on: now.to_owned(),
-        modified_on: now.to_owned(),
-    };
-    Ok((token, secret))
-}
 
 /// Tokens and keys of the configuration: they may do everything.
 #[derive(Clone, Debug, Default)]
@@ -151,6 +120,8 @@ impl Operators {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
+
+    use model::{ApiToken, TokenId};
 
     use super::*;
 
