@@ -293,6 +293,10 @@ mod tests {
             for change in changes.iter().filter(|_| steps >= 3) {
                 write(&transaction, revision, change).unwrap();
             }
+            // From the fifth on, its history too.
+            for change in changes.iter().filter(|_| steps >= 5) {
+                remember(&transaction, revision, change).unwrap();
+            }
             transaction.commit().unwrap();
         }
     }
@@ -301,7 +305,7 @@ mod tests {
     fn files_of_every_version_are_read() {
         let gone = Change::DeleteToken { id: TokenId::new("a") };
         let log = [vec![token("a"), token("b")], vec![key("one"), key("two")], vec![gone]];
-        for steps in [1, 2, 3, 4] {
+        for steps in 1..=MIGRATIONS.len() {
             let folder = tempfile::tempdir().unwrap();
             file_of_version(folder.path(), steps, &log);
             let mut store = SqliteStore::open(folder.path()).unwrap();
