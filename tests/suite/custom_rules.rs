@@ -262,3 +262,30 @@ fn a_file_declares_them_and_says_what_it_does_not_take() {
         check("[[zones.rulesets.rules]]\naction = \"block\"\naction_parameters = { colour = \"red\" }\n");
     assert!(found.contains("unknown field `colour`"), "{found}");
 }
+
+#[test]
+fn what_explain_suggests_can_be_posted_and_lets_that_request_pass_alone() {
+    let origin = Origin::echo();
+    let (edge, api) = edge(&origin);
+    let id = zone(&api, "a.example", &origin);
+    let path = entry_point(&format!("/zones/{id}"), REQUESTS);
+    let mut judge = execute(&managed(&api, REQUESTS));
+    let levels =
+        ["2", "3", "4"].map(|level| json!({"category": format!("paranoia-level-{level}"), "enabled": false}));
+    judge["action_parameters"]["overrides"] = json!({"categories": levels});
+    for target in ["/shop", "//a%22b/%5Cc/./d"].map(|path| ATTACK.replace("/shop", path)) {
+        api.result("PUT", &path, &json!({"rules": [judge]}));
+        let request = format!("GET {target} HTTP/1.1\r\nHost: a.example\r\n\r\n");
+        let shown = run_cli(&["waf", "explain", "--request", "-"], request.as_bytes());
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        let line =
+            shown.lines().map(str::trim).find(|line| line.starts_with('{') && line.contains("\"skip\""));
+        let mut rule: Value = serde_json::from_str(line.unwrap_or_else(|| panic!("{shown}"))).unwrap();
+        rule["position"] = json!({"index": 1});
+        let ruleset = api.get(&path)["id"].as_str().unwrap().to_owned();
+        let status = |target: &str| Client::get(edge.proxy[0], "a.example", target).status;
+        assert_eq!(status(&target), 403);
+        api.post(&format!("/zones/{id}/rulesets/{ruleset}/rules"), &rule);
+        assert_eq!((status(&target), status(&target.replace('?', "/x?"))), (200, 403), "{rule}");
+    }
+}

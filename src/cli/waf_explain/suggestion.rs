@@ -8,8 +8,10 @@ use super::{Request, judge};
 use crate::cli::deployment::Deployment;
 use crate::cli::exclusion::{self, Exclusion, without};
 use crate::ruleset::{ManagedRuleset, Outcome, Verdict};
+use model::Phase;
 use seclang::Match;
 use seclang::ir::RuleSetIr;
+use serde_json::json;
 
 /// Most exclusions that are tried one after the other.
 const MAX_EXCLUSIONS: usize = 50;
@@ -57,13 +59,42 @@ fn describe(ir: &RuleSetIr, exclusions: &[Exclusion], request: &Request<'_>) -> 
     let path = request.target.split(|byte| *byte == b'?').next().unwrap_or(&[]);
     let rule = exclusion::on_path(&String::from_utf8_lossy(path), exclusion::free_id(ir, 0), exclusions);
     let mut text = format!("\nto let this request pass, and nothing more than it needs:\n\n{rule}");
-    text.push_str("\nread before the rules; or, for every path and variable, these rules off in the ruleset's overrides:\n\n");
     let mut rules: Vec<u64> = exclusions.iter().map(|exclusion| exclusion.rule).collect();
+    rules.sort_unstable();
     rules.dedup();
+    // INVARIANT: writing to a `String` cannot fail.
+    let _ = writeln!(
+        text,
+        "\nread before the rules; or, for every variable on this path, this rule before the `execute` rule of the phase \
+         `{}`, or in any phase before it:\n\n  {}\n",
+        Phase::HttpRequestFirewallManaged.word(),
+        skip_rule(path, &rules)
+    );
+    text.push_str("or, for every path and variable, these rules off in the ruleset's overrides:\n\n");
     for rule in rules {
         let id = ManagedRuleset::rule_id(rule);
-        // INVARIANT: writing to a `String` cannot fail.
         let _ = writeln!(text, "  {{ id = \"{id}\", enabled = false }}  # {rule}");
     }
     text
+}
+
+/// A rule of an entry point that passes over managed rules on a path, as the API takes it.
+fn skip_rule(path: &[u8], rules: &[u64]) -> serde_json::Value {
+    let mut quoted = String::new();
+    for byte in path {
+        match byte {
+            b'"' | b'\\' => quoted.extend(['\\', char::from(*byte)]),
+            b' '..=b'~' => quoted.push(char::from(*byte)),
+            _ => {
+                // INVARIANT: writing to a `String` cannot fail.
+                let _ = write!(quoted, "\\x{byte:02x}");
+            }
+        }
+    }
+    let ids: Vec<String> = rules.iter().map(|rule| ManagedRuleset::rule_id(*rule).to_string()).collect();
+    json!({
+        "action": "skip",
+        "expression": format!("raw.http.request.uri.path eq \"{quoted}\""),
+        "action_parameters": {"rules": {ManagedRuleset::owasp_id().as_str(): ids}},
+    })
 }
