@@ -160,7 +160,7 @@ fn other_question() -> ApiError {
     ApiError::new(error::KEY_REUSED, "this idempotency key was sent before with another request")
 }
 
-/// The hashes of a request with a key: of who asks and the key, and of what is asked.
+/// Hashes a request that has an idempotency key: one hash over the caller and the key, one over the request itself.
 pub(super) fn keyed_request(actor: &str, key: &str, question: &str, body: &[u8]) -> KeyedRequest {
     let hash = |first: &str, second: &[u8]| {
         let digest = Sha256::new_with_prefix(first).chain_update([0]).chain_update(second).finalize();

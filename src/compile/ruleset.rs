@@ -1,4 +1,4 @@
-//! Entry points: their rules compiled, whoever owns them.
+//! Compiles the rules of entry points, both those of accounts and those of zones.
 
 use std::sync::Arc;
 

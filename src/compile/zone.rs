@@ -116,7 +116,11 @@ impl Compiling<'_> {
                 self.refuse(Code::ConfConflict, message, place);
             }
             phases.push(phase);
-            ruleset.complete("zone", &format!("{}/{phase}", zone.name), &self.inputs.conf.modified);
+            ruleset.complete(
+                RulesetKind::Zone,
+                &format!("{}/{phase}", zone.name),
+                &self.inputs.conf.modified,
+            );
         }
     }
 }

@@ -3,8 +3,8 @@
 use model::{Account, AccountId, ZoneId};
 use serde::{Serialize, Serializer};
 
-/// The zone that an event belongs to, written as its name in log lines. Names can be given away and taken again, so who
-/// may read an event is told by the ids.
+/// The zone that an event belongs to, written as its name in log lines. A name may have several owners one after the other,
+/// so the ids decide who may read the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneLabel<'a> {
     /// `gateway` or `unknown` if it belongs to no zone.
@@ -15,7 +15,7 @@ pub struct ZoneLabel<'a> {
 }
 
 impl<'a> ZoneLabel<'a> {
-    /// Of a request that nothing is known of; the default account answers for the edge as a whole.
+    /// For a request whose host is not served here. Its events belong to the default account.
     pub const UNKNOWN: Self = Self { name: "unknown", zone_id: "", account_id: Account::DEFAULT };
 
     pub fn of_zone(name: &'a str, id: &'a ZoneId, account: &'a AccountId) -> Self {

@@ -115,11 +115,11 @@ impl Inspection {
         let (before, received) = (ctx.rules.take(), self.clock.unix());
         // Each message has the time of a request.
         let spent_before = std::mem::take(&mut ctx.rules_time);
-        // What was decided for the request is told once.
-        let told = ctx.decisions.told.len();
+        // The rules decide the same for each message; a stream may have any number of them.
+        let mark = ctx.decisions.mark();
         let judged =
             self.run_rules(ctx, |ctx, watch| start_rules(entry_point, received, session, ctx, watch));
-        ctx.decisions.told.truncate(told);
+        ctx.decisions.go_back_to(mark);
         judged?;
         self.judge_part(message, is_cut, session, ctx).await?;
         ctx.rules_time += spent_before;

@@ -16,7 +16,14 @@ pub struct Decisions {
     pub told: Vec<ToldRule>,
 }
 
-/// A rule that matched and is told.
+/// A point in the decisions for one request.
+#[derive(Clone, Copy, Debug)]
+pub struct DecisionsMark {
+    skips: usize,
+    told: usize,
+}
+
+/// A rule that matched and gets an event.
 #[derive(Clone, Debug)]
 pub struct ToldRule {
     pub source: Arc<RuleSource>,
@@ -48,6 +55,17 @@ impl Decisions {
     /// Rules of managed rulesets that are passed over where a ruleset of this kind runs them, as their sources name them.
     pub fn skipped_rules(&self, kind: RulesetKind) -> impl Iterator<Item = &str> {
         self.of(kind).flat_map(|skip| &skip.rules).map(String::as_str)
+    }
+
+    /// How much was decided so far, to go back to.
+    pub fn mark(&self) -> DecisionsMark {
+        DecisionsMark { skips: self.skips.len(), told: self.told.len() }
+    }
+
+    /// Forgets what was decided since a mark.
+    pub fn go_back_to(&mut self, mark: DecisionsMark) {
+        self.skips.truncate(mark.skips);
+        self.told.truncate(mark.told);
     }
 
     /// Whether anything is passed over.
@@ -97,5 +115,48 @@ impl EntryPoint {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::time::Duration;
+
+    use super::*;
+    use expression::Expression;
+    use seclang::RequestHead;
+
+    #[test]
+    fn what_is_decided_for_each_message_of_a_stream_does_not_pile_up() {
+        let phase = Phase::HttpRequestFirewallManaged;
+        let skip = Skip { rules: vec!["1".to_owned()], is_told: true, ..Skip::default() };
+        let rule = CompiledRule {
+            source: Arc::default(),
+            expression: Expression::everything(),
+            action: CompiledAction::Skip(Arc::new(skip)),
+        };
+        let entry_point = EntryPoint { rules: vec![rule] };
+        let head = RequestHead {
+            method: b"POST",
+            target: b"/",
+            protocol: "HTTP/2.0",
+            headers: &[],
+            client: Ipv4Addr::LOCALHOST.into(),
+            server: None,
+            request_id: "0",
+            received: Duration::ZERO,
+        };
+        let facts = Facts::of_request(&head);
+        let mut decisions = Decisions::default();
+        let skipped = |decisions: &Decisions| decisions.skipped_rules(RulesetKind::Zone).count();
+        entry_point.walk(phase, &facts, &mut decisions, |_, _, _| ());
+        for _ in 0..3 {
+            let mark = decisions.mark();
+            entry_point.walk(phase, &facts, &mut decisions, |_, _, _| ());
+            assert_eq!((skipped(&decisions), decisions.told.len()), (2, 2));
+            decisions.go_back_to(mark);
+        }
+        assert_eq!((skipped(&decisions), decisions.told.len()), (1, 1));
     }
 }

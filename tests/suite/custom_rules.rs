@@ -229,7 +229,7 @@ fn a_file_declares_them_and_says_what_it_does_not_take() {
     let conf = |rules: &str| {
         format!(
             "[[listeners]]\naddress = \"127.0.0.1:0\"\n[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"{TOKEN}\"]\n\
-             [[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n[[zones.rulesets]]\nphase = \"{CUSTOM}\"\n{rules}[zones.waf]\n",
+             [[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n[[zones.rulesets]]\nphase = \"{CUSTOM}\"\nkind = \"root\"\n{rules}[zones.waf]\n",
             origin.url()
         )
     };
@@ -241,6 +241,8 @@ fn a_file_declares_them_and_says_what_it_does_not_take() {
     ));
     let status = |target: &str| Client::get(edge.proxy[0], "a.example", target).status;
     assert_eq!((status(ATTACK), status(&ATTACK.replace("/shop", "/else")), status("/no")), (200, 403, 404));
+    let shown = Api::new(&edge, TOKEN).get(&entry_point("/zones/a.example", CUSTOM));
+    assert_eq!(shown["kind"], "zone", "whatever the file says");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.toml");
     let check = |rules: &str| {

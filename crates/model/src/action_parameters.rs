@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Phase;
@@ -85,14 +86,22 @@ impl<'de> Deserialize<'de> for ActionParameters {
         }
         let Fields { id, version, overrides, response, ruleset, rulesets, rules, phases } =
             Fields::deserialize(deserializer)?;
-        Ok(match (id, response) {
-            (Some(id), _) => {
+        let skip = Self::Skip(SkipParameters { ruleset, rulesets, rules, phases });
+        match (id, response) {
+            (Some(id), None) if skip.is_empty() => {
                 let version = version.unwrap_or_else(|| "latest".to_owned());
-                Self::Execute(ExecuteParameters { id, version, overrides })
+                Ok(Self::Execute(ExecuteParameters { id, version, overrides }))
             }
-            (None, Some(response)) => Self::Block(BlockParameters { response }),
-            (None, None) => Self::Skip(SkipParameters { ruleset, rulesets, rules, phases }),
-        })
+            (None, Some(response)) if skip.is_empty() && version.is_none() && overrides.is_none() => {
+                Ok(Self::Block(BlockParameters { response }))
+            }
+            (None, None) if version.is_none() && overrides.is_none() => Ok(skip),
+            (None, None) if skip.is_empty() => Err(D::Error::missing_field("id")),
+            _ => Err(D::Error::custom(
+                "fields of several actions; expected `id`, `version` and `overrides`, or `response`, or `ruleset`, \
+                 `rulesets`, `rules` and `phases`",
+            )),
+        }
     }
 }
 
@@ -116,5 +125,15 @@ mod tests {
         }
         assert!(serde_json::from_str::<ActionParameters>("{}").unwrap().is_empty());
         assert!(serde_json::from_str::<ActionParameters>(r#"{"colour":"red"}"#).is_err());
+        for mixed in [
+            r#"{"id":"a","phases":["http_request_firewall_managed"]}"#,
+            r#"{"response":{"status_code":429,"content":"","content_type":"text/plain"},"ruleset":"current"}"#,
+            r#"{"version":"1","rulesets":["a"]}"#,
+        ] {
+            let refused = serde_json::from_str::<ActionParameters>(mixed).unwrap_err().to_string();
+            assert!(refused.contains("fields of several actions"), "{refused}");
+        }
+        let refused = serde_json::from_str::<ActionParameters>(r#"{"version":"1"}"#).unwrap_err().to_string();
+        assert!(refused.contains("missing field `id`"), "{refused}");
     }
 }

@@ -93,11 +93,13 @@ impl Ruleset {
         }
     }
 
-    /// Gives it and its rules what they lack: a name, when they were changed, and ids that are the same on every start.
-    /// `key` is unique among those of `owner`, which is `account` or `zone`.
-    pub fn complete(&mut self, owner: &str, key: &str, modified: &str) {
+    /// Gives an entry point its kind, and it and its rules what they lack: a name, when they were changed, and ids that are
+    /// the same on every start. `key` is unique among the rulesets of this kind.
+    pub fn complete(&mut self, kind: RulesetKind, key: &str, modified: &str) {
+        self.kind = kind;
+        let kind = kind.word();
         if self.id.is_empty() {
-            self.id = RulesetId::derived(&format!("{owner} ruleset"), key).to_string();
+            self.id = RulesetId::derived(&format!("{kind} ruleset"), key).to_string();
         }
         if self.last_updated.is_empty() {
             modified.clone_into(&mut self.last_updated);
@@ -110,7 +112,7 @@ impl Ruleset {
                 rule.last_updated.clone_from(&self.last_updated);
             }
             if rule.id.is_empty() {
-                rule.id = RuleId::derived(&format!("{owner} rule"), &format!("{key}/{index}")).to_string();
+                rule.id = RuleId::derived(&format!("{kind} rule"), &format!("{key}/{index}")).to_string();
             }
         }
     }
@@ -139,14 +141,14 @@ pub struct Rule {
     pub enabled: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
-    /// Whether a `skip` rule is told in events; it is if nothing is said.
+    /// Whether a match of a `skip` rule makes an event. It does if this is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logging: Option<RuleLogging>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_updated: String,
 }
 
-/// Whether a rule is told in events.
+/// Whether matches of a rule make events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleLogging {

@@ -41,7 +41,7 @@ const MIGRATIONS: &[Migration] = &[Migration::Sql(
     CREATE INDEX alerts_by_policy ON alerts (policy, at);
     CREATE INDEX alerts_by_account ON alerts (account, at);",
 ), Migration::Sql(
-    // Whose an earlier event is cannot be told from the name of its zone: nobody is shown it.
+    // The name of a zone does not show which account had it then, so earlier events are shown to nobody.
     "ALTER TABLE events ADD COLUMN zone_id TEXT NOT NULL DEFAULT '';
     ALTER TABLE events ADD COLUMN account TEXT NOT NULL DEFAULT '';
     DROP INDEX events_by_zone;

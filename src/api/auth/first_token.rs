@@ -1,4 +1,4 @@
-//! The first token of the API: made and told once the process can be reached, so that none is made that nobody hears of.
+//! The first token of the API. It is made after all ports are open, so that a start that fails leaves no unknown token behind.
 
 use std::net::SocketAddr;
 
@@ -16,12 +16,12 @@ use store::Change;
 pub struct FirstToken {
     pub control: Control,
     pub clock: Clock,
-    /// Tells people.
+    /// Prints a text for people.
     pub tell: fn(&str),
 }
 
 impl FirstToken {
-    /// Makes the token, unless somebody else has made one, and tells it. An error is an event.
+    /// Makes the token and prints it, unless there is one already. An error becomes an event.
     pub async fn announce(self, admin: SocketAddr, events: &Events) {
         if let Err(error) = self.make(admin).await {
             let error =

@@ -1,7 +1,7 @@
 //! Alerts: policies, the webhooks that hear of them, and what was sent.
 
 use model::alert::{AlertPolicy, AlertType, AlertWebhook};
-use model::{AccountId, Declared, Resources};
+use model::{AccountId, Declared, Phase, Resources};
 use serde::Serialize;
 use serde_json::json;
 use store::Change;
@@ -154,15 +154,12 @@ fn shown(policy: &AlertPolicy) -> ShownAlertPolicy<'_> {
 }
 
 /// Sources of events, with what people call them.
-const SERVICES: [(&str, &str); 4] = [
-    ("firewallcustom", "Custom Rules"),
-    ("firewallmanaged", "Managed Rules"),
-    ("dlp", "Data Loss Protection"),
-    ("edge", "Edge"),
-];
+fn services() -> impl Iterator<Item = (&'static str, &'static str)> {
+    Phase::ALL.into_iter().map(Phase::source).chain([("edge", "Edge")])
+}
 
 fn service(source: &str) -> &str {
-    SERVICES.iter().find(|(known, _)| *known == source).map_or(source, |(_, service)| service)
+    services().find(|(known, _)| *known == source).map_or(source, |(_, service)| service)
 }
 
 #[derive(Debug, Serialize)]
@@ -237,10 +234,12 @@ fn written(fields: &Fields<'_>, resources: &Resources, account: &AccountId) -> O
     }
     let mut sources = Vec::new();
     for (nth, name) in texts("services").iter().enumerate() {
-        match SERVICES.iter().find(|(source, service)| source == name || service.eq_ignore_ascii_case(name)) {
-            Some((source, _)) => sources.push((*source).to_owned()),
+        match services()
+            .find(|(source, service)| *source == name.as_str() || service.eq_ignore_ascii_case(name))
+        {
+            Some((source, _)) => sources.push(source.to_owned()),
             None => {
-                let known = SERVICES.map(|(_, service)| service).join("`, `");
+                let known = services().map(|(_, service)| service).collect::<Vec<_>>().join("`, `");
                 let message = format!("unknown service `{name}`; expected one of `{known}`");
                 fields.refuse(error::BAD_FIELD, &format!("filters/services/{nth}"), message);
             }

@@ -72,8 +72,7 @@ impl Resolving<'_> {
         let account = AccountId::new(Account::DEFAULT);
         for mut ruleset in file.value {
             let phase = ruleset.phase;
-            ruleset.complete("account", &format!("{account}/{}", phase.word()), "");
-            ruleset.kind = RulesetKind::Root;
+            ruleset.complete(RulesetKind::Root, &format!("{account}/{}", phase.word()), "");
             let key = (RulesetOwner::Account(account.clone()), phase);
             let declared = Arc::new(Declared::in_file(ruleset, file.place.clone()));
             if resources.rulesets.insert(key, declared).is_some() {

@@ -1,4 +1,4 @@
-//! `log`: tells of a request, and lets it go on.
+//! `log`: makes an event, and the request goes on.
 
 use super::{CompiledAction, Definition, Sources};
 use diagnostic::{Code, Diagnostic};

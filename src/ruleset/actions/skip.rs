@@ -20,7 +20,7 @@ pub struct Skip {
     pub rulesets: Vec<String>,
     /// Rules of managed rulesets, as their sources name them.
     pub rules: Vec<String>,
-    /// Whether it is told in events.
+    /// Whether a match makes an event.
     pub is_told: bool,
 }
 
