@@ -8,11 +8,15 @@
 //!
 //! A counter lasts as long as its window matters. Of one limit there are at most [`MAX_COUNTERS_OF_LIMIT`]; further
 //! values, which clients may have invented, share one counter.
+//!
+//! Rates of requests have counters of their own, [`RateCounters`]: there are more of them, and nothing is kept of their keys.
 
 mod ledger;
+mod rate;
 mod table;
 mod window;
 
 pub use ledger::{Claim, Ledger, Reserved, Unmet};
+pub use rate::{MAX_RATE_COUNTERS, Rate, RateCounters, RateExceeded, RateHold, RateKey};
 pub use table::{Key, MAX_COUNTERS_OF_LIMIT};
 pub use window::Window;

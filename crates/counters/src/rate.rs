@@ -1,0 +1,470 @@
+//! Counters of request rates: one for each value that clients are counted by, bounded in memory.
+//!
+//! A period begins with the first request of a counter. What the period before counted weighs as much as is left of it in
+//! the last period, so that no two periods can be used one after the other. A counter is asked and raised under one lock,
+//! so requests at the same moment cannot pass together.
+//!
+//! A rule has at most [`MAX_RATE_COUNTERS`]. Past them a new counter takes the place of the one in its group that counted
+//! least and begins with what weighed on that, but below the limit: a value that was pushed out is counted too high when it
+//! comes back, never too low, and one that comes for the first time is not refused for what others did.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+/// Most counters of one rule. They take 10 MB.
+pub const MAX_RATE_COUNTERS: usize = SHARDS * MAX_GROUPS * GROUP;
+
+const SHARDS: usize = 16;
+/// Counters that compete for a place.
+const GROUP: usize = 8;
+const FIRST_GROUPS: usize = 8;
+const MAX_GROUPS: usize = 1024;
+
+/// How much may be counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    pub limit: u64,
+    pub period: Duration,
+    /// How long a counter that reached its limit stays shut; zero if only for as long as it is at its limit.
+    pub mitigation: Duration,
+}
+
+/// A rate that is exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateExceeded {
+    pub limit: u64,
+    /// When there is room again, if nothing else comes meanwhile. Above zero.
+    pub retry_after: Duration,
+}
+
+/// What a counter is known by: a keyed hash of the values that requests are counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateKey(u128);
+
+/// The counters of one rule.
+#[derive(Debug)]
+pub struct RateCounters {
+    shards: [Mutex<Shard>; SHARDS],
+    hashers: [RandomState; 2],
+}
+
+/// A request that is counted when its answer is known. Until then it takes the place of one.
+#[derive(Debug)]
+pub struct RateHold {
+    counters: Arc<RateCounters>,
+    key: RateKey,
+    rate: Rate,
+    is_settled: bool,
+}
+
+/// One counter; free if its key is 0.
+#[derive(Clone, Copy, Debug, Default)]
+struct RateCounter {
+    key: u128,
+    start_ms: u64,
+    shut_until_ms: u64,
+    used: u64,
+    before: u64,
+    held: u32,
+    /// What was counted here and not taken over from one that was pushed out.
+    proven: u32,
+    /// Of the last request, which says when the counter no longer matters.
+    period_ms: u64,
+}
+
+#[derive(Debug)]
+struct Shard {
+    /// A power of two of them.
+    groups: Vec<[RateCounter; GROUP]>,
+}
+
+fn ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Rate {
+    fn period_ms(self) -> u64 {
+        ms(self.period).max(1)
+    }
+}
+
+impl RateCounter {
+    /// Moves it to the period at a time.
+    fn turn(&mut self, now_ms: u64, period_ms: u64) {
+        let periods = now_ms.saturating_sub(self.start_ms) / period_ms;
+        match periods {
+            0 => {}
+            1 => (self.before, self.used) = (self.used, 0),
+            _ => (self.before, self.used) = (0, 0),
+        }
+        self.start_ms = match periods {
+            0 | 1 => self.start_ms.saturating_add(periods * period_ms),
+            _ => now_ms,
+        };
+        self.proven = self.proven.checked_shr(u32::try_from(periods).unwrap_or(u32::MAX)).unwrap_or(0);
+        self.period_ms = period_ms;
+    }
+
+    fn add(&mut self, amount: u64) {
+        self.used = self.used.saturating_add(amount);
+        self.proven = self.proven.saturating_add(u32::try_from(amount).unwrap_or(u32::MAX));
+    }
+
+    /// What counts against the limit.
+    fn weight(&self, now_ms: u64, period_ms: u64) -> u64 {
+        let left_ms = period_ms.saturating_sub(now_ms.saturating_sub(self.start_ms)).min(period_ms);
+        let before = (u128::from(self.before) * u128::from(left_ms)).div_ceil(u128::from(period_ms));
+        let before = u64::try_from(before).unwrap_or(u64::MAX);
+        self.used.saturating_add(u64::from(self.held)).saturating_add(before)
+    }
+
+    fn matters(&self, now_ms: u64) -> bool {
+        let over_ms = self.start_ms.saturating_add(self.period_ms.saturating_mul(2));
+        self.key != 0 && (self.held > 0 || self.shut_until_ms > now_ms || over_ms > now_ms)
+    }
+
+    /// When as much as one fits again.
+    fn room_at(&self, now_ms: u64, rate: Rate) -> u64 {
+        let period_ms = rate.period_ms();
+        let end_ms = self.start_ms.saturating_add(period_ms);
+        // Of `all` in one period, `fits` are left when this part of the next is over.
+        let decayed_ms = |all: u64, fits: u64| {
+            let over = u128::from(all.saturating_sub(fits)) * u128::from(period_ms);
+            u64::try_from(over.div_ceil(u128::from(all.max(1)))).unwrap_or(period_ms)
+        };
+        let fits = rate.limit.saturating_sub(1);
+        let held = self.used.saturating_add(u64::from(self.held));
+        let at_ms = if held <= fits {
+            self.start_ms.saturating_add(decayed_ms(self.before, fits - held))
+        } else {
+            end_ms.saturating_add(decayed_ms(held, fits))
+        };
+        at_ms.max(now_ms.saturating_add(1))
+    }
+
+    /// Whether one more fits; shuts the counter if that is the rule's way.
+    fn admit(&mut self, now_ms: u64, rate: Rate) -> Result<(), RateExceeded> {
+        let exceeded = |until_ms: u64| RateExceeded {
+            limit: rate.limit,
+            retry_after: Duration::from_millis(until_ms.saturating_sub(now_ms).max(1)),
+        };
+        if self.shut_until_ms > now_ms {
+            return Err(exceeded(self.shut_until_ms));
+        }
+        if self.weight(now_ms, rate.period_ms()) < rate.limit {
+            return Ok(());
+        }
+        if rate.mitigation.is_zero() {
+            return Err(exceeded(self.room_at(now_ms, rate)));
+        }
+        // What is only held may come to nothing: it refuses, but shuts nothing.
+        if self.weight(now_ms, rate.period_ms()) - u64::from(self.held) >= rate.limit {
+            self.shut_until_ms = now_ms.saturating_add(ms(rate.mitigation));
+            return Err(exceeded(self.shut_until_ms));
+        }
+        Err(exceeded(now_ms.saturating_add(1000)))
+    }
+}
+
+impl Shard {
+    fn new() -> Self {
+        Self { groups: vec![[RateCounter::default(); GROUP]; FIRST_GROUPS] }
+    }
+
+    fn group(&mut self, key: u128) -> Option<&mut [RateCounter; GROUP]> {
+        // INVARIANT: the number of groups is a power of two, so this is one of them.
+        let nth = (key >> 64) as usize & (self.groups.len() - 1);
+        self.groups.get_mut(nth)
+    }
+
+    /// Doubles the groups.
+    fn grow(&mut self, now_ms: u64) {
+        let groups = vec![[RateCounter::default(); GROUP]; self.groups.len() * 2];
+        for counter in std::mem::replace(&mut self.groups, groups).into_iter().flatten() {
+            if counter.matters(now_ms)
+                && let Some(place) =
+                    self.group(counter.key).and_then(|group| group.iter_mut().find(|c| c.key == 0))
+            {
+                *place = counter;
+            }
+        }
+    }
+
+    /// The counter of a key at a time, made if there is none.
+    fn counter(&mut self, key: u128, now_ms: u64, rate: Rate) -> Option<&mut RateCounter> {
+        let period_ms = rate.period_ms();
+        let place = loop {
+            let has_all_groups = self.groups.len() >= MAX_GROUPS;
+            let group = self.group(key)?;
+            if let Some(place) = group.iter().position(|counter| counter.key == key) {
+                break place;
+            }
+            let fresh = RateCounter { key, start_ms: now_ms, period_ms, ..RateCounter::default() };
+            if let Some(place) = group.iter().position(|counter| !counter.matters(now_ms)) {
+                *group.get_mut(place)? = fresh;
+                break place;
+            }
+            if !has_all_groups {
+                self.grow(now_ms);
+                continue;
+            }
+            let weighs = |counter: &RateCounter| {
+                (counter.shut_until_ms.max(now_ms), counter.proven.saturating_add(counter.held))
+            };
+            let (place, least) = group.iter().enumerate().min_by_key(|(_, counter)| weighs(counter))?;
+            let inherited = least.weight(now_ms, least.period_ms).min(rate.limit.saturating_sub(1));
+            *group.get_mut(place)? = RateCounter { used: inherited, ..fresh };
+            break place;
+        };
+        let counter = self.group(key)?.get_mut(place)?;
+        counter.turn(now_ms, period_ms);
+        Some(counter)
+    }
+}
+
+impl Default for RateCounters {
+    fn default() -> Self {
+        let shards = std::array::from_fn(|_| Mutex::new(Shard::new()));
+        Self { shards, hashers: [RandomState::new(), RandomState::new()] }
+    }
+}
+
+impl RateCounters {
+    /// The key of values, as one text in which each begins where no other can.
+    pub fn key(&self, values: &[u8]) -> RateKey {
+        let [high, low] = self.hashers.each_ref().map(|hasher| hasher.hash_one(values));
+        // 0 is free.
+        RateKey((u128::from(high) << 64 | u128::from(low)).max(1))
+    }
+
+    fn with<T>(
+        &self,
+        key: RateKey,
+        rate: Rate,
+        now: Duration,
+        read: impl FnOnce(&mut RateCounter, u64) -> T,
+    ) -> Option<T> {
+        let now_ms = ms(now);
+        // INVARIANT: four bits are one of sixteen.
+        let shard = self.shards.get((key.0 & 0xf) as usize)?;
+        shard.lock().counter(key.0, now_ms, rate).map(|counter| read(counter, now_ms))
+    }
+
+    /// Counts one, if it fits. With `counts_all` also if it does not.
+    ///
+    /// # Errors
+    /// The rate is exceeded.
+    pub fn count(
+        &self,
+        key: RateKey,
+        rate: Rate,
+        now: Duration,
+        counts_all: bool,
+    ) -> Result<(), RateExceeded> {
+        let counted = self.with(key, rate, now, |counter, now_ms| {
+            let admitted = counter.admit(now_ms, rate);
+            if admitted.is_ok() || counts_all {
+                counter.add(1);
+            }
+            admitted
+        });
+        counted.unwrap_or(Ok(()))
+    }
+
+    /// Asks whether one fits, and counts nothing.
+    ///
+    /// # Errors
+    /// The rate is exceeded.
+    pub fn ask(&self, key: RateKey, rate: Rate, now: Duration) -> Result<(), RateExceeded> {
+        self.with(key, rate, now, |counter, now_ms| counter.admit(now_ms, rate)).unwrap_or(Ok(()))
+    }
+
+    /// Takes the place of one until its answer is known, if it fits. With `holds_all` also if it does not.
+    pub fn hold(
+        self: &Arc<Self>,
+        key: RateKey,
+        rate: Rate,
+        now: Duration,
+        holds_all: bool,
+    ) -> (Option<RateHold>, Result<(), RateExceeded>) {
+        let admitted = self.with(key, rate, now, |counter, now_ms| {
+            let admitted = counter.admit(now_ms, rate);
+            if admitted.is_ok() || holds_all {
+                counter.held = counter.held.saturating_add(1);
+            }
+            admitted
+        });
+        let admitted = admitted.unwrap_or(Ok(()));
+        let is_held = admitted.is_ok() || holds_all;
+        (is_held.then(|| RateHold { counters: Arc::clone(self), key, rate, is_settled: false }), admitted)
+    }
+
+    fn settle(&self, key: RateKey, rate: Rate, amount: u64, now: Duration) {
+        if amount == 0 {
+            let Some(shard) = self.shards.get((key.0 & 0xf) as usize) else { return };
+            let mut shard = shard.lock();
+            // One that was pushed out meanwhile holds nothing.
+            let known =
+                shard.group(key.0).and_then(|group| group.iter_mut().find(|counter| counter.key == key.0));
+            if let Some(counter) = known {
+                counter.held = counter.held.saturating_sub(1);
+            }
+            return;
+        }
+        self.with(key, rate, now, |counter, _| {
+            counter.held = counter.held.saturating_sub(1);
+            counter.add(amount);
+        });
+    }
+
+    /// How many counters there is room for now.
+    pub fn room(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().groups.len() * GROUP).sum()
+    }
+}
+
+impl RateHold {
+    /// Counts what the request came to, in place of the one that was held.
+    pub fn settle(mut self, amount: u64, now: Duration) {
+        self.is_settled = true;
+        self.counters.settle(self.key, self.rate, amount, now);
+    }
+}
+
+impl Drop for RateHold {
+    fn drop(&mut self) {
+        if !self.is_settled {
+            self.counters.settle(self.key, self.rate, 0, Duration::ZERO);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Duration = Duration::from_secs(1_000_000);
+
+    fn rate(limit: u64, period_s: u64, mitigation_s: u64) -> Rate {
+        Rate { limit, period: Duration::from_secs(period_s), mitigation: Duration::from_secs(mitigation_s) }
+    }
+
+    fn at(ms: u64) -> Duration {
+        START + Duration::from_millis(ms)
+    }
+
+    /// How many of as many requests at a time pass.
+    fn pass(counters: &RateCounters, value: &[u8], rate: Rate, now: Duration, requests: usize) -> usize {
+        let key = counters.key(value);
+        (0..requests).filter(|_| counters.count(key, rate, now, false).is_ok()).count()
+    }
+
+    #[test]
+    fn no_two_periods_can_be_used_one_after_the_other() {
+        let (counters, rate) = (RateCounters::default(), rate(100, 10, 0));
+        assert_eq!(pass(&counters, b"a", rate, at(0), 50), 50);
+        assert_eq!(pass(&counters, b"a", rate, at(9_999), 200), 50);
+        assert_eq!(pass(&counters, b"b", rate, at(9_999), 200), 100, "each value has its own");
+        assert_eq!(pass(&counters, b"a", rate, at(10_000), 200), 0);
+        assert_eq!(pass(&counters, b"a", rate, at(15_000), 200), 50, "half of the last period is over");
+        assert_eq!(pass(&counters, b"a", rate, at(60_000), 200), 100);
+        // Whatever the times, in no period do more than the limit pass: here by tenths of one.
+        let counters = RateCounters::default();
+        let passed: Vec<usize> =
+            (0..100).map(|nth| pass(&counters, b"a", rate, at(nth * 1000 + nth % 7), 30)).collect();
+        assert!(passed.windows(10).all(|period| period.iter().sum::<usize>() <= 110), "{passed:?}");
+        assert!(passed.windows(20).all(|period| period.iter().sum::<usize>() >= 100), "{passed:?}");
+    }
+
+    #[test]
+    fn what_is_told_is_when_there_is_room_again() {
+        for (limit, sent_at) in [(1, [0, 0]), (5, [0, 9_000]), (100, [3_000, 9_999])] {
+            let (counters, rate) = (RateCounters::default(), rate(limit, 10, 0));
+            let key = counters.key(b"a");
+            let mut now = 0;
+            for sent_at in sent_at {
+                now = sent_at;
+                pass(&counters, b"a", rate, at(now), 1000);
+            }
+            for _ in 0..3 {
+                let exceeded = counters.ask(key, rate, at(now)).unwrap_err();
+                let wait_ms = ms(exceeded.retry_after);
+                assert!(counters.ask(key, rate, at(now + wait_ms - 1)).is_err(), "{limit} {now} {wait_ms}");
+                now += wait_ms;
+                assert!(counters.ask(key, rate, at(now)).is_ok(), "{limit} {now} {wait_ms}");
+                pass(&counters, b"a", rate, at(now), 1000);
+            }
+        }
+    }
+
+    #[test]
+    fn a_counter_that_reached_its_limit_stays_shut_for_as_long_as_it_is_to() {
+        let (counters, rate) = (RateCounters::default(), rate(3, 1, 60));
+        assert_eq!(pass(&counters, b"a", rate, at(0), 10), 3);
+        let key = counters.key(b"a");
+        for (now, left_s) in [(0, 60), (30_000, 30), (59_000, 1)] {
+            assert_eq!(
+                counters.ask(key, rate, at(now)).unwrap_err().retry_after,
+                Duration::from_secs(left_s)
+            );
+        }
+        assert_eq!(pass(&counters, b"a", rate, at(60_000), 10), 3);
+    }
+
+    #[test]
+    fn what_is_counted_later_takes_its_place_meanwhile() {
+        let (counters, rate) = (Arc::new(RateCounters::default()), rate(3, 10, 60));
+        let key = counters.key(b"a");
+        let hold = |now| counters.hold(key, rate, at(now), false);
+        let mut held: Vec<RateHold> = (0..3).map(|_| hold(0).0.unwrap()).collect();
+        let (none, refused) = hold(0);
+        assert!(
+            none.is_none() && refused.unwrap_err().retry_after == Duration::from_secs(1),
+            "nothing is shut yet"
+        );
+        drop(held.pop());
+        held.pop().unwrap().settle(0, at(1));
+        assert!(hold(2).1.is_ok(), "two came to nothing, and this one is given back at once");
+        held.pop().unwrap().settle(3, at(3));
+        assert_eq!(hold(4).1.unwrap_err().retry_after, Duration::from_secs(60));
+        let (held, refused) = counters.hold(key, rate, at(5), true);
+        assert!(held.is_some() && refused.is_err(), "what is only told is counted all the same");
+    }
+
+    #[test]
+    fn of_many_values_none_is_unlimited_and_the_heavy_ones_are_known() {
+        const VALUES: u32 = 1_500_000;
+        let (counters, rate) = (RateCounters::default(), rate(10, 3600, 0));
+        let heavy: Vec<[u8; 1]> = (0..50).map(|nth| [nth]).collect();
+        let mut passed = [0usize; 50];
+        for nth in 0..VALUES {
+            if nth % (VALUES / 50) == 0 {
+                for (heavy, passed) in heavy.iter().zip(&mut passed) {
+                    *passed += pass(&counters, heavy, rate, at(u64::from(nth) / 10_000), 20);
+                }
+            }
+            let value = nth.to_le_bytes();
+            let first = pass(&counters, &value, rate, at(u64::from(nth) / 10_000), 1);
+            assert_eq!(first, 1, "one that comes for the first time passes");
+        }
+        assert_eq!(counters.room(), MAX_RATE_COUNTERS);
+        assert!(passed.iter().all(|passed| *passed <= 20), "of 1,000 requests each: {passed:?}");
+        assert!(passed.iter().all(|passed| *passed >= 10), "{passed:?}");
+        assert!(std::mem::size_of::<RateCounter>() * MAX_RATE_COUNTERS < 11 << 20);
+    }
+
+    #[test]
+    fn requests_at_the_same_moment_do_not_pass_together() {
+        let (counters, rate) = (RateCounters::default(), rate(100, 60, 0));
+        let passed: usize = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..8).map(|_| scope.spawn(|| pass(&counters, b"a", rate, at(0), 200))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(passed, 100);
+    }
+}
