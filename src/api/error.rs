@@ -69,6 +69,7 @@ codes! {
     NO_MANAGED_RULESET = 20127, 400, "an `execute` rule names no managed ruleset of its phase";
     NO_VERSION = 20128, 400, "an `execute` rule names a version that its ruleset does not have";
     BAD_OVERRIDE = 20129, 400, "an override names no rule or category of its ruleset, or cannot do this to it";
+    BAD_RATE_LIMIT = 20130, 400, "what a rule of phase `http_ratelimit` counts is missing, misplaced or cannot be counted";
     ENTRY_POINT_EXISTS = 20217, 400, "the zone has an entry point for this phase; the message names its id";
 }
 
@@ -167,6 +168,7 @@ fn of_diagnostic(diagnostic: &Diagnostic) -> ApiError {
         Code::ConfConflict => IN_FILE,
         Code::RulesetExpression => BAD_EXPRESSION,
         Code::RulesetBadAction | Code::RulesetBadParameters => BAD_ACTION,
+        Code::RulesetRateLimit => BAD_RATE_LIMIT,
         Code::RulesetUnknownRuleset => NO_MANAGED_RULESET,
         Code::RulesetUnknownVersion => NO_VERSION,
         Code::RulesetUnknownRule | Code::RulesetUnknownCategory | Code::RulesetBadOverride => BAD_OVERRIDE,

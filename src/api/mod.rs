@@ -6,10 +6,10 @@ pub mod error;
 mod idempotency;
 mod input;
 mod operation;
-mod rate_limit;
 pub mod resources;
 mod router;
 mod service;
+mod token_rates;
 
 pub use router::State;
 pub use service::AdminService;

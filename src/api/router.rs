@@ -20,8 +20,8 @@ use super::auth::{self, Actor, Operators};
 use super::error::{self, ApiError, ApiErrors};
 use super::idempotency::{self, FirstOrKnown, KeptAnswers};
 use super::operation::{ApiCall, Operation, Verb};
-use super::rate_limit::RateLimit;
 use super::resources;
+use super::token_rates::TokenRates;
 use crate::clock::{Clock, rfc3339};
 use crate::control::Control;
 use crate::events::Events;
@@ -49,7 +49,7 @@ pub struct State {
     /// Whether webhooks may be in private networks.
     pub(super) may_be_private: bool,
     answers: Arc<KeptAnswers>,
-    rate_limit: Arc<RateLimit>,
+    rate_limit: Arc<TokenRates>,
     /// What keys of providers are sealed with.
     pub(super) secrets_key: Option<gateway::vault::MasterKey>,
 }
@@ -76,7 +76,7 @@ impl State {
             control,
             events,
             clock,
-            rate_limit: Arc::new(RateLimit::new(operators.rate_limit)),
+            rate_limit: Arc::new(TokenRates::new(operators.rate_limit)),
             draining,
             records: Arc::new(Mutex::new(records)),
             may_be_private: operators.may_be_private,

@@ -4,11 +4,21 @@ use std::sync::Arc;
 
 use super::Compiling;
 use crate::ruleset::actions::{self, Sources};
-use crate::ruleset::{CompiledRule, RuleSource};
+use crate::ruleset::{CompiledRule, EntryPoint, RateLimiter, RuleSource};
 use diagnostic::{Code, Diagnostic, Diagnostics, Place};
 use expression::Expression;
 use model::ruleset::{Rule, Ruleset, RulesetOwner};
-use model::{Declared, Phase, SensitiveDataSettings, Zone};
+use model::{Action, Declared, Phase, SensitiveDataSettings, Zone};
+
+/// What rules are compiled for, besides themselves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RuleOwner<'a> {
+    pub(super) sensitive_data: &'a SensitiveDataSettings,
+    /// Where they are declared.
+    pub(super) place: Option<&'a Place>,
+    /// The rules of the previous snapshot that count requests.
+    pub(super) known: Option<&'a EntryPoint>,
+}
 
 impl Compiling<'_> {
     /// Compiles the entry points of all accounts, once, whatever number of zones they run for.
@@ -17,7 +27,13 @@ impl Compiling<'_> {
         for ((owner, phase), ruleset) in &self.inputs.resources.rulesets {
             // INVARIANT: owners are in order, accounts first.
             let RulesetOwner::Account(account) = owner else { return };
-            let rules = self.rules(ruleset, &settings, ruleset.place());
+            // All zones of an account share what its rules count.
+            let of_phase = (*phase == Phase::HttpRatelimit).then_some(self.inputs.previous).flatten();
+            let known = of_phase.and_then(|previous| {
+                previous.zones().find(|zone| zone.source.account == *account)?.entry_points.of(*phase)
+            });
+            let owner = RuleOwner { sensitive_data: &settings, place: ruleset.place(), known };
+            let rules = self.rules(ruleset, &owner);
             let of_account = self.of_accounts.entry(account.clone()).or_default();
             of_account.extend(rules.into_iter().map(|rule| (*phase, rule)));
         }
@@ -36,14 +52,9 @@ impl Compiling<'_> {
     }
 
     /// Compiles the rules of an entry point that are enabled. Those that have errors are left out, and reported.
-    pub(super) fn rules(
-        &mut self,
-        ruleset: &Ruleset,
-        sensitive_data: &SensitiveDataSettings,
-        place: Option<&Place>,
-    ) -> Vec<CompiledRule> {
+    pub(super) fn rules(&mut self, ruleset: &Ruleset, owner: &RuleOwner<'_>) -> Vec<CompiledRule> {
         let rules = ruleset.rules.iter().enumerate().filter(|(_, rule)| rule.enabled);
-        rules.filter_map(|(nth, rule)| self.rule(ruleset, nth, rule, sensitive_data, place)).collect()
+        rules.filter_map(|(nth, rule)| self.rule(ruleset, nth, rule, owner)).collect()
     }
 
     fn rule(
@@ -51,9 +62,9 @@ impl Compiling<'_> {
         ruleset: &Ruleset,
         nth: usize,
         rule: &Rule,
-        sensitive_data: &SensitiveDataSettings,
-        place: Option<&Place>,
+        owner: &RuleOwner<'_>,
     ) -> Option<CompiledRule> {
+        let RuleOwner { sensitive_data, place, .. } = *owner;
         let phase = ruleset.phase;
         let expression = Expression::parse(&rule.expression, phase).unwrap_or_else(|mistake| {
             self.refuse_rule(nth, Code::RulesetExpression, mistake.to_string(), place);
@@ -84,7 +95,60 @@ impl Compiling<'_> {
         for diagnostic in found.iter() {
             self.refuse_rule(nth, diagnostic.code, diagnostic.message.clone(), place);
         }
-        Some(CompiledRule { expression, action: action?, source: Arc::new(RuleSource::new(ruleset, rule)) })
+        let rate = self.rate(ruleset, nth, rule, owner)?;
+        Some(CompiledRule {
+            expression,
+            action: action?,
+            source: Arc::new(RuleSource::new(ruleset, rule)),
+            rate,
+        })
+    }
+
+    /// The rate that a rule limits, if it is of the phase for that; `None` if it has errors, which are then reported.
+    #[expect(clippy::option_option, reason = "a rule without a rate is not a rule with errors")]
+    fn rate(
+        &mut self,
+        ruleset: &Ruleset,
+        nth: usize,
+        rule: &Rule,
+        owner: &RuleOwner<'_>,
+    ) -> Option<Option<Arc<RateLimiter>>> {
+        let place = owner.place;
+        let is_of_phase = ruleset.phase == Phase::HttpRatelimit;
+        let source = match &rule.ratelimit {
+            // A `skip` is for all requests.
+            None if !is_of_phase || rule.action == Action::Skip => return Some(None),
+            Some(source) if is_of_phase && rule.action != Action::Skip => source,
+            None => {
+                let message = format!("a rule of phase `{}` needs `ratelimit`", ruleset.phase.word());
+                self.refuse_rule(nth, Code::RulesetRateLimit, message, place);
+                return None;
+            }
+            Some(_) => {
+                let message = format!(
+                    "`ratelimit` is for `block` and `log` rules of phase `{}`; leave it out",
+                    Phase::HttpRatelimit.word()
+                );
+                self.refuse_rule(nth, Code::RulesetRateLimit, message, place);
+                return None;
+            }
+        };
+        let is_it = |known: &&CompiledRule| known.source.ruleset == ruleset.id && known.source.id == rule.id;
+        let known = owner.known.and_then(|known| known.rules.iter().find(is_it)?.rate.as_deref());
+        match RateLimiter::compile(source, known) {
+            Ok(limiter) => Some(Some(Arc::new(limiter))),
+            Err(mistakes) => {
+                for (field, message) in mistakes {
+                    self.refuse_field(
+                        &format!("/rules/{nth}/ratelimit/{field}"),
+                        Code::RulesetRateLimit,
+                        message,
+                        place,
+                    );
+                }
+                None
+            }
+        }
     }
 
     /// Refuses a rule by its number in its ruleset.
@@ -97,9 +161,14 @@ impl Compiling<'_> {
                 "action_parameters/overrides"
             }
             Code::RulesetBadParameters => "action_parameters",
+            Code::RulesetRateLimit => "ratelimit",
             _ => "action",
         };
-        let diagnostic = Diagnostic::error(code, message).pointing(format!("/rules/{nth}/{field}"));
+        self.refuse_field(&format!("/rules/{nth}/{field}"), code, message, place);
+    }
+
+    fn refuse_field(&mut self, pointer: &str, code: Code, message: String, place: Option<&Place>) {
+        let diagnostic = Diagnostic::error(code, message).pointing(pointer.to_owned());
         self.diagnostics.push(match place {
             Some(place) => diagnostic.at(place.clone()),
             None => diagnostic,

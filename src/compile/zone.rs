@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Compiling;
+use super::ruleset::RuleOwner;
 use crate::ruleset::{EntryPoints, ManagedRuleset, overrides};
 use crate::snapshot::{CompiledZone, Site};
 use crate::upstream::{Origin, OriginKey, Pool};
@@ -30,8 +31,14 @@ impl Compiling<'_> {
         for (phase, rule) in self.inherited(zone) {
             entry_points.push(phase, rule);
         }
+        let previous = self.inputs.previous.and_then(|previous| previous.sites.get(&zone.name));
+        let known = match previous {
+            Some(Site::Zone(known)) if known.id == zone.id => known.entry_points.of(Phase::HttpRatelimit),
+            _ => None,
+        };
+        let owner = RuleOwner { sensitive_data: &zone.sensitive_data, place, known };
         for ruleset in &rulesets {
-            for rule in self.rules(ruleset, &zone.sensitive_data, place) {
+            for rule in self.rules(ruleset, &owner) {
                 entry_points.push(ruleset.phase, rule);
             }
         }

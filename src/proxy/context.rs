@@ -22,6 +22,7 @@ use crate::ruleset::{Decisions, Outcome, Verdict};
 use crate::scanning::Tee;
 use crate::snapshot::{CompiledZone, Snapshot};
 use crate::upstream::Origin;
+use counters::RateExceeded;
 use model::ruleset::BlockResponse;
 use model::{Account, Measure};
 
@@ -55,6 +56,8 @@ pub struct Context {
     pub(super) decisions: Decisions,
     /// The answer of the rule that refused it, if that has one of its own.
     pub(super) block_response: Option<Arc<BlockResponse>>,
+    /// The rate that it came past.
+    pub(super) rate_exceeded: Option<RateExceeded>,
     pub(super) body: RequestBody,
     /// If the body is a stream of messages that are judged one by one.
     pub(super) messages: Option<Box<MessageStream>>,
@@ -163,6 +166,7 @@ impl Context {
             verdict: Verdict::default(),
             decisions: Decisions::default(),
             block_response: None,
+            rate_exceeded: None,
             body: RequestBody::default(),
             messages: None,
             is_web_socket: false,

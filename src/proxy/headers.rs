@@ -249,6 +249,17 @@ pub(super) fn fields<'r>(request: &'r RequestHeader, host: &'r str) -> Vec<(&'r 
     fields
 }
 
+/// What a client past a rate is told: the limit, that nothing is left, and the seconds until there is.
+pub(super) fn rate_fields(exceeded: counters::RateExceeded) -> [(&'static str, String); 4] {
+    let seconds = exceeded.retry_after.as_millis().div_ceil(1000).to_string();
+    [
+        ("ratelimit-limit", exceeded.limit.to_string()),
+        ("ratelimit-remaining", "0".to_owned()),
+        ("ratelimit-reset", seconds.clone()),
+        ("retry-after", seconds),
+    ]
+}
+
 /// Names and values of a response.
 pub(super) fn response_fields(response: &ResponseHeader) -> Vec<(&[u8], &[u8])> {
     response.headers.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes())).collect()

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use pingora::Result;
-use pingora::http::RequestHeader;
+use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::proxy::Session;
 
 use super::context::Context;
@@ -29,7 +29,7 @@ use crate::snapshot::CompiledZone;
 use body::grpc;
 use expression::Facts;
 use seclang::BodyLimits;
-use seclang::RequestHead;
+use seclang::{RequestHead, ResponseHead};
 
 /// A body from here on may keep rules or scanners busy for more than a millisecond: it is judged on another thread
 /// while the worker goes on with other requests.
@@ -53,7 +53,9 @@ impl Inspection {
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<()> {
-        custom_rules(zone, self.clock.unix(), session, ctx)?;
+        for phase in [Phase::HttpRequestFirewallCustom, Phase::HttpRatelimit] {
+            head_rules(phase, zone, self.clock.unix(), session, ctx)?;
+        }
         let Some(entry_point) = zone.entry_points.of(Phase::HttpRequestFirewallManaged) else {
             return Ok(());
         };
@@ -152,23 +154,53 @@ impl Inspection {
     }
 }
 
-/// Judges the head of a request by the rules that people wrote for the zone.
-fn custom_rules(zone: &CompiledZone, received: Duration, session: &Session, ctx: &mut Context) -> Result<()> {
-    let phase = Phase::HttpRequestFirewallCustom;
+/// Judges the head of a request by the rules that people wrote for a phase of the zone.
+fn head_rules(
+    phase: Phase,
+    zone: &CompiledZone,
+    received: Duration,
+    session: &Session,
+    ctx: &mut Context,
+) -> Result<()> {
     let Some(entry_point) = zone.entry_points.of(phase) else { return Ok(()) };
     let mut decisions = std::mem::take(&mut ctx.decisions);
     let request = session.req_header();
     let fields = headers::fields(request, &ctx.host);
     let head = request_head(request, &fields, received, ctx);
     let facts = Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: None };
-    // INVARIANT: this phase has no `execute`.
+    // INVARIANT: these phases have no `execute`.
     let refusing = entry_point.walk(phase, &facts, &mut decisions, |_, _, _| ());
     ctx.decisions = decisions;
-    let Some(Refusing { source, response }) = refusing else { return Ok(()) };
-    let status = response.as_ref().map_or(403, |response| response.status_code);
+    let Some(Refusing { source, response, exceeded }) = refusing else { return Ok(()) };
+    let status = response.as_ref().map(|response| response.status_code);
+    let status = status.unwrap_or(if exceeded.is_some() { 429 } else { 403 });
     ctx.verdict.outcome = Outcome::Blocked { rule: RuleReference::of_entry_point(&source), status };
-    ctx.block_response = response;
-    refuse(ctx, Refusal::Rules(status))
+    (ctx.block_response, ctx.rate_exceeded) = (response, exceeded);
+    refuse(ctx, if exceeded.is_some() { Refusal::Rate(status) } else { Refusal::Rules(status) })
+}
+
+/// Counts what is counted by the answer of a request, which is nothing if there was none.
+pub(super) fn settle_rates(
+    session: &Session,
+    answer: Option<&ResponseHeader>,
+    now: Duration,
+    ctx: &mut Context,
+) {
+    if ctx.decisions.pending.is_empty() {
+        return;
+    }
+    let pending = std::mem::take(&mut ctx.decisions.pending);
+    let Some(answer) = answer else { return };
+    let request = session.req_header();
+    let fields = headers::fields(request, &ctx.host);
+    let head = request_head(request, &fields, now, ctx);
+    let answer_fields = headers::response_fields(answer);
+    let protocol = headers::protocol(answer.version);
+    let response = ResponseHead { status: answer.status.as_u16(), protocol, headers: &answer_fields };
+    let facts = Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: Some(&response) };
+    for pending in pending {
+        pending.settle(&facts, ctx.origin_status != 0, now);
+    }
 }
 
 /// Judges the head of a request, or of a message of it.

@@ -330,6 +330,7 @@ impl ProxyHttp for Edge {
         if let Some(attempt) = &ctx.attempt {
             outcome::origin_answered(self, ctx, &attempt.origin, ctx.origin_status);
         }
+        inspect::settle_rates(session, Some(response), self.clock.unix(), ctx);
         self.inspection.inspect_response(session, response, ctx)?;
         response.insert_header("svc-ray", &ctx.ray)?;
         let elapsed = ctx.started.elapsed();

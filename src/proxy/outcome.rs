@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use pingora::http::ResponseHeader;
 use pingora::proxy::{FailToProxy, Session};
 use pingora::{Error, ErrorSource, ErrorType};
 
@@ -12,7 +13,7 @@ use super::context::{Context, Route};
 use super::forwarded_session::ORIGIN_SILENT;
 use super::refusal::Refusal;
 use super::respond::{self, Form};
-use super::{Edge, headers};
+use super::{Edge, headers, inspect};
 use crate::admission;
 use crate::events::kinds::{
     Contribution, GatewayRequest, OriginChanged, RequestFinished, RequestRefused, RuleMatched, SecurityEvent,
@@ -73,7 +74,10 @@ impl Edge {
         ctx.refusal = Some(refusal);
         // A body that was not read would be taken for the next request.
         let unread = !session.as_downstream_mut().is_body_done();
-        let is_kept_kind = matches!(refusal, Refusal::Rules(_) | Refusal::Gateway(_) | Refusal::UnknownHost);
+        let is_kept_kind = matches!(
+            refusal,
+            Refusal::Rules(_) | Refusal::Rate(_) | Refusal::Gateway(_) | Refusal::UnknownHost
+        );
         let waits = !session.is_http2()
             && headers::expects_continue(session.req_header())
             && session.response_written().is_none();
@@ -93,30 +97,7 @@ impl Edge {
         if let Ok((mut header, body)) =
             respond::refusal(refusal, &ctx.ray, form, ctx.block_response.as_deref())
         {
-            if is_for_gateway(session, ctx) && !matches!(refusal, Refusal::Gateway(_)) {
-                // INVARIANT: a number is a valid value.
-                let _ = header.insert_header("svc-aig-error", GatewayError::BadRequest.code());
-            }
-            if let (Refusal::Rules(300..=399), Some(location)) = (refusal, &ctx.verdict.location) {
-                let location = utf8_percent_encode(location, NOT_IN_URIS).to_string();
-                // INVARIANT: printable ASCII is a valid value.
-                let _ = header.insert_header(http::header::LOCATION, location);
-            }
-            if let Some((measure, remaining)) = ctx.exceeded {
-                let (name, value) = call::remaining_field(measure, remaining);
-                // INVARIANT: a number is a valid value.
-                let _ = header.insert_header(name, value);
-            }
-            if let Some(reason) = &ctx.reason {
-                let printable: String =
-                    reason.chars().filter(|c| (' '..='~').contains(c)).take(400).collect();
-                // INVARIANT: printable ASCII is a valid value.
-                let _ = header.insert_header("svc-aig-warning", printable);
-            }
-            if let Some(blocked) = &ctx.blocked_for {
-                // INVARIANT: ids of rules and words of ours are printable ASCII.
-                let _ = header.insert_header("svc-aig-dlp", blocked.verdict.as_str());
-            }
+            say_why(&mut header, refusal, session, ctx);
             // The client may be gone: then there is nobody to tell.
             let is_head = session.req_header().method == http::Method::HEAD;
             if session.write_response_header(Box::new(header), is_head).await.is_ok() {
@@ -130,6 +111,39 @@ impl Edge {
             session.as_downstream_mut().shutdown().await;
         }
         FailToProxy { error_code: refusal.status(), can_reuse_downstream: keep && is_drained }
+    }
+}
+
+/// Adds the fields that say why a request is refused, and what its client can do.
+fn say_why(header: &mut ResponseHeader, refusal: Refusal, session: &Session, ctx: &Context) {
+    if is_for_gateway(session, ctx) && !matches!(refusal, Refusal::Gateway(_)) {
+        // INVARIANT: a number is a valid value.
+        let _ = header.insert_header("svc-aig-error", GatewayError::BadRequest.code());
+    }
+    if let (Refusal::Rules(300..=399), Some(location)) = (refusal, &ctx.verdict.location) {
+        let location = utf8_percent_encode(location, NOT_IN_URIS).to_string();
+        // INVARIANT: printable ASCII is a valid value.
+        let _ = header.insert_header(http::header::LOCATION, location);
+    }
+    if let Some(exceeded) = ctx.rate_exceeded {
+        for (name, value) in headers::rate_fields(exceeded) {
+            // INVARIANT: a number is a valid value.
+            let _ = header.insert_header(name, value);
+        }
+    }
+    if let Some((measure, remaining)) = ctx.exceeded {
+        let (name, value) = call::remaining_field(measure, remaining);
+        // INVARIANT: a number is a valid value.
+        let _ = header.insert_header(name, value);
+    }
+    if let Some(reason) = &ctx.reason {
+        let printable: String = reason.chars().filter(|c| (' '..='~').contains(c)).take(400).collect();
+        // INVARIANT: printable ASCII is a valid value.
+        let _ = header.insert_header("svc-aig-warning", printable);
+    }
+    if let Some(blocked) = &ctx.blocked_for {
+        // INVARIANT: ids of rules and words of ours are printable ASCII.
+        let _ = header.insert_header("svc-aig-dlp", blocked.verdict.as_str());
     }
 }
 
@@ -227,6 +241,8 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
     let client = ctx.client_text.clone();
     let client = client.to_str().unwrap_or("");
     let written = session.response_written().map_or(0, |response| response.status.as_u16());
+    // What no origin answered is counted by our own answer.
+    inspect::settle_rates(session, session.response_written(), edge.clock.unix(), ctx);
     // 499: the client went away before there was an answer.
     let status = if written < 200 && written != 101 { 499 } else { written };
     if let Some(mut rules) = ctx.rules.take() {
@@ -257,7 +273,7 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
         let refused = RequestRefused { ray: &ctx.ray, client, reason, status, method, host, path, zone };
         match refusal {
             // The security event tells more.
-            Refusal::Rules(_) => refused.count(edge.events.metrics()),
+            Refusal::Rules(_) | Refusal::Rate(_) => refused.count(edge.events.metrics()),
             _ => edge.events.emit(&refused),
         }
     }

@@ -9,6 +9,8 @@ pub(super) enum Refusal {
     UnknownHost,
     /// Rules refused it, with this status.
     Rules(u16),
+    /// It came past a rate, with this status.
+    Rate(u16),
     /// The time for rules was over before the rules were.
     RulesTime,
     BodyTooLong,
@@ -33,7 +35,7 @@ impl Refusal {
     pub(super) fn status(self) -> u16 {
         match self {
             Self::Admission(refused) => refused.status(),
-            Self::Rules(status) => status,
+            Self::Rules(status) | Self::Rate(status) => status,
             Self::UnknownHost => 404,
             Self::BodyTooLong => 413,
             Self::BodyCoding => 415,
@@ -53,6 +55,7 @@ impl Refusal {
             Self::Admission(refused) => refused.word(),
             Self::UnknownHost => "unknown_host",
             Self::Rules(_) => "rules",
+            Self::Rate(_) => "rate",
             Self::RulesTime => "rules_time",
             Self::BodyTooLong => "body_too_long",
             Self::TooManyBodies => "too_many_bodies",
@@ -90,6 +93,7 @@ impl Refusal {
                 | Refused::BadMethod => "The request is malformed.",
             },
             Self::UnknownHost => "No site of this name is served here.",
+            Self::Rate(_) => "There were too many requests; try again later.",
             Self::Rules(_) => "The request was blocked by the site's security rules.",
             Self::BodyTooLong => "The request body is too long to be inspected.",
             Self::TooManyBodies | Self::RulesTime => "The server is busy; try again in a moment.",

@@ -30,7 +30,9 @@ pub(super) fn refusal(
 ) -> pingora::Result<(ResponseHeader, Bytes)> {
     let status = refusal.status();
     let (content_type, body) = match (refusal, form) {
-        (Refusal::Rules(_), _) if let Some(own) = own => (own.content_type.as_str(), own.content.clone()),
+        (Refusal::Rules(_) | Refusal::Rate(_), _) if let Some(own) = own => {
+            (own.content_type.as_str(), own.content.clone())
+        }
         (Refusal::Gateway(error), _) => ("application/json", error.body()),
         (_, Form::Html) => ("text/html; charset=utf-8", html(status, refusal.text(), ray)),
         (_, Form::Json) => ("application/json", json(status, refusal.text(), ray)),

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::actions::{CompiledAction, Execute, Skip};
 use super::entry_point::{CompiledRule, EntryPoint, RuleSource};
+use super::rate_limiter::{PendingCount, RateFinding};
+use counters::RateExceeded;
 use expression::Facts;
 use model::ruleset::BlockResponse;
 use model::{Action, Phase, RulesetKind};
@@ -14,6 +16,8 @@ pub struct Decisions {
     skips: Vec<(RulesetKind, Arc<Skip>)>,
     /// Rules that are told in events, in the order in which they matched.
     pub told: Vec<ToldRule>,
+    /// What is counted when the answer is known.
+    pub pending: Vec<PendingCount>,
 }
 
 /// A point in the decisions for one request.
@@ -37,6 +41,8 @@ pub struct Refusing {
     pub source: Arc<RuleSource>,
     /// The answer that it has of its own.
     pub response: Option<Arc<BlockResponse>>,
+    /// The rate that was exceeded.
+    pub exceeded: Option<RateExceeded>,
 }
 
 impl Decisions {
@@ -85,13 +91,28 @@ impl EntryPoint {
         mut run: impl FnMut(&'e Execute, RulesetKind, &Decisions),
     ) -> Option<Refusing> {
         let mut left: Option<RulesetKind> = None;
-        for CompiledRule { source, expression, action } in &self.rules {
+        for CompiledRule { source, expression, action, rate } in &self.rules {
             let kind = source.kind;
             let is_skipped =
                 left == Some(kind) || decisions.has_skips() && decisions.skips_phase(kind, phase);
-            if is_skipped || !expression.matches(facts) {
+            if is_skipped {
                 continue;
             }
+            let is_for = expression.matches(facts);
+            let exceeded = match rate {
+                None if is_for => None,
+                None => continue,
+                Some(rate) => {
+                    let counts_all = !matches!(action, CompiledAction::Block(_));
+                    let finding = rate.judge(is_for, counts_all, facts);
+                    let Some(RateFinding { exceeded, pending }) = finding else { continue };
+                    decisions.pending.extend(pending);
+                    if exceeded.is_none() {
+                        continue;
+                    }
+                    exceeded
+                }
+            };
             let told = |action| ToldRule { source: Arc::clone(source), phase, action };
             match action {
                 CompiledAction::Execute(execute) => {
@@ -102,7 +123,8 @@ impl EntryPoint {
                 CompiledAction::Log => decisions.told.push(told(Action::Log)),
                 CompiledAction::Block(response) => {
                     decisions.told.push(told(Action::Block));
-                    return Some(Refusing { source: Arc::clone(source), response: response.clone() });
+                    let response = response.clone();
+                    return Some(Refusing { source: Arc::clone(source), response, exceeded });
                 }
                 CompiledAction::Skip(skip) => {
                     if skip.is_told {
@@ -135,6 +157,7 @@ mod tests {
             source: Arc::default(),
             expression: Expression::everything(),
             action: CompiledAction::Skip(Arc::new(skip)),
+            rate: None,
         };
         let entry_point = EntryPoint { rules: vec![rule] };
         let head = RequestHead {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::actions::{CompiledAction, Execute};
 use super::decisions::Decisions;
 use super::plans::ScoredRuleset;
+use super::rate_limiter::RateLimiter;
 use detection::ScanPlan;
 use expression::{Expression, Facts};
 use model::{Phase, Rule, Ruleset, RulesetKind, SensitiveDataSettings};
@@ -43,6 +44,8 @@ pub struct CompiledRule {
     /// The requests or responses that the rule is for.
     pub expression: Expression,
     pub action: CompiledAction,
+    /// It acts on requests past this rate only.
+    pub rate: Option<Arc<RateLimiter>>,
 }
 
 /// What a compiled rule was, for events.
@@ -80,7 +83,7 @@ impl EntryPoint {
     pub fn scoring(scored: ScoredRuleset) -> Self {
         let action = CompiledAction::Execute(Execute::Score(scored));
         let (source, expression) = (Arc::default(), Expression::everything());
-        Self { rules: vec![CompiledRule { source, expression, action }] }
+        Self { rules: vec![CompiledRule { source, expression, action, rate: None }] }
     }
 
     /// What every response is scanned for if nothing is skipped and that needs no look at it: the only rule is for all.
@@ -131,7 +134,7 @@ mod tests {
             let action = CompiledAction::Execute(Execute::Scan(plan));
             let expression = Expression::parse(expression, RESPONSE).unwrap();
             let source = Arc::new(RuleSource { id: id.to_owned(), ..RuleSource::default() });
-            entry_points.push(RESPONSE, CompiledRule { source, expression, action });
+            entry_points.push(RESPONSE, CompiledRule { source, expression, action, rate: None });
         };
         push("idle", "true", vec![false; rules]);
         push("first", "http.host eq \"a.example\"", vec![true; rules]);

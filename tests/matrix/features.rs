@@ -65,6 +65,11 @@ const SKIPPED: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_request_f
     [[zones.rulesets.rules]]\naction = \"skip\"\n\
     action_parameters = { phases = [\"http_request_firewall_managed\"] }\n";
 
+const RATED: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_ratelimit\"\n\
+    [[zones.rulesets.rules]]\naction = \"block\"\n\
+    ratelimit = { characteristics = [\"ip.src\", \"http.request.uri\"], period = 60, requests_per_period = 1000000, \
+    counting_expression = \"http.response.code ge 400\" }\n";
+
 pub const ZONES: &[Feature] = &[
     ZONE,
     Feature { name: "own rules", settings: WAF, must_see: true, refuses: 403, ..ZONE },
@@ -95,6 +100,7 @@ pub const ZONES: &[Feature] = &[
     },
     Feature { name: "custom rules that log", settings: TOLD, must_see: true, refuses: 403, ..ZONE },
     Feature { name: "custom rules that skip", settings: SKIPPED, ..ZONE },
+    Feature { name: "rate limits by answers", settings: RATED, must_see: true, refuses: 403, ..ZONE },
     Feature { name: "rules that log", settings: "[zones.waf]\naction = \"log\"\n", must_see: true, ..ZONE },
 ];
 

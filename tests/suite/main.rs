@@ -42,6 +42,7 @@ mod operations;
 mod parsers;
 mod places;
 mod protocols;
+mod rate_limits;
 mod reload;
 mod responses;
 mod rules;

@@ -13,6 +13,7 @@
 
 mod ledger;
 mod rate;
+mod rate_table;
 mod table;
 mod window;
 

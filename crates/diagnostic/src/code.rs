@@ -34,6 +34,7 @@ pub enum Code {
     RulesetBadOverride,
     RulesetBadParameters,
     RulesetBadAction,
+    RulesetRateLimit,
     DetectionRule,
     StoreConflict,
     StoreUnreadable,
@@ -113,6 +114,11 @@ impl Code {
             "the parameters of an action are not those that it takes",
         ),
         (Self::RulesetBadAction, "ruleset/bad-action", "the action cannot be used here"),
+        (
+            Self::RulesetRateLimit,
+            "ruleset/rate-limit",
+            "the rate of a rule is missing, misplaced or not one that can be counted",
+        ),
         (
             Self::DetectionRule,
             "detection/rule",

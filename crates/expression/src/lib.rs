@@ -17,12 +17,14 @@ mod parse;
 mod path;
 mod test;
 mod value;
+mod value_expression;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use field::Facts;
 use node::Node;
+pub use value_expression::ValueExpression;
 
 use model::Phase;
 
@@ -74,6 +76,11 @@ impl Expression {
     /// Whether it matches every request, so that nobody need ask.
     pub fn is_everything(&self) -> bool {
         self.node.is_none()
+    }
+
+    /// Whether it will match when the response is known, if the request alone decides that.
+    pub fn decided(&self, facts: &Facts<'_>) -> Option<bool> {
+        self.node.as_ref().map_or(Some(true), |node| node.decided(facts))
     }
 
     /// Whether it matches this one.

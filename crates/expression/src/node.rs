@@ -63,13 +63,54 @@ impl Node {
     }
 }
 
+impl Node {
+    /// What it will be when the response is known, if the request alone decides that.
+    pub(super) fn decided(&self, facts: &Facts<'_>) -> Option<bool> {
+        match self {
+            Self::Not(node) => node.decided(facts).map(|is| !is),
+            Self::And(nodes) => joined(nodes, facts, false),
+            Self::Or(nodes) => joined(nodes, facts, true),
+            Self::Xor(nodes) => {
+                let all: Option<Vec<bool>> = nodes.iter().map(|node| node.decided(facts)).collect();
+                all.map(|all| all.into_iter().filter(|is| *is).count() % 2 == 1)
+            }
+            Self::Constant(_) => Some(self.matches(facts)),
+            Self::Compare(operand, _) | Self::Each { operand, .. } => {
+                (!operand.is_of_response()).then(|| self.matches(facts))
+            }
+        }
+    }
+}
+
+/// What `and` and `or` are: `decisive` if one of them is, else unknown if one is.
+fn joined(nodes: &[Node], facts: &Facts<'_>, decisive: bool) -> Option<bool> {
+    let mut all = Some(!decisive);
+    for node in nodes {
+        match node.decided(facts) {
+            Some(is) if is == decisive => return Some(decisive),
+            Some(_) => {}
+            None => all = None,
+        }
+    }
+    all
+}
+
 impl Operand {
+    /// Whether a response must be known to read it.
+    fn is_of_response(&self) -> bool {
+        match &self.source {
+            Source::Field(field) => field.is_of_response,
+            Source::Call(_, arguments) => arguments.iter().any(Self::is_of_response),
+            Source::Literal(_) => false,
+        }
+    }
+
     /// Whether it stands for each value of a list.
     pub(super) fn is_each(&self) -> bool {
         self.steps.last() == Some(&Step::Each)
     }
 
-    fn value<'r>(&self, facts: &Facts<'r>) -> Value<'r> {
+    pub(super) fn value<'r>(&self, facts: &Facts<'r>) -> Value<'r> {
         let value = match &self.source {
             Source::Field(field) => (field.read)(facts),
             Source::Literal(value) => value.clone(),

@@ -58,6 +58,20 @@ impl<'t> Parser<'t> {
         Err(self.cursor.expected("`and`, `or`, `xor` or the end"))
     }
 
+    /// The whole text as a value.
+    pub(super) fn whole_value(mut self) -> Parsed<(Operand, Type)> {
+        self.cursor.skip_space();
+        let start = self.cursor;
+        let (operand, kind) = self.argument()?;
+        if !self.cursor.is_at_end() {
+            return Err(self.cursor.expected("the end"));
+        }
+        match operand.is_each() {
+            true => Err(start.mistake("`[*]` stands for many values: name one, or leave the brackets out")),
+            false => Ok((operand, kind)),
+        }
+    }
+
     fn or(&mut self) -> Parsed<Node> {
         self.chain(["or", "||"], Self::xor, Node::Or)
     }

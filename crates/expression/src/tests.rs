@@ -9,6 +9,10 @@ const RESPONSE: Phase = Phase::HttpResponseFirewallManaged;
 /// Whether a text matches one request and its response.
 fn matches(text: &str) -> bool {
     let expression = Expression::parse(text, RESPONSE).unwrap_or_else(|mistake| panic!("{text}: {mistake}"));
+    with_facts(|facts| expression.matches(facts))
+}
+
+fn with_facts<T>(ask: impl FnOnce(&Facts<'_>) -> T) -> T {
     let headers: [(&[u8], &[u8]); 7] = [
         (b"Host", b"Shop.example:8080"),
         (b"User-Agent", b"curl/8.1"),
@@ -33,12 +37,7 @@ fn matches(text: &str) -> bool {
         protocol: "HTTP/1.1",
         headers: &[(b"Content-Type", b"Text/HTML; charset=utf-8"), (b"X-Cache", b"hit")],
     };
-    expression.matches(&Facts {
-        request: &request,
-        host: "shop.example",
-        tls: true,
-        response: Some(&response),
-    })
+    ask(&Facts { request: &request, host: "shop.example", tls: true, response: Some(&response) })
 }
 
 #[test]
@@ -263,4 +262,64 @@ fn only_a_constant_needs_not_be_asked() {
     assert!(Expression::parse("(true)", REQUEST).unwrap().is_everything());
     assert!(!Expression::parse("false", REQUEST).unwrap().is_everything());
     assert!(!Expression::parse("ssl", REQUEST).unwrap().is_everything());
+}
+
+#[test]
+fn what_the_request_decides_is_known_before_the_response() {
+    let decided = |text: &str| {
+        let expression = Expression::parse(text, Phase::HttpResponseFirewallManaged).unwrap();
+        with_facts(|facts| expression.decided(facts))
+    };
+    let (yes, no) = ("http.request.method eq \"POST\"", "http.request.method eq \"PUT\"");
+    let later = "http.response.code eq 401";
+    for (text, expected) in [
+        (format!("{yes} and {later}"), None),
+        (format!("{no} and {later}"), Some(false)),
+        (format!("{yes} or {later}"), Some(true)),
+        (format!("{no} or not {later}"), None),
+        (format!("{yes} xor {later}"), None),
+        (format!("{yes} xor {no}"), Some(true)),
+        (format!("not ({no} and {later})"), Some(true)),
+        ("len(lower(http.response.headers[\"x\"][0])) eq 0".to_owned(), None),
+        ("any(http.response.headers.names[*] eq \"x\") or true".to_owned(), Some(true)),
+        ("true".to_owned(), Some(true)),
+    ] {
+        assert_eq!(decided(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn keys_of_values_differ_as_the_values_do() {
+    let key = |texts: &[&str]| {
+        let mut key = Vec::new();
+        for text in texts {
+            let value = ValueExpression::parse(text, Phase::HttpRatelimit).unwrap();
+            with_facts(|facts| value.add_to_key(facts, &mut key));
+        }
+        key
+    };
+    let texts: [&[&str]; 9] = [
+        &["\"ab\""],
+        &["\"a\"", "\"b\""],
+        &["\"b\"", "\"a\""],
+        &["\"\""],
+        &["http.request.headers[\"no\"][0]"],
+        &["http.request.headers[\"no\"]"],
+        &["1"],
+        &["\"1\""],
+        &["ip.src"],
+    ];
+    let mut keys: Vec<_> = texts.iter().map(|texts| key(texts)).collect();
+    keys.sort();
+    keys.dedup();
+    assert_eq!(keys.len(), texts.len());
+    let refused = |text: &str| ValueExpression::parse(text, Phase::HttpRatelimit).unwrap_err().message;
+    assert!(refused("http.request.headers[\"a\"][*]").contains("stands for many"));
+    assert!(refused("ip.src eq 192.0.2.1").contains("expected the end"));
+    assert!(
+        ValueExpression::text("ip.src", Phase::HttpRatelimit)
+            .unwrap_err()
+            .message
+            .contains("expected a text")
+    );
 }

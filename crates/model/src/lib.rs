@@ -17,6 +17,7 @@ pub mod origin_url;
 mod overrides;
 pub mod payload_key;
 pub mod phase;
+pub mod rate_limit;
 pub mod resources;
 pub mod ruleset;
 pub mod secret;

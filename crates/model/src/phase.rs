@@ -6,6 +6,7 @@ use crate::word::serde_by_word;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     HttpRequestFirewallCustom,
+    HttpRatelimit,
     HttpRequestFirewallManaged,
     HttpResponseFirewallManaged,
 }
@@ -13,8 +14,9 @@ pub enum Phase {
 serde_by_word!(Phase, "phase");
 
 impl Phase {
-    pub const ALL: [Self; 3] = [
+    pub const ALL: [Self; 4] = [
         Self::HttpRequestFirewallCustom,
+        Self::HttpRatelimit,
         Self::HttpRequestFirewallManaged,
         Self::HttpResponseFirewallManaged,
     ];
@@ -23,6 +25,7 @@ impl Phase {
     pub fn word(self) -> &'static str {
         match self {
             Self::HttpRequestFirewallCustom => "http_request_firewall_custom",
+            Self::HttpRatelimit => "http_ratelimit",
             Self::HttpRequestFirewallManaged => "http_request_firewall_managed",
             Self::HttpResponseFirewallManaged => "http_response_firewall_managed",
         }
@@ -31,7 +34,7 @@ impl Phase {
     /// Whether a response is known when its rules run.
     pub fn is_of_response(self) -> bool {
         match self {
-            Self::HttpRequestFirewallCustom | Self::HttpRequestFirewallManaged => false,
+            Self::HttpRequestFirewallCustom | Self::HttpRatelimit | Self::HttpRequestFirewallManaged => false,
             Self::HttpResponseFirewallManaged => true,
         }
     }
@@ -40,6 +43,7 @@ impl Phase {
     pub fn source(self) -> (&'static str, &'static str) {
         match self {
             Self::HttpRequestFirewallCustom => ("firewallcustom", "Custom Rules"),
+            Self::HttpRatelimit => ("ratelimit", "Rate Limiting Rules"),
             Self::HttpRequestFirewallManaged => ("firewallmanaged", "Managed Rules"),
             Self::HttpResponseFirewallManaged => ("dlp", "Data Loss Protection"),
         }

@@ -7,6 +7,7 @@ pub use crate::action_parameters::{
 };
 pub use crate::overrides::{CategoryOverride, Overrides, RuleOverride};
 
+use crate::rate_limit::RateLimit;
 use crate::word::serde_by_word;
 use crate::{AccountId, Action, Phase, RuleId, RulesetId, ZoneId};
 
@@ -141,6 +142,9 @@ pub struct Rule {
     pub enabled: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
+    /// What is counted, in the phase `http_ratelimit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratelimit: Option<RateLimit>,
     /// Whether a match of a `skip` rule makes an event. It does if this is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logging: Option<RuleLogging>,
@@ -169,6 +173,7 @@ impl Rule {
             r#ref: String::new(),
             enabled: true,
             categories: Vec::new(),
+            ratelimit: None,
             logging: None,
             last_updated: String::new(),
         }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::super::error::{self, ApiErrors};
 use super::super::input::{Fields, Findings};
 use super::super::operation::new_id;
+use model::rate_limit::RateLimit;
 use model::ruleset::{
     ActionParameters, BlockParameters, BlockResponse, CategoryOverride, ExecuteParameters, Overrides, Rule,
     RuleLogging, RuleOverride, SkipParameters,
@@ -43,6 +44,7 @@ pub(super) fn rule(fields: &Fields<'_>) -> Option<Rule> {
         description: fields.text("description").unwrap_or("").to_owned(),
         r#ref: fields.text("ref").unwrap_or("").to_owned(),
         enabled: fields.bool("enabled").unwrap_or(true),
+        ratelimit: fields.object("ratelimit").map(|fields| rate_limit(&fields)),
         logging: logging.map(|enabled| RuleLogging { enabled }),
         ..Rule::new(action?)
     })
@@ -76,6 +78,20 @@ fn action_parameters(action: Option<Action>, fields: &Fields<'_>) -> Option<Acti
         }
         _ => ActionParameters::Skip(skip_parameters(fields)),
     })
+}
+
+fn rate_limit(fields: &Fields<'_>) -> RateLimit {
+    let count = |name| fields.within(name, 0..=i64::MAX).and_then(|count| u64::try_from(count).ok());
+    RateLimit {
+        characteristics: fields.texts("characteristics").unwrap_or_default(),
+        period: count("period").unwrap_or(0),
+        requests_per_period: count("requests_per_period"),
+        counting_expression: fields.text("counting_expression").unwrap_or("").to_owned(),
+        mitigation_timeout: count("mitigation_timeout").unwrap_or(0),
+        requests_to_origin: fields.bool("requests_to_origin").unwrap_or(false),
+        score_per_period: count("score_per_period"),
+        score_response_header_name: fields.text("score_response_header_name").unwrap_or("").to_owned(),
+    }
 }
 
 fn skip_parameters(fields: &Fields<'_>) -> SkipParameters {
@@ -208,6 +224,7 @@ fn has_same_definition(one: &Rule, other: &Rule) -> bool {
         && one.expression == other.expression
         && one.description == other.description
         && one.enabled == other.enabled
+        && one.ratelimit == other.ratelimit
         && one.logging == other.logging
 }
 

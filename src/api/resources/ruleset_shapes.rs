@@ -6,6 +6,7 @@ const ACTIONS: Kind =
     Kind::Words(&["block", "managed_challenge", "js_challenge", "challenge", "log", "execute", "skip"]);
 const PHASES: Kind = Kind::Words(&[
     "http_request_firewall_custom",
+    "http_ratelimit",
     "http_request_firewall_managed",
     "http_response_firewall_managed",
 ]);
@@ -70,6 +71,36 @@ const LOGGING: &ObjectShape = &ObjectShape {
     )],
 };
 
+const RATE_LIMIT: &ObjectShape = &ObjectShape {
+    name: "RateLimit",
+    fields: &[
+        required(
+            "characteristics",
+            Kind::Texts,
+            "What requests are counted by: expressions such as `ip.src`.",
+        ),
+        required("period", Kind::Whole, "From 1 to 86400 seconds."),
+        field("requests_per_period", Kind::Whole, "How many requests may come in a period."),
+        field(
+            "counting_expression",
+            Kind::Text,
+            "Which requests count; fields of the response may be named.",
+        ),
+        field(
+            "mitigation_timeout",
+            Kind::Whole,
+            "For how many seconds the rule goes on; 0 while the rate is too high.",
+        ),
+        field("requests_to_origin", Kind::Flag, "Whether only requests count that an origin was asked for."),
+        field(
+            "score_per_period",
+            Kind::Whole,
+            "In place of `requests_per_period`: what responses may add up to.",
+        ),
+        field("score_response_header_name", Kind::Text, "The response field that says what a response adds."),
+    ],
+};
+
 pub(super) const POSITION: &ObjectShape = &ObjectShape {
     name: "Position",
     fields: &[
@@ -92,6 +123,11 @@ pub(super) const RULE: &ObjectShape = &ObjectShape {
         field("ref", Kind::Text, "A name that stays when the rule is replaced."),
         field("enabled", Kind::Flag, "Whether the rule runs."),
         field("categories", Kind::Texts, "Tags, on managed rules."),
+        field(
+            "ratelimit",
+            Kind::Object(RATE_LIMIT),
+            "In phase `http_ratelimit`: what is counted, and how much may come.",
+        ),
         field("logging", Kind::Object(LOGGING), "Of `skip`: whether it is told in events."),
         field("last_updated", Kind::Text, "When it was last changed (RFC 3339)."),
         field("position", Kind::Object(POSITION), "Where a rule is put; at the end if it is not given."),

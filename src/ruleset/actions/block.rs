@@ -7,8 +7,11 @@ use diagnostic::{Code, Diagnostic};
 use model::ruleset::{ActionParameters, BlockResponse, Rule};
 use model::{Action, Phase};
 
-pub const DEFINITION: Definition =
-    Definition { action: Action::Block, phases: &[Phase::HttpRequestFirewallCustom], compile };
+pub const DEFINITION: Definition = Definition {
+    action: Action::Block,
+    phases: &[Phase::HttpRequestFirewallCustom, Phase::HttpRatelimit],
+    compile,
+};
 
 /// Longest content of an answer, in bytes.
 const MAX_CONTENT_BYTES: usize = 30_000;

@@ -5,8 +5,11 @@ use diagnostic::{Code, Diagnostic};
 use model::ruleset::Rule;
 use model::{Action, Phase};
 
-pub const DEFINITION: Definition =
-    Definition { action: Action::Log, phases: &[Phase::HttpRequestFirewallCustom], compile };
+pub const DEFINITION: Definition = Definition {
+    action: Action::Log,
+    phases: &[Phase::HttpRequestFirewallCustom, Phase::HttpRatelimit],
+    compile,
+};
 
 fn compile(rule: &Rule, _: Phase, sources: &mut Sources<'_>) -> Option<CompiledAction> {
     if rule.action_parameters.as_ref().is_some_and(|parameters| !parameters.is_empty()) {

@@ -12,7 +12,7 @@ pub(super) const WINDOW_SECONDS: u64 = 300;
 
 /// Requests by actor. There are as many actors as tokens and keys.
 #[derive(Debug)]
-pub(super) struct RateLimit {
+pub(super) struct TokenRates {
     /// Requests of a window; 0 for no end.
     limit: u64,
     counted: Mutex<HashMap<String, SentRequests>>,
@@ -34,7 +34,7 @@ pub(super) struct Left {
     reset: u64,
 }
 
-impl RateLimit {
+impl TokenRates {
     pub(super) fn new(limit: u64) -> Self {
         Self { limit, counted: Mutex::default() }
     }
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn each_actor_has_its_own_window() {
-        let limit = RateLimit::new(2);
+        let limit = TokenRates::new(2);
         let left = |actor: &str, now| limit.count(actor, now).map(|left| left.map(|left| left.remaining));
         assert_eq!(left("a", 300).unwrap(), Some(1));
         assert_eq!(left("a", 599).unwrap(), Some(0));
@@ -102,6 +102,6 @@ mod tests {
         assert_eq!((refused.code, left_over.remaining, left_over.reset), (error::TOO_MANY_REQUESTS, 0, 1));
         assert_eq!(left("b", 599).unwrap(), Some(1));
         assert_eq!(left("a", 600).unwrap(), Some(1), "another window");
-        assert_eq!(RateLimit::new(0).count("a", 0).unwrap(), None);
+        assert_eq!(TokenRates::new(0).count("a", 0).unwrap(), None);
     }
 }
