@@ -176,6 +176,16 @@ impl<'v> Fields<'v> {
         Self::at(self.value(name)?, self.pointer(name), self.findings)
     }
 
+    /// Objects by names that anyone chooses.
+    pub(super) fn named_objects(&self, name: &'static str) -> Option<Vec<(String, Self)>> {
+        let objects = self.typed(name, "an object of objects", Value::as_object)?;
+        let objects = objects.iter().filter_map(|(key, value)| {
+            let fields = Self::at(value, format!("{}/{key}", self.pointer(name)), self.findings)?;
+            Some((key.clone(), fields))
+        });
+        Some(objects.collect())
+    }
+
     /// The objects of a list.
     pub(super) fn objects(&self, name: &'static str) -> Option<Vec<Self>> {
         let list = self.list(name)?;

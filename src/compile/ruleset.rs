@@ -92,8 +92,13 @@ impl Compiling<'_> {
             diagnostics: &mut found,
         };
         let action = (definition.compile)(rule, phase, &mut sources);
-        for diagnostic in found.iter() {
-            self.refuse_rule(nth, diagnostic.code, diagnostic.message.clone(), place);
+        for Diagnostic { code, message, pointer, .. } in found.iter() {
+            match pointer {
+                Some(pointer) => {
+                    self.refuse_field(&format!("/rules/{nth}/{pointer}"), *code, message.clone(), place);
+                }
+                None => self.refuse_rule(nth, *code, message.clone(), place),
+            }
         }
         let rate = self.rate(ruleset, nth, rule, owner)?;
         Some(CompiledRule {

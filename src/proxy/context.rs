@@ -17,8 +17,7 @@ use super::request_body::RequestBody;
 use crate::ai::Gateway;
 use crate::clock::Stopwatch;
 use crate::events::ZoneLabel;
-use crate::ruleset::Run;
-use crate::ruleset::{Decisions, Outcome, Verdict};
+use crate::ruleset::{Decisions, FieldEdit, Outcome, Run, Verdict};
 use crate::scanning::Tee;
 use crate::snapshot::{CompiledZone, Snapshot};
 use crate::upstream::Origin;
@@ -58,6 +57,12 @@ pub struct Context {
     pub(super) block_response: Option<Arc<BlockResponse>>,
     /// The rate that it came past.
     pub(super) rate_exceeded: Option<RateExceeded>,
+    /// Where a rule leads the client.
+    pub(super) location: Option<String>,
+    /// Path and query as the client sent them, if rules changed them.
+    pub(super) sent_target: Option<Vec<u8>>,
+    /// What rules changed of the header fields that the origin gets.
+    pub(super) field_edits: Vec<FieldEdit>,
     pub(super) body: RequestBody,
     /// If the body is a stream of messages that are judged one by one.
     pub(super) messages: Option<Box<MessageStream>>,
@@ -167,6 +172,9 @@ impl Context {
             decisions: Decisions::default(),
             block_response: None,
             rate_exceeded: None,
+            location: None,
+            sent_target: None,
+            field_edits: Vec::new(),
             body: RequestBody::default(),
             messages: None,
             is_web_socket: false,
@@ -200,6 +208,7 @@ impl Context {
     pub(super) fn verdict_word(&self) -> &'static str {
         match (&self.verdict.outcome, self.refusal) {
             (Outcome::Blocked { .. }, _) => "block",
+            (_, Some(Refusal::Redirect(_))) => "redirect",
             (_, Some(_)) => "refused",
             (Outcome::Logged { .. }, None) => "log",
             (Outcome::Pass, None) => "pass",

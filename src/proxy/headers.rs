@@ -8,6 +8,8 @@ use ipnet::IpNet;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::{ErrorType, OrErr};
 
+use crate::ruleset::FieldEdit;
+
 /// Fields of ours that only gateways read; none reaches a provider.
 const GATEWAY_PREFIX: &str = "svc-aig-";
 /// The WebSocket subprotocol that carries a token if headers cannot be set.
@@ -247,6 +249,32 @@ pub(super) fn fields<'r>(request: &'r RequestHeader, host: &'r str) -> Vec<(&'r 
             .extend(request.headers.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes())));
     }
     fields
+}
+
+/// Does what rules changed of the header fields of a request.
+pub(super) fn edit_request(request: &mut RequestHeader, edits: &[FieldEdit]) -> pingora::Result<()> {
+    for FieldEdit { name, keeps, value } in edits {
+        match value {
+            Some(value) if *keeps => drop(request.append_header(name.clone(), value.clone())?),
+            Some(value) => request.insert_header(name.clone(), value.clone())?,
+            None if *keeps => {}
+            None => drop(request.remove_header(name)),
+        }
+    }
+    Ok(())
+}
+
+/// Does what rules changed of the header fields of a response.
+pub(super) fn edit_response(response: &mut ResponseHeader, edits: &[FieldEdit]) -> pingora::Result<()> {
+    for FieldEdit { name, keeps, value } in edits {
+        match value {
+            Some(value) if *keeps => drop(response.append_header(name.clone(), value.clone())?),
+            Some(value) => response.insert_header(name.clone(), value.clone())?,
+            None if *keeps => {}
+            None => drop(response.remove_header(name)),
+        }
+    }
+    Ok(())
 }
 
 /// What a client past a rate is told: the limit, that nothing is left, and the seconds until there is.

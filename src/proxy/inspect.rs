@@ -20,11 +20,14 @@ use super::refusal::Refusal;
 use super::request_body::{self, HeldEnd, HoldLimits};
 use super::rule_watch::RuleWatch;
 use super::{headers, refuse};
+use crate::admission::Refused;
 use crate::clock::Clock;
 use crate::conf::BodyPolicy;
 use crate::events::Events;
 use crate::events::kinds::BodyUninspected;
-use crate::ruleset::{EntryPoint, Outcome, Phase, Refusing, RuleReference};
+use crate::ruleset::{
+    Edits, Ending, EntryPoint, FieldEdit, Outcome, Phase, Redirection, Refusing, RuleReference,
+};
 use crate::snapshot::CompiledZone;
 use body::grpc;
 use expression::Facts;
@@ -34,6 +37,15 @@ use seclang::{RequestHead, ResponseHead};
 /// A body from here on may keep rules or scanners busy for more than a millisecond: it is judged on another thread
 /// while the worker goes on with other requests.
 pub(super) const OFFLOADED_BYTES: usize = 16 << 10;
+
+/// The phases before that of managed rules, in order.
+const BEFORE_MANAGED: [Phase; 5] = [
+    Phase::HttpRequestDynamicRedirect,
+    Phase::HttpRequestRedirect,
+    Phase::HttpRequestTransform,
+    Phase::HttpRequestFirewallCustom,
+    Phase::HttpRatelimit,
+];
 
 /// The step that has rules judge requests and responses.
 pub(super) struct Inspection {
@@ -46,16 +58,27 @@ pub(super) struct Inspection {
 }
 
 impl Inspection {
-    /// Judges a request: its head, then its body.
+    /// Has the rules of all phases judge a request.
     pub(super) async fn inspect_request(
         &self,
         zone: &CompiledZone,
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<()> {
-        for phase in [Phase::HttpRequestFirewallCustom, Phase::HttpRatelimit] {
+        for phase in BEFORE_MANAGED {
             head_rules(phase, zone, self.clock.unix(), session, ctx)?;
         }
+        self.managed_rules(zone, session, ctx).await?;
+        head_rules(Phase::HttpRequestLateTransform, zone, self.clock.unix(), session, ctx)
+    }
+
+    /// Judges a request by managed rules: its head, then its body.
+    async fn managed_rules(
+        &self,
+        zone: &CompiledZone,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<()> {
         let Some(entry_point) = zone.entry_points.of(Phase::HttpRequestFirewallManaged) else {
             return Ok(());
         };
@@ -159,7 +182,7 @@ fn head_rules(
     phase: Phase,
     zone: &CompiledZone,
     received: Duration,
-    session: &Session,
+    session: &mut Session,
     ctx: &mut Context,
 ) -> Result<()> {
     let Some(entry_point) = zone.entry_points.of(phase) else { return Ok(()) };
@@ -167,16 +190,85 @@ fn head_rules(
     let request = session.req_header();
     let fields = headers::fields(request, &ctx.host);
     let head = request_head(request, &fields, received, ctx);
-    let facts = Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: None };
+    let facts = Facts {
+        request: &head,
+        sent: ctx.sent_target.as_deref(),
+        host: &ctx.host,
+        tls: ctx.tls,
+        response: None,
+    };
     // INVARIANT: these phases have no `execute`.
-    let refusing = entry_point.walk(phase, &facts, &mut decisions, |_, _, _| ());
+    let ending = entry_point.walk(phase, &facts, &mut decisions, |_, _, _| ());
+    let edits = std::mem::take(&mut decisions.edits);
     ctx.decisions = decisions;
-    let Some(Refusing { source, response, exceeded }) = refusing else { return Ok(()) };
+    let Refusing { source, response, exceeded } = match ending {
+        None => return edit_request(edits, session, ctx),
+        Some(Ending::Redirected(Redirection { status, location })) => {
+            let refusal = if location.is_some() { Refusal::Redirect(status) } else { Refusal::BadRedirect };
+            ctx.location = location;
+            return refuse(ctx, refusal);
+        }
+        Some(Ending::Refused(refusing)) => refusing,
+    };
     let status = response.as_ref().map(|response| response.status_code);
     let status = status.unwrap_or(if exceeded.is_some() { 429 } else { 403 });
     ctx.verdict.outcome = Outcome::Blocked { rule: RuleReference::of_entry_point(&source), status };
     (ctx.block_response, ctx.rate_exceeded) = (response, exceeded);
     refuse(ctx, if exceeded.is_some() { Refusal::Rate(status) } else { Refusal::Rules(status) })
+}
+
+/// Does what rules changed: the URI at once, for later rules and the origin; header fields are kept for what the origin
+/// gets, so that rules judge what the client sent.
+fn edit_request(edits: Edits, session: &mut Session, ctx: &mut Context) -> Result<()> {
+    let Edits { path, query, fields } = edits;
+    ctx.field_edits.extend(fields);
+    if path.is_none() && query.is_none() {
+        return Ok(());
+    }
+    headers::origin_form(session.req_header_mut())?;
+    let sent = session.req_header().raw_path().to_vec();
+    let at = sent.iter().position(|byte| *byte == b'?').unwrap_or(sent.len());
+    let (sent_path, sent_query) = sent.split_at_checked(at).unwrap_or((&sent, &[]));
+    let mut target = path.unwrap_or_else(|| sent_path.to_vec());
+    match query {
+        Some(query) if query.is_empty() => {}
+        Some(query) => {
+            target.push(b'?');
+            target.extend_from_slice(&query);
+        }
+        None => target.extend_from_slice(sent_query),
+    }
+    if target.len() > ctx.snapshot.limits.request_line.0 {
+        return refuse(ctx, Refusal::Admission(Refused::RequestLineTooLong));
+    }
+    session.req_header_mut().set_raw_path(&target)?;
+    ctx.sent_target.get_or_insert(sent);
+    Ok(())
+}
+
+/// What rules change of the header fields of a response.
+pub(super) fn response_edits(
+    zone: &CompiledZone,
+    session: &Session,
+    response: &ResponseHeader,
+    now: Duration,
+    ctx: &mut Context,
+) -> Vec<FieldEdit> {
+    let phase = Phase::HttpResponseHeadersTransform;
+    let Some(entry_point) = zone.entry_points.of(phase) else { return Vec::new() };
+    let mut decisions = std::mem::take(&mut ctx.decisions);
+    let fields = headers::fields(session.req_header(), &ctx.host);
+    let head = request_head(session.req_header(), &fields, now, ctx);
+    let fields = headers::response_fields(response);
+    let protocol = headers::protocol(response.version);
+    let of_response = ResponseHead { status: response.status.as_u16(), protocol, headers: &fields };
+    let sent = ctx.sent_target.as_deref();
+    let facts = Facts { request: &head, sent, host: &ctx.host, tls: ctx.tls, response: Some(&of_response) };
+    // INVARIANT: no rule of this phase ends a request.
+    entry_point.walk(phase, &facts, &mut decisions, |_, _, _| ());
+    let edits = std::mem::take(&mut decisions.edits);
+    ctx.decisions = decisions;
+    edits.fields
 }
 
 /// Counts what is counted by the answer of a request, which is nothing if there was none.
@@ -197,7 +289,13 @@ pub(super) fn settle_rates(
     let answer_fields = headers::response_fields(answer);
     let protocol = headers::protocol(answer.version);
     let response = ResponseHead { status: answer.status.as_u16(), protocol, headers: &answer_fields };
-    let facts = Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: Some(&response) };
+    let facts = Facts {
+        request: &head,
+        sent: ctx.sent_target.as_deref(),
+        host: &ctx.host,
+        tls: ctx.tls,
+        response: Some(&response),
+    };
     for pending in pending {
         pending.settle(&facts, ctx.origin_status != 0, now);
     }
@@ -215,7 +313,13 @@ pub(super) fn start_rules(
     let request = session.req_header();
     let fields = headers::fields(request, &ctx.host);
     let head = request_head(request, &fields, received, ctx);
-    let facts = Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: None };
+    let facts = Facts {
+        request: &head,
+        sent: ctx.sent_target.as_deref(),
+        host: &ctx.host,
+        tls: ctx.tls,
+        response: None,
+    };
     let limits = ctx.snapshot.limits;
     let limits = BodyLimits {
         arguments: limits.arguments,

@@ -278,7 +278,8 @@ impl ProxyHttp for Edge {
                     ray: &ctx.ray,
                 };
                 headers::origin_form(request)?;
-                headers::forward(request, forwarded)
+                headers::forward(request, forwarded)?;
+                headers::edit_request(request, &ctx.field_edits)
             }
         }
     }
@@ -345,6 +346,11 @@ impl ProxyHttp for Edge {
             }
         }
         self.copies.begin(session, response, ctx);
+        if let Route::Zone(zone) = &ctx.route {
+            let zone = Arc::clone(zone);
+            let edits = inspect::response_edits(&zone, session, response, self.clock.unix(), ctx);
+            headers::edit_response(response, &edits)?;
+        }
         Ok(())
     }
 

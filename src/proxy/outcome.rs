@@ -76,7 +76,11 @@ impl Edge {
         let unread = !session.as_downstream_mut().is_body_done();
         let is_kept_kind = matches!(
             refusal,
-            Refusal::Rules(_) | Refusal::Rate(_) | Refusal::Gateway(_) | Refusal::UnknownHost
+            Refusal::Rules(_)
+                | Refusal::Rate(_)
+                | Refusal::Redirect(_)
+                | Refusal::Gateway(_)
+                | Refusal::UnknownHost
         );
         let waits = !session.is_http2()
             && headers::expects_continue(session.req_header())
@@ -124,6 +128,10 @@ fn say_why(header: &mut ResponseHeader, refusal: Refusal, session: &Session, ctx
         let location = utf8_percent_encode(location, NOT_IN_URIS).to_string();
         // INVARIANT: printable ASCII is a valid value.
         let _ = header.insert_header(http::header::LOCATION, location);
+    }
+    if let (Refusal::Redirect(_), Some(location)) = (refusal, &ctx.location) {
+        // INVARIANT: it is printable ASCII.
+        let _ = header.insert_header(http::header::LOCATION, location.as_str());
     }
     if let Some(exceeded) = ctx.rate_exceeded {
         for (name, value) in headers::rate_fields(exceeded) {
@@ -265,20 +273,23 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
         }
     }
     let request = session.req_header();
-    let path = request.uri.path();
     security_events(edge, session, client, status, ctx);
     if let Some(refusal) = ctx.refusal {
         let (reason, status) = (refusal.word(), refusal.status());
         let (method, host, zone) = (request.method.as_str(), ctx.host.as_str(), ctx.zone_label());
+        let (path, _) = sent_path(session, ctx);
         let refused = RequestRefused { ray: &ctx.ray, client, reason, status, method, host, path, zone };
         match refusal {
             // The security event tells more.
             Refusal::Rules(_) | Refusal::Rate(_) => refused.count(edge.events.metrics()),
+            // An answer, not a refusal.
+            Refusal::Redirect(_) => {}
             _ => edge.events.emit(&refused),
         }
     }
     let duration = ctx.started.elapsed();
     gateway_call(edge, error, status, duration, ctx);
+    let (path, _) = sent_path(session, ctx);
     edge.events.emit(&RequestFinished {
         ray: &ctx.ray,
         client,
@@ -394,9 +405,19 @@ fn security_events(edge: &Edge, session: &Session, client: &str, status: u16, ct
     });
 }
 
+/// Path and query as the client sent them, whatever rules made of them.
+fn sent_path<'r>(session: &'r Session, ctx: &'r Context) -> (&'r str, &'r str) {
+    let uri = &session.req_header().uri;
+    match ctx.sent_target.as_deref().map(std::str::from_utf8) {
+        Some(Ok(sent)) => sent.split_once('?').unwrap_or((sent, "")),
+        Some(Err(_)) | None => (uri.path(), uri.query().unwrap_or("")),
+    }
+}
+
 /// What events say of the request.
 fn of_request<'r>(session: &'r Session, client: &'r str, status: u16, ctx: &'r Context) -> SecurityEvent<'r> {
     let request = session.req_header();
+    let (path, query) = sent_path(session, ctx);
     let user_agent = request.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok());
     SecurityEvent {
         ray: &ctx.ray,
@@ -409,8 +430,8 @@ fn of_request<'r>(session: &'r Session, client: &'r str, status: u16, ctx: &'r C
         client,
         method: request.method.as_str(),
         host: &ctx.host,
-        path: request.uri.path(),
-        query: request.uri.query().unwrap_or(""),
+        path,
+        query,
         protocol: headers::protocol(request.version),
         user_agent: user_agent.unwrap_or(""),
         status,

@@ -11,6 +11,10 @@ pub(super) enum Refusal {
     Rules(u16),
     /// It came past a rate, with this status.
     Rate(u16),
+    /// Rules lead its client elsewhere, with this status.
+    Redirect(u16),
+    /// Rules lead its client to no address that is safe to follow.
+    BadRedirect,
     /// The time for rules was over before the rules were.
     RulesTime,
     BodyTooLong,
@@ -35,12 +39,12 @@ impl Refusal {
     pub(super) fn status(self) -> u16 {
         match self {
             Self::Admission(refused) => refused.status(),
-            Self::Rules(status) | Self::Rate(status) => status,
+            Self::Rules(status) | Self::Rate(status) | Self::Redirect(status) => status,
             Self::UnknownHost => 404,
             Self::BodyTooLong => 413,
             Self::BodyCoding => 415,
             Self::TooManyBodies | Self::RulesTime => 503,
-            Self::TooManyArguments | Self::BodyBrokenOff => 400,
+            Self::TooManyArguments | Self::BodyBrokenOff | Self::BadRedirect => 400,
             Self::BodyTimeout => 408,
             Self::Gateway(error) => error.status(),
             Self::NoOrigin | Self::OriginUnreachable | Self::OriginBroken => 502,
@@ -56,6 +60,8 @@ impl Refusal {
             Self::UnknownHost => "unknown_host",
             Self::Rules(_) => "rules",
             Self::Rate(_) => "rate",
+            Self::Redirect(_) => "redirect",
+            Self::BadRedirect => "bad_redirect",
             Self::RulesTime => "rules_time",
             Self::BodyTooLong => "body_too_long",
             Self::TooManyBodies => "too_many_bodies",
@@ -93,6 +99,8 @@ impl Refusal {
                 | Refused::BadMethod => "The request is malformed.",
             },
             Self::UnknownHost => "No site of this name is served here.",
+            Self::Redirect(_) => "What you look for is elsewhere.",
+            Self::BadRedirect => "The request leads to no valid address.",
             Self::Rate(_) => "There were too many requests; try again later.",
             Self::Rules(_) => "The request was blocked by the site's security rules.",
             Self::BodyTooLong => "The request body is too long to be inspected.",

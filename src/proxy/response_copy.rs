@@ -45,7 +45,13 @@ impl ResponseCopies {
         let fields = headers::response_fields(response);
         let protocol = headers::protocol(response.version);
         let response = ResponseHead { status: response.status.as_u16(), protocol, headers: &fields };
-        let facts = Facts { request: &head, host: &ctx.host, tls: ctx.tls, response: Some(&response) };
+        let facts = Facts {
+            request: &head,
+            sent: ctx.sent_target.as_deref(),
+            host: &ctx.host,
+            tls: ctx.tls,
+            response: Some(&response),
+        };
         let plan = entry_point.scan_plan(&facts, &mut decisions);
         ctx.decisions = decisions;
         plan.map(Cow::Owned)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::actions::{CompiledAction, Execute, Skip};
+use super::actions::{CompiledAction, Edits, Execute, Redirection, Skip};
 use super::entry_point::{CompiledRule, EntryPoint, RuleSource};
 use super::rate_limiter::{PendingCount, RateFinding};
 use counters::RateExceeded;
@@ -18,6 +18,8 @@ pub struct Decisions {
     pub told: Vec<ToldRule>,
     /// What is counted when the answer is known.
     pub pending: Vec<PendingCount>,
+    /// What is changed of the message.
+    pub edits: Edits,
 }
 
 /// A point in the decisions for one request.
@@ -33,6 +35,13 @@ pub struct ToldRule {
     pub source: Arc<RuleSource>,
     pub phase: Phase,
     pub action: Action,
+}
+
+/// What ends the walk of an entry point.
+#[derive(Clone, Debug)]
+pub enum Ending {
+    Refused(Refusing),
+    Redirected(Redirection),
 }
 
 /// A rule that refuses the request.
@@ -81,7 +90,7 @@ impl Decisions {
 }
 
 impl EntryPoint {
-    /// Walks the rules that are for a request or its response in order, up to one that refuses. What `execute` rules run is
+    /// Walks the rules that are for a request or its response in order, up to one that ends the request. What `execute` rules run is
     /// handed on, with the kind of the ruleset that they are of.
     pub fn walk<'e>(
         &'e self,
@@ -89,7 +98,7 @@ impl EntryPoint {
         facts: &Facts<'_>,
         decisions: &mut Decisions,
         mut run: impl FnMut(&'e Execute, RulesetKind, &Decisions),
-    ) -> Option<Refusing> {
+    ) -> Option<Ending> {
         let mut left: Option<RulesetKind> = None;
         for CompiledRule { source, expression, action, rate } in &self.rules {
             let kind = source.kind;
@@ -124,8 +133,15 @@ impl EntryPoint {
                 CompiledAction::Block(response) => {
                     decisions.told.push(told(Action::Block));
                     let response = response.clone();
-                    return Some(Refusing { source: Arc::clone(source), response, exceeded });
+                    let refusing = Refusing { source: Arc::clone(source), response, exceeded };
+                    return Some(Ending::Refused(refusing));
                 }
+                CompiledAction::Redirect(redirect) => {
+                    if let Some(redirection) = redirect.answer(facts) {
+                        return Some(Ending::Redirected(redirection));
+                    }
+                }
+                CompiledAction::Rewrite(rewrite) => rewrite.add_to(facts, &mut decisions.edits),
                 CompiledAction::Skip(skip) => {
                     if skip.is_told {
                         decisions.told.push(told(Action::Skip));

@@ -152,7 +152,7 @@ mod tests {
             request_id: "0",
             received: Duration::ZERO,
         };
-        let facts = Facts { request: &head, host: "a.example", tls: false, response: None };
+        let facts = Facts { request: &head, sent: None, host: "a.example", tls: false, response: None };
         let mut run = 0;
         entry_point.walk(RESPONSE, &facts, &mut Decisions::default(), |_, _, _| run += 1);
         assert_eq!(run, 2);

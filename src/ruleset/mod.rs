@@ -17,12 +17,14 @@ pub mod managed;
 pub mod overrides;
 pub mod plans;
 pub mod rate_limiter;
+pub mod replacing;
 pub mod run;
 pub mod score;
 pub mod verdict;
 
 pub use actions::CompiledAction;
-pub use decisions::{Decisions, Refusing, ToldRule};
+pub use actions::{Edits, FieldEdit, Redirection};
+pub use decisions::{Decisions, Ending, Refusing, ToldRule};
 pub use entry_point::{CompiledRule, EntryPoint, EntryPoints, RuleSource};
 pub use managed::{ManagedRule, ManagedRuleset};
 pub use model::Action;

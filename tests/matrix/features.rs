@@ -70,6 +70,12 @@ const RATED: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_ratelimit\"
     ratelimit = { characteristics = [\"ip.src\", \"http.request.uri\"], period = 60, requests_per_period = 1000000, \
     counting_expression = \"http.response.code ge 400\" }\n";
 
+const CHANGED: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_request_transform\"\n\
+    [[zones.rulesets.rules]]\naction = \"rewrite\"\n\
+    action_parameters = { headers = { x-set = { operation = \"set\", expression = \"http.request.uri.path\" } } }\n\
+    [[zones.rulesets]]\nphase = \"http_response_headers_transform\"\n[[zones.rulesets.rules]]\naction = \"rewrite\"\n\
+    action_parameters = { headers = { x-set = { operation = \"add\", value = \"a\" } } }\n";
+
 pub const ZONES: &[Feature] = &[
     ZONE,
     Feature { name: "own rules", settings: WAF, must_see: true, refuses: 403, ..ZONE },
@@ -101,6 +107,7 @@ pub const ZONES: &[Feature] = &[
     Feature { name: "custom rules that log", settings: TOLD, must_see: true, refuses: 403, ..ZONE },
     Feature { name: "custom rules that skip", settings: SKIPPED, ..ZONE },
     Feature { name: "rate limits by answers", settings: RATED, must_see: true, refuses: 403, ..ZONE },
+    Feature { name: "rules that change fields", settings: CHANGED, must_see: true, refuses: 403, ..ZONE },
     Feature { name: "rules that log", settings: "[zones.waf]\naction = \"log\"\n", must_see: true, ..ZONE },
 ];
 

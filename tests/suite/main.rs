@@ -50,6 +50,7 @@ mod sdk;
 mod seclang;
 mod seclang_outside;
 mod spec;
+mod transforms;
 mod upgrade;
 mod upstream;
 mod waf;

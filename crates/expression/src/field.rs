@@ -13,6 +13,8 @@ use body::{self, urlencoded};
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'r> {
     pub request: &'r RequestHead<'r>,
+    /// Path and query as the client sent them, if rules changed them since.
+    pub sent: Option<&'r [u8]>,
     /// In the form routing compares; empty if a request names none.
     pub host: &'r str,
     pub tls: bool,
@@ -24,7 +26,7 @@ impl<'r> Facts<'r> {
     /// Of a request that did not come over a connection.
     pub fn of_request(request: &'r RequestHead<'r>) -> Self {
         let host = std::str::from_utf8(first(request.headers, b"host")).unwrap_or("");
-        Self { request, host, tls: false, response: None }
+        Self { request, sent: None, host, tls: false, response: None }
     }
 }
 
@@ -66,9 +68,13 @@ pub(super) const FIELDS: &[Field] = &[
     of_request("http.request.timestamp.sec", One(Int), |facts| {
         Value::Int(i64::try_from(facts.request.received.as_secs()).unwrap_or(i64::MAX))
     }),
-    of_request("raw.http.request.uri", One(Text), |facts| Value::text(facts.request.origin_form())),
-    of_request("raw.http.request.uri.path", One(Text), |facts| Value::text(raw_path(facts))),
-    of_request("raw.http.request.uri.query", One(Text), |facts| Value::text(query(facts).unwrap_or(&[]))),
+    of_request("raw.http.request.uri", One(Text), |facts| Value::text(sent(facts))),
+    of_request("raw.http.request.uri.path", One(Text), |facts| {
+        Value::text(sent(facts).split(|byte| *byte == b'?').next().unwrap_or(&[]))
+    }),
+    of_request("raw.http.request.uri.query", One(Text), |facts| {
+        Value::text(query_of(sent(facts)).unwrap_or(&[]))
+    }),
     of_request("ip.src", One(Ip), |facts| Value::Ip(facts.request.client.to_canonical())),
     of_request("ssl", One(Scalar::Bool), |facts| Value::Bool(facts.tls)),
     of_response("http.response.code", One(Int), |facts| {
@@ -117,7 +123,15 @@ fn raw_path<'r>(facts: &Facts<'r>) -> &'r [u8] {
 
 /// What follows the first `?`.
 fn query<'r>(facts: &Facts<'r>) -> Option<&'r [u8]> {
-    let target = facts.request.origin_form();
+    query_of(facts.request.origin_form())
+}
+
+/// Path and query as the client sent them.
+fn sent<'r>(facts: &Facts<'r>) -> &'r [u8] {
+    facts.sent.unwrap_or_else(|| facts.request.origin_form())
+}
+
+fn query_of(target: &[u8]) -> Option<&[u8]> {
     target.get(target.iter().position(|byte| *byte == b'?')? + 1..)
 }
 

@@ -37,7 +37,7 @@ fn with_facts<T>(ask: impl FnOnce(&Facts<'_>) -> T) -> T {
         protocol: "HTTP/1.1",
         headers: &[(b"Content-Type", b"Text/HTML; charset=utf-8"), (b"X-Cache", b"hit")],
     };
-    ask(&Facts { request: &request, host: "shop.example", tls: true, response: Some(&response) })
+    ask(&Facts { request: &request, sent: None, host: "shop.example", tls: true, response: Some(&response) })
 }
 
 #[test]

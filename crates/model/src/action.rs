@@ -14,12 +14,16 @@ pub enum Action {
     Execute,
     /// Passes over other rules.
     Skip,
+    /// Leads the client elsewhere.
+    Redirect,
+    /// Changes the URI or header fields.
+    Rewrite,
 }
 
 serde_by_word!(Action, "action");
 
 impl Action {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Block,
         Self::ManagedChallenge,
         Self::JsChallenge,
@@ -27,6 +31,8 @@ impl Action {
         Self::Log,
         Self::Execute,
         Self::Skip,
+        Self::Redirect,
+        Self::Rewrite,
     ];
 
     /// The word of the API.
@@ -39,6 +45,8 @@ impl Action {
             Self::Log => "log",
             Self::Execute => "execute",
             Self::Skip => "skip",
+            Self::Redirect => "redirect",
+            Self::Rewrite => "rewrite",
         }
     }
 
@@ -66,7 +74,7 @@ impl Action {
             Self::ManagedChallenge | Self::JsChallenge | Self::Challenge => {
                 Err(format!("the action `{word}` is not available yet; use `block` or `log`"))
             }
-            Self::Execute | Self::Skip => {
+            Self::Execute | Self::Skip | Self::Redirect | Self::Rewrite => {
                 Err(format!("the action `{word}` is not for a managed rule; use `block` or `log`"))
             }
         }

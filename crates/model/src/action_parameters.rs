@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Phase;
 use crate::overrides::Overrides;
+use crate::rewrite::{HeaderEdit, RedirectParameters, RedirectTarget, RewriteParameters, UriReplacement};
 
 /// The parameters of an action. Which they are shows in their fields.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -14,6 +15,8 @@ use crate::overrides::Overrides;
 pub enum ActionParameters {
     Execute(ExecuteParameters),
     Block(BlockParameters),
+    Redirect(RedirectParameters),
+    Rewrite(RewriteParameters),
     Skip(SkipParameters),
 }
 
@@ -83,24 +86,38 @@ impl<'de> Deserialize<'de> for ActionParameters {
             rules: BTreeMap<String, Vec<String>>,
             #[serde(default)]
             phases: Vec<Phase>,
+            from_value: Option<RedirectTarget>,
+            uri: Option<UriReplacement>,
+            #[serde(default)]
+            headers: BTreeMap<String, HeaderEdit>,
         }
-        let Fields { id, version, overrides, response, ruleset, rulesets, rules, phases } =
-            Fields::deserialize(deserializer)?;
+        let fields = Fields::deserialize(deserializer)?;
+        let mut given = Vec::new();
+        match fields.id {
+            Some(id) => {
+                let version = fields.version.unwrap_or_else(|| "latest".to_owned());
+                given.push(Self::Execute(ExecuteParameters { id, version, overrides: fields.overrides }));
+            }
+            None if fields.version.is_some() || fields.overrides.is_some() => {
+                return Err(D::Error::missing_field("id"));
+            }
+            None => {}
+        }
+        given.extend(fields.response.map(|response| Self::Block(BlockParameters { response })));
+        given.extend(fields.from_value.map(|from_value| Self::Redirect(RedirectParameters { from_value })));
+        let rewrite = RewriteParameters { uri: fields.uri, headers: fields.headers };
+        if rewrite != RewriteParameters::default() {
+            given.push(Self::Rewrite(rewrite));
+        }
+        let (ruleset, rulesets, rules, phases) =
+            (fields.ruleset, fields.rulesets, fields.rules, fields.phases);
         let skip = Self::Skip(SkipParameters { ruleset, rulesets, rules, phases });
-        match (id, response) {
-            (Some(id), None) if skip.is_empty() => {
-                let version = version.unwrap_or_else(|| "latest".to_owned());
-                Ok(Self::Execute(ExecuteParameters { id, version, overrides }))
-            }
-            (None, Some(response)) if skip.is_empty() && version.is_none() && overrides.is_none() => {
-                Ok(Self::Block(BlockParameters { response }))
-            }
-            (None, None) if version.is_none() && overrides.is_none() => Ok(skip),
-            (None, None) if skip.is_empty() => Err(D::Error::missing_field("id")),
-            _ => Err(D::Error::custom(
-                "fields of several actions; expected `id`, `version` and `overrides`, or `response`, or `ruleset`, \
-                 `rulesets`, `rules` and `phases`",
-            )),
+        if given.is_empty() || !skip.is_empty() {
+            given.push(skip);
+        }
+        match (given.pop(), given.is_empty()) {
+            (Some(only), true) => Ok(only),
+            _ => Err(D::Error::custom("fields of several actions; keep those of the rule's own action")),
         }
     }
 }
@@ -117,6 +134,13 @@ mod tests {
             (r#"{"ruleset":"current"}"#, ""),
             (r#"{"phases":["http_request_firewall_managed"]}"#, ""),
             (r#"{"rulesets":["a"],"rules":{"b":["1","2"]}}"#, ""),
+            (r#"{"uri":{"path":{"value":"/a"},"query":{"expression":"http.host"}}}"#, ""),
+            (r#"{"headers":{"X-A":{"operation":"remove"}}}"#, ""),
+            (r#"{"headers":{"X-A":{"operation":"set","value":"a"}}}"#, ""),
+            (
+                r#"{"from_value":{"target_url":{"value":"/"}}}"#,
+                r#"{"from_value":{"target_url":{"value":"/"},"status_code":301,"preserve_query_string":false}}"#,
+            ),
         ] {
             let parameters: ActionParameters = serde_json::from_str(text).unwrap();
             let expected = if written.is_empty() { text } else { written };
@@ -128,7 +152,8 @@ mod tests {
         for mixed in [
             r#"{"id":"a","phases":["http_request_firewall_managed"]}"#,
             r#"{"response":{"status_code":429,"content":"","content_type":"text/plain"},"ruleset":"current"}"#,
-            r#"{"version":"1","rulesets":["a"]}"#,
+            r#"{"uri":{},"phases":["http_ratelimit"]}"#,
+            r#"{"from_value":{"target_url":{"value":"/"}},"ruleset":"current"}"#,
         ] {
             let refused = serde_json::from_str::<ActionParameters>(mixed).unwrap_err().to_string();
             assert!(refused.contains("fields of several actions"), "{refused}");

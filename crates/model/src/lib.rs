@@ -19,6 +19,7 @@ pub mod payload_key;
 pub mod phase;
 pub mod rate_limit;
 pub mod resources;
+pub mod rewrite;
 pub mod ruleset;
 pub mod secret;
 pub mod security_record;

@@ -5,43 +5,59 @@ use crate::word::serde_by_word;
 /// A point in the life of a request at which a zone's rules run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
+    HttpRequestDynamicRedirect,
+    HttpRequestRedirect,
+    HttpRequestTransform,
     HttpRequestFirewallCustom,
     HttpRatelimit,
     HttpRequestFirewallManaged,
+    HttpRequestLateTransform,
+    HttpResponseHeadersTransform,
     HttpResponseFirewallManaged,
 }
 
 serde_by_word!(Phase, "phase");
 
 impl Phase {
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 9] = [
+        Self::HttpRequestDynamicRedirect,
+        Self::HttpRequestRedirect,
+        Self::HttpRequestTransform,
         Self::HttpRequestFirewallCustom,
         Self::HttpRatelimit,
         Self::HttpRequestFirewallManaged,
+        Self::HttpRequestLateTransform,
+        Self::HttpResponseHeadersTransform,
         Self::HttpResponseFirewallManaged,
     ];
 
     /// The word of the API.
     pub fn word(self) -> &'static str {
         match self {
+            Self::HttpRequestDynamicRedirect => "http_request_dynamic_redirect",
+            Self::HttpRequestRedirect => "http_request_redirect",
+            Self::HttpRequestTransform => "http_request_transform",
             Self::HttpRequestFirewallCustom => "http_request_firewall_custom",
             Self::HttpRatelimit => "http_ratelimit",
             Self::HttpRequestFirewallManaged => "http_request_firewall_managed",
+            Self::HttpRequestLateTransform => "http_request_late_transform",
+            Self::HttpResponseHeadersTransform => "http_response_headers_transform",
             Self::HttpResponseFirewallManaged => "http_response_firewall_managed",
         }
     }
 
     /// Whether a response is known when its rules run.
     pub fn is_of_response(self) -> bool {
-        match self {
-            Self::HttpRequestFirewallCustom | Self::HttpRatelimit | Self::HttpRequestFirewallManaged => false,
-            Self::HttpResponseFirewallManaged => true,
-        }
+        self >= Self::HttpResponseHeadersTransform
     }
 
-    /// The source of its security events, and what people call that.
+    /// The source of its events, and what people call that.
     pub fn source(self) -> (&'static str, &'static str) {
         match self {
+            Self::HttpRequestDynamicRedirect | Self::HttpRequestRedirect => ("redirect", "Redirect Rules"),
+            Self::HttpRequestTransform
+            | Self::HttpRequestLateTransform
+            | Self::HttpResponseHeadersTransform => ("transform", "Transform Rules"),
             Self::HttpRequestFirewallCustom => ("firewallcustom", "Custom Rules"),
             Self::HttpRatelimit => ("ratelimit", "Rate Limiting Rules"),
             Self::HttpRequestFirewallManaged => ("firewallmanaged", "Managed Rules"),
@@ -60,6 +76,6 @@ mod tests {
         for phase in Phase::ALL {
             assert_eq!(Phase::parse(phase.word()), Some(phase));
         }
-        assert_eq!(Phase::parse("http_request_late_transform"), None);
+        assert_eq!(Phase::parse("http_request_sbfm"), None);
     }
 }

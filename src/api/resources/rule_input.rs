@@ -6,6 +6,9 @@ use super::super::error::{self, ApiErrors};
 use super::super::input::{Fields, Findings};
 use super::super::operation::new_id;
 use model::rate_limit::RateLimit;
+use model::rewrite::{
+    HeaderEdit, RedirectParameters, RedirectTarget, Replacement, RewriteParameters, UriReplacement,
+};
 use model::ruleset::{
     ActionParameters, BlockParameters, BlockResponse, CategoryOverride, ExecuteParameters, Overrides, Rule,
     RuleLogging, RuleOverride, SkipParameters,
@@ -76,6 +79,10 @@ fn action_parameters(action: Option<Action>, fields: &Fields<'_>) -> Option<Acti
             let response = BlockResponse { status_code: status_code.unwrap_or(403), content, content_type };
             ActionParameters::Block(BlockParameters { response })
         }
+        Action::Redirect => ActionParameters::Redirect(RedirectParameters {
+            from_value: redirect_target(&fields.object("from_value")?)?,
+        }),
+        Action::Rewrite => ActionParameters::Rewrite(rewrite_parameters(fields)),
         _ => ActionParameters::Skip(skip_parameters(fields)),
     })
 }
@@ -92,6 +99,48 @@ fn rate_limit(fields: &Fields<'_>) -> RateLimit {
         score_per_period: count("score_per_period"),
         score_response_header_name: fields.text("score_response_header_name").unwrap_or("").to_owned(),
     }
+}
+
+/// A text in `value`, or an expression that gives one.
+fn replacement(fields: &Fields<'_>) -> Option<Replacement> {
+    match (fields.text("value"), fields.text("expression")) {
+        (Some(value), None) => Some(Replacement::Value(value.to_owned())),
+        (None, Some(expression)) => Some(Replacement::Expression(expression.to_owned())),
+        _ => {
+            let message = "expected one of `value` and `expression`, a string";
+            fields.refuse(error::BAD_FIELD, "value", message);
+            None
+        }
+    }
+}
+
+fn redirect_target(fields: &Fields<'_>) -> Option<RedirectTarget> {
+    if fields.value("target_url").is_none() {
+        fields.refuse(error::BAD_FIELD, "target_url", "`target_url` is required: expected an object");
+    }
+    let status_code = fields.within("status_code", 301..=308).unwrap_or(301);
+    Some(RedirectTarget {
+        preserve_query_string: fields.bool("preserve_query_string").unwrap_or(false),
+        target_url: replacement(&fields.object("target_url")?)?,
+        status_code: u16::try_from(status_code).unwrap_or(301),
+    })
+}
+
+fn rewrite_parameters(fields: &Fields<'_>) -> RewriteParameters {
+    let uri = fields.object("uri").map(|fields| UriReplacement {
+        path: fields.object("path").and_then(|fields| replacement(&fields)),
+        query: fields.object("query").and_then(|fields| replacement(&fields)),
+    });
+    let headers = fields.named_objects("headers").into_iter().flatten().filter_map(|(name, fields)| {
+        let operation = fields.word("operation", error::BAD_FIELD);
+        if fields.value("operation").is_none() {
+            fields.refuse(error::BAD_FIELD, "operation", "`operation` is required: `set`, `add` or `remove`");
+        }
+        let text = |name| fields.text(name).map(str::to_owned);
+        let (value, expression) = (text("value"), text("expression"));
+        Some((name, HeaderEdit { operation: operation?, value, expression }))
+    });
+    RewriteParameters { uri, headers: headers.collect() }
 }
 
 fn skip_parameters(fields: &Fields<'_>) -> SkipParameters {

@@ -2,12 +2,26 @@
 
 use crate::api::operation::{Field, Kind, ObjectShape, field, required};
 
-const ACTIONS: Kind =
-    Kind::Words(&["block", "managed_challenge", "js_challenge", "challenge", "log", "execute", "skip"]);
+const ACTIONS: Kind = Kind::Words(&[
+    "block",
+    "managed_challenge",
+    "js_challenge",
+    "challenge",
+    "log",
+    "execute",
+    "skip",
+    "redirect",
+    "rewrite",
+]);
 const PHASES: Kind = Kind::Words(&[
+    "http_request_dynamic_redirect",
+    "http_request_redirect",
+    "http_request_transform",
     "http_request_firewall_custom",
     "http_ratelimit",
     "http_request_firewall_managed",
+    "http_request_late_transform",
+    "http_response_headers_transform",
     "http_response_firewall_managed",
 ]);
 
@@ -42,6 +56,17 @@ const ACTION_PARAMETERS: &ObjectShape = &ObjectShape {
             "Of `execute`: changes to its rules for this deployment.",
         ),
         field("response", Kind::Object(BLOCK_RESPONSE), "Of `block`: the answer, if not a page of the edge."),
+        field(
+            "from_value",
+            Kind::Any,
+            "Of `redirect`: `target_url`, `status_code` and `preserve_query_string`.",
+        ),
+        field("uri", Kind::Any, "Of `rewrite`: `path` and `query`, each with a `value` or an `expression`."),
+        field(
+            "headers",
+            Kind::Any,
+            "Of `rewrite`: by the name of a field, `operation` and `value` or `expression`.",
+        ),
         field("ruleset", Kind::Text, "Of `skip`: `current` for the rules behind it in its ruleset."),
         field("phases", Kind::Texts, "Of `skip`: the phases of which nothing runs."),
         field("rulesets", Kind::Texts, "Of `skip`: ids of managed rulesets that do not run."),

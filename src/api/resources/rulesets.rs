@@ -395,9 +395,9 @@ fn refuse_if_in_file(resources: &Resources, owner: &RulesetOwner, phase: Phase) 
     let Some(zone) = resources.zones.get(zone) else { return Err(ApiError::unknown("").into()) };
     let is_declared = zone.rulesets.iter().any(|ruleset| ruleset.phase == phase)
         || match phase {
-            Phase::HttpRequestFirewallCustom | Phase::HttpRatelimit => false,
             Phase::HttpRequestFirewallManaged => zone.waf.is_some(),
             Phase::HttpResponseFirewallManaged => zone.sensitive_data.enabled,
+            _ => false,
         };
     if !is_declared {
         return Ok(());

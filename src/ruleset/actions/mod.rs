@@ -3,9 +3,13 @@
 pub mod block;
 pub mod execute;
 pub mod log;
+pub mod redirect;
+pub mod rewrite;
 pub mod skip;
 
 pub use execute::Execute;
+pub use redirect::{Redirect, Redirection};
+pub use rewrite::{Edits, FieldEdit, Rewrite};
 pub use skip::Skip;
 
 use std::sync::Arc;
@@ -25,6 +29,8 @@ pub enum CompiledAction {
     Block(Option<Arc<BlockResponse>>),
     Log,
     Execute(Execute),
+    Redirect(Arc<Redirect>),
+    Rewrite(Arc<Rewrite>),
     Skip(Arc<Skip>),
 }
 
@@ -39,7 +45,14 @@ pub struct Definition {
 }
 
 /// All of them.
-pub const ALL: &[Definition] = &[block::DEFINITION, execute::DEFINITION, log::DEFINITION, skip::DEFINITION];
+pub const ALL: &[Definition] = &[
+    block::DEFINITION,
+    execute::DEFINITION,
+    log::DEFINITION,
+    redirect::DEFINITION,
+    rewrite::DEFINITION,
+    skip::DEFINITION,
+];
 
 /// What actions are compiled from, besides their rule.
 #[derive(Debug)]
@@ -59,8 +72,8 @@ impl CompiledAction {
     /// Whether it does nothing with any request.
     pub fn is_idle(&self) -> bool {
         match self {
-            Self::Block(_) | Self::Log | Self::Skip(_) => false,
             Self::Execute(execute) => execute.is_idle(),
+            _ => false,
         }
     }
 
@@ -68,7 +81,7 @@ impl CompiledAction {
     pub fn with_settings(&self, settings: &SensitiveDataSettings) -> Self {
         match self {
             Self::Execute(execute) => Self::Execute(execute.with_settings(settings)),
-            Self::Block(_) | Self::Log | Self::Skip(_) => self.clone(),
+            _ => self.clone(),
         }
     }
 
@@ -76,7 +89,7 @@ impl CompiledAction {
     pub fn scan_plan(&self) -> Option<&ScanPlan> {
         match self {
             Self::Execute(execute) => execute.scan_plan(),
-            Self::Block(_) | Self::Log | Self::Skip(_) => None,
+            _ => None,
         }
     }
 }
