@@ -118,6 +118,15 @@ pub(super) fn origin_form(request: &mut RequestHeader) -> pingora::Result<()> {
     request.set_raw_path(&path)
 }
 
+/// Names the host in a field, as well as where HTTP/2 does: a target that is replaced takes its authority with it.
+pub(super) fn name_host(request: &mut RequestHeader) -> pingora::Result<()> {
+    let authority = request.uri.authority().map(|authority| authority.as_str().to_owned());
+    match authority.filter(|_| !request.headers.contains_key(http::header::HOST)) {
+        Some(authority) => request.insert_header(http::header::HOST, authority),
+        None => Ok(()),
+    }
+}
+
 /// Joins the cookies that a client of HTTP/2 sent one by one (RFC 9113 section 8.2.3).
 pub(super) fn join_cookies(request: &mut RequestHeader) {
     let mut cookies = request.headers.get_all(http::header::COOKIE).iter();

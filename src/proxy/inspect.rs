@@ -241,6 +241,7 @@ fn edit_request(edits: Edits, session: &mut Session, ctx: &mut Context) -> Resul
     if target.len() > ctx.snapshot.limits.request_line.0 {
         return refuse(ctx, Refusal::Admission(Refused::RequestLineTooLong));
     }
+    headers::name_host(session.req_header_mut())?;
     session.req_header_mut().set_raw_path(&target)?;
     ctx.sent_target.get_or_insert(sent);
     Ok(())
@@ -282,7 +283,11 @@ pub(super) fn settle_rates(
         return;
     }
     let pending = std::mem::take(&mut ctx.decisions.pending);
-    let Some(answer) = answer else { return };
+    let Some(answer) = answer else {
+        // Who does not wait for the answer has asked the origin all the same.
+        let reached_origin = ctx.is_forwarded;
+        return pending.into_iter().for_each(|pending| pending.settle_unanswered(reached_origin, now));
+    };
     let request = session.req_header();
     let fields = headers::fields(request, &ctx.host);
     let head = request_head(request, &fields, now, ctx);

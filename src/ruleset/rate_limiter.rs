@@ -168,6 +168,15 @@ impl PendingCount {
         };
         hold.settle(amount, now);
     }
+
+    /// Counts a request that has no answer, because its client did not wait for one.
+    pub fn settle_unanswered(self, reached_origin: bool, now: Duration) {
+        let counts = match self.limiter.counting {
+            Counting::Responses(_) => false,
+            Counting::Own | Counting::Requests(_) => reached_origin,
+        };
+        self.hold.settle(u64::from(counts), now);
+    }
 }
 
 /// What a response adds, by a field of it; nothing if that is no number.
@@ -186,4 +195,51 @@ fn counting(text: &str) -> Result<Counting, String> {
     }
     let of_response = Expression::parse(text, Phase::HttpResponseFirewallManaged);
     of_response.map(Counting::Responses).map_err(|mistake| mistake.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+    use seclang::RequestHead;
+
+    #[test]
+    fn who_does_not_wait_for_an_answer_has_asked_the_origin_all_the_same() {
+        let limit = |counting_expression: &str| {
+            let source = RateLimit {
+                characteristics: vec!["ip.src".to_owned()],
+                period: 60,
+                requests_per_period: Some(1),
+                requests_to_origin: true,
+                counting_expression: counting_expression.to_owned(),
+                ..RateLimit::default()
+            };
+            Arc::new(RateLimiter::compile(&source, None).unwrap())
+        };
+        let request = RequestHead {
+            method: b"GET",
+            target: b"/",
+            protocol: "HTTP/1.1",
+            headers: &[],
+            client: Ipv4Addr::LOCALHOST.into(),
+            server: None,
+            request_id: "0",
+            received: Duration::from_secs(1000),
+        };
+        let facts = Facts::of_request(&request);
+        for (counting, reached_origin, passes_again) in [
+            ("", true, false),
+            ("", false, true),
+            ("http.request.method eq \"GET\"", true, false),
+            ("http.response.code eq 401", true, true),
+        ] {
+            let limiter = limit(counting);
+            let first = limiter.judge(true, false, &facts).unwrap();
+            assert!(limiter.judge(true, false, &facts).unwrap().exceeded.is_some(), "one is held");
+            first.pending.unwrap().settle_unanswered(reached_origin, request.received);
+            let again = limiter.judge(true, false, &facts).unwrap().exceeded.is_none();
+            assert_eq!(again, passes_again, "{counting:?} {reached_origin}");
+        }
+    }
 }

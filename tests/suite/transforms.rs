@@ -307,6 +307,8 @@ fn a_file_declares_them_for_both_protocols() {
         let (status, head) = ask("/a?b");
         assert!(status == 200 && head.contains("x-account: yes") && head.ends_with("body"), "{head}");
         assert_eq!(origin.last().path(), "/x/a?b");
+        let host = format!("a.example:{port}");
+        assert_eq!(origin.last().header("host"), Some(host.as_str()), "{protocol}");
     }
     let shown = Api::new(&edge, TOKEN).get(&entry_point("/zones/a.example", TRANSFORM));
     assert_eq!(shown["rules"][0]["action"], "rewrite");
