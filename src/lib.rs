@@ -24,7 +24,7 @@
 //! | [`pattern`] | the only room that compiles patterns |
 //! | [`body`] | heads and bounded readers of bodies |
 //! | [`model`] | resources, ids and the types that several rooms share |
-//! | `counters` | counters of limits by key and window: reserved before, settled after |
+//! | `counters` | counters of limits by key and window, reserved before and settled after; counters of request rates |
 //! | [`shipped_rules`] | the rules in the binary, as text |
 //! | [`expression`] | filter expressions of rules |
 //! | [`seclang`] | the SecLang rule engine: text in, verdict out |

@@ -258,15 +258,10 @@ pub(super) fn response_edits(
     let phase = Phase::HttpResponseHeadersTransform;
     let Some(entry_point) = zone.entry_points.of(phase) else { return Vec::new() };
     let mut decisions = std::mem::take(&mut ctx.decisions);
-    let fields = headers::fields(session.req_header(), &ctx.host);
-    let head = request_head(session.req_header(), &fields, now, ctx);
-    let fields = headers::response_fields(response);
-    let protocol = headers::protocol(response.version);
-    let of_response = ResponseHead { status: response.status.as_u16(), protocol, headers: &fields };
-    let sent = ctx.sent_target.as_deref();
-    let facts = Facts { request: &head, sent, host: &ctx.host, tls: ctx.tls, response: Some(&of_response) };
     // INVARIANT: no rule of this phase ends a request.
-    entry_point.walk(phase, &facts, &mut decisions, |_, _, _| ());
+    of_response(session.req_header(), response, now, ctx, |facts| {
+        entry_point.walk(phase, facts, &mut decisions, |_, _, _| ());
+    });
     let edits = std::mem::take(&mut decisions.edits);
     ctx.decisions = decisions;
     edits.fields
@@ -288,22 +283,27 @@ pub(super) fn settle_rates(
         let reached_origin = ctx.is_forwarded;
         return pending.into_iter().for_each(|pending| pending.settle_unanswered(reached_origin, now));
     };
-    let request = session.req_header();
+    let reached_origin = ctx.origin_status != 0;
+    of_response(session.req_header(), answer, now, ctx, |facts| {
+        pending.into_iter().for_each(|pending| pending.settle(facts, reached_origin, now));
+    });
+}
+
+/// Asks something of a response and its request.
+pub(super) fn of_response<T>(
+    request: &RequestHeader,
+    response: &ResponseHeader,
+    now: Duration,
+    ctx: &Context,
+    ask: impl FnOnce(&Facts<'_>) -> T,
+) -> T {
     let fields = headers::fields(request, &ctx.host);
     let head = request_head(request, &fields, now, ctx);
-    let answer_fields = headers::response_fields(answer);
-    let protocol = headers::protocol(answer.version);
-    let response = ResponseHead { status: answer.status.as_u16(), protocol, headers: &answer_fields };
-    let facts = Facts {
-        request: &head,
-        sent: ctx.sent_target.as_deref(),
-        host: &ctx.host,
-        tls: ctx.tls,
-        response: Some(&response),
-    };
-    for pending in pending {
-        pending.settle(&facts, ctx.origin_status != 0, now);
-    }
+    let fields = headers::response_fields(response);
+    let protocol = headers::protocol(response.version);
+    let response = ResponseHead { status: response.status.as_u16(), protocol, headers: &fields };
+    let sent = ctx.sent_target.as_deref();
+    ask(&Facts { request: &head, sent, host: &ctx.host, tls: ctx.tls, response: Some(&response) })
 }
 
 /// Judges the head of a request, or of a message of it.

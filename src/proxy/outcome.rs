@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use pingora::http::ResponseHeader;
 use pingora::proxy::{FailToProxy, Session};
 use pingora::{Error, ErrorSource, ErrorType};
@@ -20,24 +20,12 @@ use crate::events::kinds::{
 };
 use crate::events::{Event, Level};
 use crate::listener::ConnectionMeta;
+use crate::ruleset::actions::redirect::NOT_IN_URIS;
 use crate::ruleset::{Action, Outcome, Phase, ToldRule};
 use crate::snapshot::Site;
 use crate::upstream::Origin;
 use ::gateway::answer::GatewayError;
 use seclang::ResponseHead;
-
-/// What a redirect's address may hold of what a client sent, and no address has (RFC 3986 section 2).
-const NOT_IN_URIS: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'<')
-    .add(b'>')
-    .add(b'\\')
-    .add(b'^')
-    .add(b'`')
-    .add(b'{')
-    .add(b'|')
-    .add(b'}');
 
 /// Longest body that is read after a refusal so that its connection can be used again.
 const MAX_DRAINED_BYTES: u64 = 64 << 10;

@@ -8,14 +8,12 @@ use pingora::proxy::Session;
 
 use super::context::{Context, Route};
 use super::headers;
-use super::inspect::request_head;
+use super::inspect::of_response;
 use crate::clock::Clock;
 use crate::ruleset::{EntryPoint, Phase};
 use crate::scanning::{Limits, ScanQueue, Subject};
 use body::decompress;
 use detection::plan::ScanPlan;
-use expression::Facts;
-use seclang::ResponseHead;
 
 /// The step that hands copies of responses to the scanner.
 pub(super) struct ResponseCopies {
@@ -40,19 +38,9 @@ impl ResponseCopies {
             return Some(Cow::Borrowed(plan));
         }
         let mut decisions = std::mem::take(&mut ctx.decisions);
-        let fields = headers::fields(request, &ctx.host);
-        let head = request_head(request, &fields, self.clock.unix(), ctx);
-        let fields = headers::response_fields(response);
-        let protocol = headers::protocol(response.version);
-        let response = ResponseHead { status: response.status.as_u16(), protocol, headers: &fields };
-        let facts = Facts {
-            request: &head,
-            sent: ctx.sent_target.as_deref(),
-            host: &ctx.host,
-            tls: ctx.tls,
-            response: Some(&response),
-        };
-        let plan = entry_point.scan_plan(&facts, &mut decisions);
+        let now = self.clock.unix();
+        let plan =
+            of_response(request, response, now, ctx, |facts| entry_point.scan_plan(facts, &mut decisions));
         ctx.decisions = decisions;
         plan.map(Cow::Owned)
     }

@@ -22,7 +22,7 @@ const STATUS_CODES: [u16; 5] = [301, 302, 303, 307, 308];
 /// Longest address, in bytes.
 const MAX_BYTES: usize = 16 << 10;
 /// What no address has (RFC 3986 section 2).
-const NOT_IN_URIS: &AsciiSet = &CONTROLS
+pub const NOT_IN_URIS: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
     .add(b'<')
