@@ -260,14 +260,22 @@ pub(super) fn fields<'r>(request: &'r RequestHeader, host: &'r str) -> Vec<(&'r 
     fields
 }
 
-/// Does what rules changed of the header fields of a request.
+/// Does what rules changed of the header fields of a request. What is set or removed is so under all names that servers
+/// read as one, or a client could send its own beside it.
 pub(super) fn edit_request(request: &mut RequestHeader, edits: &[FieldEdit]) -> pingora::Result<()> {
     for FieldEdit { name, keeps, value } in edits {
+        if !keeps {
+            let plain = hyphenated(name.as_str());
+            let is_twin = |known: &&HeaderName| hyphenated(known.as_str()) == plain;
+            let twins: Vec<HeaderName> = request.headers.keys().filter(is_twin).cloned().collect();
+            for twin in &twins {
+                request.remove_header(twin);
+            }
+        }
         match value {
             Some(value) if *keeps => drop(request.append_header(name.clone(), value.clone())?),
             Some(value) => request.insert_header(name.clone(), value.clone())?,
-            None if *keeps => {}
-            None => drop(request.remove_header(name)),
+            None => {}
         }
     }
     Ok(())

@@ -227,6 +227,10 @@ fn edit_request(edits: Edits, session: &mut Session, ctx: &mut Context) -> Resul
     }
     headers::origin_form(session.req_header_mut())?;
     let sent = session.req_header().raw_path().to_vec();
+    if sent == b"*" {
+        // It has neither path nor query (RFC 9112 section 3.2.4).
+        return Ok(());
+    }
     let at = sent.iter().position(|byte| *byte == b'?').unwrap_or(sent.len());
     let (sent_path, sent_query) = sent.split_at_checked(at).unwrap_or((&sent, &[]));
     let mut target = path.unwrap_or_else(|| sent_path.to_vec());

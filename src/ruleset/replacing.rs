@@ -43,10 +43,10 @@ impl Replacing {
     }
 
     /// The rule's own words, which no client chose.
-    pub fn written(&self) -> &str {
+    pub fn literals(&self) -> Vec<&[u8]> {
         match self {
-            Self::Text(text) => text,
-            Self::Expression(expression) => expression.source(),
+            Self::Text(text) => vec![text.as_bytes()],
+            Self::Expression(expression) => expression.literals(),
         }
     }
 }

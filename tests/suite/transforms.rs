@@ -103,9 +103,17 @@ fn what_rules_make_of_a_request_is_judged_and_is_what_the_origin_gets() {
         ("/./moved?%C3%BC", "/new/moved?%C3%BC"),
         ("/decoded?a%20b%23%0d%0aX:%20y", "/decoded?a%20b%23%0D%0AX:%20y"),
         ("/else//?x", "/else//?x"),
+        ("//q.example/y?x", "//q.example/y?x"),
     ] {
         assert_eq!(target(sent), (200, expected.to_owned()), "{sent}");
     }
+    // A request for the server as a whole has neither path nor query.
+    let all =
+        json!({"rules": [rule("rewrite", "true", &uri(json!({"value": "/p"}), json!({"value": "q"})))]});
+    api.result("PUT", &entry_point(&owner, TRANSFORM), &all);
+    let star = "OPTIONS * HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n";
+    assert_eq!((Client::once(edge.proxy[0], star).status, origin.last().path()), (200, "*"));
+    api.result("PUT", &entry_point(&owner, TRANSFORM), &rules);
     // Later rules see both forms, and what is judged is what leaves: an attack that only shows when it is decoded.
     let custom = json!({"rules": [
         rule("block", "raw.http.request.uri.path eq \"/a\" and http.request.uri.query contains \"raw\"", &Value::Null),
@@ -164,6 +172,15 @@ fn header_fields_are_set_added_and_removed_in_both_directions() {
         };
         assert_eq!((all("x-real-ip"), all("x-forwarded-host")), (vec!["192.0.2.9"], vec!["set.example"]));
         assert_eq!((all("cookie"), all("x-note")), (vec![], vec!["mine", "ip=192.0.2.9"]));
+        // Names that servers read as the same are no way around it.
+        assert_eq!(
+            send(&edge, "/?ip=192.0.2.9", "X_Real_IP: 203.0.113.1\r\nX-Real_IP: 203.0.113.2\r\n").status,
+            200
+        );
+        let got = origin.last();
+        let twins =
+            got.headers.iter().filter(|(name, _)| name.to_ascii_lowercase().replace('_', "-") == "x-real-ip");
+        assert_eq!(twins.map(|(_, value)| value.as_str()).collect::<Vec<_>>(), ["192.0.2.9"]);
         // What would end the field, or is not there, sets nothing: and what the client sent does not stay.
         assert_eq!(send(&edge, "/?ip=%0d%0aX-Evil:%20y", "X-Real-IP: 203.0.113.1\r\n").status, 200);
         let got = origin.last();

@@ -105,6 +105,17 @@ impl Operand {
         }
     }
 
+    /// Adds the texts that are written in it.
+    pub(super) fn add_literals<'o>(&'o self, literals: &mut Vec<&'o [u8]>) {
+        match &self.source {
+            Source::Field(_) => {}
+            Source::Call(_, arguments) => {
+                arguments.iter().for_each(|argument| argument.add_literals(literals))
+            }
+            Source::Literal(value) => literals.push(value.bytes()),
+        }
+    }
+
     /// Whether it stands for each value of a list.
     pub(super) fn is_each(&self) -> bool {
         self.steps.last() == Some(&Step::Each)

@@ -44,9 +44,11 @@ impl ValueExpression {
         Err(Mistake { at: 0, message: format!("this gives {}; expected a text", value.kind) })
     }
 
-    /// How it is written.
-    pub fn source(&self) -> &str {
-        &self.source
+    /// The texts in it that the rule's writer chose. Names of fields, functions and parts are none.
+    pub fn literals(&self) -> Vec<&[u8]> {
+        let mut literals = Vec::new();
+        self.operand.add_literals(&mut literals);
+        literals
     }
 
     /// The text that it gives; nothing if what it names is missing.

@@ -116,24 +116,36 @@ impl Redirect {
         let uri: Uri = location.split('#').next()?.parse().ok()?;
         let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
         let authority = uri.authority().filter(|authority| is_http && !authority.as_str().contains('@'))?;
-        let named = authority.host();
-        let written = self.target.written().to_ascii_lowercase();
-        let is_written = || {
-            let named = named.to_ascii_lowercase();
-            let ends = named.match_indices('.').map(|(at, _)| at + 1).chain([0]);
-            // Two labels at least: `example` of `evil.example` is not a host.
-            ends.filter_map(|at| named.get(at..)).any(|end| {
-                (end.contains('.') || end == named)
-                    && written.match_indices(end).any(|(at, _)| {
-                        let before = written.get(..at).and_then(|text| text.chars().next_back());
-                        let after = written.get(at + end.len()..).and_then(|text| text.chars().next());
-                        let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
-                        !before.is_some_and(is_of_name) && !after.is_some_and(|c| is_of_name(c) || c == '.')
-                    })
-            })
-        };
-        (named.eq_ignore_ascii_case(host) || is_written()).then_some(location)
+        let named = authority.host().to_ascii_lowercase();
+        (named.eq_ignore_ascii_case(host) || self.writes(&named)).then_some(location)
     }
+}
+
+impl Redirect {
+    /// Whether a host, or two of its last labels at least, stands in the rule's own words. Names of fields are none of
+    /// these: `http.host` is a host that anyone can have.
+    fn writes(&self, host: &str) -> bool {
+        let literals: Vec<String> = self
+            .target
+            .literals()
+            .into_iter()
+            .map(|literal| String::from_utf8_lossy(literal).to_ascii_lowercase())
+            .collect();
+        let ends = host.match_indices('.').filter_map(|(at, _)| host.get(at + 1..));
+        ends.filter(|end| end.contains('.'))
+            .chain([host])
+            .any(|end| literals.iter().any(|literal| has_host(literal, end)))
+    }
+}
+
+/// Whether a text has a host, or the end of one, that no letter goes on with.
+fn has_host(text: &str, host: &str) -> bool {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    text.match_indices(host).any(|(at, _)| {
+        let before = text.get(..at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + host.len()..).and_then(|text| text.chars().next());
+        !before.is_some_and(is_of_name) && !after.is_some_and(|c| is_of_name(c) || c == '.')
+    })
 }
 
 #[cfg(test)]
@@ -181,6 +193,13 @@ mod tests {
             ("concat(\"https://new.example\", http.request.uri.query)".to_owned(), "/?.evil.test", None),
             ("concat(\"https://new.example\", http.request.uri.query)".to_owned(), "/?@evil.test", None),
             ("concat(\"https://new.example\", http.request.uri.query)".to_owned(), "/?evil.test", None),
+            ("concat(http.request.uri.query, http.host)".to_owned(), "/?https://http.host/", None),
+            (
+                "concat(http.request.uri.args[\"a.test\"][0], \"\")".to_owned(),
+                "/?a.test=https://a.test/",
+                None,
+            ),
+            ("concat(\"https://new.example\", http.request.uri.query)".to_owned(), "/?.http.host/", None),
             (
                 "concat(\"https://\", http.request.uri.query, \".new.example/\")".to_owned(),
                 "/?b",

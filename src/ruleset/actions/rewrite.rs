@@ -99,8 +99,8 @@ fn compile(rule: &Rule, phase: Phase, sources: &mut Sources<'_>) -> Option<Compi
         };
         rewrite.path = part(&uri.path, "path");
         rewrite.query = part(&uri.query, "query");
-        if let Some(Replacing::Text(path)) =
-            rewrite.path.as_ref().filter(|path| !path.written().starts_with('/'))
+        if let Some(Replacing::Text(path)) = &rewrite.path
+            && !path.starts_with('/')
         {
             refuse(sources, "uri/path/value", format!("a path begins with `/`, found `{path}`"));
             is_valid = false;
@@ -135,7 +135,8 @@ fn field(
         refuse(sources, &pointer, format!("`{name}` is not the name of a header field"));
         return None;
     };
-    if FIXED.contains(&parsed.as_str()) {
+    // Many servers read `_` in a name as `-`.
+    if FIXED.contains(&parsed.as_str().replace('_', "-").as_str()) {
         refuse(
             sources,
             &pointer,
