@@ -67,6 +67,8 @@ fn a_request_is_blocked_with_the_answer_of_the_rule_or_told_and_let_go() {
     let body = "x".repeat(100_000);
     assert_eq!(send("POST", "/", "", &body).status, 200);
     assert_eq!(origin.last().body.len(), body.len());
+    // An event is written when its request ends, which may be after the client has its answer.
+    assert_eq!(told(&api, &id, 4).len(), 4);
     assert_eq!(send("POST", "/private", "", &body).status, 403);
     assert_eq!(origin.requests().len(), before + 1, "nothing of what is blocked leaves");
     let event = |action: &str, reference: &str| {
