@@ -49,7 +49,7 @@ pub struct State {
     /// Whether webhooks may be in private networks.
     pub(super) may_be_private: bool,
     answers: Arc<KeptAnswers>,
-    rate_limit: Arc<TokenRates>,
+    token_rates: Arc<TokenRates>,
     /// What keys of providers are sealed with.
     pub(super) secrets_key: Option<gateway::vault::MasterKey>,
 }
@@ -76,7 +76,7 @@ impl State {
             control,
             events,
             clock,
-            rate_limit: Arc::new(TokenRates::new(operators.rate_limit)),
+            token_rates: Arc::new(TokenRates::new(operators.rate_limit)),
             draining,
             records: Arc::new(Mutex::new(records)),
             may_be_private: operators.may_be_private,
@@ -199,7 +199,7 @@ async fn call(
     let unix = state.clock.unix().as_secs();
     let actor = auth::admit(request.headers(), client(&request), unix, &state.operators, &snapshot.resources)
         .map_err(|error| of_verify(operation, error))?;
-    let left = match state.rate_limit.count(actor.key(), unix) {
+    let left = match state.token_rates.count(actor.key(), unix) {
         Ok(left) => left,
         Err((error, left)) => {
             let mut response = ApiErrors::from(error).into_response();

@@ -8,8 +8,6 @@ use ipnet::IpNet;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::{ErrorType, OrErr};
 
-use crate::ruleset::FieldEdit;
-
 /// Fields of ours that only gateways read; none reaches a provider.
 const GATEWAY_PREFIX: &str = "svc-aig-";
 /// The WebSocket subprotocol that carries a token if headers cannot be set.
@@ -76,7 +74,7 @@ const TOLD_BY_PROXIES: &[&str] = &[
 ];
 
 /// A field name as servers know it that read `_` as `-`.
-fn hyphenated(name: &str) -> Cow<'_, str> {
+pub(super) fn hyphenated(name: &str) -> Cow<'_, str> {
     if name.contains('_') { Cow::Owned(name.replace('_', "-")) } else { Cow::Borrowed(name) }
 }
 
@@ -260,41 +258,7 @@ pub(super) fn fields<'r>(request: &'r RequestHeader, host: &'r str) -> Vec<(&'r 
     fields
 }
 
-/// Does what rules changed of the header fields of a request. What is set or removed is so under all names that servers
-/// read as one, or a client could send its own beside it.
-pub(super) fn edit_request(request: &mut RequestHeader, edits: &[FieldEdit]) -> pingora::Result<()> {
-    for FieldEdit { name, keeps, value } in edits {
-        if !keeps {
-            let plain = hyphenated(name.as_str());
-            let is_twin = |known: &&HeaderName| hyphenated(known.as_str()) == plain;
-            let twins: Vec<HeaderName> = request.headers.keys().filter(is_twin).cloned().collect();
-            for twin in &twins {
-                request.remove_header(twin);
-            }
-        }
-        match value {
-            Some(value) if *keeps => drop(request.append_header(name.clone(), value.clone())?),
-            Some(value) => request.insert_header(name.clone(), value.clone())?,
-            None => {}
-        }
-    }
-    Ok(())
-}
-
-/// Does what rules changed of the header fields of a response.
-pub(super) fn edit_response(response: &mut ResponseHeader, edits: &[FieldEdit]) -> pingora::Result<()> {
-    for FieldEdit { name, keeps, value } in edits {
-        match value {
-            Some(value) if *keeps => drop(response.append_header(name.clone(), value.clone())?),
-            Some(value) => response.insert_header(name.clone(), value.clone())?,
-            None if *keeps => {}
-            None => drop(response.remove_header(name)),
-        }
-    }
-    Ok(())
-}
-
-/// What a client past a rate is told: the limit, that nothing is left, and the seconds until there is.
+/// The header fields of an answer to a request past a rate: the limit, the remaining requests (0), and the seconds to wait.
 pub(super) fn rate_fields(exceeded: counters::RateExceeded) -> [(&'static str, String); 4] {
     let seconds = exceeded.retry_after.as_millis().div_ceil(1000).to_string();
     [

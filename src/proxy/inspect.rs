@@ -12,22 +12,20 @@ use pingora::Result;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::proxy::Session;
 
-use super::context::Context;
+use super::context::{Context, Route};
 use super::held_bodies::HeldBodies;
 use super::messages::MessageStream;
 use super::offload::Offload;
 use super::refusal::Refusal;
 use super::request_body::{self, HeldEnd, HoldLimits};
 use super::rule_watch::RuleWatch;
-use super::{headers, refuse};
+use super::{field_edits, headers, refuse};
 use crate::admission::Refused;
 use crate::clock::Clock;
 use crate::conf::BodyPolicy;
 use crate::events::Events;
 use crate::events::kinds::BodyUninspected;
-use crate::ruleset::{
-    Edits, Ending, EntryPoint, FieldEdit, Outcome, Phase, Redirection, Refusing, RuleReference,
-};
+use crate::ruleset::{Edits, Ending, EntryPoint, Outcome, Phase, Redirection, Refusing, RuleReference};
 use crate::snapshot::CompiledZone;
 use body::grpc;
 use expression::Facts;
@@ -65,17 +63,19 @@ impl Inspection {
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<()> {
+        let received = self.clock.unix();
         for phase in BEFORE_MANAGED {
-            head_rules(phase, zone, self.clock.unix(), session, ctx)?;
+            head_rules(phase, zone, received, session, ctx)?;
         }
-        self.managed_rules(zone, session, ctx).await?;
-        head_rules(Phase::HttpRequestLateTransform, zone, self.clock.unix(), session, ctx)
+        self.managed_rules(zone, received, session, ctx).await?;
+        head_rules(Phase::HttpRequestLateTransform, zone, received, session, ctx)
     }
 
     /// Judges a request by managed rules: its head, then its body.
     async fn managed_rules(
         &self,
         zone: &CompiledZone,
+        received: Duration,
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<()> {
@@ -84,7 +84,6 @@ impl Inspection {
         };
         let limits = ctx.snapshot.limits;
         ctx.times_rules = self.samples_rules();
-        let received = self.clock.unix();
         self.run_rules(ctx, |ctx, watch| start_rules(entry_point, received, session, ctx, watch))?;
         if ctx.rules.is_none() {
             return Ok(());
@@ -175,6 +174,46 @@ impl Inspection {
             Outcome::Pass | Outcome::Logged { .. } => Ok(()),
         }
     }
+
+    /// Does what rules change of the header fields of a response.
+    pub(super) fn edit_response(
+        &self,
+        session: &Session,
+        response: &mut ResponseHeader,
+        ctx: &mut Context,
+    ) -> Result<()> {
+        let phase = Phase::HttpResponseHeadersTransform;
+        let Route::Zone(zone) = &ctx.route else { return Ok(()) };
+        if zone.entry_points.of(phase).is_none() {
+            return Ok(());
+        }
+        let zone = Arc::clone(zone);
+        let mut decisions = std::mem::take(&mut ctx.decisions);
+        with_facts(session.req_header(), Some(response), self.clock.unix(), ctx, |facts| {
+            // INVARIANT: no rule of this phase ends a request.
+            zone.entry_points.of(phase)?.walk(phase, facts, &mut decisions, |_, _, _| ())
+        });
+        let edits = std::mem::take(&mut decisions.edits);
+        ctx.decisions = decisions;
+        field_edits::edit_response(response, &edits.fields)
+    }
+
+    /// Counts what is counted by the answer of a request.
+    pub(super) fn settle_rates(&self, session: &Session, answer: Option<&ResponseHeader>, ctx: &mut Context) {
+        if ctx.decisions.pending.is_empty() {
+            return;
+        }
+        let (pending, now) = (std::mem::take(&mut ctx.decisions.pending), self.clock.unix());
+        if answer.is_none() {
+            // Who does not wait for the answer has asked the origin all the same.
+            let reached_origin = ctx.is_forwarded;
+            return pending.into_iter().for_each(|pending| pending.settle_unanswered(reached_origin, now));
+        }
+        let reached_origin = ctx.origin_status != 0;
+        with_facts(session.req_header(), answer, now, ctx, |facts| {
+            pending.into_iter().for_each(|pending| pending.settle(facts, reached_origin, now));
+        });
+    }
 }
 
 /// Judges the head of a request by the rules that people wrote for a phase of the zone.
@@ -187,18 +226,10 @@ fn head_rules(
 ) -> Result<()> {
     let Some(entry_point) = zone.entry_points.of(phase) else { return Ok(()) };
     let mut decisions = std::mem::take(&mut ctx.decisions);
-    let request = session.req_header();
-    let fields = headers::fields(request, &ctx.host);
-    let head = request_head(request, &fields, received, ctx);
-    let facts = Facts {
-        request: &head,
-        sent: ctx.sent_target.as_deref(),
-        host: &ctx.host,
-        tls: ctx.tls,
-        response: None,
-    };
     // INVARIANT: these phases have no `execute`.
-    let ending = entry_point.walk(phase, &facts, &mut decisions, |_, _, _| ());
+    let ending = with_facts(session.req_header(), None, received, ctx, |facts| {
+        entry_point.walk(phase, facts, &mut decisions, |_, _, _| ())
+    });
     let edits = std::mem::take(&mut decisions.edits);
     ctx.decisions = decisions;
     let Refusing { source, response, exceeded } = match ending {
@@ -251,63 +282,24 @@ fn edit_request(edits: Edits, session: &mut Session, ctx: &mut Context) -> Resul
     Ok(())
 }
 
-/// What rules change of the header fields of a response.
-pub(super) fn response_edits(
-    zone: &CompiledZone,
-    session: &Session,
-    response: &ResponseHeader,
-    now: Duration,
-    ctx: &mut Context,
-) -> Vec<FieldEdit> {
-    let phase = Phase::HttpResponseHeadersTransform;
-    let Some(entry_point) = zone.entry_points.of(phase) else { return Vec::new() };
-    let mut decisions = std::mem::take(&mut ctx.decisions);
-    // INVARIANT: no rule of this phase ends a request.
-    of_response(session.req_header(), response, now, ctx, |facts| {
-        entry_point.walk(phase, facts, &mut decisions, |_, _, _| ());
-    });
-    let edits = std::mem::take(&mut decisions.edits);
-    ctx.decisions = decisions;
-    edits.fields
-}
-
-/// Counts what is counted by the answer of a request, which is nothing if there was none.
-pub(super) fn settle_rates(
-    session: &Session,
-    answer: Option<&ResponseHeader>,
-    now: Duration,
-    ctx: &mut Context,
-) {
-    if ctx.decisions.pending.is_empty() {
-        return;
-    }
-    let pending = std::mem::take(&mut ctx.decisions.pending);
-    let Some(answer) = answer else {
-        // Who does not wait for the answer has asked the origin all the same.
-        let reached_origin = ctx.is_forwarded;
-        return pending.into_iter().for_each(|pending| pending.settle_unanswered(reached_origin, now));
-    };
-    let reached_origin = ctx.origin_status != 0;
-    of_response(session.req_header(), answer, now, ctx, |facts| {
-        pending.into_iter().for_each(|pending| pending.settle(facts, reached_origin, now));
-    });
-}
-
-/// Asks something of a response and its request.
-pub(super) fn of_response<T>(
+/// Asks something of a request, and of its response if there is one.
+pub(super) fn with_facts<T>(
     request: &RequestHeader,
-    response: &ResponseHeader,
+    response: Option<&ResponseHeader>,
     now: Duration,
     ctx: &Context,
     ask: impl FnOnce(&Facts<'_>) -> T,
 ) -> T {
     let fields = headers::fields(request, &ctx.host);
     let head = request_head(request, &fields, now, ctx);
-    let fields = headers::response_fields(response);
-    let protocol = headers::protocol(response.version);
-    let response = ResponseHead { status: response.status.as_u16(), protocol, headers: &fields };
+    let fields = response.map(headers::response_fields).unwrap_or_default();
+    let response = response.map(|response| ResponseHead {
+        status: response.status.as_u16(),
+        protocol: headers::protocol(response.version),
+        headers: &fields,
+    });
     let sent = ctx.sent_target.as_deref();
-    ask(&Facts { request: &head, sent, host: &ctx.host, tls: ctx.tls, response: Some(&response) })
+    ask(&Facts { request: &head, sent, host: &ctx.host, tls: ctx.tls, response: response.as_ref() })
 }
 
 /// Judges the head of a request, or of a message of it.
@@ -319,23 +311,15 @@ pub(super) fn start_rules(
     watch: &mut RuleWatch,
 ) {
     let mut decisions = std::mem::take(&mut ctx.decisions);
-    let request = session.req_header();
-    let fields = headers::fields(request, &ctx.host);
-    let head = request_head(request, &fields, received, ctx);
-    let facts = Facts {
-        request: &head,
-        sent: ctx.sent_target.as_deref(),
-        host: &ctx.host,
-        tls: ctx.tls,
-        response: None,
-    };
     let limits = ctx.snapshot.limits;
     let limits = BodyLimits {
         arguments: limits.arguments,
         json_depth: limits.json_depth,
         multipart_parts: limits.multipart_parts,
     };
-    let run = entry_point.start_after(&mut decisions, &facts, limits, watch);
+    let run = with_facts(session.req_header(), None, received, ctx, |facts| {
+        entry_point.start_after(&mut decisions, facts, limits, watch)
+    });
     ctx.decisions = decisions;
     ctx.rules = (!run.is_empty()).then_some(run);
 }

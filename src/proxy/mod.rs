@@ -15,6 +15,7 @@ mod call;
 mod context;
 mod delivery;
 mod door;
+mod field_edits;
 mod flight;
 mod forwarded_session;
 mod gateway;
@@ -279,7 +280,7 @@ impl ProxyHttp for Edge {
                 };
                 headers::origin_form(request)?;
                 headers::forward(request, forwarded)?;
-                headers::edit_request(request, &ctx.field_edits)
+                field_edits::edit_request(request, &ctx.field_edits)
             }
         }
     }
@@ -331,7 +332,7 @@ impl ProxyHttp for Edge {
         if let Some(attempt) = &ctx.attempt {
             outcome::origin_answered(self, ctx, &attempt.origin, ctx.origin_status);
         }
-        inspect::settle_rates(session, Some(response), self.clock.unix(), ctx);
+        self.inspection.settle_rates(session, Some(response), ctx);
         self.inspection.inspect_response(session, response, ctx)?;
         response.insert_header("svc-ray", &ctx.ray)?;
         let elapsed = ctx.started.elapsed();
@@ -346,12 +347,7 @@ impl ProxyHttp for Edge {
             }
         }
         self.copies.begin(session, response, ctx);
-        if let Route::Zone(zone) = &ctx.route {
-            let zone = Arc::clone(zone);
-            let edits = inspect::response_edits(&zone, session, response, self.clock.unix(), ctx);
-            headers::edit_response(response, &edits)?;
-        }
-        Ok(())
+        self.inspection.edit_response(session, response, ctx)
     }
 
     fn response_body_filter(

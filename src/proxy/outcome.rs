@@ -13,7 +13,7 @@ use super::context::{Context, Route};
 use super::forwarded_session::ORIGIN_SILENT;
 use super::refusal::Refusal;
 use super::respond::{self, Form};
-use super::{Edge, headers, inspect};
+use super::{Edge, headers};
 use crate::admission;
 use crate::events::kinds::{
     Contribution, GatewayRequest, OriginChanged, RequestFinished, RequestRefused, RuleMatched, SecurityEvent,
@@ -238,7 +238,7 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
     let client = client.to_str().unwrap_or("");
     let written = session.response_written().map_or(0, |response| response.status.as_u16());
     // What no origin answered is counted by our own answer.
-    inspect::settle_rates(session, session.response_written(), edge.clock.unix(), ctx);
+    edge.inspection.settle_rates(session, session.response_written(), ctx);
     // 499: the client went away before there was an answer.
     let status = if written < 200 && written != 101 { 499 } else { written };
     if let Some(mut rules) = ctx.rules.take() {

@@ -8,7 +8,7 @@ use pingora::proxy::Session;
 
 use super::context::{Context, Route};
 use super::headers;
-use super::inspect::of_response;
+use super::inspect::with_facts;
 use crate::clock::Clock;
 use crate::ruleset::{EntryPoint, Phase};
 use crate::scanning::{Limits, ScanQueue, Subject};
@@ -38,9 +38,9 @@ impl ResponseCopies {
             return Some(Cow::Borrowed(plan));
         }
         let mut decisions = std::mem::take(&mut ctx.decisions);
-        let now = self.clock.unix();
-        let plan =
-            of_response(request, response, now, ctx, |facts| entry_point.scan_plan(facts, &mut decisions));
+        let plan = with_facts(request, Some(response), self.clock.unix(), ctx, |facts| {
+            entry_point.scan_plan(facts, &mut decisions)
+        });
         ctx.decisions = decisions;
         plan.map(Cow::Owned)
     }

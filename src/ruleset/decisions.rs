@@ -90,8 +90,8 @@ impl Decisions {
 }
 
 impl EntryPoint {
-    /// Walks the rules that are for a request or its response in order, up to one that ends the request. What `execute` rules run is
-    /// handed on, with the kind of the ruleset that they are of.
+    /// Walks the rules that are for a request or its response in order, up to one that ends the request. What `execute`
+    /// rules run is handed on, with the kind of the ruleset that they are of.
     pub fn walk<'e>(
         &'e self,
         phase: Phase,

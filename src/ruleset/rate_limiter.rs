@@ -49,7 +49,7 @@ pub struct RateFinding {
 }
 
 impl RateLimiter {
-    /// Compiles what a rule counts. One that counts the same as `known`, in the same periods, goes on with its counters.
+    /// Compiles what a rule counts. If `known` counts by the same characteristics in the same period, its counters are kept.
     ///
     /// # Errors
     /// All mistakes: the field, and one sentence.

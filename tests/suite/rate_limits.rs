@@ -304,7 +304,7 @@ fn a_file_declares_them_too() {
     let rate = "ratelimit = { characteristics = [\"ip.src\"], period = 60, requests_per_period = 2 }\n";
     let edge = Edge::start(&conf(rate));
     assert_eq!(pass(&edge, "/", "", 4), 2);
-    // A file that is read again goes on with what was counted.
+    // A reload of the file keeps the counters.
     let revision = edge.metric("portcullis_snapshot_revision");
     edge.rewrite(&conf(&rate.replace("= 2", "= 3")));
     edge.wait_for_metric("portcullis_snapshot_revision", revision + 1.0);

@@ -290,6 +290,9 @@ fn each_action_is_for_its_phases_alone() {
     let path = entry_point(&format!("/zones/{id}"), TRANSFORM);
     let misplaced = rule("redirect", "true", &to(json!({"value": "/"})));
     assert_eq!(api.refused("PUT", &path, &json!({"rules": [misplaced]})), (400, vec![20126]));
+    let framing =
+        rule("rewrite", "true", &json!({"headers": {"Transfer_Encoding": {"operation": "remove"}}}));
+    assert_eq!(api.refused("PUT", &path, &json!({"rules": [framing]})), (400, vec![20126]));
 }
 
 #[test]

@@ -9,7 +9,8 @@
 //! A counter lasts as long as its window matters. Of one limit there are at most [`MAX_COUNTERS_OF_LIMIT`]; further
 //! values, which clients may have invented, share one counter.
 //!
-//! Rates of requests have counters of their own, [`RateCounters`]: there are more of them, and nothing is kept of their keys.
+//! Rules that limit rates use [`RateCounters`] instead: one rule may have many more counters there, and a counter keeps a
+//! hash of its key, not the key.
 
 mod ledger;
 mod rate;

@@ -21,6 +21,7 @@ use super::rate_table::{RateCounter, RateShard, ms};
 pub const MAX_RATE_COUNTERS: usize = SHARDS * RateShard::MAX_COUNTERS;
 
 const SHARDS: usize = 16;
+
 /// How much may be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
@@ -55,7 +56,9 @@ pub struct RateHold {
     counters: Arc<RateCounters>,
     key: RateKey,
     rate: Rate,
-    is_settled: bool,
+    /// What is counted in its place.
+    amount: u64,
+    now: Duration,
 }
 
 impl Rate {
@@ -79,17 +82,30 @@ impl RateCounters {
         RateKey((u128::from(high) << 64 | u128::from(low)).max(1))
     }
 
-    fn with<T>(
+    fn shard(&self, key: RateKey) -> Option<&Mutex<RateShard>> {
+        // INVARIANT: four bits are one of sixteen.
+        self.shards.get((key.0 & 0xf) as usize)
+    }
+
+    /// Takes something of a counter if one more fits; with `takes_all` also if it does not.
+    fn take(
         &self,
         key: RateKey,
         rate: Rate,
         now: Duration,
-        read: impl FnOnce(&mut RateCounter, u64) -> T,
-    ) -> Option<T> {
+        takes_all: bool,
+        take: impl FnOnce(&mut RateCounter),
+    ) -> Result<(), RateExceeded> {
         let now_ms = ms(now);
-        // INVARIANT: four bits are one of sixteen.
-        let shard = self.shards.get((key.0 & 0xf) as usize)?;
-        shard.lock().counter(key.0, now_ms, rate).map(|counter| read(counter, now_ms))
+        // INVARIANT: each key has a shard, and a shard a counter for each key.
+        let Some(shard) = self.shard(key) else { return Ok(()) };
+        let mut shard = shard.lock();
+        let Some(counter) = shard.counter(key.0, now_ms, rate) else { return Ok(()) };
+        let admitted = counter.admit(now_ms, rate);
+        if admitted.is_ok() || takes_all {
+            take(counter);
+        }
+        admitted
     }
 
     /// Counts one, if it fits. With `counts_all` also if it does not.
@@ -103,14 +119,7 @@ impl RateCounters {
         now: Duration,
         counts_all: bool,
     ) -> Result<(), RateExceeded> {
-        let counted = self.with(key, rate, now, |counter, now_ms| {
-            let admitted = counter.admit(now_ms, rate);
-            if admitted.is_ok() || counts_all {
-                counter.add(1);
-            }
-            admitted
-        });
-        counted.unwrap_or(Ok(()))
+        self.take(key, rate, now, counts_all, |counter| counter.add(1))
     }
 
     /// Asks whether one fits, and counts nothing.
@@ -118,7 +127,7 @@ impl RateCounters {
     /// # Errors
     /// The rate is exceeded.
     pub fn ask(&self, key: RateKey, rate: Rate, now: Duration) -> Result<(), RateExceeded> {
-        self.with(key, rate, now, |counter, now_ms| counter.admit(now_ms, rate)).unwrap_or(Ok(()))
+        self.take(key, rate, now, false, |_| ())
     }
 
     /// Takes the place of one until its answer is known, if it fits. With `holds_all` also if it does not.
@@ -129,31 +138,27 @@ impl RateCounters {
         now: Duration,
         holds_all: bool,
     ) -> (Option<RateHold>, Result<(), RateExceeded>) {
-        let admitted = self.with(key, rate, now, |counter, now_ms| {
-            let admitted = counter.admit(now_ms, rate);
-            if admitted.is_ok() || holds_all {
-                counter.held = counter.held.saturating_add(1);
-            }
-            admitted
+        let mut is_held = false;
+        let admitted = self.take(key, rate, now, holds_all, |counter| {
+            counter.held = counter.held.saturating_add(1);
+            is_held = true;
         });
-        let admitted = admitted.unwrap_or(Ok(()));
-        let is_held = admitted.is_ok() || holds_all;
-        (is_held.then(|| RateHold { counters: Arc::clone(self), key, rate, is_settled: false }), admitted)
+        let hold = || RateHold { counters: Arc::clone(self), key, rate, amount: 0, now };
+        (is_held.then(hold), admitted)
     }
 
     fn settle(&self, key: RateKey, rate: Rate, amount: u64, now: Duration) {
-        if amount == 0 {
-            let Some(shard) = self.shards.get((key.0 & 0xf) as usize) else { return };
-            // One that was pushed out meanwhile holds nothing.
-            if let Some(counter) = shard.lock().known(key.0) {
-                counter.held = counter.held.saturating_sub(1);
-            }
-            return;
-        }
-        self.with(key, rate, now, |counter, _| {
+        let Some(shard) = self.shard(key) else { return };
+        let mut shard = shard.lock();
+        // One that was pushed out meanwhile holds nothing; a place is made for it only if there is something to count.
+        let counter = match amount {
+            0 => shard.known(key.0),
+            _ => shard.counter(key.0, ms(now), rate),
+        };
+        if let Some(counter) = counter {
             counter.held = counter.held.saturating_sub(1);
             counter.add(amount);
-        });
+        }
     }
 
     /// How many counters there is room for now.
@@ -165,16 +170,13 @@ impl RateCounters {
 impl RateHold {
     /// Counts what the request came to, in place of the one that was held.
     pub fn settle(mut self, amount: u64, now: Duration) {
-        self.is_settled = true;
-        self.counters.settle(self.key, self.rate, amount, now);
+        (self.amount, self.now) = (amount, now);
     }
 }
 
 impl Drop for RateHold {
     fn drop(&mut self) {
-        if !self.is_settled {
-            self.counters.settle(self.key, self.rate, 0, Duration::ZERO);
-        }
+        self.counters.settle(self.key, self.rate, self.amount, self.now);
     }
 }
 

@@ -69,9 +69,7 @@ pub(super) const FIELDS: &[Field] = &[
         Value::Int(i64::try_from(facts.request.received.as_secs()).unwrap_or(i64::MAX))
     }),
     of_request("raw.http.request.uri", One(Text), |facts| Value::text(sent(facts))),
-    of_request("raw.http.request.uri.path", One(Text), |facts| {
-        Value::text(sent(facts).split(|byte| *byte == b'?').next().unwrap_or(&[]))
-    }),
+    of_request("raw.http.request.uri.path", One(Text), |facts| Value::text(path_of(sent(facts)))),
     of_request("raw.http.request.uri.query", One(Text), |facts| {
         Value::text(query_of(sent(facts)).unwrap_or(&[]))
     }),
@@ -118,10 +116,10 @@ fn names<'r>(fields: Fields<'r>) -> Value<'r> {
 }
 
 fn raw_path<'r>(facts: &Facts<'r>) -> &'r [u8] {
-    facts.request.origin_form().split(|byte| *byte == b'?').next().unwrap_or(&[])
+    path_of(facts.request.origin_form())
 }
 
-/// What follows the first `?`.
+/// The query as it is now.
 fn query<'r>(facts: &Facts<'r>) -> Option<&'r [u8]> {
     query_of(facts.request.origin_form())
 }
@@ -131,6 +129,12 @@ fn sent<'r>(facts: &Facts<'r>) -> &'r [u8] {
     facts.sent.unwrap_or_else(|| facts.request.origin_form())
 }
 
+/// What stands before the first `?`.
+fn path_of(target: &[u8]) -> &[u8] {
+    target.split(|byte| *byte == b'?').next().unwrap_or(&[])
+}
+
+/// What follows the first `?`.
 fn query_of(target: &[u8]) -> Option<&[u8]> {
     target.get(target.iter().position(|byte| *byte == b'?')? + 1..)
 }

@@ -60,7 +60,7 @@ impl ValueExpression {
     }
 
     /// Adds what it gives to a key. No two values add the same, nor do two in a row read as others. Of an IPv6 address
-    /// it is the network of 64 bits: whoever has one address of it has all.
+    /// only the first 64 bits are added, because one client usually has all addresses that share them.
     pub fn add_to_key(&self, facts: &Facts<'_>, key: &mut Vec<u8>) {
         add(&self.operand.value(facts), key);
     }
