@@ -1,7 +1,7 @@
 //! Conf and snapshot to the services of one process, and their run to its end.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,11 +27,12 @@ use crate::events::kinds::ServerStarted;
 use crate::health_checks;
 use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
 use crate::memory;
-use crate::proxy::{Door, Edge};
+use crate::proxy::{Door, Edge, EdgeParts};
 use crate::records::security::SecurityQueue;
 use crate::records::{Recorder, Retention};
 use crate::scanning::{ScanQueue, Scanners};
 use crate::watchdog::Watchdog;
+use challenge::ChallengeKeys;
 use detection::mac::Mac;
 use gateway::limit::Ledger;
 use model::Counted;
@@ -55,6 +56,8 @@ pub struct Parts {
     pub counted: Vec<Counted>,
     /// What found values are hashed with.
     pub mac: Mac,
+    /// What challenges are signed with if the configuration names no keys.
+    pub challenge_keys: ChallengeKeys,
     /// Take the sockets over from the process before this one.
     pub upgrade: bool,
     pub tells: Tells,
@@ -83,18 +86,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let Parts { conf, control, events, clock, rows, records, counted, mac, upgrade, tells, .. } = parts;
     let (security_log, security_queue) = (Arc::new(Mutex::new(parts.security_log)), parts.security_queue);
     let proxy_conf = Arc::new(server_conf(&conf)?);
-    // An address that cannot be had ends the process here, before it serves half of what it should.
-    let reserve = |address: SocketAddr, what: &str| match upgrade {
-        true => Ok(None),
-        false => listener::reserve(address)
-            .map(Some)
-            .map_err(|error| format!("cannot listen on {address} ({what}): {error}")),
-    };
-    let mut reserved = Vec::new();
-    for listener in &conf.listeners {
-        reserved.push(reserve(listener.address, "`listeners.address`")?);
-    }
-    let reserved_admin = reserve(conf.admin_address, "`admin.address`")?;
+    let (reserved, reserved_admin) = reserve(&conf, upgrade)?;
     let mut server = Server::new_with_opt_and_conf(Opt { upgrade, ..Opt::default() }, server_conf(&conf)?);
     server.bootstrap();
 
@@ -107,9 +99,16 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let recorder =
         Recorder::start(ledger, rows, Retention { age: conf.ai_log_retention, clock }, events.clone());
     let door = Door::default();
-    let node = conf.node.clone();
-    let edge =
-        Edge::new(snapshots.clone(), events.clone(), clock, scans, recorder.clone(), node, door.clone());
+    let edge = Edge::new(EdgeParts {
+        snapshots: snapshots.clone(),
+        events: events.clone(),
+        clock,
+        scans,
+        recorder: recorder.clone(),
+        node: conf.node.clone(),
+        door: door.clone(),
+        challenge_keys: parts.challenge_keys,
+    });
     let mut proxy = HttpProxy::new(edge, proxy_conf);
     proxy.handle_init_modules();
     let app = Arc::new(Guarded::new(proxy, snapshots.clone()));
@@ -155,13 +154,26 @@ pub fn run(parts: Parts) -> Result<(), String> {
     Ok(())
 }
 
+/// The sockets of all listeners and of the admin port, if they are not taken over. An address that cannot be had ends the
+/// process before it serves half of what it should.
+fn reserve(conf: &Conf, upgrade: bool) -> Result<(Vec<Option<TcpListener>>, Option<TcpListener>), String> {
+    let reserve = |address: SocketAddr, what: &str| match upgrade {
+        true => Ok(None),
+        false => listener::reserve(address)
+            .map(Some)
+            .map_err(|error| format!("cannot listen on {address} ({what}): {error}")),
+    };
+    let listeners = conf.listeners.iter().map(|listener| reserve(listener.address, "`listeners.address`"));
+    Ok((listeners.collect::<Result<_, _>>()?, reserve(conf.admin_address, "`admin.address`")?))
+}
+
 /// The admin port.
 fn api_service(
     conf: &Conf,
     control: &Control,
     (records, security_log): (Box<dyn RecordReader>, Arc<Mutex<SecurityLog>>),
     drain: &watch::Sender<bool>,
-    reserved: Option<std::net::TcpListener>,
+    reserved: Option<TcpListener>,
     bound: mpsc::UnboundedSender<(usize, SocketAddr)>,
     (events, clock): (Events, Clock),
 ) -> api::AdminService {

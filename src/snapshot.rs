@@ -11,7 +11,7 @@ use ipnet::IpNet;
 
 use crate::ai::{Gateways, Provider};
 use crate::certificates::Certificates;
-use crate::conf::{Limits, UpstreamSettings};
+use crate::conf::{ChallengeSettings, Limits, UpstreamSettings};
 use crate::routing::Hosts;
 use crate::ruleset::{EntryPoints, ManagedRuleset};
 use crate::upstream::{Origin, OriginKey, Pool};
@@ -25,6 +25,7 @@ pub struct Snapshot {
     pub revision: u64,
     pub limits: Limits,
     pub upstream: UpstreamSettings,
+    pub challenges: ChallengeSettings,
     pub trusted_proxies: Vec<IpNet>,
     pub sites: Hosts<Site>,
     pub gateways: Gateways,
@@ -55,6 +56,8 @@ pub struct CompiledZone {
     pub name: String,
     pub pool: Arc<Pool>,
     pub entry_points: EntryPoints,
+    /// Whether a rule may answer with a challenge.
+    pub challenges: bool,
     /// Whether rules of the response phases run.
     pub response_rules: bool,
     /// The entry point rulesets it was compiled from, as the API shows them.

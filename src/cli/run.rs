@@ -12,6 +12,7 @@ use crate::control::{self, ConfSource, Control};
 use crate::events::{Events, Level, LogWriter};
 use crate::records::security;
 use crate::server::{self, Listening, Parts, Tells};
+use challenge::ChallengeKeys;
 use detection::mac::Mac;
 use store::{FolderLock, RecordStore, SecurityLog, SqliteStore, Store, install_key};
 
@@ -94,7 +95,8 @@ pub(super) fn serve(
     let security_queue = security::start(open_security()?, conf.security_event_retention, clock, &events);
     let security_log = open_security()?;
     let records = Box::new(records);
-    let mac = Mac::new(install_key(&conf.state_dir)?);
+    let key = install_key(&conf.state_dir)?;
+    let (mac, challenge_keys) = (Mac::new(key), ChallengeKeys::of_secret(key));
     let first_token = needs_token.then(|| FirstToken { control: control.clone(), clock, tell: notice });
     server::run(Parts {
         conf,
@@ -105,6 +107,7 @@ pub(super) fn serve(
         records,
         counted,
         mac,
+        challenge_keys,
         upgrade,
         tells: Tells { listening, first_token },
         security_log,

@@ -13,6 +13,7 @@ use super::deployment::{self, Deployment};
 use super::{Failure, print, printable};
 use crate::regression::RawRequest;
 use crate::rules;
+use crate::ruleset::actions::challenge;
 use crate::ruleset::{EntryPoint, Outcome, Verdict};
 use seclang::{Match, Watch};
 
@@ -115,6 +116,9 @@ fn word(verdict: &Verdict) -> String {
     match &verdict.outcome {
         Outcome::Pass => "passes".to_owned(),
         Outcome::Logged { rule } => format!("logged by rule {}", rule.reference),
+        Outcome::Challenged { rule, level } => {
+            format!("answered with a {} by rule {}", challenge::action(*level).word(), rule.reference)
+        }
         Outcome::Blocked { rule, status } => format!("blocked by rule {} with {status}", rule.reference),
     }
 }

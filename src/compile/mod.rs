@@ -57,6 +57,7 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
         revision: inputs.revision,
         limits: inputs.conf.limits,
         upstream: inputs.conf.upstream,
+        challenges: inputs.conf.challenges.clone(),
         trusted_proxies: inputs.conf.trusted_proxies.clone(),
         sites,
         gateways,

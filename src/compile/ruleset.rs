@@ -71,12 +71,16 @@ impl Compiling<'_> {
             Expression::everything()
         });
         let known = || actions::ALL.iter().filter(|known| known.phases.contains(&phase));
-        let Some(definition) = known().find(|known| known.action == rule.action) else {
+        let Some(definition) = known().find(|known| known.actions.contains(&rule.action)) else {
             let message = format!(
                 "phase `{}` has no action `{}`; expected one of `{}`",
                 phase.word(),
                 rule.action.word(),
-                known().map(|known| known.action.word()).collect::<Vec<_>>().join("`, `")
+                known()
+                    .flat_map(|known| known.actions)
+                    .map(|action| action.word())
+                    .collect::<Vec<_>>()
+                    .join("`, `")
             );
             self.refuse_rule(nth, Code::RulesetBadAction, message, place);
             return None;
@@ -131,7 +135,7 @@ impl Compiling<'_> {
             }
             Some(_) => {
                 let message = format!(
-                    "`ratelimit` is for `block` and `log` rules of phase `{}`; leave it out",
+                    "`ratelimit` is for rules of phase `{}` other than `skip`; leave it out",
                     Phase::HttpRatelimit.word()
                 );
                 self.refuse_rule(nth, Code::RulesetRateLimit, message, place);

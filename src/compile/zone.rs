@@ -46,6 +46,7 @@ impl Compiling<'_> {
             id: zone.id.clone(),
             name: zone.name.clone(),
             pool: Arc::new(self.pool(zone, place)),
+            challenges: entry_points.challenges(),
             entry_points,
             response_rules: zone.waf.as_ref().is_some_and(|waf| waf.response_rules),
             rulesets,

@@ -9,6 +9,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 use toml::de::DeTable;
 
+use super::challenge_file::{self, ChallengesFile};
 use super::gateway_file::{self, GatewayFile, ProviderFile};
 use super::table::{Located, Reader, Table, Words};
 use super::units::{Bytes, Percent};
@@ -27,6 +28,10 @@ pub const KEYS: &[&str] = &[
     "admin.rate_limit",
     "ai_log_retention",
     "ai_log_size",
+    "challenges",
+    "challenges.clearance",
+    "challenges.difficulty",
+    "challenges.key_file",
     "gateway_hosts",
     "gateway_token_headers",
     "gateways",
@@ -170,6 +175,7 @@ pub struct ConfFile {
     pub providers: Vec<ProviderFile>,
     pub model_prices: Option<Located<String>>,
     pub secrets_key_file: Option<Located<String>>,
+    pub challenges: ChallengesFile,
 }
 
 #[derive(Clone, Debug)]
@@ -258,6 +264,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         providers: table.tables("providers").into_iter().filter_map(gateway_file::provider).collect(),
         model_prices: table.get("model_prices"),
         secrets_key_file: table.get("secrets_key_file"),
+        challenges: challenge_file::challenges(&mut table),
     };
     table.finish();
     file

@@ -1,5 +1,6 @@
 //! Process settings and file-declared resources: `file` (as written) → `resolve` → [`Conf`].
 
+mod challenge_file;
 pub mod file;
 mod gateway_file;
 pub mod resolve;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use crate::clock::rfc3339;
+use challenge::ChallengeKeys;
 use diagnostic::{Code, Diagnostic, Diagnostics, Source};
 pub use file::{ConfFile, LogLevel};
 use gateway::price::Prices;
@@ -52,6 +54,7 @@ pub struct Conf {
     pub listeners: Vec<Listener>,
     pub limits: Limits,
     pub upstream: UpstreamSettings,
+    pub challenges: ChallengeSettings,
     pub admin_address: SocketAddr,
     /// Tokens that may do everything over the API.
     pub api_tokens: Vec<Secret>,
@@ -83,6 +86,23 @@ pub struct Listener {
     pub proxy_protocol_from: Vec<IpNet>,
     /// Chain and key files; the listener speaks TLS if there are any.
     pub certificates: Vec<(PathBuf, PathBuf)>,
+}
+
+/// What challenges ask for and are worth.
+#[derive(Clone, Debug)]
+pub struct ChallengeSettings {
+    /// Bits that each hash of a puzzle begins with; each more doubles the time.
+    pub bits: u8,
+    /// How long who passed is not challenged again.
+    pub clearance: Duration,
+    /// What is signed with; `None` for the key of this installation.
+    pub keys: Option<ChallengeKeys>,
+}
+
+impl Default for ChallengeSettings {
+    fn default() -> Self {
+        Self { bits: 13, clearance: Duration::from_mins(30), keys: None }
+    }
 }
 
 /// Every limit of DESIGN.md section 10, with its default.

@@ -1,5 +1,6 @@
 //! `ConfFile` → `Conf`: names, URLs and files checked, conflicts found, every error collected.
 
+mod challenges;
 mod zone;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,6 +73,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         owasp: resolving.rules(file.owasp),
         sensitive_data: resolving.rules(file.sensitive_data),
         model_prices: Arc::new(resolving.prices(file.model_prices).unwrap_or_default()),
+        challenges: resolving.challenges(file.challenges),
         secrets_key: resolving.secrets_key(file.secrets_key_file),
         resources,
         files: resolving.files,

@@ -18,6 +18,8 @@ pub struct Metrics {
     pub requests: IntCounterVec,
     /// reason
     pub refusals: IntCounterVec,
+    /// zone, action, result
+    pub challenges: IntCounterVec,
     pub waf_duration: Histogram,
     pub waf_score: Histogram,
     pub rules_unfinished: IntCounter,
@@ -76,6 +78,11 @@ impl Metrics {
         Self {
             requests: build.counters("requests_total", "Requests answered.", &["zone", "status", "verdict"]),
             refusals: build.counters("refusals_total", "Requests that Portcullis refused.", &["reason"]),
+            challenges: build.counters(
+                "challenges_total",
+                "Challenges: issued, solved, failed (a solution that is none), passed (a request with a clearance).",
+                &["zone", "action", "result"],
+            ),
             waf_duration: build.histogram(
                 "waf_duration_seconds",
                 "Time spent in rules for a request.",

@@ -21,6 +21,7 @@ use crate::ruleset::{Decisions, FieldEdit, Outcome, Run, Verdict};
 use crate::scanning::Tee;
 use crate::snapshot::{CompiledZone, Snapshot};
 use crate::upstream::Origin;
+use challenge::RenderedPage;
 use counters::RateExceeded;
 use model::ruleset::BlockResponse;
 use model::{Account, Measure};
@@ -57,6 +58,8 @@ pub struct Context {
     pub(super) block_response: Option<Arc<BlockResponse>>,
     /// The rate that it came past.
     pub(super) rate_exceeded: Option<RateExceeded>,
+    /// The page that has its client solve a puzzle.
+    pub(super) challenge_page: Option<Box<RenderedPage>>,
     /// Where a rule leads the client.
     pub(super) location: Option<String>,
     /// Path and query as the client sent them, if rules changed them.
@@ -172,6 +175,7 @@ impl Context {
             decisions: Decisions::default(),
             block_response: None,
             rate_exceeded: None,
+            challenge_page: None,
             location: None,
             sent_target: None,
             field_edits: Vec::new(),
@@ -208,6 +212,7 @@ impl Context {
     pub(super) fn verdict_word(&self) -> &'static str {
         match (&self.verdict.outcome, self.refusal) {
             (Outcome::Blocked { .. }, _) => "block",
+            (Outcome::Challenged { .. }, _) => "challenge",
             (_, Some(Refusal::Redirect(_))) => "redirect",
             (_, Some(_)) => "refused",
             (Outcome::Logged { .. }, None) => "log",

@@ -171,6 +171,7 @@ impl Inspection {
         ctx.verdict = rules.verdict();
         match ctx.verdict.outcome {
             Outcome::Blocked { status, .. } => refuse(ctx, Refusal::Rules(status)),
+            Outcome::Challenged { level, .. } => refuse(ctx, Refusal::Challenge { level, for_request: true }),
             Outcome::Pass | Outcome::Logged { .. } => Ok(()),
         }
     }
@@ -238,6 +239,10 @@ fn head_rules(
             let refusal = if location.is_some() { Refusal::Redirect(status) } else { Refusal::BadRedirect };
             ctx.location = location;
             return refuse(ctx, refusal);
+        }
+        Some(Ending::Challenged { source, level }) => {
+            ctx.verdict.outcome = Outcome::Challenged { rule: RuleReference::of_entry_point(&source), level };
+            return refuse(ctx, Refusal::Challenge { level, for_request: false });
         }
         Some(Ending::Refused(refusing)) => refusing,
     };

@@ -12,9 +12,11 @@
 
 mod admit;
 mod call;
+mod challenges;
 mod context;
 mod delivery;
 mod door;
+mod edge;
 mod field_edits;
 mod flight;
 mod forwarded_session;
@@ -39,7 +41,6 @@ mod steps;
 mod universal;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -53,83 +54,18 @@ use pingora::{Error, ErrorType, Result};
 pub use context::Context;
 use context::{InFlight, Route};
 pub use door::Door;
+pub use edge::{Edge, EdgeParts};
 use forwarded_session::{AnswerTimeout, ORIGIN_SILENT};
-use held_bodies::HeldBodies;
-use inspect::Inspection;
-use offload::Offload;
-use prescan::Prescan;
-use ray::Rays;
 use refusal::Refusal;
-use response_copy::ResponseCopies;
 
-use crate::clock::Clock;
-use crate::events::{AuditLog, Events};
 use crate::listener::{ConnectionMeta, address_text};
-use crate::records::Recorder;
-use crate::scanning::ScanQueue;
-use crate::snapshot::{Site, SnapshotHandle};
+use crate::snapshot::Site;
 use crate::upstream::peer;
 use ::gateway::answer::GatewayError;
 use ::gateway::body_copy::BodyCopy;
 
 /// Attempts at a request, the first included.
 const MAX_ATTEMPTS: usize = 3;
-
-/// The proxy of all listeners.
-pub struct Edge {
-    pub snapshots: SnapshotHandle,
-    pub events: Events,
-    pub clock: Clock,
-    pub recorder: Recorder,
-    audit: AuditLog,
-    rays: Rays,
-    caller: steps::ProviderClient,
-    door: Door,
-    /// Moves with each call that takes a stored key.
-    turns: AtomicU64,
-    held_bodies: HeldBodies,
-    offload: Arc<Offload>,
-    inspection: Inspection,
-    prescan: Prescan,
-    copies: ResponseCopies,
-}
-
-impl Edge {
-    pub fn new(
-        snapshots: SnapshotHandle,
-        events: Events,
-        clock: Clock,
-        scans: ScanQueue,
-        recorder: Recorder,
-        node: String,
-        door: Door,
-    ) -> Self {
-        let held_bodies = HeldBodies::new(events.clone());
-        let offload = Arc::new(Offload::new());
-        Self {
-            audit: AuditLog::new(events.clone()),
-            snapshots,
-            clock,
-            recorder,
-            rays: Rays::new(clock, node),
-            caller: steps::ProviderClient::new(),
-            door,
-            turns: AtomicU64::new(0),
-            inspection: Inspection {
-                events: events.clone(),
-                clock,
-                held_bodies: held_bodies.clone(),
-                offload: Arc::clone(&offload),
-                judged: AtomicU64::new(0),
-            },
-            prescan: Prescan::new(events.clone(), Arc::clone(&offload)),
-            copies: ResponseCopies::new(scans, clock),
-            held_bodies,
-            offload,
-            events,
-        }
-    }
-}
 
 /// Ends the request with an answer of ours.
 fn refuse<T>(ctx: &mut Context, refusal: Refusal) -> Result<T> {
@@ -195,6 +131,12 @@ impl ProxyHttp for Edge {
         match snapshot.sites.find(&ctx.host) {
             Some(Site::Zone(zone)) => {
                 ctx.route = Route::Zone(Arc::clone(zone));
+                if zone.challenges {
+                    if self.challenges.take_solution(zone, session, ctx).await? {
+                        return Ok(true);
+                    }
+                    self.challenges.read_passed(zone, session, ctx);
+                }
                 self.inspection.inspect_request(zone, session, ctx).await?;
             }
             Some(Site::Gateway) => {
@@ -442,5 +384,6 @@ impl ProxyHttp for Edge {
         }
         ctx.body.end(session);
         outcome::record(self, session, error, ctx);
+        self.challenges.count_passed(ctx);
     }
 }

@@ -41,6 +41,9 @@ impl Edge {
         error: &Error,
         ctx: &mut Context,
     ) -> FailToProxy {
+        if let Some(Refusal::Challenge { level, for_request }) = ctx.refusal {
+            self.challenges.make_page(level, for_request, session, ctx).await;
+        }
         ctx.body.end(session);
         let has_bad_body =
             ConnectionMeta::of(session.digest()).is_some_and(|meta| meta.progress.has_bad_body());
@@ -67,6 +70,8 @@ impl Edge {
             Refusal::Rules(_)
                 | Refusal::Rate(_)
                 | Refusal::Redirect(_)
+                | Refusal::Challenge { .. }
+                | Refusal::BadSolution
                 | Refusal::Gateway(_)
                 | Refusal::UnknownHost
         );
@@ -86,9 +91,13 @@ impl Edge {
             session.as_downstream_mut().set_close_on_response_before_downstream_finish(false);
         }
         let form = Form::of_accept(headers::bytes(&session.req_header().headers, &http::header::ACCEPT));
-        if let Ok((mut header, body)) =
-            respond::refusal(refusal, &ctx.ray, form, ctx.block_response.as_deref())
-        {
+        if let Ok((mut header, body)) = respond::refusal(
+            refusal,
+            &ctx.ray,
+            form,
+            ctx.block_response.as_deref(),
+            ctx.challenge_page.as_deref(),
+        ) {
             say_why(&mut header, refusal, session, ctx);
             // The client may be gone: then there is nobody to tell.
             let is_head = session.req_header().method == http::Method::HEAD;
@@ -269,7 +278,9 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
         let refused = RequestRefused { ray: &ctx.ray, client, reason, status, method, host, path, zone };
         match refusal {
             // The security event tells more.
-            Refusal::Rules(_) | Refusal::Rate(_) => refused.count(edge.events.metrics()),
+            Refusal::Rules(_) | Refusal::Rate(_) | Refusal::Challenge { .. } => {
+                refused.count(edge.events.metrics())
+            }
             // An answer, not a refusal.
             Refusal::Redirect(_) => {}
             _ => edge.events.emit(&refused),
@@ -370,7 +381,7 @@ fn security_events(edge: &Edge, session: &Session, client: &str, status: u16, ct
         });
     }
     let Some(rule) = ctx.verdict.outcome.rule() else { return };
-    if ctx.decisions.told.last().is_some_and(|told| told.action == Action::Block) {
+    if ctx.decisions.told.last().is_some_and(|told| told.action.ends_requests()) {
         return;
     }
     let acted = ctx.verdict.matches.iter().find(|m| rule.is_of(m));

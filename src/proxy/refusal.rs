@@ -1,6 +1,7 @@
 //! Every way to refuse a request: status, reason, text. One exhaustive match each.
 
 use crate::admission::Refused;
+use ::challenge::ChallengeLevel;
 use ::gateway::answer::GatewayError;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +10,13 @@ pub(super) enum Refusal {
     UnknownHost,
     /// Rules refused it, with this status.
     Rules(u16),
+    /// Its client has to solve a puzzle first; with `for_request` for this request, else for the zone.
+    Challenge {
+        level: ChallengeLevel,
+        for_request: bool,
+    },
+    /// It brings a solution that is none.
+    BadSolution,
     /// It came past a rate, with this status.
     Rate(u16),
     /// Rules lead its client elsewhere, with this status.
@@ -40,6 +48,7 @@ impl Refusal {
         match self {
             Self::Admission(refused) => refused.status(),
             Self::Rules(status) | Self::Rate(status) | Self::Redirect(status) => status,
+            Self::Challenge { .. } | Self::BadSolution => 403,
             Self::UnknownHost => 404,
             Self::BodyTooLong => 413,
             Self::BodyCoding => 415,
@@ -59,6 +68,8 @@ impl Refusal {
             Self::Admission(refused) => refused.word(),
             Self::UnknownHost => "unknown_host",
             Self::Rules(_) => "rules",
+            Self::Challenge { .. } => "challenge",
+            Self::BadSolution => "bad_solution",
             Self::Rate(_) => "rate",
             Self::Redirect(_) => "redirect",
             Self::BadRedirect => "bad_redirect",
@@ -102,6 +113,10 @@ impl Refusal {
             Self::Redirect(_) => "What you look for is elsewhere.",
             Self::BadRedirect => "The request leads to no valid address.",
             Self::Rate(_) => "There were too many requests; try again later.",
+            Self::Challenge { .. } => {
+                "A check is needed that only browsers can do; open the site in one, and use its cookies."
+            }
+            Self::BadSolution => "The solution is not valid; load the page again.",
             Self::Rules(_) => "The request was blocked by the site's security rules.",
             Self::BodyTooLong => "The request body is too long to be inspected.",
             Self::TooManyBodies | Self::RulesTime => "The server is busy; try again in a moment.",

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use pingora::http::ResponseHeader;
 
 use super::refusal::Refusal;
+use challenge::RenderedPage;
 use model::ruleset::BlockResponse;
 
 /// Which form a client reads.
@@ -21,17 +22,21 @@ impl Form {
     }
 }
 
-/// Header and body of a refusal; `own` is the answer of the rule that refuses, if that has one.
+/// Header and body of a refusal; `own` is the answer of the rule that refuses, if that has one, `page` that of a challenge.
 pub(super) fn refusal(
     refusal: Refusal,
     ray: &str,
     form: Form,
     own: Option<&BlockResponse>,
+    page: Option<&RenderedPage>,
 ) -> pingora::Result<(ResponseHeader, Bytes)> {
     let status = refusal.status();
     let (content_type, body) = match (refusal, form) {
         (Refusal::Rules(_) | Refusal::Rate(_), _) if let Some(own) = own => {
             (own.content_type.as_str(), own.content.clone())
+        }
+        (Refusal::Challenge { .. }, Form::Html) if let Some(page) = page => {
+            ("text/html; charset=utf-8", page.html.clone())
         }
         (Refusal::Gateway(error), _) => ("application/json", error.body()),
         (_, Form::Html) => ("text/html; charset=utf-8", html(status, refusal.text(), ray)),
@@ -48,6 +53,14 @@ pub(super) fn refusal(
             header.insert_header("x-should-retry", if error.is_retryable() { "true" } else { "false" })?;
             if let Some(seconds) = error.retry_after_seconds() {
                 header.insert_header("retry-after", seconds.to_string())?;
+            }
+        }
+        Refusal::Challenge { .. } => {
+            header.insert_header("svc-mitigated", "challenge")?;
+            if let (Some(page), Form::Html) = (page, form) {
+                header.insert_header("content-security-policy", page.policy.as_str())?;
+                header.insert_header("referrer-policy", "same-origin")?;
+                header.insert_header("vary", "accept, cookie")?;
             }
         }
         Refusal::Admission(crate::admission::Refused::MethodNotAllowed) => {
@@ -86,13 +99,13 @@ mod tests {
     fn people_get_html_and_programs_json() {
         assert_eq!(Form::of_accept(b"text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"), Form::Html);
         assert_eq!(Form::of_accept(b"*/*"), Form::Json);
-        let (header, body) = refusal(Refusal::Rules(403), "00ff-1", Form::Json, None).unwrap();
+        let (header, body) = refusal(Refusal::Rules(403), "00ff-1", Form::Json, None, None).unwrap();
         assert_eq!(header.status, 403);
         assert_eq!(
             body,
             r#"{"errors":[{"code":403,"message":"The request was blocked by the site's security rules."}],"ray":"00ff-1","success":false}"#
         );
-        let (_, page) = refusal(Refusal::Rules(403), "00ff-1", Form::Html, None).unwrap();
+        let (_, page) = refusal(Refusal::Rules(403), "00ff-1", Form::Html, None, None).unwrap();
         assert!(page.starts_with(b"<!doctype html>") && memchr::memmem::find(&page, b"00ff-1").is_some());
     }
 }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use super::actions::challenge;
 use super::actions::{CompiledAction, Edits, Execute, Redirection, Skip};
 use super::entry_point::{CompiledRule, EntryPoint, RuleSource};
 use super::rate_limiter::{PendingCount, RateFinding};
+use ::challenge::ChallengeLevel;
 use counters::RateExceeded;
 use expression::Facts;
 use model::ruleset::BlockResponse;
@@ -20,6 +22,19 @@ pub struct Decisions {
     pub pending: Vec<PendingCount>,
     /// What is changed of the message.
     pub edits: Edits,
+    /// The challenges that the client has passed.
+    pub passed: Passed,
+}
+
+/// The challenges that the client of a request has passed, as far as that holds for the request.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Passed {
+    /// For rules that people write.
+    pub by_zone: Option<ChallengeLevel>,
+    /// For managed rules, which have each suspicious request pass one.
+    pub by_request: Option<ChallengeLevel>,
+    /// Whether one of these let the request go on.
+    pub is_used: bool,
 }
 
 /// A point in the decisions for one request.
@@ -41,6 +56,7 @@ pub struct ToldRule {
 #[derive(Clone, Debug)]
 pub enum Ending {
     Refused(Refusing),
+    Challenged { source: Arc<RuleSource>, level: ChallengeLevel },
     Redirected(Redirection),
 }
 
@@ -107,12 +123,13 @@ impl EntryPoint {
             if is_skipped {
                 continue;
             }
+            let is_passed = matches!(action, CompiledAction::Challenge(level) if Some(*level) <= decisions.passed.by_zone);
             let is_for = expression.matches(facts);
             let exceeded = match rate {
                 None if is_for => None,
                 None => continue,
                 Some(rate) => {
-                    let counts_all = !matches!(action, CompiledAction::Block(_));
+                    let counts_all = is_passed || !action.refuses();
                     let finding = rate.judge(is_for, counts_all, facts);
                     let Some(RateFinding { exceeded, pending }) = finding else { continue };
                     decisions.pending.extend(pending);
@@ -135,6 +152,11 @@ impl EntryPoint {
                     let response = response.clone();
                     let refusing = Refusing { source: Arc::clone(source), response, exceeded };
                     return Some(Ending::Refused(refusing));
+                }
+                CompiledAction::Challenge(_) if is_passed => decisions.passed.is_used = true,
+                CompiledAction::Challenge(level) => {
+                    decisions.told.push(told(challenge::action(*level)));
+                    return Some(Ending::Challenged { source: Arc::clone(source), level: *level });
                 }
                 CompiledAction::Redirect(redirect) => {
                     if let Some(redirection) = redirect.answer(facts) {

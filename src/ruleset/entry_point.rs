@@ -20,6 +20,11 @@ impl EntryPoints {
         self.0.get(phase as usize)?.as_ref()
     }
 
+    /// Whether a rule may answer with a challenge.
+    pub fn challenges(&self) -> bool {
+        self.0.iter().flatten().any(EntryPoint::challenges)
+    }
+
     /// Adds a rule behind those that its phase has.
     pub fn push(&mut self, phase: Phase, rule: CompiledRule) {
         if rule.action.is_idle() {
@@ -84,6 +89,11 @@ impl EntryPoint {
         let action = CompiledAction::Execute(Execute::Score(scored));
         let (source, expression) = (Arc::default(), Expression::everything());
         Self { rules: vec![CompiledRule { source, expression, action, rate: None }] }
+    }
+
+    /// Whether a rule of it may answer with a challenge.
+    pub fn challenges(&self) -> bool {
+        self.rules.iter().any(|rule| rule.action.challenges())
     }
 
     /// What every response is scanned for if nothing is skipped and that needs no look at it: the only rule is for all.

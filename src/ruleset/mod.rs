@@ -24,7 +24,7 @@ pub mod verdict;
 
 pub use actions::CompiledAction;
 pub use actions::{Edits, FieldEdit, Redirection};
-pub use decisions::{Decisions, Ending, Refusing, ToldRule};
+pub use decisions::{Decisions, Ending, Passed, Refusing, ToldRule};
 pub use entry_point::{CompiledRule, EntryPoint, EntryPoints, RuleSource};
 pub use managed::{ManagedRule, ManagedRuleset};
 pub use model::Action;

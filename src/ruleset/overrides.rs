@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn mistakes_are_all_named() {
         let overrides = Overrides {
-            action: Some(Action::Challenge),
+            action: Some(Action::Skip),
             categories: vec![category("paranoia-level-9", false)],
             rules: vec![
                 rule("nope"),
@@ -265,7 +265,7 @@ mod tests {
         };
         insta::assert_snapshot!(effective(&overrides).1.join("\n"), @r"
         no rule of test has the category `paranoia-level-9`; did you mean `paranoia-level-1`?
-        the action `challenge` is not available yet; use `block` or `log`
+        the action `skip` is not for a managed rule; use `block` or `log`
         test has no rule `nope`
         rule `a1` has no threshold; only the last rule of the ruleset has one
         rule `a1` only adds to the score; set the action on the last rule of the ruleset

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::actions::challenge;
 use super::managed::ManagedRuleset;
 use super::overrides::{self, Effective};
 use super::score;
+use ::challenge::ChallengeLevel;
 use diagnostic::Diagnostics;
 use model::RulesetId;
 use seclang::{Plan, PlanSettings, Program};
@@ -17,6 +19,8 @@ pub struct ScoredRuleset {
     pub plan: Arc<Plan>,
     /// The rule that carries the threshold, for events; 0 if it does not run.
     pub threshold_rule: u64,
+    /// The challenge that this rule answers with, if it does not refuse.
+    pub challenge: Option<ChallengeLevel>,
 }
 
 impl ScoredRuleset {
@@ -61,6 +65,7 @@ impl Plans {
         };
         let threshold_rule = managed.threshold_rule().filter(|_| effective.action.is_some());
         let threshold_rule = threshold_rule.and_then(|rule| rule.reference.parse().ok()).unwrap_or(0);
-        ScoredRuleset { id: managed.id.clone(), plan, threshold_rule }
+        let challenge = effective.action.and_then(challenge::level);
+        ScoredRuleset { id: managed.id.clone(), plan, threshold_rule, challenge }
     }
 }

@@ -9,6 +9,7 @@ use super::decisions::Decisions;
 use super::entry_point::EntryPoint;
 use super::plans::ScoredRuleset;
 use super::verdict::{Outcome, RuleReference, Verdict};
+use ::challenge::ChallengeLevel;
 use expression::Facts;
 use model::{Phase, RulesetId};
 use seclang::audit::AuditRecord;
@@ -21,6 +22,7 @@ struct Scoring {
     ruleset: RulesetId,
     /// As in [`ScoredRuleset`].
     threshold_rule: u64,
+    challenge: Option<ChallengeLevel>,
 }
 
 /// An entry point at work on one request.
@@ -51,7 +53,7 @@ impl EntryPoint {
                 Execute::Score(scored) => {
                     // INVARIANT: rules of the managed ruleset that scores are named by numbers.
                     let skipped = decisions.skipped_rules(kind).filter_map(|rule| rule.parse().ok());
-                    run.score(scored, facts.request, limits, skipped);
+                    run.score(scored, facts.request, limits, skipped, decisions.passed.by_request);
                 }
                 // INVARIANT: rules of the request phases never scan responses.
                 Execute::Scan(_) => {}
@@ -70,12 +72,16 @@ impl Run {
         head: &RequestHead<'_>,
         limits: BodyLimits,
         skipped: impl IntoIterator<Item = u64>,
+        passed: Option<ChallengeLevel>,
     ) {
         let mut transaction = Transaction::new(Arc::clone(&scored.plan), limits);
         transaction.exclude(skipped);
+        if scored.challenge.is_some_and(|level| Some(level) <= passed) {
+            transaction.only_report(scored.threshold_rule);
+        }
         transaction.request_head(head);
         let (ruleset, threshold_rule) = (scored.id.clone(), scored.threshold_rule);
-        self.scorings.push(Scoring { transaction, ruleset, threshold_rule });
+        self.scorings.push(Scoring { transaction, ruleset, threshold_rule, challenge: scored.challenge });
     }
 
     fn phase(&mut self, phase: seclang::Phase, watch: &mut impl Watch) {
@@ -158,8 +164,14 @@ impl Run {
             self.scorings.iter().flat_map(|scoring| scoring.transaction.matches()).collect();
         let outcome = match &self.interruption {
             Some((ruleset, Interruption { rule, status, .. })) => {
+                let of_threshold =
+                    |scoring: &&Scoring| scoring.ruleset == *ruleset && scoring.threshold_rule == *rule;
+                let challenge = self.scorings.iter().find(of_threshold).and_then(|scoring| scoring.challenge);
                 let rule = RuleReference::of_managed(ruleset.clone(), *rule);
-                Outcome::Blocked { rule, status: *status }
+                match challenge {
+                    Some(level) => Outcome::Challenged { rule, level },
+                    None => Outcome::Blocked { rule, status: *status },
+                }
             }
             None => {
                 let reached = |m: &seclang::Match| {

@@ -35,7 +35,7 @@ pub fn plan_settings(managed: &ManagedRuleset, effective: &Effective) -> PlanSet
         variables,
         actions: threshold_rule
             .zip(effective.action)
-            .map(|(rule, action)| ActionOverride { rule, refuses: action == Action::Block })
+            .map(|(rule, action)| ActionOverride { rule, refuses: action != Action::Log })
             .into_iter()
             .collect(),
         // Rule sets have rules that refuse on their own, such as those that look at responses.

@@ -1,7 +1,9 @@
 //! Why a request was judged as it was.
 
+use super::actions::challenge;
 use super::entry_point::RuleSource;
 use super::managed::ManagedRuleset;
+use ::challenge::ChallengeLevel;
 use model::{Action, RuleId, RulesetId};
 use seclang::Match;
 
@@ -26,6 +28,8 @@ pub enum Outcome {
     Logged { rule: RuleReference },
     /// A rule refused the request.
     Blocked { rule: RuleReference, status: u16 },
+    /// A rule has the client solve a puzzle first.
+    Challenged { rule: RuleReference, level: ChallengeLevel },
 }
 
 /// A rule, as the API and events name it.
@@ -65,6 +69,7 @@ impl Outcome {
             Self::Pass => None,
             Self::Logged { .. } => Some(Action::Log),
             Self::Blocked { .. } => Some(Action::Block),
+            Self::Challenged { level, .. } => Some(challenge::action(*level)),
         }
     }
 
@@ -72,7 +77,7 @@ impl Outcome {
     pub fn rule(&self) -> Option<&RuleReference> {
         match self {
             Self::Pass => None,
-            Self::Logged { rule } | Self::Blocked { rule, .. } => Some(rule),
+            Self::Logged { rule } | Self::Blocked { rule, .. } | Self::Challenged { rule, .. } => Some(rule),
         }
     }
 }

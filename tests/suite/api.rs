@@ -204,7 +204,7 @@ fn every_mistake_of_a_body_is_named() {
                 {"action": "execute", "expression": "true", "action_parameters": {"id": "none"}},
                 {"action": "block", "expression": "true"},
                 {"action": "execute", "expression": "true", "action_parameters": {"id": owasp, "overrides": {
-                    "action": "challenge", "categories": [{"category": "x"}], "rules": [{"id": "y"}]}}},
+                    "action": "redirect", "categories": [{"category": "x"}], "rules": [{"id": "y"}]}}},
             ]}),
             vec![
                 ("/rules/0/expression", 20125),

@@ -25,7 +25,7 @@ origins = ["ftp://a", "http://127.0.0.1:9000/path"]
 balance = "random"
 [zones.waf]
 paranoia_level = 5
-action = "challenge"
+action = "skip"
 [[gateways]]
 account = "a b"
 "#;
@@ -40,7 +40,7 @@ fn later_stages_report_with_places_too() {
 name = "shop.example"
 origins = ["http://127.0.0.1:9000"]
 [zones.waf]
-action = "managed_challenge"
+action = "rewrite"
 [[zones.rulesets]]
 phase = "http_response_firewall_managed"
 [[zones.rulesets.rules]]

@@ -181,6 +181,7 @@ fn verdicts(rules: &Rules) -> String {
                 Outcome::Pass => "pass".to_owned(),
                 Outcome::Logged { rule } => format!("log {}", rule.reference),
                 Outcome::Blocked { rule, status } => format!("{status} by {}", rule.reference),
+                Outcome::Challenged { rule, .. } => format!("challenged by {}", rule.reference),
             };
             table.push_str(&format!("{name} {level}: {word}, score {} [{}]\n", verdict.score, ids.join(" ")));
         }

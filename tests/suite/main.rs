@@ -23,6 +23,8 @@ mod api_reads;
 mod audit;
 mod bodies;
 mod budgets;
+mod challenge_pages;
+mod challenges;
 mod cli;
 mod conf;
 mod conf_effects;

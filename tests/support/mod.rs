@@ -2,6 +2,7 @@
 
 mod api;
 mod attacks;
+mod browser;
 mod client;
 mod edge;
 mod judge;
@@ -10,6 +11,7 @@ mod origin;
 
 pub use api::Api;
 pub use attacks::{Attack, labelled_attacks};
+pub use browser::Browser;
 pub use client::{Client, Response, curl, curl_output, http_get};
 pub use edge::{BINARY, Edge, refused_by_check, run_cli};
 pub use judge::{is_refused, judge};

@@ -50,10 +50,18 @@ impl Action {
         }
     }
 
-    /// An action that the last rule of a scoring ruleset can take now.
+    /// Whether it ends requests with an event.
+    pub fn ends_requests(self) -> bool {
+        match self {
+            Self::Block | Self::ManagedChallenge | Self::JsChallenge | Self::Challenge => true,
+            Self::Log | Self::Execute | Self::Skip | Self::Redirect | Self::Rewrite => false,
+        }
+    }
+
+    /// An action that the last rule of a scoring ruleset can take.
     ///
     /// # Errors
-    /// One sentence: the word is none, or names a challenge, which does not exist yet.
+    /// One sentence: the word is none, or names an action that is not for such a rule.
     pub fn for_threshold(word: &str) -> Result<Self, String> {
         let unknown = || {
             format!(
@@ -63,16 +71,15 @@ impl Action {
         Self::parse(word).ok_or_else(unknown)?.on_threshold()
     }
 
-    /// This action, if the last rule of a scoring ruleset can take it now.
+    /// This action, if the last rule of a scoring ruleset can take it.
     ///
     /// # Errors
-    /// One sentence: a challenge does not exist yet, and `execute` is not for such a rule.
+    /// One sentence: actions such as `execute` are not for such a rule.
     pub fn on_threshold(self) -> Result<Self, String> {
         let word = self.word();
         match self {
-            Self::Block | Self::Log => Ok(self),
-            Self::ManagedChallenge | Self::JsChallenge | Self::Challenge => {
-                Err(format!("the action `{word}` is not available yet; use `block` or `log`"))
+            Self::Block | Self::Log | Self::ManagedChallenge | Self::JsChallenge | Self::Challenge => {
+                Ok(self)
             }
             Self::Execute | Self::Skip | Self::Redirect | Self::Rewrite => {
                 Err(format!("the action `{word}` is not for a managed rule; use `block` or `log`"))
@@ -86,11 +93,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn challenges_are_known_but_refused() {
-        assert_eq!(Action::for_threshold("log"), Ok(Action::Log));
-        for word in ["managed_challenge", "js_challenge", "challenge"] {
-            assert!(Action::for_threshold(word).unwrap_err().contains("not available yet"));
+    fn a_threshold_takes_what_ends_or_reports_a_request() {
+        for word in ["block", "managed_challenge", "js_challenge", "challenge", "log"] {
+            assert_eq!(Action::for_threshold(word).map(Action::word), Ok(word));
         }
+        assert!(Action::for_threshold("skip").unwrap_err().contains("not for a managed rule"));
         assert!(Action::for_threshold("blok").unwrap_err().contains("unknown action `blok`"));
     }
 }

@@ -8,7 +8,7 @@ use model::ruleset::{ActionParameters, BlockResponse, Rule};
 use model::{Action, Phase};
 
 pub const DEFINITION: Definition = Definition {
-    action: Action::Block,
+    actions: &[Action::Block],
     phases: &[Phase::HttpRequestFirewallCustom, Phase::HttpRatelimit],
     compile,
 };

@@ -12,7 +12,7 @@ use model::ruleset::{ActionParameters, Rule};
 use model::{Action, Phase, SensitiveDataSettings};
 
 pub const DEFINITION: Definition = Definition {
-    action: Action::Execute,
+    actions: &[Action::Execute],
     phases: &[Phase::HttpRequestFirewallManaged, Phase::HttpResponseFirewallManaged],
     compile,
 };

@@ -6,7 +6,7 @@ use model::ruleset::Rule;
 use model::{Action, Phase};
 
 pub const DEFINITION: Definition = Definition {
-    action: Action::Log,
+    actions: &[Action::Log],
     phases: &[Phase::HttpRequestFirewallCustom, Phase::HttpRatelimit],
     compile,
 };

@@ -1,6 +1,7 @@
 //! The actions of compiled rules, one a file.
 
 pub mod block;
+pub mod challenge;
 pub mod execute;
 pub mod log;
 pub mod redirect;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 use super::managed::ManagedRuleset;
 use super::plans::Plans;
+use ::challenge::ChallengeLevel;
 use detection::{Detector, ScanPlan};
 use diagnostic::Diagnostics;
 use model::ruleset::{BlockResponse, Rule};
@@ -27,6 +29,8 @@ use seclang::Program;
 pub enum CompiledAction {
     /// Refuses the request, with an answer of its own if there is one.
     Block(Option<Arc<BlockResponse>>),
+    /// Has the client solve a puzzle, if it has not.
+    Challenge(ChallengeLevel),
     Log,
     Execute(Execute),
     Redirect(Arc<Redirect>),
@@ -37,7 +41,8 @@ pub enum CompiledAction {
 /// An action that the rules of a zone's entry point can have.
 #[derive(Debug)]
 pub struct Definition {
-    pub action: Action,
+    /// Its words: one, or several of the same kind.
+    pub actions: &'static [Action],
     /// The phases whose rules can have it.
     pub phases: &'static [Phase],
     /// Makes the action of a rule; `None` if it has errors, which are then reported.
@@ -47,6 +52,7 @@ pub struct Definition {
 /// All of them.
 pub const ALL: &[Definition] = &[
     block::DEFINITION,
+    challenge::DEFINITION,
     execute::DEFINITION,
     log::DEFINITION,
     redirect::DEFINITION,
@@ -85,6 +91,20 @@ impl CompiledAction {
         }
     }
 
+    /// Whether it ends requests that it is for.
+    pub fn refuses(&self) -> bool {
+        matches!(self, Self::Block(_) | Self::Challenge(_))
+    }
+
+    /// Whether it may answer with a challenge.
+    pub fn challenges(&self) -> bool {
+        match self {
+            Self::Challenge(_) => true,
+            Self::Execute(Execute::Score(scored)) => scored.challenge.is_some(),
+            _ => false,
+        }
+    }
+
     /// What a response is scanned for, if that is the action.
     pub fn scan_plan(&self) -> Option<&ScanPlan> {
         match self {
@@ -103,9 +123,10 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/ruleset/actions");
         let files = std::fs::read_dir(folder).unwrap().count() - 1;
         assert_eq!(files, ALL.len());
-        let mut actions: Vec<_> = ALL.iter().map(|definition| definition.action).collect();
-        actions.dedup();
-        assert_eq!(actions.len(), ALL.len());
+        for action in Action::ALL {
+            let definitions = ALL.iter().filter(|definition| definition.actions.contains(&action));
+            assert_eq!(definitions.count(), 1, "{action:?}");
+        }
         assert!(ALL.iter().all(|definition| !definition.phases.is_empty()));
     }
 }

@@ -13,7 +13,7 @@ use model::ruleset::{ActionParameters, Rule};
 use model::{Action, Phase};
 
 pub const DEFINITION: Definition = Definition {
-    action: Action::Redirect,
+    actions: &[Action::Redirect],
     phases: &[Phase::HttpRequestDynamicRedirect, Phase::HttpRequestRedirect],
     compile,
 };

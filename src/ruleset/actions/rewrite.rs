@@ -14,7 +14,7 @@ use model::ruleset::{ActionParameters, Rule};
 use model::{Action, Phase};
 
 pub const DEFINITION: Definition = Definition {
-    action: Action::Rewrite,
+    actions: &[Action::Rewrite],
     phases: &[
         Phase::HttpRequestTransform,
         Phase::HttpRequestLateTransform,

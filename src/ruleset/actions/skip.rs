@@ -8,7 +8,7 @@ use diagnostic::{Code, Diagnostic};
 use model::ruleset::{ActionParameters, Rule, SkipParameters};
 use model::{Action, Phase};
 
-pub const DEFINITION: Definition = Definition { action: Action::Skip, phases: &Phase::ALL, compile };
+pub const DEFINITION: Definition = Definition { actions: &[Action::Skip], phases: &Phase::ALL, compile };
 
 /// What is passed over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

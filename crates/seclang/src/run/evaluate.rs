@@ -64,7 +64,10 @@ impl Transaction {
                     });
                     return None;
                 }
-                _ if plan.refuses(index) && self.controls.engine == EngineMode::On => {
+                _ if plan.refuses(index)
+                    && self.controls.engine == EngineMode::On
+                    && !self.controls.reporting.contains(&root.id) =>
+                {
                     if let Some(hit) = self.verdict.hits.last_mut().filter(|hit| hit.root == index) {
                         hit.refused = true;
                     }

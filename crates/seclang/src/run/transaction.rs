@@ -99,6 +99,8 @@ pub(super) struct Controls {
     pub(super) removed_targets: Vec<(usize, usize, usize)>,
     /// Ids of rules that do not run for this request.
     pub(super) excluded: Vec<u64>,
+    /// Ids of rules that report and refuse nothing for this request.
+    pub(super) reporting: Vec<u64>,
     pub(super) body_processor: Option<String>,
     pub(super) force_body_variable: bool,
     pub(super) engine: EngineMode,
@@ -111,6 +113,7 @@ impl Controls {
         self.removed.clear();
         self.removed_targets.clear();
         self.excluded.clear();
+        self.reporting.clear();
         self.body_processor = None;
         self.force_body_variable = false;
         self.engine = plan.engine;
@@ -166,6 +169,11 @@ impl Transaction {
     /// those that run for one.
     pub fn exclude(&mut self, rules: impl IntoIterator<Item = u64>) {
         self.controls.excluded.extend(rules);
+    }
+
+    /// Has a rule report, and not refuse, this request.
+    pub fn only_report(&mut self, rule: u64) {
+        self.controls.reporting.push(rule);
     }
 
     /// Starts over, in the memory of what was before.
