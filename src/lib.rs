@@ -25,6 +25,7 @@
 //! | [`body`] | heads and bounded readers of bodies |
 //! | [`model`] | resources, ids and the types that several rooms share |
 //! | `counters` | counters of limits by key and window, reserved before and settled after; counters of request rates |
+//! | `challenge` | puzzles and clearances for browsers, and the page |
 //! | [`shipped_rules`] | the rules in the binary, as text |
 //! | [`expression`] | filter expressions of rules |
 //! | [`seclang`] | the SecLang rule engine: text in, verdict out |

@@ -108,6 +108,13 @@ pub const ZONES: &[Feature] = &[
     Feature { name: "custom rules that skip", settings: SKIPPED, ..ZONE },
     Feature { name: "rate limits by answers", settings: RATED, must_see: true, refuses: 403, ..ZONE },
     Feature { name: "rules that change fields", settings: CHANGED, must_see: true, refuses: 403, ..ZONE },
+    Feature {
+        name: "challenges at the threshold",
+        settings: "[zones.waf]\naction = \"managed_challenge\"\n",
+        must_see: true,
+        refuses: 403,
+        ..ZONE
+    },
     Feature { name: "rules that log", settings: "[zones.waf]\naction = \"log\"\n", must_see: true, ..ZONE },
 ];
 
