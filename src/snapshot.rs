@@ -1,7 +1,7 @@
 //! Where the planes meet: one immutable value, made by the control plane, loaded once for each
 //! request by the data plane.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -15,8 +15,9 @@ use crate::conf::{ChallengeSettings, Limits, UpstreamSettings};
 use crate::routing::Hosts;
 use crate::ruleset::{EntryPoints, ManagedRuleset};
 use crate::upstream::{Origin, OriginKey, Pool};
+use expression::NamedSet;
 use model::ruleset::Ruleset;
-use model::{Declared, Resources, Zone, ZoneId};
+use model::{Declared, NamedList, Resources, Zone, ZoneId};
 
 /// Everything a request is judged and routed by.
 #[derive(Debug, Default)]
@@ -32,6 +33,8 @@ pub struct Snapshot {
     /// Headers that may carry a gateway token, in order of preference.
     pub token_headers: Vec<HeaderName>,
     pub managed: Vec<Arc<ManagedRuleset>>,
+    /// Named lists, by their ids.
+    pub lists: BTreeMap<String, CompiledList>,
     /// Certificates of each TLS listener, by its configured address.
     pub certificates: HashMap<SocketAddr, Certificates>,
     /// Everything that is declared, which all of this is made of.
@@ -40,6 +43,14 @@ pub struct Snapshot {
     pub modified: String,
     /// How many rules the loaded rule set has.
     pub rules: usize,
+}
+
+/// A named list, compiled.
+#[derive(Clone, Debug)]
+pub struct CompiledList {
+    pub set: NamedSet,
+    /// What it was compiled from.
+    pub source: Arc<Declared<NamedList>>,
 }
 
 /// What stands behind a host name.

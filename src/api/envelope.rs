@@ -16,7 +16,7 @@ struct Envelope<'a> {
     errors: &'a [Item],
     messages: &'a [Item],
     #[serde(skip_serializing_if = "Option::is_none")]
-    result_info: Option<ResultInfo>,
+    result_info: Option<AboutList>,
 }
 
 /// What a page of a list is part of.
@@ -28,6 +28,21 @@ pub(super) struct ResultInfo {
     pub(super) total_count: u64,
     /// At least 1.
     pub(super) total_pages: u64,
+}
+
+/// Where the pages around one begin, in lists whose pages follow each other by cursors.
+#[derive(Debug, Serialize)]
+struct Cursors {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<String>,
+}
+
+/// What the answer to a list says besides the list.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum AboutList {
+    Page(ResultInfo),
+    Cursors { cursors: Cursors },
 }
 
 /// An error, or something that a client should know.
@@ -71,7 +86,7 @@ impl Item {
 #[derive(Debug, Default)]
 pub(super) struct ApiReply {
     result: Option<Box<RawValue>>,
-    result_info: Option<ResultInfo>,
+    result_info: Option<AboutList>,
     pub(super) messages: Vec<Item>,
     status: StatusCode,
     headers: HeaderMap,
@@ -95,7 +110,16 @@ impl ApiReply {
     /// # Errors
     /// As of [`ApiReply::of`].
     pub(super) fn page<T: Serialize>(items: &[T], result_info: ResultInfo) -> Result<Self, ApiErrors> {
-        Ok(Self { result_info: Some(result_info), ..Self::of(&items)? })
+        Ok(Self { result_info: Some(AboutList::Page(result_info)), ..Self::of(&items)? })
+    }
+
+    /// With a part of a list, and the cursor of the part that follows.
+    ///
+    /// # Errors
+    /// As of [`ApiReply::of`].
+    pub(super) fn part<T: Serialize>(items: &[T], after: Option<String>) -> Result<Self, ApiErrors> {
+        let cursors = Cursors { after };
+        Ok(Self { result_info: Some(AboutList::Cursors { cursors }), ..Self::of(&items)? })
     }
 
     /// 204, without a body.

@@ -55,7 +55,7 @@ pub(super) struct Operation {
     pub(super) permission: Permission,
     /// Parameters of the query; others are refused.
     pub(super) query: &'static [QueryParameter],
-    pub(super) input: Option<&'static ObjectShape>,
+    pub(super) input: Option<InputShape>,
     pub(super) output: ResultKind,
     pub(super) run: fn(ApiCall) -> Running,
 }
@@ -66,6 +66,13 @@ pub(super) struct QueryParameter {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
     pub(super) doc: &'static str,
+}
+
+/// What the body of a request is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum InputShape {
+    Object(&'static ObjectShape),
+    List(&'static ObjectShape),
 }
 
 /// What the result of an operation is.

@@ -1,10 +1,11 @@
 //! Resources and rules to a snapshot. Pure: what it needs is given, what it makes is returned.
 
 mod gateway;
+mod lists;
 mod ruleset;
 mod zone;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -15,9 +16,10 @@ use crate::conf::Conf;
 use crate::routing::Hosts;
 use crate::rules::Rules;
 use crate::ruleset::{CompiledRule, Plans};
-use crate::snapshot::{Site, Snapshot};
+use crate::snapshot::{CompiledList, Site, Snapshot};
 use crate::upstream::{Origin, OriginKey};
 use diagnostic::{Code, Diagnostic, Diagnostics};
+use expression::NamedSets;
 use model::{AccountId, Declared, Phase, Resources, Zone, ZoneId};
 
 /// What a snapshot is made of.
@@ -44,7 +46,16 @@ pub const TOKEN_HEADERS: [&str; 2] = ["svc-aig-authorization", "svc-aig-token"];
 /// Every error, each with its place if the configuration has one.
 pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
     let (plans, diagnostics) = (Plans::default(), Diagnostics::default());
-    let mut compiling = Compiling { inputs, plans, diagnostics, of_accounts: HashMap::new() };
+    let mut compiling = Compiling {
+        inputs,
+        plans,
+        diagnostics,
+        sets: HashMap::new(),
+        compiled_lists: BTreeMap::new(),
+        accounts_with_other_lists: BTreeSet::new(),
+        of_accounts: HashMap::new(),
+    };
+    compiling.lists();
     compiling.account_rulesets();
     let resources = inputs.resources;
     let sites = match (inputs.previous, inputs.changed) {
@@ -63,6 +74,7 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
         gateways,
         token_headers: names.filter_map(|name| HeaderName::try_from(name).ok()).collect(),
         managed: vec![Arc::clone(&inputs.rules.owasp), Arc::clone(&inputs.rules.sensitive_data)],
+        lists: compiling.compiled_lists,
         certificates: inputs.certificates.clone(),
         resources: Arc::clone(resources),
         modified: inputs.conf.modified.clone(),
@@ -75,6 +87,11 @@ struct Compiling<'a> {
     inputs: Inputs<'a>,
     plans: Plans,
     diagnostics: Diagnostics,
+    /// What the lists of accounts hold, by their names.
+    sets: HashMap<AccountId, NamedSets>,
+    compiled_lists: BTreeMap<String, CompiledList>,
+    /// Those whose lists are not as in the previous snapshot.
+    accounts_with_other_lists: BTreeSet<AccountId>,
     /// The rules of the entry points of accounts, which run before those of their zones.
     of_accounts: HashMap<AccountId, Vec<(Phase, CompiledRule)>>,
 }

@@ -6,7 +6,7 @@ use super::Compiling;
 use crate::ruleset::actions::{self, Sources};
 use crate::ruleset::{CompiledRule, EntryPoint, RateLimiter, RuleSource};
 use diagnostic::{Code, Diagnostic, Diagnostics, Place};
-use expression::Expression;
+use expression::{Expression, NamedSets};
 use model::ruleset::{Rule, Ruleset, RulesetOwner};
 use model::{Action, Declared, Phase, SensitiveDataSettings, Zone};
 
@@ -14,6 +14,8 @@ use model::{Action, Declared, Phase, SensitiveDataSettings, Zone};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RuleOwner<'a> {
     pub(super) sensitive_data: &'a SensitiveDataSettings,
+    /// What their expressions can name.
+    pub(super) sets: &'a NamedSets,
     /// Where they are declared.
     pub(super) place: Option<&'a Place>,
     /// The rules of the previous snapshot that count requests.
@@ -32,7 +34,8 @@ impl Compiling<'_> {
             let known = of_phase.and_then(|previous| {
                 previous.zones().find(|zone| zone.source.account == *account)?.entry_points.of(*phase)
             });
-            let owner = RuleOwner { sensitive_data: &settings, place: ruleset.place(), known };
+            let sets = self.sets_of(account);
+            let owner = RuleOwner { sensitive_data: &settings, sets: &sets, place: ruleset.place(), known };
             let rules = self.rules(ruleset, &owner);
             let of_account = self.of_accounts.entry(account.clone()).or_default();
             of_account.extend(rules.into_iter().map(|rule| (*phase, rule)));
@@ -66,10 +69,11 @@ impl Compiling<'_> {
     ) -> Option<CompiledRule> {
         let RuleOwner { sensitive_data, place, .. } = *owner;
         let phase = ruleset.phase;
-        let expression = Expression::parse(&rule.expression, phase).unwrap_or_else(|mistake| {
-            self.refuse_rule(nth, Code::RulesetExpression, mistake.to_string(), place);
-            Expression::everything()
-        });
+        let expression =
+            Expression::parse_with(&rule.expression, phase, owner.sets).unwrap_or_else(|mistake| {
+                self.refuse_rule(nth, Code::RulesetExpression, mistake.to_string(), place);
+                Expression::everything()
+            });
         let known = || actions::ALL.iter().filter(|known| known.phases.contains(&phase));
         let Some(definition) = known().find(|known| known.actions.contains(&rule.action)) else {
             let message = format!(
@@ -144,7 +148,7 @@ impl Compiling<'_> {
         };
         let is_it = |known: &&CompiledRule| known.source.ruleset == ruleset.id && known.source.id == rule.id;
         let known = owner.known.and_then(|known| known.rules.iter().find(is_it)?.rate.as_deref());
-        match RateLimiter::compile(source, known) {
+        match RateLimiter::compile(source, owner.sets, known) {
             Ok(limiter) => Some(Some(Arc::new(limiter))),
             Err(mistakes) => {
                 for (field, message) in mistakes {

@@ -36,7 +36,8 @@ impl Compiling<'_> {
             Some(Site::Zone(known)) if known.id == zone.id => known.entry_points.of(Phase::HttpRatelimit),
             _ => None,
         };
-        let owner = RuleOwner { sensitive_data: &zone.sensitive_data, place, known };
+        let sets = self.sets_of(&zone.account);
+        let owner = RuleOwner { sensitive_data: &zone.sensitive_data, sets: &sets, place, known };
         for ruleset in &rulesets {
             for rule in self.rules(ruleset, &owner) {
                 entry_points.push(ruleset.phase, rule);
@@ -71,7 +72,8 @@ impl Compiling<'_> {
         let is_same = Arc::ptr_eq(&known.source, zone) || known.source.value == zone.value;
         let has_same_rulesets = known.stored.len() == stored.len()
             && known.stored.iter().zip(stored).all(|(before, now)| Arc::ptr_eq(before, now) || before == now);
-        (is_same && has_same_rulesets).then(|| Arc::clone(known))
+        let has_same_lists = !self.accounts_with_other_lists.contains(&zone.account);
+        (is_same && has_same_rulesets && has_same_lists).then(|| Arc::clone(known))
     }
 
     fn pool(&mut self, zone: &Zone, place: Option<&Place>) -> Pool {

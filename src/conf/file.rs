@@ -11,6 +11,7 @@ use toml::de::DeTable;
 
 use super::challenge_file::{self, ChallengesFile};
 use super::gateway_file::{self, GatewayFile, ProviderFile};
+use super::list_file::{self, ListFile};
 use super::table::{Located, Reader, Table, Words};
 use super::units::{Bytes, Percent};
 use super::zone_file::{self, ZoneFile};
@@ -92,6 +93,12 @@ pub const KEYS: &[&str] = &[
     "listeners.certificates.chain",
     "listeners.certificates.key",
     "listeners.proxy_protocol_from",
+    "lists",
+    "lists.description",
+    "lists.file",
+    "lists.items",
+    "lists.kind",
+    "lists.name",
     "log_level",
     "model_prices",
     "node",
@@ -170,6 +177,7 @@ pub struct ConfFile {
     pub sensitive_data: Option<Located<Vec<String>>>,
     /// Entry points of the account that zones of files belong to.
     pub rulesets: Option<Located<Vec<Ruleset>>>,
+    pub lists: Vec<ListFile>,
     pub zones: Vec<ZoneFile>,
     pub gateways: Vec<GatewayFile>,
     pub providers: Vec<ProviderFile>,
@@ -259,6 +267,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         owasp,
         sensitive_data,
         rulesets: table.resource("rulesets"),
+        lists: table.tables("lists").into_iter().filter_map(list_file::list).collect(),
         zones: table.tables("zones").into_iter().filter_map(zone_file::zone).collect(),
         gateways: table.tables("gateways").into_iter().filter_map(gateway_file::gateway).collect(),
         providers: table.tables("providers").into_iter().filter_map(gateway_file::provider).collect(),

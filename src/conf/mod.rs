@@ -3,6 +3,7 @@
 mod challenge_file;
 pub mod file;
 mod gateway_file;
+mod list_file;
 pub mod resolve;
 mod table;
 pub mod units;

@@ -1,6 +1,7 @@
 //! `ConfFile` → `Conf`: names, URLs and files checked, conflicts found, every error collected.
 
 mod challenges;
+mod list;
 mod zone;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,9 @@ use model::{AccountId, Declared, Dimension, Gateway, GatewayId, HostName, Limit,
 pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Conf {
     let mut resolving = Resolving { base, diagnostics, files: BTreeSet::new() };
     let mut resources = Resources::default();
+    for list in file.lists {
+        resolving.list(list, &mut resources);
+    }
     for zone in file.zones {
         resolving.zone(zone, &mut resources);
     }

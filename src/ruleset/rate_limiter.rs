@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use counters::{Rate, RateCounters, RateExceeded, RateHold, RateKey};
-use expression::{Expression, Facts, ValueExpression};
+use expression::{Expression, Facts, NamedSets, ValueExpression};
 use model::Phase;
 use model::rate_limit::RateLimit;
 
@@ -53,7 +53,11 @@ impl RateLimiter {
     ///
     /// # Errors
     /// All mistakes: the field, and one sentence.
-    pub fn compile(source: &RateLimit, known: Option<&Self>) -> Result<Self, Vec<(String, String)>> {
+    pub fn compile(
+        source: &RateLimit,
+        sets: &NamedSets,
+        known: Option<&Self>,
+    ) -> Result<Self, Vec<(String, String)>> {
         let mut mistakes: Vec<(String, String)> = Vec::new();
         let mut refuse = |field: &str, message: String| mistakes.push((field.to_owned(), message));
         let mut characteristics = Vec::new();
@@ -90,7 +94,7 @@ impl RateLimiter {
             let message = "`score_per_period` and `score_response_header_name` go together";
             refuse("score_response_header_name", message.to_owned());
         }
-        let counting = counting(&source.counting_expression).unwrap_or_else(|mistake| {
+        let counting = counting(&source.counting_expression, sets).unwrap_or_else(|mistake| {
             refuse("counting_expression", mistake);
             Counting::Own
         });
@@ -186,14 +190,14 @@ fn score(facts: &Facts<'_>, name: &str) -> u64 {
     field.and_then(|(_, value)| std::str::from_utf8(value).ok()?.trim().parse().ok()).unwrap_or(0)
 }
 
-fn counting(text: &str) -> Result<Counting, String> {
+fn counting(text: &str, sets: &NamedSets) -> Result<Counting, String> {
     if text.trim().is_empty() {
         return Ok(Counting::Own);
     }
-    if let Ok(expression) = Expression::parse(text, Phase::HttpRatelimit) {
+    if let Ok(expression) = Expression::parse_with(text, Phase::HttpRatelimit, sets) {
         return Ok(Counting::Requests(expression));
     }
-    let of_response = Expression::parse(text, Phase::HttpResponseFirewallManaged);
+    let of_response = Expression::parse_with(text, Phase::HttpResponseFirewallManaged, sets);
     of_response.map(Counting::Responses).map_err(|mistake| mistake.to_string())
 }
 
@@ -215,7 +219,7 @@ mod tests {
                 counting_expression: counting_expression.to_owned(),
                 ..RateLimit::default()
             };
-            Arc::new(RateLimiter::compile(&source, None).unwrap())
+            Arc::new(RateLimiter::compile(&source, &NamedSets::default(), None).unwrap())
         };
         let request = RequestHead {
             method: b"GET",

@@ -39,6 +39,7 @@ mod filters;
 mod frames;
 mod gateway;
 mod listener;
+mod lists;
 mod nginx;
 mod operations;
 mod parsers;

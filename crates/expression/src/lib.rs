@@ -12,6 +12,8 @@
 mod cursor;
 mod field;
 mod function;
+mod literals;
+mod named_set;
 mod node;
 mod parse;
 mod path;
@@ -23,6 +25,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use field::Facts;
+pub use named_set::{AddressSet, HostSet, NamedSet, NamedSets};
 use node::Node;
 pub use value_expression::ValueExpression;
 
@@ -58,6 +61,14 @@ impl Expression {
     /// # Errors
     /// The first place that is not understood, and one sentence why.
     pub fn parse(text: &str, phase: Phase) -> Result<Self, Mistake> {
+        Self::parse_with(text, phase, &NamedSets::default())
+    }
+
+    /// As `parse`; the expression may ask these sets by their names.
+    ///
+    /// # Errors
+    /// As `parse`, and if there is no set of a name, or one of another kind.
+    pub fn parse_with(text: &str, phase: Phase, sets: &NamedSets) -> Result<Self, Mistake> {
         if text.trim_ascii().is_empty() {
             let message = "the expression is blank; `true` matches every request".to_owned();
             return Err(Mistake { at: 0, message });
@@ -66,7 +77,7 @@ impl Expression {
             let message = format!("the expression is longer than {MAX_BYTES} bytes");
             return Err(Mistake { at: MAX_BYTES, message });
         }
-        let node = match parse::Parser::new(text, phase).whole()? {
+        let node = match parse::Parser::new(text, phase, sets).whole()? {
             Node::Constant(true) => None,
             node => Some(Arc::new(node)),
         };

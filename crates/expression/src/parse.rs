@@ -16,11 +16,13 @@ use super::Mistake;
 use super::cursor::Cursor;
 use super::field::{FIELDS, Field};
 use super::function::{FUNCTIONS, Function, Parameter};
+use super::literals::{addresses, number_range, wildcard};
+use super::named_set::NamedSets;
 use super::node::{Node, Operand, Source, Step};
-use super::test::{Addresses, Order, Test};
+use super::test::{Order, Test};
 use super::value::{Scalar, Type, Value};
 use diagnostic::nearest;
-use model::Phase;
+use model::{ListKind, Phase};
 use pattern::Pattern;
 
 /// How deep parentheses, functions and negations may nest.
@@ -39,14 +41,15 @@ const ORDERS: [(&str, &str, Order); 6] = [
 pub(super) struct Parser<'t> {
     cursor: Cursor<'t>,
     phase: Phase,
+    sets: &'t NamedSets,
     depth: usize,
 }
 
 type Parsed<T> = Result<T, Mistake>;
 
 impl<'t> Parser<'t> {
-    pub(super) fn new(text: &'t str, phase: Phase) -> Self {
-        Self { cursor: Cursor::new(text), phase, depth: 0 }
+    pub(super) fn new(text: &'t str, phase: Phase, sets: &'t NamedSets) -> Self {
+        Self { cursor: Cursor::new(text), phase, sets, depth: 0 }
     }
 
     /// The whole text.
@@ -303,7 +306,10 @@ impl<'t> Parser<'t> {
             (Scalar::Int, None) if cursor.take_word("in") => self.set(number_range).map(Test::InNumbers),
             (Scalar::Int, None) => Err(cursor.expected("one of `eq ne lt le gt ge in`")),
             (Scalar::Ip, Some(order @ (Order::Eq | Order::Ne))) => Ok(Test::Ip(order, cursor.address()?)),
-            (Scalar::Ip, None) if cursor.take_word("in") => self.set(addresses).map(Test::InNetworks),
+            (Scalar::Ip, None) if cursor.take_word("in") => match cursor.take("$") {
+                true => self.named(NamedSets::addresses, ListKind::Ip).map(Test::InAddressSet),
+                false => self.set(addresses).map(Test::InNetworks),
+            },
             (Scalar::Bool | Scalar::Ip, Some(_)) => Err(cursor.mistake(format!("{scalar} has no order"))),
             (Scalar::Ip, None) => Err(cursor.expected("one of `eq ne in`")),
             (Scalar::Text, Some(order)) => Ok(Test::Text(order, cursor.text()?)),
@@ -314,7 +320,10 @@ impl<'t> Parser<'t> {
     fn text_test(&mut self) -> Parsed<Test> {
         let cursor = &mut self.cursor;
         if cursor.take_word("in") {
-            return self.set(Cursor::text).map(Test::InTexts);
+            return match cursor.take("$") {
+                true => self.named(NamedSets::hosts, ListKind::Hostname).map(Test::InHostSet),
+                false => self.set(Cursor::text).map(Test::InTexts),
+            };
         }
         if cursor.take_word("contains") {
             return Ok(Test::Contains(Finder::new(&cursor.text()?).into_owned()));
@@ -336,12 +345,33 @@ impl<'t> Parser<'t> {
         Err(cursor.expected("one of `eq ne lt le gt ge contains matches wildcard in`"))
     }
 
+    /// A set by its name.
+    fn named<T>(
+        &mut self,
+        find: fn(&NamedSets, &str) -> Option<Result<T, ListKind>>,
+        wanted: ListKind,
+    ) -> Parsed<T> {
+        let start = self.cursor;
+        let name = self.cursor.peek_word();
+        self.cursor.take_word(name);
+        match find(self.sets, name) {
+            Some(Ok(set)) => Ok(set),
+            Some(Err(kind)) => {
+                let (kind, wanted) = (kind.word(), wanted.word());
+                Err(start.mistake(format!(
+                    "the list `${name}` is of the kind `{kind}`; expected one of `{wanted}`"
+                )))
+            }
+            None => Err(unknown(start, "list", name, self.sets.names())),
+        }
+    }
+
     /// Literals in braces, with space between them.
     fn set<T>(&mut self, literal: fn(&mut Cursor<'t>) -> Parsed<T>) -> Parsed<Vec<T>> {
         if self.cursor.take("$") {
             return Err(self
                 .cursor
-                .mistake("lists with names are not available; write the values in braces"));
+                .mistake("there are lists of addresses and of hosts; write numbers in braces"));
         }
         self.close("{")?;
         let mut values = vec![literal(&mut self.cursor)?];
@@ -363,62 +393,8 @@ fn unknown<'n>(
 ) -> Mistake {
     let help = match nearest(word, names.clone()) {
         Some(near) => format!("did you mean `{near}`?"),
+        None if names.clone().next().is_none() => "there is none".to_owned(),
         None => format!("known are {}", names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
     };
     at.mistake(format!("no {what} `{word}`; {help}"))
-}
-
-/// `200` or `200..299`
-fn number_range(cursor: &mut Cursor<'_>) -> Parsed<(i64, i64)> {
-    cursor.skip_space();
-    let start = *cursor;
-    let from = cursor.number()?;
-    let to = if cursor.rest().starts_with("..") {
-        cursor.take("..");
-        cursor.number()?
-    } else {
-        from
-    };
-    if from <= to { Ok((from, to)) } else { Err(start.mistake("this range ends before it begins")) }
-}
-
-/// `192.0.2.1`, `192.0.2.0/24` or `192.0.2.1..192.0.2.9`
-fn addresses(cursor: &mut Cursor<'_>) -> Parsed<Addresses> {
-    cursor.skip_space();
-    let start = *cursor;
-    let from = cursor.address()?;
-    if cursor.rest().starts_with("..") {
-        cursor.take("..");
-        let to = cursor.address()?;
-        if from.is_ipv4() != to.is_ipv4() || to < from {
-            return Err(start.mistake("a range goes from an address up to one of the same family"));
-        }
-        return Ok(Addresses::Range(from, to));
-    }
-    if !cursor.rest().starts_with('/') {
-        return Ok(Addresses::Network(from.into()));
-    }
-    cursor.take("/");
-    let bits = u8::try_from(cursor.number()?).ok().and_then(|bits| ipnet::IpNet::new(from, bits).ok());
-    bits.map(Addresses::Network)
-        .ok_or_else(|| start.mistake("this network's prefix is longer than its address"))
-}
-
-/// A pattern of a text where `*` stands for any bytes and `\*` for itself.
-fn wildcard(text: &[u8], is_strict: bool) -> String {
-    let mut pattern = String::from(if is_strict { "^" } else { "(?i)^" });
-    let mut bytes = text.iter().peekable();
-    while let Some(byte) = bytes.next() {
-        let byte = match byte {
-            b'*' => {
-                pattern.push_str(".*");
-                continue;
-            }
-            b'\\' => bytes.next_if(|next| matches!(next, b'*' | b'\\')).unwrap_or(byte),
-            other => other,
-        };
-        pattern.push_str(&format!("\\x{byte:02x}"));
-    }
-    pattern.push('$');
-    pattern
 }

@@ -1,10 +1,12 @@
 //! What a value is compared with.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use ipnet::IpNet;
 use memchr::memmem::Finder;
 
+use super::named_set::{AddressSet, HostSet};
 use super::value::Value;
 use pattern::Pattern;
 
@@ -22,6 +24,8 @@ pub(super) enum Test {
     InNumbers(Vec<(i64, i64)>),
     InTexts(Vec<Vec<u8>>),
     InNetworks(Vec<Addresses>),
+    InAddressSet(Arc<AddressSet>),
+    InHostSet(Arc<HostSet>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +85,8 @@ impl Test {
             (Self::InNetworks(networks), Value::Ip(is)) => {
                 networks.iter().any(|addresses| addresses.contains(*is))
             }
+            (Self::InAddressSet(set), Value::Ip(is)) => set.contains(*is),
+            (Self::InHostSet(set), Value::Text(is)) => set.contains(is),
             (Self::Int(order, _) | Self::Text(order, _) | Self::Ip(order, _), Value::Missing) => {
                 *order == Order::Ne
             }

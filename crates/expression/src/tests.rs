@@ -201,7 +201,7 @@ fn mistakes_say_where_and_what_to_do() {
         ("ip.src eq 192.0.2", 10, "expected an address"),
         ("ip.src in {192.0.2.0/33}", 11, "longer than its address"),
         ("ip.src in {192.0.2.9..192.0.2.1}", 11, "same family"),
-        ("ip.src in $office", 11, "lists with names are not available"),
+        ("ip.src in $office", 11, "no list `office`; there is none"),
         ("http.host matches \"(\"", 18, ""),
         ("http.request.headers eq \"a\"", 0, "cannot be compared as a whole"),
         ("http.request.headers[0] eq \"a\"", 21, "expected a text in quotes"),
@@ -322,4 +322,42 @@ fn keys_of_values_differ_as_the_values_do() {
             .message
             .contains("expected a text")
     );
+}
+
+#[test]
+fn sets_are_asked_by_their_names_and_for_what_they_hold() {
+    let mut sets = NamedSets::default();
+    sets.insert("office_ips".to_owned(), NamedSet::of(model::ListKind::Ip, ["192.0.2.0/24"]));
+    sets.insert("shops".to_owned(), NamedSet::of(model::ListKind::Hostname, ["*.example"]));
+    let parse = |text: &str| Expression::parse_with(text, RESPONSE, &sets);
+    for (text, expected) in [
+        ("ip.src in $office_ips", true),
+        ("not ip.src in $office_ips", false),
+        ("http.host in $shops and ip.src in $office_ips", true),
+        ("http.user_agent in $shops", false),
+        ("any(http.request.headers[\"host\"][*] in $shops)", true),
+    ] {
+        let head = RequestHead {
+            method: b"GET",
+            target: b"/",
+            protocol: "HTTP/1.1",
+            headers: &[(b"Host", b"a.example")],
+            client: "192.0.2.7".parse().unwrap(),
+            server: None,
+            request_id: "0",
+            received: Duration::ZERO,
+        };
+        assert_eq!(parse(text).unwrap().matches(&Facts::of_request(&head)), expected, "{text}");
+    }
+    for (text, at, message) in [
+        ("ip.src in $office_ip", 11, "did you mean `office_ips`?"),
+        ("ip.src in $shops", 11, "is of the kind `hostname`; expected one of `ip`"),
+        ("http.host in $office_ips", 14, "is of the kind `ip`"),
+        ("http.response.code in $shops", 23, "write numbers in braces"),
+        ("ip.src in $", 11, "no list"),
+    ] {
+        let mistake = parse(text).expect_err(text);
+        assert!(mistake.message.contains(message) && mistake.at == at, "{text}: {mistake:?}");
+    }
+    assert!(Expression::parse_with("ip.src in $any", RESPONSE, &NamedSets::open()).is_ok());
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::field::Facts;
 use super::node::Operand;
 use super::value::{Scalar, Type, Value};
-use super::{MAX_BYTES, Mistake, parse};
+use super::{MAX_BYTES, Mistake, NamedSets, parse};
 use model::Phase;
 
 /// A compiled expression that gives a value.
@@ -28,7 +28,7 @@ impl ValueExpression {
             let message = format!("the expression is longer than {MAX_BYTES} bytes");
             return Err(Mistake { at: MAX_BYTES, message });
         }
-        let (operand, kind) = parse::Parser::new(text, phase).whole_value()?;
+        let (operand, kind) = parse::Parser::new(text, phase, &NamedSets::default()).whole_value()?;
         Ok(Self { source: text.into(), operand: Arc::new(operand), kind })
     }
 

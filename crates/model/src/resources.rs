@@ -9,7 +9,7 @@ use diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::gateway::{Provider, ProviderKey};
 use crate::{
     Account, AccountId, AlertPolicy, AlertWebhook, ApiToken, Declared, Gateway, GatewayId, GatewayToken,
-    Phase, Ruleset, RulesetOwner, TokenId, Zone, ZoneId,
+    NamedList, Phase, Ruleset, RulesetOwner, TokenId, Zone, ZoneId,
 };
 
 /// Account, gateway, provider and alias of a key.
@@ -30,6 +30,8 @@ pub struct Resources {
     pub api_tokens: BTreeMap<TokenId, Declared<ApiToken>>,
     pub alerts: BTreeMap<String, Declared<AlertPolicy>>,
     pub webhooks: BTreeMap<String, Declared<AlertWebhook>>,
+    /// Shared, because they may be long.
+    pub lists: BTreeMap<String, Arc<Declared<NamedList>>>,
 }
 
 impl Resources {
@@ -73,6 +75,8 @@ impl Resources {
         merge(&mut self.alerts, stored.alerts, |alert| alert, alert, &mut conflicts);
         let webhook = |webhook: &Declared<AlertWebhook>| format!("the webhook `{}`", webhook.id);
         merge(&mut self.webhooks, stored.webhooks, |webhook| webhook, webhook, &mut conflicts);
+        let list = |list: &Arc<Declared<NamedList>>| format!("the list `{}`", list.name);
+        merge(&mut self.lists, stored.lists, |list| list, list, &mut conflicts);
         conflicts.into_result(self)
     }
 }

@@ -9,7 +9,7 @@ use diagnostic::Place;
 use model::gateway::{Provider, ProviderKey};
 use model::{
     Account, AccountId, AlertPolicy, AlertWebhook, ApiToken, Declared, Gateway, GatewayId, GatewayToken,
-    Phase, Resources, Ruleset, RulesetOwner, TokenId, Zone, ZoneId,
+    NamedList, Phase, Resources, Ruleset, RulesetOwner, TokenId, Zone, ZoneId,
 };
 
 use crate::{Revision, StoreError};
@@ -59,6 +59,8 @@ pub enum Change {
     DeleteAlert { id: String },
     PutWebhook { webhook: AlertWebhook },
     DeleteWebhook { id: String },
+    PutList { list: Box<NamedList> },
+    DeleteList { account: AccountId, id: String },
 }
 
 /// The kinds of resources, as the table of the current state names them.
@@ -73,6 +75,7 @@ const PROVIDER: &str = "provider";
 const API_TOKEN: &str = "api_token";
 const ALERT: &str = "alert";
 const WEBHOOK: &str = "webhook";
+const LIST: &str = "list";
 
 /// What a change does to the table of the current state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,6 +152,11 @@ impl Change {
                 put(&mut resources.webhooks, webhook.id.clone(), webhook, revision);
             }
             Self::DeleteWebhook { id } => drop(resources.webhooks.remove(id)),
+            Self::PutList { list } => {
+                let declared = Declared::at_revision(NamedList::clone(list), revision);
+                resources.lists.insert(list.id.clone(), Arc::new(declared));
+            }
+            Self::DeleteList { id, .. } => drop(resources.lists.remove(id)),
         }
     }
 
@@ -175,6 +183,8 @@ impl Change {
             Self::PutAccountRuleset { account, .. } | Self::DeleteAccountRuleset { account, .. } => {
                 Some(account)
             }
+            Self::PutList { list } => Some(&list.account),
+            Self::DeleteList { account, .. } => Some(account),
             _ => None,
         }
     }
@@ -235,6 +245,8 @@ impl Change {
             Self::PutWebhook { webhook: AlertWebhook { id, .. } } | Self::DeleteWebhook { id } => {
                 resources.webhooks.get(id)?.place()
             }
+            Self::PutList { list } => resources.lists.get(&list.id)?.place(),
+            Self::DeleteList { id, .. } => resources.lists.get(id)?.place(),
         }
     }
 
@@ -278,6 +290,8 @@ impl Change {
             Self::DeleteAlert { id } => (ALERT, id.clone(), None),
             Self::PutWebhook { webhook } => (WEBHOOK, webhook.id.clone(), Some(json(webhook)?)),
             Self::DeleteWebhook { id } => (WEBHOOK, id.clone(), None),
+            Self::PutList { list } => (LIST, list.id.clone(), Some(json(list)?)),
+            Self::DeleteList { id, .. } => (LIST, id.clone(), None),
         };
         Ok(Row { kind, id, body })
     }
@@ -358,6 +372,7 @@ pub(crate) fn add_row(
         API_TOKEN => Change::PutApiToken { token: read(kind, body)? },
         ALERT => Change::PutAlert { alert: read(kind, body)? },
         WEBHOOK => Change::PutWebhook { webhook: read(kind, body)? },
+        LIST => Change::PutList { list: read(kind, body)? },
         _ => return Err(StoreError::Failed(format!("it holds a resource of the unknown kind `{kind}`"))),
     };
     change.apply(resources, revision);

@@ -13,7 +13,8 @@ use crate::api::auth::scope::ScopeSubject;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError};
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb, new_id,
+    Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb,
+    new_id,
 };
 
 pub(super) const OPERATIONS: &[Operation] = &[
@@ -38,7 +39,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Makes an account.",
         permission: Permission::AccountWrite,
         query: &[DRY_RUN],
-        input: Some(shapes::ACCOUNT),
+        input: Some(InputShape::Object(shapes::ACCOUNT)),
         output: ResultKind::One(shapes::ACCOUNT),
         run: |call| Box::pin(create(call)),
     },
@@ -58,7 +59,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Changes the name of an account.",
         permission: Permission::AccountWrite,
         query: &[DRY_RUN],
-        input: Some(shapes::ACCOUNT),
+        input: Some(InputShape::Object(shapes::ACCOUNT)),
         output: ResultKind::One(shapes::ACCOUNT),
         run: |call| Box::pin(rename(call)),
     },

@@ -5,7 +5,7 @@ use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::{
-    Answer, ApiCall, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Running, Verb,
+    Answer, ApiCall, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Running, Verb,
 };
 use model::AiLog;
 use serde::Serialize;
@@ -52,7 +52,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Writes `feedback`, `score` and `metadata` into the row of a call.",
         permission: Permission::GatewaysWrite,
         query: &[],
-        input: Some(shapes::LOG_ANNOTATION),
+        input: Some(InputShape::Object(shapes::LOG_ANNOTATION)),
         output: ResultKind::One(shapes::LOG),
         run: |call| Box::pin(annotate(call)),
     },

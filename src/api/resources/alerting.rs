@@ -14,7 +14,7 @@ use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::input::Fields;
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, ObjectShape, Operation, QueryParameter, ResultKind, Running, Verb, new_id,
+    Answer, ApiCall, DRY_RUN, InputShape, Operation, QueryParameter, ResultKind, Running, Verb, new_id,
 };
 use crate::upstream::webhook::Webhook;
 
@@ -22,7 +22,7 @@ const fn operation(
     verb: Verb,
     path: &'static str,
     summary: &'static str,
-    input: Option<&'static ObjectShape>,
+    input: Option<InputShape>,
     output: ResultKind,
     run: fn(ApiCall) -> Running,
 ) -> Operation {
@@ -53,7 +53,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         Verb::Post,
         POLICIES,
         "Makes an alert policy.",
-        Some(shapes::ALERT_POLICY),
+        Some(InputShape::Object(shapes::ALERT_POLICY)),
         ONE_POLICY,
         |call| Box::pin(put_policy(call, true)),
     ),
@@ -64,7 +64,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         Verb::Put,
         POLICY,
         "Replaces an alert policy.",
-        Some(shapes::ALERT_POLICY),
+        Some(InputShape::Object(shapes::ALERT_POLICY)),
         ONE_POLICY,
         |call| Box::pin(put_policy(call, false)),
     ),
@@ -88,7 +88,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         Verb::Post,
         WEBHOOKS,
         "Makes a webhook; it must answer a test message with 2xx.",
-        Some(shapes::ALERT_WEBHOOK),
+        Some(InputShape::Object(shapes::ALERT_WEBHOOK)),
         ONE_WEBHOOK,
         |call| Box::pin(put_webhook(call, true)),
     ),
@@ -99,7 +99,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         Verb::Put,
         WEBHOOK,
         "Replaces a webhook, its secret too; it must answer a test message with 2xx.",
-        Some(shapes::ALERT_WEBHOOK),
+        Some(InputShape::Object(shapes::ALERT_WEBHOOK)),
         ONE_WEBHOOK,
         |call| Box::pin(put_webhook(call, false)),
     ),

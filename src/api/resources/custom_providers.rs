@@ -11,7 +11,9 @@ use super::{rule_input, shapes};
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError};
-use crate::api::operation::{Answer, ApiCall, DRY_RUN, Operation, PAGE, PER_PAGE, ResultKind, Verb};
+use crate::api::operation::{
+    Answer, ApiCall, DRY_RUN, InputShape, Operation, PAGE, PER_PAGE, ResultKind, Verb,
+};
 
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -31,7 +33,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         // They are shared, so one account's permission is not enough.
         permission: Permission::GatewaysWrite,
         query: &[DRY_RUN],
-        input: Some(shapes::CUSTOM_PROVIDER),
+        input: Some(InputShape::Object(shapes::CUSTOM_PROVIDER)),
         output: ResultKind::One(shapes::CUSTOM_PROVIDER),
         run: |call| Box::pin(create(call)),
     },

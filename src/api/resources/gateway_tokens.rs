@@ -13,7 +13,9 @@ use super::{rule_input, shapes};
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError};
-use crate::api::operation::{Answer, ApiCall, DRY_RUN, Operation, PAGE, PER_PAGE, ResultKind, Verb};
+use crate::api::operation::{
+    Answer, ApiCall, DRY_RUN, InputShape, Operation, PAGE, PER_PAGE, ResultKind, Verb,
+};
 
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -32,7 +34,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Makes a token of a gateway; its value is in this answer only.",
         permission: Permission::GatewaysWrite,
         query: &[DRY_RUN],
-        input: Some(shapes::GATEWAY_TOKEN),
+        input: Some(InputShape::Object(shapes::GATEWAY_TOKEN)),
         output: ResultKind::One(shapes::GATEWAY_TOKEN),
         run: |call| Box::pin(create(call)),
     },

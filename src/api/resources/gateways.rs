@@ -15,7 +15,7 @@ use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::input::Fields;
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb,
+    Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb,
 };
 
 pub(super) const OPERATIONS: &[Operation] = &[
@@ -39,7 +39,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Makes a gateway, which takes calls at once.",
         permission: Permission::GatewaysWrite,
         query: &[DRY_RUN],
-        input: Some(shapes::GATEWAY),
+        input: Some(InputShape::Object(shapes::GATEWAY)),
         output: ResultKind::One(shapes::GATEWAY),
         run: |call| Box::pin(create(call)),
     },
@@ -59,7 +59,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Replaces the settings of a gateway; those that are not given have their defaults.",
         permission: Permission::GatewaysWrite,
         query: &[DRY_RUN],
-        input: Some(shapes::GATEWAY),
+        input: Some(InputShape::Object(shapes::GATEWAY)),
         output: ResultKind::One(shapes::GATEWAY),
         run: |call| Box::pin(replace(call, false)),
     },
@@ -69,7 +69,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Changes some settings of a gateway.",
         permission: Permission::GatewaysWrite,
         query: &[DRY_RUN],
-        input: Some(shapes::GATEWAY),
+        input: Some(InputShape::Object(shapes::GATEWAY)),
         output: ResultKind::One(shapes::GATEWAY),
         run: |call| Box::pin(replace(call, true)),
     },

@@ -9,6 +9,8 @@ mod errors;
 mod gateway_settings;
 mod gateway_tokens;
 mod gateways;
+mod list_items;
+mod lists;
 mod openapi;
 mod provider_keys;
 mod rule_input;
@@ -45,6 +47,8 @@ const ALL: &[&[Operation]] = &[
     custom_providers::OPERATIONS,
     ai_logs::OPERATIONS,
     alerting::OPERATIONS,
+    lists::OPERATIONS,
+    list_items::OPERATIONS,
     errors::OPERATIONS,
     openapi::OPERATIONS,
 ];

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::all;
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
-use crate::api::operation::{Answer, Kind, ObjectShape, Operation, ResultKind, Verb};
+use crate::api::operation::{Answer, InputShape, Kind, ObjectShape, Operation, ResultKind, Verb};
 
 pub(super) const OPERATIONS: &[Operation] = &[Operation {
     verb: Verb::Get,
@@ -105,7 +105,11 @@ fn operation_of(operation: &Operation, schemas: &mut Map<String, Value>) -> Valu
         "x-permission": operation.permission.name(),
     });
     if let (Some(shape), Some(described)) = (operation.input, described.as_object_mut()) {
-        let body = json!({"content": {"application/json": {"schema": reference(shape, schemas)}}});
+        let schema = match shape {
+            InputShape::Object(shape) => reference(shape, schemas),
+            InputShape::List(shape) => json!({"type": "array", "items": reference(shape, schemas)}),
+        };
+        let body = json!({"content": {"application/json": {"schema": schema}}});
         described.insert("requestBody".to_owned(), body);
     }
     described

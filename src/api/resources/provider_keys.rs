@@ -13,7 +13,9 @@ use super::{rule_input, shapes};
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
-use crate::api::operation::{Answer, ApiCall, DRY_RUN, Operation, PAGE, PER_PAGE, ResultKind, Verb};
+use crate::api::operation::{
+    Answer, ApiCall, DRY_RUN, InputShape, Operation, PAGE, PER_PAGE, ResultKind, Verb,
+};
 
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -32,7 +34,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Seals a key of a provider and keeps it for the callers of a gateway.",
         permission: Permission::GatewaysWrite,
         query: &[DRY_RUN],
-        input: Some(shapes::PROVIDER_KEY),
+        input: Some(InputShape::Object(shapes::PROVIDER_KEY)),
         output: ResultKind::One(shapes::PROVIDER_KEY),
         run: |call| Box::pin(create(call)),
     },

@@ -12,7 +12,9 @@ use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::input::Fields;
-use crate::api::operation::{Answer, ApiCall, DRY_RUN, Operation, QueryParameter, ResultKind, Verb, new_id};
+use crate::api::operation::{
+    Answer, ApiCall, DRY_RUN, InputShape, Operation, QueryParameter, ResultKind, Verb, new_id,
+};
 use crate::control::Applied;
 
 const QUERY: &[QueryParameter] = &[DRY_RUN];
@@ -27,7 +29,7 @@ macro_rules! operations {
                 summary: concat!("Makes the entry point of a phase of ", $of, "."),
                 permission: $permission,
                 query: QUERY,
-                input: Some(shapes::RULESET),
+                input: Some(InputShape::Object(shapes::RULESET)),
                 output: ResultKind::One(shapes::RULESET),
                 run: |call| Box::pin(create(call)),
             },
@@ -37,7 +39,7 @@ macro_rules! operations {
                 summary: concat!("Replaces the rules of an entry point of ", $of, "; rules of the same id or `ref` stay the same rules."),
                 permission: $permission,
                 query: QUERY,
-                input: Some(shapes::RULESET),
+                input: Some(InputShape::Object(shapes::RULESET)),
                 output: ResultKind::One(shapes::RULESET),
                 run: |call| Box::pin(replace(call)),
             },
@@ -57,7 +59,7 @@ macro_rules! operations {
                 summary: concat!("Replaces the rules of the entry point of a phase of ", $of, ", or makes it."),
                 permission: $permission,
                 query: QUERY,
-                input: Some(shapes::RULESET),
+                input: Some(InputShape::Object(shapes::RULESET)),
                 output: ResultKind::One(shapes::RULESET),
                 run: |call| Box::pin(replace_entry_point(call)),
             },
@@ -77,7 +79,7 @@ macro_rules! operations {
                 summary: "Adds a rule, at the end or at `position`; the result is the whole ruleset.",
                 permission: $permission,
                 query: QUERY,
-                input: Some(shapes::RULE),
+                input: Some(InputShape::Object(shapes::RULE)),
                 output: ResultKind::One(shapes::RULESET),
                 run: |call| Box::pin(add_rule(call)),
             },
@@ -87,7 +89,7 @@ macro_rules! operations {
                 summary: "Replaces the definition of a rule, or only moves it if there is nothing but `position`.",
                 permission: $permission,
                 query: QUERY,
-                input: Some(shapes::RULE),
+                input: Some(InputShape::Object(shapes::RULE)),
                 output: ResultKind::One(shapes::RULESET),
                 run: |call| Box::pin(change_rule(call)),
             },

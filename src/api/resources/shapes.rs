@@ -247,6 +247,50 @@ pub(super) const PAST_ALERT: &ObjectShape = &ObjectShape {
     ],
 };
 
+pub(super) const NAMED_LIST: &ObjectShape = &ObjectShape {
+    name: "NamedList",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the list."),
+        required("name", Kind::Text, "What expressions call it, behind `$`: a-z, 0-9 and `_`."),
+        field("description", Kind::Text, "For people."),
+        required("kind", Kind::Words(&["ip", "hostname"]), "What it holds."),
+        field("num_items", Kind::Whole, "How many values it has."),
+        field("num_referencing_filters", Kind::Whole, "How many rules name it."),
+        field("created_on", Kind::Text, "When it was made (RFC 3339)."),
+        field("modified_on", Kind::Text, "When it was last changed (RFC 3339)."),
+    ],
+};
+
+pub(super) const LIST_ITEM: &ObjectShape = &ObjectShape {
+    name: "ListItem",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the value."),
+        field("ip", Kind::Text, "An address or a network, in lists of the kind `ip`."),
+        field("hostname", Kind::Text, "A host, or `*.` and one, in lists of the kind `hostname`."),
+        field("comment", Kind::Text, "For people."),
+        field("created_on", Kind::Text, "When it was added (RFC 3339)."),
+        field("modified_on", Kind::Text, "When it was last changed (RFC 3339)."),
+    ],
+};
+
+pub(super) const LIST_ITEM_IDS: &ObjectShape = &ObjectShape {
+    name: "ListItemIds",
+    fields: &[required("items", Kind::Objects(LIST_ITEM), "Objects with the `id` of a value.")],
+};
+
+pub(super) const LIST_OPERATION: &ObjectShape = &ObjectShape {
+    name: "ListOperation",
+    fields: &[field("operation_id", Kind::Text, "The change, which holds when this is answered.")],
+};
+
+pub(super) const BULK_OPERATION: &ObjectShape = &ObjectShape {
+    name: "BulkOperation",
+    fields: &[
+        field("id", Kind::Text, "The change."),
+        field("status", Kind::Text, "Always `completed`: changes hold when they are answered."),
+    ],
+};
+
 pub(super) const ZONE_HOLD: &ObjectShape = &ObjectShape {
     name: "ZoneHold",
     fields: &[

@@ -18,7 +18,7 @@ use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::input::Fields;
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, ObjectShape, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Running,
+    Answer, ApiCall, DRY_RUN, InputShape, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Running,
     Verb, new_id,
 };
 
@@ -28,7 +28,7 @@ const fn operation(
     verb: Verb,
     path: &'static str,
     summary: &'static str,
-    input: Option<&'static ObjectShape>,
+    input: Option<InputShape>,
     output: ResultKind,
     run: fn(ApiCall) -> Running,
 ) -> Operation {
@@ -54,7 +54,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         Verb::Post,
         "/user/tokens",
         "Makes a token; its value is in this answer only.",
-        Some(shapes::API_TOKEN),
+        Some(InputShape::Object(shapes::API_TOKEN)),
         ONE,
         |call| Box::pin(create(call)),
     ),
@@ -63,7 +63,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         Verb::Put,
         "/user/tokens/{token_id}",
         "Replaces what a token may do.",
-        Some(shapes::API_TOKEN),
+        Some(InputShape::Object(shapes::API_TOKEN)),
         ONE,
         |call| Box::pin(replace(call)),
     ),

@@ -10,7 +10,9 @@ use super::{rule_input, shapes};
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
-use crate::api::operation::{Answer, ApiCall, DRY_RUN, Kind, Operation, QueryParameter, ResultKind, Verb};
+use crate::api::operation::{
+    Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, QueryParameter, ResultKind, Verb,
+};
 
 const PATH: &str = "/zones/{zone_id}/hold";
 const ONE: ResultKind = ResultKind::One(shapes::ZONE_HOLD);
@@ -49,7 +51,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Changes from when on a zone is held, and whether zones below it are.",
         permission: Permission::ZoneWrite,
         query: &[DRY_RUN],
-        input: Some(shapes::ZONE_HOLD),
+        input: Some(InputShape::Object(shapes::ZONE_HOLD)),
         output: ONE,
         run: |call| Box::pin(change(call)),
     },

@@ -18,7 +18,8 @@ use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::input::Fields;
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb, new_id,
+    Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb,
+    new_id,
 };
 
 /// Most origins of a zone.
@@ -42,7 +43,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         // Of the account that the body names.
         permission: Permission::Any,
         query: &[DRY_RUN],
-        input: Some(shapes::ZONE),
+        input: Some(InputShape::Object(shapes::ZONE)),
         output: ResultKind::One(shapes::ZONE),
         run: |call| Box::pin(create(call)),
     },
@@ -62,7 +63,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Changes properties of a zone.",
         permission: Permission::ZoneWrite,
         query: &[DRY_RUN],
-        input: Some(shapes::ZONE),
+        input: Some(InputShape::Object(shapes::ZONE)),
         output: ResultKind::One(shapes::ZONE),
         run: |call| Box::pin(change(call)),
     },

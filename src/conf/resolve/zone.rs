@@ -7,7 +7,7 @@ use crate::conf::table::Located;
 use crate::conf::zone_file::{SensitiveDataFile, WafFile, ZoneFile};
 use crate::named_file::read_text;
 use diagnostic::{Code, Diagnostic, Place};
-use expression::Expression;
+use expression::{Expression, NamedSets};
 use model::origin_url::OriginUrl;
 use model::{
     Account, AccountId, Action, Declared, HealthCheck, Phase, Resources, Ruleset, RulesetKind, RulesetOwner,
@@ -116,7 +116,8 @@ impl Resolving<'_> {
     /// A filter expression of a phase; the one for everything if none is given.
     fn expression(&mut self, written: Option<Located<String>>, phase: Phase) -> String {
         let Some(Located { value, place }) = written else { return "true".to_owned() };
-        match Expression::parse(&value, phase) {
+        // Which lists there are is known when all resources are.
+        match Expression::parse_with(&value, phase, &NamedSets::open()) {
             Ok(_) => value,
             Err(mistake) => {
                 let diagnostic = Diagnostic::error(Code::RulesetExpression, mistake.to_string());

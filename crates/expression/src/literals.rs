@@ -1,0 +1,60 @@
+//! What stands in sets, and patterns with `*`.
+
+use super::Mistake;
+use super::cursor::Cursor;
+use super::test::Addresses;
+
+/// `200` or `200..299`
+pub(super) fn number_range(cursor: &mut Cursor<'_>) -> Result<(i64, i64), Mistake> {
+    cursor.skip_space();
+    let start = *cursor;
+    let from = cursor.number()?;
+    let to = if cursor.rest().starts_with("..") {
+        cursor.take("..");
+        cursor.number()?
+    } else {
+        from
+    };
+    if from <= to { Ok((from, to)) } else { Err(start.mistake("this range ends before it begins")) }
+}
+
+/// `192.0.2.1`, `192.0.2.0/24` or `192.0.2.1..192.0.2.9`
+pub(super) fn addresses(cursor: &mut Cursor<'_>) -> Result<Addresses, Mistake> {
+    cursor.skip_space();
+    let start = *cursor;
+    let from = cursor.address()?;
+    if cursor.rest().starts_with("..") {
+        cursor.take("..");
+        let to = cursor.address()?;
+        if from.is_ipv4() != to.is_ipv4() || to < from {
+            return Err(start.mistake("a range goes from an address up to one of the same family"));
+        }
+        return Ok(Addresses::Range(from, to));
+    }
+    if !cursor.rest().starts_with('/') {
+        return Ok(Addresses::Network(from.into()));
+    }
+    cursor.take("/");
+    let bits = u8::try_from(cursor.number()?).ok().and_then(|bits| ipnet::IpNet::new(from, bits).ok());
+    bits.map(Addresses::Network)
+        .ok_or_else(|| start.mistake("this network's prefix is longer than its address"))
+}
+
+/// A pattern of a text where `*` stands for any bytes and `\*` for itself.
+pub(super) fn wildcard(text: &[u8], is_strict: bool) -> String {
+    let mut pattern = String::from(if is_strict { "^" } else { "(?i)^" });
+    let mut bytes = text.iter().peekable();
+    while let Some(byte) = bytes.next() {
+        let byte = match byte {
+            b'*' => {
+                pattern.push_str(".*");
+                continue;
+            }
+            b'\\' => bytes.next_if(|next| matches!(next, b'*' | b'\\')).unwrap_or(byte),
+            other => other,
+        };
+        pattern.push_str(&format!("\\x{byte:02x}"));
+    }
+    pattern.push('$');
+    pattern
+}
