@@ -16,6 +16,7 @@ use crate::routing::Hosts;
 use crate::ruleset::{EntryPoints, ManagedRuleset};
 use crate::upstream::{Origin, OriginKey, Pool};
 use expression::NamedSet;
+use model::route::RouteOrigin;
 use model::ruleset::Ruleset;
 use model::{Declared, NamedList, Resources, Zone, ZoneId};
 
@@ -66,6 +67,8 @@ pub struct CompiledZone {
     pub id: ZoneId,
     pub name: String,
     pub pool: Arc<Pool>,
+    /// Origins that rules name in place of those.
+    pub routes: BTreeMap<RouteOrigin, Arc<Pool>>,
     pub entry_points: EntryPoints,
     /// Whether a rule may answer with a challenge.
     pub challenges: bool,
@@ -81,13 +84,15 @@ pub struct CompiledZone {
 
 impl Snapshot {
     /// The origin of a key, which is one of the zone or the provider that it names.
-    pub fn origin(&self, key: &OriginKey) -> Option<&Arc<Origin>> {
-        let pool = match (key.zone.strip_prefix(Provider::ORIGIN_PREFIX), self.sites.get(&key.zone)) {
-            (Some(slug), _) => &self.gateways.providers.get(slug)?.pool,
-            (None, Some(Site::Zone(zone))) => &zone.pool,
-            (None, _) => return None,
-        };
-        pool.origins.iter().find(|origin| origin.key == *key)
+    pub fn origin<'s>(&'s self, key: &OriginKey) -> Option<&'s Arc<Origin>> {
+        let find = |pool: &'s Pool| pool.origins.iter().find(|origin| origin.key == *key);
+        match (key.zone.strip_prefix(Provider::ORIGIN_PREFIX), self.sites.get(&key.zone)) {
+            (Some(slug), _) => find(&self.gateways.providers.get(slug)?.pool),
+            (None, Some(Site::Zone(zone))) => {
+                find(&zone.pool).or_else(|| zone.routes.values().find_map(|pool| find(pool)))
+            }
+            (None, _) => None,
+        }
     }
 
     /// The names of all zones.

@@ -2,6 +2,7 @@
 
 mod gateway;
 mod lists;
+mod routes;
 mod ruleset;
 mod zone;
 

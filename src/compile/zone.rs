@@ -11,7 +11,7 @@ use diagnostic::{Code, Diagnostic, Place};
 use model::ruleset::{
     ActionParameters, ExecuteParameters, Overrides, Rule, Ruleset, RulesetKind, RulesetOwner,
 };
-use model::{Action, Declared, OriginProtocol, Phase, Zone};
+use model::{Action, Declared, HealthCheck, OriginProtocol, Phase, Zone};
 
 impl Compiling<'_> {
     /// Compiles a zone, or takes it over from the previous snapshot if nothing that it is made of has changed.
@@ -46,7 +46,8 @@ impl Compiling<'_> {
         Arc::new(CompiledZone {
             id: zone.id.clone(),
             name: zone.name.clone(),
-            pool: Arc::new(self.pool(zone, place)),
+            pool: Arc::new(self.pool(zone, zone.origins.clone(), zone.health_check.clone(), place)),
+            routes: self.routes(zone, &entry_points, place),
             challenges: entry_points.challenges(),
             entry_points,
             response_rules: zone.waf.as_ref().is_some_and(|waf| waf.response_rules),
@@ -76,12 +77,18 @@ impl Compiling<'_> {
         (is_same && has_same_rulesets && has_same_lists).then(|| Arc::clone(known))
     }
 
-    fn pool(&mut self, zone: &Zone, place: Option<&Place>) -> Pool {
+    /// The pool of these URLs of origins, which are asked as the zone's are.
+    pub(super) fn pool(
+        &mut self,
+        zone: &Zone,
+        urls: Vec<String>,
+        health_check: Option<HealthCheck>,
+        place: Option<&Place>,
+    ) -> Pool {
         let mut origins: Vec<Arc<Origin>> = Vec::new();
-        for url in &zone.origins {
+        for url in urls {
             let http2 = zone.origin_protocol == OriginProtocol::Http2;
-            let key =
-                OriginKey { zone: zone.name.clone(), url: url.clone(), http2, ca: zone.origin_ca.clone() };
+            let key = OriginKey { zone: zone.name.clone(), url, http2, ca: zone.origin_ca.clone() };
             // One that is listed twice is one origin, with twice the share.
             let listed = origins.iter().find(|origin| origin.key == key).cloned();
             match listed.map_or_else(|| self.origin(key), Ok) {
@@ -89,7 +96,7 @@ impl Compiling<'_> {
                 Err(message) => self.refuse(Code::ConfBadValue, message, place),
             }
         }
-        Pool::new(origins, zone.balance, zone.health_check.clone())
+        Pool::new(origins, zone.balance, health_check)
     }
 
     fn refuse(&mut self, code: Code, message: String, place: Option<&Place>) {

@@ -146,7 +146,10 @@ impl Context {
     /// The origins that the request may go to.
     pub(super) fn pool(&self) -> Option<Arc<Pool>> {
         match &self.route {
-            Route::Zone(zone) => Some(Arc::clone(&zone.pool)),
+            Route::Zone(zone) => {
+                let chosen = self.decisions.origin.origin.as_ref().and_then(|origin| zone.routes.get(origin));
+                Some(Arc::clone(chosen.unwrap_or(&zone.pool)))
+            }
             Route::Gateway(route) => route.call.as_ref().map(|call| Arc::clone(&call.provider.pool)),
             Route::Unknown => None,
         }

@@ -116,6 +116,14 @@ pub(super) fn origin_form(request: &mut RequestHeader) -> pingora::Result<()> {
     request.set_raw_path(&path)
 }
 
+/// Tells the origin another host, in a field and where HTTP/2 does.
+pub(super) fn tell_host(request: &mut RequestHeader, host: &str) -> pingora::Result<()> {
+    let target = request.raw_path().to_vec();
+    // A target that is set anew has no authority.
+    request.set_raw_path(&target)?;
+    request.insert_header(http::header::HOST, host)
+}
+
 /// Names the host in a field, as well as where HTTP/2 does: a target that is replaced takes its authority with it.
 pub(super) fn name_host(request: &mut RequestHeader) -> pingora::Result<()> {
     let authority = request.uri.authority().map(|authority| authority.as_str().to_owned());

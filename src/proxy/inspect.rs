@@ -68,7 +68,10 @@ impl Inspection {
             head_rules(phase, zone, received, session, ctx)?;
         }
         self.managed_rules(zone, received, session, ctx).await?;
-        head_rules(Phase::HttpRequestLateTransform, zone, received, session, ctx)
+        for phase in [Phase::HttpRequestLateTransform, Phase::HttpRequestOrigin] {
+            head_rules(phase, zone, received, session, ctx)?;
+        }
+        Ok(())
     }
 
     /// Judges a request by managed rules: its head, then its body.

@@ -180,6 +180,9 @@ impl ProxyHttp for Edge {
         }
         let mut peer = peer::peer(&origin, address, &ctx.snapshot.upstream);
         peer.options.read_timeout = Some(origin_timeout::origin_timeout(session, ctx));
+        if let Some(name) = &ctx.decisions.origin.server_name {
+            peer.sni.clone_from(name);
+        }
         ctx.attempt = Some(InFlight { _guard: origin.begin(), origin });
         Ok(Box::new(peer))
     }
@@ -222,7 +225,11 @@ impl ProxyHttp for Edge {
                 };
                 headers::origin_form(request)?;
                 headers::forward(request, forwarded)?;
-                field_edits::edit_request(request, &ctx.field_edits)
+                field_edits::edit_request(request, &ctx.field_edits)?;
+                match &ctx.decisions.origin.host_header {
+                    Some(host) => headers::tell_host(request, host),
+                    None => Ok(()),
+                }
             }
         }
     }

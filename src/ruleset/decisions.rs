@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::actions::challenge;
-use super::actions::{CompiledAction, Edits, Execute, Redirection, Skip};
+use super::actions::{CompiledAction, Edits, Execute, OriginChoice, Redirection, Skip};
 use super::entry_point::{CompiledRule, EntryPoint, RuleSource};
 use super::rate_limiter::{PendingCount, RateFinding};
 use ::challenge::ChallengeLevel;
@@ -22,6 +22,8 @@ pub struct Decisions {
     pub pending: Vec<PendingCount>,
     /// What is changed of the message.
     pub edits: Edits,
+    /// Which origin it goes to, if not one of the zone.
+    pub origin: OriginChoice,
     /// The challenges that the client has passed.
     pub passed: Passed,
 }
@@ -163,6 +165,7 @@ impl EntryPoint {
                         return Some(Ending::Redirected(redirection));
                     }
                 }
+                CompiledAction::Route(choice) => decisions.origin.add(choice),
                 CompiledAction::Rewrite(rewrite) => rewrite.add_to(facts, &mut decisions.edits),
                 CompiledAction::Skip(skip) => {
                     if skip.is_told {

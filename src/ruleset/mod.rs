@@ -23,6 +23,7 @@ pub mod score;
 pub mod verdict;
 
 pub use actions::CompiledAction;
+pub use actions::OriginChoice;
 pub use actions::{Edits, FieldEdit, Redirection};
 pub use decisions::{Decisions, Ending, Passed, Refusing, ToldRule};
 pub use entry_point::{CompiledRule, EntryPoint, EntryPoints, RuleSource};

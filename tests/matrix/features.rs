@@ -70,6 +70,9 @@ const RATED: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_ratelimit\"
     ratelimit = { characteristics = [\"ip.src\", \"http.request.uri\"], period = 60, requests_per_period = 1000000, \
     counting_expression = \"http.response.code ge 400\" }\n";
 
+const ROUTED: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_request_origin\"\n[[zones.rulesets.rules]]\n\
+    action = \"route\"\naction_parameters = { host_header = \"origin.internal\" }\n";
+
 const CHANGED: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_request_transform\"\n\
     [[zones.rulesets.rules]]\naction = \"rewrite\"\n\
     action_parameters = { headers = { x-set = { operation = \"set\", expression = \"http.request.uri.path\" } } }\n\
@@ -108,6 +111,7 @@ pub const ZONES: &[Feature] = &[
     Feature { name: "custom rules that skip", settings: SKIPPED, ..ZONE },
     Feature { name: "rate limits by answers", settings: RATED, must_see: true, refuses: 403, ..ZONE },
     Feature { name: "rules that change fields", settings: CHANGED, must_see: true, refuses: 403, ..ZONE },
+    Feature { name: "rules that route", settings: ROUTED, must_see: true, refuses: 403, ..ZONE },
     Feature {
         name: "challenges at the threshold",
         settings: "[zones.waf]\naction = \"managed_challenge\"\n",

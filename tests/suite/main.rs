@@ -42,6 +42,7 @@ mod listener;
 mod lists;
 mod nginx;
 mod operations;
+mod origin_rules;
 mod parsers;
 mod places;
 mod protocols;

@@ -18,12 +18,14 @@ pub enum Action {
     Redirect,
     /// Changes the URI or header fields.
     Rewrite,
+    /// Has another origin asked.
+    Route,
 }
 
 serde_by_word!(Action, "action");
 
 impl Action {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Block,
         Self::ManagedChallenge,
         Self::JsChallenge,
@@ -33,6 +35,7 @@ impl Action {
         Self::Skip,
         Self::Redirect,
         Self::Rewrite,
+        Self::Route,
     ];
 
     /// The word of the API.
@@ -47,6 +50,7 @@ impl Action {
             Self::Skip => "skip",
             Self::Redirect => "redirect",
             Self::Rewrite => "rewrite",
+            Self::Route => "route",
         }
     }
 
@@ -54,7 +58,7 @@ impl Action {
     pub fn ends_requests(self) -> bool {
         match self {
             Self::Block | Self::ManagedChallenge | Self::JsChallenge | Self::Challenge => true,
-            Self::Log | Self::Execute | Self::Skip | Self::Redirect | Self::Rewrite => false,
+            Self::Log | Self::Execute | Self::Skip | Self::Redirect | Self::Rewrite | Self::Route => false,
         }
     }
 
@@ -81,7 +85,7 @@ impl Action {
             Self::Block | Self::Log | Self::ManagedChallenge | Self::JsChallenge | Self::Challenge => {
                 Ok(self)
             }
-            Self::Execute | Self::Skip | Self::Redirect | Self::Rewrite => {
+            Self::Execute | Self::Skip | Self::Redirect | Self::Rewrite | Self::Route => {
                 Err(format!("the action `{word}` is not for a managed rule; use `block` or `log`"))
             }
         }

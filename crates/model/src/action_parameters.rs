@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::Phase;
 use crate::overrides::Overrides;
 use crate::rewrite::{HeaderEdit, RedirectParameters, RedirectTarget, RewriteParameters, UriReplacement};
+use crate::route::{RouteOrigin, RouteParameters, RouteSni};
 
 /// The parameters of an action. Which they are shows in their fields.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -17,6 +18,7 @@ pub enum ActionParameters {
     Block(BlockParameters),
     Redirect(RedirectParameters),
     Rewrite(RewriteParameters),
+    Route(RouteParameters),
     Skip(SkipParameters),
 }
 
@@ -90,6 +92,9 @@ impl<'de> Deserialize<'de> for ActionParameters {
             uri: Option<UriReplacement>,
             #[serde(default)]
             headers: BTreeMap<String, HeaderEdit>,
+            host_header: Option<String>,
+            origin: Option<RouteOrigin>,
+            sni: Option<RouteSni>,
         }
         let fields = Fields::deserialize(deserializer)?;
         let mut given = Vec::new();
@@ -108,6 +113,11 @@ impl<'de> Deserialize<'de> for ActionParameters {
         let rewrite = RewriteParameters { uri: fields.uri, headers: fields.headers };
         if rewrite != RewriteParameters::default() {
             given.push(Self::Rewrite(rewrite));
+        }
+        let (host_header, origin, sni) = (fields.host_header, fields.origin, fields.sni);
+        let route = RouteParameters { host_header, origin, sni };
+        if route != RouteParameters::default() {
+            given.push(Self::Route(route));
         }
         let (ruleset, rulesets, rules, phases) =
             (fields.ruleset, fields.rulesets, fields.rules, fields.phases);
@@ -136,6 +146,7 @@ mod tests {
             (r#"{"rulesets":["a"],"rules":{"b":["1","2"]}}"#, ""),
             (r#"{"uri":{"path":{"value":"/a"},"query":{"expression":"http.host"}}}"#, ""),
             (r#"{"headers":{"X-A":{"operation":"remove"}}}"#, ""),
+            (r#"{"host_header":"a","origin":{"host":"b","port":1},"sni":{"value":"c"}}"#, ""),
             (r#"{"headers":{"X-A":{"operation":"set","value":"a"}}}"#, ""),
             (
                 r#"{"from_value":{"target_url":{"value":"/"}}}"#,
@@ -152,6 +163,7 @@ mod tests {
         for mixed in [
             r#"{"id":"a","phases":["http_request_firewall_managed"]}"#,
             r#"{"response":{"status_code":429,"content":"","content_type":"text/plain"},"ruleset":"current"}"#,
+            r#"{"uri":{},"origin":{}}"#,
             r#"{"uri":{},"phases":["http_ratelimit"]}"#,
             r#"{"from_value":{"target_url":{"value":"/"}},"ruleset":"current"}"#,
         ] {

@@ -21,6 +21,7 @@ pub mod phase;
 pub mod rate_limit;
 pub mod resources;
 pub mod rewrite;
+pub mod route;
 pub mod ruleset;
 pub mod secret;
 pub mod security_record;

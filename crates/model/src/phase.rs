@@ -12,6 +12,7 @@ pub enum Phase {
     HttpRatelimit,
     HttpRequestFirewallManaged,
     HttpRequestLateTransform,
+    HttpRequestOrigin,
     HttpResponseHeadersTransform,
     HttpResponseFirewallManaged,
 }
@@ -19,7 +20,7 @@ pub enum Phase {
 serde_by_word!(Phase, "phase");
 
 impl Phase {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::HttpRequestDynamicRedirect,
         Self::HttpRequestRedirect,
         Self::HttpRequestTransform,
@@ -27,6 +28,7 @@ impl Phase {
         Self::HttpRatelimit,
         Self::HttpRequestFirewallManaged,
         Self::HttpRequestLateTransform,
+        Self::HttpRequestOrigin,
         Self::HttpResponseHeadersTransform,
         Self::HttpResponseFirewallManaged,
     ];
@@ -41,6 +43,7 @@ impl Phase {
             Self::HttpRatelimit => "http_ratelimit",
             Self::HttpRequestFirewallManaged => "http_request_firewall_managed",
             Self::HttpRequestLateTransform => "http_request_late_transform",
+            Self::HttpRequestOrigin => "http_request_origin",
             Self::HttpResponseHeadersTransform => "http_response_headers_transform",
             Self::HttpResponseFirewallManaged => "http_response_firewall_managed",
         }
@@ -58,6 +61,7 @@ impl Phase {
             Self::HttpRequestTransform
             | Self::HttpRequestLateTransform
             | Self::HttpResponseHeadersTransform => ("transform", "Transform Rules"),
+            Self::HttpRequestOrigin => ("origin", "Origin Rules"),
             Self::HttpRequestFirewallCustom => ("firewallcustom", "Custom Rules"),
             Self::HttpRatelimit => ("ratelimit", "Rate Limiting Rules"),
             Self::HttpRequestFirewallManaged => ("firewallmanaged", "Managed Rules"),

@@ -9,6 +9,7 @@ use model::rate_limit::RateLimit;
 use model::rewrite::{
     HeaderEdit, RedirectParameters, RedirectTarget, Replacement, RewriteParameters, UriReplacement,
 };
+use model::route::{RouteOrigin, RouteParameters, RouteSni};
 use model::ruleset::{
     ActionParameters, BlockParameters, BlockResponse, CategoryOverride, ExecuteParameters, Overrides, Rule,
     RuleLogging, RuleOverride, SkipParameters,
@@ -83,8 +84,20 @@ fn action_parameters(action: Option<Action>, fields: &Fields<'_>) -> Option<Acti
             from_value: redirect_target(&fields.object("from_value")?)?,
         }),
         Action::Rewrite => ActionParameters::Rewrite(rewrite_parameters(fields)),
+        Action::Route => ActionParameters::Route(route_parameters(fields)),
         _ => ActionParameters::Skip(skip_parameters(fields)),
     })
+}
+
+fn route_parameters(fields: &Fields<'_>) -> RouteParameters {
+    let origin = fields.object("origin").map(|origin| RouteOrigin {
+        host: origin.text("host").map(str::to_owned),
+        port: origin.within("port", 1..=65_535).and_then(|port| u16::try_from(port).ok()),
+    });
+    let sni = fields
+        .object("sni")
+        .map(|sni| RouteSni { value: sni.required_text("value").unwrap_or("").to_owned() });
+    RouteParameters { host_header: fields.text("host_header").map(str::to_owned), origin, sni }
 }
 
 fn rate_limit(fields: &Fields<'_>) -> RateLimit {

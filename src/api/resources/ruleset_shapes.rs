@@ -12,6 +12,7 @@ const ACTIONS: Kind = Kind::Words(&[
     "skip",
     "redirect",
     "rewrite",
+    "route",
 ]);
 const PHASES: Kind = Kind::Words(&[
     "http_request_dynamic_redirect",
@@ -21,6 +22,7 @@ const PHASES: Kind = Kind::Words(&[
     "http_ratelimit",
     "http_request_firewall_managed",
     "http_request_late_transform",
+    "http_request_origin",
     "http_response_headers_transform",
     "http_response_firewall_managed",
 ]);
@@ -67,6 +69,9 @@ const ACTION_PARAMETERS: &ObjectShape = &ObjectShape {
             Kind::Any,
             "Of `rewrite`: by the name of a field, `operation` and `value` or `expression`.",
         ),
+        field("host_header", Kind::Text, "Of `route`: the `Host` that the origin gets."),
+        field("origin", Kind::Any, "Of `route`: `host` and `port` in place of those of the zone's origins."),
+        field("sni", Kind::Any, "Of `route`: `value`, the name that TLS asks the origin for."),
         field("ruleset", Kind::Text, "Of `skip`: `current` for the rules behind it in its ruleset."),
         field("phases", Kind::Texts, "Of `skip`: the phases of which nothing runs."),
         field("rulesets", Kind::Texts, "Of `skip`: ids of managed rulesets that do not run."),

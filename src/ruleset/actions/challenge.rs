@@ -28,9 +28,13 @@ pub fn level(action: Action) -> Option<ChallengeLevel> {
         Action::JsChallenge => Some(ChallengeLevel::JavaScript),
         Action::ManagedChallenge => Some(ChallengeLevel::Managed),
         Action::Challenge => Some(ChallengeLevel::Interactive),
-        Action::Block | Action::Log | Action::Execute | Action::Skip | Action::Redirect | Action::Rewrite => {
-            None
-        }
+        Action::Block
+        | Action::Log
+        | Action::Execute
+        | Action::Skip
+        | Action::Redirect
+        | Action::Rewrite
+        | Action::Route => None,
     }
 }
 

@@ -6,11 +6,13 @@ pub mod execute;
 pub mod log;
 pub mod redirect;
 pub mod rewrite;
+pub mod route;
 pub mod skip;
 
 pub use execute::Execute;
 pub use redirect::{Redirect, Redirection};
 pub use rewrite::{Edits, FieldEdit, Rewrite};
+pub use route::OriginChoice;
 pub use skip::Skip;
 
 use std::sync::Arc;
@@ -35,6 +37,7 @@ pub enum CompiledAction {
     Execute(Execute),
     Redirect(Arc<Redirect>),
     Rewrite(Arc<Rewrite>),
+    Route(Arc<OriginChoice>),
     Skip(Arc<Skip>),
 }
 
@@ -57,6 +60,7 @@ pub const ALL: &[Definition] = &[
     log::DEFINITION,
     redirect::DEFINITION,
     rewrite::DEFINITION,
+    route::DEFINITION,
     skip::DEFINITION,
 ];
 
