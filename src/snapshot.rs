@@ -15,10 +15,10 @@ use crate::conf::{ChallengeSettings, Limits, UpstreamSettings};
 use crate::routing::Hosts;
 use crate::ruleset::{EntryPoints, ManagedRuleset};
 use crate::upstream::{Origin, OriginKey, Pool};
-use expression::NamedSet;
+use expression::{NamedSet, NamedSets};
 use model::route::RouteOrigin;
 use model::ruleset::Ruleset;
-use model::{Declared, NamedList, Resources, Zone, ZoneId};
+use model::{AccountId, Declared, NamedList, Resources, Zone, ZoneId};
 
 /// Everything a request is judged and routed by.
 #[derive(Debug, Default)]
@@ -93,6 +93,15 @@ impl Snapshot {
             }
             (None, _) => None,
         }
+    }
+
+    /// The lists that rules of an account can name.
+    pub fn sets_of(&self, account: &AccountId) -> NamedSets {
+        let mut sets = NamedSets::default();
+        for list in self.lists.values().filter(|list| list.source.account == *account) {
+            sets.insert(list.source.name.clone(), list.set.clone());
+        }
+        sets
     }
 
     /// The names of all zones.

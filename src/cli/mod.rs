@@ -8,6 +8,7 @@ mod check;
 mod demo;
 mod deployment;
 mod exclusion;
+mod expression;
 mod key;
 mod logged;
 mod migrate;
@@ -40,6 +41,8 @@ enum Command {
     Demo(demo::Demo),
     #[command(subcommand)]
     Waf(WafCommand),
+    #[command(subcommand)]
+    Expression(expression::ExpressionCommand),
     Migrate(migrate::Migrate),
     Scan(scan::Scan),
     #[command(subcommand)]
@@ -110,6 +113,7 @@ pub fn main() -> ExitCode {
         Command::Waf(WafCommand::Learn(command)) => command.execute(),
         Command::Waf(WafCommand::Test(command)) => command.execute(),
         Command::Waf(WafCommand::Why(command)) => command.execute(),
+        Command::Expression(expression::ExpressionCommand::Test(command)) => command.execute(),
         Command::Migrate(command) => command.execute(),
         Command::Scan(command) => command.execute(),
         Command::Token(command) => command.execute(),

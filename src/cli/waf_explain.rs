@@ -4,7 +4,7 @@ mod profile;
 mod suggestion;
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -43,7 +43,7 @@ pub(super) struct Explain {
 
 impl Explain {
     pub(super) fn execute(self) -> Result<(), Failure> {
-        let raw = self.read_request()?;
+        let raw = read_request(&self.request)?;
         let request = Request::parse(&raw).map_err(Failure::Input)?;
         let of_conf = match &self.conf {
             Some(path) => crate::conf::load(path)?.0.owasp,
@@ -76,18 +76,19 @@ impl Explain {
         text.extend(suggestion::suggest(&ir, own, &request));
         print(&text)
     }
+}
 
-    fn read_request(&self) -> Result<Vec<u8>, Failure> {
-        use std::io::Read;
-        let name = self.request.display().to_string();
-        let unreadable = |error| Failure::Input(format!("cannot read `{name}`: {error}"));
-        if name == "-" {
-            let mut raw = Vec::new();
-            std::io::stdin().read_to_end(&mut raw).map_err(unreadable)?;
-            return Ok(raw);
-        }
-        std::fs::read(&self.request).map_err(unreadable)
+/// A request from a file; `-` is standard input.
+pub(super) fn read_request(path: &Path) -> Result<Vec<u8>, Failure> {
+    use std::io::Read;
+    let name = path.display().to_string();
+    let unreadable = |error| Failure::Input(format!("cannot read `{name}`: {error}"));
+    if name == "-" {
+        let mut raw = Vec::new();
+        std::io::stdin().read_to_end(&mut raw).map_err(unreadable)?;
+        return Ok(raw);
     }
+    std::fs::read(path).map_err(unreadable)
 }
 
 /// A request with its first line taken apart.

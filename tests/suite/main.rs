@@ -35,6 +35,7 @@ mod custom_rules;
 mod detection;
 mod detection_set;
 mod differential;
+mod expressions;
 mod filters;
 mod frames;
 mod gateway;

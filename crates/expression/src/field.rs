@@ -74,6 +74,7 @@ pub(super) const FIELDS: &[Field] = &[
         Value::text(query_of(sent(facts)).unwrap_or(&[]))
     }),
     of_request("ip.src", One(Ip), |facts| Value::Ip(facts.request.client.to_canonical())),
+    of_request("ray", One(Text), |facts| Value::text(facts.request.request_id.as_bytes())),
     of_request("ssl", One(Scalar::Bool), |facts| Value::Bool(facts.tls)),
     of_response("http.response.code", One(Int), |facts| {
         facts.response.map_or(Value::Missing, |response| Value::Int(response.status.into()))

@@ -11,7 +11,7 @@
 
 mod cursor;
 mod field;
-mod function;
+mod functions;
 mod literals;
 mod named_set;
 mod node;
@@ -97,6 +97,19 @@ impl Expression {
     /// Whether it matches this one.
     pub fn matches(&self, facts: &Facts<'_>) -> bool {
         self.node.as_ref().is_none_or(|node| node.matches(facts))
+    }
+}
+
+impl Mistake {
+    /// The line of the text that it is about, and below it a caret at its place.
+    pub fn excerpt(&self, text: &str) -> String {
+        let at = text.floor_char_boundary(self.at);
+        let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
+        let begin = before.rsplit('\n').next().unwrap_or("");
+        let line = format!("{begin}{}", after.split('\n').next().unwrap_or(""));
+        // A tab is as wide above as below.
+        let space: String = begin.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        format!("{}\n{space}^", line.trim_end_matches('\r'))
     }
 }
 

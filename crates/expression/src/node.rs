@@ -1,9 +1,11 @@
 //! A compiled expression and what it is for a request.
 
 use super::field::{Facts, Field};
-use super::function::Function;
+use super::functions::{Function, filled};
 use super::test::Test;
 use super::value::Value;
+use pattern::Pattern;
+use std::borrow::Cow;
 
 /// A condition. Types were checked when it was parsed.
 pub(super) enum Node {
@@ -31,6 +33,12 @@ pub(super) enum Source {
     Field(&'static Field),
     Call(&'static Function, Vec<Operand>),
     Literal(Value<'static>),
+    /// The first match of a pattern in a text gives way to another text.
+    Replaced {
+        text: Box<Operand>,
+        pattern: Pattern,
+        to: Vec<u8>,
+    },
 }
 
 /// What follows an operand in brackets.
@@ -102,6 +110,7 @@ impl Operand {
             Source::Field(field) => field.is_of_response,
             Source::Call(_, arguments) => arguments.iter().any(Self::is_of_response),
             Source::Literal(_) => false,
+            Source::Replaced { text, .. } => text.is_of_response(),
         }
     }
 
@@ -113,6 +122,10 @@ impl Operand {
                 arguments.iter().for_each(|argument| argument.add_literals(literals))
             }
             Source::Literal(value) => literals.push(value.bytes()),
+            Source::Replaced { text, to, .. } => {
+                text.add_literals(literals);
+                literals.push(to);
+            }
         }
     }
 
@@ -126,6 +139,10 @@ impl Operand {
             Source::Field(field) => (field.read)(facts),
             Source::Literal(value) => value.clone(),
             Source::Call(function, arguments) => call(function, arguments, facts),
+            Source::Replaced { text, pattern, to } => match text.value(facts) {
+                Value::Text(text) => Value::Text(replaced(text, pattern, to)),
+                _ => Value::Missing,
+            },
         };
         self.steps.iter().fold(value, |value, step| match (step, value) {
             (Step::Name(name), Value::Map(map)) => {
@@ -137,6 +154,17 @@ impl Operand {
             _ => Value::Missing,
         })
     }
+}
+
+/// A text whose first match of a pattern gives way to another, where `${1}` is its first group.
+fn replaced<'r>(text: Cow<'r, [u8]>, pattern: &Pattern, to: &[u8]) -> Cow<'r, [u8]> {
+    let Some(groups) = pattern.groups(&text) else { return text };
+    let part = |span: Option<(usize, usize)>| span.and_then(|(from, to)| text.get(from..to)).unwrap_or(&[]);
+    let mut spans = groups.iter().copied();
+    let Some(Some((from, end))) = spans.next() else { return text };
+    let found: Vec<&[u8]> = spans.map(part).collect();
+    let (before, after) = (text.get(..from).unwrap_or(&[]), text.get(end..).unwrap_or(&[]));
+    [before, &filled(to, &found), after].concat().into()
 }
 
 /// A function over its arguments; over each value of the one that stands for many.

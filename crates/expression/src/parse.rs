@@ -15,7 +15,7 @@ use memchr::memmem::Finder;
 use super::Mistake;
 use super::cursor::Cursor;
 use super::field::{FIELDS, Field};
-use super::function::{FUNCTIONS, Function, Parameter};
+use super::functions::{FUNCTIONS, Function, Parameter};
 use super::literals::{addresses, number_range, wildcard};
 use super::named_set::NamedSets;
 use super::node::{Node, Operand, Source, Step};
@@ -181,9 +181,11 @@ impl<'t> Parser<'t> {
             return Err(start.expected("a field, such as `http.request.uri.path`"));
         }
         self.cursor.take_word(word);
-        let (source, kind, folds_names) = if self.cursor.take("(") {
+        let (source, kind, folds_names) = if word == "regex_replace" {
+            (self.deeper(Self::regex_replace)?, Type::One(Scalar::Text), false)
+        } else if self.cursor.take("(") {
             let function = FUNCTIONS.iter().find(|function| function.name == word);
-            let names = FUNCTIONS.iter().map(|function| function.name);
+            let names = FUNCTIONS.iter().map(|function| function.name).chain(["regex_replace"]);
             let function = function.ok_or_else(|| unknown(start, "function", word, names))?;
             let (arguments, kind) = self.deeper(|parser| parser.arguments(function, start))?;
             (Source::Call(function, arguments), kind, false)
@@ -193,6 +195,27 @@ impl<'t> Parser<'t> {
             (Source::Field(field), field.kind, field.name.ends_with(".headers"))
         };
         self.steps(Operand { source, steps: Vec::new() }, kind, folds_names)
+    }
+
+    /// What follows `regex_replace`: a text, and a pattern and a text in quotes.
+    fn regex_replace(&mut self) -> Parsed<Source> {
+        self.close("(")?;
+        self.cursor.skip_space();
+        let start = self.cursor;
+        let (text, kind) = self.argument()?;
+        if kind != Type::One(Scalar::Text) || text.is_each() {
+            return Err(start.mistake("`regex_replace` takes one text first"));
+        }
+        self.close(",")?;
+        self.cursor.skip_space();
+        let start = self.cursor;
+        let source = String::from_utf8(self.cursor.text()?);
+        let source = source.map_err(|_| start.mistake("a pattern is written in UTF-8"))?;
+        let pattern = Pattern::new(&source).map_err(|why| start.mistake(why))?;
+        self.close(",")?;
+        let to = self.cursor.text()?;
+        self.close(")")?;
+        Ok(Source::Replaced { text: Box::new(text), pattern, to })
     }
 
     fn field(&self, word: &str, start: Cursor<'_>) -> Parsed<&'static Field> {
@@ -251,6 +274,10 @@ impl<'t> Parser<'t> {
             let fits = match parameter {
                 Parameter::Text => kind == Type::One(Scalar::Text),
                 Parameter::Int => kind == Type::One(Scalar::Int),
+                Parameter::Ip => kind == Type::One(Scalar::Ip),
+                Parameter::Key => matches!(kind, Type::One(Scalar::Text | Scalar::Int)),
+                Parameter::Scalar => matches!(kind, Type::One(Scalar::Int | Scalar::Bool | Scalar::Ip)),
+                Parameter::Texts => kind == Type::List(Scalar::Text),
                 Parameter::Sized => matches!(kind, Type::One(Scalar::Text) | Type::List(_) | Type::Map),
             };
             if !fits {
@@ -269,7 +296,13 @@ impl<'t> Parser<'t> {
         }
         self.close(")")?;
         let many = arguments.iter().any(Operand::is_each);
-        let kind = if many { Type::List(function.result) } else { Type::One(function.result) };
+        if many && function.gives_list {
+            return Err(start.mistake(format!("`{}` gives a list, and takes no `[*]`", function.name)));
+        }
+        let kind = match many || function.gives_list {
+            true => Type::List(function.result),
+            false => Type::One(function.result),
+        };
         Ok((arguments, kind))
     }
 

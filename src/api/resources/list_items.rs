@@ -36,7 +36,7 @@ const fn change(
     input: InputShape,
     run: fn(ApiCall) -> Running,
 ) -> Operation {
-    let (permission, query) = (Permission::AccountWrite, &[DRY_RUN]);
+    let (permission, query) = (Permission::RulesetsWrite, &[DRY_RUN]);
     Operation { verb, path: ITEMS, summary, permission, query, input: Some(input), output: CHANGED, run }
 }
 
@@ -47,7 +47,7 @@ const fn read(
     output: ResultKind,
     run: fn(ApiCall) -> Running,
 ) -> Operation {
-    let permission = Permission::AccountRead;
+    let permission = Permission::RulesetsRead;
     Operation { verb: Verb::Get, path, summary, permission, query, input: None, output, run }
 }
 

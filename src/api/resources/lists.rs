@@ -24,8 +24,8 @@ const fn operation(
     run: fn(ApiCall) -> Running,
 ) -> Operation {
     let (permission, query) = match verb {
-        Verb::Get => (Permission::AccountRead, &[] as &[QueryParameter]),
-        _ => (Permission::AccountWrite, &[DRY_RUN] as &[QueryParameter]),
+        Verb::Get => (Permission::RulesetsRead, &[] as &[QueryParameter]),
+        _ => (Permission::RulesetsWrite, &[DRY_RUN] as &[QueryParameter]),
     };
     Operation { verb, path, summary, permission, query, input, output, run }
 }

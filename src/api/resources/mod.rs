@@ -6,6 +6,7 @@ mod ai_logs;
 mod alerting;
 mod custom_providers;
 mod errors;
+mod expressions;
 mod gateway_settings;
 mod gateway_tokens;
 mod gateways;
@@ -49,6 +50,7 @@ const ALL: &[&[Operation]] = &[
     alerting::OPERATIONS,
     lists::OPERATIONS,
     list_items::OPERATIONS,
+    expressions::OPERATIONS,
     errors::OPERATIONS,
     openapi::OPERATIONS,
 ];

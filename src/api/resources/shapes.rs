@@ -247,6 +247,29 @@ pub(super) const PAST_ALERT: &ObjectShape = &ObjectShape {
     ],
 };
 
+pub(super) const EXPRESSION: &ObjectShape = &ObjectShape {
+    name: "Expression",
+    fields: &[
+        required("expression", Kind::Text, "The text."),
+        field(
+            "phase",
+            Kind::Text,
+            "The phase whose rule it is for; `http_request_firewall_custom` if none is named.",
+        ),
+    ],
+};
+
+pub(super) const CHECKED_EXPRESSION: &ObjectShape = &ObjectShape {
+    name: "CheckedExpression",
+    fields: &[
+        field("valid", Kind::Flag, "Whether a rule can have it."),
+        field("kind", Kind::Any, "`condition` or `value`; null if it is neither."),
+        field("column", Kind::Any, "The byte where the mistake shows, from 1; null if there is none."),
+        field("message", Kind::Any, "What the mistake is; null if there is none."),
+        field("excerpt", Kind::Any, "The line with a caret below; null if there is no mistake."),
+    ],
+};
+
 pub(super) const NAMED_LIST: &ObjectShape = &ObjectShape {
     name: "NamedList",
     fields: &[
