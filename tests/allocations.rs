@@ -4,15 +4,30 @@
 //! A program of its own, for the allocator counts what every thread of a program does.
 
 use std::alloc::System;
+use std::sync::Mutex;
 
+use expression::Expression;
+use model::Phase;
+use portcullis::ruleset::Decisions;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[expect(dead_code, reason = "the benches use the rest")]
 #[path = "../benches/support/mod.rs"]
 mod support;
 
+#[expect(
+    dead_code,
+    clippy::expect_used,
+    reason = "the benches use the rest; what cannot be set up ends the test"
+)]
+#[path = "../benches/support/custom_rules.rs"]
+mod custom_rules;
+
 #[global_allocator]
 static GLOBAL: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Tests run one after the other: the allocator counts for all threads.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Cases that must not allocate, by what they are read by.
 const BENIGN: [&str; 5] = ["simple_get", "static_asset", "api_get", "simple_post", "form_8_fields"];
@@ -23,6 +38,7 @@ const ALLOWED: [(&str, usize); 3] = [("own", 0), ("crs-3.3.4", 200), ("crs-4.28.
 
 #[test]
 fn a_benign_request_allocates_nothing() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap();
     let mut checked = 0;
     for (set, most) in ALLOWED {
         let Some(rules) = support::rule_set(set) else { continue };
@@ -41,4 +57,37 @@ fn a_benign_request_allocates_nothing() {
         }
     }
     assert!(checked >= BENIGN.len());
+}
+
+#[test]
+fn a_walk_past_a_thousand_custom_rules_allocates_nothing() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap();
+    let phase = Phase::HttpRequestFirewallCustom;
+    let before = Region::new(GLOBAL);
+    let entry_point = custom_rules::entry_point(custom_rules::distinct);
+    let kept = before.change();
+    let kept_bytes = kept.bytes_allocated - kept.bytes_deallocated;
+    assert!(kept_bytes < 1_500_000, "a thousand rules take {kept_bytes} bytes");
+    let ten_terms = Expression::parse(custom_rules::TEN_TERMS, phase).unwrap();
+    // The scratch memory of the automaton is made once.
+    let paths = ["/p1/", "/p999/list", "/", "/p5000/x?q=a&b=c"];
+    for warm in [true, false] {
+        for path in paths {
+            custom_rules::with_request(path, |facts| {
+                let mut decisions = Decisions::default();
+                decisions.told.reserve(4);
+                let region = Region::new(GLOBAL);
+                let ending = entry_point.walk(phase, facts, &mut decisions, |_, _, _| ());
+                let change = region.change();
+                let is_told = path.contains("/p1/") || path.contains("/p999");
+                assert!(ending.is_none() && decisions.told.len() == usize::from(is_told));
+                let count = change.allocations + change.reallocations;
+                assert!(warm || count == 0, "{path}: {change:?}");
+                let region = Region::new(GLOBAL);
+                assert_eq!(ten_terms.matches(facts), path.starts_with("/p"));
+                // A copy of the user agent, in lower case.
+                assert!(region.change().allocations <= 1, "{path}: {:?}", region.change());
+            });
+        }
+    }
 }

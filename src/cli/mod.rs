@@ -185,6 +185,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 29);
+        assert_eq!(seen, 30);
     }
 }

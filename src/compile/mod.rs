@@ -16,7 +16,7 @@ use crate::certificates::Certificates;
 use crate::conf::Conf;
 use crate::routing::Hosts;
 use crate::rules::Rules;
-use crate::ruleset::{CompiledRule, Plans};
+use crate::ruleset::{Plans, RuleList};
 use crate::snapshot::{CompiledList, Site, Snapshot};
 use crate::upstream::{Origin, OriginKey};
 use diagnostic::{Code, Diagnostic, Diagnostics};
@@ -94,7 +94,7 @@ struct Compiling<'a> {
     /// Those whose lists are not as in the previous snapshot.
     accounts_with_other_lists: BTreeSet<AccountId>,
     /// The rules of the entry points of accounts, which run before those of their zones.
-    of_accounts: HashMap<AccountId, Vec<(Phase, CompiledRule)>>,
+    of_accounts: HashMap<AccountId, Vec<(Phase, Arc<RuleList>)>>,
 }
 
 impl Compiling<'_> {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::Compiling;
-use crate::ruleset::{CompiledAction, EntryPoints};
+use crate::ruleset::{CompiledAction, EntryPoint, EntryPoints};
 use crate::upstream::Pool;
 use diagnostic::Place;
 use model::origin_url::{Host, OriginUrl};
@@ -21,8 +21,7 @@ impl Compiling<'_> {
         place: Option<&Place>,
     ) -> BTreeMap<RouteOrigin, Arc<Pool>> {
         let mut routes = BTreeMap::new();
-        let rules = entry_points.of(Phase::HttpRequestOrigin).map_or(&[][..], |of| &of.rules);
-        for rule in rules {
+        for rule in entry_points.of(Phase::HttpRequestOrigin).into_iter().flat_map(EntryPoint::rules) {
             let CompiledAction::Route(choice) = &rule.action else { continue };
             let Some(to) = choice.origin.as_ref().filter(|to| !routes.contains_key(*to)) else { continue };
             let urls = zone.origins.iter().filter_map(|url| Some(replaced(&OriginUrl::parse(url).ok()?, to)));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Compiling;
 use crate::ruleset::actions::{self, Sources};
-use crate::ruleset::{CompiledRule, EntryPoint, RateLimiter, RuleSource};
+use crate::ruleset::{CompiledRule, EntryPoint, RateLimiter, RuleList, RuleSource};
 use diagnostic::{Code, Diagnostic, Diagnostics, Place};
 use expression::{Expression, NamedSets};
 use model::ruleset::{Rule, Ruleset, RulesetOwner};
@@ -36,16 +36,21 @@ impl Compiling<'_> {
             });
             let sets = self.sets_of(account);
             let owner = RuleOwner { sensitive_data: &settings, sets: &sets, place: ruleset.place(), known };
-            let rules = self.rules(ruleset, &owner);
-            let of_account = self.of_accounts.entry(account.clone()).or_default();
-            of_account.extend(rules.into_iter().map(|rule| (*phase, rule)));
+            let rules = Arc::new(RuleList::new(self.rules(ruleset, &owner)));
+            self.of_accounts.entry(account.clone()).or_default().push((*phase, rules));
         }
     }
 
     /// The rules that a zone has from its account.
-    pub(super) fn inherited(&self, zone: &Zone) -> impl Iterator<Item = (Phase, CompiledRule)> {
-        let rules = self.of_accounts.get(&zone.account).into_iter().flatten();
-        rules.map(|(phase, rule)| (*phase, rule.with_settings(&zone.sensitive_data)))
+    pub(super) fn inherited(&self, zone: &Zone) -> impl Iterator<Item = (Phase, Arc<RuleList>)> {
+        let lists = self.of_accounts.get(&zone.account).into_iter().flatten();
+        lists.map(|(phase, list)| {
+            if *phase != Phase::HttpResponseFirewallManaged {
+                return (*phase, Arc::clone(list));
+            }
+            let rules = list.rules().iter().map(|rule| rule.with_settings(&zone.sensitive_data));
+            (*phase, Arc::new(RuleList::new(rules.collect())))
+        })
     }
 
     /// The entry points of an owner that are not written with it, in the order of phases.
@@ -147,7 +152,7 @@ impl Compiling<'_> {
             }
         };
         let is_it = |known: &&CompiledRule| known.source.ruleset == ruleset.id && known.source.id == rule.id;
-        let known = owner.known.and_then(|known| known.rules.iter().find(is_it)?.rate.as_deref());
+        let known = owner.known.and_then(|known| known.rules().find(is_it)?.rate.as_deref());
         match RateLimiter::compile(source, owner.sets, known) {
             Ok(limiter) => Some(Some(Arc::new(limiter))),
             Err(mistakes) => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Compiling;
 use super::ruleset::RuleOwner;
-use crate::ruleset::{EntryPoints, ManagedRuleset, overrides};
+use crate::ruleset::{EntryPoints, ManagedRuleset, RuleList, overrides};
 use crate::snapshot::{CompiledZone, Site};
 use crate::upstream::{Origin, OriginKey, Pool};
 use diagnostic::{Code, Diagnostic, Place};
@@ -28,8 +28,8 @@ impl Compiling<'_> {
         rulesets.extend(own.iter().map(|ruleset| ruleset.value.clone()));
         self.name_rulesets(zone, &mut rulesets, place);
         let mut entry_points = EntryPoints::default();
-        for (phase, rule) in self.inherited(zone) {
-            entry_points.push(phase, rule);
+        for (phase, rules) in self.inherited(zone) {
+            entry_points.push(phase, RulesetKind::Root, rules);
         }
         let previous = self.inputs.previous.and_then(|previous| previous.sites.get(&zone.name));
         let known = match previous {
@@ -39,9 +39,8 @@ impl Compiling<'_> {
         let sets = self.sets_of(&zone.account);
         let owner = RuleOwner { sensitive_data: &zone.sensitive_data, sets: &sets, place, known };
         for ruleset in &rulesets {
-            for rule in self.rules(ruleset, &owner) {
-                entry_points.push(ruleset.phase, rule);
-            }
+            let rules = Arc::new(RuleList::new(self.rules(ruleset, &owner)));
+            entry_points.push(ruleset.phase, RulesetKind::Zone, rules);
         }
         Arc::new(CompiledZone {
             id: zone.id.clone(),

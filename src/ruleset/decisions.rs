@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use super::actions::challenge;
-use super::actions::{CompiledAction, Edits, Execute, OriginChoice, Redirection, Skip};
-use super::entry_point::{CompiledRule, EntryPoint, RuleSource};
-use super::rate_limiter::{PendingCount, RateFinding};
+use super::actions::{Edits, Execute, OriginChoice, Redirection, Skip};
+use super::entry_point::RuleSource;
+use super::rate_limiter::PendingCount;
 use ::challenge::ChallengeLevel;
 use counters::RateExceeded;
-use expression::Facts;
 use model::ruleset::BlockResponse;
 use model::{Action, Phase, RulesetKind};
 
@@ -77,11 +75,16 @@ impl Decisions {
         self.skips.iter().filter(move |(of, _)| *of == kind).map(|(_, skip)| skip.as_ref())
     }
 
-    fn skips_phase(&self, kind: RulesetKind, phase: Phase) -> bool {
+    /// Passes over something from now on, where rules of this kind are.
+    pub(super) fn add_skip(&mut self, kind: RulesetKind, skip: Arc<Skip>) {
+        self.skips.push((kind, skip));
+    }
+
+    pub(super) fn skips_phase(&self, kind: RulesetKind, phase: Phase) -> bool {
         self.of(kind).any(|skip| skip.phases.contains(&phase))
     }
 
-    fn skips_run(&self, kind: RulesetKind, execute: &Execute) -> bool {
+    pub(super) fn skips_run(&self, kind: RulesetKind, execute: &Execute) -> bool {
         self.of(kind).any(|skip| skip.rulesets.iter().any(|skipped| execute.runs(skipped)))
     }
 
@@ -107,87 +110,14 @@ impl Decisions {
     }
 }
 
-impl EntryPoint {
-    /// Walks the rules that are for a request or its response in order, up to one that ends the request. What `execute`
-    /// rules run is handed on, with the kind of the ruleset that they are of.
-    pub fn walk<'e>(
-        &'e self,
-        phase: Phase,
-        facts: &Facts<'_>,
-        decisions: &mut Decisions,
-        mut run: impl FnMut(&'e Execute, RulesetKind, &Decisions),
-    ) -> Option<Ending> {
-        let mut left: Option<RulesetKind> = None;
-        for CompiledRule { source, expression, action, rate } in &self.rules {
-            let kind = source.kind;
-            let is_skipped =
-                left == Some(kind) || decisions.has_skips() && decisions.skips_phase(kind, phase);
-            if is_skipped {
-                continue;
-            }
-            let is_passed = matches!(action, CompiledAction::Challenge(level) if Some(*level) <= decisions.passed.by_zone);
-            let is_for = expression.matches(facts);
-            let exceeded = match rate {
-                None if is_for => None,
-                None => continue,
-                Some(rate) => {
-                    let counts_all = is_passed || !action.refuses();
-                    let finding = rate.judge(is_for, counts_all, facts);
-                    let Some(RateFinding { exceeded, pending }) = finding else { continue };
-                    decisions.pending.extend(pending);
-                    if exceeded.is_none() {
-                        continue;
-                    }
-                    exceeded
-                }
-            };
-            let told = |action| ToldRule { source: Arc::clone(source), phase, action };
-            match action {
-                CompiledAction::Execute(execute) => {
-                    if !decisions.skips_run(kind, execute) {
-                        run(execute, kind, decisions);
-                    }
-                }
-                CompiledAction::Log => decisions.told.push(told(Action::Log)),
-                CompiledAction::Block(response) => {
-                    decisions.told.push(told(Action::Block));
-                    let response = response.clone();
-                    let refusing = Refusing { source: Arc::clone(source), response, exceeded };
-                    return Some(Ending::Refused(refusing));
-                }
-                CompiledAction::Challenge(_) if is_passed => decisions.passed.is_used = true,
-                CompiledAction::Challenge(level) => {
-                    decisions.told.push(told(challenge::action(*level)));
-                    return Some(Ending::Challenged { source: Arc::clone(source), level: *level });
-                }
-                CompiledAction::Redirect(redirect) => {
-                    if let Some(redirection) = redirect.answer(facts) {
-                        return Some(Ending::Redirected(redirection));
-                    }
-                }
-                CompiledAction::Route(choice) => decisions.origin.add(choice),
-                CompiledAction::Rewrite(rewrite) => rewrite.add_to(facts, &mut decisions.edits),
-                CompiledAction::Skip(skip) => {
-                    if skip.is_told {
-                        decisions.told.push(told(Action::Skip));
-                    }
-                    decisions.skips.push((kind, Arc::clone(skip)));
-                    // INVARIANT: of each kind there is one ruleset in a phase, and those of the account come first.
-                    left = skip.rest.then_some(kind);
-                }
-            }
-        }
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
     use std::time::Duration;
 
     use super::*;
-    use expression::Expression;
+    use crate::ruleset::{CompiledAction, CompiledRule, EntryPoint, RuleList};
+    use expression::{Expression, Facts};
     use seclang::RequestHead;
 
     #[test]
@@ -200,7 +130,8 @@ mod tests {
             action: CompiledAction::Skip(Arc::new(skip)),
             rate: None,
         };
-        let entry_point = EntryPoint { rules: vec![rule] };
+        let mut entry_point = EntryPoint::default();
+        entry_point.push(RulesetKind::Zone, Arc::new(RuleList::new(vec![rule])));
         let head = RequestHead {
             method: b"POST",
             target: b"/",

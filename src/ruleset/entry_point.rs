@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::actions::{CompiledAction, Execute};
-use super::decisions::Decisions;
+use super::decisions::{Decisions, Ending};
 use super::plans::ScoredRuleset;
 use super::rate_limiter::RateLimiter;
+use super::rule_list::{RuleList, Walk};
 use detection::ScanPlan;
 use expression::{Expression, Facts};
 use model::{Phase, Rule, Ruleset, RulesetKind, SensitiveDataSettings};
@@ -25,21 +26,21 @@ impl EntryPoints {
         self.0.iter().flatten().any(EntryPoint::challenges)
     }
 
-    /// Adds a rule behind those that its phase has.
-    pub fn push(&mut self, phase: Phase, rule: CompiledRule) {
-        if rule.action.is_idle() {
+    /// Adds rules behind those that their phase has.
+    pub fn push(&mut self, phase: Phase, kind: RulesetKind, rules: Arc<RuleList>) {
+        if rules.rules().is_empty() {
             return;
         }
         if let Some(entry_point) = self.0.get_mut(phase as usize) {
-            entry_point.get_or_insert_default().rules.push(rule);
+            entry_point.get_or_insert_default().push(kind, rules);
         }
     }
 }
 
-/// The rules of one phase, in order.
+/// What runs in one phase: the rules of the account's entry point, then those of the zone's.
 #[derive(Clone, Debug, Default)]
 pub struct EntryPoint {
-    pub rules: Vec<CompiledRule>,
+    parts: Vec<(RulesetKind, Arc<RuleList>)>,
 }
 
 /// One rule of an entry point.
@@ -88,18 +89,44 @@ impl EntryPoint {
     pub fn scoring(scored: ScoredRuleset) -> Self {
         let action = CompiledAction::Execute(Execute::Score(scored));
         let (source, expression) = (Arc::default(), Expression::everything());
-        Self { rules: vec![CompiledRule { source, expression, action, rate: None }] }
+        let rules = RuleList::new(vec![CompiledRule { source, expression, action, rate: None }]);
+        Self { parts: vec![(RulesetKind::Zone, Arc::new(rules))] }
+    }
+
+    /// Adds rules behind those that it has.
+    pub fn push(&mut self, kind: RulesetKind, rules: Arc<RuleList>) {
+        self.parts.push((kind, rules));
+    }
+
+    /// All rules, in order.
+    pub fn rules(&self) -> impl Iterator<Item = &CompiledRule> {
+        self.parts.iter().flat_map(|(_, list)| list.rules())
+    }
+
+    /// Walks the rules that are for a request or its response in order, up to one that ends the request. What `execute`
+    /// rules run is handed on, with the kind of the entry point that they are of.
+    pub fn walk<'e>(
+        &'e self,
+        phase: Phase,
+        facts: &Facts<'_>,
+        decisions: &mut Decisions,
+        mut run: impl FnMut(&'e Execute, RulesetKind, &Decisions),
+    ) -> Option<Ending> {
+        self.parts
+            .iter()
+            .find_map(|(kind, list)| list.walk(Walk { phase, kind: *kind, facts }, decisions, &mut run))
     }
 
     /// Whether a rule of it may answer with a challenge.
     pub fn challenges(&self) -> bool {
-        self.rules.iter().any(|rule| rule.action.challenges())
+        self.rules().any(|rule| rule.action.challenges())
     }
 
     /// What every response is scanned for if nothing is skipped and that needs no look at it: the only rule is for all.
     pub fn scan_plan_of_all(&self) -> Option<&ScanPlan> {
-        match self.rules.as_slice() {
-            [only] if only.expression.is_everything() => only.action.scan_plan(),
+        let mut rules = self.rules();
+        match (rules.next(), rules.next()) {
+            (Some(only), None) if only.expression.is_everything() => only.action.scan_plan(),
             _ => None,
         }
     }
@@ -137,19 +164,21 @@ mod tests {
     fn rules_act_in_order_if_their_expression_matches_and_idle_ones_are_left_out() {
         let detector = Arc::new(crate::rules::sensitive(None).0);
         let rules = detector.rules().len();
-        let mut entry_points = EntryPoints::default();
+        let mut list = Vec::new();
         let mut push = |id: &str, expression: &str, enabled: Vec<bool>| {
             let settings = detection::plan::Settings::default();
             let plan = ScanPlan { detector: Arc::clone(&detector), enabled: enabled.into(), settings };
             let action = CompiledAction::Execute(Execute::Scan(plan));
             let expression = Expression::parse(expression, RESPONSE).unwrap();
             let source = Arc::new(RuleSource { id: id.to_owned(), ..RuleSource::default() });
-            entry_points.push(RESPONSE, CompiledRule { source, expression, action, rate: None });
+            list.push(CompiledRule { source, expression, action, rate: None });
         };
         push("idle", "true", vec![false; rules]);
         push("first", "http.host eq \"a.example\"", vec![true; rules]);
         push("other", "http.host eq \"b.example\"", vec![true; rules]);
         push("last", "true", vec![true; rules]);
+        let mut entry_points = EntryPoints::default();
+        entry_points.push(RESPONSE, RulesetKind::Zone, Arc::new(RuleList::new(list)));
         assert!(entry_points.of(Phase::HttpRequestFirewallManaged).is_none());
         let entry_point = entry_points.of(RESPONSE).unwrap();
         let head = RequestHead {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::path;
 use super::value::Scalar::{Int, Ip, Text};
 use super::value::Type::{self, List, Map, One};
-use super::value::{Pairs, Scalar, Value};
+use super::value::{Scalar, Value};
 use body::head::{RequestHead, ResponseHead};
 use body::{self, urlencoded};
 
@@ -36,15 +36,52 @@ pub(super) struct Field {
     pub(super) kind: Type,
     /// Whether it is known in the phases of a response only.
     pub(super) is_of_response: bool,
-    pub(super) read: for<'r> fn(&Facts<'r>) -> Value<'r>,
+    pub(super) read: Read,
+}
+
+/// How a field is read.
+pub(super) enum Read {
+    One(for<'r> fn(&Facts<'r>) -> Value<'r>),
+    /// The names and values of a map are shown one after the other, so that who looks for one need not keep the others.
+    Pairs {
+        /// Whether the case of names does not count. They are shown as sent.
+        folds_names: bool,
+        visit: for<'r> fn(&Facts<'r>, &mut PairVisitor<'_, 'r>),
+    },
+}
+
+pub(super) type PairVisitor<'v, 'r> = dyn FnMut(Cow<'r, [u8]>, Cow<'r, [u8]>) + 'v;
+
+impl Field {
+    pub(super) fn value<'r>(&self, facts: &Facts<'r>) -> Value<'r> {
+        match &self.read {
+            Read::One(read) => read(facts),
+            Read::Pairs { folds_names, visit } => {
+                let mut pairs = Vec::new();
+                visit(facts, &mut |name, value| {
+                    pairs.push((if *folds_names { lower(name) } else { name }, value));
+                });
+                Value::Map(pairs)
+            }
+        }
+    }
 }
 
 const fn of_request(name: &'static str, kind: Type, read: for<'r> fn(&Facts<'r>) -> Value<'r>) -> Field {
-    Field { name, kind, is_of_response: false, read }
+    Field { name, kind, is_of_response: false, read: Read::One(read) }
 }
 
 const fn of_response(name: &'static str, kind: Type, read: for<'r> fn(&Facts<'r>) -> Value<'r>) -> Field {
-    Field { name, kind, is_of_response: true, read }
+    Field { name, kind, is_of_response: true, read: Read::One(read) }
+}
+
+const fn map(
+    name: &'static str,
+    is_of_response: bool,
+    folds_names: bool,
+    visit: for<'r> fn(&Facts<'r>, &mut PairVisitor<'_, 'r>),
+) -> Field {
+    Field { name, kind: Map, is_of_response, read: Read::Pairs { folds_names, visit } }
 }
 
 /// All fields. Header names are lower case; paths are in normal form if they are not `raw`.
@@ -61,10 +98,14 @@ pub(super) const FIELDS: &[Field] = &[
     of_request("http.request.uri.path", One(Text), |facts| Value::Text(path::normal_form(raw_path(facts)))),
     of_request("http.request.uri.path.extension", One(Text), |facts| Value::Text(extension(facts).into())),
     of_request("http.request.uri.query", One(Text), |facts| Value::text(query(facts).unwrap_or(&[]))),
-    of_request("http.request.uri.args", Map, |facts| Value::Map(arguments(query(facts).unwrap_or(&[])))),
-    of_request("http.request.headers", Map, |facts| headers(facts.request.headers)),
+    map("http.request.uri.args", false, false, |facts, visitor| {
+        arguments(query(facts).unwrap_or(&[]), visitor);
+    }),
+    map("http.request.headers", false, true, |facts, visitor| headers(facts.request.headers, visitor)),
     of_request("http.request.headers.names", List(Text), |facts| names(facts.request.headers)),
-    of_request("http.request.cookies", Map, |facts| Value::Map(cookies(header(facts, b"cookie")))),
+    map("http.request.cookies", false, false, |facts, visitor| {
+        cookies(header(facts, b"cookie"), visitor);
+    }),
     of_request("http.request.timestamp.sec", One(Int), |facts| {
         Value::Int(i64::try_from(facts.request.received.as_secs()).unwrap_or(i64::MAX))
     }),
@@ -79,7 +120,7 @@ pub(super) const FIELDS: &[Field] = &[
     of_response("http.response.code", One(Int), |facts| {
         facts.response.map_or(Value::Missing, |response| Value::Int(response.status.into()))
     }),
-    of_response("http.response.headers", Map, |facts| headers(response_headers(facts))),
+    map("http.response.headers", true, true, |facts, visitor| headers(response_headers(facts), visitor)),
     of_response("http.response.headers.names", List(Text), |facts| names(response_headers(facts))),
     of_response("http.response.content_type.media_type", One(Text), |facts| {
         let content_type = first(response_headers(facts), b"content-type");
@@ -101,19 +142,19 @@ fn response_headers<'r>(facts: &Facts<'r>) -> Fields<'r> {
     facts.response.map_or(&[], |response| response.headers)
 }
 
-fn lower(name: &[u8]) -> Cow<'_, [u8]> {
+fn lower(name: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     if name.iter().any(u8::is_ascii_uppercase) {
         return Cow::Owned(name.to_ascii_lowercase());
     }
-    Cow::Borrowed(name)
+    name
 }
 
-fn headers<'r>(fields: Fields<'r>) -> Value<'r> {
-    Value::Map(fields.iter().map(|(name, value)| (lower(name), Cow::Borrowed(*value))).collect())
+fn headers<'r>(fields: Fields<'r>, visitor: &mut PairVisitor<'_, 'r>) {
+    fields.iter().for_each(|(name, value)| visitor(Cow::Borrowed(name), Cow::Borrowed(value)));
 }
 
 fn names<'r>(fields: Fields<'r>) -> Value<'r> {
-    Value::List(fields.iter().map(|(name, _)| Value::Text(lower(name))).collect())
+    Value::List(fields.iter().map(|(name, _)| Value::Text(lower(Cow::Borrowed(name)))).collect())
 }
 
 fn raw_path<'r>(facts: &Facts<'r>) -> &'r [u8] {
@@ -161,7 +202,7 @@ fn extension(facts: &Facts<'_>) -> Vec<u8> {
 }
 
 /// Names and values, decoded.
-fn arguments(query: &[u8]) -> Pairs<'_> {
+fn arguments<'r>(query: &'r [u8], visitor: &mut PairVisitor<'_, 'r>) {
     fn decoded(text: &[u8]) -> Cow<'_, [u8]> {
         if !urlencoded::needs_decoding(text) {
             return Cow::Borrowed(text);
@@ -170,19 +211,15 @@ fn arguments(query: &[u8]) -> Pairs<'_> {
         urlencoded::decode(text, &mut plain);
         Cow::Owned(plain)
     }
-    let mut pairs = Vec::new();
-    urlencoded::read(query, |name, value| pairs.push((decoded(name), decoded(value))));
-    pairs
+    urlencoded::read(query, |name, value| visitor(decoded(name), decoded(value)));
 }
 
 /// Names and values as sent (RFC 6265 section 4.2.1).
-fn cookies(header: &[u8]) -> Pairs<'_> {
-    header
-        .split(|byte| *byte == b';')
-        .filter_map(|cookie| {
-            let cookie = cookie.trim_ascii();
-            let equals = cookie.iter().position(|byte| *byte == b'=')?;
-            Some((Cow::Borrowed(cookie.get(..equals)?), Cow::Borrowed(cookie.get(equals + 1..)?)))
-        })
-        .collect()
+fn cookies<'r>(header: &'r [u8], visitor: &mut PairVisitor<'_, 'r>) {
+    for cookie in header.split(|byte| *byte == b';') {
+        let cookie = cookie.trim_ascii();
+        if let Some((name, value)) = memchr::memchr(b'=', cookie).and_then(|at| cookie.split_at_checked(at)) {
+            visitor(Cow::Borrowed(name), Cow::Borrowed(value.get(1..).unwrap_or(&[])));
+        }
+    }
 }

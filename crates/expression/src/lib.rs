@@ -12,8 +12,10 @@
 mod cursor;
 mod field;
 mod functions;
+mod index;
 mod literals;
 mod named_set;
+mod need;
 mod node;
 mod parse;
 mod path;
@@ -25,6 +27,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use field::Facts;
+pub use index::{CandidateSet, ExpressionIndex};
 pub use named_set::{AddressSet, HostSet, NamedSet, NamedSets};
 use node::Node;
 pub use value_expression::ValueExpression;

@@ -1,10 +1,11 @@
 //! A compiled expression and what it is for a request.
 
-use super::field::{Facts, Field};
+use super::field::{Facts, Field, Read};
 use super::functions::{Function, filled};
 use super::test::Test;
 use super::value::Value;
 use pattern::Pattern;
+use smallvec::SmallVec;
 use std::borrow::Cow;
 
 /// A condition. Types were checked when it was parsed.
@@ -36,7 +37,7 @@ pub(super) enum Source {
     /// The first match of a pattern in a text gives way to another text.
     Replaced {
         text: Box<Operand>,
-        pattern: Pattern,
+        pattern: Box<Pattern>,
         to: Vec<u8>,
     },
 }
@@ -61,12 +62,16 @@ impl Node {
             Self::Or(nodes) => nodes.iter().any(|node| node.matches(facts)),
             Self::Xor(nodes) => nodes.iter().filter(|node| node.matches(facts)).count() % 2 == 1,
             Self::Compare(operand, test) => test.holds(&operand.value(facts)),
-            Self::Each { all, operand, test } => match operand.value(facts) {
-                Value::List(values) if *all => values.iter().all(|value| test.holds(value)),
-                Value::List(values) => values.iter().any(|value| test.holds(value)),
+            Self::Each { all, operand, test } => {
                 // Of nothing all holds, as it does of an empty list.
-                _ => *all,
-            },
+                let mut is = *all;
+                operand.each(facts, &mut |value| {
+                    if is == *all {
+                        is = test.holds(&value);
+                    }
+                });
+                is
+            }
         }
     }
 }
@@ -134,10 +139,33 @@ impl Operand {
         self.steps.last() == Some(&Step::Each)
     }
 
-    pub(super) fn value<'r>(&self, facts: &Facts<'r>) -> Value<'r> {
+    /// Shows each value that it stands for, as far as it is a list.
+    fn each<'r>(&'r self, facts: &Facts<'r>, visitor: &mut dyn FnMut(Value<'r>)) {
+        match (&self.source, self.steps.as_slice()) {
+            (Source::Field(field), [Step::Name(name), Step::Each]) => {
+                named(field, name, facts, &mut |value| visitor(Value::Text(value)));
+            }
+            _ => {
+                if let Value::List(values) = self.value(facts) {
+                    values.into_iter().for_each(visitor);
+                }
+            }
+        }
+    }
+
+    pub(super) fn value<'r>(&'r self, facts: &Facts<'r>) -> Value<'r> {
+        if let (Source::Field(field), [Step::Name(name), steps @ ..]) = (&self.source, self.steps.as_slice())
+        {
+            if let [Step::Index(index)] = steps {
+                return nth(field, name, *index, facts);
+            }
+            let mut values = Vec::new();
+            named(field, name, facts, &mut |value| values.push(Value::Text(value)));
+            return Value::List(values);
+        }
         let value = match &self.source {
-            Source::Field(field) => (field.read)(facts),
-            Source::Literal(value) => value.clone(),
+            Source::Field(field) => field.value(facts),
+            Source::Literal(value) => value.borrowed(),
             Source::Call(function, arguments) => call(function, arguments, facts),
             Source::Replaced { text, pattern, to } => match text.value(facts) {
                 Value::Text(text) => Value::Text(replaced(text, pattern, to)),
@@ -156,6 +184,30 @@ impl Operand {
     }
 }
 
+/// Shows the values that a map has under a name.
+fn named<'r>(field: &Field, name: &[u8], facts: &Facts<'r>, visitor: &mut dyn FnMut(Cow<'r, [u8]>)) {
+    // INVARIANT: types were checked, so only maps are asked for a name.
+    let Read::Pairs { folds_names, visit } = &field.read else { return };
+    visit(facts, &mut |known, value| {
+        let is_it = if *folds_names { known.eq_ignore_ascii_case(name) } else { known.as_ref() == name };
+        if is_it {
+            visitor(value);
+        }
+    });
+}
+
+/// One of the values that a map has under a name, counted from 0.
+fn nth<'r>(field: &Field, name: &[u8], index: usize, facts: &Facts<'r>) -> Value<'r> {
+    let (mut found, mut at) = (Value::Missing, 0);
+    named(field, name, facts, &mut |value| {
+        if at == index {
+            found = Value::Text(value);
+        }
+        at += 1;
+    });
+    found
+}
+
 /// A text whose first match of a pattern gives way to another, where `${1}` is its first group.
 fn replaced<'r>(text: Cow<'r, [u8]>, pattern: &Pattern, to: &[u8]) -> Cow<'r, [u8]> {
     let Some(groups) = pattern.groups(&text) else { return text };
@@ -168,8 +220,9 @@ fn replaced<'r>(text: Cow<'r, [u8]>, pattern: &Pattern, to: &[u8]) -> Cow<'r, [u
 }
 
 /// A function over its arguments; over each value of the one that stands for many.
-fn call<'r>(function: &Function, arguments: &[Operand], facts: &Facts<'r>) -> Value<'r> {
-    let mut values: Vec<Value<'r>> = arguments.iter().map(|argument| argument.value(facts)).collect();
+fn call<'r>(function: &Function, arguments: &'r [Operand], facts: &Facts<'r>) -> Value<'r> {
+    let mut values: SmallVec<[Value<'r>; 4]> =
+        arguments.iter().map(|argument| argument.value(facts)).collect();
     let once = |values: &[Value<'r>]| {
         if values.contains(&Value::Missing) { Value::Missing } else { (function.call)(values) }
     };

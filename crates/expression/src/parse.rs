@@ -100,7 +100,11 @@ impl<'t> Parser<'t> {
         }
         match nodes.pop() {
             Some(only) if nodes.is_empty() => Ok(only),
-            last => Ok(join(nodes.into_iter().chain(last).collect())),
+            last => {
+                nodes.extend(last);
+                nodes.shrink_to_fit();
+                Ok(join(nodes))
+            }
         }
     }
 
@@ -181,20 +185,19 @@ impl<'t> Parser<'t> {
             return Err(start.expected("a field, such as `http.request.uri.path`"));
         }
         self.cursor.take_word(word);
-        let (source, kind, folds_names) = if word == "regex_replace" {
-            (self.deeper(Self::regex_replace)?, Type::One(Scalar::Text), false)
+        let (source, kind) = if word == "regex_replace" {
+            (self.deeper(Self::regex_replace)?, Type::One(Scalar::Text))
         } else if self.cursor.take("(") {
             let function = FUNCTIONS.iter().find(|function| function.name == word);
             let names = FUNCTIONS.iter().map(|function| function.name).chain(["regex_replace"]);
             let function = function.ok_or_else(|| unknown(start, "function", word, names))?;
             let (arguments, kind) = self.deeper(|parser| parser.arguments(function, start))?;
-            (Source::Call(function, arguments), kind, false)
+            (Source::Call(function, arguments), kind)
         } else {
             let field = self.field(word, start)?;
-            // Names of headers have no case; those of the request's other parts do.
-            (Source::Field(field), field.kind, field.name.ends_with(".headers"))
+            (Source::Field(field), field.kind)
         };
-        self.steps(Operand { source, steps: Vec::new() }, kind, folds_names)
+        self.steps(Operand { source, steps: Vec::new() }, kind)
     }
 
     /// What follows `regex_replace`: a text, and a pattern and a text in quotes.
@@ -215,7 +218,7 @@ impl<'t> Parser<'t> {
         self.close(",")?;
         let to = self.cursor.text()?;
         self.close(")")?;
-        Ok(Source::Replaced { text: Box::new(text), pattern, to })
+        Ok(Source::Replaced { text: Box::new(text), pattern: Box::new(pattern), to })
     }
 
     fn field(&self, word: &str, start: Cursor<'_>) -> Parsed<&'static Field> {
@@ -230,7 +233,7 @@ impl<'t> Parser<'t> {
     }
 
     /// What follows an operand in brackets.
-    fn steps(&mut self, mut operand: Operand, mut kind: Type, folds_names: bool) -> Parsed<(Operand, Type)> {
+    fn steps(&mut self, mut operand: Operand, mut kind: Type) -> Parsed<(Operand, Type)> {
         while self.cursor.take("[") {
             let start = self.cursor;
             if operand.is_each() {
@@ -238,13 +241,7 @@ impl<'t> Parser<'t> {
             }
             let step;
             (step, kind) = match kind {
-                Type::Map => {
-                    let mut name = self.cursor.text()?;
-                    if folds_names {
-                        name.make_ascii_lowercase();
-                    }
-                    (Step::Name(name), Type::List(Scalar::Text))
-                }
+                Type::Map => (Step::Name(self.cursor.text()?), Type::List(Scalar::Text)),
                 Type::List(scalar) if self.cursor.take("*") => (Step::Each, Type::One(scalar)),
                 Type::List(scalar) => {
                     let index = usize::try_from(self.cursor.number()?);
@@ -303,6 +300,7 @@ impl<'t> Parser<'t> {
             true => Type::List(function.result),
             false => Type::One(function.result),
         };
+        arguments.shrink_to_fit();
         Ok((arguments, kind))
     }
 
@@ -359,21 +357,21 @@ impl<'t> Parser<'t> {
             };
         }
         if cursor.take_word("contains") {
-            return Ok(Test::Contains(Finder::new(&cursor.text()?).into_owned()));
+            return Ok(Test::Contains(Box::new(Finder::new(&cursor.text()?).into_owned())));
         }
         if cursor.take_word("matches") || cursor.take("~") {
             cursor.skip_space();
             let start = *cursor;
             let source = String::from_utf8(cursor.text()?);
             let source = source.map_err(|_| start.mistake("a pattern is written in UTF-8"))?;
-            return Pattern::new(&source).map(Test::Matches).map_err(|why| start.mistake(why));
+            return Pattern::new(&source).map(Box::new).map(Test::Matches).map_err(|why| start.mistake(why));
         }
         let is_strict = cursor.take_word("strict");
         if cursor.take_word("wildcard") {
             cursor.skip_space();
             let start = *cursor;
             let source = wildcard(&cursor.text()?, is_strict);
-            return Pattern::new(&source).map(Test::Matches).map_err(|why| start.mistake(why));
+            return Pattern::new(&source).map(Box::new).map(Test::Matches).map_err(|why| start.mistake(why));
         }
         Err(cursor.expected("one of `eq ne lt le gt ge contains matches wildcard in`"))
     }

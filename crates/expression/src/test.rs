@@ -18,8 +18,8 @@ pub(super) enum Test {
     Int(Order, i64),
     Text(Order, Vec<u8>),
     Ip(Order, IpAddr),
-    Contains(Finder<'static>),
-    Matches(Pattern),
+    Contains(Box<Finder<'static>>),
+    Matches(Box<Pattern>),
     /// Ranges with both ends.
     InNumbers(Vec<(i64, i64)>),
     InTexts(Vec<Vec<u8>>),

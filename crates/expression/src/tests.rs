@@ -1,3 +1,4 @@
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::*;
@@ -38,6 +39,26 @@ fn with_facts<T>(ask: impl FnOnce(&Facts<'_>) -> T) -> T {
         headers: &[(b"Content-Type", b"Text/HTML; charset=utf-8"), (b"X-Cache", b"hit")],
     };
     ask(&Facts { request: &request, sent: None, host: "shop.example", tls: true, response: Some(&response) })
+}
+
+/// Asks something of a request without a response.
+pub(crate) fn with_request<T>(
+    host: &str,
+    target: &str,
+    client: IpAddr,
+    ask: impl FnOnce(&Facts<'_>) -> T,
+) -> T {
+    let request = RequestHead {
+        method: b"GET",
+        target: target.as_bytes(),
+        protocol: "HTTP/1.1",
+        headers: &[(b"X-A", b"b")],
+        client,
+        server: None,
+        request_id: "1",
+        received: Duration::ZERO,
+    };
+    ask(&Facts { request: &request, sent: None, host, tls: false, response: None })
 }
 
 #[test]

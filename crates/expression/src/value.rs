@@ -48,6 +48,14 @@ impl<'r> Value<'r> {
         Self::Int(i64::try_from(count).unwrap_or(i64::MAX))
     }
 
+    /// The same value, of which a text is not copied.
+    pub(super) fn borrowed(&self) -> Value<'_> {
+        match self {
+            Self::Text(text) => Value::text(text),
+            other => other.clone(),
+        }
+    }
+
     /// Its bytes; nothing if it is no text.
     pub(super) fn bytes(&self) -> &[u8] {
         match self {

@@ -6,6 +6,7 @@ mod wildcard;
 
 pub(super) use wildcard::filled;
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
@@ -187,7 +188,10 @@ fn len<'r>(values: &[Value<'r>]) -> Value<'r> {
 }
 
 fn lower<'r>(values: &[Value<'r>]) -> Value<'r> {
-    Value::Text(bytes(values, 0).to_ascii_lowercase().into())
+    match values.first() {
+        Some(text) if !text.bytes().iter().any(u8::is_ascii_uppercase) => text.clone(),
+        _ => Value::Text(bytes(values, 0).to_ascii_lowercase().into()),
+    }
 }
 
 fn starts_with<'r>(values: &[Value<'r>]) -> Value<'r> {
@@ -204,18 +208,29 @@ fn substring<'r>(values: &[Value<'r>]) -> Value<'r> {
         }
         _ => None,
     };
-    let part = text.get(place(1).unwrap_or(0)..place(2).unwrap_or(text.len())).unwrap_or(&[]);
-    Value::Text(part.to_vec().into())
+    let span = place(1).unwrap_or(0)..place(2).unwrap_or(text.len());
+    match values.first() {
+        Some(Value::Text(Cow::Borrowed(text))) => Value::text(text.get(span).unwrap_or(&[])),
+        _ => Value::Text(text.get(span).unwrap_or(&[]).to_vec().into()),
+    }
 }
 
 fn upper<'r>(values: &[Value<'r>]) -> Value<'r> {
-    Value::Text(bytes(values, 0).to_ascii_uppercase().into())
+    match values.first() {
+        Some(text) if !text.bytes().iter().any(u8::is_ascii_lowercase) => text.clone(),
+        _ => Value::Text(bytes(values, 0).to_ascii_uppercase().into()),
+    }
 }
 
 fn url_decode<'r>(values: &[Value<'r>]) -> Value<'r> {
-    let mut decoded = Vec::new();
-    urlencoded::decode(bytes(values, 0), &mut decoded);
-    Value::Text(decoded.into())
+    match values.first() {
+        Some(text) if !urlencoded::needs_decoding(text.bytes()) => text.clone(),
+        _ => {
+            let mut decoded = Vec::new();
+            urlencoded::decode(bytes(values, 0), &mut decoded);
+            Value::Text(decoded.into())
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,141 @@
+//! The compiled rules of one ruleset, and how a request or its response is taken past them.
+
+use std::sync::Arc;
+
+use super::actions::challenge;
+use super::actions::{CompiledAction, Execute};
+use super::decisions::{Decisions, Ending, Refusing, ToldRule};
+use super::entry_point::CompiledRule;
+use super::rate_limiter::RateFinding;
+use expression::{CandidateSet, ExpressionIndex, Facts};
+use model::{Action, Phase, RulesetKind};
+
+/// The rules of a ruleset, in order, without those that do nothing.
+#[derive(Debug, Default)]
+pub struct RuleList {
+    rules: Vec<CompiledRule>,
+    /// Which of them can match a request; absent if they are few.
+    index: Option<ExpressionIndex>,
+}
+
+/// Where a walk is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Walk<'f> {
+    pub(super) phase: Phase,
+    /// The kind of the entry point.
+    pub(super) kind: RulesetKind,
+    pub(super) facts: &'f Facts<'f>,
+}
+
+/// What an action has its walk do.
+enum Step {
+    GoOn,
+    /// Leave the rest of the ruleset out.
+    Leave,
+    End(Ending),
+}
+
+impl RuleList {
+    pub fn new(rules: Vec<CompiledRule>) -> Self {
+        let rules: Vec<_> = rules.into_iter().filter(|rule| !rule.action.is_idle()).collect();
+        // What a rule counts may be another thing than what it is for.
+        let expressions = rules.iter().map(|rule| rule.rate.is_none().then_some(&rule.expression));
+        let index = ExpressionIndex::new(expressions);
+        Self { rules, index }
+    }
+
+    pub fn rules(&self) -> &[CompiledRule] {
+        &self.rules
+    }
+
+    /// Takes a request past the rules that can be for it.
+    pub(super) fn walk<'l>(
+        &'l self,
+        walk: Walk<'_>,
+        decisions: &mut Decisions,
+        run: &mut dyn FnMut(&'l Execute, RulesetKind, &Decisions),
+    ) -> Option<Ending> {
+        let candidates = self.index.as_ref().map(|index| index.candidates(walk.facts));
+        let next =
+            |from| candidates.as_ref().map_or(Some(from), |candidates: &CandidateSet| candidates.from(from));
+        let mut at = 0;
+        while let Some((nth, rule)) = next(at).and_then(|nth| Some((nth, self.rules.get(nth)?))) {
+            if decisions.has_skips() && decisions.skips_phase(walk.kind, walk.phase) {
+                return None;
+            }
+            match rule.judge(walk, decisions, run) {
+                Step::GoOn => at = nth + 1,
+                Step::Leave => return None,
+                Step::End(ending) => return Some(ending),
+            }
+        }
+        None
+    }
+}
+
+impl CompiledRule {
+    /// Does what the rule does, if it is for a request and that has passed its rate.
+    fn judge<'l>(
+        &'l self,
+        walk: Walk<'_>,
+        decisions: &mut Decisions,
+        run: &mut dyn FnMut(&'l Execute, RulesetKind, &Decisions),
+    ) -> Step {
+        let Self { source, expression, action, rate } = self;
+        let Walk { phase, kind, facts } = walk;
+        let is_passed =
+            matches!(action, CompiledAction::Challenge(level) if Some(*level) <= decisions.passed.by_zone);
+        let is_for = expression.matches(facts);
+        let exceeded = match rate {
+            None if is_for => None,
+            None => return Step::GoOn,
+            Some(rate) => {
+                let counts_all = is_passed || !action.refuses();
+                let finding = rate.judge(is_for, counts_all, facts);
+                let Some(RateFinding { exceeded, pending }) = finding else { return Step::GoOn };
+                decisions.pending.extend(pending);
+                if exceeded.is_none() {
+                    return Step::GoOn;
+                }
+                exceeded
+            }
+        };
+        let told = |action| ToldRule { source: Arc::clone(source), phase, action };
+        match action {
+            CompiledAction::Execute(execute) => {
+                if !decisions.skips_run(kind, execute) {
+                    run(execute, kind, decisions);
+                }
+            }
+            CompiledAction::Log => decisions.told.push(told(Action::Log)),
+            CompiledAction::Block(response) => {
+                decisions.told.push(told(Action::Block));
+                let response = response.clone();
+                let refusing = Refusing { source: Arc::clone(source), response, exceeded };
+                return Step::End(Ending::Refused(refusing));
+            }
+            CompiledAction::Challenge(_) if is_passed => decisions.passed.is_used = true,
+            CompiledAction::Challenge(level) => {
+                decisions.told.push(told(challenge::action(*level)));
+                return Step::End(Ending::Challenged { source: Arc::clone(source), level: *level });
+            }
+            CompiledAction::Redirect(redirect) => {
+                if let Some(redirection) = redirect.answer(facts) {
+                    return Step::End(Ending::Redirected(redirection));
+                }
+            }
+            CompiledAction::Route(choice) => decisions.origin.add(choice),
+            CompiledAction::Rewrite(rewrite) => rewrite.add_to(facts, &mut decisions.edits),
+            CompiledAction::Skip(skip) => {
+                if skip.is_told {
+                    decisions.told.push(told(Action::Skip));
+                }
+                decisions.add_skip(kind, Arc::clone(skip));
+                if skip.rest {
+                    return Step::Leave;
+                }
+            }
+        }
+        Step::GoOn
+    }
+}
