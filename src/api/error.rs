@@ -66,10 +66,11 @@ codes! {
     TOO_MANY_RULES = 20109, 400, "the ruleset has more rules than it may";
     BAD_EXPRESSION = 20125, 400, "the expression of a rule is blank or not understood; the message shows where";
     BAD_ACTION = 20126, 400, "the phase has no such action, or the rule lacks what its action needs";
-    NO_MANAGED_RULESET = 20127, 400, "an `execute` rule names no managed ruleset of its phase";
+    NO_MANAGED_RULESET = 20127, 400, "an `execute` rule names no ruleset of its phase";
     NO_VERSION = 20128, 400, "an `execute` rule names a version that its ruleset does not have";
     BAD_OVERRIDE = 20129, 400, "an override names no rule or category of its ruleset, or cannot do this to it";
     BAD_RATE_LIMIT = 20130, 400, "what a rule of phase `http_ratelimit` counts is missing, misplaced or cannot be counted";
+    RULESET_IN_USE = 20131, 409, "rules name the ruleset, which therefore cannot be deleted";
     ENTRY_POINT_EXISTS = 20217, 400, "the zone has an entry point for this phase; the message names its id";
 }
 

@@ -16,7 +16,7 @@ use crate::certificates::Certificates;
 use crate::conf::Conf;
 use crate::routing::Hosts;
 use crate::rules::Rules;
-use crate::ruleset::{Plans, RuleList};
+use crate::ruleset::{CustomRulesets, Plans, RuleList};
 use crate::snapshot::{CompiledList, Site, Snapshot};
 use crate::upstream::{Origin, OriginKey};
 use diagnostic::{Code, Diagnostic, Diagnostics};
@@ -84,6 +84,15 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
     compiling.diagnostics.into_result(snapshot)
 }
 
+/// The compiled rulesets of an account.
+#[derive(Default)]
+struct AccountRules {
+    /// What runs before the entry points of its zones.
+    entry_points: Vec<(Phase, Arc<RuleList>)>,
+    /// What entry points can run.
+    custom: CustomRulesets,
+}
+
 struct Compiling<'a> {
     inputs: Inputs<'a>,
     plans: Plans,
@@ -93,8 +102,7 @@ struct Compiling<'a> {
     compiled_lists: BTreeMap<String, CompiledList>,
     /// Those whose lists are not as in the previous snapshot.
     accounts_with_other_lists: BTreeSet<AccountId>,
-    /// The rules of the entry points of accounts, which run before those of their zones.
-    of_accounts: HashMap<AccountId, Vec<(Phase, Arc<RuleList>)>>,
+    of_accounts: HashMap<AccountId, AccountRules>,
 }
 
 impl Compiling<'_> {

@@ -21,7 +21,7 @@ impl Compiling<'_> {
         place: Option<&Place>,
     ) -> BTreeMap<RouteOrigin, Arc<Pool>> {
         let mut routes = BTreeMap::new();
-        for rule in entry_points.of(Phase::HttpRequestOrigin).into_iter().flat_map(EntryPoint::rules) {
+        for rule in entry_points.of(Phase::HttpRequestOrigin).into_iter().flat_map(EntryPoint::all_rules) {
             let CompiledAction::Route(choice) = &rule.action else { continue };
             let Some(to) = choice.origin.as_ref().filter(|to| !routes.contains_key(*to)) else { continue };
             let urls = zone.origins.iter().filter_map(|url| Some(replaced(&OriginUrl::parse(url).ok()?, to)));

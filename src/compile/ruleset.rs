@@ -1,14 +1,17 @@
-//! Compiles the rules of entry points, both those of accounts and those of zones.
+//! Compiles the rules of rulesets, both those of accounts and those of zones.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Compiling;
+use super::{AccountRules, Compiling};
 use crate::ruleset::actions::{self, Sources};
-use crate::ruleset::{CompiledRule, EntryPoint, RateLimiter, RuleList, RuleSource};
+use crate::ruleset::{
+    CompiledRule, CustomRuleset, CustomRulesets, EntryPoint, RateLimiter, RuleList, RuleSource,
+};
 use diagnostic::{Code, Diagnostic, Diagnostics, Place};
 use expression::{Expression, NamedSets};
-use model::ruleset::{Rule, Ruleset, RulesetOwner};
-use model::{Action, Declared, Phase, SensitiveDataSettings, Zone};
+use model::ruleset::{Rule, Ruleset, RulesetKind, RulesetOwner};
+use model::{AccountId, Action, Declared, Phase, SensitiveDataSettings, Zone};
 
 /// What rules are compiled for, besides themselves.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +19,8 @@ pub(super) struct RuleOwner<'a> {
     pub(super) sensitive_data: &'a SensitiveDataSettings,
     /// What their expressions can name.
     pub(super) sets: &'a NamedSets,
+    /// What `execute` rules can run besides managed rulesets.
+    pub(super) custom: &'a CustomRulesets,
     /// Where they are declared.
     pub(super) place: Option<&'a Place>,
     /// The rules of the previous snapshot that count requests.
@@ -23,28 +28,60 @@ pub(super) struct RuleOwner<'a> {
 }
 
 impl Compiling<'_> {
-    /// Compiles the entry points of all accounts, once, whatever number of zones they run for.
+    /// Compiles the rulesets of all accounts, once, whatever number of zones they run for.
     pub(super) fn account_rulesets(&mut self) {
-        let settings = SensitiveDataSettings::default();
-        for ((owner, phase), ruleset) in &self.inputs.resources.rulesets {
+        let mut accounts: Vec<&AccountId> = Vec::new();
+        for (owner, _) in self.inputs.resources.rulesets.keys() {
             // INVARIANT: owners are in order, accounts first.
-            let RulesetOwner::Account(account) = owner else { return };
-            // All zones of an account share what its rules count.
-            let of_phase = (*phase == Phase::HttpRatelimit).then_some(self.inputs.previous).flatten();
-            let known = of_phase.and_then(|previous| {
-                previous.zones().find(|zone| zone.source.account == *account)?.entry_points.of(*phase)
-            });
-            let sets = self.sets_of(account);
-            let owner = RuleOwner { sensitive_data: &settings, sets: &sets, place: ruleset.place(), known };
-            let rules = Arc::new(RuleList::new(self.rules(ruleset, &owner)));
-            self.of_accounts.entry(account.clone()).or_default().push((*phase, rules));
+            let RulesetOwner::Account(account) = owner else { break };
+            if accounts.last() != Some(&account) {
+                accounts.push(account);
+            }
         }
+        for account in accounts {
+            let rules = self.rules_of_account(account);
+            self.of_accounts.insert(account.clone(), rules);
+        }
+    }
+
+    fn rules_of_account(&mut self, account: &AccountId) -> AccountRules {
+        // All zones of an account share what its rules count.
+        let zone = self
+            .inputs
+            .previous
+            .and_then(|previous| previous.zones().find(|zone| zone.source.account == *account));
+        let known = zone.and_then(|zone| zone.entry_points.of(Phase::HttpRatelimit));
+        let (settings, sets, none) =
+            (SensitiveDataSettings::default(), self.sets_of(account), BTreeMap::new());
+        let rulesets = self.rulesets_of(&RulesetOwner::Account(account.clone()));
+        let (custom, entry_points): (Vec<_>, Vec<_>) =
+            rulesets.iter().partition(|ruleset| ruleset.kind == RulesetKind::Custom);
+        let owner = RuleOwner { sensitive_data: &settings, sets: &sets, custom: &none, place: None, known };
+        let mut rules = AccountRules::default();
+        for ruleset in custom {
+            let owner = RuleOwner { place: ruleset.place(), ..owner };
+            rules.custom.insert(ruleset.id.clone(), self.custom_ruleset(ruleset, &owner));
+        }
+        for ruleset in entry_points {
+            let owner = RuleOwner { place: ruleset.place(), custom: &rules.custom, ..owner };
+            let list = Arc::new(RuleList::new(self.rules(ruleset, &owner)));
+            rules.entry_points.push((ruleset.phase, list));
+        }
+        rules
+    }
+
+    /// Compiles a ruleset that entry points can run.
+    pub(super) fn custom_ruleset(&mut self, ruleset: &Ruleset, owner: &RuleOwner<'_>) -> CustomRuleset {
+        let list = Arc::new(RuleList::new(self.rules(ruleset, owner)));
+        let (id, version) = (ruleset.id.as_str().into(), ruleset.version.as_str().into());
+        let rules = ruleset.rules.iter().map(|rule| rule.id.clone()).collect();
+        CustomRuleset { id, version, phase: ruleset.phase, rules, list }
     }
 
     /// The rules that a zone has from its account.
     pub(super) fn inherited(&self, zone: &Zone) -> impl Iterator<Item = (Phase, Arc<RuleList>)> {
-        let lists = self.of_accounts.get(&zone.account).into_iter().flatten();
-        lists.map(|(phase, list)| {
+        let rules = self.of_accounts.get(&zone.account);
+        rules.into_iter().flat_map(|rules| &rules.entry_points).map(|(phase, list)| {
             if *phase != Phase::HttpResponseFirewallManaged {
                 return (*phase, Arc::clone(list));
             }
@@ -53,13 +90,12 @@ impl Compiling<'_> {
         })
     }
 
-    /// The entry points of an owner that are not written with it, in the order of phases.
+    /// The rulesets of an owner that are not written with it.
     pub(super) fn rulesets_of(&self, owner: &RulesetOwner) -> Vec<Arc<Declared<Ruleset>>> {
-        let of_phase = |phase| self.inputs.resources.rulesets.get(&(owner.clone(), phase));
-        Phase::ALL.into_iter().filter_map(of_phase).map(Arc::clone).collect()
+        self.inputs.resources.rulesets_of(owner).map(Arc::clone).collect()
     }
 
-    /// Compiles the rules of an entry point that are enabled. Those that have errors are left out, and reported.
+    /// Compiles the rules of a ruleset that are enabled. Those that have errors are left out, and reported.
     pub(super) fn rules(&mut self, ruleset: &Ruleset, owner: &RuleOwner<'_>) -> Vec<CompiledRule> {
         let rules = ruleset.rules.iter().enumerate().filter(|(_, rule)| rule.enabled);
         rules.filter_map(|(nth, rule)| self.rule(ruleset, nth, rule, owner)).collect()
@@ -99,6 +135,7 @@ impl Compiling<'_> {
         let mut sources = Sources {
             sensitive_data,
             managed: [&rules.owasp, &rules.sensitive_data],
+            custom: (ruleset.kind != RulesetKind::Custom).then_some(owner.custom),
             program: &rules.program,
             detector: &rules.detector,
             plans: &mut self.plans,
@@ -133,10 +170,11 @@ impl Compiling<'_> {
     ) -> Option<Option<Arc<RateLimiter>>> {
         let place = owner.place;
         let is_of_phase = ruleset.phase == Phase::HttpRatelimit;
+        // What passes over or runs others is for all requests.
+        let counts_nothing = matches!(rule.action, Action::Skip | Action::Execute);
         let source = match &rule.ratelimit {
-            // A `skip` is for all requests.
-            None if !is_of_phase || rule.action == Action::Skip => return Some(None),
-            Some(source) if is_of_phase && rule.action != Action::Skip => source,
+            None if !is_of_phase || counts_nothing => return Some(None),
+            Some(source) if is_of_phase && !counts_nothing => source,
             None => {
                 let message = format!("a rule of phase `{}` needs `ratelimit`", ruleset.phase.word());
                 self.refuse_rule(nth, Code::RulesetRateLimit, message, place);
@@ -144,7 +182,7 @@ impl Compiling<'_> {
             }
             Some(_) => {
                 let message = format!(
-                    "`ratelimit` is for rules of phase `{}` other than `skip`; leave it out",
+                    "`ratelimit` is for rules of phase `{}` other than `skip` and `execute`; leave it out",
                     Phase::HttpRatelimit.word()
                 );
                 self.refuse_rule(nth, Code::RulesetRateLimit, message, place);
@@ -152,7 +190,7 @@ impl Compiling<'_> {
             }
         };
         let is_it = |known: &&CompiledRule| known.source.ruleset == ruleset.id && known.source.id == rule.id;
-        let known = owner.known.and_then(|known| known.rules().find(is_it)?.rate.as_deref());
+        let known = owner.known.and_then(|known| known.all_rules().find(is_it)?.rate.as_deref());
         match RateLimiter::compile(source, owner.sets, known) {
             Ok(limiter) => Some(Some(Arc::new(limiter))),
             Err(mistakes) => {

@@ -1,5 +1,6 @@
 //! One zone: its short form lowered to entry point rulesets, these compiled to plans.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Compiling;
@@ -9,7 +10,7 @@ use crate::snapshot::{CompiledZone, Site};
 use crate::upstream::{Origin, OriginKey, Pool};
 use diagnostic::{Code, Diagnostic, Place};
 use model::ruleset::{
-    ActionParameters, ExecuteParameters, Overrides, Rule, Ruleset, RulesetKind, RulesetOwner,
+    ActionParameters, ExecuteParameters, Overrides, Rule, Ruleset, RulesetKind, RulesetOwner, RulesetSlot,
 };
 use model::{Action, Declared, HealthCheck, OriginProtocol, Phase, Zone};
 
@@ -37,8 +38,16 @@ impl Compiling<'_> {
             _ => None,
         };
         let sets = self.sets_of(&zone.account);
-        let owner = RuleOwner { sensitive_data: &zone.sensitive_data, sets: &sets, place, known };
-        for ruleset in &rulesets {
+        let mut custom =
+            self.of_accounts.get(&zone.account).map(|rules| rules.custom.clone()).unwrap_or_default();
+        let none = BTreeMap::new();
+        let owner =
+            RuleOwner { sensitive_data: &zone.sensitive_data, sets: &sets, custom: &none, place, known };
+        for ruleset in rulesets.iter().filter(|ruleset| ruleset.kind == RulesetKind::Custom) {
+            custom.insert(ruleset.id.clone(), self.custom_ruleset(ruleset, &owner));
+        }
+        let owner = RuleOwner { custom: &custom, ..owner };
+        for ruleset in rulesets.iter().filter(|ruleset| ruleset.kind != RulesetKind::Custom) {
             let rules = Arc::new(RuleList::new(self.rules(ruleset, &owner)));
             entry_points.push(ruleset.phase, RulesetKind::Zone, rules);
         }
@@ -124,19 +133,19 @@ impl Compiling<'_> {
 
     /// Gives rulesets and rules without an id one that is the same on every start.
     fn name_rulesets(&mut self, zone: &Zone, rulesets: &mut [Ruleset], place: Option<&Place>) {
-        let mut phases = Vec::new();
+        let mut slots = Vec::new();
         for ruleset in rulesets {
-            let phase = ruleset.phase.word();
-            if phases.contains(&phase) {
-                let message = format!("the zone `{}` has two rulesets for phase `{phase}`", zone.name);
+            let (slot, phase) = (ruleset.slot(), ruleset.phase.word());
+            if slots.contains(&slot) {
+                let what = match &slot {
+                    RulesetSlot::EntryPoint(phase) => format!("for phase `{}`", phase.word()),
+                    RulesetSlot::Custom { custom } => format!("of the id `{custom}`"),
+                };
+                let message = format!("the zone `{}` has two rulesets {what}", zone.name);
                 self.refuse(Code::ConfConflict, message, place);
             }
-            phases.push(phase);
-            ruleset.complete(
-                RulesetKind::Zone,
-                &format!("{}/{phase}", zone.name),
-                &self.inputs.conf.modified,
-            );
+            slots.push(slot);
+            ruleset.complete(ruleset.kind, &format!("{}/{phase}", zone.name), &self.inputs.conf.modified);
         }
     }
 }

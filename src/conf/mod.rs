@@ -23,7 +23,7 @@ use diagnostic::{Code, Diagnostic, Diagnostics, Source};
 pub use file::{ConfFile, LogLevel};
 use gateway::price::Prices;
 use gateway::vault::MasterKey;
-use model::{HostName, Resources, RulesetKind, Secret};
+use model::{HostName, Resources, Secret};
 pub use table::Located;
 use units::{Bytes, Percent};
 
@@ -221,7 +221,8 @@ pub fn load_leniently(path: &Path) -> (Option<Conf>, Diagnostics) {
             if let (Some(conf), Ok(modified)) = (&mut conf, modified) {
                 conf.modified = rfc3339(modified);
                 for ruleset in conf.resources.rulesets.values_mut() {
-                    Arc::make_mut(ruleset).value.complete(RulesetKind::Root, "", &conf.modified);
+                    let ruleset = &mut Arc::make_mut(ruleset).value;
+                    ruleset.complete(ruleset.kind, "", &conf.modified);
                 }
             }
             (conf, found)

@@ -306,8 +306,9 @@ pub(super) fn with_facts<T>(
         protocol: headers::protocol(response.version),
         headers: &fields,
     });
-    let sent = ctx.sent_target.as_deref();
-    ask(&Facts { request: &head, sent, host: &ctx.host, tls: ctx.tls, response: response.as_ref() })
+    let mut facts = Facts::new(&head, &ctx.host);
+    (facts.sent, facts.tls, facts.response) = (ctx.sent_target.as_deref(), ctx.tls, response.as_ref());
+    ask(&facts)
 }
 
 /// Judges the head of a request, or of a message of it.

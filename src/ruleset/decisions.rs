@@ -88,6 +88,10 @@ impl Decisions {
         self.of(kind).any(|skip| skip.rulesets.iter().any(|skipped| execute.runs(skipped)))
     }
 
+    pub(super) fn skips_rule(&self, kind: RulesetKind, source: &RuleSource) -> bool {
+        source.kind == RulesetKind::Custom && self.skipped_rules(kind).any(|rule| rule == source.id)
+    }
+
     /// Rules of managed rulesets that are passed over where a ruleset of this kind runs them, as their sources name them.
     pub fn skipped_rules(&self, kind: RulesetKind) -> impl Iterator<Item = &str> {
         self.of(kind).flat_map(|skip| &skip.rules).map(String::as_str)

@@ -98,8 +98,19 @@ impl EntryPoint {
         self.parts.push((kind, rules));
     }
 
-    /// All rules, in order.
-    pub fn rules(&self) -> impl Iterator<Item = &CompiledRule> {
+    /// All rules, in order, with those of rulesets that it runs.
+    pub fn all_rules(&self) -> impl Iterator<Item = &CompiledRule> {
+        self.rules().flat_map(|rule| {
+            let custom = match &rule.action {
+                CompiledAction::Execute(Execute::Custom(custom)) => custom.list.rules(),
+                _ => &[],
+            };
+            std::iter::once(rule).chain(custom)
+        })
+    }
+
+    /// Its own rules, in order.
+    fn rules(&self) -> impl Iterator<Item = &CompiledRule> {
         self.parts.iter().flat_map(|(_, list)| list.rules())
     }
 
@@ -119,7 +130,7 @@ impl EntryPoint {
 
     /// Whether a rule of it may answer with a challenge.
     pub fn challenges(&self) -> bool {
-        self.rules().any(|rule| rule.action.challenges())
+        self.all_rules().any(|rule| rule.action.challenges())
     }
 
     /// What every response is scanned for if nothing is skipped and that needs no look at it: the only rule is for all.
@@ -191,7 +202,7 @@ mod tests {
             request_id: "0",
             received: Duration::ZERO,
         };
-        let facts = Facts { request: &head, sent: None, host: "a.example", tls: false, response: None };
+        let facts = Facts::new(&head, "a.example");
         let mut run = 0;
         entry_point.walk(RESPONSE, &facts, &mut Decisions::default(), |_, _, _| run += 1);
         assert_eq!(run, 2);

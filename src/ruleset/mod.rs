@@ -11,6 +11,7 @@
 //! proxy that walks it.
 
 pub mod actions;
+pub mod custom;
 pub mod decisions;
 pub mod entry_point;
 pub mod managed;
@@ -26,6 +27,7 @@ pub mod verdict;
 pub use actions::CompiledAction;
 pub use actions::OriginChoice;
 pub use actions::{Edits, FieldEdit, Redirection};
+pub use custom::{CustomRuleset, CustomRulesets};
 pub use decisions::{Decisions, Ending, Passed, Refusing, ToldRule};
 pub use entry_point::{CompiledRule, EntryPoint, EntryPoints, RuleSource};
 pub use managed::{ManagedRule, ManagedRuleset};

@@ -20,11 +20,11 @@ pub struct RuleList {
 
 /// Where a walk is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Walk<'f> {
+pub(super) struct Walk<'f, 'r> {
     pub(super) phase: Phase,
     /// The kind of the entry point.
     pub(super) kind: RulesetKind,
-    pub(super) facts: &'f Facts<'f>,
+    pub(super) facts: &'f Facts<'r>,
 }
 
 /// What an action has its walk do.
@@ -51,7 +51,7 @@ impl RuleList {
     /// Takes a request past the rules that can be for it.
     pub(super) fn walk<'l>(
         &'l self,
-        walk: Walk<'_>,
+        walk: Walk<'_, '_>,
         decisions: &mut Decisions,
         run: &mut dyn FnMut(&'l Execute, RulesetKind, &Decisions),
     ) -> Option<Ending> {
@@ -62,6 +62,10 @@ impl RuleList {
         while let Some((nth, rule)) = next(at).and_then(|nth| Some((nth, self.rules.get(nth)?))) {
             if decisions.has_skips() && decisions.skips_phase(walk.kind, walk.phase) {
                 return None;
+            }
+            if decisions.has_skips() && decisions.skips_rule(walk.kind, &rule.source) {
+                at = nth + 1;
+                continue;
             }
             match rule.judge(walk, decisions, run) {
                 Step::GoOn => at = nth + 1,
@@ -77,7 +81,7 @@ impl CompiledRule {
     /// Does what the rule does, if it is for a request and that has passed its rate.
     fn judge<'l>(
         &'l self,
-        walk: Walk<'_>,
+        walk: Walk<'_, '_>,
         decisions: &mut Decisions,
         run: &mut dyn FnMut(&'l Execute, RulesetKind, &Decisions),
     ) -> Step {
@@ -102,11 +106,13 @@ impl CompiledRule {
         };
         let told = |action| ToldRule { source: Arc::clone(source), phase, action };
         match action {
-            CompiledAction::Execute(execute) => {
-                if !decisions.skips_run(kind, execute) {
-                    run(execute, kind, decisions);
+            CompiledAction::Execute(execute) if decisions.skips_run(kind, execute) => {}
+            CompiledAction::Execute(Execute::Custom(custom)) => {
+                if let Some(ending) = custom.list.walk(walk, decisions, run) {
+                    return Step::End(ending);
                 }
             }
+            CompiledAction::Execute(execute) => run(execute, kind, decisions),
             CompiledAction::Log => decisions.told.push(told(Action::Log)),
             CompiledAction::Block(response) => {
                 decisions.told.push(told(Action::Block));

@@ -56,7 +56,8 @@ impl EntryPoint {
                     run.score(scored, facts.request, limits, skipped, decisions.passed.by_request);
                 }
                 // INVARIANT: rules of the request phases never scan responses.
-                Execute::Scan(_) => {}
+                // Those of the kind `custom` are walked already.
+                Execute::Scan(_) | Execute::Custom(_) => {}
             }
         });
         run.phase(seclang::Phase::RequestHeaders, watch);

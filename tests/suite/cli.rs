@@ -74,11 +74,7 @@ fn words_of_rulesets_that_do_not_exist_are_named_with_those_that_do() {
             "block",
             "phase `http_request_firewall_managed` has no action `block`; expected one of `execute`",
         ),
-        (
-            managed,
-            "execute",
-            "the action `execute` needs `action_parameters` with the id of a managed ruleset",
-        ),
+        (managed, "execute", "the action `execute` needs `action_parameters` with the id of a ruleset"),
     ] {
         let shown = with(phase, action);
         assert!(shown.contains(said), "{phase} {action}: {shown}");

@@ -199,7 +199,7 @@ fn what_an_action_does_not_take_is_refused_with_its_place() {
     let path = entry_point(&format!("/zones/{id}"), CUSTOM);
     let response = |code: u16, kind: &str| json!({"response": {"status_code": code, "content": "x", "content_type": kind}});
     for (rule, pointer) in [
-        (rule("execute", "true", &json!({"id": managed(&api, REQUESTS)})), "/rules/0/action"),
+        (rule("execute", "true", &json!({"id": managed(&api, REQUESTS)})), "/rules/0/action_parameters/id"),
         (rule("rewrite", "true", &Value::Null), "/rules/0/action"),
         (rule("skip", "true", &Value::Null), "/rules/0/action_parameters"),
         (rule("skip", "true", &json!({"ruleset": "other"})), "/rules/0/action_parameters"),

@@ -32,6 +32,7 @@ mod connections;
 mod crs;
 mod crs_proxy;
 mod custom_rules;
+mod custom_rulesets;
 mod detection;
 mod detection_set;
 mod differential;

@@ -1,6 +1,7 @@
 //! The fields an expression may name.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use super::path;
 use super::value::Scalar::{Int, Ip, Text};
@@ -10,7 +11,7 @@ use body::head::{RequestHead, ResponseHead};
 use body::{self, urlencoded};
 
 /// What an expression is asked of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Facts<'r> {
     pub request: &'r RequestHead<'r>,
     /// Path and query as the client sent them, if rules changed them since.
@@ -20,13 +21,23 @@ pub struct Facts<'r> {
     pub tls: bool,
     /// `None` in phases of the request.
     pub response: Option<&'r ResponseHead<'r>>,
+    /// The path in normal form, once an expression has asked for it.
+    path: OnceCell<Cow<'r, [u8]>>,
 }
 
 impl<'r> Facts<'r> {
+    /// Of a request to a host in the form routing compares.
+    pub fn new(request: &'r RequestHead<'r>, host: &'r str) -> Self {
+        Self { request, sent: None, host, tls: false, response: None, path: OnceCell::new() }
+    }
+
     /// Of a request that did not come over a connection.
     pub fn of_request(request: &'r RequestHead<'r>) -> Self {
-        let host = std::str::from_utf8(first(request.headers, b"host")).unwrap_or("");
-        Self { request, sent: None, host, tls: false, response: None }
+        Self::new(request, std::str::from_utf8(first(request.headers, b"host")).unwrap_or(""))
+    }
+
+    fn path(&self) -> &[u8] {
+        self.path.get_or_init(|| path::normal_form(raw_path(self)))
     }
 }
 
@@ -41,19 +52,19 @@ pub(super) struct Field {
 
 /// How a field is read.
 pub(super) enum Read {
-    One(for<'r> fn(&Facts<'r>) -> Value<'r>),
+    One(for<'f> fn(&'f Facts<'_>) -> Value<'f>),
     /// The names and values of a map are shown one after the other, so that who looks for one need not keep the others.
     Pairs {
         /// Whether the case of names does not count. They are shown as sent.
         folds_names: bool,
-        visit: for<'r> fn(&Facts<'r>, &mut PairVisitor<'_, 'r>),
+        visit: for<'f> fn(&'f Facts<'_>, &mut PairVisitor<'_, 'f>),
     },
 }
 
 pub(super) type PairVisitor<'v, 'r> = dyn FnMut(Cow<'r, [u8]>, Cow<'r, [u8]>) + 'v;
 
 impl Field {
-    pub(super) fn value<'r>(&self, facts: &Facts<'r>) -> Value<'r> {
+    pub(super) fn value<'f>(&self, facts: &'f Facts<'_>) -> Value<'f> {
         match &self.read {
             Read::One(read) => read(facts),
             Read::Pairs { folds_names, visit } => {
@@ -67,11 +78,11 @@ impl Field {
     }
 }
 
-const fn of_request(name: &'static str, kind: Type, read: for<'r> fn(&Facts<'r>) -> Value<'r>) -> Field {
+const fn of_request(name: &'static str, kind: Type, read: for<'f> fn(&'f Facts<'_>) -> Value<'f>) -> Field {
     Field { name, kind, is_of_response: false, read: Read::One(read) }
 }
 
-const fn of_response(name: &'static str, kind: Type, read: for<'r> fn(&Facts<'r>) -> Value<'r>) -> Field {
+const fn of_response(name: &'static str, kind: Type, read: for<'f> fn(&'f Facts<'_>) -> Value<'f>) -> Field {
     Field { name, kind, is_of_response: true, read: Read::One(read) }
 }
 
@@ -79,7 +90,7 @@ const fn map(
     name: &'static str,
     is_of_response: bool,
     folds_names: bool,
-    visit: for<'r> fn(&Facts<'r>, &mut PairVisitor<'_, 'r>),
+    visit: for<'f> fn(&'f Facts<'_>, &mut PairVisitor<'_, 'f>),
 ) -> Field {
     Field { name, kind: Map, is_of_response, read: Read::Pairs { folds_names, visit } }
 }
@@ -95,7 +106,7 @@ pub(super) const FIELDS: &[Field] = &[
     of_request("http.request.version", One(Text), |facts| Value::text(facts.request.protocol.as_bytes())),
     of_request("http.request.full_uri", One(Text), |facts| Value::Text(full_uri(facts).into())),
     of_request("http.request.uri", One(Text), |facts| Value::Text(uri(facts))),
-    of_request("http.request.uri.path", One(Text), |facts| Value::Text(path::normal_form(raw_path(facts)))),
+    of_request("http.request.uri.path", One(Text), |facts| Value::text(facts.path())),
     of_request("http.request.uri.path.extension", One(Text), |facts| Value::Text(extension(facts).into())),
     of_request("http.request.uri.query", One(Text), |facts| Value::text(query(facts).unwrap_or(&[]))),
     map("http.request.uri.args", false, false, |facts, visitor| {
@@ -134,11 +145,11 @@ fn first<'r>(fields: Fields<'r>, name: &[u8]) -> &'r [u8] {
     fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map_or(&[], |(_, value)| value)
 }
 
-fn header<'r>(facts: &Facts<'r>, name: &[u8]) -> &'r [u8] {
+fn header<'f>(facts: &'f Facts<'_>, name: &[u8]) -> &'f [u8] {
     first(facts.request.headers, name)
 }
 
-fn response_headers<'r>(facts: &Facts<'r>) -> Fields<'r> {
+fn response_headers<'f>(facts: &'f Facts<'_>) -> Fields<'f> {
     facts.response.map_or(&[], |response| response.headers)
 }
 
@@ -182,10 +193,11 @@ fn query_of(target: &[u8]) -> Option<&[u8]> {
 }
 
 /// Path in normal form, and query as sent.
-fn uri<'r>(facts: &Facts<'r>) -> Cow<'r, [u8]> {
-    let path = path::normal_form(raw_path(facts));
-    let Some(query) = query(facts) else { return path };
-    [&path, &b"?"[..], query].concat().into()
+fn uri<'f>(facts: &'f Facts<'_>) -> Cow<'f, [u8]> {
+    match query(facts) {
+        Some(query) => [facts.path(), b"?", query].concat().into(),
+        None => facts.path().into(),
+    }
 }
 
 fn full_uri(facts: &Facts<'_>) -> Vec<u8> {
@@ -195,8 +207,7 @@ fn full_uri(facts: &Facts<'_>) -> Vec<u8> {
 
 /// What follows the last dot of the last segment, in lower case.
 fn extension(facts: &Facts<'_>) -> Vec<u8> {
-    let path = path::normal_form(raw_path(facts));
-    let file = path.rsplit(|byte| *byte == b'/').next().unwrap_or(&[]);
+    let file = facts.path().rsplit(|byte| *byte == b'/').next().unwrap_or(&[]);
     let dot = file.iter().rposition(|byte| *byte == b'.');
     dot.and_then(|dot| file.get(dot + 1..)).unwrap_or(&[]).to_ascii_lowercase()
 }

@@ -140,7 +140,7 @@ impl Operand {
     }
 
     /// Shows each value that it stands for, as far as it is a list.
-    fn each<'r>(&'r self, facts: &Facts<'r>, visitor: &mut dyn FnMut(Value<'r>)) {
+    fn each<'r>(&'r self, facts: &'r Facts<'_>, visitor: &mut dyn FnMut(Value<'r>)) {
         match (&self.source, self.steps.as_slice()) {
             (Source::Field(field), [Step::Name(name), Step::Each]) => {
                 named(field, name, facts, &mut |value| visitor(Value::Text(value)));
@@ -153,7 +153,7 @@ impl Operand {
         }
     }
 
-    pub(super) fn value<'r>(&'r self, facts: &Facts<'r>) -> Value<'r> {
+    pub(super) fn value<'r>(&'r self, facts: &'r Facts<'_>) -> Value<'r> {
         if let (Source::Field(field), [Step::Name(name), steps @ ..]) = (&self.source, self.steps.as_slice())
         {
             if let [Step::Index(index)] = steps {
@@ -185,7 +185,7 @@ impl Operand {
 }
 
 /// Shows the values that a map has under a name.
-fn named<'r>(field: &Field, name: &[u8], facts: &Facts<'r>, visitor: &mut dyn FnMut(Cow<'r, [u8]>)) {
+fn named<'r>(field: &Field, name: &[u8], facts: &'r Facts<'_>, visitor: &mut dyn FnMut(Cow<'r, [u8]>)) {
     // INVARIANT: types were checked, so only maps are asked for a name.
     let Read::Pairs { folds_names, visit } = &field.read else { return };
     visit(facts, &mut |known, value| {
@@ -197,7 +197,7 @@ fn named<'r>(field: &Field, name: &[u8], facts: &Facts<'r>, visitor: &mut dyn Fn
 }
 
 /// One of the values that a map has under a name, counted from 0.
-fn nth<'r>(field: &Field, name: &[u8], index: usize, facts: &Facts<'r>) -> Value<'r> {
+fn nth<'r>(field: &Field, name: &[u8], index: usize, facts: &'r Facts<'_>) -> Value<'r> {
     let (mut found, mut at) = (Value::Missing, 0);
     named(field, name, facts, &mut |value| {
         if at == index {
@@ -220,7 +220,7 @@ fn replaced<'r>(text: Cow<'r, [u8]>, pattern: &Pattern, to: &[u8]) -> Cow<'r, [u
 }
 
 /// A function over its arguments; over each value of the one that stands for many.
-fn call<'r>(function: &Function, arguments: &'r [Operand], facts: &Facts<'r>) -> Value<'r> {
+fn call<'r>(function: &Function, arguments: &'r [Operand], facts: &'r Facts<'_>) -> Value<'r> {
     let mut values: SmallVec<[Value<'r>; 4]> =
         arguments.iter().map(|argument| argument.value(facts)).collect();
     let once = |values: &[Value<'r>]| {

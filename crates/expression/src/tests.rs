@@ -38,7 +38,9 @@ fn with_facts<T>(ask: impl FnOnce(&Facts<'_>) -> T) -> T {
         protocol: "HTTP/1.1",
         headers: &[(b"Content-Type", b"Text/HTML; charset=utf-8"), (b"X-Cache", b"hit")],
     };
-    ask(&Facts { request: &request, sent: None, host: "shop.example", tls: true, response: Some(&response) })
+    let mut facts = Facts::new(&request, "shop.example");
+    (facts.tls, facts.response) = (true, Some(&response));
+    ask(&facts)
 }
 
 /// Asks something of a request without a response.
@@ -58,7 +60,7 @@ pub(crate) fn with_request<T>(
         request_id: "1",
         received: Duration::ZERO,
     };
-    ask(&Facts { request: &request, sent: None, host, tls: false, response: None })
+    ask(&Facts::new(&request, host))
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub use list::{ListItem, ListKind, NamedList};
 pub use payload_key::PayloadKey;
 pub use phase::Phase;
 pub use resources::{KeyId, Resources};
-pub use ruleset::{Overrides, Rule, Ruleset, RulesetKind, RulesetOwner};
+pub use ruleset::{Overrides, Rule, Ruleset, RulesetKind, RulesetOwner, RulesetSlot};
 pub use secret::Secret;
 pub use security_record::SecurityRecord;
 pub use zone::{Balance, HealthCheck, OriginProtocol, SensitiveDataSettings, WafSettings, Zone};

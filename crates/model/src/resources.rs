@@ -9,7 +9,7 @@ use diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::gateway::{Provider, ProviderKey};
 use crate::{
     Account, AccountId, AlertPolicy, AlertWebhook, ApiToken, Declared, Gateway, GatewayId, GatewayToken,
-    NamedList, Phase, Ruleset, RulesetOwner, TokenId, Zone, ZoneId,
+    NamedList, Phase, Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone, ZoneId,
 };
 
 /// Account, gateway, provider and alias of a key.
@@ -21,8 +21,8 @@ pub type KeyId = (AccountId, GatewayId, String, String);
 pub struct Resources {
     pub accounts: BTreeMap<AccountId, Declared<Account>>,
     pub zones: BTreeMap<ZoneId, Arc<Declared<Zone>>>,
-    /// Entry points that are not written with their zone.
-    pub rulesets: BTreeMap<(RulesetOwner, Phase), Arc<Declared<Ruleset>>>,
+    /// Those that are not written with their zone.
+    pub rulesets: BTreeMap<(RulesetOwner, RulesetSlot), Arc<Declared<Ruleset>>>,
     pub gateways: BTreeMap<(AccountId, GatewayId), Declared<Gateway>>,
     pub tokens: BTreeMap<TokenId, Declared<GatewayToken>>,
     pub providers: BTreeMap<String, Declared<Provider>>,
@@ -35,6 +35,14 @@ pub struct Resources {
 }
 
 impl Resources {
+    /// The rulesets of an owner that are not written with it: entry points in the order of phases, then others.
+    pub fn rulesets_of(&self, owner: &RulesetOwner) -> impl Iterator<Item = &Arc<Declared<Ruleset>>> {
+        // INVARIANT: no slot is before that of the first phase.
+        let first = Phase::ALL.first().map(|phase| (owner.clone(), RulesetSlot::from(*phase)));
+        let from = first.into_iter().flat_map(|first| self.rulesets.range(first..));
+        from.take_while(move |((of, _), _)| of == owner).map(|(_, ruleset)| ruleset)
+    }
+
     /// What the files declare and what the store holds, together.
     ///
     /// # Errors

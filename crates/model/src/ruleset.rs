@@ -14,6 +14,8 @@ use crate::{AccountId, Action, Phase, RuleId, RulesetId, ZoneId};
 /// Whose rules a ruleset holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RulesetKind {
+    /// Rules that run where an entry point has a rule that executes them.
+    Custom,
     /// Rules that ship with the program or are loaded from files.
     Managed,
     /// The entry point of an account.
@@ -26,11 +28,12 @@ pub enum RulesetKind {
 serde_by_word!(RulesetKind, "kind of ruleset");
 
 impl RulesetKind {
-    pub const ALL: [Self; 3] = [Self::Managed, Self::Root, Self::Zone];
+    pub const ALL: [Self; 4] = [Self::Custom, Self::Managed, Self::Root, Self::Zone];
 
     /// The word of the API.
     pub fn word(self) -> &'static str {
         match self {
+            Self::Custom => "custom",
             Self::Managed => "managed",
             Self::Root => "root",
             Self::Zone => "zone",
@@ -38,7 +41,7 @@ impl RulesetKind {
     }
 }
 
-/// Whose entry points: those of an account run before those of its zones.
+/// Whose rulesets: entry points of an account run before those of its zones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RulesetOwner {
     Account(AccountId),
@@ -52,6 +55,22 @@ impl RulesetOwner {
             Self::Account(_) => RulesetKind::Root,
             Self::Zone(_) => RulesetKind::Zone,
         }
+    }
+}
+
+/// Where an owner has a ruleset. Entry points come before others, in the order of phases.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RulesetSlot {
+    /// What runs in a phase. There is one at most.
+    EntryPoint(Phase),
+    /// One of the kind `custom`, by its id.
+    Custom { custom: String },
+}
+
+impl From<Phase> for RulesetSlot {
+    fn from(phase: Phase) -> Self {
+        Self::EntryPoint(phase)
     }
 }
 
@@ -94,7 +113,15 @@ impl Ruleset {
         }
     }
 
-    /// Gives an entry point its kind, and it and its rules what they lack: a name, when they were changed, and ids that are
+    /// Where its owner has it.
+    pub fn slot(&self) -> RulesetSlot {
+        match self.kind {
+            RulesetKind::Custom => RulesetSlot::Custom { custom: self.id.clone() },
+            RulesetKind::Managed | RulesetKind::Root | RulesetKind::Zone => self.phase.into(),
+        }
+    }
+
+    /// Gives a ruleset its kind, and it and its rules what they lack: a name, when they were changed, and ids that are
     /// the same on every start. `key` is unique among the rulesets of this kind.
     pub fn complete(&mut self, kind: RulesetKind, key: &str, modified: &str) {
         self.kind = kind;

@@ -47,7 +47,9 @@ mod tests {
         check(&RulesetKind::ALL);
         let refused = serde_json::from_str::<RulesetKind>("\"zones\"").unwrap_err().to_string();
         assert!(
-            refused.starts_with("unknown kind of ruleset `zones`; expected one of `managed`, `root`, `zone`"),
+            refused.starts_with(
+                "unknown kind of ruleset `zones`; expected one of `custom`, `managed`, `root`, `zone`"
+            ),
             "{refused}"
         );
         assert!(serde_json::from_str::<Action>("\"Block\"").is_err(), "words are lower case");

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::change::{Row, add_row};
 use super::migration::{Migration, migrate};
+use super::row::{Row, add_row};
 use super::{Change, Changeset, KeyedRequest, PastRow, Resources, Revision, Store, StoreError, private_file};
 
 /// The file in the state folder.

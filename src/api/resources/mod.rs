@@ -20,6 +20,7 @@ mod ruleset_shapes;
 mod rulesets;
 mod rulesets_explain;
 mod rulesets_read;
+mod rulesets_writable;
 mod security_events;
 mod shapes;
 mod tokens;
@@ -72,7 +73,8 @@ mod tests {
         assert_eq!(paths.iter().collect::<BTreeSet<_>>().len(), paths.len());
         assert!(all().all(|operation| operation.summary.ends_with('.') && operation.path.starts_with('/')));
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/api/resources");
-        // All but this file, two of shapes, the readers of rules and of settings, and places of rules; two have two lists.
-        assert_eq!(std::fs::read_dir(folder).unwrap().count() - 6, ALL.len() - 2);
+        // All but this file, two of shapes, the readers of rules and of settings, places of rules, and what of rulesets
+        // may be written; two have two lists.
+        assert_eq!(std::fs::read_dir(folder).unwrap().count() - 7, ALL.len() - 2);
     }
 }

@@ -1,12 +1,13 @@
-//! Entry points of accounts and zones: made, replaced, deleted, and their rules (spec, "Rulesets").
+//! Rulesets of accounts and zones: made, replaced, deleted, and their rules (spec, "Rulesets").
 
-use model::ruleset::{Rule, Ruleset, RulesetKind, RulesetOwner};
-use model::{Phase, Resources};
+use model::Phase;
+use model::ruleset::{Rule, Ruleset, RulesetKind, RulesetOwner, RulesetSlot};
 use store::Change;
 
 use super::rule_input::{self, MAX_RULES};
 use super::rule_position::RulePosition;
 use super::rulesets_read::{self, unknown_ruleset};
+use super::rulesets_writable;
 use super::shapes;
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
@@ -17,6 +18,9 @@ use crate::api::operation::{
 };
 use crate::control::Applied;
 
+/// Most rulesets of one owner.
+const MAX_RULESETS: usize = 1000;
+
 const QUERY: &[QueryParameter] = &[DRY_RUN];
 
 /// The operations of an owner, whose path is `$owner`.
@@ -26,7 +30,7 @@ macro_rules! operations {
             Operation {
                 verb: Verb::Post,
                 path: concat!($owner, "/rulesets"),
-                summary: concat!("Makes the entry point of a phase of ", $of, "."),
+                summary: concat!("Makes the entry point of a phase of ", $of, ", or a ruleset of the kind `custom` that entry points can run."),
                 permission: $permission,
                 query: QUERY,
                 input: Some(InputShape::Object(shapes::RULESET)),
@@ -36,7 +40,7 @@ macro_rules! operations {
             Operation {
                 verb: Verb::Put,
                 path: concat!($owner, "/rulesets/{ruleset_id}"),
-                summary: concat!("Replaces the rules of an entry point of ", $of, "; rules of the same id or `ref` stay the same rules."),
+                summary: concat!("Replaces the rules of a ruleset of ", $of, "; rules of the same id or `ref` stay the same rules."),
                 permission: $permission,
                 query: QUERY,
                 input: Some(InputShape::Object(shapes::RULESET)),
@@ -46,7 +50,7 @@ macro_rules! operations {
             Operation {
                 verb: Verb::Delete,
                 path: concat!($owner, "/rulesets/{ruleset_id}"),
-                summary: concat!("Deletes an entry point of ", $of, "."),
+                summary: concat!("Deletes a ruleset of ", $of, "."),
                 permission: $permission,
                 query: QUERY,
                 input: None,
@@ -141,7 +145,7 @@ async fn create(call: ApiCall) -> Answer {
     let (body, unknown) = rule_input::read(&call.body, |fields| {
         let body = written(fields)?;
         match body.kind {
-            Some(found) if found == kind => {}
+            Some(found) if found == kind || found == RulesetKind::Custom => {}
             Some(RulesetKind::Managed) => {
                 let message =
                     format!("managed rulesets ship with the program; expected the kind `{}`", kind.word());
@@ -166,10 +170,17 @@ async fn create(call: ApiCall) -> Answer {
     })?;
     // INVARIANT: a body without a phase has an error.
     let phase = body.phase.ok_or_else(|| ApiError::new(error::BAD_PHASE, "`phase` is required"))?;
+    let kind = body.kind.unwrap_or(kind);
     let (id, now, of) = (new_id()?, call.now.clone(), owner.clone());
+    let slot = Ruleset { id: id.clone(), ..Ruleset::new(kind, phase) }.slot();
+    let at = slot.clone();
     let applied = call
         .write(move |resources| {
-            if let Some(known) = entry_point(resources, &of, phase)? {
+            if kind == RulesetKind::Custom && resources.rulesets_of(&of).count() >= MAX_RULESETS {
+                let message = format!("there are {MAX_RULESETS} rulesets already, which is as many as there can be");
+                return Err(ApiError::new(error::TOO_MANY_RULES, message).into());
+            }
+            if let Some(known) = rulesets_writable::ruleset_at(resources, &of, &at)? {
                 let message = format!(
                     "'{0}' is not a valid value for kind because exceeded maximum number of {0} rulesets for phase \
                      {1}; the entry point is {2}",
@@ -190,25 +201,29 @@ async fn create(call: ApiCall) -> Answer {
             Ok(vec![Change::put_ruleset(of.clone(), ruleset)])
         })
         .await?;
-    shown(&applied, &owner, phase, unknown)
+    shown(&applied, &owner, &slot, unknown)
 }
 
 async fn replace(call: ApiCall) -> Answer {
-    let phase = rulesets_read::phase_of_id(&call)?;
-    put(call, phase, false).await
+    let (phase, slot) = rulesets_read::slot_of_id(&call)?;
+    put(call, phase, slot, false).await
 }
 
 async fn replace_entry_point(call: ApiCall) -> Answer {
     let phase = rulesets_read::phase(&call)?;
-    put(call, phase, true).await
+    put(call, phase, phase.into(), true).await
 }
 
-async fn put(call: ApiCall, phase: Phase, may_create: bool) -> Answer {
+async fn put(call: ApiCall, phase: Phase, slot: RulesetSlot, may_create: bool) -> Answer {
     let owner = rulesets_read::owner_of_write(&call)?;
+    let kind = match slot {
+        RulesetSlot::EntryPoint(_) => owner.kind(),
+        RulesetSlot::Custom { .. } => RulesetKind::Custom,
+    };
     let (body, unknown) = rule_input::read(&call.body, |fields| {
         let body = written(fields)?;
-        if let Some(found) = body.kind.filter(|found| *found != owner.kind()) {
-            fields.refuse(error::BAD_KIND, "kind", wrong_kind(found, owner.kind()));
+        if let Some(found) = body.kind.filter(|found| *found != kind) {
+            fields.refuse(error::BAD_KIND, "kind", wrong_kind(found, kind));
         }
         if body.phase.is_some_and(|written| written != phase) {
             let message = format!("the phase of a ruleset cannot be changed; it is `{}`", phase.word());
@@ -216,8 +231,8 @@ async fn put(call: ApiCall, phase: Phase, may_create: bool) -> Answer {
         }
         Some(body)
     })?;
-    let (id, path, kind) = (new_id()?, call.path.clone(), owner.kind());
-    let applied = edit(&call, &owner, phase, may_create, move |known, now| {
+    let (id, path) = (new_id()?, call.path.clone());
+    let applied = edit(&call, &owner, &slot, may_create, move |known, now| {
         let known = known.or_else(|| may_create.then(|| empty(id.clone(), kind, phase)));
         let Some(mut ruleset) = known else { return Err(unknown_ruleset(&path)) };
         ruleset.rules = rule_input::matched(body.rules.clone(), &ruleset.rules, now)?;
@@ -225,11 +240,11 @@ async fn put(call: ApiCall, phase: Phase, may_create: bool) -> Answer {
         ruleset.description = body.description.clone().unwrap_or(ruleset.description);
         Ok(ruleset)
     });
-    shown(&applied.await?, &owner, phase, unknown)
+    shown(&applied.await?, &owner, &slot, unknown)
 }
 
 fn wrong_kind(found: RulesetKind, expected: RulesetKind) -> String {
-    format!("rulesets here are of the kind `{}`, found `{}`", expected.word(), found.word())
+    format!("expected the kind `{}`, found `{}`", expected.word(), found.word())
 }
 
 fn empty(id: String, kind: RulesetKind, phase: Phase) -> Ruleset {
@@ -238,38 +253,39 @@ fn empty(id: String, kind: RulesetKind, phase: Phase) -> Ruleset {
 }
 
 async fn restore(call: ApiCall) -> Answer {
-    let (owner, phase) = (rulesets_read::owner_of_write(&call)?, rulesets_read::phase_of_id(&call)?);
-    let then = rulesets_read::find_version(&call, phase).await?;
+    let (owner, (_, slot)) = (rulesets_read::owner_of_write(&call)?, rulesets_read::slot_of_id(&call)?);
+    let then = rulesets_read::find_version(&call, &slot).await?;
     let path = call.path.clone();
-    let applied = edit(&call, &owner, phase, false, move |known, now| {
+    let applied = edit(&call, &owner, &slot, false, move |known, now| {
         let known = known.ok_or_else(|| unknown_ruleset(&path))?;
         let rules = rule_input::matched(then.rules.clone(), &known.rules, now)?;
         Ok(Ruleset { name: then.name.clone(), description: then.description.clone(), rules, ..known })
     });
-    shown(&applied.await?, &owner, phase, Vec::new())
+    shown(&applied.await?, &owner, &slot, Vec::new())
 }
 
 async fn delete(call: ApiCall) -> Answer {
-    let (owner, phase) = (rulesets_read::owner_of_write(&call)?, rulesets_read::phase_of_id(&call)?);
+    let (owner, (_, slot)) = (rulesets_read::owner_of_write(&call)?, rulesets_read::slot_of_id(&call)?);
     let precondition = call.precondition();
     let path = call.path.clone();
     call.write(move |resources| {
-        refuse_if_in_file(resources, &owner, phase)?;
-        let known = resources.rulesets.get(&(owner.clone(), phase));
+        rulesets_writable::refuse_if_in_file(resources, &owner, &slot)?;
+        let known = resources.rulesets.get(&(owner.clone(), slot.clone()));
         precondition.check(known.and_then(|known| revision(known)))?;
         known.ok_or_else(|| unknown_ruleset(&path))?;
-        Ok(vec![Change::delete_ruleset(owner.clone(), phase)])
+        rulesets_writable::refuse_if_run(resources, &owner, &slot)?;
+        Ok(vec![Change::delete_ruleset(owner.clone(), slot.clone())])
     })
     .await?;
     Ok(ApiReply::no_content())
 }
 
 async fn add_rule(call: ApiCall) -> Answer {
-    let (owner, phase) = (rulesets_read::owner_of_write(&call)?, rulesets_read::phase_of_id(&call)?);
+    let (owner, (phase, slot)) = (rulesets_read::owner_of_write(&call)?, rulesets_read::slot_of_id(&call)?);
     let ((rule, position), unknown) =
         rule_input::read(&call.body, |fields| Some((rule_input::rule(fields)?, RulePosition::read(fields))))?;
     let path = call.path.clone();
-    let applied = edit(&call, &owner, phase, false, move |known, now| {
+    let applied = edit(&call, &owner, &slot, false, move |known, now| {
         let mut ruleset = known.ok_or_else(|| unknown_ruleset(&path))?;
         if ruleset.rules.len() >= MAX_RULES {
             let message = format!("exceeded maximum number of rules in the phase {}", phase.word());
@@ -279,11 +295,11 @@ async fn add_rule(call: ApiCall) -> Answer {
         position.insert(&mut ruleset.rules, added)?;
         Ok(ruleset)
     });
-    shown(&applied.await.map_err(of_rule)?, &owner, phase, unknown)
+    shown(&applied.await.map_err(of_rule)?, &owner, &slot, unknown)
 }
 
 async fn change_rule(call: ApiCall) -> Answer {
-    let (owner, phase) = (rulesets_read::owner_of_write(&call)?, rulesets_read::phase_of_id(&call)?);
+    let (owner, (_, slot)) = (rulesets_read::owner_of_write(&call)?, rulesets_read::slot_of_id(&call)?);
     let only_moves = call.body.as_object().is_some_and(|object| {
         let mut names = object.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.as_str());
         object.contains_key("position") && names.all(|name| matches!(name, "position" | "id"))
@@ -293,7 +309,7 @@ async fn change_rule(call: ApiCall) -> Answer {
         Some((rule, fields.value("position").is_some().then(|| RulePosition::read(fields))))
     })?;
     let (id, path) = (call.parameter("rule_id").to_owned(), call.path.clone());
-    let applied = edit(&call, &owner, phase, false, move |known, now| {
+    let applied = edit(&call, &owner, &slot, false, move |known, now| {
         let mut ruleset = known.ok_or_else(|| unknown_ruleset(&path))?;
         let place = rule_place(&ruleset, &id)?;
         let known = ruleset.rules.remove(place);
@@ -307,19 +323,19 @@ async fn change_rule(call: ApiCall) -> Answer {
         }
         Ok(ruleset)
     });
-    shown(&applied.await.map_err(of_rule)?, &owner, phase, unknown)
+    shown(&applied.await.map_err(of_rule)?, &owner, &slot, unknown)
 }
 
 async fn delete_rule(call: ApiCall) -> Answer {
-    let (owner, phase) = (rulesets_read::owner_of_write(&call)?, rulesets_read::phase_of_id(&call)?);
+    let (owner, (_, slot)) = (rulesets_read::owner_of_write(&call)?, rulesets_read::slot_of_id(&call)?);
     let (id, path) = (call.parameter("rule_id").to_owned(), call.path.clone());
-    let applied = edit(&call, &owner, phase, false, move |known, _| {
+    let applied = edit(&call, &owner, &slot, false, move |known, _| {
         let mut ruleset = known.ok_or_else(|| unknown_ruleset(&path))?;
         let place = rule_place(&ruleset, &id)?;
         ruleset.rules.remove(place);
         Ok(ruleset)
     });
-    shown(&applied.await?, &owner, phase, Vec::new())
+    shown(&applied.await?, &owner, &slot, Vec::new())
 }
 
 fn rule_place(ruleset: &Ruleset, id: &str) -> Result<usize, ApiErrors> {
@@ -340,19 +356,20 @@ fn of_rule(errors: ApiErrors) -> ApiErrors {
     }
 }
 
-/// Changes an entry point as `change` says, which gets what there is and the time. One that is the same afterwards keeps
+/// Changes a ruleset as `change` says, which gets what there is and the time. One that is the same afterwards keeps
 /// its version.
 async fn edit(
     call: &ApiCall,
     owner: &RulesetOwner,
-    phase: Phase,
+    slot: &RulesetSlot,
     may_create: bool,
     change: impl Fn(Option<Ruleset>, &str) -> Result<Ruleset, ApiErrors> + Send + 'static,
 ) -> Result<Applied, ApiErrors> {
-    let (owner, now, precondition) = (owner.clone(), call.now.clone(), call.precondition());
+    let (owner, slot) = (owner.clone(), slot.clone());
+    let (now, precondition) = (call.now.clone(), call.precondition());
     call.write(move |resources| {
-        refuse_if_in_file(resources, &owner, phase)?;
-        let known = resources.rulesets.get(&(owner.clone(), phase));
+        rulesets_writable::refuse_if_in_file(resources, &owner, &slot)?;
+        let known = resources.rulesets.get(&(owner.clone(), slot.clone()));
         if known.is_some() || !may_create {
             precondition.check(known.and_then(|known| revision(known)))?;
         }
@@ -372,50 +389,9 @@ fn revision<T>(declared: &model::Declared<T>) -> Option<u64> {
     rulesets_read::revision(declared)
 }
 
-/// The entry point of a phase, unless a file declares it.
-fn entry_point<'r>(
-    resources: &'r Resources,
-    owner: &RulesetOwner,
-    phase: Phase,
-) -> Result<Option<&'r Ruleset>, ApiErrors> {
-    refuse_if_in_file(resources, owner, phase)?;
-    Ok(resources.rulesets.get(&(owner.clone(), phase)).map(|ruleset| &ruleset.value))
-}
-
-/// Refuses to write an entry point that a file declares, and one of a zone that is gone.
-fn refuse_if_in_file(resources: &Resources, owner: &RulesetOwner, phase: Phase) -> Result<(), ApiErrors> {
-    let RulesetOwner::Zone(zone) = owner else {
-        let known = resources.rulesets.get(&(owner.clone(), phase));
-        let Some(place) = known.and_then(|known| known.place()) else { return Ok(()) };
-        let message = format!(
-            "the entry point of phase `{}` is declared at {}; change it there",
-            phase.word(),
-            place.label()
-        );
-        return Err(ApiError::new(error::IN_FILE, message).into());
-    };
-    let Some(zone) = resources.zones.get(zone) else { return Err(ApiError::unknown("").into()) };
-    let is_declared = zone.rulesets.iter().any(|ruleset| ruleset.phase == phase)
-        || match phase {
-            Phase::HttpRequestFirewallManaged => zone.waf.is_some(),
-            Phase::HttpResponseFirewallManaged => zone.sensitive_data.enabled,
-            _ => false,
-        };
-    if !is_declared {
-        return Ok(());
-    }
-    let message = format!(
-        "the entry point of phase `{}` of the zone `{}` is declared at {}; change it there",
-        phase.word(),
-        zone.name,
-        zone.provenance
-    );
-    Err(ApiError::new(error::IN_FILE, message).into())
-}
-
-/// The entry point as it is after a write.
-fn shown(applied: &Applied, owner: &RulesetOwner, phase: Phase, unknown: Vec<String>) -> Answer {
-    let found = applied.resources.rulesets.get(&(owner.clone(), phase));
+/// The ruleset as it is after a write.
+fn shown(applied: &Applied, owner: &RulesetOwner, slot: &RulesetSlot, unknown: Vec<String>) -> Answer {
+    let found = applied.resources.rulesets.get(&(owner.clone(), slot.clone()));
     let ruleset = found.ok_or_else(|| unknown_ruleset(""))?;
     Ok(ApiReply::of(&ruleset.value)?.tagged(revision(ruleset)).passing_over(unknown))
 }

@@ -1,7 +1,7 @@
-//! Rulesets as they are and as they were: managed ones, entry points of accounts and zones (spec, "Rulesets").
+//! Rulesets as they are and as they were: managed ones, those of accounts and zones (spec, "Rulesets").
 
 use model::ruleset::Ruleset;
-use model::{Declared, Phase, Provenance, Resources, RulesetOwner};
+use model::{Declared, Phase, Provenance, Resources, RulesetOwner, RulesetSlot};
 use serde::Serialize;
 use store::Change;
 
@@ -39,14 +39,14 @@ macro_rules! operations {
         [
             read(
                 concat!($owner, "/rulesets"),
-                concat!("Lists the entry points of ", $of, " and the managed rulesets, without rules."),
+                concat!("Lists the rulesets of ", $of, " and the managed ones, without rules."),
                 $permission,
                 ResultKind::List(shapes::RULESET),
                 |call| Box::pin(list(call)),
             ),
             read(
                 concat!($owner, "/rulesets/{ruleset_id}"),
-                concat!("Shows an entry point of ", $of, " or a managed ruleset with its rules."),
+                concat!("Shows a ruleset of ", $of, " or a managed one with its rules."),
                 $permission,
                 ResultKind::One(shapes::RULESET),
                 |call| Box::pin(find(call)),
@@ -71,14 +71,14 @@ macro_rules! operations {
                 ),
                 $permission,
                 ResultKind::List(shapes::RULESET),
-                |call| Box::pin(async move { versions(&call, phase(&call)?).await }),
+                |call| Box::pin(async move { versions(&call, &phase(&call)?.into()).await }),
             ),
             read(
                 concat!($owner, "/rulesets/phases/{phase}/entrypoint/versions/{version}"),
                 concat!("Shows a version of an entry point of ", $of, " with its rules."),
                 $permission,
                 ResultKind::One(shapes::RULESET),
-                |call| Box::pin(async move { version(&call, phase(&call)?).await }),
+                |call| Box::pin(async move { version(&call, &phase(&call)?.into()).await }),
             ),
             read(
                 concat!($owner, "/rulesets/{ruleset_id}/versions"),
@@ -144,11 +144,10 @@ pub(super) fn owner_of_write(call: &ApiCall) -> Result<RulesetOwner, ApiErrors> 
     }
 }
 
-/// What deletes the entry points of an owner that goes.
+/// What deletes the rulesets of an owner that goes.
 pub(super) fn deletions(resources: &Resources, owner: &RulesetOwner) -> Vec<Change> {
-    let phases =
-        Phase::ALL.into_iter().filter(|phase| resources.rulesets.contains_key(&(owner.clone(), *phase)));
-    phases.map(|phase| Change::delete_ruleset(owner.clone(), phase)).collect()
+    let rulesets = resources.rulesets_of(owner);
+    rulesets.map(|ruleset| Change::delete_ruleset(owner.clone(), ruleset.slot())).collect()
 }
 
 pub(super) fn unknown_ruleset(path: &str) -> ApiErrors {
@@ -233,8 +232,8 @@ fn find_managed_version(call: &ApiCall) -> Result<&ManagedRuleset, ApiErrors> {
     }
 }
 
-/// The entry points of an owner, as they are served.
-fn entry_points<'s>(snapshot: &'s Snapshot, owner: &RulesetOwner) -> Vec<&'s Ruleset> {
+/// The rulesets of an owner, as they are served.
+fn rulesets<'s>(snapshot: &'s Snapshot, owner: &RulesetOwner) -> Vec<&'s Ruleset> {
     match owner {
         RulesetOwner::Zone(id) => {
             let name = snapshot.resources.zones.get(id).map(|zone| zone.name.as_str());
@@ -244,8 +243,7 @@ fn entry_points<'s>(snapshot: &'s Snapshot, owner: &RulesetOwner) -> Vec<&'s Rul
             }
         }
         RulesetOwner::Account(_) => {
-            let of_phase = |phase| snapshot.resources.rulesets.get(&(owner.clone(), phase));
-            Phase::ALL.into_iter().filter_map(of_phase).map(|declared| &declared.value).collect()
+            snapshot.resources.rulesets_of(owner).map(|declared| &declared.value).collect()
         }
     }
 }
@@ -256,34 +254,34 @@ fn entry_points<'s>(snapshot: &'s Snapshot, owner: &RulesetOwner) -> Vec<&'s Rul
 /// If there is no such owner.
 pub(super) fn entry_point(call: &ApiCall, phase: Phase) -> Result<Option<&Ruleset>, ApiErrors> {
     let owner = owner(call)?;
-    Ok(entry_points(&call.snapshot, &owner).into_iter().find(|ruleset| ruleset.phase == phase))
+    Ok(rulesets(&call.snapshot, &owner).into_iter().find(|ruleset| ruleset.slot() == phase.into()))
 }
 
-/// The entry point that the path names by its id.
-fn entry_point_by_id<'s>(call: &ApiCall, snapshot: &'s Snapshot) -> Result<Option<&'s Ruleset>, ApiErrors> {
+/// The ruleset of an owner that the path names by its id.
+fn ruleset_by_id<'s>(call: &ApiCall, snapshot: &'s Snapshot) -> Result<Option<&'s Ruleset>, ApiErrors> {
     let (owner, id) = (owner(call)?, call.parameter("ruleset_id"));
-    Ok(entry_points(snapshot, &owner).into_iter().find(|ruleset| ruleset.id == id))
+    Ok(rulesets(snapshot, &owner).into_iter().find(|ruleset| ruleset.id == id))
 }
 
-/// Its phase.
+/// Its phase, and where its owner has it.
 ///
 /// # Errors
 /// If there is none of this id.
-pub(super) fn phase_of_id(call: &ApiCall) -> Result<Phase, ApiErrors> {
-    let found = entry_point_by_id(call, &call.snapshot)?;
-    found.map(|ruleset| ruleset.phase).ok_or_else(|| unknown_ruleset(&call.path))
+pub(super) fn slot_of_id(call: &ApiCall) -> Result<(Phase, RulesetSlot), ApiErrors> {
+    let found = ruleset_by_id(call, &call.snapshot)?;
+    found.map(|ruleset| (ruleset.phase, ruleset.slot())).ok_or_else(|| unknown_ruleset(&call.path))
 }
 
 async fn list(call: ApiCall) -> Answer {
     let owner = owner(&call)?;
-    let own = entry_points(&call.snapshot, &owner);
+    let own = rulesets(&call.snapshot, &owner);
     let mut rulesets: Vec<RulesetSummary> = own.into_iter().map(RulesetSummary::of).collect();
     rulesets.extend(managed(&call.snapshot));
     ApiReply::of(&rulesets)
 }
 
 async fn find(call: ApiCall) -> Answer {
-    match entry_point_by_id(&call, &call.snapshot)? {
+    match ruleset_by_id(&call, &call.snapshot)? {
         Some(ruleset) => shown(&call, ruleset),
         None => ApiReply::of(&find_managed(&call)?.to_model(true)),
     }
@@ -295,20 +293,20 @@ async fn find_entry_point(call: ApiCall) -> Answer {
 }
 
 fn shown(call: &ApiCall, ruleset: &Ruleset) -> Answer {
-    let stored = call.snapshot.resources.rulesets.get(&(owner(call)?, ruleset.phase));
+    let stored = call.snapshot.resources.rulesets.get(&(owner(call)?, ruleset.slot()));
     Ok(ApiReply::of(ruleset)?.tagged(stored.and_then(|stored| revision(stored))))
 }
 
 async fn versions_by_id(call: ApiCall) -> Answer {
-    match entry_point_by_id(&call, &call.snapshot)?.map(|ruleset| ruleset.phase) {
-        Some(phase) => versions(&call, phase).await,
+    match ruleset_by_id(&call, &call.snapshot)?.map(Ruleset::slot) {
+        Some(slot) => versions(&call, &slot).await,
         None => ApiReply::of(&[find_managed(&call)?.to_model(false)]),
     }
 }
 
 async fn version_by_id(call: ApiCall) -> Answer {
-    match entry_point_by_id(&call, &call.snapshot)?.map(|ruleset| ruleset.phase) {
-        Some(phase) => version(&call, phase).await,
+    match ruleset_by_id(&call, &call.snapshot)?.map(Ruleset::slot) {
+        Some(slot) => version(&call, &slot).await,
         None => ApiReply::of(&find_managed_version(&call)?.to_model(true)),
     }
 }
@@ -321,11 +319,14 @@ fn by_tag(call: &ApiCall) -> Answer {
     ApiReply::of(&ruleset)
 }
 
-/// What an entry point was, the newest first.
-async fn past(call: &ApiCall, phase: Phase) -> Result<Vec<(store::PastRow, Option<Ruleset>)>, ApiErrors> {
+/// What a ruleset was, the newest first.
+async fn past(
+    call: &ApiCall,
+    slot: &RulesetSlot,
+) -> Result<Vec<(store::PastRow, Option<Ruleset>)>, ApiErrors> {
     let owner = owner(call)?;
     let failed = |error: store::StoreError| ApiError::new(error::UNAVAILABLE, error.to_string());
-    let (kind, id) = store::ruleset_row_id(&owner, phase).map_err(failed)?;
+    let (kind, id) = store::ruleset_row_id(&owner, slot).map_err(failed)?;
     let rows = call.shared.control.history(kind, id).await?;
     let mut past = Vec::with_capacity(rows.len());
     for row in rows {
@@ -336,34 +337,34 @@ async fn past(call: &ApiCall, phase: Phase) -> Result<Vec<(store::PastRow, Optio
 }
 
 /// The versions that can be shown: of one that a file declares, that which is served.
-async fn all_versions(call: &ApiCall, phase: Phase) -> Result<Vec<Ruleset>, ApiErrors> {
+async fn all_versions(call: &ApiCall, slot: &RulesetSlot) -> Result<Vec<Ruleset>, ApiErrors> {
     let owner = owner(call)?;
-    let now = entry_points(&call.snapshot, &owner).into_iter().find(|ruleset| ruleset.phase == phase);
+    let now = rulesets(&call.snapshot, &owner).into_iter().find(|ruleset| ruleset.slot() == *slot);
     let Some(now) = now else { return Ok(Vec::new()) };
-    let stored = call.snapshot.resources.rulesets.get(&(owner, phase));
+    let stored = call.snapshot.resources.rulesets.get(&(owner, slot.clone()));
     if stored.and_then(|stored| revision(stored)).is_none() {
         return Ok(vec![now.clone()]);
     }
     // Those of an entry point that was deleted are not those of the one that took its place.
-    let past = past(call, phase).await?.into_iter().filter_map(|(_, ruleset)| ruleset);
+    let past = past(call, slot).await?.into_iter().filter_map(|(_, ruleset)| ruleset);
     Ok(past.filter(|ruleset| ruleset.id == now.id).collect())
 }
 
-async fn versions(call: &ApiCall, phase: Phase) -> Answer {
-    let versions = all_versions(call, phase).await?;
+async fn versions(call: &ApiCall, slot: &RulesetSlot) -> Answer {
+    let versions = all_versions(call, slot).await?;
     ApiReply::of(&versions.iter().map(RulesetSummary::of).collect::<Vec<_>>())
 }
 
-async fn version(call: &ApiCall, phase: Phase) -> Answer {
-    ApiReply::of(&find_version(call, phase).await?)
+async fn version(call: &ApiCall, slot: &RulesetSlot) -> Answer {
+    ApiReply::of(&find_version(call, slot).await?)
 }
 
-/// The version of an entry point that the path names.
+/// The version of a ruleset that the path names.
 ///
 /// # Errors
 /// If there is none.
-pub(super) async fn find_version(call: &ApiCall, phase: Phase) -> Result<Ruleset, ApiErrors> {
-    let (versions, wanted) = (all_versions(call, phase).await?, call.parameter("version"));
+pub(super) async fn find_version(call: &ApiCall, slot: &RulesetSlot) -> Result<Ruleset, ApiErrors> {
+    let (versions, wanted) = (all_versions(call, slot).await?, call.parameter("version"));
     let found = versions
         .iter()
         .enumerate()
@@ -387,7 +388,7 @@ struct Past {
 
 async fn history(call: ApiCall) -> Answer {
     let phase = phase(&call)?;
-    let past = past(&call, phase).await?.into_iter().map(|(row, ruleset)| Past {
+    let past = past(&call, &phase.into()).await?.into_iter().map(|(row, ruleset)| Past {
         revision: row.revision,
         at: row.at,
         actor: row.actor,

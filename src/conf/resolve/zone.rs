@@ -57,7 +57,7 @@ impl Resolving<'_> {
                 .map(|(path, interval)| HealthCheck { path: path.value, interval }),
             waf: file.waf.and_then(|waf| self.waf(waf)),
             sensitive_data: self.sensitive_data(file.sensitive_data),
-            rulesets: file.rulesets.map_or_else(Vec::new, |located| located.value),
+            rulesets: file.rulesets.map_or_else(Vec::new, |located| self.own_rulesets(located)),
         };
         let place = file.name.place;
         self.one_form_of_each_phase(&zone, &place);
@@ -67,16 +67,38 @@ impl Resolving<'_> {
         }
     }
 
-    /// `[[rulesets]]`: entry points of the account that zones of files belong to.
+    /// `[[zones.rulesets]]`: entry points of a zone, and rulesets that these can run.
+    fn own_rulesets(&mut self, file: Located<Vec<Ruleset>>) -> Vec<Ruleset> {
+        let Located { value: mut rulesets, place } = file;
+        for ruleset in &mut rulesets {
+            ruleset.kind = entry_point_or_custom(ruleset.kind, RulesetKind::Zone);
+            if ruleset.kind == RulesetKind::Custom && ruleset.id.is_empty() {
+                self.bad(&place, NEEDS_ID);
+            }
+        }
+        rulesets
+    }
+
+    /// `[[rulesets]]`: those of the account that zones of files belong to.
     pub(super) fn rulesets(&mut self, file: Located<Vec<Ruleset>>, resources: &mut Resources) {
         let account = AccountId::new(Account::DEFAULT);
         for mut ruleset in file.value {
             let phase = ruleset.phase;
-            ruleset.complete(RulesetKind::Root, &format!("{account}/{}", phase.word()), "");
-            let key = (RulesetOwner::Account(account.clone()), phase);
+            if ruleset.kind == RulesetKind::Custom && ruleset.id.is_empty() {
+                self.bad(&file.place, NEEDS_ID);
+                continue;
+            }
+            let kind = entry_point_or_custom(ruleset.kind, RulesetKind::Root);
+            ruleset.complete(kind, &format!("{account}/{}", phase.word()), "");
+            let message = match kind {
+                RulesetKind::Custom => {
+                    format!("there are two `rulesets` of the id `{}`; keep one", ruleset.id)
+                }
+                _ => format!("there are two `rulesets` for phase `{}`; keep one", phase.word()),
+            };
+            let key = (RulesetOwner::Account(account.clone()), ruleset.slot());
             let declared = Arc::new(Declared::in_file(ruleset, file.place.clone()));
             if resources.rulesets.insert(key, declared).is_some() {
-                let message = format!("there are two `rulesets` for phase `{}`; keep one", phase.word());
                 self.conflict(&file.place, message);
             }
         }
@@ -134,7 +156,7 @@ impl Resolving<'_> {
             (Phase::HttpResponseFirewallManaged, zone.sensitive_data.enabled),
         ];
         for (phase, _) in short_forms.into_iter().filter(|(_, is_set)| *is_set) {
-            if zone.rulesets.iter().any(|ruleset| ruleset.phase == phase) {
+            if zone.rulesets.iter().any(|ruleset| ruleset.slot() == phase.into()) {
                 let message = format!(
                     "the zone `{}` sets phase `{}` both by `rulesets` and by its short form; keep one",
                     zone.name,
@@ -144,4 +166,13 @@ impl Resolving<'_> {
             }
         }
     }
+}
+
+/// Why a ruleset of a file is not taken.
+const NEEDS_ID: &str =
+    "a ruleset of the kind `custom` needs an `id`, by which rules with the action `execute` name it";
+
+/// What a file can say of the kind of a ruleset: that it is none of the entry points that it would be otherwise.
+fn entry_point_or_custom(written: RulesetKind, otherwise: RulesetKind) -> RulesetKind {
+    if written == RulesetKind::Custom { written } else { otherwise }
 }

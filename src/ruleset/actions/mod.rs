@@ -17,6 +17,7 @@ pub use skip::Skip;
 
 use std::sync::Arc;
 
+use super::custom::CustomRulesets;
 use super::managed::ManagedRuleset;
 use super::plans::Plans;
 use ::challenge::ChallengeLevel;
@@ -70,6 +71,8 @@ pub struct Sources<'a> {
     /// Of the zone whose rule it is.
     pub sensitive_data: &'a SensitiveDataSettings,
     pub managed: [&'a ManagedRuleset; 2],
+    /// Other rulesets that the rule can name; `None` if it cannot run any, because it is of such a one.
+    pub custom: Option<&'a CustomRulesets>,
     /// The rules of the managed ruleset that scores requests.
     pub program: &'a Arc<Program>,
     /// The rules of the managed ruleset that scans responses.

@@ -1,4 +1,4 @@
-//! `skip`: passes over the rest of a ruleset, over phases, or over managed rulesets and rules of them.
+//! `skip`: passes over the rest of a ruleset, over phases, or over other rulesets and rules of them.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ pub struct Skip {
     /// The rules behind it in its own ruleset.
     pub rest: bool,
     pub phases: Vec<Phase>,
-    /// Managed rulesets, by id.
+    /// Rulesets that are run, by id.
     pub rulesets: Vec<String>,
-    /// Rules of managed rulesets, as their sources name them.
+    /// Rules of these, as their sources name them.
     pub rules: Vec<String>,
     /// Whether a match makes an event.
     pub is_told: bool,
@@ -44,12 +44,22 @@ fn compile(rule: &Rule, phase: Phase, sources: &mut Sources<'_>) -> Option<Compi
         refuse(Code::RulesetBadParameters, message);
     }
     let managed = |id: &str| sources.managed.into_iter().find(|managed| managed.id.as_str() == id);
-    let unknown = |id: &str| format!("there is no managed ruleset `{id}`");
-    for id in parameters.rulesets.iter().filter(|id| managed(id).is_none()) {
+    let unknown = |id: &str| format!("there is no ruleset `{id}` that could be passed over");
+    let custom = |id: &str| sources.custom.is_some_and(|custom| custom.contains_key(id));
+    for id in parameters.rulesets.iter().filter(|id| managed(id).is_none() && !custom(id)) {
         refuse(Code::RulesetUnknownRuleset, unknown(id));
     }
     let mut rules = Vec::new();
     for (id, skipped) in &parameters.rules {
+        if let Some(custom) = sources.custom.and_then(|custom| custom.get(id)) {
+            match skipped.iter().find(|id| !custom.rules.contains(id)) {
+                Some(unknown) => {
+                    refuse(Code::RulesetUnknownRule, format!("the ruleset `{id}` has no rule `{unknown}`"));
+                }
+                None => rules.extend(skipped.iter().cloned()),
+            }
+            continue;
+        }
         let Some(ruleset) = managed(id) else {
             refuse(Code::RulesetUnknownRuleset, unknown(id));
             continue;

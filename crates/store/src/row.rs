@@ -1,0 +1,175 @@
+//! Resources as rows of the table of the current state.
+
+use serde::{Deserialize, Serialize};
+
+use model::{AccountId, GatewayId, Resources, Ruleset, RulesetOwner, RulesetSlot, ZoneId};
+
+use crate::change::Change;
+use crate::{Revision, StoreError};
+
+/// The kinds of resources, as the table of the current state names them.
+const TOKEN: &str = "gateway_token";
+const KEY: &str = "provider_key";
+const ACCOUNT: &str = "account";
+const ZONE: &str = "zone";
+const RULESET: &str = "zone_ruleset";
+const ACCOUNT_RULESET: &str = "account_ruleset";
+const GATEWAY: &str = "gateway";
+const PROVIDER: &str = "provider";
+const API_TOKEN: &str = "api_token";
+const ALERT: &str = "alert";
+const WEBHOOK: &str = "webhook";
+const LIST: &str = "list";
+
+/// What a change does to the table of the current state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) kind: &'static str,
+    /// Unique among the resources of its kind.
+    pub(crate) id: String,
+    /// JSON; `None` if the resource is deleted.
+    pub(crate) body: Option<String>,
+}
+
+impl Change {
+    pub(crate) fn row(&self) -> Result<Row, StoreError> {
+        let (kind, id, body) = match self {
+            Self::PutToken { token } => (TOKEN, token.id.to_string(), Some(json(token)?)),
+            Self::DeleteToken { id } => (TOKEN, id.to_string(), None),
+            Self::PutKey { key } => {
+                let id = key_id(&key.account, &key.gateway, &key.provider, &key.alias)?;
+                (KEY, id, Some(json(key)?))
+            }
+            Self::DeleteKey { account, gateway, provider, alias } => {
+                (KEY, key_id(account, gateway, provider, alias)?, None)
+            }
+            Self::PutAccount { account } => (ACCOUNT, account.id.to_string(), Some(json(account)?)),
+            Self::DeleteAccount { id } => (ACCOUNT, id.to_string(), None),
+            Self::PutZone { zone } => (ZONE, zone.id.to_string(), Some(json(zone)?)),
+            Self::DeleteZone { id } => (ZONE, id.to_string(), None),
+            Self::PutRuleset { zone, ruleset } => {
+                let body = json(&StoredRuleset { zone: zone.clone(), ruleset: Ruleset::clone(ruleset) })?;
+                (RULESET, json(&(zone, ruleset.slot()))?, Some(body))
+            }
+            Self::DeleteRuleset { zone, phase } => (RULESET, json(&(zone, phase))?, None),
+            Self::PutAccountRuleset { account, ruleset } => {
+                let stored =
+                    StoredAccountRuleset { account: account.clone(), ruleset: Ruleset::clone(ruleset) };
+                (ACCOUNT_RULESET, json(&(account, ruleset.slot()))?, Some(json(&stored)?))
+            }
+            Self::DeleteAccountRuleset { account, phase } => {
+                (ACCOUNT_RULESET, json(&(account, phase))?, None)
+            }
+            Self::PutGateway { gateway } => {
+                (GATEWAY, json(&(&gateway.account, &gateway.id))?, Some(json(gateway)?))
+            }
+            Self::DeleteGateway { account, id } => (GATEWAY, json(&(account, id))?, None),
+            Self::PutProvider { provider } => (PROVIDER, provider.slug.clone(), Some(json(provider)?)),
+            Self::DeleteProvider { slug } => (PROVIDER, slug.clone(), None),
+            Self::PutApiToken { token } => (API_TOKEN, token.id.to_string(), Some(json(token)?)),
+            Self::DeleteApiToken { id } => (API_TOKEN, id.to_string(), None),
+            Self::PutAlert { alert } => (ALERT, alert.id.clone(), Some(json(alert)?)),
+            Self::DeleteAlert { id } => (ALERT, id.clone(), None),
+            Self::PutWebhook { webhook } => (WEBHOOK, webhook.id.clone(), Some(json(webhook)?)),
+            Self::DeleteWebhook { id } => (WEBHOOK, id.clone(), None),
+            Self::PutList { list } => (LIST, list.id.clone(), Some(json(list)?)),
+            Self::DeleteList { id, .. } => (LIST, id.clone(), None),
+        };
+        Ok(Row { kind, id, body })
+    }
+}
+
+/// A ruleset with the zone it is of, as a row has it.
+#[derive(Serialize, Deserialize)]
+struct StoredRuleset {
+    zone: ZoneId,
+    ruleset: Ruleset,
+}
+
+/// A ruleset with the account it is of, as a row has it.
+#[derive(Serialize, Deserialize)]
+struct StoredAccountRuleset {
+    account: AccountId,
+    ruleset: Ruleset,
+}
+
+/// The history of a ruleset, by the kind and the id that its rows have.
+///
+/// # Errors
+/// [`StoreError::Failed`] never in practice: ids are texts.
+pub fn ruleset_row_id(
+    owner: &RulesetOwner,
+    slot: &RulesetSlot,
+) -> Result<(&'static str, String), StoreError> {
+    Ok(match owner {
+        RulesetOwner::Account(account) => (ACCOUNT_RULESET, json(&(account, slot))?),
+        RulesetOwner::Zone(zone) => (RULESET, json(&(zone, slot))?),
+    })
+}
+
+/// The ruleset that a row of its history holds; `None` if it was deleted then.
+///
+/// # Errors
+/// [`StoreError::Failed`] if the text is not a ruleset.
+pub fn ruleset_of_row(body: Option<&str>) -> Result<Option<Ruleset>, StoreError> {
+    /// What the rows of all owners have.
+    #[derive(Deserialize)]
+    struct Stored {
+        ruleset: Ruleset,
+    }
+    body.map(|body| read::<Stored>(RULESET, body).map(|stored| stored.ruleset)).transpose()
+}
+
+/// Adds a row of the current state to resources.
+///
+/// # Errors
+/// [`StoreError::Failed`] if the kind is unknown or the text is not such a resource.
+pub(crate) fn add_row(
+    resources: &mut Resources,
+    kind: &str,
+    body: &str,
+    revision: Revision,
+) -> Result<(), StoreError> {
+    let change = match kind {
+        TOKEN => Change::PutToken { token: read(kind, body)? },
+        KEY => Change::PutKey { key: read(kind, body)? },
+        ACCOUNT => Change::PutAccount { account: read(kind, body)? },
+        ZONE => Change::PutZone { zone: read(kind, body)? },
+        RULESET => {
+            let StoredRuleset { zone, ruleset } = read(kind, body)?;
+            Change::PutRuleset { zone, ruleset: Box::new(ruleset) }
+        }
+        ACCOUNT_RULESET => {
+            let StoredAccountRuleset { account, ruleset } = read(kind, body)?;
+            Change::PutAccountRuleset { account, ruleset: Box::new(ruleset) }
+        }
+        GATEWAY => Change::PutGateway { gateway: read(kind, body)? },
+        PROVIDER => Change::PutProvider { provider: read(kind, body)? },
+        API_TOKEN => Change::PutApiToken { token: read(kind, body)? },
+        ALERT => Change::PutAlert { alert: read(kind, body)? },
+        WEBHOOK => Change::PutWebhook { webhook: read(kind, body)? },
+        LIST => Change::PutList { list: read(kind, body)? },
+        _ => return Err(StoreError::Failed(format!("it holds a resource of the unknown kind `{kind}`"))),
+    };
+    change.apply(resources, revision);
+    Ok(())
+}
+
+/// A JSON array of its parts: no two keys share one, whatever characters are in the parts.
+fn key_id(
+    account: &AccountId,
+    gateway: &GatewayId,
+    provider: &str,
+    alias: &str,
+) -> Result<String, StoreError> {
+    json(&(account, gateway, provider, alias))
+}
+
+fn json(value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Failed(error.to_string()))
+}
+
+fn read<'t, T: Deserialize<'t>>(kind: &str, body: &'t str) -> Result<T, StoreError> {
+    serde_json::from_str(body)
+        .map_err(|error| StoreError::Failed(format!("a {kind} cannot be read: {error}")))
+}
