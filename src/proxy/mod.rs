@@ -11,6 +11,7 @@
 //! 6. `fail_to_proxy`: the answer we make ourselves; `logging`: what happened (`events`)
 
 mod admit;
+mod answer;
 mod call;
 mod challenges;
 mod context;

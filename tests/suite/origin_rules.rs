@@ -170,5 +170,8 @@ fn what_no_origin_can_be_is_refused_with_its_place() {
         "[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n{block}\n",
         origin.url()
     ));
-    assert!(refused.contains("has no action `block`; expected one of `execute`, `route`, `skip`"), "{refused}");
+    assert!(
+        refused.contains("has no action `block`; expected one of `execute`, `route`, `skip`"),
+        "{refused}"
+    );
 }
