@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use percent_encoding::utf8_percent_encode;
 use pingora::http::ResponseHeader;
 use pingora::proxy::{FailToProxy, Session};
@@ -82,14 +83,11 @@ impl Edge {
             session.as_downstream_mut().set_close_on_response_before_downstream_finish(false);
         }
         let form = Form::of_accept(headers::bytes(&session.req_header().headers, &http::header::ACCEPT));
-        if let Ok((mut header, body)) = respond::refusal(
-            refusal,
-            &ctx.ray,
-            form,
-            ctx.block_response.as_deref(),
-            ctx.challenge_page.as_deref(),
-        ) {
-            say_why(&mut header, refusal, session, ctx);
+        let made = match ctx.error_page.take() {
+            Some(page) => Ok(*page),
+            None => self.own_answer(refusal, form, session, ctx),
+        };
+        if let Ok((header, body)) = made {
             // The client may be gone: then there is nobody to tell.
             let is_head = session.req_header().method == http::Method::HEAD;
             if session.write_response_header(Box::new(header), is_head).await.is_ok() {
@@ -103,6 +101,21 @@ impl Edge {
             session.as_downstream_mut().shutdown().await;
         }
         FailToProxy { error_code: refusal.status(), can_reuse_downstream: keep && is_drained }
+    }
+
+    /// The answer to a request that is refused or could not be forwarded.
+    fn own_answer(
+        &self,
+        refusal: Refusal,
+        form: Form,
+        session: &Session,
+        ctx: &mut Context,
+    ) -> pingora::Result<(ResponseHeader, Bytes)> {
+        let (own, page) = (ctx.block_response.as_deref(), ctx.challenge_page.as_deref());
+        let (mut header, mut body) = respond::refusal(refusal, &ctx.ray, form, own, page)?;
+        say_why(&mut header, refusal, session, ctx);
+        self.inspection.replace_own_error(session, refusal, &mut header, &mut body, ctx)?;
+        Ok((header, body))
     }
 }
 

@@ -5,10 +5,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use http::HeaderValue;
+use pingora::http::ResponseHeader;
 
 use super::call::Call;
+use super::error_pages::ErrorBody;
 use super::held_bodies::Share;
 use super::messages::MessageStream;
 use super::prescan::Blocked;
@@ -56,6 +58,10 @@ pub struct Context {
     pub(super) decisions: Decisions,
     /// The answer of the rule that refused it, if that has one of its own.
     pub(super) block_response: Option<Arc<BlockResponse>>,
+    /// What takes the place of an origin's error.
+    pub(super) error_page: Option<Box<(ResponseHeader, Bytes)>>,
+    /// The same, if that goes on with the answer.
+    pub(super) error_body: Option<ErrorBody>,
     /// The rate that it came past.
     pub(super) rate_exceeded: Option<RateExceeded>,
     /// The page that has its client solve a puzzle.
@@ -177,6 +183,8 @@ impl Context {
             verdict: Verdict::default(),
             decisions: Decisions::default(),
             block_response: None,
+            error_page: None,
+            error_body: None,
             rate_exceeded: None,
             challenge_page: None,
             location: None,
@@ -217,6 +225,8 @@ impl Context {
             (Outcome::Blocked { .. }, _) => "block",
             (Outcome::Challenged { .. }, _) => "challenge",
             (_, Some(Refusal::Redirect(_))) => "redirect",
+            (Outcome::Logged { .. }, Some(Refusal::ErrorPage(_))) => "log",
+            (Outcome::Pass, Some(Refusal::ErrorPage(_))) => "pass",
             (_, Some(_)) => "refused",
             (Outcome::Logged { .. }, None) => "log",
             (Outcome::Pass, None) => "pass",

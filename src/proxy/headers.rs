@@ -163,6 +163,15 @@ pub(super) fn strip_connection(request: &mut RequestHeader) {
     }
 }
 
+/// Removes what is said of the connection with an origin.
+pub(super) fn strip_response_connection(response: &mut ResponseHeader) {
+    let named = words(&response.headers, http::header::CONNECTION);
+    let named: Vec<HeaderName> = named.filter_map(|word| HeaderName::from_bytes(word).ok()).collect();
+    for name in named.iter().map(HeaderName::as_str).chain(HOP_BY_HOP.iter().copied()) {
+        response.remove_header(name);
+    }
+}
+
 /// Sets the fields of DESIGN.md section 8 towards an origin. What the client sent under these
 /// names is replaced, unless its peer is a trusted proxy.
 pub(super) fn forward(request: &mut RequestHeader, forwarded: Forwarded<'_>) -> pingora::Result<()> {

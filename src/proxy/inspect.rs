@@ -248,6 +248,8 @@ fn head_rules(
             return refuse(ctx, Refusal::Challenge { level, for_request: false });
         }
         Some(Ending::Refused(refusing)) => refusing,
+        // INVARIANT: no rule of these phases serves an error.
+        Some(Ending::Served(_)) => return Ok(()),
     };
     let status = response.as_ref().map(|response| response.status_code);
     let status = status.unwrap_or(if exceeded.is_some() { 429 } else { 403 });

@@ -18,6 +18,7 @@ mod context;
 mod delivery;
 mod door;
 mod edge;
+mod error_pages;
 mod field_edits;
 mod flight;
 mod forwarded_session;
@@ -284,6 +285,7 @@ impl ProxyHttp for Edge {
         }
         self.inspection.settle_rates(session, Some(response), ctx);
         self.inspection.inspect_response(session, response, ctx)?;
+        self.inspection.replace_error(session, response, ctx)?;
         response.insert_header("svc-ray", &ctx.ray)?;
         let elapsed = ctx.started.elapsed();
         if let Some(call) = ctx.call() {
@@ -296,7 +298,9 @@ impl ProxyHttp for Edge {
                 session.set_keepalive(None);
             }
         }
-        self.copies.begin(session, response, ctx);
+        if ctx.error_body.is_none() {
+            self.copies.begin(session, response, ctx);
+        }
         self.inspection.edit_response(session, response, ctx)
     }
 
@@ -307,6 +311,10 @@ impl ProxyHttp for Edge {
         end: bool,
         ctx: &mut Context,
     ) -> Result<Option<Duration>> {
+        if let Some(page) = &mut ctx.error_body {
+            *body = page.next();
+            return Ok(None);
+        }
         if let (Some(tee), Some(chunk), false) = (ctx.tee.as_mut(), body.as_ref(), session.was_upgraded()) {
             tee.push(chunk);
         }

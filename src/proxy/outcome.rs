@@ -91,8 +91,8 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
             Refusal::Rules(_) | Refusal::Rate(_) | Refusal::Challenge { .. } => {
                 refused.count(edge.events.metrics())
             }
-            // An answer, not a refusal.
-            Refusal::Redirect(_) => {}
+            // Answers, not refusals.
+            Refusal::Redirect(_) | Refusal::ErrorPage(_) => {}
             _ => edge.events.emit(&refused),
         }
     }

@@ -23,6 +23,8 @@ pub(super) enum Refusal {
     Redirect(u16),
     /// Rules lead its client to no address that is safe to follow.
     BadRedirect,
+    /// Rules put a page in the place of an origin's error.
+    ErrorPage(u16),
     /// The time for rules was over before the rules were.
     RulesTime,
     BodyTooLong,
@@ -47,7 +49,9 @@ impl Refusal {
     pub(super) fn status(self) -> u16 {
         match self {
             Self::Admission(refused) => refused.status(),
-            Self::Rules(status) | Self::Rate(status) | Self::Redirect(status) => status,
+            Self::Rules(status) | Self::Rate(status) | Self::Redirect(status) | Self::ErrorPage(status) => {
+                status
+            }
             Self::Challenge { .. } | Self::BadSolution => 403,
             Self::UnknownHost => 404,
             Self::BodyTooLong => 413,
@@ -73,6 +77,7 @@ impl Refusal {
             Self::Rate(_) => "rate",
             Self::Redirect(_) => "redirect",
             Self::BadRedirect => "bad_redirect",
+            Self::ErrorPage(_) => "error_page",
             Self::RulesTime => "rules_time",
             Self::BodyTooLong => "body_too_long",
             Self::TooManyBodies => "too_many_bodies",
@@ -112,6 +117,7 @@ impl Refusal {
             Self::UnknownHost => "No site of this name is served here.",
             Self::Redirect(_) => "What you look for is elsewhere.",
             Self::BadRedirect => "The request leads to no valid address.",
+            Self::ErrorPage(_) => "The site cannot do this.",
             Self::Rate(_) => "There were too many requests; try again later.",
             Self::Challenge { .. } => {
                 "A check is needed that only browsers can do; open the site in one, and use its cookies."

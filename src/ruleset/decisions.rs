@@ -7,7 +7,7 @@ use super::entry_point::RuleSource;
 use super::rate_limiter::PendingCount;
 use ::challenge::ChallengeLevel;
 use counters::RateExceeded;
-use model::ruleset::BlockResponse;
+use model::ruleset::{BlockResponse, ErrorPage};
 use model::{Action, Phase, RulesetKind};
 
 /// The decisions so far. What a rule of an account passes over are rules of accounts, and so with zones.
@@ -56,8 +56,13 @@ pub struct ToldRule {
 #[derive(Clone, Debug)]
 pub enum Ending {
     Refused(Refusing),
-    Challenged { source: Arc<RuleSource>, level: ChallengeLevel },
+    Challenged {
+        source: Arc<RuleSource>,
+        level: ChallengeLevel,
+    },
     Redirected(Redirection),
+    /// The page takes the place of an error.
+    Served(Arc<ErrorPage>),
 }
 
 /// A rule that refuses the request.

@@ -131,6 +131,7 @@ impl CompiledRule {
                 }
             }
             CompiledAction::Route(choice) => decisions.origin.add(choice),
+            CompiledAction::ServeError(page) => return Step::End(Ending::Served(Arc::clone(page))),
             CompiledAction::Rewrite(rewrite) => rewrite.add_to(facts, &mut decisions.edits),
             CompiledAction::Skip(skip) => {
                 if skip.is_told {

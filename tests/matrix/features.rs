@@ -79,6 +79,15 @@ const CHANGED: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_request_t
     [[zones.rulesets]]\nphase = \"http_response_headers_transform\"\n[[zones.rulesets.rules]]\naction = \"rewrite\"\n\
     action_parameters = { headers = { x-set = { operation = \"add\", value = \"a\" } } }\n";
 
+const PAGED: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_custom_errors\"\n[[zones.rulesets.rules]]\n\
+    action = \"serve_error\"\nexpression = \"http.response.code ge 400\"\n\
+    action_parameters = { content = \"page ::RAY_ID::\", content_type = \"text/plain\" }\n";
+
+const SHARED: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_request_firewall_custom\"\n\
+    [[zones.rulesets.rules]]\naction = \"execute\"\naction_parameters = { id = \"shared\" }\n\
+    [[zones.rulesets]]\nid = \"shared\"\nkind = \"custom\"\nphase = \"http_request_firewall_custom\"\n\
+    [[zones.rulesets.rules]]\naction = \"log\"\nexpression = 'http.request.method ne \"TRACE\"'\n";
+
 pub const ZONES: &[Feature] = &[
     ZONE,
     Feature { name: "own rules", settings: WAF, must_see: true, refuses: 403, ..ZONE },
@@ -112,6 +121,8 @@ pub const ZONES: &[Feature] = &[
     Feature { name: "rate limits by answers", settings: RATED, must_see: true, refuses: 403, ..ZONE },
     Feature { name: "rules that change fields", settings: CHANGED, must_see: true, refuses: 403, ..ZONE },
     Feature { name: "rules that route", settings: ROUTED, must_see: true, refuses: 403, ..ZONE },
+    Feature { name: "pages for errors", settings: PAGED, must_see: true, refuses: 403, ..ZONE },
+    Feature { name: "rulesets that are run", settings: SHARED, must_see: true, refuses: 403, ..ZONE },
     Feature {
         name: "challenges at the threshold",
         settings: "[zones.waf]\naction = \"managed_challenge\"\n",

@@ -36,6 +36,7 @@ mod custom_rulesets;
 mod detection;
 mod detection_set;
 mod differential;
+mod error_pages;
 mod expressions;
 mod filters;
 mod frames;

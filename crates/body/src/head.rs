@@ -38,6 +38,9 @@ pub struct ResponseHead<'r> {
 
 /// A target without the scheme and the authority that it may name.
 pub fn origin_form(target: &[u8]) -> &[u8] {
+    if target.starts_with(b"/") {
+        return target;
+    }
     let absolute = memchr::memmem::find(target, b"://")
         .filter(|at| !target.get(..*at).is_some_and(|s| s.contains(&b'/')));
     let Some(scheme) = absolute else { return target };

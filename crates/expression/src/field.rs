@@ -184,12 +184,12 @@ fn sent<'r>(facts: &Facts<'r>) -> &'r [u8] {
 
 /// What stands before the first `?`.
 fn path_of(target: &[u8]) -> &[u8] {
-    target.split(|byte| *byte == b'?').next().unwrap_or(&[])
+    memchr::memchr(b'?', target).and_then(|at| target.get(..at)).unwrap_or(target)
 }
 
 /// What follows the first `?`.
 fn query_of(target: &[u8]) -> Option<&[u8]> {
-    target.get(target.iter().position(|byte| *byte == b'?')? + 1..)
+    target.get(memchr::memchr(b'?', target)? + 1..)
 }
 
 /// Path in normal form, and query as sent.

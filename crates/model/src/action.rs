@@ -20,12 +20,14 @@ pub enum Action {
     Rewrite,
     /// Has another origin asked.
     Route,
+    /// Puts a page in the place of an error.
+    ServeError,
 }
 
 serde_by_word!(Action, "action");
 
 impl Action {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Block,
         Self::ManagedChallenge,
         Self::JsChallenge,
@@ -36,6 +38,7 @@ impl Action {
         Self::Redirect,
         Self::Rewrite,
         Self::Route,
+        Self::ServeError,
     ];
 
     /// The word of the API.
@@ -51,6 +54,7 @@ impl Action {
             Self::Redirect => "redirect",
             Self::Rewrite => "rewrite",
             Self::Route => "route",
+            Self::ServeError => "serve_error",
         }
     }
 
@@ -58,7 +62,13 @@ impl Action {
     pub fn ends_requests(self) -> bool {
         match self {
             Self::Block | Self::ManagedChallenge | Self::JsChallenge | Self::Challenge => true,
-            Self::Log | Self::Execute | Self::Skip | Self::Redirect | Self::Rewrite | Self::Route => false,
+            Self::Log
+            | Self::Execute
+            | Self::Skip
+            | Self::Redirect
+            | Self::Rewrite
+            | Self::Route
+            | Self::ServeError => false,
         }
     }
 
@@ -85,7 +95,7 @@ impl Action {
             Self::Block | Self::Log | Self::ManagedChallenge | Self::JsChallenge | Self::Challenge => {
                 Ok(self)
             }
-            Self::Execute | Self::Skip | Self::Redirect | Self::Rewrite | Self::Route => {
+            Self::Execute | Self::Skip | Self::Redirect | Self::Rewrite | Self::Route | Self::ServeError => {
                 Err(format!("the action `{word}` is not for a managed rule; use `block` or `log`"))
             }
         }

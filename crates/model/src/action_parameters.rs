@@ -19,7 +19,20 @@ pub enum ActionParameters {
     Redirect(RedirectParameters),
     Rewrite(RewriteParameters),
     Route(RouteParameters),
+    ServeError(ErrorPage),
     Skip(SkipParameters),
+}
+
+/// What a `serve_error` rule puts in the place of an error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorPage {
+    /// Where it says `::RAY_ID::`, the client reads the id of its request.
+    pub content: String,
+    pub content_type: String,
+    /// From 400 to 999; that of the error if it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status_code: Option<u16>,
 }
 
 /// What an `execute` rule runs.
@@ -95,6 +108,9 @@ impl<'de> Deserialize<'de> for ActionParameters {
             host_header: Option<String>,
             origin: Option<RouteOrigin>,
             sni: Option<RouteSni>,
+            content: Option<String>,
+            content_type: Option<String>,
+            status_code: Option<u16>,
         }
         let fields = Fields::deserialize(deserializer)?;
         let mut given = Vec::new();
@@ -118,6 +134,14 @@ impl<'de> Deserialize<'de> for ActionParameters {
         let route = RouteParameters { host_header, origin, sni };
         if route != RouteParameters::default() {
             given.push(Self::Route(route));
+        }
+        match (fields.content, fields.content_type, fields.status_code) {
+            (Some(content), Some(content_type), status_code) => {
+                given.push(Self::ServeError(ErrorPage { content, content_type, status_code }));
+            }
+            (None, None, None) => {}
+            (None, ..) => return Err(D::Error::missing_field("content")),
+            (_, None, _) => return Err(D::Error::missing_field("content_type")),
         }
         let (ruleset, rulesets, rules, phases) =
             (fields.ruleset, fields.rulesets, fields.rules, fields.phases);
@@ -148,6 +172,8 @@ mod tests {
             (r#"{"headers":{"X-A":{"operation":"remove"}}}"#, ""),
             (r#"{"host_header":"a","origin":{"host":"b","port":1},"sni":{"value":"c"}}"#, ""),
             (r#"{"headers":{"X-A":{"operation":"set","value":"a"}}}"#, ""),
+            (r#"{"content":"no","content_type":"text/plain"}"#, ""),
+            (r#"{"content":"no","content_type":"text/plain","status_code":503}"#, ""),
             (
                 r#"{"from_value":{"target_url":{"value":"/"}}}"#,
                 r#"{"from_value":{"target_url":{"value":"/"},"status_code":301,"preserve_query_string":false}}"#,

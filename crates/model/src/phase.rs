@@ -15,12 +15,13 @@ pub enum Phase {
     HttpRequestOrigin,
     HttpResponseHeadersTransform,
     HttpResponseFirewallManaged,
+    HttpCustomErrors,
 }
 
 serde_by_word!(Phase, "phase");
 
 impl Phase {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::HttpRequestDynamicRedirect,
         Self::HttpRequestRedirect,
         Self::HttpRequestTransform,
@@ -31,6 +32,7 @@ impl Phase {
         Self::HttpRequestOrigin,
         Self::HttpResponseHeadersTransform,
         Self::HttpResponseFirewallManaged,
+        Self::HttpCustomErrors,
     ];
 
     /// The word of the API.
@@ -46,6 +48,7 @@ impl Phase {
             Self::HttpRequestOrigin => "http_request_origin",
             Self::HttpResponseHeadersTransform => "http_response_headers_transform",
             Self::HttpResponseFirewallManaged => "http_response_firewall_managed",
+            Self::HttpCustomErrors => "http_custom_errors",
         }
     }
 
@@ -66,6 +69,7 @@ impl Phase {
             Self::HttpRatelimit => ("ratelimit", "Rate Limiting Rules"),
             Self::HttpRequestFirewallManaged => ("firewallmanaged", "Managed Rules"),
             Self::HttpResponseFirewallManaged => ("dlp", "Data Loss Protection"),
+            Self::HttpCustomErrors => ("customerrors", "Custom Error Rules"),
         }
     }
 }

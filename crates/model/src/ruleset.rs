@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 pub use crate::action_parameters::{
-    ActionParameters, BlockParameters, BlockResponse, ExecuteParameters, SkipParameters,
+    ActionParameters, BlockParameters, BlockResponse, ErrorPage, ExecuteParameters, SkipParameters,
 };
 pub use crate::overrides::{CategoryOverride, Overrides, RuleOverride};
 

@@ -11,8 +11,8 @@ use model::rewrite::{
 };
 use model::route::{RouteOrigin, RouteParameters, RouteSni};
 use model::ruleset::{
-    ActionParameters, BlockParameters, BlockResponse, CategoryOverride, ExecuteParameters, Overrides, Rule,
-    RuleLogging, RuleOverride, SkipParameters,
+    ActionParameters, BlockParameters, BlockResponse, CategoryOverride, ErrorPage, ExecuteParameters,
+    Overrides, Rule, RuleLogging, RuleOverride, SkipParameters,
 };
 use model::{Action, Phase};
 
@@ -85,6 +85,11 @@ fn action_parameters(action: Option<Action>, fields: &Fields<'_>) -> Option<Acti
         }),
         Action::Rewrite => ActionParameters::Rewrite(rewrite_parameters(fields)),
         Action::Route => ActionParameters::Route(route_parameters(fields)),
+        Action::ServeError => ActionParameters::ServeError(ErrorPage {
+            content: fields.required_text("content").unwrap_or("").to_owned(),
+            content_type: fields.required_text("content_type").unwrap_or("").to_owned(),
+            status_code: fields.within("status_code", 400..=999).and_then(|code| u16::try_from(code).ok()),
+        }),
         _ => ActionParameters::Skip(skip_parameters(fields)),
     })
 }

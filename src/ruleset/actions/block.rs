@@ -14,9 +14,9 @@ pub const DEFINITION: Definition = Definition {
 };
 
 /// Longest content of an answer, in bytes.
-const MAX_CONTENT_BYTES: usize = 30_000;
+pub(super) const MAX_CONTENT_BYTES: usize = 30_000;
 /// What an answer can be.
-const CONTENT_TYPES: [&str; 4] = ["text/html", "text/plain", "text/xml", "application/json"];
+pub(super) const CONTENT_TYPES: [&str; 4] = ["text/html", "text/plain", "text/xml", "application/json"];
 
 fn compile(rule: &Rule, _: Phase, sources: &mut Sources<'_>) -> Option<CompiledAction> {
     let mut refuse = |message: String| {

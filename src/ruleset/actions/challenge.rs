@@ -34,7 +34,8 @@ pub fn level(action: Action) -> Option<ChallengeLevel> {
         | Action::Skip
         | Action::Redirect
         | Action::Rewrite
-        | Action::Route => None,
+        | Action::Route
+        | Action::ServeError => None,
     }
 }
 

@@ -7,6 +7,7 @@ pub mod log;
 pub mod redirect;
 pub mod rewrite;
 pub mod route;
+pub mod serve_error;
 pub mod skip;
 
 pub use execute::Execute;
@@ -23,7 +24,7 @@ use super::plans::Plans;
 use ::challenge::ChallengeLevel;
 use detection::{Detector, ScanPlan};
 use diagnostic::Diagnostics;
-use model::ruleset::{BlockResponse, Rule};
+use model::ruleset::{BlockResponse, ErrorPage, Rule};
 use model::{Action, Phase, SensitiveDataSettings};
 use seclang::Program;
 
@@ -39,6 +40,7 @@ pub enum CompiledAction {
     Redirect(Arc<Redirect>),
     Rewrite(Arc<Rewrite>),
     Route(Arc<OriginChoice>),
+    ServeError(Arc<ErrorPage>),
     Skip(Arc<Skip>),
 }
 
@@ -62,6 +64,7 @@ pub const ALL: &[Definition] = &[
     redirect::DEFINITION,
     rewrite::DEFINITION,
     route::DEFINITION,
+    serve_error::DEFINITION,
     skip::DEFINITION,
 ];
 
