@@ -17,6 +17,7 @@ mod rules_export;
 mod run;
 mod scan;
 mod token;
+mod trace;
 mod waf_explain;
 mod waf_learn;
 mod waf_test;
@@ -43,6 +44,7 @@ enum Command {
     Waf(WafCommand),
     #[command(subcommand)]
     Expression(expression::ExpressionCommand),
+    Trace(trace::TraceCommand),
     Migrate(migrate::Migrate),
     Scan(scan::Scan),
     #[command(subcommand)]
@@ -114,6 +116,7 @@ pub fn main() -> ExitCode {
         Command::Waf(WafCommand::Test(command)) => command.execute(),
         Command::Waf(WafCommand::Why(command)) => command.execute(),
         Command::Expression(expression::ExpressionCommand::Test(command)) => command.execute(),
+        Command::Trace(command) => command.execute(),
         Command::Migrate(command) => command.execute(),
         Command::Scan(command) => command.execute(),
         Command::Token(command) => command.execute(),
@@ -185,6 +188,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 30);
+        assert_eq!(seen, 31);
     }
 }

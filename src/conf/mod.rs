@@ -24,6 +24,7 @@ pub use file::{ConfFile, LogLevel};
 use gateway::price::Prices;
 use gateway::vault::MasterKey;
 use model::{HostName, Resources, Secret};
+use seclang::BodyLimits;
 pub use table::Located;
 use units::{Bytes, Percent};
 
@@ -134,6 +135,16 @@ pub struct Limits {
     pub scan_queue: Bytes,
     pub decompression_ratio: usize,
     pub decompressed_body: Bytes,
+}
+
+impl From<&Limits> for BodyLimits {
+    fn from(limits: &Limits) -> Self {
+        Self {
+            arguments: limits.arguments,
+            json_depth: limits.json_depth,
+            multipart_parts: limits.multipart_parts,
+        }
+    }
 }
 
 impl Default for Limits {

@@ -261,28 +261,15 @@ fn head_rules(
 /// Does what rules changed: the URI at once, for later rules and the origin; header fields are kept for what the origin
 /// gets, so that rules judge what the client sent.
 fn edit_request(edits: Edits, session: &mut Session, ctx: &mut Context) -> Result<()> {
-    let Edits { path, query, fields } = edits;
-    ctx.field_edits.extend(fields);
-    if path.is_none() && query.is_none() {
+    if edits.path.is_none() && edits.query.is_none() {
+        ctx.field_edits.extend(edits.fields);
         return Ok(());
     }
     headers::origin_form(session.req_header_mut())?;
     let sent = session.req_header().raw_path().to_vec();
-    if sent == b"*" {
-        // It has neither path nor query (RFC 9112 section 3.2.4).
-        return Ok(());
-    }
-    let at = sent.iter().position(|byte| *byte == b'?').unwrap_or(sent.len());
-    let (sent_path, sent_query) = sent.split_at_checked(at).unwrap_or((&sent, &[]));
-    let mut target = path.unwrap_or_else(|| sent_path.to_vec());
-    match query {
-        Some(query) if query.is_empty() => {}
-        Some(query) => {
-            target.push(b'?');
-            target.extend_from_slice(&query);
-        }
-        None => target.extend_from_slice(sent_query),
-    }
+    let target = edits.target(&sent);
+    ctx.field_edits.extend(edits.fields);
+    let Some(target) = target else { return Ok(()) };
     if target.len() > ctx.snapshot.limits.request_line.0 {
         return refuse(ctx, Refusal::Admission(Refused::RequestLineTooLong));
     }
@@ -322,12 +309,7 @@ pub(super) fn start_rules(
     watch: &mut RuleWatch,
 ) {
     let mut decisions = std::mem::take(&mut ctx.decisions);
-    let limits = ctx.snapshot.limits;
-    let limits = BodyLimits {
-        arguments: limits.arguments,
-        json_depth: limits.json_depth,
-        multipart_parts: limits.multipart_parts,
-    };
+    let limits = BodyLimits::from(&ctx.snapshot.limits);
     let run = with_facts(session.req_header(), None, received, ctx, |facts| {
         entry_point.start_after(&mut decisions, facts, limits, watch)
     });

@@ -1,5 +1,6 @@
 //! The compiled rules of a zone, by phase.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::actions::{CompiledAction, Execute};
@@ -7,6 +8,7 @@ use super::decisions::{Decisions, Ending};
 use super::plans::ScoredRuleset;
 use super::rate_limiter::RateLimiter;
 use super::rule_list::{RuleList, Walk};
+use super::trace::Tracer;
 use detection::ScanPlan;
 use expression::{Expression, Facts};
 use model::{Phase, Rule, Ruleset, RulesetKind, SensitiveDataSettings};
@@ -121,11 +123,23 @@ impl EntryPoint {
         phase: Phase,
         facts: &Facts<'_>,
         decisions: &mut Decisions,
+        run: impl FnMut(&'e Execute, RulesetKind, &Decisions),
+    ) -> Option<Ending> {
+        self.walk_traced(phase, facts, decisions, None, run)
+    }
+
+    /// As `walk`; the tracer is told of each rule that is asked.
+    pub(super) fn walk_traced<'e>(
+        &'e self,
+        phase: Phase,
+        facts: &Facts<'_>,
+        decisions: &mut Decisions,
+        tracer: Option<&RefCell<Tracer>>,
         mut run: impl FnMut(&'e Execute, RulesetKind, &Decisions),
     ) -> Option<Ending> {
-        self.parts
-            .iter()
-            .find_map(|(kind, list)| list.walk(Walk { phase, kind: *kind, facts }, decisions, &mut run))
+        self.parts.iter().find_map(|(kind, list)| {
+            list.walk(Walk { phase, kind: *kind, facts, tracer }, decisions, &mut run)
+        })
     }
 
     /// Whether a rule of it may answer with a challenge.

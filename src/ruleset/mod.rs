@@ -22,6 +22,7 @@ pub mod replacing;
 pub mod rule_list;
 pub mod run;
 pub mod score;
+pub mod trace;
 pub mod verdict;
 
 pub use actions::CompiledAction;
@@ -38,4 +39,5 @@ pub use plans::{Plans, ScoredRuleset};
 pub use rate_limiter::{PendingCount, RateLimiter};
 pub use rule_list::RuleList;
 pub use run::Run;
+pub use trace::{Trace, TraceEnd, TracedRequest, TracedRule};
 pub use verdict::{Outcome, RuleReference, Verdict};

@@ -1,5 +1,6 @@
 //! The compiled rules of one ruleset, and how a request or its response is taken past them.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::actions::challenge;
@@ -7,6 +8,7 @@ use super::actions::{CompiledAction, Execute};
 use super::decisions::{Decisions, Ending, Refusing, ToldRule};
 use super::entry_point::CompiledRule;
 use super::rate_limiter::RateFinding;
+use super::trace::Tracer;
 use expression::{CandidateSet, ExpressionIndex, Facts};
 use model::{Action, Phase, RulesetKind};
 
@@ -25,6 +27,8 @@ pub(super) struct Walk<'f, 'r> {
     /// The kind of the entry point.
     pub(super) kind: RulesetKind,
     pub(super) facts: &'f Facts<'r>,
+    /// Who is told of each rule that is asked. Then nothing is counted.
+    pub(super) tracer: Option<&'f RefCell<Tracer>>,
 }
 
 /// What an action has its walk do.
@@ -55,7 +59,8 @@ impl RuleList {
         decisions: &mut Decisions,
         run: &mut dyn FnMut(&'l Execute, RulesetKind, &Decisions),
     ) -> Option<Ending> {
-        let candidates = self.index.as_ref().map(|index| index.candidates(walk.facts));
+        let index = self.index.as_ref().filter(|_| walk.tracer.is_none());
+        let candidates = index.map(|index| index.candidates(walk.facts));
         let next =
             |from| candidates.as_ref().map_or(Some(from), |candidates: &CandidateSet| candidates.from(from));
         let mut at = 0;
@@ -86,11 +91,15 @@ impl CompiledRule {
         run: &mut dyn FnMut(&'l Execute, RulesetKind, &Decisions),
     ) -> Step {
         let Self { source, expression, action, rate } = self;
-        let Walk { phase, kind, facts } = walk;
+        let Walk { phase, kind, facts, tracer } = walk;
         let is_passed =
             matches!(action, CompiledAction::Challenge(level) if Some(*level) <= decisions.passed.by_zone);
         let is_for = expression.matches(facts);
+        if let Some(tracer) = tracer {
+            tracer.borrow_mut().asked(self, is_for);
+        }
         let exceeded = match rate {
+            Some(_) if tracer.is_some() => return Step::GoOn,
             None if is_for => None,
             None => return Step::GoOn,
             Some(rate) => {
@@ -108,7 +117,14 @@ impl CompiledRule {
         match action {
             CompiledAction::Execute(execute) if decisions.skips_run(kind, execute) => {}
             CompiledAction::Execute(Execute::Custom(custom)) => {
-                if let Some(ending) = custom.list.walk(walk, decisions, run) {
+                if let Some(tracer) = tracer {
+                    tracer.borrow_mut().enter();
+                }
+                let ending = custom.list.walk(walk, decisions, run);
+                if let Some(tracer) = tracer {
+                    tracer.borrow_mut().leave();
+                }
+                if let Some(ending) = ending {
                     return Step::End(ending);
                 }
             }

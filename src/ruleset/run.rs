@@ -1,5 +1,6 @@
 //! The rules of the request phases at work on one request and its response.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -8,6 +9,7 @@ use super::actions::Execute;
 use super::decisions::Decisions;
 use super::entry_point::EntryPoint;
 use super::plans::ScoredRuleset;
+use super::trace::Tracer;
 use super::verdict::{Outcome, RuleReference, Verdict};
 use ::challenge::ChallengeLevel;
 use expression::Facts;
@@ -47,8 +49,21 @@ impl EntryPoint {
         limits: BodyLimits,
         watch: &mut impl Watch,
     ) -> Run {
+        self.start_traced(decisions, facts, limits, None, watch)
+    }
+
+    /// As `start_after`; the tracer is told of each rule of entry points that is asked.
+    pub(super) fn start_traced(
+        &self,
+        decisions: &mut Decisions,
+        facts: &Facts<'_>,
+        limits: BodyLimits,
+        tracer: Option<&RefCell<Tracer>>,
+        watch: &mut impl Watch,
+    ) -> Run {
         let mut run = Run { scorings: Vec::new(), interruption: None };
-        self.walk(Phase::HttpRequestFirewallManaged, facts, decisions, |execute, kind, decisions| {
+        let phase = Phase::HttpRequestFirewallManaged;
+        self.walk_traced(phase, facts, decisions, tracer, |execute, kind, decisions| {
             match execute {
                 Execute::Score(scored) => {
                     // INVARIANT: rules of the managed ruleset that scores are named by numbers.

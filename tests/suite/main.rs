@@ -51,6 +51,7 @@ mod places;
 mod protocols;
 mod rate_limits;
 mod reload;
+mod request_tracer;
 mod responses;
 mod rules;
 mod sdk;

@@ -87,6 +87,11 @@ impl Expression {
         Ok(Self { source: text.into(), node })
     }
 
+    /// Its text.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
     /// Whether it matches every request, so that nobody need ask.
     pub fn is_everything(&self) -> bool {
         self.node.is_none()

@@ -14,6 +14,7 @@ mod list_items;
 mod lists;
 mod openapi;
 mod provider_keys;
+mod request_tracer;
 mod rule_input;
 mod rule_position;
 mod ruleset_shapes;
@@ -42,6 +43,7 @@ const ALL: &[&[Operation]] = &[
     rulesets::OF_ACCOUNTS,
     rulesets_read::OF_ACCOUNTS,
     rulesets_explain::OPERATIONS,
+    request_tracer::OPERATIONS,
     security_events::OPERATIONS,
     gateways::OPERATIONS,
     gateway_tokens::OPERATIONS,

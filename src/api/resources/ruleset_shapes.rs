@@ -194,3 +194,37 @@ pub(super) const EXPLANATION: &ObjectShape = &ObjectShape {
         field("score_threshold", Kind::Any, "From which score it acts, if it acts."),
     ],
 };
+
+pub(super) const TRACED_REQUEST: &ObjectShape = &ObjectShape {
+    name: "TracedRequest",
+    fields: &[
+        required(
+            "url",
+            Kind::Text,
+            "Such as `https://shop.example/a?b=c`; the path is taken as it is written.",
+        ),
+        field("method", Kind::Text, "`GET` if none is named."),
+        field("protocol", Kind::Text, "`HTTP/1.1` if none is named."),
+        field("headers", Kind::Any, "Header fields by their names."),
+        field("cookies", Kind::Any, "Cookies by their names."),
+        field("body", Kind::Any, "One of `plain_text`, `json` and `base64`."),
+        field("context", Kind::Any, "`client_ip`, and `skip_challenge` if every challenge is passed."),
+    ],
+};
+
+pub(super) const TRACE: &ObjectShape = &ObjectShape {
+    name: "Trace",
+    fields: &[
+        field("status_code", Kind::Any, "Of the answer that rules give; null if the origin is asked."),
+        field("action", Kind::Text, "`send`, or the action that ends the request."),
+        field("zone_name", Kind::Text, "The zone whose rules run."),
+        field("location", Kind::Any, "Where a redirect leads; null if there is none."),
+        field("target", Kind::Text, "Path and query that the origin is asked for."),
+        field("score", Kind::Whole, "What managed rules add up to."),
+        field(
+            "trace",
+            Kind::Any,
+            "Phases in order, each with the rules that are asked, and those that they run.",
+        ),
+    ],
+};

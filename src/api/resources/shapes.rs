@@ -1,6 +1,6 @@
 //! The fields of resources, as the description of the API shows them.
 
-pub(super) use super::ruleset_shapes::{EXPLANATION, RULE, RULESET};
+pub(super) use super::ruleset_shapes::{EXPLANATION, RULE, RULESET, TRACE, TRACED_REQUEST};
 use crate::api::operation::{Kind, ObjectShape, field, required};
 
 pub(super) const ACCOUNT: &ObjectShape = &ObjectShape {

@@ -101,6 +101,21 @@ impl CompiledAction {
         }
     }
 
+    /// The word of the API for it.
+    pub fn action(&self) -> Action {
+        match self {
+            Self::Block(_) => Action::Block,
+            Self::Challenge(level) => challenge::action(*level),
+            Self::Log => Action::Log,
+            Self::Execute(_) => Action::Execute,
+            Self::Redirect(_) => Action::Redirect,
+            Self::Rewrite(_) => Action::Rewrite,
+            Self::Route(_) => Action::Route,
+            Self::ServeError(_) => Action::ServeError,
+            Self::Skip(_) => Action::Skip,
+        }
+    }
+
     /// Whether it ends requests that it is for.
     pub fn refuses(&self) -> bool {
         matches!(self, Self::Block(_) | Self::Challenge(_))

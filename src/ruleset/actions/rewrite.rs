@@ -172,6 +172,28 @@ fn field(
     Some((parsed, edit.operation, Some(replacing)))
 }
 
+impl Edits {
+    /// What is asked for instead of what was sent; `None` if that stays. `*` has neither path nor query (RFC 9112 section
+    /// 3.2.4).
+    pub fn target(&self, sent: &[u8]) -> Option<Vec<u8>> {
+        if sent == b"*" || (self.path.is_none() && self.query.is_none()) {
+            return None;
+        }
+        let at = memchr::memchr(b'?', sent).unwrap_or(sent.len());
+        let (sent_path, sent_query) = sent.split_at_checked(at).unwrap_or((sent, &[]));
+        let mut target = self.path.clone().unwrap_or_else(|| sent_path.to_vec());
+        match &self.query {
+            Some(query) if query.is_empty() => {}
+            Some(query) => {
+                target.push(b'?');
+                target.extend_from_slice(query);
+            }
+            None => target.extend_from_slice(sent_query),
+        }
+        Some(target)
+    }
+}
+
 impl Rewrite {
     /// Adds what it changes of a message.
     pub fn add_to(&self, facts: &Facts<'_>, edits: &mut Edits) {
