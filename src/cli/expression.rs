@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::{Failure, deployment, print, printable};
 use crate::regression::RawRequest;
-use expression::{Expression, Facts, Mistake, NamedSet, NamedSets, ValueExpression};
+use expression::{Expression, Facts, Mistake, NamedSet, NamedSets, ReadBody, ValueExpression};
 use model::{Account, Phase};
 
 /// Work with filter expressions without a server.
@@ -49,7 +49,10 @@ impl Test {
         let (method, target, protocol) = raw.parts()?;
         let mut head = deployment::head(method, target, protocol, &raw.headers);
         head.client = self.client;
-        let facts = Facts::of_request(&head);
+        let content_type = raw.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"content-type"));
+        let content_type = content_type.map_or(&b""[..], |(_, value)| value);
+        let body = ReadBody::new(raw.body, false, content_type);
+        let facts = Facts::of_request(&head).with_body(Some(&body));
         let text = &self.expression;
         let mistake = match Expression::parse_with(text, phase, &sets) {
             Ok(expression) if expression.matches(&facts) => return print("it matches\n"),

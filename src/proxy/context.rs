@@ -25,6 +25,7 @@ use crate::snapshot::{CompiledZone, Snapshot};
 use crate::upstream::Origin;
 use challenge::RenderedPage;
 use counters::RateExceeded;
+use expression::ReadBody;
 use model::ruleset::BlockResponse;
 use model::{Account, Measure};
 
@@ -58,6 +59,8 @@ pub struct Context {
     pub(super) decisions: Decisions,
     /// The answer of the rule that refused it, if that has one of its own.
     pub(super) block_response: Option<Arc<BlockResponse>>,
+    /// Its body, if rules that people wrote ask for it.
+    pub(super) read_body: Option<Arc<ReadBody<Bytes>>>,
     /// What takes the place of an origin's error.
     pub(super) error_page: Option<Box<(ResponseHeader, Bytes)>>,
     /// The same, if that goes on with the answer.
@@ -183,6 +186,7 @@ impl Context {
             verdict: Verdict::default(),
             decisions: Decisions::default(),
             block_response: None,
+            read_body: None,
             error_page: None,
             error_body: None,
             rate_exceeded: None,

@@ -9,7 +9,8 @@ use pingora::http::ResponseHeader;
 use pingora::proxy::Session;
 
 use super::context::{Context, Route};
-use super::inspect::{Inspection, with_facts};
+use super::facts::with_facts;
+use super::inspect::Inspection;
 use super::refusal::Refusal;
 use super::{headers, refuse};
 use crate::ruleset::{Ending, Phase};

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use pingora::Result;
-use pingora::http::{RequestHeader, ResponseHeader};
+use pingora::http::ResponseHeader;
 use pingora::proxy::Session;
 
 use super::context::{Context, Route};
+use super::facts::{AskedRequest, with_facts};
 use super::held_bodies::HeldBodies;
 use super::messages::MessageStream;
 use super::offload::Offload;
@@ -28,22 +29,12 @@ use crate::events::kinds::BodyUninspected;
 use crate::ruleset::{Edits, Ending, EntryPoint, Outcome, Phase, Redirection, Refusing, RuleReference};
 use crate::snapshot::CompiledZone;
 use body::grpc;
-use expression::Facts;
+use expression::ReadBody;
 use seclang::BodyLimits;
-use seclang::{RequestHead, ResponseHead};
 
 /// A body from here on may keep rules or scanners busy for more than a millisecond: it is judged on another thread
 /// while the worker goes on with other requests.
 pub(super) const OFFLOADED_BYTES: usize = 16 << 10;
-
-/// The phases before that of managed rules, in order.
-const BEFORE_MANAGED: [Phase; 5] = [
-    Phase::HttpRequestDynamicRedirect,
-    Phase::HttpRequestRedirect,
-    Phase::HttpRequestTransform,
-    Phase::HttpRequestFirewallCustom,
-    Phase::HttpRatelimit,
-];
 
 /// The step that has rules judge requests and responses.
 pub(super) struct Inspection {
@@ -64,33 +55,130 @@ impl Inspection {
         ctx: &mut Context,
     ) -> Result<()> {
         let received = self.clock.unix();
-        for phase in BEFORE_MANAGED {
-            head_rules(phase, zone, received, session, ctx)?;
+        for phase in Phase::ALL.into_iter().filter(|phase| !phase.is_of_response()) {
+            let Some(entry_point) = zone.entry_points.of(phase) else { continue };
+            if entry_point.reads_body() && ctx.read_body.is_none() {
+                self.read_body(zone, session, ctx).await?;
+            }
+            match phase {
+                Phase::HttpRequestFirewallManaged => {
+                    self.managed_rules(entry_point, zone, received, session, ctx).await?;
+                }
+                _ => self.own_rules(phase, entry_point, received, session, ctx).await?,
+            }
         }
-        self.managed_rules(zone, received, session, ctx).await?;
-        for phase in [Phase::HttpRequestLateTransform, Phase::HttpRequestOrigin] {
-            head_rules(phase, zone, received, session, ctx)?;
+        // Of a stream the rules are asked again for each message.
+        if ctx.messages.is_none() {
+            ctx.read_body = None;
         }
+        Ok(())
+    }
+
+    /// Judges a request by the rules that people wrote for a phase of the zone; on another thread if they ask for a body
+    /// that is long.
+    async fn own_rules(
+        &self,
+        phase: Phase,
+        entry_point: &EntryPoint,
+        received: Duration,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<()> {
+        let mut decisions = std::mem::take(&mut ctx.decisions);
+        // INVARIANT: what `execute` rules run in these phases is walked as well.
+        let ending = match long_body(entry_point, ctx).zip(zone_of(ctx)) {
+            None => {
+                let ending = with_facts(session.req_header(), None, received, ctx, |facts| {
+                    entry_point.walk(phase, facts, &mut decisions, |_, _, _| ())
+                });
+                ctx.decisions = decisions;
+                ending
+            }
+            Some((bytes, zone)) => {
+                let asked = AskedRequest::new(session.req_header(), received, ctx);
+                let away = self.offload.run(bytes, move || {
+                    let entry_point = zone.entry_points.of(phase);
+                    let ending =
+                        asked.ask(|facts| entry_point?.walk(phase, facts, &mut decisions, |_, _, _| ()));
+                    (ending, decisions)
+                });
+                // Whoever fails to judge a request must not let it pass.
+                let Some((ending, decisions)) = away.await else { return refuse(ctx, Refusal::Internal) };
+                ctx.decisions = decisions;
+                ending
+            }
+        };
+        walked(ending, session, ctx)
+    }
+
+    /// Begins the judgement by managed rules on another thread, because what they run for depends on a long body.
+    async fn start_rules_away(&self, received: Duration, session: &Session, ctx: &mut Context) -> Result<()> {
+        let bytes = ctx.read_body.as_ref().map_or(0, |body| body.len());
+        let Some(zone) = zone_of(ctx) else { return Ok(()) };
+        let asked = AskedRequest::new(session.req_header(), received, ctx);
+        let limits = BodyLimits::from(&ctx.snapshot.limits);
+        let mut decisions = std::mem::take(&mut ctx.decisions);
+        let starting = self.away(ctx, bytes, move |watch| {
+            let run = zone.entry_points.of(Phase::HttpRequestFirewallManaged).map(|entry_point| {
+                asked.ask(|facts| entry_point.start_after(&mut decisions, facts, limits, watch))
+            });
+            (run, decisions)
+        });
+        let ((run, decisions), watch, spent) = starting.await?;
+        ctx.decisions = decisions;
+        ctx.rules = run.filter(|run| !run.is_empty());
+        self.rules_ran(ctx, &watch, spent)
+    }
+
+    /// Reads the body for rules that people wrote, with its content coding undone.
+    async fn read_body(&self, zone: &CompiledZone, session: &mut Session, ctx: &mut Context) -> Result<()> {
+        let (seen, is_short) = self.hold(zone, session, ctx).await?;
+        let limits = ctx.snapshot.limits;
+        let read = match is_short {
+            false => request_body::decoded(&seen, session.req_header(), &limits, &self.offload).await,
+            true => Some(seen.clone()),
+        };
+        let (bytes, is_truncated) = match (read, limits.inspected_body_policy) {
+            // Of a stream of messages the first is here.
+            (Some(bytes), _) => (bytes, is_short || ctx.messages.is_some()),
+            (None, BodyPolicy::Refuse) => return refuse(ctx, Refusal::BodyCoding),
+            (None, BodyPolicy::Pass) => (seen, true),
+        };
+        let content_type = headers::bytes(&session.req_header().headers, &http::header::CONTENT_TYPE);
+        ctx.read_body = Some(Arc::new(ReadBody::new(bytes, is_truncated, content_type)));
         Ok(())
     }
 
     /// Judges a request by managed rules: its head, then its body.
     async fn managed_rules(
         &self,
+        entry_point: &EntryPoint,
         zone: &CompiledZone,
         received: Duration,
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<()> {
-        let Some(entry_point) = zone.entry_points.of(Phase::HttpRequestFirewallManaged) else {
-            return Ok(());
-        };
-        let limits = ctx.snapshot.limits;
         ctx.times_rules = self.samples_rules();
-        self.run_rules(ctx, |ctx, watch| start_rules(entry_point, received, session, ctx, watch))?;
+        if long_body(entry_point, ctx).is_some() {
+            self.start_rules_away(received, session, ctx).await?;
+        } else {
+            self.run_rules(ctx, |ctx, watch| start_rules(entry_point, received, session, ctx, watch))?;
+        }
         if ctx.rules.is_none() {
             return Ok(());
         }
+        let (seen, is_short) = self.hold(zone, session, ctx).await?;
+        self.judge_part(&seen, is_short, session, ctx).await
+    }
+
+    /// Holds the body, and gives what is seen of it and whether that is not all; refuses it as the limits say.
+    async fn hold(
+        &self,
+        zone: &CompiledZone,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<(Bytes, bool)> {
+        let limits = ctx.snapshot.limits;
         let mut body = std::mem::take(&mut ctx.body);
         let hold = HoldLimits {
             wants_first_part: limits.inspected_body_policy == BodyPolicy::Pass,
@@ -111,14 +199,15 @@ impl Inspection {
             HeldEnd::FirstMessage => grpc::complete_bytes(&held.bytes),
             _ => held.bytes.len().min(limits.inspected_body.0),
         };
-        if is_short {
+        // It is told once, also if it is asked for again.
+        if is_short && ctx.read_body.is_none() {
             self.events.emit(&BodyUninspected { ray: &ctx.ray, inspected_bytes: seen_bytes });
         }
-        if held.end == HeldEnd::FirstMessage {
+        if held.end == HeldEnd::FirstMessage && ctx.messages.is_none() {
             let share = self.held_bodies.share();
             ctx.messages = Some(Box::new(MessageStream::new(seen_bytes, share)));
         }
-        self.judge_part(&held.bytes.slice(..seen_bytes), is_short, session, ctx).await
+        Ok((held.bytes.slice(..seen_bytes), is_short))
     }
 
     /// Judges what was held of a body; `is_cut` if there is more of it that is not seen.
@@ -220,22 +309,22 @@ impl Inspection {
     }
 }
 
-/// Judges the head of a request by the rules that people wrote for a phase of the zone.
-fn head_rules(
-    phase: Phase,
-    zone: &CompiledZone,
-    received: Duration,
-    session: &mut Session,
-    ctx: &mut Context,
-) -> Result<()> {
-    let Some(entry_point) = zone.entry_points.of(phase) else { return Ok(()) };
-    let mut decisions = std::mem::take(&mut ctx.decisions);
-    // INVARIANT: these phases have no `execute`.
-    let ending = with_facts(session.req_header(), None, received, ctx, |facts| {
-        entry_point.walk(phase, facts, &mut decisions, |_, _, _| ())
-    });
-    let edits = std::mem::take(&mut decisions.edits);
-    ctx.decisions = decisions;
+/// The length of a body that keeps a worker too long, if rules ask for it.
+fn long_body(entry_point: &EntryPoint, ctx: &Context) -> Option<usize> {
+    let bytes = ctx.read_body.as_ref().filter(|_| entry_point.reads_body())?.len();
+    (bytes > OFFLOADED_BYTES).then_some(bytes)
+}
+
+fn zone_of(ctx: &Context) -> Option<Arc<CompiledZone>> {
+    match &ctx.route {
+        Route::Zone(zone) => Some(Arc::clone(zone)),
+        Route::Gateway(_) | Route::Unknown => None,
+    }
+}
+
+/// What rules did with a request in a phase.
+fn walked(ending: Option<Ending>, session: &mut Session, ctx: &mut Context) -> Result<()> {
+    let edits = std::mem::take(&mut ctx.decisions.edits);
     let Refusing { source, response, exceeded } = match ending {
         None => return edit_request(edits, session, ctx),
         Some(Ending::Redirected(Redirection { status, location })) => {
@@ -279,27 +368,6 @@ fn edit_request(edits: Edits, session: &mut Session, ctx: &mut Context) -> Resul
     Ok(())
 }
 
-/// Asks something of a request, and of its response if there is one.
-pub(super) fn with_facts<T>(
-    request: &RequestHeader,
-    response: Option<&ResponseHeader>,
-    now: Duration,
-    ctx: &Context,
-    ask: impl FnOnce(&Facts<'_>) -> T,
-) -> T {
-    let fields = headers::fields(request, &ctx.host);
-    let head = request_head(request, &fields, now, ctx);
-    let fields = response.map(headers::response_fields).unwrap_or_default();
-    let response = response.map(|response| ResponseHead {
-        status: response.status.as_u16(),
-        protocol: headers::protocol(response.version),
-        headers: &fields,
-    });
-    let mut facts = Facts::new(&head, &ctx.host);
-    (facts.sent, facts.tls, facts.response) = (ctx.sent_target.as_deref(), ctx.tls, response.as_ref());
-    ask(&facts)
-}
-
 /// Judges the head of a request, or of a message of it.
 pub(super) fn start_rules(
     entry_point: &EntryPoint,
@@ -315,22 +383,4 @@ pub(super) fn start_rules(
     });
     ctx.decisions = decisions;
     ctx.rules = (!run.is_empty()).then_some(run);
-}
-
-pub(super) fn request_head<'r>(
-    request: &'r RequestHeader,
-    fields: &'r [(&'r [u8], &'r [u8])],
-    received: Duration,
-    ctx: &'r Context,
-) -> RequestHead<'r> {
-    RequestHead {
-        method: request.method.as_str().as_bytes(),
-        target: request.raw_path(),
-        protocol: headers::protocol(request.version),
-        headers: fields,
-        client: ctx.client,
-        server: ctx.server,
-        request_id: &ctx.ray,
-        received,
-    }
 }

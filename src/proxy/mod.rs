@@ -19,6 +19,7 @@ mod delivery;
 mod door;
 mod edge;
 mod error_pages;
+mod facts;
 mod field_edits;
 mod flight;
 mod forwarded_session;

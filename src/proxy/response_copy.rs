@@ -7,8 +7,8 @@ use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::proxy::Session;
 
 use super::context::{Context, Route};
+use super::facts::with_facts;
 use super::headers;
-use super::inspect::with_facts;
 use crate::clock::Clock;
 use crate::ruleset::{EntryPoint, Phase};
 use crate::scanning::{Limits, ScanQueue, Subject};

@@ -91,17 +91,37 @@ impl Inspection {
         judge: impl FnOnce(&mut Run, &mut RuleWatch) + Send + 'static,
     ) -> Result<()> {
         let Some(mut rules) = ctx.rules.take() else { return Ok(()) };
+        let judging = self.away(ctx, bytes, move |watch| {
+            judge(&mut rules, watch);
+            rules
+        });
+        let (rules, watch, spent) = judging.await?;
+        ctx.rules = Some(rules);
+        self.rules_ran(ctx, &watch, spent)
+    }
+
+    /// Does something on another thread under a watch, which is to be handed to `rules_ran` with the time spent.
+    ///
+    /// # Errors
+    /// If it panicked.
+    pub(super) async fn away<T: Send + 'static>(
+        &self,
+        ctx: &mut Context,
+        bytes: usize,
+        work: impl FnOnce(&mut RuleWatch) -> T + Send + 'static,
+    ) -> Result<(T, RuleWatch, Duration)> {
         let time = self.rule_time(ctx);
         let away = self.offload.run(bytes, move || {
             let mut watch = RuleWatch::start(&time);
-            judge(&mut rules, &mut watch);
+            let done = work(&mut watch);
             let spent = watch.started.elapsed();
-            (rules, watch, spent)
+            (done, watch, spent)
         });
         // Whoever fails to judge a request must not let it pass.
-        let Some((rules, watch, spent)) = away.await else { return refuse(ctx, Refusal::Internal) };
-        ctx.rules = Some(rules);
-        self.rules_ran(ctx, &watch, spent)
+        match away.await {
+            Some(done) => Ok(done),
+            None => refuse(ctx, Refusal::Internal),
+        }
     }
 
     fn rule_time(&self, ctx: &Context) -> RuleTime {
@@ -110,7 +130,7 @@ impl Inspection {
         RuleTime { clock: self.clock, left, is_sampled: ctx.times_rules }
     }
 
-    fn rules_ran(&self, ctx: &mut Context, watch: &RuleWatch, spent: Duration) -> Result<()> {
+    pub(super) fn rules_ran(&self, ctx: &mut Context, watch: &RuleWatch, spent: Duration) -> Result<()> {
         ctx.rules_time += spent;
         if let Some(costs) = &watch.costs {
             self.events.metrics().rule_costs.record(costs);

@@ -80,6 +80,15 @@ impl RuleSource {
 }
 
 impl CompiledRule {
+    /// Whether the body of a request must be read before it is asked.
+    pub fn reads_body(&self) -> bool {
+        let runs = match &self.action {
+            CompiledAction::Execute(Execute::Custom(custom)) => custom.list.reads_body(),
+            _ => false,
+        };
+        runs || self.expression.reads_body() || self.rate.as_ref().is_some_and(|rate| rate.reads_body())
+    }
+
     /// The same rule for a zone with other settings.
     pub fn with_settings(&self, settings: &SensitiveDataSettings) -> Self {
         Self { action: self.action.with_settings(settings), ..self.clone() }
@@ -140,6 +149,11 @@ impl EntryPoint {
         self.parts.iter().find_map(|(kind, list)| {
             list.walk(Walk { phase, kind: *kind, facts, tracer }, decisions, &mut run)
         })
+    }
+
+    /// Whether the body of a request must be read before its rules are asked.
+    pub fn reads_body(&self) -> bool {
+        self.parts.iter().any(|(_, list)| list.reads_body())
     }
 
     /// Whether a rule of it may answer with a challenge.

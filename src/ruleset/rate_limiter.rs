@@ -49,6 +49,15 @@ pub struct RateFinding {
 }
 
 impl RateLimiter {
+    /// Whether the body of a request must be read before it is judged.
+    pub fn reads_body(&self) -> bool {
+        let counting = match &self.counting {
+            Counting::Requests(expression) => expression.reads_body(),
+            Counting::Own | Counting::Responses(_) => false,
+        };
+        counting || self.characteristics.iter().any(ValueExpression::reads_body)
+    }
+
     /// Compiles what a rule counts. If `known` counts by the same characteristics in the same period, its counters are kept.
     ///
     /// # Errors

@@ -24,6 +24,13 @@ impl Replacing {
         match source {
             Replacement::Value(text) => Some(Self::Text(text.clone())),
             Replacement::Expression(text) => match ValueExpression::text(text, phase) {
+                Ok(expression) if expression.reads_body() => {
+                    let message =
+                        "fields of the body stand in conditions and in what is counted by, not in texts";
+                    let diagnostic = Diagnostic::error(Code::RulesetExpression, message);
+                    sources.diagnostics.push(diagnostic.pointing(format!("{pointer}/expression")));
+                    None
+                }
                 Ok(expression) => Some(Self::Expression(expression)),
                 Err(mistake) => {
                     let diagnostic = Diagnostic::error(Code::RulesetExpression, mistake.to_string());

@@ -18,6 +18,8 @@ pub struct RuleList {
     rules: Vec<CompiledRule>,
     /// Which of them can match a request; absent if they are few.
     index: Option<ExpressionIndex>,
+    /// Whether one of them asks for the body of a request.
+    reads_body: bool,
 }
 
 /// Where a walk is.
@@ -45,7 +47,12 @@ impl RuleList {
         // What a rule counts may be another thing than what it is for.
         let expressions = rules.iter().map(|rule| rule.rate.is_none().then_some(&rule.expression));
         let index = ExpressionIndex::new(expressions);
-        Self { rules, index }
+        let reads_body = rules.iter().any(CompiledRule::reads_body);
+        Self { rules, index, reads_body }
+    }
+
+    pub fn reads_body(&self) -> bool {
+        self.reads_body
     }
 
     pub fn rules(&self) -> &[CompiledRule] {

@@ -68,7 +68,7 @@ impl EntryPoint {
                 Execute::Score(scored) => {
                     // INVARIANT: rules of the managed ruleset that scores are named by numbers.
                     let skipped = decisions.skipped_rules(kind).filter_map(|rule| rule.parse().ok());
-                    run.score(scored, facts.request, limits, skipped, decisions.passed.by_request);
+                    run.begin(scored, facts.request, limits, skipped, decisions.passed.by_request);
                 }
                 // INVARIANT: rules of the request phases never scan responses.
                 // Those of the kind `custom` are walked already.
@@ -82,7 +82,7 @@ impl EntryPoint {
 
 impl Run {
     /// Has a managed ruleset score the request.
-    fn score(
+    fn begin(
         &mut self,
         scored: &ScoredRuleset,
         head: &RequestHead<'_>,
@@ -107,6 +107,11 @@ impl Run {
                 Some((scoring.ruleset.clone(), interruption))
             });
         }
+    }
+
+    /// What the rules add up to so far.
+    pub fn score(&self) -> i64 {
+        self.scorings.iter().map(|scoring| scoring.transaction.score()).sum()
     }
 
     /// Whether no rule is for this request.
@@ -175,7 +180,7 @@ impl Run {
 
     /// What was decided, with what matched.
     pub fn verdict(&self) -> Verdict {
-        let score = self.scorings.iter().map(|scoring| scoring.transaction.score()).sum();
+        let score = self.score();
         let matches: Vec<_> =
             self.scorings.iter().flat_map(|scoring| scoring.transaction.matches()).collect();
         let outcome = match &self.interruption {

@@ -13,7 +13,7 @@ use super::decisions::{Decisions, Ending, Passed};
 use super::entry_point::{CompiledRule, EntryPoints, RuleSource};
 use super::verdict::{Outcome, Verdict};
 use ::challenge::ChallengeLevel;
-use expression::Facts;
+use expression::{Facts, ReadBody};
 use model::{Action, Phase};
 use seclang::{BodyLimits, RequestHead};
 
@@ -124,6 +124,11 @@ impl EntryPoints {
             let passed = Some(ChallengeLevel::Interactive);
             decisions.passed = Passed { by_zone: passed, by_request: passed, is_used: false };
         }
+        let content_type = |(name, value): &(&[u8], &[u8])| {
+            name.eq_ignore_ascii_case(b"content-type").then(|| value.to_vec())
+        };
+        let content_type = request.head.headers.iter().find_map(content_type).unwrap_or_default();
+        let body = ReadBody::new(request.body.clone(), false, &content_type);
         let (target, origin) = (sent.clone(), OriginChoice::default());
         let mut trace =
             Trace { phases: Vec::new(), end: TraceEnd::Sent, target, origin, verdict: Verdict::default() };
@@ -132,6 +137,9 @@ impl EntryPoints {
             let target = trace.target.clone();
             let head = RequestHead { target: &target, ..request.head };
             let mut facts = Facts::new(&head, request.host);
+            let is_behind = phase > Phase::HttpRequestFirewallManaged;
+            facts.score = is_behind.then_some(trace.verdict.score);
+            let mut facts = facts.with_body(Some(&body));
             (facts.tls, facts.sent) = (request.tls, (target != sent).then_some(sent.as_slice()));
             let tracer = RefCell::default();
             let end = if phase == Phase::HttpRequestFirewallManaged {

@@ -88,6 +88,10 @@ const SHARED: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_request_fi
     [[zones.rulesets]]\nid = \"shared\"\nkind = \"custom\"\nphase = \"http_request_firewall_custom\"\n\
     [[zones.rulesets.rules]]\naction = \"log\"\nexpression = 'http.request.method ne \"TRACE\"'\n";
 
+const BODIES: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_request_firewall_custom\"\n\
+    [[zones.rulesets.rules]]\naction = \"log\"\n\
+    expression = 'http.request.body.size eq 7 and any(http.request.body.json[\"/a\"][*] eq \"b\")'\n";
+
 pub const ZONES: &[Feature] = &[
     ZONE,
     Feature { name: "own rules", settings: WAF, must_see: true, refuses: 403, ..ZONE },
@@ -122,6 +126,7 @@ pub const ZONES: &[Feature] = &[
     Feature { name: "rules that change fields", settings: CHANGED, must_see: true, refuses: 403, ..ZONE },
     Feature { name: "rules that route", settings: ROUTED, must_see: true, refuses: 403, ..ZONE },
     Feature { name: "pages for errors", settings: PAGED, must_see: true, refuses: 403, ..ZONE },
+    Feature { name: "rules over bodies", settings: BODIES, must_see: true, refuses: 403, ..ZONE },
     Feature { name: "rulesets that are run", settings: SHARED, must_see: true, refuses: 403, ..ZONE },
     Feature {
         name: "challenges at the threshold",

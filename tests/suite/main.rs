@@ -22,6 +22,7 @@ mod api_events;
 mod api_reads;
 mod audit;
 mod bodies;
+mod body_rules;
 mod budgets;
 mod challenge_pages;
 mod challenges;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use super::path;
+use super::read_body::{BodyParts, ReadBody};
 use super::value::Scalar::{Int, Ip, Text};
 use super::value::Type::{self, List, Map, One};
 use super::value::{Scalar, Value};
@@ -11,7 +12,7 @@ use body::head::{RequestHead, ResponseHead};
 use body::{self, urlencoded};
 
 /// What an expression is asked of.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Facts<'r> {
     pub request: &'r RequestHead<'r>,
     /// Path and query as the client sent them, if rules changed them since.
@@ -21,14 +22,33 @@ pub struct Facts<'r> {
     pub tls: bool,
     /// `None` in phases of the request.
     pub response: Option<&'r ResponseHead<'r>>,
+    /// What managed rules found, once they were asked.
+    pub score: Option<i64>,
+    body: Option<&'r dyn BodyParts>,
     /// The path in normal form, once an expression has asked for it.
     path: OnceCell<Cow<'r, [u8]>>,
+}
+
+impl std::fmt::Debug for Facts<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Facts")
+            .field("request", &self.request)
+            .field("host", &self.host)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'r> Facts<'r> {
     /// Of a request to a host in the form routing compares.
     pub fn new(request: &'r RequestHead<'r>, host: &'r str) -> Self {
-        Self { request, sent: None, host, tls: false, response: None, path: OnceCell::new() }
+        let (sent, tls, response, score, body) = (None, false, None, None, None);
+        Self { request, sent, host, tls, response, score, body, path: OnceCell::new() }
+    }
+
+    /// With the body of the request.
+    #[must_use]
+    pub fn with_body<B: AsRef<[u8]> + Sync>(self, body: Option<&'r ReadBody<B>>) -> Self {
+        Self { body: body.map(|body| body as &dyn BodyParts), ..self }
     }
 
     /// Of a request that did not come over a connection.
@@ -45,9 +65,20 @@ impl<'r> Facts<'r> {
 pub(super) struct Field {
     pub(super) name: &'static str,
     pub(super) kind: Type,
-    /// Whether it is known in the phases of a response only.
-    pub(super) is_of_response: bool,
+    pub(super) known: KnownIn,
     pub(super) read: Read,
+}
+
+/// In which phases a field is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KnownIn {
+    AllPhases,
+    /// In those of the request, once its body is read.
+    WithBody,
+    /// Behind the phase of managed rules.
+    WithScore,
+    /// In those of the response.
+    WithResponse,
 }
 
 /// How a field is read.
@@ -79,20 +110,35 @@ impl Field {
 }
 
 const fn of_request(name: &'static str, kind: Type, read: for<'f> fn(&'f Facts<'_>) -> Value<'f>) -> Field {
-    Field { name, kind, is_of_response: false, read: Read::One(read) }
+    Field { name, kind, known: KnownIn::AllPhases, read: Read::One(read) }
 }
 
 const fn of_response(name: &'static str, kind: Type, read: for<'f> fn(&'f Facts<'_>) -> Value<'f>) -> Field {
-    Field { name, kind, is_of_response: true, read: Read::One(read) }
+    Field { name, kind, known: KnownIn::WithResponse, read: Read::One(read) }
+}
+
+/// A field of the body, which is missing if there is none.
+macro_rules! of_body {
+    ($name:literal, $kind:expr, $read:expr) => {
+        Field {
+            name: $name,
+            kind: $kind,
+            known: KnownIn::WithBody,
+            read: Read::One(|facts| {
+                let read: fn(&dyn BodyParts) -> Value<'_> = $read;
+                facts.body.map_or(Value::Missing, read)
+            }),
+        }
+    };
 }
 
 const fn map(
     name: &'static str,
-    is_of_response: bool,
+    known: KnownIn,
     folds_names: bool,
     visit: for<'f> fn(&'f Facts<'_>, &mut PairVisitor<'_, 'f>),
 ) -> Field {
-    Field { name, kind: Map, is_of_response, read: Read::Pairs { folds_names, visit } }
+    Field { name, kind: Map, known, read: Read::Pairs { folds_names, visit } }
 }
 
 /// All fields. Header names are lower case; paths are in normal form if they are not `raw`.
@@ -109,16 +155,33 @@ pub(super) const FIELDS: &[Field] = &[
     of_request("http.request.uri.path", One(Text), |facts| Value::text(facts.path())),
     of_request("http.request.uri.path.extension", One(Text), |facts| Value::Text(extension(facts).into())),
     of_request("http.request.uri.query", One(Text), |facts| Value::text(query(facts).unwrap_or(&[]))),
-    map("http.request.uri.args", false, false, |facts, visitor| {
+    map("http.request.uri.args", KnownIn::AllPhases, false, |facts, visitor| {
         arguments(query(facts).unwrap_or(&[]), visitor);
     }),
-    map("http.request.headers", false, true, |facts, visitor| headers(facts.request.headers, visitor)),
+    map("http.request.headers", KnownIn::AllPhases, true, |facts, visitor| {
+        headers(facts.request.headers, visitor)
+    }),
     of_request("http.request.headers.names", List(Text), |facts| names(facts.request.headers)),
-    map("http.request.cookies", false, false, |facts, visitor| {
+    map("http.request.cookies", KnownIn::AllPhases, false, |facts, visitor| {
         cookies(header(facts, b"cookie"), visitor);
     }),
     of_request("http.request.timestamp.sec", One(Int), |facts| {
         Value::Int(i64::try_from(facts.request.received.as_secs()).unwrap_or(i64::MAX))
+    }),
+    of_body!("http.request.body.raw", One(Text), |body| Value::text(body.raw())),
+    of_body!("http.request.body.size", One(Int), |body| Value::count(body.raw().len())),
+    of_body!("http.request.body.truncated", One(Scalar::Bool), |body| Value::Bool(body.is_truncated())),
+    of_body!("http.request.body.mime", One(Text), |body| {
+        Value::Text(body::media_type(body.content_type()).to_ascii_lowercase().into())
+    }),
+    map("http.request.body.form", KnownIn::WithBody, false, |facts, visitor| {
+        pairs(facts.body.map(BodyParts::form), visitor);
+    }),
+    map("http.request.body.multipart", KnownIn::WithBody, false, |facts, visitor| {
+        pairs(facts.body.map(BodyParts::multipart), visitor);
+    }),
+    map("http.request.body.json", KnownIn::WithBody, false, |facts, visitor| {
+        pairs(facts.body.map(BodyParts::json), visitor);
     }),
     of_request("raw.http.request.uri", One(Text), |facts| Value::text(sent(facts))),
     of_request("raw.http.request.uri.path", One(Text), |facts| Value::text(path_of(sent(facts)))),
@@ -128,16 +191,31 @@ pub(super) const FIELDS: &[Field] = &[
     of_request("ip.src", One(Ip), |facts| Value::Ip(facts.request.client.to_canonical())),
     of_request("ray", One(Text), |facts| Value::text(facts.request.request_id.as_bytes())),
     of_request("ssl", One(Scalar::Bool), |facts| Value::Bool(facts.tls)),
+    Field {
+        name: "waf.score",
+        kind: One(Int),
+        known: KnownIn::WithScore,
+        read: Read::One(|facts| facts.score.map_or(Value::Missing, Value::Int)),
+    },
     of_response("http.response.code", One(Int), |facts| {
         facts.response.map_or(Value::Missing, |response| Value::Int(response.status.into()))
     }),
-    map("http.response.headers", true, true, |facts, visitor| headers(response_headers(facts), visitor)),
+    map("http.response.headers", KnownIn::WithResponse, true, |facts, visitor| {
+        headers(response_headers(facts), visitor)
+    }),
     of_response("http.response.headers.names", List(Text), |facts| names(response_headers(facts))),
     of_response("http.response.content_type.media_type", One(Text), |facts| {
         let content_type = first(response_headers(facts), b"content-type");
         Value::Text(body::media_type(content_type).to_ascii_lowercase().into())
     }),
 ];
+
+/// Shows pairs that are kept.
+fn pairs<'f>(pairs: Option<&'f [(Vec<u8>, Vec<u8>)]>, visitor: &mut PairVisitor<'_, 'f>) {
+    for (name, value) in pairs.unwrap_or_default() {
+        visitor(Cow::Borrowed(name), Cow::Borrowed(value));
+    }
+}
 
 type Fields<'r> = &'r [(&'r [u8], &'r [u8])];
 

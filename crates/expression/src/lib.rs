@@ -19,6 +19,7 @@ mod need;
 mod node;
 mod parse;
 mod path;
+mod read_body;
 mod test;
 mod value;
 mod value_expression;
@@ -27,9 +28,11 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use field::Facts;
+use field::KnownIn;
 pub use index::{CandidateSet, ExpressionIndex};
 pub use named_set::{AddressSet, HostSet, NamedSet, NamedSets};
 use node::Node;
+pub use read_body::ReadBody;
 pub use value_expression::ValueExpression;
 
 use model::Phase;
@@ -85,6 +88,11 @@ impl Expression {
             node => Some(Arc::new(node)),
         };
         Ok(Self { source: text.into(), node })
+    }
+
+    /// Whether the body of a request must be read before it is asked.
+    pub fn reads_body(&self) -> bool {
+        self.node.as_ref().is_some_and(|node| node.has(KnownIn::WithBody))
     }
 
     /// Its text.

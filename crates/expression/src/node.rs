@@ -1,6 +1,6 @@
 //! A compiled expression and what it is for a request.
 
-use super::field::{Facts, Field, Read};
+use super::field::{Facts, Field, KnownIn, Read};
 use super::functions::{Function, filled};
 use super::test::Test;
 use super::value::Value;
@@ -77,6 +77,16 @@ impl Node {
 }
 
 impl Node {
+    /// Whether it has a field that is known so.
+    pub(super) fn has(&self, known: KnownIn) -> bool {
+        match self {
+            Self::Constant(_) => false,
+            Self::Not(node) => node.has(known),
+            Self::And(nodes) | Self::Or(nodes) | Self::Xor(nodes) => nodes.iter().any(|node| node.has(known)),
+            Self::Compare(operand, _) | Self::Each { operand, .. } => operand.has(known),
+        }
+    }
+
     /// What it will be when the response is known, if the request alone decides that.
     pub(super) fn decided(&self, facts: &Facts<'_>) -> Option<bool> {
         match self {
@@ -89,7 +99,7 @@ impl Node {
             }
             Self::Constant(_) => Some(self.matches(facts)),
             Self::Compare(operand, _) | Self::Each { operand, .. } => {
-                (!operand.is_of_response()).then(|| self.matches(facts))
+                (!operand.has(KnownIn::WithResponse)).then(|| self.matches(facts))
             }
         }
     }
@@ -109,13 +119,13 @@ fn joined(nodes: &[Node], facts: &Facts<'_>, decisive: bool) -> Option<bool> {
 }
 
 impl Operand {
-    /// Whether a response must be known to read it.
-    fn is_of_response(&self) -> bool {
+    /// Whether it has a field that is known so.
+    pub(super) fn has(&self, known: KnownIn) -> bool {
         match &self.source {
-            Source::Field(field) => field.is_of_response,
-            Source::Call(_, arguments) => arguments.iter().any(Self::is_of_response),
+            Source::Field(field) => field.known == known,
+            Source::Call(_, arguments) => arguments.iter().any(|argument| argument.has(known)),
             Source::Literal(_) => false,
-            Source::Replaced { text, .. } => text.is_of_response(),
+            Source::Replaced { text, .. } => text.has(known),
         }
     }
 

@@ -14,7 +14,7 @@ use memchr::memmem::Finder;
 
 use super::Mistake;
 use super::cursor::Cursor;
-use super::field::{FIELDS, Field};
+use super::field::{FIELDS, Field, KnownIn};
 use super::functions::{FUNCTIONS, Function, Parameter};
 use super::literals::{addresses, number_range, wildcard};
 use super::named_set::NamedSets;
@@ -225,11 +225,20 @@ impl<'t> Parser<'t> {
         let names = FIELDS.iter().map(|field| field.name);
         let field = FIELDS.iter().find(|field| field.name == word);
         let field = field.ok_or_else(|| unknown(start, "field", word, names))?;
-        if field.is_of_response && !self.phase.is_of_response() {
-            let phase = Phase::HttpResponseFirewallManaged.word();
-            return Err(start.mistake(format!("`{word}` is known in phase `{phase}` only")));
+        let managed = Phase::HttpRequestFirewallManaged;
+        let (is_known, when) = match field.known {
+            KnownIn::AllPhases => (true, String::new()),
+            KnownIn::WithBody => (!self.phase.is_of_response(), "in the phases of a request only".to_owned()),
+            KnownIn::WithScore => (self.phase > managed, format!("behind phase `{}` only", managed.word())),
+            KnownIn::WithResponse => {
+                let phase = Phase::HttpResponseFirewallManaged.word();
+                (self.phase.is_of_response(), format!("in phases of a response, such as `{phase}`, only"))
+            }
+        };
+        match is_known {
+            true => Ok(field),
+            false => Err(start.mistake(format!("`{word}` is known {when}"))),
         }
-        Ok(field)
     }
 
     /// What follows an operand in brackets.

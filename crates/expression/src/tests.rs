@@ -39,8 +39,9 @@ fn with_facts<T>(ask: impl FnOnce(&Facts<'_>) -> T) -> T {
         headers: &[(b"Content-Type", b"Text/HTML; charset=utf-8"), (b"X-Cache", b"hit")],
     };
     let mut facts = Facts::new(&request, "shop.example");
-    (facts.tls, facts.response) = (true, Some(&response));
-    ask(&facts)
+    (facts.tls, facts.response, facts.score) = (true, Some(&response), Some(7));
+    let body = ReadBody::new("a=b&c={\"x\":[3]}", true, b"Text/Plain; charset=utf-8");
+    ask(&facts.with_body(Some(&body)))
 }
 
 /// Asks something of a request without a response.
@@ -83,12 +84,20 @@ fn each_field_reads_what_its_name_says() {
         ("http.request.headers.names", r#"[0] eq "host""#),
         ("http.request.cookies", r#"["session"][0] eq "abc""#),
         ("http.request.timestamp.sec", "gt 1699999999"),
+        ("http.request.body.raw", r#"contains "b&c""#),
+        ("http.request.body.size", "eq 15"),
+        ("http.request.body.truncated", ""),
+        ("http.request.body.mime", r#"eq "text/plain""#),
+        ("http.request.body.form", r#"["a"][0] eq "b""#),
+        ("http.request.body.multipart", r#"["a"][0] ne "b""#),
+        ("http.request.body.json", r#"["/x/0"][0] ne "3""#),
         ("raw.http.request.uri", r#"eq "/up/%2e./App.Tar.GZ?q=a%20b&q=c&n&x=%3Cb""#),
         ("raw.http.request.uri.path", r#"eq "/up/%2e./App.Tar.GZ""#),
         ("raw.http.request.uri.query", r#"eq "q=a%20b&q=c&n&x=%3Cb""#),
         ("ip.src", "in {192.0.2.0/24}"),
         ("ray", "eq \"1\""),
         ("ssl", ""),
+        ("waf.score", "eq 7"),
         ("http.response.code", "in {200 400..499}"),
         ("http.response.headers", r#"["x-cache"][0] eq "hit""#),
         ("http.response.headers.names", r#"[1] eq "x-cache""#),
@@ -96,7 +105,17 @@ fn each_field_reads_what_its_name_says() {
     ];
     for (field, test) in cases {
         let glue = if test.starts_with('[') { "" } else { " " };
-        assert!(matches(&format!("{field}{glue}{test}")), "{field} {test}");
+        // Where all is known but responses.
+        let of_request = Phase::HttpRequestLateTransform;
+        let phase = if field.starts_with("http.response") { RESPONSE } else { of_request };
+        let expression = Expression::parse(&format!("{field}{glue}{test}"), phase).unwrap();
+        assert!(with_facts(|facts| expression.matches(facts)), "{field} {test}");
+        let is_of_body = field.starts_with("http.request.body.");
+        assert_eq!(expression.reads_body(), is_of_body);
+        let early = Expression::parse(&format!("{field}{glue}{test}"), REQUEST);
+        assert_eq!(early.is_ok(), !field.starts_with("http.response") && field != "waf.score", "{field}");
+        let late = Expression::parse(&format!("{field}{glue}{test}"), RESPONSE);
+        assert_eq!(late.is_ok(), !is_of_body, "{field}");
     }
     let tested: Vec<_> = cases.iter().map(|(field, _)| *field).collect();
     let known: Vec<_> = field::FIELDS.iter().map(|field| field.name).collect();
@@ -221,7 +240,7 @@ fn mistakes_say_where_and_what_to_do() {
 #[test]
 fn a_request_knows_nothing_of_its_response() {
     let mistake = Expression::parse("http.response.code eq 200", REQUEST).unwrap_err();
-    assert!(mistake.message.contains("in phase `http_response_firewall_managed` only"), "{mistake}");
+    assert!(mistake.message.contains("such as `http_response_firewall_managed`, only"), "{mistake}");
     assert!(Expression::parse("http.host eq \"a\"", REQUEST).is_ok());
 }
 

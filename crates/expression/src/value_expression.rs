@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::field::Facts;
+use super::field::{Facts, KnownIn};
 use super::node::Operand;
 use super::value::{Scalar, Type, Value};
 use super::{MAX_BYTES, Mistake, NamedSets, parse};
@@ -42,6 +42,11 @@ impl ValueExpression {
             return Ok(value);
         }
         Err(Mistake { at: 0, message: format!("this gives {}; expected a text", value.kind) })
+    }
+
+    /// Whether the body of a request must be read before it is asked.
+    pub fn reads_body(&self) -> bool {
+        self.operand.has(KnownIn::WithBody)
     }
 
     /// The texts in it that the rule's writer chose. Names of fields, functions and parts are none.
