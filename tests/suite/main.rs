@@ -48,6 +48,7 @@ mod nginx;
 mod operations;
 mod origin_rules;
 mod parsers;
+mod phases_and_actions;
 mod places;
 mod protocols;
 mod rate_limits;

@@ -1,16 +1,15 @@
 #![no_main]
-//! Any text is parsed as a filter; what is one is asked of any target.
+//! Any text is parsed as a filter; what is one is asked of any target and body, alone and through an index of many.
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use body::head::{RequestHead, ResponseHead};
+use expression::{Expression, ExpressionIndex, Facts, ReadBody, ValueExpression};
 use libfuzzer_sys::fuzz_target;
 use model::Phase;
-use expression::{Expression, Facts};
-use body::head::{RequestHead, ResponseHead};
 
-fuzz_target!(|input: (&str, &[u8])| {
-    let (text, target) = input;
-    let Ok(expression) = Expression::parse(text, Phase::HttpResponseFirewallManaged) else { return };
+fuzz_target!(|input: (&str, &[u8], &[u8])| {
+    let (text, target, body) = input;
     let request = RequestHead {
         method: b"GET",
         target,
@@ -22,8 +21,21 @@ fuzz_target!(|input: (&str, &[u8])| {
         received: std::time::Duration::ZERO,
     };
     let response = ResponseHead { status: 200, protocol: "HTTP/1.1", headers: &[(b"content-type", target)] };
-    let mut facts = Facts::new(&request, "a");
-    facts.response = Some(&response);
-    let once = expression.matches(&facts);
-    assert_eq!(once, expression.matches(&facts));
+    for phase in [Phase::HttpResponseFirewallManaged, Phase::HttpRequestLateTransform] {
+        let body = ReadBody::new(body, false, target);
+        let mut facts = Facts::new(&request, "a").with_body(Some(&body));
+        (facts.response, facts.score) = (phase.is_of_response().then_some(&response), Some(5));
+        if let Ok(value) = ValueExpression::parse(text, phase) {
+            let _ = value.give(&facts);
+            value.add_to_key(&facts, &mut Vec::new());
+        }
+        let Ok(expression) = Expression::parse(text, phase) else { continue };
+        let matches = expression.matches(&facts);
+        assert_eq!(matches, expression.matches(&facts));
+        assert!(expression.decided(&facts).is_none_or(|decided| decided == matches));
+        if let Some(index) = ExpressionIndex::new(std::iter::repeat_n(Some(&expression), 70)) {
+            let candidates = index.candidates(&facts);
+            assert!(!matches || (0..70).all(|number| candidates.from(number) == Some(number)));
+        }
+    }
 });
