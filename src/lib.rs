@@ -14,7 +14,7 @@
 //! 8. [`events`] records what happened, once; [`records`] writes a row for each AI call.
 //!
 //! Beside the request flow: [`api`] is the management API on the admin port, [`alerts`] tells webhooks of spikes,
-//! [`health_checks`] asks origins, [`regression`] runs tests of rule sets.
+//! [`health_checks`] asks origins, [`geo`] knows where addresses are, [`regression`] runs tests of rule sets.
 //!
 //! The crates. Each depends only on crates above it in this table:
 //!
@@ -47,6 +47,7 @@ pub mod watchdog;
 // What every part uses.
 pub mod clock;
 pub mod conf;
+pub mod geo;
 pub mod memory;
 pub mod named_file;
 

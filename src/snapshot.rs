@@ -12,6 +12,7 @@ use ipnet::IpNet;
 use crate::ai::{Gateways, Provider};
 use crate::certificates::Certificates;
 use crate::conf::{ChallengeSettings, Limits, UpstreamSettings};
+use crate::geo::GeoDatabases;
 use crate::routing::Hosts;
 use crate::ruleset::{EntryPoints, ManagedRuleset};
 use crate::upstream::{Origin, OriginKey, Pool};
@@ -29,6 +30,8 @@ pub struct Snapshot {
     pub upstream: UpstreamSettings,
     pub challenges: ChallengeSettings,
     pub trusted_proxies: Vec<IpNet>,
+    /// Where addresses are.
+    pub geo: Arc<GeoDatabases>,
     pub sites: Hosts<Site>,
     pub gateways: Gateways,
     /// Headers that may carry a gateway token, in order of preference.
@@ -101,7 +104,7 @@ impl Snapshot {
         for list in self.lists.values().filter(|list| list.source.account == *account) {
             sets.insert(list.source.name.clone(), list.set.clone());
         }
-        sets
+        sets.with_places(self.geo.kinds())
     }
 
     /// The names of all zones.

@@ -2,10 +2,12 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 
 use super::{Failure, deployment, print, printable};
+use crate::geo::GeoDatabases;
 use crate::regression::RawRequest;
 use expression::{Expression, Facts, Mistake, NamedSet, NamedSets, ReadBody, ValueExpression};
 use model::{Account, Phase};
@@ -33,7 +35,7 @@ pub(super) struct Test {
     /// The address that the request comes from.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     client: IpAddr,
-    /// A configuration, whose lists can be named.
+    /// A configuration, whose lists and databases of addresses can be named.
     #[arg(long, value_name = "FILE")]
     conf: Option<PathBuf>,
 }
@@ -43,7 +45,7 @@ impl Test {
         let words = || Phase::ALL.map(Phase::word).join("`, `");
         let phase = Phase::parse(&self.phase)
             .ok_or_else(|| format!("unknown phase `{}`; expected one of `{}`", self.phase, words()))?;
-        let sets = self.sets()?;
+        let (sets, places) = self.sets()?;
         let raw = super::waf_explain::read_request(&self.request)?;
         let raw = RawRequest::split(&raw)?;
         let (method, target, protocol) = raw.parts()?;
@@ -52,7 +54,7 @@ impl Test {
         let content_type = raw.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"content-type"));
         let content_type = content_type.map_or(&b""[..], |(_, value)| value);
         let body = ReadBody::new(raw.body, false, content_type);
-        let facts = Facts::of_request(&head).with_body(Some(&body));
+        let facts = Facts::of_request(&head).with_body(Some(&body)).with_places(Some(&*places));
         let text = &self.expression;
         let mistake = match Expression::parse_with(text, phase, &sets) {
             Ok(expression) if expression.matches(&facts) => return print("it matches\n"),
@@ -60,7 +62,7 @@ impl Test {
             Err(mistake) => mistake,
         };
         // What is no condition may be a value.
-        match ValueExpression::text(text, phase) {
+        match ValueExpression::text(text, phase, &sets) {
             Ok(value) => match value.give(&facts) {
                 Some(given) => {
                     print(&format!("it gives `{}`\n", printable(&String::from_utf8_lossy(&given))))
@@ -71,16 +73,16 @@ impl Test {
         }
     }
 
-    fn sets(&self) -> Result<NamedSets, Failure> {
+    fn sets(&self) -> Result<(NamedSets, Arc<GeoDatabases>), Failure> {
         let mut sets = NamedSets::default();
-        let Some(path) = &self.conf else { return Ok(sets) };
+        let Some(path) = &self.conf else { return Ok((sets, Arc::default())) };
         let (conf, _) = crate::conf::load(path)?;
         let lists = conf.resources.lists.values().filter(|list| list.account.as_str() == Account::DEFAULT);
         for list in lists {
             let set = NamedSet::of(list.kind, list.items.iter().map(|item| item.value.as_str()));
             sets.insert(list.name.clone(), set);
         }
-        Ok(sets)
+        Ok((sets.with_places(conf.geo.kinds()), conf.geo))
     }
 }
 

@@ -56,7 +56,10 @@ impl TraceCommand {
         let body = Bytes::copy_from_slice(raw.body);
         let skips_challenges = self.skip_challenges;
         let request = TracedRequest { head, host, tls: self.tls, body, skips_challenges };
-        let trace = zone.entry_points.trace(&request, BodyLimits::from(&start.snapshot.limits));
+        let trace = {
+            let limits = BodyLimits::from(&start.snapshot.limits);
+            zone.entry_points.trace(&request, limits, &*start.snapshot.geo)
+        };
         print(&described(zone, &trace))
     }
 }

@@ -45,6 +45,6 @@ impl Compiling<'_> {
 
     /// The sets that rules of an account and its zones can name.
     pub(super) fn sets_of(&self, account: &AccountId) -> NamedSets {
-        self.sets.get(account).cloned().unwrap_or_default()
+        self.sets.get(account).cloned().unwrap_or_default().with_places(self.inputs.conf.geo.kinds())
     }
 }

@@ -71,6 +71,7 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
         upstream: inputs.conf.upstream,
         challenges: inputs.conf.challenges.clone(),
         trusted_proxies: inputs.conf.trusted_proxies.clone(),
+        geo: Arc::clone(&inputs.conf.geo),
         sites,
         gateways,
         token_headers: names.filter_map(|name| HeaderName::try_from(name).ok()).collect(),

@@ -135,6 +135,7 @@ impl Compiling<'_> {
         let mut sources = Sources {
             sensitive_data,
             managed: [&rules.owasp, &rules.sensitive_data],
+            sets: owner.sets,
             custom: (ruleset.kind != RulesetKind::Custom).then_some(owner.custom),
             program: &rules.program,
             detector: &rules.detector,

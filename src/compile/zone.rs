@@ -82,7 +82,8 @@ impl Compiling<'_> {
         let has_same_rulesets = known.stored.len() == stored.len()
             && known.stored.iter().zip(stored).all(|(before, now)| Arc::ptr_eq(before, now) || before == now);
         let has_same_lists = !self.accounts_with_other_lists.contains(&zone.account);
-        (is_same && has_same_rulesets && has_same_lists).then(|| Arc::clone(known))
+        let has_same_places = previous.geo.kinds() == self.inputs.conf.geo.kinds();
+        (is_same && has_same_rulesets && has_same_lists && has_same_places).then(|| Arc::clone(known))
     }
 
     /// The pool of these URLs of origins, which are asked as the zone's are.

@@ -64,6 +64,7 @@ pub const KEYS: &[&str] = &[
     "gateways.unpriced_call_cost",
     "gateways.waf",
     "gateways.waf.paranoia_level",
+    "geo_databases",
     "graceful_stop",
     "limits",
     "limits.arguments",
@@ -182,6 +183,7 @@ pub struct ConfFile {
     pub gateways: Vec<GatewayFile>,
     pub providers: Vec<ProviderFile>,
     pub model_prices: Option<Located<String>>,
+    pub geo_databases: Option<Located<Vec<String>>>,
     pub secrets_key_file: Option<Located<String>>,
     pub challenges: ChallengesFile,
 }
@@ -272,6 +274,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         gateways: table.tables("gateways").into_iter().filter_map(gateway_file::gateway).collect(),
         providers: table.tables("providers").into_iter().filter_map(gateway_file::provider).collect(),
         model_prices: table.get("model_prices"),
+        geo_databases: table.get("geo_databases"),
         secrets_key_file: table.get("secrets_key_file"),
         challenges: challenge_file::challenges(&mut table),
     };

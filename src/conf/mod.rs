@@ -18,6 +18,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use crate::clock::rfc3339;
+use crate::geo::GeoDatabases;
 use challenge::ChallengeKeys;
 use diagnostic::{Code, Diagnostic, Diagnostics, Source};
 pub use file::{ConfFile, LogLevel};
@@ -72,6 +73,8 @@ pub struct Conf {
     pub sensitive_data: Option<Vec<String>>,
     /// An operator's prices by model.
     pub model_prices: Arc<Prices>,
+    /// Where addresses are.
+    pub geo: Arc<GeoDatabases>,
     /// What providers' keys are sealed with.
     pub secrets_key: Option<MasterKey>,
     pub resources: Resources,

@@ -13,7 +13,8 @@ use super::gateway_file::{GatewayFile, LimitFile, ProviderFile};
 use super::table::Located;
 use super::{Conf, Listener};
 use crate::clock::rfc3339;
-use crate::named_file::read_text;
+use crate::geo::GeoDatabases;
+use crate::named_file::{read_database, read_text};
 use diagnostic::{Code, Diagnostic, Diagnostics, Place};
 use gateway::price::Prices;
 use gateway::provider::CUSTOM_PREFIX;
@@ -77,6 +78,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         owasp: resolving.rules(file.owasp),
         sensitive_data: resolving.rules(file.sensitive_data),
         model_prices: Arc::new(resolving.prices(file.model_prices).unwrap_or_default()),
+        geo: Arc::new(resolving.geo(file.geo_databases)),
         challenges: resolving.challenges(file.challenges),
         secrets_key: resolving.secrets_key(file.secrets_key_file),
         resources,
@@ -226,6 +228,21 @@ impl Resolving<'_> {
         let path = self.existing(&file);
         let text = read_text(&path).ok()?;
         Prices::parse(&text).map_err(|message| self.bad(&file.place, message)).ok()
+    }
+
+    fn geo(&mut self, files: Option<Located<Vec<String>>>) -> GeoDatabases {
+        let mut databases = GeoDatabases::default();
+        let Some(Located { value, place }) = files else { return databases };
+        for name in value {
+            let file = Located { value: name, place: place.clone() };
+            let path = self.existing(&file);
+            // What cannot be read is told already.
+            let Ok(bytes) = read_database(&path) else { continue };
+            if let Err(message) = databases.add(bytes) {
+                self.bad(&file.place, format!("`{}`: {message}", path.display()));
+            }
+        }
+        databases
     }
 
     fn provider(&mut self, file: ProviderFile, resources: &mut Resources) {

@@ -9,6 +9,7 @@ use pingora::http::{RequestHeader, ResponseHeader};
 
 use super::context::Context;
 use super::headers;
+use crate::geo::GeoDatabases;
 use crate::ruleset::Run;
 use expression::{Facts, ReadBody};
 use seclang::{RequestHead, ResponseHead};
@@ -24,6 +25,7 @@ struct KnownOfRequest<'c> {
     sent: Option<&'c [u8]>,
     score: Option<i64>,
     body: Option<&'c ReadBody<Bytes>>,
+    places: &'c GeoDatabases,
 }
 
 /// A request to be asked about on another thread.
@@ -38,6 +40,7 @@ pub(super) struct AskedRequest {
     sent: Option<Vec<u8>>,
     score: Option<i64>,
     body: Option<Arc<ReadBody<Bytes>>>,
+    places: Arc<GeoDatabases>,
 }
 
 impl AskedRequest {
@@ -53,6 +56,7 @@ impl AskedRequest {
             sent: ctx.sent_target.clone(),
             score: ctx.rules.as_ref().map(Run::score),
             body: ctx.read_body.clone(),
+            places: Arc::clone(&ctx.snapshot.geo),
         }
     }
 
@@ -66,6 +70,7 @@ impl AskedRequest {
             sent: self.sent.as_deref(),
             score: self.score,
             body: self.body.as_deref(),
+            places: &self.places,
         };
         ask_with(&self.head, None, self.received, known, ask)
     }
@@ -88,6 +93,7 @@ pub(super) fn with_facts<T>(
         sent: ctx.sent_target.as_deref(),
         score: ctx.rules.as_ref().map(Run::score),
         body: ctx.read_body.as_deref(),
+        places: &ctx.snapshot.geo,
     };
     ask_with(request, response, now, known, ask)
 }
@@ -119,5 +125,5 @@ fn ask_with<T>(
     let mut facts = Facts::new(&head, known.host);
     (facts.sent, facts.tls, facts.response) = (known.sent, known.tls, response.as_ref());
     facts.score = known.score;
-    ask(&facts.with_body(known.body))
+    ask(&facts.with_body(known.body).with_places(Some(known.places)))
 }

@@ -71,7 +71,7 @@ impl RateLimiter {
         let mut refuse = |field: &str, message: String| mistakes.push((field.to_owned(), message));
         let mut characteristics = Vec::new();
         for (nth, text) in source.characteristics.iter().enumerate() {
-            match ValueExpression::parse(text, Phase::HttpRatelimit) {
+            match ValueExpression::parse(text, Phase::HttpRatelimit, sets) {
                 Ok(value) => characteristics.push(value),
                 Err(mistake) => refuse(&format!("characteristics/{nth}"), mistake.to_string()),
             }

@@ -23,7 +23,7 @@ impl Replacing {
     ) -> Option<Self> {
         match source {
             Replacement::Value(text) => Some(Self::Text(text.clone())),
-            Replacement::Expression(text) => match ValueExpression::text(text, phase) {
+            Replacement::Expression(text) => match ValueExpression::text(text, phase, sources.sets) {
                 Ok(expression) if expression.reads_body() => {
                     let message =
                         "fields of the body stand in conditions and in what is counted by, not in texts";

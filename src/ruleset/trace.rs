@@ -13,7 +13,7 @@ use super::decisions::{Decisions, Ending, Passed};
 use super::entry_point::{CompiledRule, EntryPoints, RuleSource};
 use super::verdict::{Outcome, Verdict};
 use ::challenge::ChallengeLevel;
-use expression::{Facts, ReadBody};
+use expression::{Facts, PlaceSource, ReadBody};
 use model::{Action, Phase};
 use seclang::{BodyLimits, RequestHead};
 
@@ -117,7 +117,7 @@ impl Tracer {
 
 impl EntryPoints {
     /// Takes a request past all rules of its phases.
-    pub fn trace(&self, request: &TracedRequest<'_>, limits: BodyLimits) -> Trace {
+    pub fn trace(&self, request: &TracedRequest<'_>, limits: BodyLimits, places: &dyn PlaceSource) -> Trace {
         let sent = request.head.origin_form().to_vec();
         let mut decisions = Decisions::default();
         if request.skips_challenges {
@@ -139,7 +139,7 @@ impl EntryPoints {
             let mut facts = Facts::new(&head, request.host);
             let is_behind = phase > Phase::HttpRequestFirewallManaged;
             facts.score = is_behind.then_some(trace.verdict.score);
-            let mut facts = facts.with_body(Some(&body));
+            let mut facts = facts.with_body(Some(&body)).with_places(Some(places));
             (facts.tls, facts.sent) = (request.tls, (target != sent).then_some(sent.as_slice()));
             let tracer = RefCell::default();
             let end = if phase == Phase::HttpRequestFirewallManaged {

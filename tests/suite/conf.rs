@@ -43,6 +43,7 @@ fn every_key_has_a_test_that_exists_and_a_line_in_the_example() {
                 "key",
                 "rulesets",
                 "owasp",
+                "geo_databases",
                 "sensitive_data ",
                 "model_prices",
                 "secrets_key_file",

@@ -50,6 +50,7 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("gateways.heartbeat", "ai_streams::a_silent_stream_is_kept_alive_between_events"),
     ("gateways.include_usage", "ai_streams::the_usage_of_a_stream_is_asked_for_and_withheld"),
     ("gateways.id", "gateway::the_state_table_and_one_body_for_all_refusals"),
+    ("geo_databases", "geo::rules_ask_where_clients_are"),
     ("graceful_stop", "conf::a_stop_waits_no_longer_than_its_grace"),
     ("limits", "bodies::limits_refuse_or_pass_as_set"),
     ("limits.arguments", "bodies::limits_refuse_or_pass_as_set"),

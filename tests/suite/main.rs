@@ -42,6 +42,7 @@ mod expressions;
 mod filters;
 mod frames;
 mod gateway;
+mod geo;
 mod listener;
 mod lists;
 mod nginx;

@@ -13,6 +13,11 @@ pub enum Data<'d> {
 
 /// A database of IPv4 that knows one network, by its first bytes.
 pub fn mmdb(network: &[u8], record: &Data<'_>) -> Vec<u8> {
+    mmdb_of("Test-City", network, record)
+}
+
+/// The same of a type.
+pub fn mmdb_of(kind: &str, network: &[u8], record: &Data<'_>) -> Vec<u8> {
     let bits = network.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
     let count = 8 * network.len() as u32;
     let mut file = Vec::new();
@@ -32,7 +37,7 @@ pub fn mmdb(network: &[u8], record: &Data<'_>) -> Vec<u8> {
         ("binary_format_major_version", Data::Number(2)),
         ("binary_format_minor_version", Data::Number(0)),
         ("build_epoch", Data::Epoch(1_750_000_000)),
-        ("database_type", Data::Text("Test-City")),
+        ("database_type", Data::Text(kind)),
         ("description", Data::Map(&[])),
         ("ip_version", Data::Number(4)),
         ("languages", Data::List(&[])),

@@ -15,7 +15,7 @@ pub use browser::Browser;
 pub use client::{Client, Response, curl, curl_output, http_get};
 pub use edge::{BINARY, Edge, refused_by_check, run_cli};
 pub use judge::{is_refused, judge};
-pub use mmdb::{Data, mmdb};
+pub use mmdb::{Data, mmdb, mmdb_of};
 pub use origin::Origin;
 
 use std::collections::BTreeSet;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
+use super::client_place::{ClientPlace, PlaceSource};
 use super::path;
 use super::read_body::{BodyParts, ReadBody};
 use super::value::Scalar::{Int, Ip, Text};
@@ -27,6 +28,9 @@ pub struct Facts<'r> {
     body: Option<&'r dyn BodyParts>,
     /// The path in normal form, once an expression has asked for it.
     path: OnceCell<Cow<'r, [u8]>>,
+    places: Option<&'r dyn PlaceSource>,
+    /// Where the client is, once an expression has asked for it.
+    place: OnceCell<ClientPlace>,
 }
 
 impl std::fmt::Debug for Facts<'_> {
@@ -42,7 +46,14 @@ impl<'r> Facts<'r> {
     /// Of a request to a host in the form routing compares.
     pub fn new(request: &'r RequestHead<'r>, host: &'r str) -> Self {
         let (sent, tls, response, score, body) = (None, false, None, None, None);
-        Self { request, sent, host, tls, response, score, body, path: OnceCell::new() }
+        let (path, places, place) = (OnceCell::new(), None, OnceCell::new());
+        Self { request, sent, host, tls, response, score, body, path, places, place }
+    }
+
+    /// With databases of addresses.
+    #[must_use]
+    pub fn with_places(self, places: Option<&'r dyn PlaceSource>) -> Self {
+        Self { places, ..self }
     }
 
     /// With the body of the request.
@@ -54,6 +65,11 @@ impl<'r> Facts<'r> {
     /// Of a request that did not come over a connection.
     pub fn of_request(request: &'r RequestHead<'r>) -> Self {
         Self::new(request, std::str::from_utf8(first(request.headers, b"host")).unwrap_or(""))
+    }
+
+    fn place(&self) -> &ClientPlace {
+        let find = |places: &dyn PlaceSource| places.find(self.request.client.to_canonical());
+        self.place.get_or_init(|| self.places.map(find).unwrap_or_default())
     }
 
     fn path(&self) -> &[u8] {
@@ -75,6 +91,10 @@ pub(super) enum KnownIn {
     AllPhases,
     /// In those of the request, once its body is read.
     WithBody,
+    /// In all, with a database of countries.
+    WithCountries,
+    /// In all, with a database of autonomous systems.
+    WithAsns,
     /// Behind the phase of managed rules.
     WithScore,
     /// In those of the response.
@@ -115,6 +135,25 @@ const fn of_request(name: &'static str, kind: Type, read: for<'f> fn(&'f Facts<'
 
 const fn of_response(name: &'static str, kind: Type, read: for<'f> fn(&'f Facts<'_>) -> Value<'f>) -> Field {
     Field { name, kind, known: KnownIn::WithResponse, read: Read::One(read) }
+}
+
+/// A field of where the client is.
+macro_rules! of_place {
+    ($name:literal, $scalar:expr, $known:expr, $read:expr) => {
+        Field {
+            name: $name,
+            kind: One($scalar),
+            known: $known,
+            read: Read::One(|facts| {
+                let read: fn(&ClientPlace) -> Value<'_> = $read;
+                read(facts.place())
+            }),
+        }
+    };
+}
+
+fn optional_text(text: Option<&str>) -> Value<'_> {
+    text.map_or(Value::Missing, |text| Value::text(text.as_bytes()))
 }
 
 /// A field of the body, which is missing if there is none.
@@ -189,6 +228,15 @@ pub(super) const FIELDS: &[Field] = &[
         Value::text(query_of(sent(facts)).unwrap_or(&[]))
     }),
     of_request("ip.src", One(Ip), |facts| Value::Ip(facts.request.client.to_canonical())),
+    of_place!("ip.src.country", Text, KnownIn::WithCountries, |place| optional_text(
+        place.country.as_deref()
+    )),
+    of_place!("ip.src.continent", Text, KnownIn::WithCountries, |place| {
+        optional_text(place.continent.as_deref())
+    }),
+    of_place!("ip.src.asnum", Int, KnownIn::WithAsns, |place| {
+        place.asn.map_or(Value::Missing, |asn| Value::Int(asn.into()))
+    }),
     of_request("ray", One(Text), |facts| Value::text(facts.request.request_id.as_bytes())),
     of_request("ssl", One(Scalar::Bool), |facts| Value::Bool(facts.tls)),
     Field {

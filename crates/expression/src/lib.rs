@@ -9,6 +9,7 @@
 //! An expression is typed when it is parsed, so what compiles cannot fail: it reads what it names of a
 //! request and allocates only if that must be decoded. `not` binds closest, then `and`, `xor`, `or`.
 
+mod client_place;
 mod cursor;
 mod field;
 mod functions;
@@ -27,6 +28,7 @@ mod value_expression;
 use std::fmt;
 use std::sync::Arc;
 
+pub use client_place::{ClientPlace, PlaceKinds, PlaceSource};
 pub use field::Facts;
 use field::KnownIn;
 pub use index::{CandidateSet, ExpressionIndex};

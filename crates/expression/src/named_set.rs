@@ -6,15 +6,17 @@ use std::sync::Arc;
 
 use ipnet::IpNet;
 
+use super::client_place::PlaceKinds;
 use model::HostName;
 use model::list::ListKind;
 
-/// The sets that the expressions of an account can name.
+/// What the expressions of an account can name: sets, and what is known of addresses.
 #[derive(Clone, Debug, Default)]
 pub struct NamedSets {
     sets: BTreeMap<String, NamedSet>,
     /// Whether a name that is none of them is taken for one.
     is_open: bool,
+    knows: PlaceKinds,
 }
 
 /// A set with a name.
@@ -42,7 +44,17 @@ pub struct HostSet {
 impl NamedSets {
     /// No sets, where every name is taken for one of some: which there are is found out later.
     pub fn open() -> Self {
-        Self { sets: BTreeMap::new(), is_open: true }
+        Self { sets: BTreeMap::new(), is_open: true, knows: PlaceKinds { countries: true, asns: true } }
+    }
+
+    /// With what databases say of addresses.
+    #[must_use]
+    pub fn with_places(self, knows: PlaceKinds) -> Self {
+        Self { knows, ..self }
+    }
+
+    pub(super) fn knows(&self) -> PlaceKinds {
+        self.knows
     }
 
     pub fn insert(&mut self, name: String, set: NamedSet) {

@@ -229,6 +229,14 @@ impl<'t> Parser<'t> {
         let (is_known, when) = match field.known {
             KnownIn::AllPhases => (true, String::new()),
             KnownIn::WithBody => (!self.phase.is_of_response(), "in the phases of a request only".to_owned()),
+            KnownIn::WithCountries => (
+                self.sets.knows().countries,
+                "with a database of countries in `geo_databases` only".to_owned(),
+            ),
+            KnownIn::WithAsns => (
+                self.sets.knows().asns,
+                "with a database of autonomous systems in `geo_databases` only".to_owned(),
+            ),
             KnownIn::WithScore => (self.phase > managed, format!("behind phase `{}` only", managed.word())),
             KnownIn::WithResponse => {
                 let phase = Phase::HttpResponseFirewallManaged.word();

@@ -7,6 +7,15 @@ use body::head::{RequestHead, ResponseHead};
 const REQUEST: Phase = Phase::HttpRequestFirewallManaged;
 const RESPONSE: Phase = Phase::HttpResponseFirewallManaged;
 
+/// Places of every address.
+struct Everywhere;
+
+impl PlaceSource for Everywhere {
+    fn find(&self, _: IpAddr) -> ClientPlace {
+        ClientPlace { country: Some("FR".to_owned()), continent: None, asn: Some(64_496) }
+    }
+}
+
 /// Whether a text matches one request and its response.
 pub(crate) fn matches(text: &str) -> bool {
     let expression = Expression::parse(text, RESPONSE).unwrap_or_else(|mistake| panic!("{text}: {mistake}"));
@@ -41,7 +50,7 @@ fn with_facts<T>(ask: impl FnOnce(&Facts<'_>) -> T) -> T {
     let mut facts = Facts::new(&request, "shop.example");
     (facts.tls, facts.response, facts.score) = (true, Some(&response), Some(7));
     let body = ReadBody::new("a=b&c={\"x\":[3]}", true, b"Text/Plain; charset=utf-8");
-    ask(&facts.with_body(Some(&body)))
+    ask(&facts.with_body(Some(&body)).with_places(Some(&Everywhere)))
 }
 
 /// Asks something of a request without a response.
@@ -95,6 +104,9 @@ fn each_field_reads_what_its_name_says() {
         ("raw.http.request.uri.path", r#"eq "/up/%2e./App.Tar.GZ""#),
         ("raw.http.request.uri.query", r#"eq "q=a%20b&q=c&n&x=%3Cb""#),
         ("ip.src", "in {192.0.2.0/24}"),
+        ("ip.src.country", "eq \"FR\""),
+        ("ip.src.continent", "ne \"EU\""),
+        ("ip.src.asnum", "in {64496..64500}"),
         ("ray", "eq \"1\""),
         ("ssl", ""),
         ("waf.score", "eq 7"),
@@ -103,19 +115,22 @@ fn each_field_reads_what_its_name_says() {
         ("http.response.headers.names", r#"[1] eq "x-cache""#),
         ("http.response.content_type.media_type", r#"eq "text/html""#),
     ];
+    let sets = NamedSets::default().with_places(PlaceKinds { countries: true, asns: true });
     for (field, test) in cases {
         let glue = if test.starts_with('[') { "" } else { " " };
+        let parse = |phase, sets| Expression::parse_with(&format!("{field}{glue}{test}"), phase, sets);
         // Where all is known but responses.
         let of_request = Phase::HttpRequestLateTransform;
         let phase = if field.starts_with("http.response") { RESPONSE } else { of_request };
-        let expression = Expression::parse(&format!("{field}{glue}{test}"), phase).unwrap();
+        let expression = parse(phase, &sets).unwrap();
         assert!(with_facts(|facts| expression.matches(facts)), "{field} {test}");
         let is_of_body = field.starts_with("http.request.body.");
         assert_eq!(expression.reads_body(), is_of_body);
-        let early = Expression::parse(&format!("{field}{glue}{test}"), REQUEST);
-        assert_eq!(early.is_ok(), !field.starts_with("http.response") && field != "waf.score", "{field}");
-        let late = Expression::parse(&format!("{field}{glue}{test}"), RESPONSE);
-        assert_eq!(late.is_ok(), !is_of_body, "{field}");
+        let is_late = field.starts_with("http.response") || field == "waf.score";
+        assert_eq!(parse(REQUEST, &sets).is_ok(), !is_late, "{field}");
+        assert_eq!(parse(RESPONSE, &sets).is_ok(), !is_of_body, "{field}");
+        let is_of_place = field.starts_with("ip.src.");
+        assert_eq!(parse(phase, &NamedSets::default()).is_ok(), !is_of_place, "{field}");
     }
     let tested: Vec<_> = cases.iter().map(|(field, _)| *field).collect();
     let known: Vec<_> = field::FIELDS.iter().map(|field| field.name).collect();
@@ -310,7 +325,7 @@ fn keys_of_values_differ_as_the_values_do() {
     let key = |texts: &[&str]| {
         let mut key = Vec::new();
         for text in texts {
-            let value = ValueExpression::parse(text, Phase::HttpRatelimit).unwrap();
+            let value = ValueExpression::parse(text, Phase::HttpRatelimit, &NamedSets::default()).unwrap();
             with_facts(|facts| value.add_to_key(facts, &mut key));
         }
         key
@@ -330,11 +345,13 @@ fn keys_of_values_differ_as_the_values_do() {
     keys.sort();
     keys.dedup();
     assert_eq!(keys.len(), texts.len());
-    let refused = |text: &str| ValueExpression::parse(text, Phase::HttpRatelimit).unwrap_err().message;
+    let refused = |text: &str| {
+        ValueExpression::parse(text, Phase::HttpRatelimit, &NamedSets::default()).unwrap_err().message
+    };
     assert!(refused("http.request.headers[\"a\"][*]").contains("stands for many"));
     assert!(refused("ip.src eq 192.0.2.1").contains("expected the end"));
     assert!(
-        ValueExpression::text("ip.src", Phase::HttpRatelimit)
+        ValueExpression::text("ip.src", Phase::HttpRatelimit, &NamedSets::default())
             .unwrap_err()
             .message
             .contains("expected a text")

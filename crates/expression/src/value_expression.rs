@@ -19,16 +19,16 @@ pub struct ValueExpression {
 }
 
 impl ValueExpression {
-    /// Compiles an expression for a phase.
+    /// Compiles an expression for a phase, which may name these sets and what is known with them.
     ///
     /// # Errors
     /// The first place that is not understood, and one sentence why.
-    pub fn parse(text: &str, phase: Phase) -> Result<Self, Mistake> {
+    pub fn parse(text: &str, phase: Phase, sets: &NamedSets) -> Result<Self, Mistake> {
         if text.len() > MAX_BYTES {
             let message = format!("the expression is longer than {MAX_BYTES} bytes");
             return Err(Mistake { at: MAX_BYTES, message });
         }
-        let (operand, kind) = parse::Parser::new(text, phase, &NamedSets::default()).whole_value()?;
+        let (operand, kind) = parse::Parser::new(text, phase, sets).whole_value()?;
         Ok(Self { source: text.into(), operand: Arc::new(operand), kind })
     }
 
@@ -36,8 +36,8 @@ impl ValueExpression {
     ///
     /// # Errors
     /// As `parse`, and if it gives something else.
-    pub fn text(text: &str, phase: Phase) -> Result<Self, Mistake> {
-        let value = Self::parse(text, phase)?;
+    pub fn text(text: &str, phase: Phase, sets: &NamedSets) -> Result<Self, Mistake> {
+        let value = Self::parse(text, phase, sets)?;
         if value.kind == Type::One(Scalar::Text) {
             return Ok(value);
         }

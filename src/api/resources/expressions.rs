@@ -61,7 +61,7 @@ fn checked(call: &ApiCall, account: &AccountId) -> Answer {
     let shown = match Expression::parse_with(&text, phase, &sets) {
         Ok(_) => valid("condition"),
         // What is no condition may be a value, as `rewrite` and `redirect` take it.
-        Err(_) if ValueExpression::parse(&text, phase).is_ok() => valid("value"),
+        Err(_) if ValueExpression::parse(&text, phase, &sets).is_ok() => valid("value"),
         Err(mistake) => ShownCheck {
             valid: false,
             kind: None,

@@ -110,7 +110,8 @@ fn traced(call: &ApiCall) -> Answer {
         body: Bytes::from(written.body),
         skips_challenges: written.skips_challenges,
     };
-    let trace = zone.entry_points.trace(&request, BodyLimits::from(&call.snapshot.limits));
+    let limits = BodyLimits::from(&call.snapshot.limits);
+    let trace = zone.entry_points.trace(&request, limits, &*call.snapshot.geo);
     let account = RulesetOwner::Account(call.account());
     let of_account = call.snapshot.resources.rulesets_of(&account).map(|declared| &declared.value);
     let rulesets: Vec<&Ruleset> = zone.rulesets.iter().chain(of_account).collect();

@@ -24,6 +24,7 @@ use super::plans::Plans;
 use ::challenge::ChallengeLevel;
 use detection::{Detector, ScanPlan};
 use diagnostic::Diagnostics;
+use expression::NamedSets;
 use model::ruleset::{BlockResponse, ErrorPage, Rule};
 use model::{Action, Phase, SensitiveDataSettings};
 use seclang::Program;
@@ -74,6 +75,8 @@ pub struct Sources<'a> {
     /// Of the zone whose rule it is.
     pub sensitive_data: &'a SensitiveDataSettings,
     pub managed: [&'a ManagedRuleset; 2],
+    /// What expressions can name.
+    pub sets: &'a NamedSets,
     /// Other rulesets that the rule can name; `None` if it cannot run any, because it is of such a one.
     pub custom: Option<&'a CustomRulesets>,
     /// The rules of the managed ruleset that scores requests.

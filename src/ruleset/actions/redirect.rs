@@ -168,7 +168,9 @@ mod tests {
             request_id: "0",
             received: Duration::ZERO,
         };
-        let expression = ValueExpression::text(expression, Phase::HttpRequestRedirect).unwrap();
+        let expression =
+            ValueExpression::text(expression, Phase::HttpRequestRedirect, &expression::NamedSets::default())
+                .unwrap();
         Redirect { target: Replacing::Expression(expression), status: 302, keeps_query }
             .answer(&Facts::of_request(&request))
     }

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use body::head::{RequestHead, ResponseHead};
-use expression::{Expression, ExpressionIndex, Facts, ReadBody, ValueExpression};
+use expression::{Expression, ExpressionIndex, Facts, NamedSets, ReadBody, ValueExpression};
 use libfuzzer_sys::fuzz_target;
 use model::Phase;
 
@@ -25,11 +25,11 @@ fuzz_target!(|input: (&str, &[u8], &[u8])| {
         let body = ReadBody::new(body, false, target);
         let mut facts = Facts::new(&request, "a").with_body(Some(&body));
         (facts.response, facts.score) = (phase.is_of_response().then_some(&response), Some(5));
-        if let Ok(value) = ValueExpression::parse(text, phase) {
+        if let Ok(value) = ValueExpression::parse(text, phase, &NamedSets::open()) {
             let _ = value.give(&facts);
             value.add_to_key(&facts, &mut Vec::new());
         }
-        let Ok(expression) = Expression::parse(text, phase) else { continue };
+        let Ok(expression) = Expression::parse_with(text, phase, &NamedSets::open()) else { continue };
         let matches = expression.matches(&facts);
         assert_eq!(matches, expression.matches(&facts));
         assert!(expression.decided(&facts).is_none_or(|decided| decided == matches));
