@@ -1,5 +1,6 @@
 //! What a log says that rules did.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::path::Path;
 
@@ -35,6 +36,9 @@ pub(super) struct SecurityEvent {
     pub(super) source: String,
     #[serde(default)]
     pub(super) score: i64,
+    /// What the expression of the rule saw.
+    #[serde(default)]
+    pub(super) values: BTreeMap<String, String>,
     #[serde(default)]
     pub(super) contributions: Vec<Contribution>,
 }

@@ -59,6 +59,9 @@ fn describe(line: &SecurityEvent, ir: &RuleSetIr, text: &mut String) {
         if !description.is_empty() {
             let _ = writeln!(text, "    {}", printable(description));
         }
+        for (name, value) in &line.values {
+            let _ = writeln!(text, "    {}: {}", printable(name), printable(value));
+        }
         return;
     }
     for contribution in &line.contributions {

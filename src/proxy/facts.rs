@@ -91,7 +91,8 @@ pub(super) fn with_facts<T>(
         server: ctx.server,
         ray: &ctx.ray,
         sent: ctx.sent_target.as_deref(),
-        score: ctx.rules.as_ref().map(Run::score),
+        // At the end of a request its rules are gone, but not what they found.
+        score: ctx.rules.as_ref().map(Run::score).or((ctx.verdict.score != 0).then_some(ctx.verdict.score)),
         body: ctx.read_body.as_deref(),
         places: &ctx.snapshot.geo,
     };

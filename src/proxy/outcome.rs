@@ -1,5 +1,6 @@
 //! How a request ended: what origins did, and the events of it all.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use pingora::{Error, ErrorSource, ErrorType};
 
 use super::call::{Call, End};
 use super::context::{Context, Route};
+use super::facts::with_facts;
 use super::refusal::Refusal;
 use super::{Edge, headers};
 use crate::events::kinds::{
@@ -179,8 +181,11 @@ fn rule_matches(edge: &Edge, ctx: &Context) {
 
 /// The events of rules: of those that people wrote each for itself, of managed ones the one that decided.
 fn security_events(edge: &Edge, session: &Session, client: &str, status: u16, ctx: &Context) {
-    for ToldRule { source, phase, action } in &ctx.decisions.told {
+    for ToldRule { source, phase, action, expression } in &ctx.decisions.told {
+        let (request, written, now) = (session.req_header(), session.response_written(), edge.clock.unix());
+        let values = with_facts(request, written, now, ctx, |facts| expression.values(facts));
         edge.events.emit(&SecurityEvent {
+            values: values.into_iter().map(|told| (told.name, told.value)).collect(),
             action: action.word(),
             source: phase.source().0,
             ruleset_id: &source.ruleset,
@@ -246,6 +251,7 @@ fn of_request<'r>(session: &'r Session, client: &'r str, status: u16, ctx: &'r C
         status,
         zone: ctx.zone_label(),
         score: 0,
+        values: BTreeMap::new(),
         contributions: Vec::new(),
     }
 }

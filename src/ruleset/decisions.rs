@@ -7,6 +7,7 @@ use super::entry_point::RuleSource;
 use super::rate_limiter::PendingCount;
 use ::challenge::ChallengeLevel;
 use counters::RateExceeded;
+use expression::Expression;
 use model::ruleset::{BlockResponse, ErrorPage};
 use model::{Action, Phase, RulesetKind};
 
@@ -50,6 +51,8 @@ pub struct ToldRule {
     pub source: Arc<RuleSource>,
     pub phase: Phase,
     pub action: Action,
+    /// What it matched by.
+    pub expression: Expression,
 }
 
 /// What ends the walk of an entry point.
@@ -126,7 +129,7 @@ mod tests {
 
     use super::*;
     use crate::ruleset::{CompiledAction, CompiledRule, EntryPoint, RuleList};
-    use expression::{Expression, Facts};
+    use expression::Facts;
     use seclang::RequestHead;
 
     #[test]

@@ -90,6 +90,11 @@ impl RuleList {
 }
 
 impl CompiledRule {
+    fn told(&self, phase: Phase, action: Action) -> ToldRule {
+        let (source, expression) = (Arc::clone(&self.source), self.expression.clone());
+        ToldRule { source, phase, action, expression }
+    }
+
     /// Does what the rule does, if it is for a request and that has passed its rate.
     fn judge<'l>(
         &'l self,
@@ -120,7 +125,7 @@ impl CompiledRule {
                 exceeded
             }
         };
-        let told = |action| ToldRule { source: Arc::clone(source), phase, action };
+        let told = |action| self.told(phase, action);
         match action {
             CompiledAction::Execute(execute) if decisions.skips_run(kind, execute) => {}
             CompiledAction::Execute(Execute::Custom(custom)) => {

@@ -83,6 +83,7 @@ fn a_request_is_blocked_with_the_answer_of_the_rule_or_told_and_let_go() {
     let log = edge.events().iter().map(|event| format!("{event}\n")).collect::<String>();
     let why = String::from_utf8(run_cli(&["waf", "why", ray], log.as_bytes()).stdout).unwrap();
     assert!(why.contains("rule private of ruleset") && why.contains("nothing to see"), "{why}");
+    assert!(why.contains("http.request.uri.path: /private/x"), "{why}");
     let events = api.get(&format!("/zones/{id}/security/events?reference=private"));
     assert_eq!(
         (&events[0]["Service"], &events[0]["Description"]),

@@ -22,6 +22,7 @@ mod parse;
 mod path;
 mod read_body;
 mod test;
+mod told_value;
 mod value;
 mod value_expression;
 
@@ -35,6 +36,7 @@ pub use index::{CandidateSet, ExpressionIndex};
 pub use named_set::{AddressSet, HostSet, NamedSet, NamedSets};
 use node::Node;
 pub use read_body::ReadBody;
+pub use told_value::ToldValue;
 pub use value_expression::ValueExpression;
 
 use model::Phase;

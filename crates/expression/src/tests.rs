@@ -410,3 +410,10 @@ fn a_mistake_is_shown_where_it_stands() {
     let beyond = Mistake { at: 99, message: String::new() };
     assert_eq!(beyond.excerpt("ä"), "ä\n ^");
 }
+
+/// What an expression saw of the request, in one line.
+pub(crate) fn told(text: &str) -> String {
+    let expression = Expression::parse(text, RESPONSE).unwrap();
+    let told = with_facts(|facts| expression.values(facts));
+    told.iter().map(|told| format!("{}={}", told.name, told.value)).collect::<Vec<_>>().join(" ")
+}

@@ -1,5 +1,7 @@
 //! Rules reached their threshold, or refused a request by themselves.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::events::{Event, Level, Metrics, ZoneLabel};
@@ -40,6 +42,9 @@ pub struct SecurityEvent<'a> {
     pub status: u16,
     pub zone: ZoneLabel<'a>,
     pub score: i64,
+    /// What the expression of the rule saw of the request, if people wrote it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, String>,
     /// The rules that made up the score.
     pub contributions: Vec<Contribution>,
 }
