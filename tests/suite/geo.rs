@@ -56,6 +56,25 @@ fn rules_ask_where_clients_are() {
 }
 
 #[test]
+fn lists_of_autonomous_systems_are_asked() {
+    let (origin, folder) = (Origin::echo(), tempfile::tempdir().unwrap());
+    std::fs::write(folder.path().join("asn.mmdb"), mmdb_of("Test-ASN", &[192, 0], &ASN)).unwrap();
+    let list = "[[lists]]\nname = \"clouds\"\nkind = \"asn\"\nitems = [\"AS64511\", \"64496\"]\n";
+    let conf = conf(&origin, "\"asn.mmdb\"", "ip.src.asnum in $clouds");
+    let edge = Edge::start_in(folder, &conf.replace("[[zones]]", &format!("{list}[[zones]]")), &[]);
+    let from = |address: &str| {
+        let request = format!(
+            "GET / HTTP/1.1\r\nHost: a.example\r\nX-Forwarded-For: {address}\r\nConnection: close\r\n\r\n"
+        );
+        Client::once(edge.proxy[0], request).status
+    };
+    assert_eq!((from("192.0.2.7"), from("198.51.100.7")), (403, 200));
+    let bad =
+        refused_by_check(&conf.replace("[[zones]]", &format!("{}[[zones]]", list.replace("64511", "x"))));
+    assert!(bad.contains("the number of an autonomous system"), "{bad}");
+}
+
+#[test]
 fn without_a_database_there_is_a_clear_error() {
     let origin = Origin::echo();
     let missing = refused_by_check(&conf(&origin, "", "ip.src.country eq \"FR\""));

@@ -82,13 +82,23 @@ fn mistakes_of_lists_are_named_and_change_nothing() {
     api.post(&items, &json!([{"hostname": "*.Shop.example"}]));
     for body in [
         json!({"name": "Hosts", "kind": "ip"}),
-        json!({"name": "a", "kind": "asn"}),
+        json!({"name": "a", "kind": "redirect"}),
         json!({"kind": "ip"}),
         json!({"name": "x".repeat(51), "kind": "ip"}),
     ] {
         assert_eq!(api.refused("POST", LISTS, &body).0, 400, "{body}");
     }
     assert_eq!(api.refused("POST", LISTS, &json!({"name": "hosts", "kind": "ip"})), (409, vec![10017]));
+    // Numbers are numbers, also where they are written as texts.
+    let systems = make(&api, "systems", "asn");
+    let path = format!("{LISTS}/{systems}/items");
+    api.post(&path, &json!([{"asn": 64496}, {"asn": "AS64496"}, {"asn": "64511"}]));
+    let numbers: Vec<Value> =
+        api.get(&path).as_array().unwrap().iter().map(|item| item["asn"].clone()).collect();
+    assert_eq!(numbers, [json!(64496), json!(64511)]);
+    for bad in [json!([{"asn": 4_294_967_296_u64}]), json!([{"asn": -1}]), json!([{"asn": "x"}])] {
+        assert_eq!(api.refused("POST", &path, &bad).0, 400, "{bad}");
+    }
     for (body, pointers) in [
         (json!([{"ip": "192.0.2.1"}, {"hostname": "a b"}]), &["/0/hostname", "/1/hostname"][..]),
         (json!([1]), &["/0"]),
@@ -152,7 +162,7 @@ fn lists_of_files_are_asked_and_read_again_when_they_change() {
     assert_eq!(status(&edge, "a.shop.example"), 200);
     for (lists, message) in [
         ("[[lists]]\nname = \"A\"\nkind = \"ip\"\nitems = []", "is no name of a list"),
-        ("[[lists]]\nname = \"a\"\nkind = \"asn\"\nitems = []", "expected `ip` or `hostname`"),
+        ("[[lists]]\nname = \"a\"\nkind = \"redirect\"\nitems = []", "expected `ip`, `hostname` or `asn`"),
         ("[[lists]]\nname = \"a\"\nkind = \"ip\"", "either `items` or a `file`"),
         (
             "[[lists]]\nname = \"a\"\nkind = \"ip\"\nitems = [\"a.example\"]",

@@ -33,7 +33,7 @@ pub use client_place::{ClientPlace, PlaceKinds, PlaceSource};
 pub use field::Facts;
 use field::KnownIn;
 pub use index::{CandidateSet, ExpressionIndex};
-pub use named_set::{AddressSet, HostSet, NamedSet, NamedSets};
+pub use named_set::{AddressSet, HostSet, NamedSet, NamedSets, NumberSet};
 use node::Node;
 pub use read_body::ReadBody;
 pub use told_value::ToldValue;

@@ -24,7 +24,12 @@ pub struct NamedSets {
 pub enum NamedSet {
     Addresses(Arc<AddressSet>),
     Hosts(Arc<HostSet>),
+    Numbers(Arc<NumberSet>),
 }
+
+/// Numbers of autonomous systems, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NumberSet(Vec<u32>);
 
 /// Addresses and networks, as ranges that neither overlap nor touch, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,12 +83,33 @@ impl NamedSets {
         }
     }
 
+    pub(super) fn numbers(&self, name: &str) -> Option<Result<Arc<NumberSet>, ListKind>> {
+        match self.sets.get(name) {
+            Some(NamedSet::Numbers(set)) => Some(Ok(Arc::clone(set))),
+            Some(other) => Some(Err(other.kind())),
+            None => self.is_open.then(|| Ok(Arc::default())),
+        }
+    }
+
     pub(super) fn hosts(&self, name: &str) -> Option<Result<Arc<HostSet>, ListKind>> {
         match self.sets.get(name) {
             Some(NamedSet::Hosts(set)) => Some(Ok(Arc::clone(set))),
             Some(other) => Some(Err(other.kind())),
             None => self.is_open.then(|| Ok(Arc::default())),
         }
+    }
+}
+
+impl NumberSet {
+    fn of<'t>(values: impl IntoIterator<Item = &'t str>) -> Self {
+        let mut numbers: Vec<u32> = values.into_iter().filter_map(|text| text.parse().ok()).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        Self(numbers)
+    }
+
+    pub fn contains(&self, number: i64) -> bool {
+        u32::try_from(number).is_ok_and(|number| self.0.binary_search(&number).is_ok())
     }
 }
 
@@ -96,6 +122,7 @@ impl NamedSet {
                 Self::Addresses(Arc::new(AddressSet::of(networks)))
             }
             ListKind::Hostname => Self::Hosts(Arc::new(HostSet::of(values))),
+            ListKind::Asn => Self::Numbers(Arc::new(NumberSet::of(values))),
         }
     }
 
@@ -103,6 +130,7 @@ impl NamedSet {
         match self {
             Self::Addresses(_) => ListKind::Ip,
             Self::Hosts(_) => ListKind::Hostname,
+            Self::Numbers(_) => ListKind::Asn,
         }
     }
 
@@ -116,6 +144,12 @@ impl NamedSet {
                 let network = network(text)?;
                 let is_one = network.prefix_len() == network.max_prefix_len();
                 Ok(if is_one { network.addr().to_string() } else { network.to_string() })
+            }
+            ListKind::Asn => {
+                let number = text.trim_start_matches("AS").parse::<u32>();
+                number.map(|number| number.to_string()).map_err(|_| {
+                    format!("expected the number of an autonomous system such as `64496`, found `{text:.60}`")
+                })
             }
             ListKind::Hostname => match text.strip_prefix("*.") {
                 Some(parent) => HostName::parse(parent).map(|parent| format!("*.{parent}")),
@@ -226,7 +260,7 @@ mod tests {
     fn addresses(values: &[&str]) -> Arc<AddressSet> {
         match NamedSet::of(ListKind::Ip, values.iter().copied()) {
             NamedSet::Addresses(set) => set,
-            NamedSet::Hosts(_) => unreachable!(),
+            NamedSet::Hosts(_) | NamedSet::Numbers(_) => unreachable!(),
         }
     }
 

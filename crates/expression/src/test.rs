@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ipnet::IpNet;
 use memchr::memmem::Finder;
 
-use super::named_set::{AddressSet, HostSet};
+use super::named_set::{AddressSet, HostSet, NumberSet};
 use super::value::Value;
 use pattern::Pattern;
 
@@ -26,6 +26,7 @@ pub(super) enum Test {
     InNetworks(Vec<Addresses>),
     InAddressSet(Arc<AddressSet>),
     InHostSet(Arc<HostSet>),
+    InNumberSet(Arc<NumberSet>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +88,7 @@ impl Test {
             }
             (Self::InAddressSet(set), Value::Ip(is)) => set.contains(*is),
             (Self::InHostSet(set), Value::Text(is)) => set.contains(is),
+            (Self::InNumberSet(set), Value::Int(is)) => set.contains(*is),
             (Self::Int(order, _) | Self::Text(order, _) | Self::Ip(order, _), Value::Missing) => {
                 *order == Order::Ne
             }

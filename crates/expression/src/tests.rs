@@ -387,7 +387,7 @@ fn sets_are_asked_by_their_names_and_for_what_they_hold() {
         ("ip.src in $office_ip", 11, "did you mean `office_ips`?"),
         ("ip.src in $shops", 11, "is of the kind `hostname`; expected one of `ip`"),
         ("http.host in $office_ips", 14, "is of the kind `ip`"),
-        ("http.response.code in $shops", 23, "write numbers in braces"),
+        ("http.response.code in $shops", 23, "expected one of `asn`"),
         ("ip.src in $", 11, "no list"),
     ] {
         let mistake = parse(text).expect_err(text);

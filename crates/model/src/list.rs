@@ -25,6 +25,8 @@ pub struct NamedList {
 /// What a list holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListKind {
+    /// Numbers of autonomous systems.
+    Asn,
     /// Addresses and networks.
     Ip,
     /// Host names, or `*.` and a host name for all below it.
@@ -58,11 +60,12 @@ impl NamedList {
 }
 
 impl ListKind {
-    pub const ALL: [Self; 2] = [Self::Ip, Self::Hostname];
+    pub const ALL: [Self; 3] = [Self::Ip, Self::Hostname, Self::Asn];
 
     /// The word of the API, which is also the field of an item that has its value.
     pub fn word(self) -> &'static str {
         match self {
+            Self::Asn => "asn",
             Self::Ip => "ip",
             Self::Hostname => "hostname",
         }

@@ -88,6 +88,8 @@ struct ShownListItem<'a> {
     ip: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hostname: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asn: Option<u32>,
     comment: &'a str,
     created_on: &'a str,
     modified_on: &'a str,
@@ -97,7 +99,8 @@ fn shown(kind: ListKind, item: &ListItem) -> ShownListItem<'_> {
     let ListItem { id, value, comment, created_on, modified_on } = item;
     let value_of = |of| (kind == of).then_some(value.as_str());
     let (ip, hostname) = (value_of(ListKind::Ip), value_of(ListKind::Hostname));
-    ShownListItem { id, ip, hostname, comment, created_on, modified_on }
+    let asn = value_of(ListKind::Asn).and_then(|number| number.parse().ok());
+    ShownListItem { id, ip, hostname, asn, comment, created_on, modified_on }
 }
 
 async fn items(call: ApiCall) -> Answer {
@@ -150,8 +153,14 @@ fn written(call: &ApiCall, kind: ListKind) -> Result<(Vec<Commented>, Vec<String
         let Some(fields) = Fields::at(entry, format!("/{nth}"), &findings) else { continue };
         fields.ignore(&["id", "created_on", "modified_on"]);
         let (name, comment) = (kind.word(), fields.text("comment").unwrap_or("").to_owned());
-        let Some(text) = fields.required_text(name) else { continue };
-        match NamedSet::normal_form(kind, text) {
+        let text = match (kind, fields.value(name).and_then(Value::as_u64)) {
+            (ListKind::Asn, Some(number)) => number.to_string(),
+            _ => match fields.required_text(name) {
+                Some(text) => text.to_owned(),
+                None => continue,
+            },
+        };
+        match NamedSet::normal_form(kind, &text) {
             Ok(value) => match places.get(&value).and_then(|place| values.get_mut(*place)) {
                 Some((_, known)) => *known = comment,
                 None => {

@@ -151,7 +151,7 @@ async fn make(call: ApiCall) -> Answer {
             is_name
         });
         if fields.value("kind").is_none() {
-            fields.refuse(error::BAD_FIELD, "kind", "`kind` is required: `ip` or `hostname`");
+            fields.refuse(error::BAD_FIELD, "kind", "`kind` is required: `ip`, `hostname` or `asn`");
         }
         let kind = fields.word::<ListKind>("kind", error::BAD_FIELD);
         let description = fields.text("description").unwrap_or("").to_owned();

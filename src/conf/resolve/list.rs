@@ -16,7 +16,7 @@ impl Resolving<'_> {
             self.bad(&name.place, message);
         }
         let Some(kind_of_items) = ListKind::parse(&kind.value) else {
-            let message = format!("unknown kind `{}`; expected `ip` or `hostname`", kind.value);
+            let message = format!("unknown kind `{}`; expected `ip`, `hostname` or `asn`", kind.value);
             return self.bad(&kind.place, message);
         };
         let (values, place) = match (items, file) {
