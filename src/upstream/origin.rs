@@ -1,5 +1,6 @@
 //! One origin: where it is, how it does.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -39,6 +40,8 @@ pub struct Origin {
     pub url: OriginUrl,
     pub protocol: OriginProtocol,
     pub(super) trusted: Option<super::peer::Trusted>,
+    /// Origins whose certificates are trusted alike share connections, others do not.
+    pub(super) trust_group: u64,
     in_flight: AtomicUsize,
     failures: AtomicU32,
     /// Milliseconds since the Unix epoch; 0 if it does not rest.
@@ -68,12 +71,16 @@ impl Origin {
             Host::Address(address) => vec![SocketAddr::new(*address, url.port)],
             Host::Name(_) => Vec::new(),
         };
+        let mut hasher = DefaultHasher::new();
+        key.ca.hash(&mut hasher);
+        let trust_group = hasher.finish();
         let protocol = if key.http2 { OriginProtocol::Http2 } else { OriginProtocol::Http1 };
         Ok(Arc::new(Self {
             key,
             url,
             protocol,
             trusted,
+            trust_group,
             in_flight: AtomicUsize::new(0),
             failures: AtomicU32::new(0),
             rests_until: AtomicU64::new(0),

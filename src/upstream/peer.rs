@@ -54,6 +54,7 @@ impl std::fmt::Debug for Trusted {
 /// The peer for one attempt. Addresses are resolved before: the peer's own look-up would block.
 pub fn peer(origin: &Origin, address: SocketAddr, settings: &UpstreamSettings) -> HttpPeer {
     let mut peer = HttpPeer::new(address, origin.url.tls, origin.url.server_name());
+    peer.group_key = origin.trust_group;
     let options = &mut peer.options;
     options.connection_timeout = Some(settings.connect_timeout);
     options.total_connection_timeout = Some(settings.connect_timeout);

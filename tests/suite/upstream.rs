@@ -149,6 +149,21 @@ fn tls_origins_are_verified() {
         let outer = Edge::start(&zone(std::slice::from_ref(&url), more));
         assert_eq!(get(&outer).0, status, "{more}");
     }
+    // A connection that one zone trusts is not one for another, whose origin is at the same place.
+    for protocol in ["", "origin_protocol = \"http2\"\n"] {
+        let zone = |name: &str, more: &str| {
+            format!("[[zones]]\nname = \"{name}\"\norigins = [{url:?}]\n{protocol}{more}")
+        };
+        let (trusting, other) =
+            (zone("a.example", &format!("origin_ca = {ca:?}\n")), zone("b.a.example", ""));
+        let listener = "[[listeners]]\naddress = \"127.0.0.1:0\"\n";
+        let outer = Edge::start(&format!("{listener}{trusting}{other}"));
+        for _ in 0..3 {
+            let statuses =
+                ["a.example", "b.a.example"].map(|host| Client::get(outer.proxy[0], host, "/").status);
+            assert_eq!(statuses, [200, 502], "{protocol}");
+        }
+    }
 }
 
 #[test]
