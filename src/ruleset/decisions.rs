@@ -97,7 +97,9 @@ impl Decisions {
     }
 
     pub(super) fn skips_rule(&self, kind: RulesetKind, source: &RuleSource) -> bool {
-        source.kind == RulesetKind::Custom && self.skipped_rules(kind).any(|rule| rule == source.id)
+        let mut skipped = self.of(kind).flat_map(|skip| &skip.custom_rules);
+        source.kind == RulesetKind::Custom
+            && skipped.any(|(ruleset, rule)| *ruleset == source.ruleset && *rule == source.id)
     }
 
     /// Rules of managed rulesets that are passed over where a ruleset of this kind runs them, as their sources name them.

@@ -187,6 +187,27 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_rule_named_as_a_managed_one_is_not_that_one() {
+    let origin = Origin::echo();
+    let attack = "/?q=1'%20UNION%20SELECT%20password%20FROM%20users--";
+    let conf = |skip: &str| {
+        format!(
+            "[[listeners]]\naddress = \"127.0.0.1:0\"\n[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n\
+             [zones.waf]\n[[zones.rulesets]]\nphase = \"{PHASE}\"\n{skip}\
+             [[zones.rulesets.rules]]\naction = \"execute\"\naction_parameters = {{ id = \"shared\" }}\n\
+             [[zones.rulesets]]\nid = \"shared\"\nkind = \"custom\"\nphase = \"{PHASE}\"\n\
+             [[zones.rulesets.rules]]\nid = \"42001\"\naction = \"block\"\nexpression = 'http.request.uri.path eq \"/a\"'\n",
+            origin.url()
+        )
+    };
+    let plain = Edge::start(&conf(""));
+    assert_eq!((get(&plain, "a.example", "/a"), get(&plain, "a.example", attack)), (403, 403));
+    let skip = "[[zones.rulesets.rules]]\naction = \"skip\"\naction_parameters = { rules = { shared = [\"42001\"] } }\n";
+    let skipping = Edge::start(&conf(skip));
+    assert_eq!((get(&skipping, "a.example", "/a"), get(&skipping, "a.example", attack)), (200, 403));
+}
+
+#[test]
 fn files_have_them_too() {
     let origin = Origin::echo();
     let zones = format!("[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n", origin.url());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{CompiledAction, Definition, Sources};
 use crate::ruleset::plans::ScoredRuleset;
-use crate::ruleset::{CustomRuleset, ManagedRuleset, overrides};
+use crate::ruleset::{CustomRuleset, ManagedRuleset, RuleList, overrides};
 use detection::ScanPlan;
 use detection::plan::Settings;
 use diagnostic::{Code, Diagnostic};
@@ -108,6 +108,11 @@ impl Execute {
         match self {
             Self::Score(scored) => Self::Score(scored.clone()),
             Self::Scan(plan) => Self::Scan(ScanPlan { settings: settings(of_zone), ..plan.clone() }),
+            Self::Custom(custom) if custom.phase.is_of_response() => {
+                let rules = custom.list.rules().iter().map(|rule| rule.with_settings(of_zone));
+                let list = Arc::new(RuleList::new(rules.collect()));
+                Self::Custom(CustomRuleset { list, ..custom.clone() })
+            }
             Self::Custom(custom) => Self::Custom(custom.clone()),
         }
     }

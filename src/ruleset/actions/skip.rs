@@ -18,8 +18,10 @@ pub struct Skip {
     pub phases: Vec<Phase>,
     /// Rulesets that are run, by id.
     pub rulesets: Vec<String>,
-    /// Rules of these, as their sources name them.
+    /// Rules of managed rulesets, as their sources name them.
     pub rules: Vec<String>,
+    /// Rules of rulesets of the kind `custom`, by ruleset and id.
+    pub custom_rules: Vec<(String, String)>,
     /// Whether a match makes an event.
     pub is_told: bool,
 }
@@ -49,14 +51,14 @@ fn compile(rule: &Rule, phase: Phase, sources: &mut Sources<'_>) -> Option<Compi
     for id in parameters.rulesets.iter().filter(|id| managed(id).is_none() && !custom(id)) {
         refuse(Code::RulesetUnknownRuleset, unknown(id));
     }
-    let mut rules = Vec::new();
+    let (mut rules, mut custom_rules) = (Vec::new(), Vec::new());
     for (id, skipped) in &parameters.rules {
         if let Some(custom) = sources.custom.and_then(|custom| custom.get(id)) {
             match skipped.iter().find(|id| !custom.rules.contains(id)) {
                 Some(unknown) => {
                     refuse(Code::RulesetUnknownRule, format!("the ruleset `{id}` has no rule `{unknown}`"));
                 }
-                None => rules.extend(skipped.iter().cloned()),
+                None => custom_rules.extend(skipped.iter().map(|rule| (id.clone(), rule.clone()))),
             }
             continue;
         }
@@ -79,6 +81,7 @@ fn compile(rule: &Rule, phase: Phase, sources: &mut Sources<'_>) -> Option<Compi
             phases: parameters.phases,
             rulesets: parameters.rulesets,
             rules,
+            custom_rules,
             is_told: rule.logging.is_none_or(|logging| logging.enabled),
         }))
     })
