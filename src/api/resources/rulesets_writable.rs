@@ -50,7 +50,8 @@ pub(super) fn refuse_if_run(
     if uses == 0 {
         return Ok(());
     }
-    let message = format!("{uses} rules name the ruleset {id}; delete or change them first");
+    let rules = if uses == 1 { "1 rule names".to_owned() } else { format!("{uses} rules name") };
+    let message = format!("{rules} the ruleset {id}; delete or change what names it first");
     Err(ApiError::new(error::RULESET_IN_USE, message).into())
 }
 
