@@ -56,7 +56,11 @@ impl ExpressionIndex {
     /// An index of expressions; `None` if there are too few of them, or too few that need something. Where no expression
     /// is given, one that matches every request is meant.
     pub fn new<'e>(expressions: impl Iterator<Item = Option<&'e Expression>>) -> Option<Self> {
-        let needs: Vec<Vec<Vec<Term>>> = expressions.map(of_expression).collect();
+        let expressions: Vec<Option<&Expression>> = expressions.collect();
+        if expressions.len() < MIN_EXPRESSIONS {
+            return None;
+        }
+        let needs: Vec<Vec<Vec<Term>>> = expressions.into_iter().map(of_expression).collect();
         let needing = needs.iter().filter(|needs| !needs.is_empty()).count();
         if needing < MIN_EXPRESSIONS {
             return None;
