@@ -114,7 +114,8 @@ impl Inspection {
     /// Begins the judgement by managed rules on another thread, because what they run for depends on a long body.
     async fn start_rules_away(&self, received: Duration, session: &Session, ctx: &mut Context) -> Result<()> {
         let bytes = ctx.read_body.as_ref().map_or(0, |body| body.len());
-        let Some(zone) = zone_of(ctx) else { return Ok(()) };
+        // Whoever fails to judge a request must not let it pass.
+        let Some(zone) = zone_of(ctx) else { return refuse(ctx, Refusal::Internal) };
         let asked = AskedRequest::new(session.req_header(), received, ctx);
         let limits = BodyLimits::from(&ctx.snapshot.limits);
         let mut decisions = std::mem::take(&mut ctx.decisions);
