@@ -23,19 +23,24 @@ pub(super) fn addresses(cursor: &mut Cursor<'_>) -> Result<Addresses, Mistake> {
     cursor.skip_space();
     let start = *cursor;
     let from = cursor.address()?;
+    // Clients are compared as what they are, so an address of IPv4 is meant as one however it is written.
+    let is_mapped = from != from.to_canonical();
     if cursor.rest().starts_with("..") {
         cursor.take("..");
-        let to = cursor.address()?;
+        let (from, to) = (from.to_canonical(), cursor.address()?.to_canonical());
         if from.is_ipv4() != to.is_ipv4() || to < from {
             return Err(start.mistake("a range goes from an address up to one of the same family"));
         }
         return Ok(Addresses::Range(from, to));
     }
     if !cursor.rest().starts_with('/') {
-        return Ok(Addresses::Network(from.into()));
+        return Ok(Addresses::Network(from.to_canonical().into()));
     }
     cursor.take("/");
-    let bits = u8::try_from(cursor.number()?).ok().and_then(|bits| ipnet::IpNet::new(from, bits).ok());
+    let bits = u8::try_from(cursor.number()?).ok().and_then(|bits| match bits.checked_sub(96) {
+        Some(bits) if is_mapped => ipnet::IpNet::new(from.to_canonical(), bits).ok(),
+        _ => ipnet::IpNet::new(from, bits).ok(),
+    });
     bits.map(Addresses::Network)
         .ok_or_else(|| start.mistake("this network's prefix is longer than its address"))
 }

@@ -169,6 +169,20 @@ fn conditions_join_as_they_are_written() {
 }
 
 #[test]
+fn addresses_of_ipv4_are_met_however_they_are_written() {
+    for text in [
+        "ip.src eq ::ffff:192.0.2.33",
+        "ip.src in {::ffff:192.0.2.33}",
+        "ip.src in {::ffff:192.0.2.0/120}",
+        "ip.src in {::ffff:192.0.2.1..::ffff:192.0.2.40}",
+        "ip.src in {::ffff:192.0.2.1..192.0.2.40}",
+        "not ip.src in {::/0}",
+    ] {
+        assert!(matches(text), "{text}");
+    }
+}
+
+#[test]
 fn what_is_missing_is_only_unlike_something() {
     for (text, expected) in [
         (r#"http.request.headers["x-none"][0] eq """#, false),

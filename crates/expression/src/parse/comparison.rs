@@ -32,7 +32,9 @@ impl<'t> Parser<'t> {
                 false => self.set(number_range).map(Test::InNumbers),
             },
             (Scalar::Int, None) => Err(cursor.expected("one of `eq ne lt le gt ge in`")),
-            (Scalar::Ip, Some(order @ (Order::Eq | Order::Ne))) => Ok(Test::Ip(order, cursor.address()?)),
+            (Scalar::Ip, Some(order @ (Order::Eq | Order::Ne))) => {
+                Ok(Test::Ip(order, cursor.address()?.to_canonical()))
+            }
             (Scalar::Ip, None) if cursor.take_word("in") => match cursor.take("$") {
                 true => self.named(NamedSets::addresses, ListKind::Ip).map(Test::InAddressSet),
                 false => self.set(addresses).map(Test::InNetworks),
