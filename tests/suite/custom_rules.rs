@@ -85,6 +85,7 @@ fn a_request_is_blocked_with_the_answer_of_the_rule_or_told_and_let_go() {
     assert!(why.contains("rule private of ruleset") && why.contains("nothing to see"), "{why}");
     assert!(why.contains("http.request.uri.path: /private/x"), "{why}");
     let events = api.get(&format!("/zones/{id}/security/events?reference=private"));
+    assert_eq!(events[0]["values"], json!({"http.request.uri.path": "/private"}), "{events}");
     assert_eq!(
         (&events[0]["Service"], &events[0]["Description"]),
         (&json!("Custom Rules"), &json!("nothing to see"))

@@ -1,5 +1,7 @@
 //! A security event as it is stored, in the field names of security event logs.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Something that rules, the scanner or a limit found or refused.
@@ -45,6 +47,9 @@ pub struct SecurityRecord {
     #[serde(default)]
     pub account_id: String,
     pub score: i64,
+    /// What the expression of a rule saw of the request.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, String>,
     /// How often this was found, if it is one finding that comes again.
     #[serde(default = "once")]
     pub count: u64,

@@ -375,6 +375,11 @@ pub(super) const SECURITY_EVENT: &ObjectShape = &ObjectShape {
         field("EdgeResponseStatus", Kind::Whole, "The status of the answer."),
         field("zone", Kind::Text, "The name of the zone."),
         field("score", Kind::Whole, "The anomaly score."),
+        field(
+            "values",
+            Kind::Any,
+            "What the expression of a rule saw, by how it names that; secrets are masked.",
+        ),
         field("count", Kind::Whole, "How often it was found."),
     ],
 };

@@ -90,6 +90,7 @@ impl Event for SecurityEvent<'_> {
             zone_id: self.zone.zone_id.to_owned(),
             account_id: self.zone.account_id.to_owned(),
             score: self.score,
+            values: self.values.clone(),
             count: 1,
             ..SecurityRecord::default()
         };
