@@ -50,7 +50,7 @@ impl Inspection {
     /// Has the rules of all phases judge a request.
     pub(super) async fn inspect_request(
         &self,
-        zone: &CompiledZone,
+        zone: &Arc<CompiledZone>,
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<()> {
@@ -62,9 +62,9 @@ impl Inspection {
             }
             match phase {
                 Phase::HttpRequestFirewallManaged => {
-                    self.managed_rules(entry_point, zone, received, session, ctx).await?;
+                    self.managed_rules(zone, received, session, ctx).await?;
                 }
-                _ => self.own_rules(phase, entry_point, received, session, ctx).await?,
+                _ => self.own_rules(phase, zone, received, session, ctx).await?,
             }
         }
         // Of a stream the rules are asked again for each message.
@@ -79,14 +79,15 @@ impl Inspection {
     async fn own_rules(
         &self,
         phase: Phase,
-        entry_point: &EntryPoint,
+        zone: &Arc<CompiledZone>,
         received: Duration,
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<()> {
+        let Some(entry_point) = zone.entry_points.of(phase) else { return Ok(()) };
         let mut decisions = std::mem::take(&mut ctx.decisions);
         // INVARIANT: what `execute` rules run in these phases is walked as well.
-        let ending = match long_body(entry_point, ctx).zip(zone_of(ctx)) {
+        let ending = match long_body(entry_point, ctx) {
             None => {
                 let ending = with_facts(session.req_header(), None, received, ctx, |facts| {
                     entry_point.walk(phase, facts, &mut decisions, |_, _, _| ())
@@ -94,7 +95,8 @@ impl Inspection {
                 ctx.decisions = decisions;
                 ending
             }
-            Some((bytes, zone)) => {
+            Some(bytes) => {
+                let zone = Arc::clone(zone);
                 let asked = AskedRequest::new(session.req_header(), received, ctx);
                 let away = self.offload.run(bytes, move || {
                     let entry_point = zone.entry_points.of(phase);
@@ -112,10 +114,15 @@ impl Inspection {
     }
 
     /// Begins the judgement by managed rules on another thread, because what they run for depends on a long body.
-    async fn start_rules_away(&self, received: Duration, session: &Session, ctx: &mut Context) -> Result<()> {
-        let bytes = ctx.read_body.as_ref().map_or(0, |body| body.len());
-        // Whoever fails to judge a request must not let it pass.
-        let Some(zone) = zone_of(ctx) else { return refuse(ctx, Refusal::Internal) };
+    async fn start_rules_away(
+        &self,
+        bytes: usize,
+        zone: &Arc<CompiledZone>,
+        received: Duration,
+        session: &Session,
+        ctx: &mut Context,
+    ) -> Result<()> {
+        let zone = Arc::clone(zone);
         let asked = AskedRequest::new(session.req_header(), received, ctx);
         let limits = BodyLimits::from(&ctx.snapshot.limits);
         let mut decisions = std::mem::take(&mut ctx.decisions);
@@ -153,17 +160,20 @@ impl Inspection {
     /// Judges a request by managed rules: its head, then its body.
     async fn managed_rules(
         &self,
-        entry_point: &EntryPoint,
-        zone: &CompiledZone,
+        zone: &Arc<CompiledZone>,
         received: Duration,
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<()> {
+        let Some(entry_point) = zone.entry_points.of(Phase::HttpRequestFirewallManaged) else {
+            return Ok(());
+        };
         ctx.times_rules = self.samples_rules();
-        if long_body(entry_point, ctx).is_some() {
-            self.start_rules_away(received, session, ctx).await?;
-        } else {
-            self.run_rules(ctx, |ctx, watch| start_rules(entry_point, received, session, ctx, watch))?;
+        match long_body(entry_point, ctx) {
+            Some(bytes) => self.start_rules_away(bytes, zone, received, session, ctx).await?,
+            None => {
+                self.run_rules(ctx, |ctx, watch| start_rules(entry_point, received, session, ctx, watch))?
+            }
         }
         if ctx.rules.is_none() {
             return Ok(());
@@ -314,13 +324,6 @@ impl Inspection {
 fn long_body(entry_point: &EntryPoint, ctx: &Context) -> Option<usize> {
     let bytes = ctx.read_body.as_ref().filter(|_| entry_point.reads_body())?.len();
     (bytes > OFFLOADED_BYTES).then_some(bytes)
-}
-
-fn zone_of(ctx: &Context) -> Option<Arc<CompiledZone>> {
-    match &ctx.route {
-        Route::Zone(zone) => Some(Arc::clone(zone)),
-        Route::Gateway(_) | Route::Unknown => None,
-    }
 }
 
 /// What rules did with a request in a phase.

@@ -18,6 +18,7 @@ use crate::events::kinds::{
 use crate::events::{Event, Level};
 use crate::ruleset::{Action, Outcome, Phase, ToldRule};
 use crate::upstream::Origin;
+use expression::ToldValue;
 use seclang::ResponseHead;
 
 /// An origin could not be reached or broke off.
@@ -181,9 +182,9 @@ fn rule_matches(edge: &Edge, ctx: &Context) {
 
 /// The events of rules: of those that people wrote each for itself, of managed ones the one that decided.
 fn security_events(edge: &Edge, session: &Session, client: &str, status: u16, ctx: &Context) {
-    for ToldRule { source, phase, action, expression } in &ctx.decisions.told {
-        let (request, written, now) = (session.req_header(), session.response_written(), edge.clock.unix());
-        let values = with_facts(request, written, now, ctx, |facts| expression.values(facts));
+    for (ToldRule { source, phase, action, .. }, values) in
+        ctx.decisions.told.iter().zip(told_values(edge, session, ctx))
+    {
         edge.events.emit(&SecurityEvent {
             values: values.into_iter().map(|told| (told.name, told.value)).collect(),
             action: action.word(),
@@ -217,6 +218,17 @@ fn security_events(edge: &Edge, session: &Session, client: &str, status: u16, ct
         contributions: contributions.collect(),
         ..of_request(session, client, status, ctx)
     });
+}
+
+/// What the expression of each rule that is told saw.
+fn told_values(edge: &Edge, session: &Session, ctx: &Context) -> Vec<Vec<ToldValue>> {
+    let told = &ctx.decisions.told;
+    if told.is_empty() {
+        return Vec::new();
+    }
+    with_facts(session.req_header(), session.response_written(), edge.clock.unix(), ctx, |facts| {
+        told.iter().map(|rule| rule.expression.values(facts)).collect()
+    })
 }
 
 /// Path and query as the client sent them, whatever rules made of them.

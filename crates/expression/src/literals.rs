@@ -47,19 +47,27 @@ pub(super) fn addresses(cursor: &mut Cursor<'_>) -> Result<Addresses, Mistake> {
 
 /// A pattern of a text where `*` stands for any bytes and `\*` for itself.
 pub(super) fn wildcard(text: &[u8], is_strict: bool) -> String {
-    let mut pattern = String::from(if is_strict { "^" } else { "(?i)^" });
-    let mut bytes = text.iter().peekable();
+    let escaped = |piece: &Vec<u8>| piece.iter().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
+    let pieces: Vec<String> = pieces(text).iter().map(escaped).collect();
+    format!("{}{}$", if is_strict { "^" } else { "(?i)^" }, pieces.join(".*"))
+}
+
+/// What stands between the `*` of a pattern; `\*` is a `*`, and `\\` a backslash.
+pub(super) fn pieces(pattern: &[u8]) -> Vec<Vec<u8>> {
+    let mut pieces = vec![Vec::new()];
+    let mut bytes = pattern.iter().peekable();
     while let Some(byte) = bytes.next() {
         let byte = match byte {
             b'*' => {
-                pattern.push_str(".*");
+                pieces.push(Vec::new());
                 continue;
             }
             b'\\' => bytes.next_if(|next| matches!(next, b'*' | b'\\')).unwrap_or(byte),
             other => other,
         };
-        pattern.push_str(&format!("\\x{byte:02x}"));
+        if let Some(piece) = pieces.last_mut() {
+            piece.push(*byte);
+        }
     }
-    pattern.push('$');
-    pattern
+    pieces
 }

@@ -76,25 +76,25 @@ impl NamedSets {
     }
 
     pub(super) fn addresses(&self, name: &str) -> Option<Result<Arc<AddressSet>, ListKind>> {
-        match self.sets.get(name) {
-            Some(NamedSet::Addresses(set)) => Some(Ok(Arc::clone(set))),
-            Some(other) => Some(Err(other.kind())),
-            None => self.is_open.then(|| Ok(Arc::default())),
-        }
-    }
-
-    pub(super) fn numbers(&self, name: &str) -> Option<Result<Arc<NumberSet>, ListKind>> {
-        match self.sets.get(name) {
-            Some(NamedSet::Numbers(set)) => Some(Ok(Arc::clone(set))),
-            Some(other) => Some(Err(other.kind())),
-            None => self.is_open.then(|| Ok(Arc::default())),
-        }
+        self.find(name, |set| if let NamedSet::Addresses(set) = set { Some(set) } else { None })
     }
 
     pub(super) fn hosts(&self, name: &str) -> Option<Result<Arc<HostSet>, ListKind>> {
+        self.find(name, |set| if let NamedSet::Hosts(set) = set { Some(set) } else { None })
+    }
+
+    pub(super) fn numbers(&self, name: &str) -> Option<Result<Arc<NumberSet>, ListKind>> {
+        self.find(name, |set| if let NamedSet::Numbers(set) = set { Some(set) } else { None })
+    }
+
+    /// The set of a name, or its kind if it is of another; `None` if there is none.
+    fn find<T: Default>(
+        &self,
+        name: &str,
+        of_kind: fn(&NamedSet) -> Option<&Arc<T>>,
+    ) -> Option<Result<Arc<T>, ListKind>> {
         match self.sets.get(name) {
-            Some(NamedSet::Hosts(set)) => Some(Ok(Arc::clone(set))),
-            Some(other) => Some(Err(other.kind())),
+            Some(set) => Some(of_kind(set).map(Arc::clone).ok_or_else(|| set.kind())),
             None => self.is_open.then(|| Ok(Arc::default())),
         }
     }

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::bytes;
 use crate::value::Value;
+use body::urlencoded;
 
 /// Digits of a time in a signed message.
 const TIME_DIGITS: usize = 10;
@@ -75,27 +76,14 @@ pub(super) fn is_timed_hmac_valid<'r>(values: &[Value<'r>]) -> Value<'r> {
     Value::Bool(is_valid().unwrap_or(false))
 }
 
+/// With escapes taken back; what is no escape stays, and is no base64.
 fn percent_decoded(text: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text;
-    loop {
-        rest = match rest {
-            [b'%', high, low, rest @ ..] => match (hex(*high), hex(*low)) {
-                (Some(high), Some(low)) => {
-                    decoded.push(high << 4 | low);
-                    rest
-                }
-                _ => return Vec::new(),
-            },
-            [byte, rest @ ..] => {
-                decoded.push(*byte);
-                rest
-            }
-            [] => return decoded,
-        };
+    while let Some((&byte, after)) = rest.split_first() {
+        let (byte, after) = urlencoded::escaped(rest).unwrap_or((byte, after));
+        decoded.push(byte);
+        rest = after;
     }
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+    decoded
 }

@@ -7,7 +7,7 @@ use crate::value::Value;
 /// What stands in a text under keys and numbers, one behind the other.
 fn find(values: &[Value<'_>]) -> Option<Json> {
     let (text, keys) = values.split_first()?;
-    // The reader nests 128 levels at most, and its text is a part of a request's head.
+    // The reader nests 128 levels at most. A text is a part of a head, or a body that is held within its limits.
     let mut json: Json = serde_json::from_slice(text.bytes()).ok()?;
     for key in keys {
         json = match (json, key) {

@@ -1,6 +1,7 @@
 //! `wildcard_replace`: what `*` stands for in a text, in another text.
 
 use super::bytes;
+use crate::literals::pieces;
 use crate::value::Value;
 
 /// Longest that a text may become, in bytes.
@@ -13,26 +14,6 @@ pub(super) fn wildcard_replace<'r>(values: &[Value<'r>]) -> Value<'r> {
     let is_strict = bytes(values, 3).contains(&b's');
     let replaced = captures(text, &pieces(pattern), is_strict).map(|found| filled(to, &found));
     Value::Text(replaced.unwrap_or_else(|| text.to_vec()).into())
-}
-
-/// What stands between the `*` of a pattern; `\*` is a `*`, and `\\` a backslash.
-fn pieces(pattern: &[u8]) -> Vec<Vec<u8>> {
-    let mut pieces = vec![Vec::new()];
-    let mut bytes = pattern.iter().peekable();
-    while let Some(byte) = bytes.next() {
-        let byte = match byte {
-            b'*' => {
-                pieces.push(Vec::new());
-                continue;
-            }
-            b'\\' => bytes.next_if(|next| matches!(next, b'*' | b'\\')).unwrap_or(byte),
-            other => other,
-        };
-        if let Some(piece) = pieces.last_mut() {
-            piece.push(*byte);
-        }
-    }
-    pieces
 }
 
 /// What each `*` stands for: as little as can be, from the left; the last takes the rest.
