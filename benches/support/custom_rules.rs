@@ -16,7 +16,7 @@ pub const TEN_TERMS: &str = "http.host eq \"shop.example\" \
     and len(http.request.uri.query) lt 100 and lower(http.user_agent) contains \"firefox\" \
     and http.request.cookies[\"theme\"][0] eq \"dark\"";
 
-/// Rules of which each names a path of its own.
+/// Rules that each name a different path.
 pub fn distinct(nth: usize) -> String {
     format!(
         "http.host eq \"shop.example\" and starts_with(http.request.uri.path, \"/p{nth}/\") and not ip.src in {{10.{}.0.0/16}}",

@@ -236,7 +236,7 @@ impl Resolving<'_> {
         for name in value {
             let file = Located { value: name, place: place.clone() };
             let path = self.existing(&file);
-            // What cannot be read is told already.
+            // `existing` has reported a file that cannot be read.
             let Ok(bytes) = read_database(&path) else { continue };
             if let Err(message) = databases.add(bytes) {
                 self.bad(&file.place, format!("`{}`: {message}", path.display()));

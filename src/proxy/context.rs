@@ -61,9 +61,9 @@ pub struct Context {
     pub(super) block_response: Option<Arc<BlockResponse>>,
     /// Its body, if rules that people wrote ask for it.
     pub(super) read_body: Option<Arc<ReadBody<Bytes>>>,
-    /// What takes the place of an origin's error.
+    /// The whole answer that replaces an origin's error.
     pub(super) error_page: Option<Box<(ResponseHeader, Bytes)>>,
-    /// The same, if that goes on with the answer.
+    /// The page that replaces the body while the rest of an origin's answer goes on to the client.
     pub(super) error_body: Option<ErrorBody>,
     /// The rate that it came past.
     pub(super) rate_exceeded: Option<RateExceeded>,

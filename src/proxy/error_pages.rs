@@ -62,7 +62,7 @@ impl Inspection {
         ctx: &mut Context,
     ) -> Result<()> {
         let Some(page) = self.error_page(session, response, ctx) else { return Ok(()) };
-        // Where no body follows, nothing is asked for what takes its place: then the answer is one of ours.
+        // The body filter is only called if a body follows. If none is sure to, the edge answers by itself.
         let has_body = headers::content_length(&response.headers).is_some_and(|length| length > 0);
         let body = put(&page, response, &ctx.ray)?;
         if has_body && ctx.response_hold.is_none() {

@@ -153,23 +153,23 @@ pub(super) const HOP_BY_HOP: &[&str] =
 
 /// Takes the fields of the client's connection out of a request, those that its `Connection` names among them.
 pub(super) fn strip_connection(request: &mut RequestHeader) {
-    let named = words(&request.headers, http::header::CONNECTION);
-    let named: Vec<HeaderName> = named.filter_map(|word| HeaderName::from_bytes(word).ok()).collect();
-    for name in &named {
-        request.remove_header(name);
-    }
-    for name in HOP_BY_HOP {
-        request.remove_header(*name);
+    for name in of_connection(&request.headers) {
+        request.remove_header(&name);
     }
 }
 
 /// Removes what is said of the connection with an origin.
 pub(super) fn strip_response_connection(response: &mut ResponseHeader) {
-    let named = words(&response.headers, http::header::CONNECTION);
-    let named: Vec<HeaderName> = named.filter_map(|word| HeaderName::from_bytes(word).ok()).collect();
-    for name in named.iter().map(HeaderName::as_str).chain(HOP_BY_HOP.iter().copied()) {
-        response.remove_header(name);
+    for name in of_connection(&response.headers) {
+        response.remove_header(&name);
     }
+}
+
+/// The fields that are about one connection, those that `Connection` names among them.
+fn of_connection(headers: &HeaderMap) -> Vec<HeaderName> {
+    let named = words(headers, http::header::CONNECTION);
+    let named = named.filter_map(|word| HeaderName::from_bytes(word).ok());
+    named.chain(HOP_BY_HOP.iter().copied().map(HeaderName::from_static)).collect()
 }
 
 /// Sets the fields of DESIGN.md section 8 towards an origin. What the client sent under these

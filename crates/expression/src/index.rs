@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::IpAddr;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, MatchKind};
 use foldhash::fast::RandomState;
 use ipnet::IpNet;
 use smallvec::SmallVec;
@@ -18,7 +18,7 @@ use super::field::{FIELDS, Facts, Field};
 use super::need::{Term, TextAnchor, needs};
 use super::value::Value;
 
-/// From so many expressions on, an index is worth its memory.
+/// With fewer expressions an index costs more than it saves.
 const MIN_EXPRESSIONS: usize = 8;
 
 /// Which of many expressions, in order, can match a request.
@@ -65,7 +65,7 @@ impl ExpressionIndex {
         if needing < MIN_EXPRESSIONS {
             return None;
         }
-        // What many expressions need tells little of each: of its needs an expression is found by the rarest.
+        // An expression is found by its rarest need, because a need that many share rules few of them out.
         let mut uses: BTreeMap<&Term, usize> = BTreeMap::new();
         for term in needs.iter().flatten().flatten() {
             *uses.entry(term).or_default() += 1;
@@ -82,9 +82,8 @@ impl ExpressionIndex {
                 Some(terms) => terms.iter().for_each(|term| by_term.entry(term).or_default().push(nth)),
             }
         }
-        let texts =
-            FIELDS.iter().map(|field| NeededTexts::new(field, &by_term)).collect::<Option<Vec<_>>>()?;
-        let texts = texts.into_iter().filter(|texts| !texts.needed_by.is_empty()).collect();
+        let texts = FIELDS.iter().filter_map(|field| NeededTexts::new(field, &by_term));
+        let texts = texts.collect::<Result<_, _>>().ok()?;
         Some(Self { always, texts, networks: NeededNetworks::new(&by_term) })
     }
 
@@ -101,7 +100,7 @@ fn of_expression(expression: Option<&Expression>) -> Vec<Vec<Term>> {
     expression.and_then(|expression| expression.node.as_deref()).map(needs).unwrap_or_default()
 }
 
-/// How much a term tells: more is better.
+/// How many requests a term probably rules out: a higher weight means more.
 fn weight(term: &Term) -> usize {
     match term {
         Term::Text(_, _, text) => text.len(),
@@ -141,8 +140,11 @@ impl CandidateSet {
 }
 
 impl NeededTexts {
-    /// `None` if they are too many for an automaton.
-    fn new(field: &'static Field, by_term: &BTreeMap<&Term, Vec<u32>>) -> Option<Self> {
+    /// `None` if no expression needs a text of the field.
+    ///
+    /// # Errors
+    /// If they are too many for an automaton.
+    fn new(field: &'static Field, by_term: &BTreeMap<&Term, Vec<u32>>) -> Option<Result<Self, BuildError>> {
         let mut by_text: BTreeMap<&[u8], Vec<(TextAnchor, Vec<u32>)>> = BTreeMap::new();
         for (term, expressions) in by_term {
             if let Term::Text(name, anchor, text) = term
@@ -151,14 +153,16 @@ impl NeededTexts {
                 by_text.entry(text).or_default().push((*anchor, expressions.clone()));
             }
         }
+        if by_text.is_empty() {
+            return None;
+        }
         let (texts, needed_by): (Vec<&[u8]>, Vec<_>) = by_text.into_iter().unzip();
         let automaton = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::Standard)
             .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .build(texts)
-            .ok()?;
-        Some(Self { field, automaton, needed_by })
+            .build(texts);
+        Some(automaton.map(|automaton| Self { field, automaton, needed_by }))
     }
 
     fn add_to(&self, candidates: &mut CandidateSet, facts: &Facts<'_>) {
@@ -238,7 +242,7 @@ mod tests {
     use crate::tests::with_request;
     use model::Phase;
 
-    /// Conditions of every kind, those of which an index knows what they need and others.
+    /// Conditions of every kind: some that the index can look for, and some that it cannot.
     const CONDITIONS: [&str; 24] = [
         "true",
         "false",

@@ -30,8 +30,8 @@ pub(super) enum TextAnchor {
 /// Most terms that stand for one expression: with more, looking at the expression is cheaper.
 const MAX_TERMS: usize = 512;
 
-/// Every set of terms of which a request has one at least if the expression matches it. There may be none, if it can
-/// match without any; an empty set says that it never matches.
+/// The needs of an expression. Each is a set of terms; a request that the expression matches has at least one term of
+/// each set. Without any set, the expression can match every request. An empty set means that it never matches.
 pub(super) fn needs(node: &Node) -> Vec<Vec<Term>> {
     let mut found = match node {
         Node::Constant(false) => vec![Vec::new()],

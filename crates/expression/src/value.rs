@@ -48,7 +48,7 @@ impl<'r> Value<'r> {
         Self::Int(i64::try_from(count).unwrap_or(i64::MAX))
     }
 
-    /// The same value, of which a text is not copied.
+    /// The same value; a text is borrowed instead of copied.
     pub(super) fn borrowed(&self) -> Value<'_> {
         match self {
             Self::Text(text) => Value::text(text),

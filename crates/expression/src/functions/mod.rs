@@ -117,7 +117,7 @@ fn concat<'r>(values: &[Value<'r>]) -> Value<'r> {
     Value::Text(values.iter().flat_map(Value::bytes).copied().collect::<Vec<u8>>().into())
 }
 
-/// The network of an address, by so many bits of IPv4 or of IPv6.
+/// The network of an address. The second value is the length of its prefix for IPv4, the third that for IPv6.
 fn cidr<'r>(values: &[Value<'r>]) -> Value<'r> {
     let Some(Value::Ip(address)) = values.first() else { return Value::Missing };
     let bits = match (address, values.get(1), values.get(2)) {
@@ -143,7 +143,7 @@ fn remove_bytes<'r>(values: &[Value<'r>]) -> Value<'r> {
     Value::Text(left.collect::<Vec<u8>>().into())
 }
 
-/// The parts of a text between others, so many at most: the last has the rest.
+/// Splits a text at a separator. The third value is the highest number of parts; the last part keeps what is left.
 fn split<'r>(values: &[Value<'r>]) -> Value<'r> {
     let (text, separator) = (bytes(values, 0), bytes(values, 1));
     let most = match values.get(2) {
