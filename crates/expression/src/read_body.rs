@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use body::{multipart, urlencoded};
+use body::{charset, multipart, urlencoded};
 
 /// Most parts of a multipart body that are read.
 const MAX_PARTS: usize = 1000;
@@ -102,8 +102,9 @@ impl<B: AsRef<[u8]> + Sync> BodyParts for ReadBody<B> {
         self.json.get_or_init(|| {
             let walk = JsonWalk::default();
             // Readers that take other bytes than UTF-8 are common: one such byte must not hide what follows.
-            let text = String::from_utf8_lossy(self.raw());
-            let mut deserializer = serde_json::Deserializer::from_str(text.trim_start_matches('\u{feff}'));
+            let utf8 = charset::to_utf8(self.raw());
+            let text = String::from_utf8_lossy(utf8.as_deref().unwrap_or(self.raw()));
+            let mut deserializer = serde_json::Deserializer::from_str(&text);
             // What was read before a mistake counts.
             let _ = (&walk).deserialize(&mut deserializer);
             walk.pairs.into_inner()
@@ -239,6 +240,8 @@ mod tests {
         }
         let bytes = ReadBody::new(b"{\"x\":\"\xff\",\"a\":1}", false, b"application/json");
         assert_eq!(texts(bytes.json())[1], "/a=1");
+        let utf16: Vec<u8> = "\u{feff}{\"a\":1}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(texts(ReadBody::new(utf16, false, b"application/json").json()), ["/a=1"]);
         let deep = ReadBody::new("[".repeat(100_000), false, b"application/json");
         assert!(deep.json().is_empty(), "depth is limited");
     }
