@@ -21,6 +21,7 @@
 //! | crate | what it is |
 //! |---|---|
 //! | [`diagnostic`] | located errors and warnings, and how they are shown |
+//! | [`dns`] | names, records and zone files of the DNS |
 //! | [`pattern`] | the only room that compiles patterns |
 //! | [`body`] | heads and bounded readers of bodies |
 //! | [`model`] | resources, ids and the types that several rooms share |

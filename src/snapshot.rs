@@ -11,7 +11,7 @@ use ipnet::IpNet;
 
 use crate::ai::{Gateways, Provider};
 use crate::certificates::Certificates;
-use crate::conf::{ChallengeSettings, Limits, UpstreamSettings};
+use crate::conf::{ChallengeSettings, DnsSettings, Limits, UpstreamSettings};
 use crate::geo::GeoDatabases;
 use crate::routing::Hosts;
 use crate::ruleset::{EntryPoints, ManagedRuleset};
@@ -29,6 +29,7 @@ pub struct Snapshot {
     pub limits: Limits,
     pub upstream: UpstreamSettings,
     pub challenges: ChallengeSettings,
+    pub dns: DnsSettings,
     pub trusted_proxies: Vec<IpNet>,
     /// Where addresses are.
     pub geo: Arc<GeoDatabases>,

@@ -42,6 +42,21 @@ codes! {
     BAD_METHOD = 7001, 405, "the path has no operation of this method; `allow` names those it has";
     NOT_FOUND = 7002, 404, "there is no such resource, or it was deleted";
     BAD_IDENTIFIER = 7003, 404, "an identifier in the path is unknown";
+    DNS_NAME = 9000, 400, "the name of a record is missing or breaks a rule of names; the message says which";
+    DNS_TYPE = 9002, 400, "the type of a record is missing or unknown";
+    DNS_PROXIED_TARGET = 9003, 400, "a proxied record names an address that the edge may not ask";
+    DNS_PROXIED_TYPE = 9004, 400, "only records of the types A, AAAA and CNAME can be proxied";
+    DNS_A_CONTENT = 9005, 400, "the content of an A record is no IPv4 address";
+    DNS_AAAA_CONTENT = 9006, 400, "the content of an AAAA record is no IPv6 address";
+    DNS_CONTENT = 9007, 400, "the content or data of a record is not of its type; the message says what was expected";
+    DNS_PRIORITY = 9008, 400, "a record needs a priority from 0 to 65535";
+    DNS_MAIL_HOST = 9009, 400, "the content of an MX record is no host name";
+    DNS_TOO_LONG = 9015, 400, "the content of a record is longer than it may be";
+    DNS_TTL = 9021, 400, "the TTL of a record is out of bounds; 1 leaves it to the server";
+    DNS_SRV = 9036, 400, "the data of an SRV record is not as expected; the message says what is";
+    DNS_OWN_NAME = 9039, 400, "a CNAME record leads to its own name";
+    DNS_NEVER_PROXIED = 9041, 400, "the name or target of the record is one that others verify, and cannot be proxied";
+    DNS_NEW_LINE = 9051, 400, "the content of a TXT record has a line break; write a space, or `\\010` in quotes";
     UNKNOWN_KEY = 9103, 403, "no user has this e-mail address with this key";
     NO_CREDENTIALS = 9106, 403, "the request has no `Authorization`, and no `X-Auth-Email` with `X-Auth-Key`";
     NOT_ALLOWED = 9109, 403, "the token is unknown or expired, or lacks the permission that the message names";
@@ -72,6 +87,14 @@ codes! {
     BAD_RATE_LIMIT = 20130, 400, "what a rule of phase `http_ratelimit` counts is missing, misplaced or cannot be counted";
     RULESET_IN_USE = 20131, 409, "rules name the ruleset, which therefore cannot be deleted";
     ENTRY_POINT_EXISTS = 20217, 400, "the zone has an entry point for this phase; the message names its id";
+    NO_RECORD = 81044, 404, "the zone has no record of this id";
+    CNAME_BESIDE_ADDRESS = 81053, 400, "a CNAME record cannot stand beside an A, AAAA or other CNAME record";
+    ADDRESS_BESIDE_CNAME = 81054, 400, "an A or AAAA record cannot stand beside a CNAME record";
+    NS_BESIDE_OTHERS = 81055, 400, "an NS record delegates the name, which therefore has no other records than NS and DS";
+    OTHER_BESIDE_NS = 81056, 400, "the name is delegated by NS records and has no other records than those and DS";
+    SAME_RECORD = 81058, 400, "the zone has a record with this name, type and content";
+    DS_WITHOUT_NS = 81059, 400, "a DS record stands at the name of an NS record, which must be there first";
+    TEXTS_TOO_LONG = 83011, 400, "the TXT records of a name have more than 8,192 bytes together";
 }
 
 /// One reason why a request is refused.

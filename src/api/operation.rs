@@ -73,6 +73,8 @@ pub(super) struct QueryParameter {
 pub(super) enum InputShape {
     Object(&'static ObjectShape),
     List(&'static ObjectShape),
+    /// A form whose fields are texts, or a text alone, which is its field `file`.
+    Form(&'static ObjectShape),
 }
 
 /// What the result of an operation is.
@@ -283,6 +285,11 @@ pub(super) struct IfMatch {
 }
 
 impl IfMatch {
+    /// What demands nothing.
+    pub(super) fn none() -> Self {
+        Self { tag: None }
+    }
+
     /// Checks it against the revision a resource is at; `None` if there is no such resource.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ use super::auth::scope::ScopeSubject;
 use super::auth::{self, Actor, Operators};
 use super::error::{self, ApiError, ApiErrors};
 use super::idempotency::{self, FirstOrKnown, KeptAnswers};
-use super::operation::{ApiCall, Operation, Verb};
+use super::operation::{ApiCall, InputShape, Operation, Verb};
 use super::resources;
 use super::token_rates::TokenRates;
 use crate::clock::{Clock, rfc3339};
@@ -30,6 +30,8 @@ use store::{RecordReader, SecurityLog, StoreError};
 
 /// Longest body that is taken.
 const MAX_BODY_BYTES: usize = 4 << 20;
+/// Most fields of a form.
+const MAX_FORM_FIELDS: usize = 16;
 /// Longest idempotency key.
 const MAX_KEY_BYTES: usize = 255;
 /// The path of all operations.
@@ -267,9 +269,11 @@ async fn admitted(
     if let Some(under_way) = &under_way {
         under_way.check(&state.control).await?;
     }
-    if operation.input.is_some() {
-        call.body = parse(&text)?;
-    }
+    call.body = match operation.input {
+        Some(InputShape::Form(_)) => form(&call.headers, &text)?,
+        Some(InputShape::Object(_) | InputShape::List(_)) => parse(&text)?,
+        None => Value::Null,
+    };
     let Some(under_way) = under_way else {
         return Ok((operation.run)(call).await?.into_response());
     };
@@ -339,6 +343,40 @@ fn parse(text: &[u8]) -> Result<Value, ApiErrors> {
     }
     serde_json::from_slice(text)
         .map_err(|mistake| ApiError::new(error::BAD_BODY, format!("the body is not JSON: {mistake}")).into())
+}
+
+/// The fields of a form as an object of texts. A text alone is its field `file`.
+fn form(headers: &HeaderMap, text: &[u8]) -> Result<Value, ApiErrors> {
+    let content_type = headers.get(header::CONTENT_TYPE).map_or(&[][..], HeaderValue::as_bytes);
+    let mut fields = serde_json::Map::new();
+    let media_type = body::media_type(content_type);
+    if body::is_json(media_type) {
+        return parse(text);
+    }
+    let mut add = |name: &[u8], value: &[u8]| {
+        let value = std::str::from_utf8(value).map_err(|_| {
+            let name = String::from_utf8_lossy(name);
+            ApiError::new(error::BAD_BODY, format!("the field `{name:.60}` of the form is not UTF-8"))
+        })?;
+        fields.insert(String::from_utf8_lossy(name).into_owned(), value.into());
+        Ok::<(), ApiErrors>(())
+    };
+    if !body::is_multipart(media_type) {
+        add(b"file", text)?;
+        return Ok(Value::Object(fields));
+    }
+    let malformed = |mistake: body::BodyError| {
+        ApiErrors::from(ApiError::new(error::BAD_BODY, format!("the body is not a form: {mistake}")))
+    };
+    let form = body::multipart::Form::of(content_type, MAX_FORM_FIELDS).map_err(malformed)?;
+    let mut outcome = Ok(());
+    let read = body::multipart::read(text, form, &mut |part| {
+        let added = add(&part.name, part.decoded_content().as_deref().unwrap_or(part.content));
+        outcome = std::mem::replace(&mut outcome, Ok(())).and(added);
+    });
+    read.end.map_err(malformed)?;
+    outcome?;
+    Ok(Value::Object(fields))
 }
 
 /// Names and values of a query.

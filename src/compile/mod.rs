@@ -70,6 +70,7 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
         limits: inputs.conf.limits,
         upstream: inputs.conf.upstream,
         challenges: inputs.conf.challenges.clone(),
+        dns: inputs.conf.dns.clone(),
         trusted_proxies: inputs.conf.trusted_proxies.clone(),
         geo: Arc::clone(&inputs.conf.geo),
         sites,

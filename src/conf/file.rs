@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use toml::de::DeTable;
 
 use super::challenge_file::{self, ChallengesFile};
+use super::dns_file::{self, DnsFile};
 use super::gateway_file::{self, GatewayFile, ProviderFile};
 use super::list_file::{self, ListFile};
 use super::table::{Located, Reader, Table, Words};
@@ -33,6 +34,12 @@ pub const KEYS: &[&str] = &[
     "challenges.clearance",
     "challenges.difficulty",
     "challenges.key_file",
+    "dns",
+    "dns.addresses",
+    "dns.private_origins",
+    "dns.srv_names",
+    "dns.strict_names",
+    "dns.txt_content",
     "gateway_hosts",
     "gateway_token_headers",
     "gateways",
@@ -186,6 +193,7 @@ pub struct ConfFile {
     pub geo_databases: Option<Located<Vec<String>>>,
     pub secrets_key_file: Option<Located<String>>,
     pub challenges: ChallengesFile,
+    pub dns: DnsFile,
 }
 
 #[derive(Clone, Debug)]
@@ -277,6 +285,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         geo_databases: table.get("geo_databases"),
         secrets_key_file: table.get("secrets_key_file"),
         challenges: challenge_file::challenges(&mut table),
+        dns: dns_file::dns(&mut table),
     };
     table.finish();
     file

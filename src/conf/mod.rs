@@ -1,6 +1,7 @@
 //! Process settings and file-declared resources: `file` (as written) → `resolve` → [`Conf`].
 
 mod challenge_file;
+mod dns_file;
 pub mod file;
 mod gateway_file;
 mod list_file;
@@ -10,7 +11,7 @@ pub mod units;
 mod zone_file;
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,7 @@ use diagnostic::{Code, Diagnostic, Diagnostics, Source};
 pub use file::{ConfFile, LogLevel};
 use gateway::price::Prices;
 use gateway::vault::MasterKey;
+use model::origin_url::is_private;
 use model::{HostName, Resources, Secret};
 use seclang::BodyLimits;
 pub use table::Located;
@@ -58,6 +60,7 @@ pub struct Conf {
     pub limits: Limits,
     pub upstream: UpstreamSettings,
     pub challenges: ChallengeSettings,
+    pub dns: DnsSettings,
     pub admin_address: SocketAddr,
     /// Tokens that may do everything over the API.
     pub api_tokens: Vec<Secret>,
@@ -108,6 +111,61 @@ impl Default for ChallengeSettings {
     fn default() -> Self {
         Self { bits: 13, clearance: Duration::from_mins(30), keys: None }
     }
+}
+
+/// How zones are served to resolvers, and how records are taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DnsSettings {
+    /// Where queries are answered, over UDP and TCP.
+    pub listeners: Vec<SocketAddr>,
+    /// What proxied names are answered with.
+    pub addresses: Vec<IpAddr>,
+    /// The name servers of zones, the primary first.
+    pub name_servers: Vec<dns::Name>,
+    pub txt_content: TxtContent,
+    /// Whether each part of the name of a record that requests go to starts with a letter and ends with a letter or digit.
+    pub strict_names: bool,
+    pub srv_names: SrvNames,
+    /// Whether proxied records may name addresses in private networks.
+    pub private_origins: bool,
+}
+
+impl Default for DnsSettings {
+    fn default() -> Self {
+        Self {
+            listeners: Vec::new(),
+            addresses: Vec::new(),
+            name_servers: Vec::new(),
+            txt_content: TxtContent::default(),
+            strict_names: true,
+            srv_names: SrvNames::default(),
+            private_origins: false,
+        }
+    }
+}
+
+impl DnsSettings {
+    /// Whether a proxied record may name an address: not the edge itself, and nothing private unless that is allowed.
+    pub fn may_be_origin(&self, address: IpAddr) -> bool {
+        !self.addresses.contains(&address) && (self.private_origins || !is_private(address))
+    }
+}
+
+/// How the API shows the content of TXT records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TxtContent {
+    #[default]
+    Quoted,
+    /// Without quotes if it was sent so: some clients look for what they sent.
+    AsSent,
+}
+
+/// What is done about `service`, `proto` and `name` in the data of SRV records, which have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SrvNames {
+    #[default]
+    Refuse,
+    Ignore,
 }
 
 /// Every limit of DESIGN.md section 10, with its default.

@@ -1,6 +1,7 @@
 //! `ConfFile` → `Conf`: names, URLs and files checked, conflicts found, every error collected.
 
 mod challenges;
+mod dns;
 mod list;
 mod zone;
 
@@ -51,6 +52,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
     if !file.node.value.bytes().all(|b| b.is_ascii_alphanumeric()) || file.node.value.len() > 16 {
         resolving.bad(&file.node.place, "`node` takes at most 16 letters and digits");
     }
+    let listeners = resolving.listeners(file.listeners);
     Conf {
         state_dir: resolving.path(&file.state_dir),
         ai_log_retention: file.ai_log_retention,
@@ -66,7 +68,8 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         trusted_proxies: file.trusted_proxies,
         gateway_hosts,
         gateway_token_headers: resolving.header_names(file.gateway_token_headers),
-        listeners: resolving.listeners(file.listeners),
+        dns: resolving.dns(file.dns, &listeners),
+        listeners,
         limits: file.limits,
         upstream: file.upstream,
         admin_address: file.admin_address,

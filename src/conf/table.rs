@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
@@ -346,10 +346,18 @@ impl FromToml for SocketAddr {
     }
 }
 
+impl FromToml for IpAddr {
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
+        let text = text(value, "an address such as `\"192.0.2.1\"`")?;
+        text.parse()
+            .map_err(|_| Refusal::Value(format!("expected an address such as `192.0.2.1`, found `{text}`")))
+    }
+}
+
 impl FromToml for IpNet {
     fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
         let text = text(value, "a network such as `\"192.0.2.0/24\"`")?;
-        let address = || text.parse::<std::net::IpAddr>().ok().map(Self::from);
+        let address = || text.parse::<IpAddr>().ok().map(Self::from);
         text.parse().ok().or_else(address).ok_or_else(|| {
             Refusal::Value(format!("expected a network such as `192.0.2.0/24`, found `{text}`"))
         })

@@ -35,6 +35,7 @@ const ALL: &[&str] = &[
     "Zone Write",
     "Zone WAF Write",
     "Security Events Read",
+    "DNS Write",
 ];
 
 /// The values of two tokens for everything: what is of the user, and the rest.

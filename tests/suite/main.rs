@@ -37,6 +37,7 @@ mod custom_rulesets;
 mod detection;
 mod detection_set;
 mod differential;
+mod dns_records;
 mod error_pages;
 mod expressions;
 mod filters;

@@ -44,6 +44,8 @@ id! {
     TokenId;
     RulesetId;
     RuleId;
+    /// A DNS record.
+    RecordId;
 }
 
 impl GatewayId {

@@ -5,11 +5,12 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use diagnostic::{Code, Diagnostic, Diagnostics};
+use imbl::OrdMap;
 
 use crate::gateway::{Provider, ProviderKey};
 use crate::{
     Account, AccountId, AlertPolicy, AlertWebhook, ApiToken, Declared, Gateway, GatewayId, GatewayToken,
-    NamedList, Phase, Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone, ZoneId,
+    NamedList, Phase, Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone, ZoneId, ZoneRecords,
 };
 
 /// Account, gateway, provider and alias of a key.
@@ -32,6 +33,8 @@ pub struct Resources {
     pub webhooks: BTreeMap<String, Declared<AlertWebhook>>,
     /// Shared, because they may be long.
     pub lists: BTreeMap<String, Arc<Declared<NamedList>>>,
+    /// Of zones that have some.
+    pub records: OrdMap<ZoneId, ZoneRecords>,
 }
 
 impl Resources {
@@ -85,6 +88,8 @@ impl Resources {
         merge(&mut self.webhooks, stored.webhooks, |webhook| webhook, webhook, &mut conflicts);
         let list = |list: &Arc<Declared<NamedList>>| format!("the list `{}`", list.name);
         merge(&mut self.lists, stored.lists, |list| list, list, &mut conflicts);
+        // Files declare none.
+        self.records = stored.records.into_iter().filter(|(zone, _)| self.zones.contains_key(zone)).collect();
         conflicts.into_result(self)
     }
 }

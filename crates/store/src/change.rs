@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use diagnostic::Place;
 use model::gateway::{Provider, ProviderKey};
 use model::{
-    Account, AccountId, AlertPolicy, AlertWebhook, ApiToken, Declared, Gateway, GatewayId, GatewayToken,
-    NamedList, Resources, Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone, ZoneId,
+    Account, AccountId, AlertPolicy, AlertWebhook, ApiToken, Declared, DnsRecord, Gateway, GatewayId,
+    GatewayToken, NamedList, RecordId, Resources, Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone, ZoneId,
 };
 
 use crate::Revision;
@@ -119,6 +119,13 @@ pub enum Change {
         account: AccountId,
         id: String,
     },
+    PutRecord {
+        record: Box<DnsRecord>,
+    },
+    DeleteRecord {
+        zone: ZoneId,
+        id: RecordId,
+    },
 }
 
 impl Changeset {
@@ -152,7 +159,10 @@ impl Change {
                 let declared = Declared::at_revision(Zone::clone(zone), revision);
                 resources.zones.insert(zone.id.clone(), Arc::new(declared));
             }
-            Self::DeleteZone { id } => drop(resources.zones.remove(id)),
+            Self::DeleteZone { id } => {
+                resources.records.remove(id);
+                resources.zones.remove(id);
+            }
             Self::PutRuleset { zone, ruleset } => {
                 put_ruleset(resources, RulesetOwner::Zone(zone.clone()), ruleset, revision);
             }
@@ -188,6 +198,16 @@ impl Change {
                 resources.lists.insert(list.id.clone(), Arc::new(declared));
             }
             Self::DeleteList { id, .. } => drop(resources.lists.remove(id)),
+            Self::PutRecord { record } => {
+                let declared = Declared::at_revision(DnsRecord::clone(record), revision);
+                let records = resources.records.entry(record.zone.clone()).or_default();
+                records.put(Arc::new(declared), revision);
+            }
+            Self::DeleteRecord { zone, id } => {
+                if let Some(records) = resources.records.get_mut(zone) {
+                    records.remove(id, revision);
+                }
+            }
         }
     }
 
@@ -225,7 +245,10 @@ impl Change {
         match self {
             Self::PutZone { zone } => Some(&zone.id),
             Self::DeleteZone { id } => Some(id),
-            Self::PutRuleset { zone, .. } | Self::DeleteRuleset { zone, .. } => Some(zone),
+            Self::PutRuleset { zone, .. }
+            | Self::DeleteRuleset { zone, .. }
+            | Self::DeleteRecord { zone, .. } => Some(zone),
+            Self::PutRecord { record } => Some(&record.zone),
             _ => None,
         }
     }
@@ -285,6 +308,8 @@ impl Change {
             }
             Self::PutList { list } => resources.lists.get(&list.id)?.place(),
             Self::DeleteList { id, .. } => resources.lists.get(id)?.place(),
+            Self::PutRecord { record } => resources.records.get(&record.zone)?.get(&record.id)?.place(),
+            Self::DeleteRecord { zone, id } => resources.records.get(zone)?.get(id)?.place(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use model::{AccountId, GatewayId, Resources, Ruleset, RulesetOwner, RulesetSlot, ZoneId};
+use model::{AccountId, GatewayId, RecordId, Resources, Ruleset, RulesetOwner, RulesetSlot, ZoneId};
 
 use crate::change::Change;
 use crate::{Revision, StoreError};
@@ -20,6 +20,8 @@ const API_TOKEN: &str = "api_token";
 const ALERT: &str = "alert";
 const WEBHOOK: &str = "webhook";
 const LIST: &str = "list";
+/// Its rows have ids that begin with the zone's.
+pub(crate) const RECORD: &str = "dns_record";
 
 /// What a change does to the table of the current state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +76,10 @@ impl Change {
             Self::DeleteWebhook { id } => (WEBHOOK, id.clone(), None),
             Self::PutList { list } => (LIST, list.id.clone(), Some(json(list)?)),
             Self::DeleteList { id, .. } => (LIST, id.clone(), None),
+            Self::PutRecord { record } => {
+                (RECORD, record_row_id(&record.zone, &record.id), Some(json(record)?))
+            }
+            Self::DeleteRecord { zone, id } => (RECORD, record_row_id(zone, id), None),
         };
         Ok(Row { kind, id, body })
     }
@@ -149,10 +155,16 @@ pub(crate) fn add_row(
         ALERT => Change::PutAlert { alert: read(kind, body)? },
         WEBHOOK => Change::PutWebhook { webhook: read(kind, body)? },
         LIST => Change::PutList { list: read(kind, body)? },
+        RECORD => Change::PutRecord { record: read(kind, body)? },
         _ => return Err(StoreError::Failed(format!("it holds a resource of the unknown kind `{kind}`"))),
     };
     change.apply(resources, revision);
     Ok(())
+}
+
+/// The id of a record's row, by which those of a zone stand together.
+pub(crate) fn record_row_id(zone: &ZoneId, id: &RecordId) -> String {
+    format!("{zone}/{id}")
 }
 
 /// A JSON array of its parts: no two keys share one, whatever characters are in the parts.

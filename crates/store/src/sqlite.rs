@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use model::ZoneId;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::migration::{Migration, migrate};
-use super::row::{Row, add_row};
+use super::row::{RECORD, Row, add_row};
 use super::{Change, Changeset, KeyedRequest, PastRow, Resources, Revision, Store, StoreError, private_file};
 
 /// The file in the state folder.
@@ -101,6 +102,20 @@ fn write(transaction: &Transaction<'_>, revision: i64, change: &Change) -> Resul
     Ok(())
 }
 
+/// Notes when the records of each zone last changed: a deletion leaves no row but in the history.
+fn record_revisions(transaction: &Transaction<'_>, resources: &mut Resources) -> Result<(), StoreError> {
+    let mut statement = transaction.prepare_cached(
+        "SELECT substr(id, 1, instr(id, '/') - 1) AS zone, max(revision) FROM history WHERE kind = ?1 GROUP BY zone",
+    )?;
+    let mut rows = statement.query([RECORD])?;
+    while let Some(row) = rows.next()? {
+        let (zone, revision): (String, i64) = (row.get(0)?, row.get(1)?);
+        let records = resources.records.entry(ZoneId::new(zone)).or_default();
+        records.changed_at(Revision::try_from(revision).unwrap_or(0));
+    }
+    Ok(())
+}
+
 /// Writes what a change leaves into the history of its resource.
 fn remember(transaction: &Transaction<'_>, revision: i64, change: &Change) -> Result<(), StoreError> {
     let Row { kind, id, body } = change.row()?;
@@ -182,6 +197,7 @@ impl Store for SqliteStore {
             let (kind, revision, body): (String, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
             add_row(&mut resources, &kind, &body, Revision::try_from(revision).unwrap_or(0))?;
         }
+        record_revisions(&transaction, &mut resources)?;
         Ok((revision(&transaction)?, resources))
     }
 

@@ -30,11 +30,13 @@ pub enum Permission {
     WafRead,
     WafWrite,
     EventsRead,
+    DnsRead,
+    DnsWrite,
 }
 
 impl Permission {
     /// All that a group gives.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::TokensRead,
         Self::TokensWrite,
         Self::AccountRead,
@@ -49,6 +51,8 @@ impl Permission {
         Self::WafRead,
         Self::WafWrite,
         Self::EventsRead,
+        Self::DnsRead,
+        Self::DnsWrite,
     ];
 
     /// The name of its group.
@@ -69,6 +73,8 @@ impl Permission {
             Self::WafRead => "Zone WAF Read",
             Self::WafWrite => "Zone WAF Write",
             Self::EventsRead => "Security Events Read",
+            Self::DnsRead => "DNS Read",
+            Self::DnsWrite => "DNS Write",
         }
     }
 
@@ -82,9 +88,13 @@ impl Permission {
             | Self::GatewaysRead
             | Self::GatewaysWrite
             | Self::GatewaysRun => PermissionLevel::Account,
-            Self::ZoneRead | Self::ZoneWrite | Self::WafRead | Self::WafWrite | Self::EventsRead => {
-                PermissionLevel::Zone
-            }
+            Self::ZoneRead
+            | Self::ZoneWrite
+            | Self::WafRead
+            | Self::WafWrite
+            | Self::EventsRead
+            | Self::DnsRead
+            | Self::DnsWrite => PermissionLevel::Zone,
         }
     }
 
@@ -110,6 +120,7 @@ impl Permission {
                     | (Self::GatewaysWrite, Self::GatewaysRead)
                     | (Self::ZoneWrite, Self::ZoneRead)
                     | (Self::WafWrite, Self::WafRead)
+                    | (Self::DnsWrite, Self::DnsRead)
             )
     }
 }

@@ -106,10 +106,14 @@ fn operation_of(operation: &Operation, schemas: &mut Map<String, Value>) -> Valu
     });
     if let (Some(shape), Some(described)) = (operation.input, described.as_object_mut()) {
         let schema = match shape {
-            InputShape::Object(shape) => reference(shape, schemas),
+            InputShape::Object(shape) | InputShape::Form(shape) => reference(shape, schemas),
             InputShape::List(shape) => json!({"type": "array", "items": reference(shape, schemas)}),
         };
-        let body = json!({"content": {"application/json": {"schema": schema}}});
+        let media_type = match shape {
+            InputShape::Form(_) => "multipart/form-data",
+            InputShape::Object(_) | InputShape::List(_) => "application/json",
+        };
+        let body = json!({"content": {media_type: {"schema": schema}}});
         described.insert("requestBody".to_owned(), body);
     }
     described

@@ -119,11 +119,11 @@ const ADDRESSES: &[&str] = &[
     "ping",
 ];
 
-type Name = SmallVec<[u8; MAX_NAME_BYTES]>;
+type TagName = SmallVec<[u8; MAX_NAME_BYTES]>;
 
 #[derive(Debug)]
 struct Attribute<'v> {
-    name: Name,
+    name: TagName,
     value: &'v [u8],
 }
 
@@ -264,7 +264,7 @@ fn is_balanced(handler: &[u8]) -> bool {
     count(b'{') == count(b'}') && !block.iter().all(is_name)
 }
 
-fn lower(name: &[u8]) -> Name {
+fn lower(name: &[u8]) -> TagName {
     name.iter().take(MAX_NAME_BYTES).map(u8::to_ascii_lowercase).collect()
 }
 

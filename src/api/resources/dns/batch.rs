@@ -1,0 +1,117 @@
+//! Many edits of records as one: all of them, or none.
+
+use std::sync::Arc;
+
+use model::{Declared, DnsRecord, RecordId};
+use parking_lot::Mutex;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::records::{RecordEdit, RecordEdits, context, records};
+use super::shapes;
+use super::shown::{ShownRecord, shown};
+use crate::api::auth::Permission;
+use crate::api::envelope::ApiReply;
+use crate::api::error::{self, ApiError, ApiErrors};
+use crate::api::input::{Fields, Findings};
+use crate::api::operation::{Answer, ApiCall, DRY_RUN, InputShape, Operation, ResultKind, Verb, new_id};
+
+/// Most edits of one request.
+const MAX_EDITS: usize = 3_500;
+
+pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[Operation {
+    verb: Verb::Post,
+    path: "/zones/{zone_id}/dns_records/batch",
+    summary: "Deletes, changes, replaces and makes records, in this order, as one change.",
+    permission: Permission::DnsWrite,
+    query: &[DRY_RUN],
+    input: Some(InputShape::Object(shapes::BATCH)),
+    output: ResultKind::One(shapes::BATCH),
+    run: |call| Box::pin(batch(call)),
+}];
+
+#[derive(Debug, Serialize)]
+struct ShownBatch<'a> {
+    deletes: Vec<ShownRecord<'a>>,
+    patches: Vec<ShownRecord<'a>>,
+    puts: Vec<ShownRecord<'a>>,
+    posts: Vec<ShownRecord<'a>>,
+}
+
+/// The parts of a batch, in their order.
+const PARTS: [&str; 4] = ["deletes", "patches", "puts", "posts"];
+
+/// An edit with the part it is of and its place in the body.
+struct PlacedEdit {
+    part: &'static str,
+    pointer: String,
+    edit: RecordEdit,
+}
+
+fn edits(body: &Value) -> Result<Vec<PlacedEdit>, ApiErrors> {
+    let findings = Findings::default();
+    let mut edits = Vec::new();
+    if let Some(fields) = Fields::root(body, &findings) {
+        for part in PARTS {
+            for (nth, body) in fields.list(part).unwrap_or_default().iter().enumerate() {
+                let pointer = format!("/{part}/{nth}");
+                let id = body.get("id").and_then(Value::as_str).map(RecordId::new);
+                let edit = match (part, id) {
+                    ("posts", _) => RecordEdit::Make(RecordId::new(new_id()?), body.clone()),
+                    ("deletes", Some(id)) => RecordEdit::Delete(id),
+                    ("patches", Some(id)) => RecordEdit::Change(id, body.clone()),
+                    (_, Some(id)) => RecordEdit::Replace(id, body.clone()),
+                    (_, None) => {
+                        let message = "`id` is required: that of the record";
+                        findings.push(ApiError::at(error::BAD_FIELD, format!("{pointer}/id"), message));
+                        continue;
+                    }
+                };
+                edits.push(PlacedEdit { part, pointer, edit });
+            }
+        }
+    }
+    if edits.len() > MAX_EDITS {
+        let message = format!("a batch has at most {MAX_EDITS} edits, found {}; send several", edits.len());
+        findings.push(ApiError::new(error::BAD_BODY, message));
+    }
+    Ok(findings.into_result(edits)?.0)
+}
+
+/// The record that each edit leaves, with its part.
+type LeftRecords = Vec<(&'static str, Arc<Declared<DnsRecord>>)>;
+
+async fn batch(call: ApiCall) -> Answer {
+    let (context, edits) = (context(&call)?, edits(&call.body)?);
+    let (zone, settings, precondition) =
+        (context.zone.id.clone(), context.settings.clone(), call.precondition());
+    let left: Arc<Mutex<(LeftRecords, Vec<String>)>> = Arc::default();
+    let leave = Arc::clone(&left);
+    let applied = call
+        .write(move |resources| {
+            let mut all = RecordEdits::new(records(resources, &context.zone.id), &context);
+            let mut left = LeftRecords::new();
+            for PlacedEdit { part, pointer, edit } in &edits {
+                left.push((*part, all.edit(edit, pointer, &precondition)?));
+            }
+            *leave.lock() = (left, all.unknown);
+            Ok(all.changes)
+        })
+        .await?;
+    let (left, unknown) = std::mem::take(&mut *left.lock());
+    let now = records(&applied.resources, &zone);
+    // As it is served: what a write returns is what is read later.
+    let left: LeftRecords = left
+        .into_iter()
+        .map(|(part, record)| {
+            let served = now.get(&record.id).filter(|_| part != "deletes").cloned();
+            (part, served.unwrap_or(record))
+        })
+        .collect();
+    let of = |wanted: &str| {
+        left.iter().filter(|(part, _)| *part == wanted).map(|(_, record)| shown(record, &settings)).collect()
+    };
+    let shown =
+        ShownBatch { deletes: of("deletes"), patches: of("patches"), puts: of("puts"), posts: of("posts") };
+    Ok(ApiReply::of(&shown)?.passing_over(unknown))
+}

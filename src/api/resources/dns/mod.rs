@@ -1,0 +1,18 @@
+//! DNS: records of zones, and how zones are served.
+
+mod batch;
+mod checks;
+mod content;
+mod filters;
+mod names;
+mod records;
+mod shapes;
+mod shown;
+mod usage;
+mod written;
+mod zone_file;
+
+pub(super) use batch::OPERATIONS as BATCH;
+pub(super) use records::OPERATIONS as RECORDS;
+pub(super) use usage::OPERATIONS as USAGE;
+pub(super) use zone_file::OPERATIONS as ZONE_FILES;

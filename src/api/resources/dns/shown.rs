@@ -1,0 +1,126 @@
+//! Records as answers show them. The order of fields is fixed: shell clients search the text.
+
+use dns::{FieldValue, RecordType, rdata};
+use model::{DnsRecord, RecordSettings};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::conf::{DnsSettings, TxtContent};
+
+/// The name ends or labels by which services verify who has a domain. What such a name leads to is read by them, not
+/// asked over HTTP.
+const VERIFICATION_TARGETS: &[&str] = &["acm-validations.aws", "onmicrosoft.com"];
+/// A label of names that mail is verified by.
+const MAIL_LABEL: &[u8] = b"dkim";
+
+#[derive(Debug, Serialize)]
+pub(super) struct ShownRecord<'a> {
+    id: &'a str,
+    name: String,
+    r#type: RecordType,
+    content: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    priority: Option<u16>,
+    proxiable: bool,
+    proxied: bool,
+    ttl: u32,
+    settings: RecordSettings,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<ShownData>,
+    meta: RecordMeta,
+    comment: Option<&'a str>,
+    tags: &'a [Box<str>],
+    created_on: &'a str,
+    modified_on: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comment_modified_on: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tags_modified_on: Option<&'a str>,
+}
+
+/// The data of a record as fields, in their order.
+#[derive(Debug)]
+struct ShownData(Vec<(&'static str, FieldValue)>);
+
+impl Serialize for ShownData {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let value = |value: &FieldValue| match value {
+            FieldValue::Number(number) if number.fract() == 0.0 => Value::from(*number as i64),
+            FieldValue::Number(number) => Value::from(*number),
+            FieldValue::Text(text) => Value::from(text.as_str()),
+        };
+        serializer.collect_map(self.0.iter().map(|(name, found)| (name, value(found))))
+    }
+}
+
+/// Where a record comes from (spec, "DNS record").
+#[derive(Clone, Copy, Debug, Serialize)]
+struct RecordMeta {
+    auto_added: bool,
+    managed_by_apps: bool,
+    managed_by_svc_tunnel: bool,
+    source: &'static str,
+}
+
+const META: RecordMeta =
+    RecordMeta { auto_added: false, managed_by_apps: false, managed_by_svc_tunnel: false, source: "primary" };
+
+pub(super) fn shown<'a>(record: &'a DnsRecord, settings: &DnsSettings) -> ShownRecord<'a> {
+    let record_type = record.rdata.record_type();
+    ShownRecord {
+        id: record.id.as_str(),
+        name: record.name.to_string(),
+        r#type: record_type,
+        content: content(record, settings),
+        priority: record.rdata.priority(),
+        proxiable: why_not_proxied(record, settings).is_none(),
+        proxied: record.proxied,
+        ttl: record.ttl,
+        settings: record.settings,
+        data: rdata::is_structured(record_type).then(|| ShownData(record.rdata.fields())),
+        meta: META,
+        // Clients that are generated from the interface take no null for this type, and do for all others.
+        comment: record.comment.as_deref().or((record_type == RecordType::Openpgpkey).then_some("")),
+        tags: &record.tags,
+        created_on: &record.created_on,
+        modified_on: &record.modified_on,
+        comment_modified_on: record.comment_modified_on.as_deref(),
+        tags_modified_on: record.tags_modified_on.as_deref(),
+    }
+}
+
+/// The content of a record: of a TXT record with quotes, or as it was sent.
+pub(super) fn content(record: &DnsRecord, settings: &DnsSettings) -> String {
+    match settings.txt_content {
+        TxtContent::AsSent if record.is_unquoted => record.rdata.joined_text().into_owned(),
+        TxtContent::AsSent | TxtContent::Quoted => record.rdata.content(),
+    }
+}
+
+/// Why the edge cannot stand in front of what a record names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotProxied {
+    /// Its type names nothing that answers requests.
+    Type,
+    /// It is an address that the edge may not ask.
+    Address,
+    /// Its name or target is read by services that verify a domain.
+    Verification,
+}
+
+pub(super) fn why_not_proxied(record: &DnsRecord, settings: &DnsSettings) -> Option<NotProxied> {
+    let record_type = record.rdata.record_type();
+    if !record_type.is_proxiable() {
+        return Some(NotProxied::Type);
+    }
+    if let Some(address) = record.rdata.address() {
+        return (!settings.may_be_origin(address)).then_some(NotProxied::Address);
+    }
+    let target = record.rdata.target().map(|target| target.to_string()).unwrap_or_default();
+    let is_verified = VERIFICATION_TARGETS
+        .iter()
+        .any(|end| target.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('.')));
+    let has_mail_label = |name: &dns::Name| name.labels().any(|label| label == MAIL_LABEL);
+    let is_mail = record.rdata.target().as_ref().is_some_and(has_mail_label);
+    (is_verified || is_mail).then_some(NotProxied::Verification)
+}

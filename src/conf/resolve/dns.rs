@@ -1,0 +1,35 @@
+//! `[dns]`: names of name servers read, addresses of the edge found.
+
+use super::Resolving;
+use crate::conf::dns_file::DnsFile;
+use crate::conf::{DnsSettings, Listener};
+use ::dns::Name;
+
+impl Resolving<'_> {
+    pub(super) fn dns(&mut self, file: DnsFile, listeners: &[Listener]) -> DnsSettings {
+        let mut name_servers = Vec::new();
+        for (text, place) in
+            file.name_servers.iter().flat_map(|names| names.value.iter().map(|text| (text, &names.place)))
+        {
+            if let Some(name) = self.host(text, place).and_then(|host| Name::parse(host.as_str(), None).ok())
+            {
+                name_servers.push(name);
+            }
+        }
+        let mut addresses = file.addresses;
+        if addresses.is_empty() {
+            let own = listeners.iter().map(|listener| listener.address.ip());
+            addresses = own.filter(|address| !address.is_unspecified()).collect();
+            addresses.dedup();
+        }
+        DnsSettings {
+            listeners: file.listeners,
+            addresses,
+            name_servers,
+            txt_content: file.txt_content,
+            strict_names: file.strict_names,
+            srv_names: file.srv_names,
+            private_origins: file.private_origins,
+        }
+    }
+}
