@@ -6,13 +6,26 @@
 //! | [`record_type`] | types of records |
 //! | [`rdata`] | data of records: text, fields, wire form |
 //! | [`zone_file`] | zone files to entries |
+//! | [`zone`] | a zone as it is answered from |
+//! | [`query`] | messages to queries |
+//! | [`answer`](mod@answer) | queries and zones to answers |
+//! | [`cookie`] | what clients show that they are where they say |
 
+pub mod answer;
+pub mod cookie;
 pub mod name;
+pub mod query;
 pub mod rdata;
 pub mod record_type;
 mod token;
+pub mod wire_map;
+pub mod zone;
 pub mod zone_file;
 
+pub use answer::{Answered, Catalog, Transport, answer};
+pub use cookie::Cookies;
 pub use name::Name;
+pub use query::Rcode;
 pub use rdata::{FieldValue, Rdata, RdataError};
 pub use record_type::RecordType;
+pub use zone::{DnsZone, NodeRecords, Soa};

@@ -1,0 +1,327 @@
+//! A zone as it is answered from: names with sets of records whose bytes are ready, and what the zone is itself.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::name::Name;
+use crate::rdata::Rdata;
+use crate::record_type::RecordType;
+use crate::wire_map::WireMap;
+
+/// Points to the question's name (RFC 1035 section 4.1.4).
+pub(crate) const QUESTION_NAME: [u8; 2] = [0xC0, 0x0C];
+pub(crate) const CLASS_IN: [u8; 2] = [0, 1];
+/// Types that zones have beside those of records.
+pub(crate) const SOA: u16 = 6;
+
+/// The start of authority of a zone (RFC 1035 section 3.3.13).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Soa {
+    /// The primary name server.
+    pub primary: Name,
+    /// The mail address, its `@` a dot.
+    pub mailbox: Name,
+    pub serial: u32,
+    /// Seconds, as the others.
+    pub refresh: u32,
+    pub retry: u32,
+    pub expire: u32,
+    /// How long negative answers are kept (RFC 2308).
+    pub minimum: u32,
+    /// Of the record itself.
+    pub ttl: u32,
+}
+
+/// The records of one name.
+#[derive(Clone, Debug)]
+pub struct NodeRecords<'r> {
+    pub name: &'r Name,
+    /// Each with its TTL. Those of one type have the lowest of theirs (RFC 2181 section 5.2).
+    pub records: Vec<(u32, std::borrow::Cow<'r, Rdata>)>,
+}
+
+/// Records of one type at one name.
+#[derive(Debug)]
+pub(crate) struct RecordSet {
+    pub(crate) record_type: u16,
+    pub(crate) count: u16,
+    /// The records, one behind the other; their names point to the question's.
+    pub(crate) wire: Box<[u8]>,
+}
+
+impl RecordSet {
+    fn new(record_type: u16, ttl: u32, rdata: &[&[u8]]) -> Self {
+        let mut wire = Vec::with_capacity(rdata.iter().map(|rdata| rdata.len() + 12).sum());
+        for rdata in rdata {
+            wire.extend(QUESTION_NAME);
+            wire.extend(record_type.to_be_bytes());
+            wire.extend(CLASS_IN);
+            wire.extend(ttl.to_be_bytes());
+            // INVARIANT: data is at most that long.
+            wire.extend(u16::try_from(rdata.len()).unwrap_or(0).to_be_bytes());
+            wire.extend_from_slice(rdata);
+        }
+        Self { record_type, count: u16::try_from(rdata.len()).unwrap_or(u16::MAX), wire: wire.into() }
+    }
+
+    /// The data of each record.
+    pub(crate) fn rdata(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest = &*self.wire;
+        std::iter::from_fn(move || {
+            let (head, behind) = rest.split_first_chunk::<12>()?;
+            let (rdata, behind) =
+                behind.split_at_checked(usize::from(u16::from_be_bytes([head[10], head[11]])))?;
+            rest = behind;
+            Some(rdata)
+        })
+    }
+}
+
+/// A name of a zone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Node {
+    sets: Arc<[RecordSet]>,
+    /// How many names that exist are one label below it.
+    below: u32,
+}
+
+impl Node {
+    pub(crate) fn set(&self, record_type: u16) -> Option<&RecordSet> {
+        self.sets.iter().find(|set| set.record_type == record_type)
+    }
+
+    pub(crate) fn sets(&self) -> &[RecordSet] {
+        &self.sets
+    }
+
+    pub(crate) fn is_cut(&self) -> bool {
+        self.set(RecordType::Ns.number()).is_some()
+    }
+}
+
+/// A zone. A copy shares what it does not change.
+#[derive(Clone, Debug)]
+pub struct DnsZone {
+    apex: Name,
+    /// By their names without the apex.
+    nodes: WireMap<Node>,
+    pub(crate) soa: Arc<RecordSet>,
+    /// The same record with the TTL of negative answers.
+    pub(crate) negative_soa: Arc<RecordSet>,
+    pub(crate) name_servers: Arc<RecordSet>,
+    /// Names that are delegated; without any no name is looked at for one.
+    cuts: usize,
+    wildcards: usize,
+    /// Most labels of a name, without the apex's. It never falls.
+    depth: usize,
+}
+
+impl DnsZone {
+    /// A zone without records but its own.
+    pub fn new(apex: Name, soa: &Soa, name_servers: &[Name], ns_ttl: u32) -> Self {
+        let [soa, negative_soa] = soa_sets(soa);
+        let mut zone = Self {
+            apex,
+            nodes: WireMap::default(),
+            soa,
+            negative_soa,
+            name_servers: name_server_set(name_servers, ns_ttl),
+            cuts: 0,
+            wildcards: 0,
+            depth: 0,
+        };
+        zone.nodes.insert(&[], Node::default());
+        zone
+    }
+
+    /// Gives it another start of authority and other name servers.
+    pub fn set_authority(&mut self, soa: &Soa, name_servers: &[Name], ns_ttl: u32) {
+        [self.soa, self.negative_soa] = soa_sets(soa);
+        self.name_servers = name_server_set(name_servers, ns_ttl);
+    }
+
+    pub fn apex(&self) -> &Name {
+        &self.apex
+    }
+
+    /// How many names exist, also those that only have names below them.
+    pub fn names(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Puts the records of a name in the place of those that it had. Names outside the zone are passed over.
+    pub fn set(&mut self, node: &NodeRecords<'_>) {
+        let Some(key) = self.key(node.name.wire()).map(SmallVec::<[u8; 64]>::from_slice) else { return };
+        let sets = sets_of(&node.records);
+        let before = self.nodes.get(&key).cloned();
+        let is_new = before.is_none();
+        let before = before.unwrap_or_default();
+        let node_after = Node { sets, below: before.below };
+        let is_wildcard = key.starts_with(&[1, b'*']);
+        let has_cut = |node: &Node| usize::from(!key.is_empty() && node.is_cut());
+        self.cuts = self.cuts + has_cut(&node_after) - has_cut(&before);
+        let is_empty = node_after.sets.is_empty() && node_after.below == 0 && !key.is_empty();
+        if is_empty {
+            if self.nodes.remove(&key).is_some() {
+                self.wildcards -= usize::from(is_wildcard);
+                self.count_below(&key, false);
+            }
+            return;
+        }
+        self.nodes.insert(&key, node_after);
+        if is_new {
+            self.wildcards += usize::from(is_wildcard);
+            self.depth = self.depth.max(label_count(&key));
+            self.count_below(&key, true);
+        }
+    }
+
+    /// Counts a name that came or went at the name above it, which comes or goes with it if it has nothing of its own.
+    fn count_below(&mut self, key: &[u8], is_added: bool) {
+        let mut key = key;
+        while let Some((&length, rest)) = key.split_first() {
+            let Some(above) = rest.get(usize::from(length)..) else { return };
+            let known = self.nodes.get(above).cloned();
+            let is_new = known.is_none();
+            let mut node = known.unwrap_or_default();
+            node.below = if is_added { node.below + 1 } else { node.below.saturating_sub(1) };
+            let is_gone = node.below == 0 && node.sets.is_empty() && !above.is_empty();
+            if is_gone {
+                self.nodes.remove(above);
+            } else {
+                self.nodes.insert(above, node);
+            }
+            let goes_on = is_gone || is_new && is_added;
+            if !goes_on {
+                return;
+            }
+            key = above;
+        }
+    }
+
+    /// A name without the apex; `None` if it is not in the zone.
+    pub(crate) fn key<'n>(&self, name: &'n [u8]) -> Option<&'n [u8]> {
+        let apex = self.apex.wire();
+        let suffix = crate::name::suffix_of(name, apex.len())?;
+        if suffix != apex {
+            return None;
+        }
+        name.get(..name.len() - apex.len())
+    }
+
+    pub(crate) fn node(&self, key: &[u8]) -> Option<&Node> {
+        self.nodes.get(key)
+    }
+
+    /// Looks for a name, without the apex.
+    pub(crate) fn find<'z, 'k>(&'z self, key: &'k [u8]) -> Found<'z, 'k> {
+        if let Some(cut) = self.cut_above(key) {
+            return cut;
+        }
+        if let Some(node) = self.node(key) {
+            return Found::Node(node);
+        }
+        let mut encloser = key;
+        // Names below the deepest do not exist; they are not looked for one by one.
+        let mut skipped = label_count(key).saturating_sub(self.depth);
+        while let Some((&length, rest)) = encloser.split_first() {
+            encloser = rest.get(usize::from(length)..).unwrap_or(&[]);
+            skipped = skipped.saturating_sub(1);
+            if skipped == 0 && self.node(encloser).is_some() {
+                break;
+            }
+        }
+        if self.wildcards > 0 {
+            let mut wildcard = SmallVec::<[u8; 256]>::from_slice(&[1, b'*']);
+            wildcard.extend_from_slice(encloser);
+            if let Some(node) = self.node(&wildcard) {
+                return Found::Wildcard(node);
+            }
+        }
+        Found::Nothing
+    }
+
+    /// The delegation that a name is at or below, the topmost.
+    fn cut_above<'z, 'k>(&'z self, key: &'k [u8]) -> Option<Found<'z, 'k>> {
+        if self.cuts == 0 {
+            return None;
+        }
+        let mut starts = SmallVec::<[&[u8]; 8]>::new();
+        let mut rest = key;
+        while let Some((&length, behind)) = rest.split_first() {
+            starts.push(rest);
+            rest = behind.get(usize::from(length)..)?;
+        }
+        starts.into_iter().rev().take(self.depth).find_map(|key| {
+            let node = self.node(key).filter(|node| node.is_cut())?;
+            Some(Found::Cut(key, node))
+        })
+    }
+
+    /// The addresses that the zone has for a name, also below delegations, for the additional section.
+    pub(crate) fn glue(&self, name: &[u8]) -> Option<&Node> {
+        self.node(self.key(name)?)
+    }
+
+    /// All addresses of a name, for who follows an alias within the zone.
+    pub fn addresses(&self, name: &Name) -> Vec<IpAddr> {
+        let Some(node) = self.glue(name.wire()) else { return Vec::new() };
+        let of =
+            |record_type: RecordType| node.set(record_type.number()).into_iter().flat_map(RecordSet::rdata);
+        let v4 = of(RecordType::A).filter_map(|rdata| <[u8; 4]>::try_from(rdata).ok()).map(IpAddr::from);
+        let v6 = of(RecordType::Aaaa).filter_map(|rdata| <[u8; 16]>::try_from(rdata).ok()).map(IpAddr::from);
+        v4.chain(v6).collect()
+    }
+}
+
+/// What is at a name.
+#[derive(Debug)]
+pub(crate) enum Found<'z, 'k> {
+    Node(&'z Node),
+    /// The wildcard that stands for the name.
+    Wildcard(&'z Node),
+    /// A delegation of the name or one above it, with its name.
+    Cut(&'k [u8], &'z Node),
+    Nothing,
+}
+
+fn label_count(key: &[u8]) -> usize {
+    let (mut count, mut rest) = (0, key);
+    while let Some((&length, behind)) = rest.split_first() {
+        count += 1;
+        rest = behind.get(usize::from(length)..).unwrap_or(&[]);
+    }
+    count
+}
+
+fn sets_of(records: &[(u32, std::borrow::Cow<'_, Rdata>)]) -> Arc<[RecordSet]> {
+    let mut sorted: SmallVec<[&(u32, std::borrow::Cow<'_, Rdata>); 8]> = records.iter().collect();
+    sorted.sort_by_key(|(_, rdata)| rdata.record_type().number());
+    sorted
+        .chunk_by(|(_, one), (_, other)| one.record_type() == other.record_type())
+        .filter_map(|records| {
+            let record_type = records.first()?.1.record_type().number();
+            let ttl = records.iter().map(|(ttl, _)| *ttl).min()?;
+            let mut rdata: SmallVec<[&[u8]; 8]> = records.iter().map(|(_, rdata)| rdata.wire()).collect();
+            // What stands there twice is one record (RFC 2181 section 5).
+            rdata.sort_unstable();
+            rdata.dedup();
+            Some(RecordSet::new(record_type, ttl, &rdata))
+        })
+        .collect()
+}
+
+fn soa_sets(soa: &Soa) -> [Arc<RecordSet>; 2] {
+    let mut rdata = [soa.primary.wire(), soa.mailbox.wire()].concat();
+    for number in [soa.serial, soa.refresh, soa.retry, soa.expire, soa.minimum] {
+        rdata.extend(number.to_be_bytes());
+    }
+    [soa.ttl, soa.ttl.min(soa.minimum)].map(|ttl| Arc::new(RecordSet::new(SOA, ttl, &[&rdata])))
+}
+
+fn name_server_set(names: &[Name], ttl: u32) -> Arc<RecordSet> {
+    let rdata: Vec<&[u8]> = names.iter().map(Name::wire).collect();
+    Arc::new(RecordSet::new(RecordType::Ns.number(), ttl, &rdata))
+}
