@@ -13,7 +13,7 @@
 //! 7. [`scanning`] has a copy of the response scanned, on threads of its own.
 //! 8. [`events`] records what happened, once; [`records`] writes a row for each AI call.
 //!
-//! Beside the request flow: [`api`] is the management API on the admin port, [`alerts`] tells webhooks of spikes,
+//! Beside the request flow: [`names`] answers queries of resolvers, [`api`] is the management API on the admin port, [`alerts`] tells webhooks of spikes,
 //! [`health_checks`] asks origins, [`geo`] knows where addresses are, [`regression`] runs tests of rule sets.
 //!
 //! The crates. Each depends only on crates above it in this table:
@@ -21,7 +21,7 @@
 //! | crate | what it is |
 //! |---|---|
 //! | [`diagnostic`] | located errors and warnings, and how they are shown |
-//! | [`dns`] | names, records and zone files of the DNS |
+//! | [`dns`] | the name server without sockets: names, records, zone files, zones, answers |
 //! | [`pattern`] | the only room that compiles patterns |
 //! | [`body`] | heads and bounded readers of bodies |
 //! | [`model`] | resources, ids and the types that several rooms share |
@@ -77,6 +77,9 @@ pub mod api;
 pub mod compile;
 pub mod control;
 pub mod rules;
+
+// Queries of resolvers, from the same snapshot.
+pub mod names;
 
 // Keys, for both planes.
 pub mod certificates;

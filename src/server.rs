@@ -27,6 +27,7 @@ use crate::events::kinds::ServerStarted;
 use crate::health_checks;
 use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
 use crate::memory;
+use crate::names::{NameServer, NameSockets};
 use crate::proxy::{Door, Edge, EdgeParts};
 use crate::records::security::SecurityQueue;
 use crate::records::{Recorder, Retention};
@@ -87,13 +88,13 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let (security_log, security_queue) = (Arc::new(Mutex::new(parts.security_log)), parts.security_queue);
     let proxy_conf = Arc::new(server_conf(&conf)?);
     let (reserved, reserved_admin) = reserve(&conf, upgrade)?;
+    let name_sockets = bind_names(&conf)?;
+    let names = name_sockets.iter().map(|sockets| sockets.address).collect();
     let mut server = Server::new_with_opt_and_conf(Opt { upgrade, ..Opt::default() }, server_conf(&conf)?);
     server.bootstrap();
 
     let snapshots = control.handle().clone();
-    let scanners =
-        Scanners { threads: conf.scan_threads, cpu: conf.scan_cpu, max_bytes: conf.limits.scan_queue.0 };
-    let scans = ScanQueue::start(scanners, mac, events.clone(), clock);
+    let scans = ScanQueue::start(scanners(&conf), mac, events.clone(), clock);
     let ledger = Arc::new(Ledger::default());
     ledger.recover(&counted);
     let recorder =
@@ -118,18 +119,18 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let connections = Connections::new(events.clone());
     let watchdog = Watchdog::start(events.clone())
         .map_err(|error| format!("cannot start the watch over the workers: {error}"))?;
+    let context = ListenerContext {
+        snapshots: snapshots.clone(),
+        connections: connections.clone(),
+        events: events.clone(),
+        clock,
+        watchdog,
+        threads: conf.threads,
+        drain: drain.clone(),
+        bound: bound.clone(),
+    };
     for ((index, listener), reserved) in conf.listeners.iter().enumerate().zip(reserved) {
-        let context = ListenerContext {
-            snapshots: snapshots.clone(),
-            connections: connections.clone(),
-            events: events.clone(),
-            clock,
-            watchdog: watchdog.clone(),
-            threads: conf.threads,
-            drain: drain.clone(),
-            bound: bound.clone(),
-        };
-        let service = EdgeListener::new(index, listener.clone(), reserved, Arc::clone(&app), context)
+        let service = EdgeListener::new(index, listener.clone(), reserved, Arc::clone(&app), context.clone())
             .map_err(|error| format!("cannot set up TLS for {}: {error}", listener.address))?;
         server.add_service(service);
     }
@@ -143,15 +144,22 @@ pub fn run(parts: Parts) -> Result<(), String> {
         (events.clone(), clock),
     );
     server.add_service(api);
+    for sockets in name_sockets {
+        server.add_service(NameServer::new(sockets, snapshots.clone(), events.clone(), clock)?);
+    }
     let may_be_private = conf.private_webhooks;
     server.add_service(Upkeep { control, security_log, may_be_private, events: events.clone(), clock });
-    server.add_service(Announcing { bindings, expected: conf.listeners.len() + 1, events, tells });
+    server.add_service(Announcing { bindings, expected: conf.listeners.len() + 1, names, events, tells });
 
     let signals = Signals { drain, connections, grace: conf.graceful_stop };
     server.run(RunArgs { shutdown_signal: Box::new(signals) });
     recorder.flush();
     security_queue.flush();
     Ok(())
+}
+
+fn scanners(conf: &Conf) -> Scanners {
+    Scanners { threads: conf.scan_threads, cpu: conf.scan_cpu, max_bytes: conf.limits.scan_queue.0 }
 }
 
 /// The sockets of all listeners and of the admin port, if they are not taken over. An address that cannot be had ends the
@@ -165,6 +173,15 @@ fn reserve(conf: &Conf, upgrade: bool) -> Result<(Vec<Option<TcpListener>>, Opti
     };
     let listeners = conf.listeners.iter().map(|listener| reserve(listener.address, "`listeners.address`"));
     Ok((listeners.collect::<Result<_, _>>()?, reserve(conf.admin_address, "`admin.address`")?))
+}
+
+/// The sockets of the name server. They share their addresses with those of the process before.
+fn bind_names(conf: &Conf) -> Result<Vec<NameSockets>, String> {
+    let bind = |address: &SocketAddr| {
+        NameSockets::bind(*address, conf.threads)
+            .map_err(|error| format!("cannot listen on {address} (`dns.listeners`): {error}"))
+    };
+    conf.dns.listeners.iter().map(bind).collect()
 }
 
 /// The admin port.
@@ -263,6 +280,8 @@ impl ShutdownSignalWatch for Signals {
 struct Announcing {
     bindings: mpsc::UnboundedReceiver<(usize, SocketAddr)>,
     expected: usize,
+    /// Where queries of resolvers are answered.
+    names: Vec<SocketAddr>,
     events: Events,
     tells: Tells,
 }
@@ -297,6 +316,7 @@ impl ServiceWithDependents for Announcing {
         }
         self.events.emit(&ServerStarted {
             listeners: addresses.iter().map(SocketAddr::to_string).collect(),
+            names: self.names.iter().map(SocketAddr::to_string).collect(),
             admin: admin.to_string(),
             version: env!("CARGO_PKG_VERSION"),
         });

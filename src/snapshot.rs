@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use dns::{Catalog, DnsZone, Name};
 use http::HeaderName;
+use imbl::OrdMap;
 use ipnet::IpNet;
 
 use crate::ai::{Gateways, Provider};
@@ -17,9 +19,10 @@ use crate::routing::Hosts;
 use crate::ruleset::{EntryPoints, ManagedRuleset};
 use crate::upstream::{Origin, OriginKey, Pool};
 use expression::{NamedSet, NamedSets};
+use model::dns_settings::ZoneDnsSettings;
 use model::route::RouteOrigin;
 use model::ruleset::Ruleset;
-use model::{AccountId, Declared, NamedList, Resources, Zone, ZoneId};
+use model::{AccountId, Declared, NamedList, Resources, Zone, ZoneId, ZoneRecords};
 
 /// Everything a request is judged and routed by.
 #[derive(Debug, Default)]
@@ -34,6 +37,8 @@ pub struct Snapshot {
     /// Where addresses are.
     pub geo: Arc<GeoDatabases>,
     pub sites: Hosts<Site>,
+    /// What name servers answer from.
+    pub names: Names,
     pub gateways: Gateways,
     /// Headers that may carry a gateway token, in order of preference.
     pub token_headers: Vec<HeaderName>,
@@ -48,6 +53,29 @@ pub struct Snapshot {
     pub modified: String,
     /// How many rules the loaded rule set has.
     pub rules: usize,
+}
+
+/// What name servers answer from.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    pub catalog: Catalog,
+    /// What its zones were made of.
+    pub served: OrdMap<ZoneId, Arc<ServedZone>>,
+    /// What all of it was made by.
+    pub settings: DnsSettings,
+    /// Whether the edge speaks HTTP/2, which proxied names then say.
+    pub speaks_http2: bool,
+}
+
+/// A zone as resolvers see it, and what it was made of.
+#[derive(Debug)]
+pub struct ServedZone {
+    pub zone: Arc<DnsZone>,
+    pub records: ZoneRecords,
+    pub settings: ZoneDnsSettings,
+    pub is_dns_only: bool,
+    /// Names that change with others of the zone.
+    pub followers: Vec<Name>,
 }
 
 /// A named list, compiled.

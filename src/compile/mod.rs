@@ -2,6 +2,7 @@
 
 mod gateway;
 mod lists;
+mod names;
 mod routes;
 mod ruleset;
 mod zone;
@@ -64,7 +65,9 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
         _ => compiling.sites(),
     };
     let gateways = compiling.gateways(resources);
-    let names = TOKEN_HEADERS.into_iter().chain(inputs.conf.gateway_token_headers.iter().map(String::as_str));
+    let names = compiling.names();
+    let headers =
+        TOKEN_HEADERS.into_iter().chain(inputs.conf.gateway_token_headers.iter().map(String::as_str));
     let snapshot = Snapshot {
         revision: inputs.revision,
         limits: inputs.conf.limits,
@@ -74,8 +77,9 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
         trusted_proxies: inputs.conf.trusted_proxies.clone(),
         geo: Arc::clone(&inputs.conf.geo),
         sites,
+        names,
         gateways,
-        token_headers: names.filter_map(|name| HeaderName::try_from(name).ok()).collect(),
+        token_headers: headers.filter_map(|name| HeaderName::try_from(name).ok()).collect(),
         managed: vec![Arc::clone(&inputs.rules.owasp), Arc::clone(&inputs.rules.sensitive_data)],
         lists: compiling.compiled_lists,
         certificates: inputs.certificates.clone(),

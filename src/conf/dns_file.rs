@@ -2,8 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use ipnet::IpNet;
+
 use super::table::{Located, Table, Words};
-use super::{SrvNames, TxtContent};
+use super::{DnsSettings, SrvNames, TxtContent};
 
 #[derive(Clone, Debug)]
 pub struct DnsFile {
@@ -14,6 +16,10 @@ pub struct DnsFile {
     pub strict_names: bool,
     pub srv_names: SrvNames,
     pub private_origins: bool,
+    pub rate_limit: usize,
+    pub rate_limit_exempt: Vec<IpNet>,
+    pub http_port: usize,
+    pub https_port: usize,
 }
 
 impl Words for TxtContent {
@@ -33,13 +39,23 @@ pub(super) fn dns(root: &mut Table<'_>) -> DnsFile {
         strict_names: true,
         srv_names: SrvNames::default(),
         private_origins: false,
+        rate_limit: DnsSettings::RATE_LIMIT as usize,
+        rate_limit_exempt: DnsSettings::loopback(),
+        http_port: 80,
+        https_port: 443,
     };
     let Some(mut table) = root.table("dns") else { return file };
+    file.listeners = table.or("listeners", file.listeners);
+    file.name_servers = table.get("name_servers");
     file.addresses = table.or("addresses", file.addresses);
     file.txt_content = table.or("txt_content", file.txt_content);
     file.strict_names = table.or("strict_names", file.strict_names);
     file.srv_names = table.or("srv_names", file.srv_names);
     file.private_origins = table.or("private_origins", file.private_origins);
+    file.http_port = table.number("http_port", file.http_port, 1..=65_535);
+    file.https_port = table.number("https_port", file.https_port, 1..=65_535);
+    file.rate_limit = table.number("rate_limit", file.rate_limit, 0..=1_000_000);
+    file.rate_limit_exempt = table.or("rate_limit_exempt", file.rate_limit_exempt);
     table.finish();
     file
 }

@@ -128,6 +128,13 @@ pub struct DnsSettings {
     pub srv_names: SrvNames,
     /// Whether proxied records may name addresses in private networks.
     pub private_origins: bool,
+    /// Where requests for proxied records go: without TLS and with it.
+    pub http_port: u16,
+    pub https_port: u16,
+    /// Answers over UDP that a network gets in a second from each thread; 0 for no limit.
+    pub rate_limit: u32,
+    /// Networks without that limit.
+    pub rate_limit_exempt: Vec<IpNet>,
 }
 
 impl Default for DnsSettings {
@@ -140,11 +147,23 @@ impl Default for DnsSettings {
             strict_names: true,
             srv_names: SrvNames::default(),
             private_origins: false,
+            http_port: 80,
+            https_port: 443,
+            rate_limit: Self::RATE_LIMIT,
+            rate_limit_exempt: Self::loopback(),
         }
     }
 }
 
 impl DnsSettings {
+    pub const RATE_LIMIT: u32 = 500;
+
+    /// The networks of this machine.
+    pub fn loopback() -> Vec<IpNet> {
+        let v4 = ipnet::Ipv4Net::new_assert(std::net::Ipv4Addr::new(127, 0, 0, 0), 8);
+        vec![v4.into(), IpAddr::from(std::net::Ipv6Addr::LOCALHOST).into()]
+    }
+
     /// Whether a proxied record may name an address: not the edge itself, and nothing private unless that is allowed.
     pub fn may_be_origin(&self, address: IpAddr) -> bool {
         !self.addresses.contains(&address) && (self.private_origins || !is_private(address))

@@ -346,6 +346,9 @@ pub fn needs_restart(before: &Conf, after: &Conf) -> Vec<&'static str> {
     };
     [
         ("listeners", listeners(before) != listeners(after)),
+        ("dns.listeners", before.dns.listeners != after.dns.listeners),
+        ("dns.rate_limit", before.dns.rate_limit != after.dns.rate_limit),
+        ("dns.rate_limit_exempt", before.dns.rate_limit_exempt != after.dns.rate_limit_exempt),
         ("admin.address", before.admin_address != after.admin_address),
         ("threads", before.threads != after.threads),
         ("scan_threads", before.scan_threads != after.scan_threads),

@@ -40,6 +40,8 @@ pub struct Metrics {
     pub snapshots_refused: IntCounter,
     /// zone, origin
     pub origin_up: IntGaugeVec,
+    /// type, code, protocol
+    pub dns_answers: IntCounterVec,
     pub connections: IntGauge,
     /// outcome
     pub connections_ended: IntCounterVec,
@@ -127,6 +129,11 @@ impl Metrics {
                 .gauge("snapshot_published_timestamp_seconds", "When the snapshot in use was published."),
             snapshots_refused: build
                 .counter("snapshots_refused_total", "Configurations that were refused while running."),
+            dns_answers: build.counters(
+                "dns_answers_total",
+                "Answers to queries of resolvers.",
+                &["type", "code", "protocol"],
+            ),
             origin_up: build.gauges("origin_up", "1 where an origin takes requests.", &["zone", "origin"]),
             connections: build.gauge("connections", "Client connections open."),
             connections_ended: build.counters(

@@ -14,6 +14,7 @@ use super::error_pages::ErrorBody;
 use super::held_bodies::Share;
 use super::messages::MessageStream;
 use super::prescan::Blocked;
+use super::record_pool::RecordPool;
 use super::refusal::Refusal;
 use super::request_body::RequestBody;
 use crate::ai::Gateway;
@@ -43,6 +44,8 @@ pub struct Context {
     /// In normal form; empty until the request is admitted.
     pub(super) host: String,
     pub(super) route: Route,
+    /// Where DNS records of the host lead.
+    pub(super) record_pool: RecordPool,
     pub(super) refusal: Option<Refusal>,
     /// What was wrong with a request, for who sent it.
     pub(super) reason: Option<String>,
@@ -157,7 +160,12 @@ impl Context {
         match &self.route {
             Route::Zone(zone) => {
                 let chosen = self.decisions.origin.origin.as_ref().and_then(|origin| zone.routes.get(origin));
-                Some(Arc::clone(chosen.unwrap_or(&zone.pool)))
+                match (chosen, &self.record_pool) {
+                    (Some(chosen), _) if !chosen.origins.is_empty() => Some(Arc::clone(chosen)),
+                    (_, RecordPool::Pool(pool)) => Some(Arc::clone(pool)),
+                    (_, RecordPool::None(_)) => None,
+                    (_, RecordPool::OfZone) => Some(Arc::clone(&zone.pool)),
+                }
             }
             Route::Gateway(route) => route.call.as_ref().map(|call| Arc::clone(&call.provider.pool)),
             Route::Unknown => None,
@@ -176,6 +184,7 @@ impl Context {
             tls: false,
             host: String::new(),
             route: Route::Unknown,
+            record_pool: RecordPool::default(),
             refusal: None,
             reason: None,
             blocked_for: None,

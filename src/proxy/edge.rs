@@ -16,6 +16,7 @@ use crate::events::{AuditLog, Events};
 use crate::records::Recorder;
 use crate::scanning::ScanQueue;
 use crate::snapshot::SnapshotHandle;
+use crate::upstream::RecordOrigins;
 use ::challenge::ChallengeKeys;
 
 /// The proxy of all listeners.
@@ -36,6 +37,7 @@ pub struct Edge {
     pub(super) prescan: Prescan,
     pub(super) copies: ResponseCopies,
     pub(super) challenges: Challenges,
+    pub(super) record_origins: RecordOrigins,
 }
 
 /// What an edge is made of.
@@ -75,6 +77,7 @@ impl Edge {
             },
             prescan: Prescan::new(events.clone(), Arc::clone(&offload)),
             copies: ResponseCopies::new(scans, clock),
+            record_origins: RecordOrigins::default(),
             challenges: Challenges::new(challenge_keys, events.clone(), clock, held_bodies.clone()),
             held_bodies,
             offload,

@@ -34,6 +34,8 @@ mod origin_timeout;
 mod outcome;
 mod prescan;
 mod ray;
+mod record_pool;
+mod record_targets;
 mod refusal;
 mod request_body;
 mod respond;
@@ -134,6 +136,7 @@ impl ProxyHttp for Edge {
         match snapshot.sites.find(&ctx.host) {
             Some(Site::Zone(zone)) => {
                 ctx.route = Route::Zone(Arc::clone(zone));
+                ctx.record_pool = self.record_pool(&snapshot, zone, &ctx.host, ctx.tls);
                 if zone.challenges {
                     if self.challenges.take_solution(zone, session, ctx).await? {
                         return Ok(true);
@@ -170,21 +173,33 @@ impl ProxyHttp for Edge {
     async fn upstream_peer(&self, session: &mut Session, ctx: &mut Context) -> Result<Box<HttpPeer>> {
         ctx.attempt = None;
         ctx.is_forwarded = true;
-        let Some(pool) = ctx.pool() else { return refuse(ctx, Refusal::NoOrigin) };
+        let Some(pool) = ctx.pool() else {
+            let refusal = ctx.record_pool.refusal().unwrap_or(Refusal::NoOrigin);
+            return refuse(ctx, refusal);
+        };
+        let is_of_record = ctx.record_pool.is(&pool);
         let now = self.clock.unix();
         let Some(origin) = pool.choose(&ctx.tried, now) else { return refuse(ctx, Refusal::NoOrigin) };
         ctx.tried.push(Arc::clone(&origin));
         let Ok(address) = origin.address(now).await else {
             outcome::origin_failed(self, ctx, &origin, now);
-            return refuse(ctx, Refusal::OriginUnreachable);
+            let refusal =
+                if is_of_record { Refusal::OriginNameUnresolved } else { Refusal::OriginUnreachable };
+            return refuse(ctx, refusal);
         };
+        if is_of_record && !ctx.snapshot.dns.may_be_origin(address.ip()) {
+            return refuse(ctx, Refusal::ProhibitedOrigin);
+        }
         if ctx.call().is_some_and(|call| !call.provider.may_be_at(address.ip())) {
             return refuse(ctx, Refusal::Gateway(GatewayError::InvalidProvider));
         }
         let mut peer = peer::peer(&origin, address, &ctx.snapshot.upstream);
         peer.options.read_timeout = Some(origin_timeout::origin_timeout(session, ctx));
-        if let Some(name) = &ctx.decisions.origin.server_name {
-            peer.sni.clone_from(name);
+        match &ctx.decisions.origin.server_name {
+            Some(name) => peer.sni.clone_from(name),
+            // It is asked as the host, whatever its address.
+            None if is_of_record => peer.sni.clone_from(&ctx.host),
+            None => {}
         }
         ctx.attempt = Some(InFlight { _guard: origin.begin(), origin });
         Ok(Box::new(peer))

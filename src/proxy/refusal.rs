@@ -1,5 +1,6 @@
 //! Every way to refuse a request: status, reason, text. One exhaustive match each.
 
+use super::record_targets::NoTarget;
 use crate::admission::Refused;
 use ::challenge::ChallengeLevel;
 use ::gateway::answer::GatewayError;
@@ -39,6 +40,14 @@ pub(super) enum Refusal {
     BodyTimeout,
     Gateway(GatewayError),
     NoOrigin,
+    /// The host has no proxied DNS record.
+    NoRecord,
+    /// The host's record leads to this edge, or to a private network.
+    ProhibitedOrigin,
+    /// The host's record leads to a zone of another account.
+    OtherAccount,
+    /// What the host's record leads to has no address.
+    OriginNameUnresolved,
     OriginUnreachable,
     OriginTimeout,
     OriginBroken,
@@ -46,13 +55,24 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
+    pub(super) fn of_no_target(none: NoTarget) -> Self {
+        match none {
+            NoTarget::NoRecord => Self::NoRecord,
+            NoTarget::Prohibited => Self::ProhibitedOrigin,
+            NoTarget::OtherAccount => Self::OtherAccount,
+            NoTarget::Unresolved => Self::OriginNameUnresolved,
+        }
+    }
+
     pub(super) fn status(self) -> u16 {
         match self {
             Self::Admission(refused) => refused.status(),
             Self::Rules(status) | Self::Rate(status) | Self::Redirect(status) | Self::ErrorPage(status) => {
                 status
             }
-            Self::Challenge { .. } | Self::BadSolution => 403,
+            Self::Challenge { .. } | Self::BadSolution | Self::ProhibitedOrigin => 403,
+            Self::NoRecord | Self::OtherAccount => 409,
+            Self::OriginNameUnresolved => 530,
             Self::UnknownHost => 404,
             Self::BodyTooLong => 413,
             Self::BodyCoding => 415,
@@ -87,6 +107,10 @@ impl Refusal {
             Self::BodyTimeout => "body_timeout",
             Self::Gateway(error) => error.outcome(),
             Self::NoOrigin => "no_origin",
+            Self::NoRecord => "no_record",
+            Self::ProhibitedOrigin => "prohibited_origin",
+            Self::OtherAccount => "other_account",
+            Self::OriginNameUnresolved => "origin_name_unresolved",
             Self::OriginUnreachable => "origin_unreachable",
             Self::OriginTimeout => "origin_timeout",
             Self::OriginBroken => "origin_broken",
@@ -131,6 +155,17 @@ impl Refusal {
             Self::BodyBrokenOff => "The request body is incomplete.",
             Self::BodyTimeout => "The request body did not arrive in time.",
             Self::Gateway(error) => error.message(),
+            // The numbers are those by which people look such errors up (notes on the interface, section 6.4).
+            Self::NoRecord => "Error 1001: no DNS record leads from this name to a site.",
+            Self::ProhibitedOrigin => {
+                "Error 1000: the DNS record of this name leads to a prohibited address."
+            }
+            Self::OtherAccount => {
+                "Error 1014: the DNS record of this name leads to a site of another account."
+            }
+            Self::OriginNameUnresolved => {
+                "Error 1016: the DNS record of this name leads to a name without an address."
+            }
             Self::NoOrigin | Self::OriginUnreachable => "The site cannot be reached.",
             Self::OriginTimeout => "The site did not answer in time.",
             Self::OriginBroken => "The site's answer broke off.",

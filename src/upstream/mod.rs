@@ -7,7 +7,9 @@ pub mod health;
 mod origin;
 pub mod peer;
 mod pool;
+mod record_origins;
 pub mod webhook;
 
 pub use origin::{InFlight, Origin, OriginKey};
 pub use pool::Pool;
+pub use record_origins::RecordOrigins;

@@ -38,6 +38,7 @@ mod detection;
 mod detection_set;
 mod differential;
 mod dns_records;
+mod dns_server;
 mod error_pages;
 mod expressions;
 mod filters;

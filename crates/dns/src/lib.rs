@@ -9,6 +9,7 @@
 //! | [`zone`] | a zone as it is answered from |
 //! | [`query`] | messages to queries |
 //! | [`answer`](mod@answer) | queries and zones to answers |
+//! | [`response_rate`] | limits of answers by network |
 //! | [`cookie`] | what clients show that they are where they say |
 
 pub mod answer;
@@ -17,6 +18,7 @@ pub mod name;
 pub mod query;
 pub mod rdata;
 pub mod record_type;
+pub mod response_rate;
 mod token;
 pub mod wire_map;
 pub mod zone;

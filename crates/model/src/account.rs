@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::AccountId;
+use crate::dns_settings::AccountDnsSettings;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
@@ -10,6 +11,9 @@ pub struct Account {
     pub name: String,
     /// RFC 3339.
     pub created_on: String,
+    /// DNS settings; `None` for the defaults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dns: Option<Box<AccountDnsSettings>>,
 }
 
 impl Account {

@@ -108,6 +108,15 @@ impl ZoneRecords {
         self.by_name.range(from..).take_while(move |((of, _), _)| *of == name).map(|(_, record)| record)
     }
 
+    /// The same, for as long as the records are there.
+    pub fn at_in<'r, 'n>(
+        &'r self,
+        name: &'n Name,
+    ) -> impl Iterator<Item = &'r Arc<Declared<DnsRecord>>> + use<'r, 'n> {
+        let from = (name.clone(), RecordId::new(""));
+        self.by_name.range(from..).take_while(move |((of, _), _)| of == name).map(|(_, record)| record)
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Declared<DnsRecord>>> {
         self.by_name.values()
     }

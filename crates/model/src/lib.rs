@@ -9,6 +9,7 @@ pub mod api_token;
 pub mod backoff;
 pub mod declared;
 pub mod dns_record;
+pub mod dns_settings;
 pub mod gateway;
 pub mod host_name;
 pub mod id;

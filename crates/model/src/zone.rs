@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::action::Action;
+use super::dns_settings::ZoneDnsSettings;
 use super::id::{AccountId, ZoneId};
 use super::milliseconds;
 use super::payload_key::PayloadKey;
@@ -38,6 +39,8 @@ pub struct Zone {
     pub waf: Option<WafSettings>,
     #[serde(default)]
     pub sensitive_data: SensitiveDataSettings,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub dns: ZoneDnsSettings,
     /// Whether others may make it, or zones below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<ZoneHold>,
@@ -46,6 +49,10 @@ pub struct Zone {
     pub created_on: String,
     #[serde(default)]
     pub modified_on: String,
+}
+
+fn is_default(settings: &ZoneDnsSettings) -> bool {
+    *settings == ZoneDnsSettings::default()
 }
 
 /// A hold of a zone.

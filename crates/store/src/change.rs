@@ -234,6 +234,7 @@ impl Change {
             Self::PutAccountRuleset { account, .. } | Self::DeleteAccountRuleset { account, .. } => {
                 Some(account)
             }
+            Self::PutAccount { account } => Some(&account.id),
             Self::PutList { list } => Some(&list.account),
             Self::DeleteList { account, .. } => Some(account),
             _ => None,

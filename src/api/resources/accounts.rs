@@ -103,7 +103,7 @@ fn shown(account: &Account) -> ShownAccount<'_> {
 /// Every account: the default one, those of gateways in files, and those that were made.
 fn all(resources: &Resources) -> BTreeMap<AccountId, Account> {
     let named = |id: &AccountId| {
-        let account = Account { id: id.clone(), name: id.to_string(), created_on: String::new() };
+        let account = Account { id: id.clone(), name: id.to_string(), created_on: String::new(), dns: None };
         (id.clone(), account)
     };
     let mut all = BTreeMap::from([named(&AccountId::new(Account::DEFAULT))]);
@@ -115,6 +115,11 @@ fn all(resources: &Resources) -> BTreeMap<AccountId, Account> {
     }));
     all.extend(resources.accounts.values().map(|account| (account.id.clone(), account.value.clone())));
     all
+}
+
+/// An account, also one that only files or gateways name.
+pub(super) fn find_account(resources: &Resources, id: &AccountId) -> Option<Account> {
+    all(resources).remove(id)
 }
 
 /// The name of an account.
@@ -153,7 +158,7 @@ async fn create(call: ApiCall) -> Answer {
         fields.ignore(&["type", "settings", "unit"]);
         fields.required_text("name").map(str::to_owned)
     })?;
-    let account = Account { id: AccountId::new(new_id()?), name, created_on: call.now.clone() };
+    let account = Account { id: AccountId::new(new_id()?), name, created_on: call.now.clone(), dns: None };
     let put = account.clone();
     call.write(move |_| Ok(vec![Change::PutAccount { account: put.clone() }])).await?;
     Ok(ApiReply::of(&shown(&account))?.passing_over(unknown))

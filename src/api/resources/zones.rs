@@ -117,7 +117,7 @@ struct ShownZone<'a> {
     paused: bool,
     r#type: &'static str,
     development_mode: u32,
-    name_servers: [&'static str; 0],
+    name_servers: Vec<String>,
     original_name_servers: Option<&'static str>,
     original_registrar: Option<&'static str>,
     original_dnshost: Option<&'static str>,
@@ -203,7 +203,7 @@ fn shown<'a>(zone: &'a Declared<Zone>, call: &'a ApiCall, resources: &Resources)
         paused: false,
         r#type: "full",
         development_mode: 0,
-        name_servers: [],
+        name_servers: call.snapshot.dns.name_servers.iter().map(ToString::to_string).collect(),
         original_name_servers: None,
         original_registrar: None,
         original_dnshost: None,
@@ -349,6 +349,8 @@ async fn create(call: ApiCall) -> Answer {
         let message = format!("there is no account `{account}`; `GET /accounts` lists them");
         return Err(ApiError::at(error::BAD_FIELD, "/account/id", message).into());
     }
+    let defaults = call.snapshot.resources.accounts.get(&account).and_then(|account| account.dns.as_ref());
+    let dns = defaults.map(|dns| dns.zone_defaults.clone()).unwrap_or_default();
     let zone = Zone {
         id: ZoneId::new(new_id()?),
         account,
@@ -361,6 +363,7 @@ async fn create(call: ApiCall) -> Answer {
         rulesets: Vec::new(),
         waf: None,
         sensitive_data: model::SensitiveDataSettings::default(),
+        dns,
         hold: None,
         created_on: call.now.clone(),
         modified_on: call.now.clone(),

@@ -44,6 +44,7 @@ impl Resolving<'_> {
         let zone = Zone {
             id: id.clone(),
             account: AccountId::new(Account::DEFAULT),
+            dns: model::dns_settings::ZoneDnsSettings::default(),
             hold: None,
             created_on: String::new(),
             modified_on: String::new(),

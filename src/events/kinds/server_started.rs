@@ -7,6 +7,8 @@ use crate::events::{Event, Level, Metrics};
 #[derive(Debug, Serialize)]
 pub struct ServerStarted {
     pub listeners: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
     pub admin: String,
     pub version: &'static str,
 }

@@ -6,6 +6,7 @@ mod content;
 mod filters;
 mod names;
 mod records;
+mod settings;
 mod shapes;
 mod shown;
 mod usage;
@@ -14,5 +15,6 @@ mod zone_file;
 
 pub(super) use batch::OPERATIONS as BATCH;
 pub(super) use records::OPERATIONS as RECORDS;
+pub(super) use settings::OPERATIONS as SETTINGS;
 pub(super) use usage::OPERATIONS as USAGE;
 pub(super) use zone_file::OPERATIONS as ZONE_FILES;

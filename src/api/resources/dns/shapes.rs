@@ -92,6 +92,54 @@ pub(super) const USAGE: &ObjectShape = &ObjectShape {
     ],
 };
 
+const SOA: &ObjectShape = &ObjectShape {
+    name: "DnsSoa",
+    fields: &[
+        field("mname", Kind::Any, "The primary name server; `null` for the first of the zone's."),
+        field(
+            "rname",
+            Kind::Any,
+            "The administrator's mail address, as a name; an address with `@` is taken too.",
+        ),
+        field("refresh", Kind::Whole, "600 to 86400 seconds."),
+        field("retry", Kind::Whole, "600 to 3600 seconds, at most `refresh`."),
+        field("expire", Kind::Whole, "86400 to 2419200 seconds, at least `refresh`."),
+        field("min_ttl", Kind::Whole, "How long negative answers are kept, 60 to 86400 seconds."),
+        field("ttl", Kind::Whole, "The TTL of the SOA record, 1800 to 3600 seconds."),
+    ],
+};
+
+pub(super) const ZONE_SETTINGS: &ObjectShape = &ObjectShape {
+    name: "DnsSettings",
+    fields: &[
+        field(
+            "flatten_all_cnames",
+            Kind::Flag,
+            "Whether CNAME records are answered with the addresses they lead to.",
+        ),
+        field("foundation_dns", Kind::Flag, "Kept, and means nothing here."),
+        field("multi_provider", Kind::Flag, "Whether NS records at the zone's own name are served."),
+        field("secondary_overrides", Kind::Flag, "Kept, and means nothing here."),
+        field("ns_ttl", Kind::Whole, "The TTL of the zone's NS records, 30 to 86400 seconds."),
+        field(
+            "zone_mode",
+            Kind::Words(&["standard", "cdn_only", "dns_only"]),
+            "Whether queries are refused (`cdn_only`), or nothing is proxied (`dns_only`).",
+        ),
+        field("nameservers", Kind::Any, "`type` and `ns_set`; kept, and mean nothing here."),
+        field("soa", Kind::Object(SOA), "The start of authority."),
+        field("internal_dns", Kind::Any, "Not kept."),
+    ],
+};
+
+pub(super) const ACCOUNT_SETTINGS: &ObjectShape = &ObjectShape {
+    name: "AccountDnsSettings",
+    fields: &[
+        field("zone_defaults", Kind::Object(ZONE_SETTINGS), "What new zones begin with."),
+        field("enforce_dns_only", Kind::Flag, "Whether nothing is proxied in any zone of the account."),
+    ],
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;

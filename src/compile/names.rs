@@ -1,0 +1,256 @@
+//! Records of zones to the sets that resolvers get.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Compiling;
+use crate::conf::DnsSettings;
+use crate::snapshot::{Names, ServedZone};
+use dns::{DnsZone, Name, NodeRecords, Rdata, RecordType, Soa};
+use model::dns_settings::{ZoneDnsSettings, ZoneMode};
+use model::{Declared, DnsRecord, Provenance, Zone, ZoneId, ZoneRecords};
+
+/// Most aliases that are followed for addresses.
+const MAX_CHAIN: usize = 8;
+/// What a generated HTTPS record says (RFC 9460): the host itself, over HTTP/2.
+const GENERATED_HTTPS: &str = "1 . alpn=\"h2\"";
+
+impl Compiling<'_> {
+    /// What name servers answer; nothing if none listens.
+    pub(super) fn names(&self) -> Names {
+        let conf = self.inputs.conf;
+        if conf.dns.listeners.is_empty() {
+            return Names::default();
+        }
+        let speaks_http2 = conf.listeners.iter().any(|listener| !listener.certificates.is_empty());
+        let previous = self.inputs.previous.map(|previous| &previous.names);
+        let is_same = |names: &&Names| names.settings == conf.dns && names.speaks_http2 == speaks_http2;
+        let previous = previous.filter(is_same);
+        let resources = self.inputs.resources;
+        let mut names = match (previous, self.inputs.changed) {
+            (Some(previous), Some(_)) => previous.clone(),
+            _ => Names { settings: conf.dns.clone(), speaks_http2, ..Names::default() },
+        };
+        let all: Vec<&ZoneId> = match (previous, self.inputs.changed) {
+            (Some(_), Some(changed)) => changed.iter().collect(),
+            _ => resources.zones.keys().collect(),
+        };
+        for id in all {
+            let known = previous.and_then(|previous| previous.served.get(id));
+            let Some(zone) = resources.zones.get(id) else {
+                if let Some(gone) = names.served.remove(id) {
+                    names.catalog.remove(gone.zone.apex().wire());
+                }
+                continue;
+            };
+            match self.served(zone, known, speaks_http2) {
+                Some(served) => {
+                    names.catalog.insert(served.zone.apex().wire(), Arc::clone(&served.zone));
+                    names.served.insert(id.clone(), Arc::new(served));
+                }
+                None => {
+                    if let Some(gone) = names.served.remove(id) {
+                        names.catalog.remove(gone.zone.apex().wire());
+                    }
+                }
+            }
+        }
+        names
+    }
+
+    /// A zone as it is served: that of before with what has changed, if its settings are the same.
+    fn served(
+        &self,
+        zone: &Declared<Zone>,
+        known: Option<&Arc<ServedZone>>,
+        speaks_http2: bool,
+    ) -> Option<ServedZone> {
+        let (settings, dns) = (&zone.dns, &self.inputs.conf.dns);
+        // INVARIANT: names of zones are host names.
+        let apex = Name::parse(&zone.name, None).ok()?;
+        if settings.zone_mode == ZoneMode::CdnOnly {
+            return None;
+        }
+        let account = self.inputs.resources.accounts.get(&zone.account);
+        let is_dns_only = settings.zone_mode == ZoneMode::DnsOnly
+            || account.and_then(|account| account.dns.as_ref()).is_some_and(|dns| dns.enforce_dns_only);
+        let records = self.inputs.resources.records.get(&zone.id).cloned().unwrap_or_default();
+        let building =
+            NodeBuilding { apex: &apex, records: &records, settings, dns, is_dns_only, speaks_http2 };
+        let name_servers = building.name_servers();
+        let revision = match zone.provenance {
+            Provenance::Revision(revision) => revision.max(records.revision()),
+            Provenance::File(_) => records.revision(),
+        };
+        let soa = building.soa(&name_servers, revision);
+        let known = known.filter(|known| known.settings == *settings && known.is_dns_only == is_dns_only);
+        let known = known.filter(|known| *known.zone.apex() == apex);
+        let mut served = match known {
+            Some(known) => DnsZone::clone(&known.zone),
+            None => DnsZone::new(apex.clone(), &soa, &name_servers, settings.ns_ttl),
+        };
+        served.set_authority(&soa, &name_servers, settings.ns_ttl);
+        let followers = match known {
+            Some(known) => {
+                let changed: BTreeSet<&Name> = records.changed_names(&known.records).into_iter().collect();
+                let mut followers: Vec<Name> =
+                    known.followers.iter().filter(|name| !changed.contains(name)).cloned().collect();
+                followers.extend(
+                    changed.iter().filter(|name| building.follows(name)).map(|name| Name::clone(name)),
+                );
+                let others = followers.iter().filter(|_| !changed.is_empty());
+                for name in changed.iter().copied().chain(others) {
+                    served.set(&building.node(name));
+                }
+                followers
+            }
+            None => {
+                let (mut last, mut followers) = (None, Vec::new());
+                for record in records.iter().filter(|record| last.replace(&record.name) != Some(&record.name))
+                {
+                    served.set(&building.node(&record.name));
+                    followers.extend(building.follows(&record.name).then(|| record.name.clone()));
+                }
+                followers
+            }
+        };
+        let settings = settings.clone();
+        Some(ServedZone { zone: Arc::new(served), records, settings, is_dns_only, followers })
+    }
+}
+
+/// What the sets of a zone's names are made of.
+struct NodeBuilding<'r> {
+    apex: &'r Name,
+    records: &'r ZoneRecords,
+    settings: &'r ZoneDnsSettings,
+    dns: &'r DnsSettings,
+    /// Whether nothing is proxied.
+    is_dns_only: bool,
+    speaks_http2: bool,
+}
+
+impl<'r> NodeBuilding<'r> {
+    fn name_servers(&self) -> Vec<Name> {
+        let mut names = self.dns.name_servers.clone();
+        if self.settings.multi_provider {
+            let own =
+                self.records.at(self.apex).filter(|record| record.rdata.record_type() == RecordType::Ns);
+            names.extend(own.filter_map(|record| record.rdata.target()));
+        }
+        names
+    }
+
+    fn soa(&self, name_servers: &[Name], revision: u64) -> Soa {
+        let soa = &self.settings.soa;
+        let name = |text: Option<&String>| text.and_then(|text| Name::parse(text, None).ok());
+        let primary = name(soa.mname.as_ref()).or_else(|| name_servers.first().cloned());
+        let mailbox = name(soa.rname.as_ref()).or_else(|| self.apex.below(b"hostmaster"));
+        Soa {
+            primary: primary.unwrap_or_else(|| self.apex.clone()),
+            mailbox: mailbox.unwrap_or_else(|| self.apex.clone()),
+            // Serials are compared modulo 2^32 (RFC 1982).
+            serial: (revision & u64::from(u32::MAX)) as u32,
+            refresh: soa.refresh,
+            retry: soa.retry,
+            expire: soa.expire,
+            minimum: soa.min_ttl,
+            ttl: soa.ttl,
+        }
+    }
+
+    /// Whether a name has the addresses of another, and changes with it.
+    fn follows(&self, name: &Name) -> bool {
+        self.records.at(name).any(|record| self.is_flattened(record))
+    }
+
+    fn is_proxied(&self, record: &DnsRecord) -> bool {
+        record.proxied && !self.is_dns_only
+    }
+
+    /// Whether a record is answered with the addresses that it leads to.
+    fn is_flattened(&self, record: &DnsRecord) -> bool {
+        record.rdata.record_type() == RecordType::Cname
+            && !self.is_proxied(record)
+            && (record.name == *self.apex
+                || self.settings.flatten_all_cnames
+                || record.settings.flatten_cname == Some(true))
+    }
+
+    /// The records of a name, as resolvers get them.
+    fn node<'n>(&self, name: &'n Name) -> NodeRecords<'n>
+    where
+        'r: 'n,
+    {
+        let mut node = NodeRecords { name, records: Vec::new() };
+        let records: Vec<&'r Arc<Declared<DnsRecord>>> = self.records.at_in(name).collect();
+        let mut proxied = None;
+        for record in records {
+            let record_type = record.rdata.record_type();
+            if record_type == RecordType::Ns && name == self.apex {
+                continue;
+            }
+            if record_type.is_proxiable() && self.is_proxied(record) {
+                proxied = Some(record);
+                continue;
+            }
+            if self.is_flattened(record) {
+                let mut addresses = Vec::new();
+                let ttl = self.addresses_of(&record.rdata, record.effective_ttl(), MAX_CHAIN, &mut addresses);
+                node.records.extend(addresses.into_iter().map(|address| (ttl, Cow::Owned(address))));
+                // Where the target is elsewhere it is for the resolver to follow; at the apex it cannot be.
+                if !node.records.is_empty() || name == self.apex {
+                    continue;
+                }
+            }
+            node.records.push((record.effective_ttl(), Cow::Borrowed(&record.rdata)));
+        }
+        if let Some(record) = proxied {
+            // If one is proxied, all addresses are the edge's.
+            node.records.retain(|(_, rdata)| !rdata.record_type().is_proxiable());
+            let edge =
+                self.edge_addresses(record).map(|address| (DnsRecord::CHOSEN_TTL, Cow::Owned(address)));
+            node.records.extend(edge);
+            let has_https = node.records.iter().any(|(_, rdata)| rdata.record_type() == RecordType::Https);
+            if self.speaks_http2 && !has_https {
+                let https = Rdata::parse(RecordType::Https, GENERATED_HTTPS, None).ok();
+                node.records.extend(https.map(|https| (DnsRecord::CHOSEN_TTL, Cow::Owned(https))));
+            }
+        }
+        node
+    }
+
+    fn edge_addresses(&self, record: &DnsRecord) -> impl Iterator<Item = Rdata> {
+        let (v4_only, v6_only) =
+            (record.settings.ipv4_only == Some(true), record.settings.ipv6_only == Some(true));
+        let wanted =
+            self.dns.addresses.iter().filter(move |address| {
+                if address.is_ipv4() { !v6_only || v4_only } else { !v4_only || v6_only }
+            });
+        wanted.map(|address| Rdata::of_address(*address))
+    }
+
+    /// Adds the addresses that data leads to within the zone, and returns the lowest TTL on the way.
+    fn addresses_of(&self, rdata: &Rdata, ttl: u32, steps: usize, addresses: &mut Vec<Rdata>) -> u32 {
+        let Some(target) = rdata.target().filter(|target| steps > 0 && target.is_within(self.apex)) else {
+            return ttl;
+        };
+        let mut lowest = ttl;
+        for record in self.records.at(&target) {
+            let ttl = ttl.min(record.effective_ttl());
+            match record.rdata.record_type() {
+                kind if kind.is_proxiable() && self.is_proxied(record) => {
+                    addresses.extend(self.edge_addresses(record));
+                }
+                RecordType::A | RecordType::Aaaa => addresses.push(record.rdata.clone()),
+                RecordType::Cname => {
+                    lowest = lowest.min(self.addresses_of(&record.rdata, ttl, steps - 1, addresses));
+                }
+                _ => continue,
+            }
+            lowest = lowest.min(ttl);
+        }
+        lowest
+    }
+}

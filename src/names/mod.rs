@@ -1,0 +1,128 @@
+//! The name server: queries over UDP and TCP, answered from the snapshot.
+//!
+//! ```text
+//! UDP: a thread and a socket for each core ─┐
+//! TCP: connections, with deadlines ─────────┴─► dns::answer(snapshot.names.catalog, query) ─► counts
+//! ```
+
+mod counts;
+mod sockets;
+mod tcp;
+mod udp;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use dns::Cookies;
+use pingora::server::{ListenFds, ShutdownWatch};
+use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
+
+use crate::clock::Clock;
+use crate::events::Events;
+use crate::events::kinds::ServiceFailed;
+use crate::snapshot::SnapshotHandle;
+pub use sockets::NameSockets;
+
+/// What the threads and connections of the name server share.
+#[derive(Clone)]
+struct NameContext {
+    snapshots: SnapshotHandle,
+    events: Events,
+    clock: Clock,
+    cookies: Cookies,
+    /// Set when the process ends.
+    is_ending: Arc<AtomicBool>,
+}
+
+impl NameContext {
+    /// Seconds since the epoch.
+    fn now(&self) -> u32 {
+        u32::try_from(self.clock.unix().as_secs()).unwrap_or(u32::MAX)
+    }
+}
+
+/// Answers queries at one address.
+pub struct NameServer {
+    address: SocketAddr,
+    sockets: Option<NameSockets>,
+    context: NameContext,
+}
+
+impl NameServer {
+    /// A server for sockets that are bound.
+    ///
+    /// # Errors
+    /// One sentence if the system has no random numbers.
+    pub fn new(
+        sockets: NameSockets,
+        snapshots: SnapshotHandle,
+        events: Events,
+        clock: Clock,
+    ) -> Result<Self, String> {
+        let mut key = [0; 16];
+        getrandom::fill(&mut key).map_err(|error| format!("the system has no random numbers: {error}"))?;
+        let cookies = Cookies::new(key);
+        let context = NameContext { snapshots, events, clock, cookies, is_ending: Arc::default() };
+        Ok(Self { address: sockets.address, sockets: Some(sockets), context })
+    }
+
+    fn failed(&self, error: &std::io::Error) {
+        let error = format!("cannot answer queries at {}: {error}", self.address);
+        self.context.events.emit(&ServiceFailed { service: "names", error });
+    }
+}
+
+#[async_trait]
+impl ServiceWithDependents for NameServer {
+    async fn start_service(
+        &mut self,
+        _: Option<ListenFds>,
+        mut shutdown: ShutdownWatch,
+        _: usize,
+        ready: ServiceReadyNotifier,
+    ) {
+        ready.notify_ready();
+        let Some(sockets) = self.sockets.take() else { return };
+        let mut threads = Vec::new();
+        for socket in sockets.udp {
+            let context = self.context.clone();
+            let thread = std::thread::Builder::new()
+                .name("names".to_owned())
+                .spawn(move || udp::serve(&socket, &context));
+            match thread {
+                Ok(thread) => threads.push(thread),
+                Err(error) => self.failed(&error),
+            }
+        }
+        match tokio::net::TcpListener::from_std(sockets.tcp) {
+            Ok(listener) => tokio::select! {
+                () = tcp::serve(&listener, &self.context) => {}
+                _ = shutdown.changed() => {}
+            },
+            Err(error) => {
+                self.failed(&error);
+                let _ = shutdown.changed().await;
+            }
+        }
+        self.context.is_ending.store(true, Ordering::Relaxed);
+        // Each ends within the time that it waits for a query.
+        let _ = tokio::task::spawn_blocking(move || {
+            threads.into_iter().try_for_each(std::thread::JoinHandle::join)
+        })
+        .await;
+    }
+
+    fn name(&self) -> &str {
+        "names"
+    }
+
+    fn threads(&self) -> Option<usize> {
+        Some(1)
+    }
+
+    fn listen_addresses(&self) -> Option<Vec<String>> {
+        Some(vec![format!("names@{}", self.address)])
+    }
+}
