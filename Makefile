@@ -17,9 +17,9 @@ test: packages
 # What needs more than a new machine has says so, and is counted as ignored above.
 test-sdk:
 	@if python3 -m venv target/tmp/sdk 2>/dev/null \
-		&& target/tmp/sdk/bin/python -m pip install --quiet --disable-pip-version-check --retries 1 openai cloudflare schemathesis; \
+		&& target/tmp/sdk/bin/python -m pip install --quiet --disable-pip-version-check --retries 1 openai cloudflare schemathesis octodns-cloudflare; \
 	then SDK_PYTHON=$(CURDIR)/target/tmp/sdk/bin/python SDK_SCHEMATHESIS=$(CURDIR)/target/tmp/sdk/bin/st \
-		$(CARGO) test --test suite -- --ignored openai_sdk sdk_for_python schemathesis; \
+		$(CARGO) test --test suite -- --ignored openai_sdk sdk_for_python schemathesis octodns; \
 	else echo "NOT RUN: the Python SDKs cannot be installed here"; fi
 	@if command -v npm >/dev/null && mkdir -p target/tmp/js-sdk \
 		&& npm install --silent --no-fund --no-audit --prefix target/tmp/js-sdk cloudflare >/dev/null 2>&1; \

@@ -3,9 +3,9 @@
 
 use std::process::Command;
 
-use crate::api;
 use crate::protocols::Killed;
-use crate::support::{BINARY, Origin, wait_for};
+use crate::support::{BINARY, Edge, Origin, wait_for};
+use crate::{api, dns_records};
 
 const SCRIPT: &str = r#"
 import os, openai
@@ -61,7 +61,10 @@ fn the_openai_sdk_works_through_the_gateway() {
 /// Runs a script that asks the management API, and ends with `ok`.
 fn asks(program: &str, script: &str) {
     let origin = Origin::echo();
-    let (edge, _) = api::edge(&origin);
+    asks_edge(program, script, &api::edge(&origin).0);
+}
+
+fn asks_edge(program: &str, script: &str, edge: &Edge) {
     let output = Command::new(program)
         .arg(script)
         .env("API", format!("http://{}/client/v4", edge.admin))
@@ -78,6 +81,23 @@ fn asks(program: &str, script: &str) {
 fn the_management_sdk_for_python_works() {
     let python = std::env::var("SDK_PYTHON").expect("SDK_PYTHON names a Python that has the SDK");
     asks(&python, concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sdk/management.py"));
+}
+
+/// Records of every type; every field of every answer is validated.
+#[test]
+#[ignore = "needs SDK_PYTHON, a Python that has the SDK: `make test-sdk`"]
+fn the_management_sdk_for_python_writes_records_of_every_type() {
+    let python = std::env::var("SDK_PYTHON").expect("SDK_PYTHON names a Python that has the SDK");
+    asks(&python, concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sdk/records.py"));
+}
+
+/// A zone of 3,000 records. The edge takes the parts of SRV names that the client still sends.
+#[test]
+#[ignore = "needs SDK_PYTHON, a Python that has octodns-cloudflare: `make test-sdk`"]
+fn octodns_plans_applies_and_dumps_a_zone() {
+    let python = std::env::var("SDK_PYTHON").expect("SDK_PYTHON names a Python that has octodns-cloudflare");
+    let (edge, ..) = dns_records::zone("srv_names = \"ignore\"\n", "example.com");
+    asks_edge(&python, concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sdk/octodns_zone.py"), &edge);
 }
 
 #[test]

@@ -71,7 +71,8 @@ pub struct NameServerSet {
 
 impl Default for NameServerSet {
     fn default() -> Self {
-        Self { r#type: "svc.standard".to_owned(), ns_set: 1 }
+        // Those of the configuration, which are the operator's own.
+        Self { r#type: "custom.account".to_owned(), ns_set: 1 }
     }
 }
 

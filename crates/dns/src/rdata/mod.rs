@@ -217,19 +217,21 @@ impl Rdata {
         Some(u16::from_be_bytes(*bytes))
     }
 
-    /// As the API shows it: without the priority, and names without their final dot.
+    /// As the API shows it: without the priority, and names without their final dot. Those of SVCB and HTTPS records keep
+    /// it, because clients read their content as zone files have it.
     pub fn content(&self) -> String {
         if self.record_type == RecordType::Txt {
             return self.text.to_string();
         }
         let skipped = usize::from(self.record_type.has_priority());
+        let keeps_dots = matches!(self.record_type, RecordType::Https | RecordType::Svcb);
         let mut content = String::new();
         for (nth, (field, text)) in self.parts().into_iter().enumerate().skip(skipped) {
             if nth > skipped && !text.is_empty() {
                 content.push(' ');
             }
             content.push_str(match field.kind {
-                RdataFieldKind::Name => {
+                RdataFieldKind::Name if !keeps_dots => {
                     text.strip_suffix('.').filter(|name| !name.is_empty()).unwrap_or(text)
                 }
                 _ => text,
@@ -317,7 +319,7 @@ mod tests {
         ("SMIMEA", "3 1 1 aabb", "3 1 1 aabb"),
         ("SRV", "1 2 443 sip.example.", "2 443 sip.example"),
         ("SSHFP", "1 1 aabb", "1 1 aabb"),
-        ("SVCB", "0 alias.example.", "0 alias.example"),
+        ("SVCB", "0 alias.example.", "0 alias.example."),
         ("TLSA", "3 1 1 aabb", "3 1 1 aabb"),
         ("TXT", "\"a b\" c", "\"a b\" \"c\""),
         ("URI", "1 2 \"https://example.com/\"", "2 \"https://example.com/\""),
