@@ -9,11 +9,13 @@
 //! | [`zone`] | a zone as it is answered from |
 //! | [`query`] | messages to queries |
 //! | [`answer`](mod@answer) | queries and zones to answers |
+//! | [`dnssec`] | signatures and denials |
 //! | [`response_rate`] | limits of answers by network |
 //! | [`cookie`] | what clients show that they are where they say |
 
 pub mod answer;
 pub mod cookie;
+pub mod dnssec;
 pub mod name;
 pub mod query;
 pub mod rdata;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::dnssec::{self, ZoneKey};
 use crate::name::Name;
 use crate::rdata::Rdata;
 use crate::record_type::RecordType;
@@ -15,6 +16,9 @@ pub(crate) const QUESTION_NAME: [u8; 2] = [0xC0, 0x0C];
 pub(crate) const CLASS_IN: [u8; 2] = [0, 1];
 /// Types that zones have beside those of records.
 pub(crate) const SOA: u16 = 6;
+
+/// Seconds that resolvers keep the keys of a zone.
+const KEY_TTL: u32 = 3_600;
 
 /// The start of authority of a zone (RFC 1035 section 3.3.13).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +56,7 @@ pub(crate) struct RecordSet {
 }
 
 impl RecordSet {
-    fn new(record_type: u16, ttl: u32, rdata: &[&[u8]]) -> Self {
+    pub(crate) fn new(record_type: u16, ttl: u32, rdata: &[&[u8]]) -> Self {
         let mut wire = Vec::with_capacity(rdata.iter().map(|rdata| rdata.len() + 12).sum());
         for rdata in rdata {
             wire.extend(QUESTION_NAME);
@@ -64,6 +68,12 @@ impl RecordSet {
             wire.extend_from_slice(rdata);
         }
         Self { record_type, count: u16::try_from(rdata.len()).unwrap_or(u16::MAX), wire: wire.into() }
+    }
+
+    /// Seconds.
+    pub(crate) fn ttl(&self) -> u32 {
+        let ttl = self.wire.get(6..10).and_then(|ttl| <[u8; 4]>::try_from(ttl).ok());
+        ttl.map_or(0, u32::from_be_bytes)
     }
 
     /// The data of each record.
@@ -101,6 +111,14 @@ impl Node {
     }
 }
 
+/// What a signed zone has beside its records.
+#[derive(Debug)]
+struct Signing {
+    key: Arc<ZoneKey>,
+    /// DNSKEY, CDS and CDNSKEY records.
+    sets: [RecordSet; 3],
+}
+
 /// A zone. A copy shares what it does not change.
 #[derive(Clone, Debug)]
 pub struct DnsZone {
@@ -111,6 +129,7 @@ pub struct DnsZone {
     /// The same record with the TTL of negative answers.
     pub(crate) negative_soa: Arc<RecordSet>,
     pub(crate) name_servers: Arc<RecordSet>,
+    signing: Option<Arc<Signing>>,
     /// Names that are delegated; without any no name is looked at for one.
     cuts: usize,
     wildcards: usize,
@@ -128,6 +147,7 @@ impl DnsZone {
             soa,
             negative_soa,
             name_servers: name_server_set(name_servers, ns_ttl),
+            signing: None,
             cuts: 0,
             wildcards: 0,
             depth: 0,
@@ -140,6 +160,39 @@ impl DnsZone {
     pub fn set_authority(&mut self, soa: &Soa, name_servers: &[Name], ns_ttl: u32) {
         [self.soa, self.negative_soa] = soa_sets(soa);
         self.name_servers = name_server_set(name_servers, ns_ttl);
+    }
+
+    /// Signs the zone with a key, or with none. Keys of others that sign it too are DNSKEY data.
+    pub fn set_key(&mut self, key: Option<Arc<ZoneKey>>, others: &[&[u8]]) {
+        self.signing = key.map(|key| {
+            let mut keys = others.to_vec();
+            keys.push(key.dnskey());
+            keys.sort_unstable();
+            keys.dedup();
+            let ds = key.ds(&self.apex);
+            let sets = [
+                RecordSet::new(dnssec::DNSKEY, KEY_TTL, &keys),
+                RecordSet::new(dnssec::CDS, KEY_TTL, &[&ds]),
+                RecordSet::new(dnssec::CDNSKEY, KEY_TTL, &[key.dnskey()]),
+            ];
+            Arc::new(Signing { key, sets })
+        });
+    }
+
+    pub(crate) fn key_pair(&self) -> Option<&ZoneKey> {
+        self.signing.as_deref().map(|signing| &*signing.key)
+    }
+
+    /// Sets at the apex that are the zone's own.
+    pub(crate) fn own_set(&self, record_type: u16) -> Option<&RecordSet> {
+        match record_type {
+            SOA => Some(&self.soa),
+            2 => Some(&*self.name_servers).filter(|set| set.count > 0),
+            _ => {
+                let sets = self.signing.iter().flat_map(|signing| &signing.sets);
+                sets.into_iter().find(|set| set.record_type == record_type)
+            }
+        }
     }
 
     pub fn apex(&self) -> &Name {

@@ -1,9 +1,7 @@
 //! A message while it is written: what does not fit leaves it full.
 
 use crate::query::{HEADER_BYTES, Query, Rcode};
-use crate::zone::{CLASS_IN, QUESTION_NAME, RecordSet};
-
-const HINFO: [u8; 2] = [0, 13];
+use crate::zone::{QUESTION_NAME, RecordSet};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Section {
@@ -79,14 +77,13 @@ impl Message<'_> {
         }
     }
 
-    /// The one record that stands for all (RFC 8482 section 4.2).
-    pub(super) fn minimal_any(&mut self, owner: [u8; 2]) {
+    /// Puts a record that is written like those of sets, with its name at `owner`.
+    pub(super) fn record(&mut self, wire: &[u8], owner: [u8; 2], section: Section) {
         self.put(&owner);
-        self.put(&HINFO);
-        self.put(&CLASS_IN);
-        self.put(&3_600_u32.to_be_bytes());
-        self.put(b"\0\x09\x07RFC8482\0");
-        self.count(Section::Answer, 1);
+        self.put(wire.get(owner.len()..).unwrap_or(&[]));
+        if !self.is_full {
+            self.count(section, 1);
+        }
     }
 
     pub(super) fn head(

@@ -1,25 +1,24 @@
 //! What an authoritative server answers to a query (RFC 1034 section 4.3.2, RFC 4592, RFC 2308, RFC 8482).
 //!
-//! The answer is written into a buffer that is given; nothing is allocated.
+//! The answer is written into a buffer that is given; nothing is allocated unless it is signed.
 
+mod from_zone;
 mod message;
 
 use std::sync::Arc;
 
 use crate::cookie::Cookies;
-use crate::name::suffix_of;
 use crate::query::{HEADER_BYTES, NoQuery, PLAIN_UDP_BYTES, Query, Rcode};
 use crate::record_type::RecordType;
 use crate::wire_map::WireMap;
-use crate::zone::{DnsZone, Found, Node, SOA};
+use crate::zone::DnsZone;
+use from_zone::ZoneAnswer;
 use message::{Message, Section};
 
 /// What this server takes, and sends at most, over UDP: what passes every network without fragments.
 pub const UDP_BYTES: usize = 1_232;
 /// Longest message over TCP.
 pub const TCP_BYTES: usize = 65_535;
-/// Most aliases that are followed in one answer.
-const MAX_CHAIN: usize = 8;
 const AXFR: u16 = 252;
 const IXFR: u16 = 251;
 const ANY: u16 = 255;
@@ -37,7 +36,7 @@ pub struct Transport<'c> {
     pub is_limited: bool,
     pub cookies: &'c Cookies,
     pub client: std::net::IpAddr,
-    /// Seconds since the epoch, for cookies.
+    /// Seconds since the epoch, for cookies and signatures.
     pub now: u32,
 }
 
@@ -83,7 +82,7 @@ pub fn answer(catalog: &Catalog, packet: &[u8], transport: &Transport<'_>, buffe
         message.is_full = true;
         (Rcode::NoError, false)
     } else {
-        judge(catalog, &query, &mut message)
+        judge(catalog, &query, &mut message, transport.now)
     };
     let is_truncated = message.is_full;
     if is_truncated {
@@ -98,7 +97,7 @@ pub fn answer(catalog: &Catalog, packet: &[u8], transport: &Transport<'_>, buffe
 }
 
 /// The code and whether it is this server's own knowledge.
-fn judge(catalog: &Catalog, query: &Query<'_>, message: &mut Message<'_>) -> (Rcode, bool) {
+fn judge(catalog: &Catalog, query: &Query<'_>, message: &mut Message<'_>, now: u32) -> (Rcode, bool) {
     if query.edns.is_some_and(|edns| edns.version > 0) {
         return (Rcode::BadVers, false);
     }
@@ -106,142 +105,31 @@ fn judge(catalog: &Catalog, query: &Query<'_>, message: &mut Message<'_>) -> (Rc
         return (Rcode::Refused, false);
     }
     match zone_of(catalog, query) {
-        Some(zone) => from_zone(zone, query, message),
+        Some(zone) => ZoneAnswer { catalog, zone, query, message, now }.answer(),
         None => (Rcode::Refused, false),
     }
 }
 
-/// The zone of a query: that of the longest name. A question for a DS record is about the zone above.
+/// The zone of a query: that of the longest name. A question for a DS record is about the zone above, if that is here.
 fn zone_of<'c>(catalog: &'c Catalog, query: &Query<'_>) -> Option<&'c Arc<DnsZone>> {
-    let mut name = query.name();
-    let mut own = None;
+    let name = query.name();
+    if query.query_type == RecordType::Ds.number() && catalog.get(name).is_some() {
+        let above = name.split_first().and_then(|(&length, rest)| rest.get(usize::from(length)..));
+        let found = above.and_then(|above| longest_match(catalog, above));
+        return found.or_else(|| catalog.get(name));
+    }
+    longest_match(catalog, name)
+}
+
+/// The zone of the longest name that a name is at or below.
+fn longest_match<'c>(catalog: &'c Catalog, name: &[u8]) -> Option<&'c Arc<DnsZone>> {
+    let mut name = name;
     loop {
         if let Some(zone) = catalog.get(name) {
-            if query.query_type != RecordType::Ds.number() || name.len() < query.name().len() {
-                return Some(zone);
-            }
-            own = Some(zone);
+            return Some(zone);
         }
-        let Some((&length, rest)) = name.split_first().filter(|(length, _)| **length > 0) else { return own };
+        let (&length, rest) = name.split_first().filter(|(length, _)| **length > 0)?;
         name = rest.get(usize::from(length)..)?;
-    }
-}
-
-/// A name in the message, and its place there.
-#[derive(Clone, Copy)]
-struct PlacedName<'n> {
-    wire: &'n [u8],
-    place: usize,
-}
-
-impl PlacedName<'_> {
-    /// A pointer to its last so many bytes.
-    fn pointer(self, suffix_bytes: usize) -> [u8; 2] {
-        let place = self.place + self.wire.len().saturating_sub(suffix_bytes);
-        // INVARIANT: names that are pointed to stand in the question or the first records of a chain, below 16 KiB.
-        (u16::try_from(place).unwrap_or(0) & 0x3FFF | 0xC000).to_be_bytes()
-    }
-}
-
-fn from_zone(zone: &DnsZone, query: &Query<'_>, message: &mut Message<'_>) -> (Rcode, bool) {
-    let mut name = PlacedName { wire: query.name(), place: HEADER_BYTES };
-    let apex_bytes = zone.apex().wire().len();
-    for _ in 0..MAX_CHAIN {
-        // A chain that leaves the zone is followed by who asks.
-        let Some(key) = zone.key(name.wire) else { return (Rcode::NoError, true) };
-        let node = match zone.find(key) {
-            Found::Cut(cut, node) => {
-                let is_about_cut = cut.len() == key.len() && query.query_type == RecordType::Ds.number();
-                if !is_about_cut {
-                    let is_first = message.counts == [0; 3];
-                    refer(zone, cut, node, name, message);
-                    return (Rcode::NoError, !is_first);
-                }
-                node
-            }
-            Found::Node(node) | Found::Wildcard(node) => node,
-            Found::Nothing => {
-                message.set(&zone.negative_soa, name.pointer(apex_bytes), Section::Authority, 0);
-                return (Rcode::NxDomain, true);
-            }
-        };
-        let owner = name.pointer(name.wire.len());
-        if put_sets(zone, node, key.is_empty(), query, owner, message) {
-            return (Rcode::NoError, true);
-        }
-        let Some(alias) = node.set(RecordType::Cname.number()) else {
-            message.set(&zone.negative_soa, name.pointer(apex_bytes), Section::Authority, 0);
-            return (Rcode::NoError, true);
-        };
-        let Some(target) = alias.rdata().next() else { return (Rcode::ServFail, true) };
-        message.set(alias, owner, Section::Answer, 0);
-        if query.query_type == ANY {
-            return (Rcode::NoError, true);
-        }
-        name = PlacedName { wire: target, place: message.bytes.saturating_sub(target.len()) };
-    }
-    (Rcode::NoError, true)
-}
-
-/// Puts the records of the type that is asked for; whether there are some.
-fn put_sets(
-    zone: &DnsZone,
-    node: &Node,
-    is_apex: bool,
-    query: &Query<'_>,
-    owner: [u8; 2],
-    message: &mut Message<'_>,
-) -> bool {
-    let rotation = usize::from(u16::from_be_bytes(query.id));
-    let own = |record_type: u16| match record_type {
-        SOA if is_apex => Some(&*zone.soa),
-        2 if is_apex && zone.name_servers.count > 0 => Some(&*zone.name_servers),
-        _ => None,
-    };
-    match query.query_type {
-        ANY => {
-            let is_there = is_apex || !node.sets().is_empty();
-            if is_there && node.set(RecordType::Cname.number()).is_none() {
-                message.minimal_any(owner);
-                return true;
-            }
-            false
-        }
-        wanted => match own(wanted).or_else(|| node.set(wanted)) {
-            Some(set) => {
-                message.set(set, owner, Section::Answer, rotation);
-                true
-            }
-            None => false,
-        },
-    }
-}
-
-/// Names the name servers of a delegation, with their addresses as far as the zone has them.
-fn refer(zone: &DnsZone, cut: &[u8], node: &Node, name: PlacedName<'_>, message: &mut Message<'_>) {
-    let owner = name.pointer(cut.len() + zone.apex().wire().len());
-    let Some(servers) = node.set(RecordType::Ns.number()) else { return };
-    let start = message.bytes;
-    message.set(servers, owner, Section::Authority, 0);
-    // Each NS record's name stands behind its head of 12 bytes, where the addresses point to.
-    let mut place = start;
-    for server in servers.rdata() {
-        place += 12;
-        let pointer = (u16::try_from(place).unwrap_or(0) & 0x3FFF | 0xC000).to_be_bytes();
-        place += server.len();
-        // Only what is below the delegation is needed to follow it (RFC 9471).
-        let cut_bytes = cut.len() + zone.apex().wire().len();
-        let cut_name = name.wire.get(name.wire.len().saturating_sub(cut_bytes)..).unwrap_or(&[]);
-        let is_below = suffix_of(server, cut_bytes).is_some_and(|suffix| suffix == cut_name);
-        let Some(glue) = zone.glue(server) else { continue };
-        for record_type in [RecordType::A, RecordType::Aaaa] {
-            let Some(set) = glue.set(record_type.number()) else { continue };
-            if is_below {
-                message.set(set, pointer, Section::Additional, 0);
-            } else {
-                message.set_if_it_fits(set, pointer, Section::Additional);
-            }
-        }
     }
 }
 

@@ -1,0 +1,199 @@
+//! The sections of an answer from one zone, signed if the zone has a key and the client asks.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::message::{Message, Section};
+use super::{ANY, Catalog, longest_match};
+use crate::dnssec::{self, NSEC, NXNAME, RRSIG, ZoneKey};
+use crate::name::suffix_of;
+use crate::query::{HEADER_BYTES, Query, Rcode};
+use crate::record_type::RecordType;
+use crate::zone::{DnsZone, Found, Node, RecordSet, SOA};
+
+/// Most aliases that are followed in one answer.
+const MAX_CHAIN: usize = 8;
+
+/// A name in the message, and its place there.
+#[derive(Clone, Copy)]
+struct PlacedName<'n> {
+    wire: &'n [u8],
+    place: usize,
+}
+
+impl<'n> PlacedName<'n> {
+    fn pointer(self) -> [u8; 2] {
+        // INVARIANT: names that are pointed to stand in the question or the first records of a chain, below 16 KiB.
+        (u16::try_from(self.place).unwrap_or(0) & 0x3FFF | 0xC000).to_be_bytes()
+    }
+
+    /// Its last so many bytes.
+    fn suffix(self, bytes: usize) -> Self {
+        let skipped = self.wire.len().saturating_sub(bytes);
+        Self { wire: self.wire.get(skipped..).unwrap_or(&[]), place: self.place + skipped }
+    }
+}
+
+/// One answer from one zone.
+pub(super) struct ZoneAnswer<'a, 'b, 'c> {
+    pub(super) catalog: &'a Catalog,
+    pub(super) zone: &'a Arc<DnsZone>,
+    pub(super) query: &'a Query<'a>,
+    pub(super) message: &'c mut Message<'b>,
+    /// Seconds since the epoch, for signatures.
+    pub(super) now: u32,
+}
+
+impl ZoneAnswer<'_, '_, '_> {
+    /// The code, and whether it is the zone's own knowledge.
+    pub(super) fn answer(&mut self) -> (Rcode, bool) {
+        let (zone, query) = (Arc::clone(self.zone), self.query);
+        let mut name = PlacedName { wire: query.name(), place: HEADER_BYTES };
+        for step in 0..MAX_CHAIN {
+            // An alias that leaves the zone is followed by who asks.
+            let is_own = step == 0
+                || longest_match(self.catalog, name.wire).is_some_and(|found| Arc::ptr_eq(found, self.zone));
+            let Some(key) = zone.key(name.wire).filter(|_| is_own) else { return (Rcode::NoError, true) };
+            let node = match zone.find(key) {
+                Found::Cut(cut, node) => {
+                    let is_about_cut = cut.len() == key.len() && query.query_type == RecordType::Ds.number();
+                    if !is_about_cut {
+                        self.refer(node, name.suffix(cut.len() + zone.apex().wire().len()));
+                        return (Rcode::NoError, step > 0);
+                    }
+                    node
+                }
+                Found::Node(node) | Found::Wildcard(node) => node,
+                Found::Nothing => return (self.deny(name), true),
+            };
+            if self.put_sets(node, key.is_empty(), name) {
+                return (Rcode::NoError, true);
+            }
+            let Some(alias) = node.set(RecordType::Cname.number()) else {
+                self.no_data(node, key.is_empty(), name);
+                return (Rcode::NoError, true);
+            };
+            let Some(target) = alias.rdata().next() else { return (Rcode::ServFail, true) };
+            let end = self.message.bytes + alias.wire.len();
+            self.put(alias, name, Section::Answer, 0);
+            if query.query_type == ANY {
+                return (Rcode::NoError, true);
+            }
+            name = PlacedName { wire: target, place: end.saturating_sub(target.len()) };
+        }
+        (Rcode::NoError, true)
+    }
+
+    /// The key of the zone, if the client asks for signatures.
+    fn key(&self) -> Option<&ZoneKey> {
+        self.zone.key_pair().filter(|_| self.query.is_dnssec_ok())
+    }
+
+    /// Puts a set with its signature.
+    fn put(&mut self, set: &RecordSet, name: PlacedName<'_>, section: Section, rotation: usize) {
+        self.message.set(set, name.pointer(), section, rotation);
+        let signature = self.key().and_then(|key| key.sign(self.zone.apex(), name.wire, set, self.now));
+        if let Some(signature) = signature {
+            self.message.record(&signature, name.pointer(), section);
+        }
+    }
+
+    /// Puts the records of the type that is asked for; whether there are some.
+    fn put_sets(&mut self, node: &Node, is_apex: bool, name: PlacedName<'_>) -> bool {
+        let rotation = usize::from(u16::from_be_bytes(self.query.id));
+        let zone = Arc::clone(self.zone);
+        match self.query.query_type {
+            ANY => {
+                let is_there = is_apex || !node.sets().is_empty();
+                if !is_there || node.set(RecordType::Cname.number()).is_some() {
+                    return false;
+                }
+                self.put(&minimal_any(), name, Section::Answer, 0);
+                true
+            }
+            wanted => match zone.own_set(wanted).filter(|_| is_apex).or_else(|| node.set(wanted)) {
+                Some(set) => {
+                    self.put(set, name, Section::Answer, rotation);
+                    true
+                }
+                None => false,
+            },
+        }
+    }
+
+    /// There is no such name.
+    fn deny(&mut self, name: PlacedName<'_>) -> Rcode {
+        self.negative(name);
+        if self.key().is_none() {
+            return Rcode::NxDomain;
+        }
+        self.put_denial(name, &[RRSIG, NSEC, NXNAME]);
+        // The record says that the name does not exist; the code is that of a name that does (RFC 9824 section 3).
+        Rcode::NoError
+    }
+
+    /// The name has no records of the type.
+    fn no_data(&mut self, node: &Node, is_apex: bool, name: PlacedName<'_>) {
+        self.negative(name);
+        if self.key().is_some() {
+            let mut types: SmallVec<[u16; 32]> = node.sets().iter().map(|set| set.record_type).collect();
+            types.extend([RRSIG, NSEC]);
+            if is_apex {
+                types.extend([SOA, RecordType::Ns.number(), dnssec::DNSKEY, dnssec::CDS, dnssec::CDNSKEY]);
+            }
+            self.put_denial(name, &types);
+        }
+    }
+
+    /// The start of authority, which says how long the answer holds.
+    fn negative(&mut self, name: PlacedName<'_>) {
+        let soa = Arc::clone(&self.zone.negative_soa);
+        let apex_bytes = self.zone.apex().wire().len();
+        self.put(&soa, name.suffix(apex_bytes), Section::Authority, 0);
+    }
+
+    fn put_denial(&mut self, name: PlacedName<'_>, types: &[u16]) {
+        let ttl = self.zone.negative_soa.ttl();
+        self.put(&dnssec::denial(name.wire, types, ttl), name, Section::Authority, 0);
+    }
+
+    /// Names the name servers of a delegation, with their addresses as far as the zone has them.
+    fn refer(&mut self, node: &Node, cut: PlacedName<'_>) {
+        let Some(servers) = node.set(RecordType::Ns.number()) else { return };
+        let start = self.message.bytes;
+        // What is delegated is not the zone's to sign; whether it is signed is.
+        self.message.set(servers, cut.pointer(), Section::Authority, 0);
+        if self.key().is_some() {
+            match node.set(RecordType::Ds.number()) {
+                Some(ds) => self.put(ds, cut, Section::Authority, 0),
+                None => self.put_denial(cut, &[RecordType::Ns.number(), RRSIG, NSEC]),
+            }
+        }
+        // Each NS record's name stands behind its head of 12 bytes, where the addresses point to.
+        let mut place = start;
+        let zone = Arc::clone(self.zone);
+        for server in servers.rdata() {
+            place += 12;
+            let name = PlacedName { wire: server, place };
+            place += server.len();
+            // Only what is below the delegation is needed to follow it (RFC 9471).
+            let is_below = suffix_of(server, cut.wire.len()).is_some_and(|suffix| suffix == cut.wire);
+            let Some(glue) = zone.glue(server) else { continue };
+            for record_type in [RecordType::A, RecordType::Aaaa] {
+                let Some(set) = glue.set(record_type.number()) else { continue };
+                if is_below {
+                    self.message.set(set, name.pointer(), Section::Additional, 0);
+                } else {
+                    self.message.set_if_it_fits(set, name.pointer(), Section::Additional);
+                }
+            }
+        }
+    }
+}
+
+/// The one record that stands for all (RFC 8482 section 4.2).
+fn minimal_any() -> RecordSet {
+    const HINFO: u16 = 13;
+    RecordSet::new(HINFO, 3_600, &[b"\x07RFC8482\0"])
+}
