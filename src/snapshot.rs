@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use dns::dnssec::ZoneKey;
 use dns::{Catalog, DnsZone, Name};
 use http::HeaderName;
 use imbl::OrdMap;
@@ -22,7 +23,7 @@ use expression::{NamedSet, NamedSets};
 use model::dns_settings::ZoneDnsSettings;
 use model::route::RouteOrigin;
 use model::ruleset::Ruleset;
-use model::{AccountId, Declared, NamedList, Resources, Zone, ZoneId, ZoneRecords};
+use model::{AccountId, Declared, NamedList, Resources, Zone, ZoneDnssec, ZoneId, ZoneRecords};
 
 /// Everything a request is judged and routed by.
 #[derive(Debug, Default)]
@@ -76,6 +77,8 @@ pub struct ServedZone {
     pub is_dns_only: bool,
     /// Names that change with others of the zone.
     pub followers: Vec<Name>,
+    /// What it is signed with, and what that was read from.
+    pub key: Option<(Arc<ZoneKey>, ZoneDnssec)>,
 }
 
 /// A named list, compiled.

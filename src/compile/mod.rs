@@ -6,6 +6,7 @@ mod names;
 mod routes;
 mod ruleset;
 mod zone;
+pub mod zone_keys;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
@@ -65,7 +66,7 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
         _ => compiling.sites(),
     };
     let gateways = compiling.gateways(resources);
-    let names = compiling.names();
+    let served_names = compiling.names();
     let headers =
         TOKEN_HEADERS.into_iter().chain(inputs.conf.gateway_token_headers.iter().map(String::as_str));
     let snapshot = Snapshot {
@@ -77,7 +78,7 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
         trusted_proxies: inputs.conf.trusted_proxies.clone(),
         geo: Arc::clone(&inputs.conf.geo),
         sites,
-        names,
+        names: served_names,
         gateways,
         token_headers: headers.filter_map(|name| HeaderName::try_from(name).ok()).collect(),
         managed: vec![Arc::clone(&inputs.rules.owasp), Arc::clone(&inputs.rules.sensitive_data)],

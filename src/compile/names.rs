@@ -5,11 +5,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Compiling;
+use super::zone_keys::opened_key;
 use crate::conf::DnsSettings;
 use crate::snapshot::{Names, ServedZone};
+use diagnostic::{Code, Diagnostic};
+use dns::dnssec::ZoneKey;
 use dns::{DnsZone, Name, NodeRecords, Rdata, RecordType, Soa};
 use model::dns_settings::{ZoneDnsSettings, ZoneMode};
-use model::{Declared, DnsRecord, Provenance, Zone, ZoneId, ZoneRecords};
+use model::{Declared, DnsRecord, Provenance, Zone, ZoneDnssec, ZoneId, ZoneRecords};
 
 /// Most aliases that are followed for addresses.
 const MAX_CHAIN: usize = 8;
@@ -18,7 +21,7 @@ const GENERATED_HTTPS: &str = "1 . alpn=\"h2\"";
 
 impl Compiling<'_> {
     /// What name servers answer; nothing if none listens.
-    pub(super) fn names(&self) -> Names {
+    pub(super) fn names(&mut self) -> Names {
         let conf = self.inputs.conf;
         if conf.dns.listeners.is_empty() {
             return Names::default();
@@ -61,7 +64,7 @@ impl Compiling<'_> {
 
     /// A zone as it is served: that of before with what has changed, if its settings are the same.
     fn served(
-        &self,
+        &mut self,
         zone: &Declared<Zone>,
         known: Option<&Arc<ServedZone>>,
         speaks_http2: bool,
@@ -91,6 +94,9 @@ impl Compiling<'_> {
             None => DnsZone::new(apex.clone(), &soa, &name_servers, settings.ns_ttl),
         };
         served.set_authority(&soa, &name_servers, settings.ns_ttl);
+        let key = self.key(zone, known);
+        let others: Vec<&[u8]> = building.other_keys(zone.dnssec.as_deref());
+        served.set_key(key.clone(), &others);
         let followers = match known {
             Some(known) => {
                 let changed: BTreeSet<&Name> = records.changed_names(&known.records).into_iter().collect();
@@ -116,7 +122,25 @@ impl Compiling<'_> {
             }
         };
         let settings = settings.clone();
-        Some(ServedZone { zone: Arc::new(served), records, settings, is_dns_only, followers })
+        let key = key.zip(zone.dnssec.clone()).map(|(key, source)| (key, *source));
+        Some(ServedZone { zone: Arc::new(served), records, settings, is_dns_only, followers, key })
+    }
+
+    /// The key that a zone is signed with; that of before if it is the same.
+    fn key(&mut self, zone: &Declared<Zone>, known: Option<&Arc<ServedZone>>) -> Option<Arc<ZoneKey>> {
+        let dnssec = zone.dnssec.as_deref().filter(|dnssec| dnssec.is_active)?;
+        let known = known.and_then(|known| known.key.as_ref()).filter(|(_, source)| source.key == dnssec.key);
+        if let Some((key, _)) = known {
+            return Some(Arc::clone(key));
+        }
+        match opened_key(zone, dnssec, self.inputs.conf.secrets_key.as_ref()) {
+            Ok(key) => Some(Arc::new(key)),
+            Err(message) => {
+                let message = format!("the zone `{}` cannot be signed: {message}", zone.name);
+                self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message));
+                None
+            }
+        }
     }
 }
 
@@ -140,6 +164,16 @@ impl<'r> NodeBuilding<'r> {
             names.extend(own.filter_map(|record| record.rdata.target()));
         }
         names
+    }
+
+    /// DNSKEY records of the zone, if others sign it too.
+    fn other_keys(&self, dnssec: Option<&ZoneDnssec>) -> Vec<&'r [u8]> {
+        if !dnssec.is_some_and(|dnssec| dnssec.multi_signer) {
+            return Vec::new();
+        }
+        let own =
+            self.records.at_in(self.apex).filter(|record| record.rdata.record_type() == RecordType::Dnskey);
+        own.map(|record| record.rdata.wire()).collect()
     }
 
     fn soa(&self, name_servers: &[Name], revision: u64) -> Soa {

@@ -15,7 +15,7 @@ const SETTINGS: &str = "listeners = [\"127.0.0.1:0\"]\naddresses = [\"192.0.2.53
     name_servers = [\"ns1.edge.example\", \"NS2.edge.example.\"]\n";
 
 /// An edge that answers queries, with a zone; where queries go and the path of the zone's records.
-fn name_server(settings: &str) -> (Edge, Api, SocketAddr, String) {
+pub(crate) fn name_server(settings: &str) -> (Edge, Api, SocketAddr, String) {
     let edge = Edge::start(&format!(
         "[[listeners]]\naddress = \"127.0.0.1:0\"\n[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"{TOKEN}\"]\n\
          [dns]\n{SETTINGS}{settings}\n"
@@ -27,13 +27,13 @@ fn name_server(settings: &str) -> (Edge, Api, SocketAddr, String) {
 }
 
 /// Where an edge answers queries.
-fn names(edge: &Edge) -> SocketAddr {
+pub(crate) fn names(edge: &Edge) -> SocketAddr {
     let started = edge.events().into_iter().find(|event| event["event"] == "server_started").unwrap();
     started["names"][0].as_str().unwrap().parse().unwrap()
 }
 
 /// The status of an answer, then the records of its sections, as `dig` shows them with one space between.
-fn dig(server: SocketAddr, question: &str) -> (String, Vec<String>) {
+pub(crate) fn dig(server: SocketAddr, question: &str) -> (String, Vec<String>) {
     let arguments = ["+time=5", "+tries=1", "+noall", "+comments", "+answer", "+authority", "+additional"];
     let output = Command::new("dig")
         .arg(format!("@{}", server.ip()))

@@ -39,6 +39,7 @@ mod detection_set;
 mod differential;
 mod dns_records;
 mod dns_server;
+mod dns_signed;
 mod error_pages;
 mod expressions;
 mod filters;

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
 
 use crate::name::Name;
-use crate::zone::{CLASS_IN, QUESTION_NAME, RecordSet};
+use crate::record_set::{CLASS_IN, QUESTION_NAME, RecordSet};
 
 pub const RRSIG: u16 = 46;
 pub const NSEC: u16 = 47;

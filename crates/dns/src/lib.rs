@@ -19,6 +19,7 @@ pub mod dnssec;
 pub mod name;
 pub mod query;
 pub mod rdata;
+mod record_set;
 pub mod record_type;
 pub mod response_rate;
 mod token;

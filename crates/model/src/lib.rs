@@ -29,6 +29,7 @@ pub mod secret;
 pub mod security_record;
 mod word;
 pub mod zone;
+pub mod zone_dnssec;
 
 pub use account::Account;
 pub use action::Action;
@@ -50,3 +51,4 @@ pub use ruleset::{Overrides, Rule, Ruleset, RulesetKind, RulesetOwner, RulesetSl
 pub use secret::Secret;
 pub use security_record::SecurityRecord;
 pub use zone::{Balance, HealthCheck, OriginProtocol, SensitiveDataSettings, WafSettings, Zone};
+pub use zone_dnssec::ZoneDnssec;

@@ -11,6 +11,7 @@ use super::id::{AccountId, ZoneId};
 use super::milliseconds;
 use super::payload_key::PayloadKey;
 use super::ruleset::Ruleset;
+use super::zone_dnssec::ZoneDnssec;
 
 /// A zone as it is stored; texts from before a field was there have its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +42,8 @@ pub struct Zone {
     pub sensitive_data: SensitiveDataSettings,
     #[serde(default, skip_serializing_if = "is_default")]
     pub dns: ZoneDnsSettings,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dnssec: Option<Box<ZoneDnssec>>,
     /// Whether others may make it, or zones below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<ZoneHold>,

@@ -364,6 +364,7 @@ async fn create(call: ApiCall) -> Answer {
         waf: None,
         sensitive_data: model::SensitiveDataSettings::default(),
         dns,
+        dnssec: None,
         hold: None,
         created_on: call.now.clone(),
         modified_on: call.now.clone(),

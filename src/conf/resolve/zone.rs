@@ -45,6 +45,7 @@ impl Resolving<'_> {
             id: id.clone(),
             account: AccountId::new(Account::DEFAULT),
             dns: model::dns_settings::ZoneDnsSettings::default(),
+            dnssec: None,
             hold: None,
             created_on: String::new(),
             modified_on: String::new(),

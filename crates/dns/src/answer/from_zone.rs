@@ -9,8 +9,9 @@ use super::{ANY, Catalog, longest_match};
 use crate::dnssec::{self, NSEC, NXNAME, RRSIG, ZoneKey};
 use crate::name::suffix_of;
 use crate::query::{HEADER_BYTES, Query, Rcode};
+use crate::record_set::RecordSet;
 use crate::record_type::RecordType;
-use crate::zone::{DnsZone, Found, Node, RecordSet, SOA};
+use crate::zone::{DnsZone, Found, Node, SOA};
 
 /// Most aliases that are followed in one answer.
 const MAX_CHAIN: usize = 8;

@@ -1,7 +1,7 @@
 //! A message while it is written: what does not fit leaves it full.
 
 use crate::query::{HEADER_BYTES, Query, Rcode};
-use crate::zone::{QUESTION_NAME, RecordSet};
+use crate::record_set::{QUESTION_NAME, RecordSet};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Section {

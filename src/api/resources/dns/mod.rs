@@ -3,6 +3,7 @@
 mod batch;
 mod checks;
 mod content;
+mod dnssec;
 mod filters;
 mod names;
 mod records;
@@ -14,6 +15,7 @@ mod written;
 mod zone_file;
 
 pub(super) use batch::OPERATIONS as BATCH;
+pub(super) use dnssec::OPERATIONS as DNSSEC;
 pub(super) use records::OPERATIONS as RECORDS;
 pub(super) use settings::OPERATIONS as SETTINGS;
 pub(super) use usage::OPERATIONS as USAGE;

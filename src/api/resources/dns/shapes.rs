@@ -92,6 +92,34 @@ pub(super) const USAGE: &ObjectShape = &ObjectShape {
     ],
 };
 
+pub(super) const DNSSEC: &ObjectShape = &ObjectShape {
+    name: "Dnssec",
+    fields: &[
+        field(
+            "status",
+            Kind::Text,
+            "`active` if answers are signed, else `disabled`; the zone above is not asked.",
+        ),
+        field("flags", Kind::Any, "257: the key signs keys and everything else."),
+        field("algorithm", Kind::Any, "13."),
+        field("key_type", Kind::Any, "ECDSAP256SHA256."),
+        field("digest_type", Kind::Any, "2."),
+        field("digest_algorithm", Kind::Any, "SHA256."),
+        field("digest", Kind::Any, "The hash of the key."),
+        field("ds", Kind::Any, "The DS record for the zone above."),
+        field("key_tag", Kind::Any, "The tag of the key."),
+        field("public_key", Kind::Any, "The public key."),
+        field(
+            "dnssec_multi_signer",
+            Kind::Flag,
+            "Whether DNSKEY records of the zone are served with its own.",
+        ),
+        field("dnssec_presigned", Kind::Flag, "Always `false`."),
+        field("dnssec_use_nsec3", Kind::Flag, "Always `false`."),
+        field("modified_on", Kind::Any, "When it was last changed (RFC 3339)."),
+    ],
+};
+
 const SOA: &ObjectShape = &ObjectShape {
     name: "DnsSoa",
     fields: &[
