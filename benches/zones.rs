@@ -38,6 +38,7 @@ fn change(criterion: &mut Criterion) {
             certificates: &certificates,
             previous,
             changed: None,
+            found: &[],
             revision,
         };
         compile::compile(inputs).unwrap_or_else(|found| panic!("{found}"))

@@ -27,7 +27,7 @@ use crate::events::kinds::ServerStarted;
 use crate::health_checks;
 use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
 use crate::memory;
-use crate::names::{NameServer, NameSockets};
+use crate::names::{NameServer, NameSockets, flattening};
 use crate::proxy::{Door, Edge, EdgeParts};
 use crate::records::security::SecurityQueue;
 use crate::records::{Recorder, Retention};
@@ -373,8 +373,10 @@ impl ServiceWithDependents for Upkeep {
             self.events.clone(),
             self.clock,
         );
+        let flattening = flattening::run(self.control.clone(), self.clock);
         tokio::select! {
             _ = shutdown.changed() => {}
+            () = flattening => {}
             () = alerts => {}
             () = checks => {}
             () = reloads => {}

@@ -2,7 +2,7 @@
 //! request by the data plane.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -62,10 +62,29 @@ pub struct Names {
     pub catalog: Catalog,
     /// What its zones were made of.
     pub served: OrdMap<ZoneId, Arc<ServedZone>>,
+    /// Addresses of names elsewhere that names of zones have.
+    pub flattened: OrdMap<Name, FlattenedTarget>,
     /// What all of it was made by.
     pub settings: DnsSettings,
     /// Whether the edge speaks HTTP/2, which proxied names then say.
     pub speaks_http2: bool,
+}
+
+/// What a resolver said of a name elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlattenedTarget {
+    /// Sorted; none if the name has none.
+    pub addresses: Vec<IpAddr>,
+    /// Seconds.
+    pub ttl: u32,
+}
+
+/// A name that has the addresses of another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Follower {
+    pub name: Name,
+    /// The name elsewhere that it leads to, if it leaves the zone.
+    pub external: Option<Name>,
 }
 
 /// A zone as resolvers see it, and what it was made of.
@@ -75,8 +94,8 @@ pub struct ServedZone {
     pub records: ZoneRecords,
     pub settings: ZoneDnsSettings,
     pub is_dns_only: bool,
-    /// Names that change with others of the zone.
-    pub followers: Vec<Name>,
+    /// Names that change with others.
+    pub followers: Vec<Follower>,
     /// What it is signed with, and what that was read from.
     pub key: Option<(Arc<ZoneKey>, ZoneDnssec)>,
 }

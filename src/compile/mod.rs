@@ -19,8 +19,9 @@ use crate::conf::Conf;
 use crate::routing::Hosts;
 use crate::rules::Rules;
 use crate::ruleset::{CustomRulesets, Plans, RuleList};
-use crate::snapshot::{CompiledList, Site, Snapshot};
+use crate::snapshot::{CompiledList, FlattenedTarget, Site, Snapshot};
 use crate::upstream::{Origin, OriginKey};
+use ::dns::Name;
 use diagnostic::{Code, Diagnostic, Diagnostics};
 use expression::NamedSets;
 use model::{AccountId, Declared, Phase, Resources, Zone, ZoneId};
@@ -37,6 +38,8 @@ pub struct Inputs<'a> {
     pub previous: Option<&'a Snapshot>,
     /// The zones that differ from those of the previous snapshot, if nothing else does; `None` if that is not known.
     pub changed: Option<&'a BTreeSet<ZoneId>>,
+    /// What a resolver found since then.
+    pub found: &'a [(Name, FlattenedTarget)],
     pub revision: u64,
 }
 

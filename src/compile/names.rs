@@ -7,10 +7,11 @@ use std::sync::Arc;
 use super::Compiling;
 use super::zone_keys::opened_key;
 use crate::conf::DnsSettings;
-use crate::snapshot::{Names, ServedZone};
+use crate::snapshot::{FlattenedTarget, Follower, Names, ServedZone};
 use diagnostic::{Code, Diagnostic};
 use dns::dnssec::ZoneKey;
 use dns::{DnsZone, Name, NodeRecords, Rdata, RecordType, Soa};
+use imbl::OrdMap;
 use model::dns_settings::{ZoneDnsSettings, ZoneMode};
 use model::{Declared, DnsRecord, Provenance, Zone, ZoneDnssec, ZoneId, ZoneRecords};
 
@@ -31,10 +32,14 @@ impl Compiling<'_> {
         let is_same = |names: &&Names| names.settings == conf.dns && names.speaks_http2 == speaks_http2;
         let previous = previous.filter(is_same);
         let resources = self.inputs.resources;
+        let mut flattened =
+            self.inputs.previous.map(|known| known.names.flattened.clone()).unwrap_or_default();
+        flattened.extend(self.inputs.found.iter().cloned());
         let mut names = match (previous, self.inputs.changed) {
             (Some(previous), Some(_)) => previous.clone(),
             _ => Names { settings: conf.dns.clone(), speaks_http2, ..Names::default() },
         };
+        names.flattened = flattened;
         let all: Vec<&ZoneId> = match (previous, self.inputs.changed) {
             (Some(_), Some(changed)) => changed.iter().collect(),
             _ => resources.zones.keys().collect(),
@@ -47,7 +52,7 @@ impl Compiling<'_> {
                 }
                 continue;
             };
-            match self.served(zone, known, speaks_http2) {
+            match self.served(zone, known, &names) {
                 Some(served) => {
                     names.catalog.insert(served.zone.apex().wire(), Arc::clone(&served.zone));
                     names.served.insert(id.clone(), Arc::new(served));
@@ -67,7 +72,7 @@ impl Compiling<'_> {
         &mut self,
         zone: &Declared<Zone>,
         known: Option<&Arc<ServedZone>>,
-        speaks_http2: bool,
+        names: &Names,
     ) -> Option<ServedZone> {
         let (settings, dns) = (&zone.dns, &self.inputs.conf.dns);
         // INVARIANT: names of zones are host names.
@@ -79,8 +84,15 @@ impl Compiling<'_> {
         let is_dns_only = settings.zone_mode == ZoneMode::DnsOnly
             || account.and_then(|account| account.dns.as_ref()).is_some_and(|dns| dns.enforce_dns_only);
         let records = self.inputs.resources.records.get(&zone.id).cloned().unwrap_or_default();
-        let building =
-            NodeBuilding { apex: &apex, records: &records, settings, dns, is_dns_only, speaks_http2 };
+        let building = NodeBuilding {
+            apex: &apex,
+            records: &records,
+            settings,
+            dns,
+            is_dns_only,
+            speaks_http2: names.speaks_http2,
+            flattened: &names.flattened,
+        };
         let name_servers = building.name_servers();
         let revision = match zone.provenance {
             Provenance::Revision(revision) => revision.max(records.revision()),
@@ -100,12 +112,12 @@ impl Compiling<'_> {
         let followers = match known {
             Some(known) => {
                 let changed: BTreeSet<&Name> = records.changed_names(&known.records).into_iter().collect();
-                let mut followers: Vec<Name> =
-                    known.followers.iter().filter(|name| !changed.contains(name)).cloned().collect();
-                followers.extend(
-                    changed.iter().filter(|name| building.follows(name)).map(|name| Name::clone(name)),
-                );
-                let others = followers.iter().filter(|_| !changed.is_empty());
+                let kept = known.followers.iter().filter(|follower| !changed.contains(&follower.name));
+                // Where a name leads may have changed with another.
+                let names = kept.map(|follower| &follower.name).chain(changed.iter().copied());
+                let followers: Vec<Follower> = names.filter_map(|name| building.follower(name)).collect();
+                let is_moved = !changed.is_empty() || !self.inputs.found.is_empty();
+                let others = followers.iter().filter(|_| is_moved).map(|follower| &follower.name);
                 for name in changed.iter().copied().chain(others) {
                     served.set(&building.node(name));
                 }
@@ -116,7 +128,7 @@ impl Compiling<'_> {
                 for record in records.iter().filter(|record| last.replace(&record.name) != Some(&record.name))
                 {
                     served.set(&building.node(&record.name));
-                    followers.extend(building.follows(&record.name).then(|| record.name.clone()));
+                    followers.extend(building.follower(&record.name));
                 }
                 followers
             }
@@ -153,6 +165,8 @@ struct NodeBuilding<'r> {
     /// Whether nothing is proxied.
     is_dns_only: bool,
     speaks_http2: bool,
+    /// What is known of names elsewhere.
+    flattened: &'r OrdMap<Name, FlattenedTarget>,
 }
 
 impl<'r> NodeBuilding<'r> {
@@ -194,9 +208,24 @@ impl<'r> NodeBuilding<'r> {
         }
     }
 
-    /// Whether a name has the addresses of another, and changes with it.
-    fn follows(&self, name: &Name) -> bool {
-        self.records.at(name).any(|record| self.is_flattened(record))
+    /// A name that has the addresses of another, and where that is; `None` if it has its own.
+    fn follower(&self, name: &Name) -> Option<Follower> {
+        let alias = self.records.at(name).find(|record| self.is_flattened(record))?;
+        let mut target = alias.rdata.target()?;
+        for _ in 0..MAX_CHAIN {
+            if !target.is_within(self.apex) {
+                return Some(Follower { name: name.clone(), external: Some(target) });
+            }
+            let next =
+                self.records.at(&target).find(|record| record.rdata.record_type() == RecordType::Cname);
+            let next =
+                next.filter(|record| !self.is_proxied(record)).and_then(|record| record.rdata.target());
+            match next {
+                Some(next) => target = next,
+                None => break,
+            }
+        }
+        Some(Follower { name: name.clone(), external: None })
     }
 
     fn is_proxied(&self, record: &DnsRecord) -> bool {
@@ -233,7 +262,7 @@ impl<'r> NodeBuilding<'r> {
                 let mut addresses = Vec::new();
                 let ttl = self.addresses_of(&record.rdata, record.effective_ttl(), MAX_CHAIN, &mut addresses);
                 node.records.extend(addresses.into_iter().map(|address| (ttl, Cow::Owned(address))));
-                // Where the target is elsewhere it is for the resolver to follow; at the apex it cannot be.
+                // Until its addresses are known the alias is for the resolver to follow; at the apex it cannot be.
                 if !node.records.is_empty() || name == self.apex {
                     continue;
                 }
@@ -265,11 +294,14 @@ impl<'r> NodeBuilding<'r> {
         wanted.map(|address| Rdata::of_address(*address))
     }
 
-    /// Adds the addresses that data leads to within the zone, and returns the lowest TTL on the way.
+    /// Adds the addresses that data leads to, and returns the lowest TTL on the way.
     fn addresses_of(&self, rdata: &Rdata, ttl: u32, steps: usize, addresses: &mut Vec<Rdata>) -> u32 {
-        let Some(target) = rdata.target().filter(|target| steps > 0 && target.is_within(self.apex)) else {
-            return ttl;
-        };
+        let Some(target) = rdata.target().filter(|_| steps > 0) else { return ttl };
+        if !target.is_within(self.apex) {
+            let Some(found) = self.flattened.get(&target) else { return ttl };
+            addresses.extend(found.addresses.iter().map(|address| Rdata::of_address(*address)));
+            return ttl.min(found.ttl);
+        }
         let mut lowest = ttl;
         for record in self.records.at(&target) {
             let ttl = ttl.min(record.effective_ttl());

@@ -10,6 +10,7 @@ use super::{DnsSettings, SrvNames, TxtContent};
 #[derive(Clone, Debug)]
 pub struct DnsFile {
     pub listeners: Vec<SocketAddr>,
+    pub resolvers: Vec<SocketAddr>,
     pub addresses: Vec<IpAddr>,
     pub name_servers: Option<Located<Vec<String>>>,
     pub txt_content: TxtContent,
@@ -33,6 +34,7 @@ impl Words for SrvNames {
 pub(super) fn dns(root: &mut Table<'_>) -> DnsFile {
     let mut file = DnsFile {
         listeners: Vec::new(),
+        resolvers: Vec::new(),
         addresses: Vec::new(),
         name_servers: None,
         txt_content: TxtContent::default(),
@@ -47,6 +49,7 @@ pub(super) fn dns(root: &mut Table<'_>) -> DnsFile {
     let Some(mut table) = root.table("dns") else { return file };
     file.listeners = table.or("listeners", file.listeners);
     file.name_servers = table.get("name_servers");
+    file.resolvers = table.or("resolvers", file.resolvers);
     file.addresses = table.or("addresses", file.addresses);
     file.txt_content = table.or("txt_content", file.txt_content);
     file.strict_names = table.or("strict_names", file.strict_names);

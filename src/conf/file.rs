@@ -43,6 +43,7 @@ pub const KEYS: &[&str] = &[
     "dns.private_origins",
     "dns.rate_limit",
     "dns.rate_limit_exempt",
+    "dns.resolvers",
     "dns.srv_names",
     "dns.strict_names",
     "dns.txt_content",

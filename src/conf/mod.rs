@@ -118,6 +118,8 @@ impl Default for ChallengeSettings {
 pub struct DnsSettings {
     /// Where queries are answered, over UDP and TCP.
     pub listeners: Vec<SocketAddr>,
+    /// Who is asked for names elsewhere that zones lead to; those of the system if there are none.
+    pub resolvers: Vec<SocketAddr>,
     /// What proxied names are answered with.
     pub addresses: Vec<IpAddr>,
     /// The name servers of zones, the primary first.
@@ -141,6 +143,7 @@ impl Default for DnsSettings {
     fn default() -> Self {
         Self {
             listeners: Vec::new(),
+            resolvers: Vec::new(),
             addresses: Vec::new(),
             name_servers: Vec::new(),
             txt_content: TxtContent::default(),

@@ -113,7 +113,16 @@ pub(super) fn snapshot(
     revision: u64,
 ) -> Result<Snapshot, Diagnostics> {
     let resources = &Arc::new(conf.resources.clone().merged(stored.clone())?);
-    compile::compile(Inputs { conf, resources, rules, certificates, previous, changed: None, revision })
+    compile::compile(Inputs {
+        conf,
+        resources,
+        rules,
+        certificates,
+        previous,
+        changed: None,
+        found: &[],
+        revision,
+    })
 }
 
 fn load_certificates(conf: &Conf) -> Result<HashMap<SocketAddr, Certificates>, Diagnostics> {

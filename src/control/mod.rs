@@ -20,6 +20,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use diagnostic::Diagnostics;
+use dns::Name;
 use model::Resources;
 use store::{Change as StoreChange, Changeset, KeyedRequest, PastRow, Revision, Store};
 use tokio::sync::oneshot;
@@ -27,7 +28,7 @@ use tokio::sync::oneshot;
 use crate::clock::{Clock, Stopwatch};
 use crate::events::Events;
 use crate::events::kinds::ServiceFailed;
-use crate::snapshot::SnapshotHandle;
+use crate::snapshot::{FlattenedTarget, SnapshotHandle};
 pub use load::{ConfSource, Start, start};
 use plane::Plane;
 use watch::{Change, FileWatch};
@@ -47,6 +48,7 @@ enum Message {
     History { kind: &'static str, id: String, reply: oneshot::Sender<Result<Vec<PastRow>, ApplyError>> },
     Reload,
     Changed(Change),
+    Found(Vec<(Name, FlattenedTarget)>),
 }
 
 /// What a write changes, given everything that is declared when its turn comes. It is asked again if the writes before it
@@ -161,6 +163,12 @@ impl Control {
         let _ = self.messages.send(Message::Reload);
     }
 
+    /// Tells what a resolver found for names that zones lead to. It is published when its turn comes.
+    pub fn found(&self, found: Vec<(Name, FlattenedTarget)>) {
+        // Only fails while the process ends.
+        let _ = self.messages.send(Message::Found(found));
+    }
+
     /// Commits a changeset if the store is at `expected` (at any revision if `None`) and publishes it: once this
     /// returns, requests are judged by it.
     ///
@@ -237,6 +245,10 @@ fn run(mut plane: Plane, messages: &Receiver<Message>, to_itself: &Sender<Messag
             Ok(Message::History { kind, id, reply }) => {
                 // Who asked may have stopped waiting.
                 let _ = reply.send(plane.history(kind, &id));
+                continue;
+            }
+            Ok(Message::Found(found)) => {
+                plane.found(&found);
                 continue;
             }
             Ok(Message::Changed(Change::Store)) => {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use diagnostic::{Code, Diagnostic, Diagnostics, render};
+use dns::Name;
 use model::{Resources, ZoneId};
 use store::{Change, Changeset, PastRow, Revision, Store, StoreError};
 
@@ -17,7 +18,7 @@ use crate::events::Events;
 use crate::events::kinds::{SnapshotPublished, SnapshotRefused};
 use crate::memory;
 use crate::rules::Rules;
-use crate::snapshot::{CompiledZone, Site, Snapshot, SnapshotHandle};
+use crate::snapshot::{CompiledZone, FlattenedTarget, ServedZone, Site, Snapshot, SnapshotHandle};
 
 /// Makes and publishes snapshots. Owned by one thread.
 pub(super) struct Plane {
@@ -237,6 +238,15 @@ impl Plane {
         resources: Resources,
         changed: Option<&BTreeSet<ZoneId>>,
     ) -> Result<Snapshot, Diagnostics> {
+        self.compile_found(resources, changed, &[])
+    }
+
+    fn compile_found(
+        &self,
+        resources: Resources,
+        changed: Option<&BTreeSet<ZoneId>>,
+        found: &[(Name, FlattenedTarget)],
+    ) -> Result<Snapshot, Diagnostics> {
         let current = self.handle.load();
         compile::compile(Inputs {
             conf: &self.conf,
@@ -245,8 +255,29 @@ impl Plane {
             certificates: &current.certificates,
             previous: Some(&current),
             changed,
+            found,
             revision: current.revision + 1,
         })
+    }
+
+    /// Publishes what a resolver found for names that zones lead to.
+    pub(super) fn found(&mut self, found: &[(Name, FlattenedTarget)]) {
+        let started = self.clock.start();
+        let current = self.handle.load();
+        let leads_there = |zone: &ServedZone| {
+            let mut externals = zone.followers.iter().filter_map(|follower| follower.external.as_ref());
+            externals.any(|external| found.iter().any(|(name, _)| name == external))
+        };
+        let zones = current.names.served.iter().filter(|(_, zone)| leads_there(zone));
+        let changed: BTreeSet<ZoneId> = zones.map(|(id, _)| id.clone()).collect();
+        match self.compile_found(Resources::clone(&current.resources), Some(&changed), found) {
+            Ok(snapshot) => {
+                self.handle.publish(snapshot);
+                let duration_ms = started.elapsed().as_secs_f64() * 1000.0;
+                self.announce_changed(duration_ms, Vec::new(), Some(&changed));
+            }
+            Err(diagnostics) => self.refuse(&diagnostics),
+        }
     }
 
     fn refuse(&self, diagnostics: &Diagnostics) {

@@ -6,6 +6,7 @@
 //! ```
 
 mod counts;
+pub mod flattening;
 mod sockets;
 mod tcp;
 mod udp;

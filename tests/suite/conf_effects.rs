@@ -24,6 +24,7 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("dns.private_origins", "dns_records::settings_take_what_else_is_refused"),
     ("dns.rate_limit", "dns_server::networks_get_as_many_answers_as_is_set"),
     ("dns.rate_limit_exempt", "dns_server::networks_get_as_many_answers_as_is_set"),
+    ("dns.resolvers", "dns_server::names_elsewhere_are_flattened_by_asking_resolvers"),
     ("dns.srv_names", "dns_records::settings_take_what_else_is_refused"),
     ("dns.strict_names", "dns_records::settings_take_what_else_is_refused"),
     ("dns.txt_content", "dns_records::settings_take_what_else_is_refused"),

@@ -530,3 +530,39 @@ fn an_edge_without_listeners_for_queries_answers_none_and_a_taken_address_is_an_
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(1) && error.contains("`dns.listeners`"), "{error}");
 }
+
+/// The zone's own name leads elsewhere: resolvers get the addresses that are there.
+#[test]
+fn names_elsewhere_are_flattened_by_asking_resolvers() {
+    let (elsewhere, other, resolver, others) = name_server("");
+    for content in ["192.0.2.80", "192.0.2.81"] {
+        other.post(&others, &json!({"type": "A", "name": "host", "content": content, "ttl": 120}));
+    }
+    other.post(&others, &json!({"type": "AAAA", "name": "host", "content": "2001:db8::80", "ttl": 120}));
+    other
+        .post(&others, &json!({"type": "CNAME", "name": "alias", "content": "host.example.com", "ttl": 120}));
+    let (_edge, api, names, _) = name_server(&format!("resolvers = [\"{resolver}\"]\n"));
+    let zone = api.post("/zones", &json!({"name": "shop.example"}));
+    let records = format!("/zones/{}/dns_records", zone["id"].as_str().unwrap());
+    api.post(&records, &json!({"type": "CNAME", "name": "@", "content": "alias.example.com"}));
+    api.post(&records, &json!({"type": "MX", "name": "@", "content": "mail.example", "priority": 1}));
+    api.post(&records, &json!({"type": "CNAME", "name": "www", "content": "host.example.com", "settings": {"flatten_cname": true}}));
+    api.post(&records, &json!({"type": "CNAME", "name": "plain", "content": "host.example.com"}));
+    let addresses = |question: &str| {
+        let mut found = dig(names, question).1;
+        found.sort_unstable();
+        found
+    };
+    wait_for("the addresses to be known", || {
+        let found = addresses("shop.example A");
+        let ends = |at: usize, end: &str| found.get(at).is_some_and(|line| line.ends_with(end));
+        (found.len() == 2 && ends(0, "IN A 192.0.2.80") && ends(1, "IN A 192.0.2.81")).then_some(())
+    });
+    assert!(addresses("shop.example AAAA")[0].ends_with("IN AAAA 2001:db8::80"));
+    wait_for("those of the other name too", || (addresses("www.shop.example A").len() == 2).then_some(()));
+    assert_eq!(addresses("shop.example MX"), ["shop.example. 300 IN MX 1 mail.example."]);
+    assert!(addresses("plain.shop.example A")[0].contains("IN CNAME host.example.com."));
+    drop(elsewhere);
+    api.post(&records, &json!({"type": "TXT", "name": "new", "content": "x"}));
+    assert_eq!(addresses("shop.example A").len(), 2, "what is known is kept though nobody can be asked");
+}

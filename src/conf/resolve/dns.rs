@@ -24,6 +24,7 @@ impl Resolving<'_> {
         }
         DnsSettings {
             listeners: file.listeners,
+            resolvers: file.resolvers,
             addresses,
             name_servers,
             txt_content: file.txt_content,

@@ -1,0 +1,60 @@
+//! Any packet is answered or passed over: never a panic, never more than the client takes or the limit allows.
+
+#![no_main]
+
+use std::borrow::Cow;
+use std::sync::{Arc, LazyLock};
+
+use dns::answer::{TCP_BYTES, UDP_BYTES};
+use dns::dnssec::ZoneKey;
+use dns::zone_file::{self, EntryData};
+use dns::{Catalog, Cookies, DnsZone, Name, NodeRecords, Soa, Transport, answer};
+use libfuzzer_sys::fuzz_target;
+
+const ZONE: &str = "@ A 192.0.2.1\nwww CNAME web\nweb A 192.0.2.2\nweb A 192.0.2.3\n*.wild TXT w\nsub NS ns.sub\nns.sub A 192.0.2.4\n\
+    sec NS ns.sub\nsec DS 1 13 2 aa\nloop1 CNAME loop2\nloop2 CNAME loop1\na.b.c MX 10 web\n*.walias CNAME www\n";
+
+static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
+    let mut catalog = Catalog::default();
+    for (apex, is_signed) in [("a.", false), ("b.", true), ("sub.b.", false)] {
+        let apex = Name::parse(apex, None).unwrap();
+        let soa = Soa {
+            primary: apex.clone(),
+            mailbox: apex.clone(),
+            serial: 1,
+            refresh: 1,
+            retry: 1,
+            expire: 1,
+            minimum: 60,
+            ttl: 60,
+        };
+        let mut zone = DnsZone::new(apex.clone(), &soa, &[apex.clone()], 60);
+        for entry in zone_file::parse(ZONE, &apex).unwrap() {
+            let EntryData::Record(rdata) = entry.data else { continue };
+            zone.set(&NodeRecords { name: &entry.owner, records: vec![(60, Cow::Owned(rdata))] });
+        }
+        if is_signed {
+            let key = ZoneKey::parse(&ZoneKey::generate().unwrap()).unwrap();
+            zone.set_key(Some(Arc::new(key)), &[]);
+        }
+        catalog.insert(apex.wire(), Arc::new(zone));
+    }
+    catalog
+});
+
+fuzz_target!(|packet: &[u8]| {
+    let cookies = Cookies::new([1; 16]);
+    let client = "192.0.2.9".parse().unwrap();
+    let mut buffer = vec![0; TCP_BYTES];
+    for (is_stream, is_limited) in [(false, false), (true, false), (false, true)] {
+        let transport = Transport { is_stream, is_limited, cookies: &cookies, client, now: 1_000_000 };
+        let answered = answer(&CATALOG, packet, &transport, &mut buffer);
+        assert!(answered.bytes <= if is_stream { TCP_BYTES } else { UDP_BYTES });
+        if is_limited && !answered.has_cookie {
+            assert!(answered.bytes * 2 <= packet.len() * 3 + 1, "{} for {}", answered.bytes, packet.len());
+        }
+        if answered.bytes > 0 {
+            assert!(answered.bytes >= 12 && buffer[2] & 0x80 > 0 && buffer[..2] == packet[..2]);
+        }
+    }
+});
