@@ -7,6 +7,7 @@ mod backup;
 mod check;
 mod demo;
 mod deployment;
+mod dns;
 mod exclusion;
 mod expression;
 mod key;
@@ -45,6 +46,8 @@ enum Command {
     #[command(subcommand)]
     Expression(expression::ExpressionCommand),
     Trace(trace::TraceCommand),
+    #[command(subcommand)]
+    Dns(dns::DnsCommand),
     Migrate(migrate::Migrate),
     Scan(scan::Scan),
     #[command(subcommand)]
@@ -117,6 +120,8 @@ pub fn main() -> ExitCode {
         Command::Waf(WafCommand::Why(command)) => command.execute(),
         Command::Expression(expression::ExpressionCommand::Test(command)) => command.execute(),
         Command::Trace(command) => command.execute(),
+        Command::Dns(dns::DnsCommand::Check(command)) => command.execute(),
+        Command::Dns(dns::DnsCommand::Explain(command)) => command.execute(),
         Command::Migrate(command) => command.execute(),
         Command::Scan(command) => command.execute(),
         Command::Token(command) => command.execute(),
@@ -188,6 +193,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 31);
+        assert_eq!(seen, 33);
     }
 }

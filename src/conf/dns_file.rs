@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use ipnet::IpNet;
 
 use super::table::{Located, Table, Words};
-use super::{DnsSettings, SrvNames, TxtContent};
+use super::{DnsSettings, OriginScheme, SrvNames, TxtContent};
 
 #[derive(Clone, Debug)]
 pub struct DnsFile {
@@ -19,12 +19,18 @@ pub struct DnsFile {
     pub private_origins: bool,
     pub rate_limit: usize,
     pub rate_limit_exempt: Vec<IpNet>,
+    pub origin_scheme: OriginScheme,
     pub http_port: usize,
     pub https_port: usize,
 }
 
 impl Words for TxtContent {
     const WORDS: &'static [(&'static str, Self)] = &[("quoted", Self::Quoted), ("as_sent", Self::AsSent)];
+}
+
+impl Words for OriginScheme {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("as_client", Self::AsClient), ("http", Self::Http), ("https", Self::Https)];
 }
 
 impl Words for SrvNames {
@@ -43,6 +49,7 @@ pub(super) fn dns(root: &mut Table<'_>) -> DnsFile {
         private_origins: false,
         rate_limit: DnsSettings::RATE_LIMIT as usize,
         rate_limit_exempt: DnsSettings::loopback(),
+        origin_scheme: OriginScheme::default(),
         http_port: 80,
         https_port: 443,
     };
@@ -55,6 +62,7 @@ pub(super) fn dns(root: &mut Table<'_>) -> DnsFile {
     file.strict_names = table.or("strict_names", file.strict_names);
     file.srv_names = table.or("srv_names", file.srv_names);
     file.private_origins = table.or("private_origins", file.private_origins);
+    file.origin_scheme = table.or("origin_scheme", file.origin_scheme);
     file.http_port = table.number("http_port", file.http_port, 1..=65_535);
     file.https_port = table.number("https_port", file.https_port, 1..=65_535);
     file.rate_limit = table.number("rate_limit", file.rate_limit, 0..=1_000_000);

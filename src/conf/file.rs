@@ -40,6 +40,7 @@ pub const KEYS: &[&str] = &[
     "dns.https_port",
     "dns.listeners",
     "dns.name_servers",
+    "dns.origin_scheme",
     "dns.private_origins",
     "dns.rate_limit",
     "dns.rate_limit_exempt",

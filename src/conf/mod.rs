@@ -130,7 +130,9 @@ pub struct DnsSettings {
     pub srv_names: SrvNames,
     /// Whether proxied records may name addresses in private networks.
     pub private_origins: bool,
-    /// Where requests for proxied records go: without TLS and with it.
+    /// Whether requests for proxied records go on with TLS.
+    pub origin_scheme: OriginScheme,
+    /// Where they go: without TLS and with it.
     pub http_port: u16,
     pub https_port: u16,
     /// Answers over UDP that a network gets in a second from each thread; 0 for no limit.
@@ -150,6 +152,7 @@ impl Default for DnsSettings {
             strict_names: true,
             srv_names: SrvNames::default(),
             private_origins: false,
+            origin_scheme: OriginScheme::default(),
             http_port: 80,
             https_port: 443,
             rate_limit: Self::RATE_LIMIT,
@@ -180,6 +183,16 @@ pub enum TxtContent {
     Quoted,
     /// Without quotes if it was sent so: some clients look for what they sent.
     AsSent,
+}
+
+/// Whether requests for proxied records go on with TLS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OriginScheme {
+    /// As they came.
+    #[default]
+    AsClient,
+    Http,
+    Https,
 }
 
 /// What is done about `service`, `proto` and `name` in the data of SRV records, which have ended.

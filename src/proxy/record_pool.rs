@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Edge;
 use super::record_targets::{NoTarget, RecordTarget, targets};
 use super::refusal::Refusal;
+use crate::conf::OriginScheme;
 use crate::snapshot::{CompiledZone, Snapshot};
 use crate::upstream::{OriginKey, Pool};
 use model::{Balance, OriginProtocol};
@@ -36,7 +37,7 @@ impl RecordPool {
 }
 
 impl Edge {
-    /// Where requests for a host go; `is_tls` says how they came, and how their origins are asked.
+    /// Where requests for a host go; `is_tls` says how they came.
     pub(super) fn record_pool(
         &self,
         snapshot: &Snapshot,
@@ -49,6 +50,11 @@ impl Edge {
             Ok(found) => found,
             Err(NoTarget::NoRecord) if !zone.pool.origins.is_empty() => return RecordPool::OfZone,
             Err(none) => return RecordPool::None(Refusal::of_no_target(none)),
+        };
+        let is_tls = match snapshot.dns.origin_scheme {
+            OriginScheme::AsClient => is_tls,
+            OriginScheme::Http => false,
+            OriginScheme::Https => true,
         };
         let (scheme, port) =
             if is_tls { ("https", snapshot.dns.https_port) } else { ("http", snapshot.dns.http_port) };

@@ -26,6 +26,8 @@ pub struct Feature {
     pub has_http2_origin: bool,
     /// Whether the gateway adds a key of its own.
     pub has_stored_key: bool,
+    /// Whether the origin is what a proxied DNS record names.
+    pub has_record: bool,
 }
 
 /// What a call is put into.
@@ -39,6 +41,9 @@ pub enum Envelope {
     /// A compatible request, which names its provider in the model.
     Compatible,
 }
+
+/// The token of the management API where it is asked.
+pub const TOKEN: &str = "matrix";
 
 /// The stored key of the gateways that have one.
 pub const STORED_KEY: &str = "stored-key";
@@ -54,6 +59,7 @@ const ZONE: Feature = Feature {
     envelope: Envelope::None,
     has_http2_origin: false,
     has_stored_key: false,
+    has_record: false,
 };
 
 const CRS: &str =
@@ -118,6 +124,14 @@ pub const ZONES: &[Feature] = &[
         must_see: true,
         refuses: 403,
         has_http2_origin: true,
+        ..ZONE
+    },
+    Feature {
+        name: "own rules, proxied record",
+        settings: WAF,
+        must_see: true,
+        refuses: 403,
+        has_record: true,
         ..ZONE
     },
     Feature { name: "custom rules that log", settings: TOLD, must_see: true, refuses: 403, ..ZONE },
@@ -278,6 +292,13 @@ impl Feature {
                 "[[providers]]\nslug = \"openai\"\nbase_url = \"{origin}\"\n\
                  [[providers]]\nslug = \"gone\"\nbase_url = \"http://127.0.0.1:1\"\n\
                  [[gateways]]\naccount = \"acme\"\nid = \"main\"\nauthentication = false\n{settings}"
+            )
+        } else if self.has_record {
+            let port = origin.rsplit(':').next().unwrap();
+            format!(
+                "[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"{TOKEN}\"]\n[dns]\naddresses = [\"192.0.2.53\"]\n\
+                 private_origins = true\norigin_scheme = \"http\"\nhttp_port = {port}\n[[zones]]\nname = \"a.example\"\n\
+                 origins = [\"http://127.0.0.1:1\"]\n{settings}"
             )
         } else {
             let protocol = if self.has_http2_origin { "origin_protocol = \"http2\"\n" } else { "" };

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use super::SAMPLE;
 use super::clients::{self, FRAMINGS, Framing, Request};
 use super::content::{Kind, LENGTHS};
-use super::features::{Feature, STORED_KEY};
+use super::features::{Feature, STORED_KEY, TOKEN};
 use super::http2_origin;
 use super::origins::{self, ANSWERS, Answer, LONG_BYTES};
-use super::support::{Edge, Origin, certificate, wait_for};
+use super::support::{Api, Edge, Origin, certificate, wait_for};
 
 /// One case.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +85,13 @@ pub fn edge_with(feature: &Feature, origin: &Origin, settings: &str) -> Edge {
     };
     let conf = feature.conf(&address).replacen("[limits]", &format!("{settings}[limits]"), 1);
     feature.prepare(folder.path(), &conf);
-    Edge::start_in(folder, &conf, &[])
+    let edge = Edge::start_in(folder, &conf, &[]);
+    if feature.has_record {
+        let record =
+            serde_json::json!({"type": "A", "name": "@", "content": origin.address.ip(), "proxied": true});
+        Api::new(&edge, TOKEN).post("/zones/a.example/dns_records", &record);
+    }
+    edge
 }
 
 fn of_feature(feature: &Feature, step: usize, offset: usize) -> (usize, Vec<String>) {

@@ -21,6 +21,7 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("dns.https_port", "dns_server::proxied_names_are_asked_for_over_tls_if_they_came_so"),
     ("dns.listeners", "dns_server::records_are_answered_with_the_next_query"),
     ("dns.name_servers", "dns_server::records_are_answered_with_the_next_query"),
+    ("dns.origin_scheme", "dns_server::proxied_names_are_asked_for_over_tls_if_they_came_so"),
     ("dns.private_origins", "dns_records::settings_take_what_else_is_refused"),
     ("dns.rate_limit", "dns_server::networks_get_as_many_answers_as_is_set"),
     ("dns.rate_limit_exempt", "dns_server::networks_get_as_many_answers_as_is_set"),

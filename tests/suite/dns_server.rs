@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::api::TOKEN;
 use crate::listener::tls_listener;
-use crate::support::{Api, Client, Edge, Origin, certificate, curl, wait_for};
+use crate::support::{Api, Client, Edge, Origin, certificate, curl, run_cli, wait_for};
 
 const SETTINGS: &str = "listeners = [\"127.0.0.1:0\"]\naddresses = [\"192.0.2.53\", \"2001:db8::53\"]\n\
     name_servers = [\"ns1.edge.example\", \"NS2.edge.example.\"]\n";
@@ -290,6 +290,11 @@ fn proxied_names_are_asked_for_over_tls_if_they_came_so() {
         (format!("www.example.com:{port}:127.0.0.1"), format!("https://www.example.com:{port}/"));
     assert_eq!(curl(&["-k", "--http2", "--resolve", &resolve, &url]).0, 502, "the origin does not speak TLS");
     assert_eq!(first_byte.join().unwrap(), 0x16, "a handshake begins");
+    let plain = origin_that_tells_hosts();
+    edge.rewrite(&format!("{conf}origin_scheme = \"http\"\nhttp_port = {}\n", plain.address.port()));
+    wait_for("the origin to be asked without TLS", || {
+        (curl(&["-k", "--http2", "--resolve", &resolve, &url]).0 == 200).then_some(())
+    });
 }
 
 #[test]
@@ -565,4 +570,65 @@ fn names_elsewhere_are_flattened_by_asking_resolvers() {
     drop(elsewhere);
     api.post(&records, &json!({"type": "TXT", "name": "new", "content": "x"}));
     assert_eq!(addresses("shop.example A").len(), 2, "what is known is kept though nobody can be asked");
+}
+
+#[test]
+fn zone_files_are_checked_and_answers_explained_on_the_command_line() {
+    let (edge, api, _, records) = name_server("");
+    let file = edge.folder.path().join("shop.example.zone");
+    let checked = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        run_cli(&["dns", "check", file.to_str().unwrap()], b"")
+    };
+    let sound = checked("@ SOA ns1 a 1 2 3 4 5\n@ NS ns1\nns1 A 192.0.2.1\n");
+    assert_eq!(String::from_utf8_lossy(&sound.stdout), "shop.example: 3 records\n", "{sound:?}");
+    let wrong = checked("@ SOA ns1 a 1 2 3 4 5\na CNAME b\na A 192.0.2.1\n");
+    let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(
+        wrong.status.code() == Some(1) && said.contains("zone:3: error: `a.shop.example` has a CNAME record"),
+        "{said}"
+    );
+    let malformed = checked("a A 1\nb IN\n");
+    let said = String::from_utf8_lossy(&malformed.stderr).into_owned();
+    assert!(said.contains("zone:1: expected an IPv4 address") && said.contains("2 mistakes found"), "{said}");
+    for record in [
+        json!({"type": "CNAME", "name": "www", "content": "web.example.com"}),
+        json!({"type": "A", "name": "web", "content": "198.51.100.1", "proxied": true}),
+        json!({"type": "TXT", "name": "*.wild", "content": "w"}),
+        json!({"type": "NS", "name": "sub", "content": "ns.example.net"}),
+        json!({"type": "CNAME", "name": "@", "content": "web.example.com"}),
+    ] {
+        api.post(&records, &record);
+    }
+    let conf = edge.folder.path().join("p.toml");
+    let explained = |name: &str, kind: &str| {
+        let output = run_cli(&["dns", "explain", name, kind, "--conf", conf.to_str().unwrap()], b"");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (name, kind, parts) in [
+        (
+            "www.example.com",
+            "A",
+            &[
+                "in the zone example.com",
+                "www.example.com: an alias of web.example.com",
+                "web.example.com: has A records",
+                "proxied",
+            ][..],
+        ),
+        (
+            "x.wild.example.com",
+            "TXT",
+            &["has TXT records, by a wildcard", "*.wild.example.com 300 TXT \"w\""],
+        ),
+        ("x.wild.example.com", "A", &["exists, without A records, by a wildcard"]),
+        ("a.sub.example.com", "A", &["delegated with sub.example.com"]),
+        ("none.example.com", "A", &["does not exist"]),
+        ("example.com", "A", &["flattened"]),
+        ("elsewhere.example", "A", &["no zone here has it"]),
+    ] {
+        let text = explained(name, kind);
+        assert!(parts.iter().all(|part| text.contains(part)), "{name} {kind}: {text}");
+    }
 }

@@ -6,9 +6,11 @@
 //! | [`record_type`] | types of records |
 //! | [`rdata`] | data of records: text, fields, wire form |
 //! | [`zone_file`] | zone files to entries |
+//! | [`zone_check`] | what is wrong with a zone file |
 //! | [`zone`] | a zone as it is answered from |
 //! | [`query`] | messages to queries |
 //! | [`answer`](mod@answer) | queries and zones to answers |
+//! | [`explain`](mod@explain) | why a name has its answer |
 //! | [`dnssec`] | signatures and denials |
 //! | [`response_rate`] | limits of answers by network |
 //! | [`cookie`] | what clients show that they are where they say |
@@ -16,6 +18,7 @@
 pub mod answer;
 pub mod cookie;
 pub mod dnssec;
+pub mod explain;
 pub mod name;
 pub mod query;
 pub mod rdata;
@@ -25,6 +28,7 @@ pub mod response_rate;
 mod token;
 pub mod wire_map;
 pub mod zone;
+pub mod zone_check;
 pub mod zone_file;
 
 pub use answer::{Answered, Catalog, Transport, answer};

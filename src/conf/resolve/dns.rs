@@ -31,6 +31,7 @@ impl Resolving<'_> {
             strict_names: file.strict_names,
             srv_names: file.srv_names,
             private_origins: file.private_origins,
+            origin_scheme: file.origin_scheme,
             http_port: u16::try_from(file.http_port).unwrap_or(80),
             https_port: u16::try_from(file.https_port).unwrap_or(443),
             rate_limit_exempt: file.rate_limit_exempt,

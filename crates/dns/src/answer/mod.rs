@@ -122,7 +122,7 @@ fn zone_of<'c>(catalog: &'c Catalog, query: &Query<'_>) -> Option<&'c Arc<DnsZon
 }
 
 /// The zone of the longest name that a name is at or below.
-fn longest_match<'c>(catalog: &'c Catalog, name: &[u8]) -> Option<&'c Arc<DnsZone>> {
+pub(crate) fn longest_match<'c>(catalog: &'c Catalog, name: &[u8]) -> Option<&'c Arc<DnsZone>> {
     let mut name = name;
     loop {
         if let Some(zone) = catalog.get(name) {
