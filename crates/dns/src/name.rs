@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -10,9 +11,9 @@ pub const MAX_WIRE_BYTES: usize = 255;
 /// Longest label.
 pub const MAX_LABEL_BYTES: usize = 63;
 
-/// An absolute name in wire form: labels with their lengths, in lower case, and the root's zero.
+/// An absolute name in wire form: labels with their lengths, in lower case, and the root's zero. Copies share it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name(Box<[u8]>);
+pub struct Name(Arc<[u8]>);
 
 impl Name {
     /// Reads a name as zone files write it, with `\.` and `\DDD`; a name without a final dot is below `origin`, or

@@ -70,15 +70,40 @@ impl DnsRecord {
 }
 
 /// The records of a zone. A copy shares what it does not change.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct ZoneRecords {
     by_name: OrdMap<(Name, RecordId), Arc<Declared<DnsRecord>>>,
     names: OrdMap<RecordId, Name>,
     /// The revision of the store that last changed one of them.
     revision: u64,
+    /// What many records have, of the last one: they share it.
+    last: Option<(ZoneId, Arc<str>)>,
+}
+
+impl PartialEq for ZoneRecords {
+    fn eq(&self, other: &Self) -> bool {
+        self.by_name == other.by_name && self.revision == other.revision
+    }
 }
 
 impl ZoneRecords {
+    /// Puts a record that a revision made. It shares its zone and times with the one before where they are the same.
+    pub fn put_record(&mut self, mut record: DnsRecord, revision: u64) {
+        if let Some((zone, time)) = &self.last {
+            if record.zone == *zone {
+                record.zone.clone_from(zone);
+            }
+            if record.created_on == *time {
+                record.created_on.clone_from(time);
+            }
+        }
+        if record.modified_on == record.created_on {
+            record.modified_on.clone_from(&record.created_on);
+        }
+        self.last = Some((record.zone.clone(), Arc::clone(&record.created_on)));
+        self.put(Arc::new(Declared::at_revision(record, revision)), revision);
+    }
+
     pub fn put(&mut self, record: Arc<Declared<DnsRecord>>, revision: u64) {
         let (id, name) = (record.id.clone(), record.name.clone());
         if let Some(before) = self.names.insert(id.clone(), name.clone()).filter(|before| *before != name) {

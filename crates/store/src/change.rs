@@ -199,9 +199,8 @@ impl Change {
             }
             Self::DeleteList { id, .. } => drop(resources.lists.remove(id)),
             Self::PutRecord { record } => {
-                let declared = Declared::at_revision(DnsRecord::clone(record), revision);
                 let records = resources.records.entry(record.zone.clone()).or_default();
-                records.put(Arc::new(declared), revision);
+                records.put_record(DnsRecord::clone(record), revision);
             }
             Self::DeleteRecord { zone, id } => {
                 if let Some(records) = resources.records.get_mut(zone) {
