@@ -461,3 +461,77 @@ fn tokens_need_the_permission_for_records() {
     token("DNS Write").post(&records, &record);
     assert_eq!(token("DNS Read").get(&records).as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn the_records_of_a_zone_become_those_that_are_listed() {
+    let (_edge, api, records) = zone("", "example.com");
+    let record = |kind: &str, name: &str, content: &str| json!({"type": kind, "name": name, "content": content, "ttl": 300});
+    let kept = api.post(&records, &record("A", "www", "192.0.2.1"));
+    let changed = api.post(&records, &record("A", "api", "192.0.2.2"));
+    api.post(&records, &record("CNAME", "old", "www.example.com"));
+    let ds = json!({"type": "DS", "name": "sub", "data": {"key_tag": 1, "algorithm": 13, "digest_type": 2, "digest": "aa"}});
+    let wanted = json!({"records": [ds, record("A", "www", "192.0.2.1"), record("A", "api", "192.0.2.3"), record("A", "old", "192.0.2.4"),
+        record("NS", "sub", "ns.example.net")]});
+    let before = api.get(&records);
+    let plan = api.result("PUT", &format!("{records}?dry_run=true"), &wanted);
+    let counts = |plan: &Value| ["deletes", "puts", "posts"].map(|part| plan[part].as_array().unwrap().len());
+    assert_eq!((counts(&plan), &plan["unchanged"]), ([1, 1, 3], &json!(1)), "{plan}");
+    assert_eq!(api.get(&records), before, "a plan changes nothing");
+    let done = api.result("PUT", &records, &wanted);
+    assert_eq!(
+        (counts(&done), &done["puts"][0]["id"], &done["puts"][0]["content"]),
+        ([1, 1, 3], &changed["id"], &json!("192.0.2.3"))
+    );
+    assert_eq!(api.get(&format!("{records}/{}", id(&kept))), kept, "what is wanted as it is stays so");
+    assert_eq!(api.get(&records).as_array().unwrap().len(), 5);
+    let again = api.result("PUT", &records, &wanted);
+    assert_eq!(
+        (counts(&again), &again["unchanged"], &again["serial"]),
+        ([0, 0, 0], &json!(5), &done["serial"])
+    );
+    let stale = format!("{records}?if_serial=1");
+    assert_eq!(api.refused("PUT", &stale, &wanted), (412, vec![10010]));
+    let wrong = json!({"records": [record("A", "www", "x"), record("A", "b", "192.0.2.1"), record("CNAME", "b", "c.example")]});
+    let (status, answer) = api.call("PUT", &records, &wrong);
+    assert_eq!(
+        (status, &answer["errors"][0]["source"]["pointer"]),
+        (400, &json!("/records/0/content")),
+        "{answer}"
+    );
+    assert_eq!(api.refused("PUT", &records, &json!({})), (400, vec![10008]));
+    assert_eq!(api.get(&records).as_array().unwrap().len(), 5);
+    let serial = format!("{records}?if_serial={}", again["serial"]);
+    assert_eq!(counts(&api.result("PUT", &serial, &json!({"records": []}))), [5, 0, 0]);
+}
+
+#[test]
+fn what_is_likely_not_meant_is_told_beside_the_answer() {
+    let (_edge, api, records) = zone("", "example.com");
+    let said = |record: &Value| -> Vec<String> {
+        let (status, answer) = api.call("POST", &records, record);
+        assert_eq!(status, 200, "{answer}");
+        answer["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["message"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let record =
+        |kind: &str, name: &str, content: &str| json!({"type": kind, "name": name, "content": content});
+    assert_eq!(
+        said(&record("CNAME", "www", "web.example.com")),
+        ["`web.example.com` has no records in the zone"]
+    );
+    assert!(
+        said(&record("A", "web", "192.0.2.1")).is_empty()
+            && said(&record("CNAME", "two", "web.example.com")).is_empty()
+    );
+    assert!(said(&record("NS", "sub", "ns.example.net")).is_empty());
+    assert!(said(&record("TXT", "a.sub", "x"))[0].contains("`sub.example.com` is delegated"));
+    assert!(said(&record("A", "ns.sub", "192.0.2.2")).is_empty(), "addresses below are for the name servers");
+    let spf = "v=spf1 include:a include:b include:c include:d include:e include:f include:g include:h a mx ptr -all";
+    assert_eq!(said(&record("TXT", "@", spf)), ["this SPF record causes 11 look-ups; mail servers make 10"]);
+    said(&record("TXT", "*.wild", "x"));
+    assert!(said(&record("CNAME", "w", "any.wild.example.com")).is_empty());
+}

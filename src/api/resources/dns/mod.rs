@@ -3,8 +3,10 @@
 mod batch;
 mod checks;
 mod content;
+mod desired;
 mod dnssec;
 mod filters;
+mod hints;
 mod names;
 mod records;
 mod settings;
@@ -15,6 +17,7 @@ mod written;
 mod zone_file;
 
 pub(super) use batch::OPERATIONS as BATCH;
+pub(super) use desired::OPERATIONS as DESIRED;
 pub(super) use dnssec::OPERATIONS as DNSSEC;
 pub(super) use records::OPERATIONS as RECORDS;
 pub(super) use settings::OPERATIONS as SETTINGS;

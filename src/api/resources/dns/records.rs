@@ -9,9 +9,9 @@ use serde_json::Value;
 use store::Change;
 
 use super::written::{self, RecordContext, Writing};
-use super::{checks, filters, shapes, shown};
+use super::{checks, filters, hints, shapes, shown};
 use crate::api::auth::Permission;
-use crate::api::envelope::{ApiReply, Item};
+use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::{
     Answer, ApiCall, DRY_RUN, IfMatch, InputShape, Operation, QueryParameter, ResultKind, Running, Verb,
@@ -225,19 +225,6 @@ async fn one(call: ApiCall, edit: RecordEdit) -> Answer {
     let record = id.as_ref().and_then(|id| all.get(id)).ok_or_else(|| ApiError::unknown(&call.path))?;
     let mut reply =
         ApiReply::of(&shown::shown(record, &settings))?.tagged(revision(record)).passing_over(unknown);
-    reply.messages.extend(foreign_name(&call.body, &origin));
+    reply.messages.extend(hints::hints(record, &all, &origin, &call.body));
     Ok(reply)
-}
-
-/// A message about a name that looks like one of another domain, which is taken as one below the zone's.
-fn foreign_name(body: &Value, origin: &Name) -> Option<Item> {
-    let name = body.get("name")?.as_str()?.trim_end_matches('.').to_ascii_lowercase();
-    let zone = origin.to_string();
-    let last = zone.rsplit('.').next()?;
-    let is_foreign = name.contains('.') && name.rsplit('.').next()? == last && !name.ends_with(&zone);
-    is_foreign.then(|| {
-        let message =
-            format!("`{name:.80}` looks like a name outside the zone; the record is at `{name:.80}.{zone}`");
-        Item::new(error::DNS_NAME.code, message)
-    })
 }

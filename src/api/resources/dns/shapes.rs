@@ -68,6 +68,22 @@ pub(super) const BATCH: &ObjectShape = &ObjectShape {
     ],
 };
 
+pub(super) const DESIRED: &ObjectShape = &ObjectShape {
+    name: "DnsRecordsWanted",
+    fields: &[required("records", Kind::Objects(RECORD), "All records of the zone, as they are to be.")],
+};
+
+pub(super) const PLAN: &ObjectShape = &ObjectShape {
+    name: "DnsRecordPlan",
+    fields: &[
+        field("serial", Kind::Whole, "The serial of the records, for `if_serial`."),
+        field("unchanged", Kind::Whole, "How many records stay as they are."),
+        field("deletes", Kind::Objects(RECORD), "Records that are deleted, as they were."),
+        field("puts", Kind::Objects(RECORD), "Records that are changed, as they are then."),
+        field("posts", Kind::Objects(RECORD), "Records that are made."),
+    ],
+};
+
 pub(super) const IMPORT_FORM: &ObjectShape = &ObjectShape {
     name: "DnsRecordFile",
     fields: &[
