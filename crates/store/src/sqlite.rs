@@ -88,6 +88,12 @@ fn revision(connection: &Connection) -> Result<Revision, StoreError> {
 
 /// Writes what a change leaves into the current state.
 fn write(transaction: &Transaction<'_>, revision: i64, change: &Change) -> Result<(), StoreError> {
+    if let Change::DeleteZone { id } = change {
+        // Its records go with it; their ids are the zone's, `/`, and one of their own. `0` is the character behind `/`.
+        transaction
+            .prepare_cached("DELETE FROM resources WHERE kind = ?1 AND id >= ?2 || '/' AND id < ?2 || '0'")?
+            .execute(params![RECORD, id.as_str()])?;
+    }
     let Row { kind, id, body } = change.row()?;
     match body {
         Some(body) => transaction
@@ -335,6 +341,41 @@ mod tests {
             assert_eq!(store.commit(3, &changeset).unwrap(), 4);
             assert_eq!(store.load().unwrap().1.tokens.len(), 2);
         }
+    }
+
+    #[test]
+    fn the_records_of_a_zone_go_with_it_and_their_last_change_is_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = SqliteStore::open(folder.path()).unwrap();
+        let zone = |id: &str| {
+            let zone = serde_json::json!({"id": id, "account": "a", "name": format!("{id}.example"), "sensitive_data": {
+                "enabled": false, "expression": "true", "payload_key": null, "sample_every": 1}});
+            Change::PutZone { zone: serde_json::from_value(zone).unwrap() }
+        };
+        let record = |zone: &str, id: &str| {
+            let record = serde_json::json!({"id": id, "zone": zone, "name": format!("{id}.{zone}.example"), "type": "A",
+                "rdata": "192.0.2.1", "ttl": 60, "created_on": "", "modified_on": ""});
+            Change::PutRecord { record: serde_json::from_value(record).unwrap() }
+        };
+        let gone = Change::DeleteRecord { zone: ZoneId::new("z1"), id: model::RecordId::new("b") };
+        let log = [
+            vec![zone("z1"), zone("z10"), record("z1", "a"), record("z1", "b"), record("z10", "a")],
+            vec![gone],
+            vec![Change::DeleteZone { id: ZoneId::new("z1") }],
+        ];
+        let mut applied = Resources::default();
+        for (revision, changes) in log.into_iter().enumerate() {
+            let changeset = Changeset::new("test", changes);
+            store.commit(revision as Revision, &changeset).unwrap();
+            changeset.apply(&mut applied, revision as Revision + 1);
+            let loaded = Resources::default().merged(store.load().unwrap().1).unwrap();
+            assert_eq!(loaded, applied.clone(), "revision {}", revision + 1);
+        }
+        let rows: i64 = store
+            .connection
+            .query_row("SELECT count(*) FROM resources WHERE kind = 'dns_record'", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(rows, 1);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::Resolving;
 use crate::conf::dns_file::DnsFile;
 use crate::conf::{DnsSettings, Listener};
 use ::dns::Name;
+use diagnostic::{Code, Diagnostic};
 
 impl Resolving<'_> {
     pub(super) fn dns(&mut self, file: DnsFile, listeners: &[Listener]) -> DnsSettings {
@@ -16,11 +17,22 @@ impl Resolving<'_> {
                 name_servers.push(name);
             }
         }
+        let is_listening = !file.listeners.is_empty();
+        if is_listening && name_servers.is_empty() {
+            let message =
+                "`dns.name_servers` is not set: zones have no NS records, and resolvers do not take them";
+            self.diagnostics.push(Diagnostic::warning(Code::ConfMissingKey, message));
+        }
         let mut addresses = file.addresses;
         if addresses.is_empty() {
             let own = listeners.iter().map(|listener| listener.address.ip());
             addresses = own.filter(|address| !address.is_unspecified()).collect();
             addresses.dedup();
+        }
+        if is_listening && addresses.is_empty() {
+            let message = "`dns.addresses` is not set and no listener has an address of its own: proxied names are answered \
+                           with none";
+            self.diagnostics.push(Diagnostic::warning(Code::ConfMissingKey, message));
         }
         DnsSettings {
             listeners: file.listeners,
