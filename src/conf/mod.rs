@@ -172,7 +172,8 @@ impl DnsSettings {
 
     /// Whether a proxied record may name an address: not the edge itself, and nothing private unless that is allowed.
     pub fn may_be_origin(&self, address: IpAddr) -> bool {
-        !self.addresses.contains(&address) && (self.private_origins || !is_private(address))
+        let is_own = self.addresses.iter().any(|own| own.to_canonical() == address.to_canonical());
+        !is_own && (self.private_origins || !is_private(address))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Names elsewhere whose addresses names of zones have: looked up before they are needed again, off the path of answers.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -33,14 +33,17 @@ struct Due {
 pub async fn run(control: Control, clock: Clock) {
     let mut due: HashMap<Name, Due> = HashMap::new();
     let mut resolver: Option<(Vec<SocketAddr>, TokioResolver)> = None;
+    let (mut names, mut seen) = (BTreeSet::new(), 0);
     loop {
         tokio::time::sleep(TICK).await;
         let snapshot = control.handle().load();
-        let names = wanted(&snapshot);
-        due.retain(|name, _| names.contains(name));
+        if seen != snapshot.revision {
+            (names, seen) = (wanted(&snapshot), snapshot.revision);
+            due.retain(|name, _| names.contains(name));
+        }
         let is_due = |name: &&Name| due.get(*name).is_none_or(|due| due.since.elapsed() >= due.after);
-        let names: Vec<Name> = names.iter().filter(is_due).take(MAX_LOOK_UPS).cloned().collect();
-        if names.is_empty() {
+        let asked: Vec<Name> = names.iter().filter(is_due).take(MAX_LOOK_UPS).cloned().collect();
+        if asked.is_empty() {
             continue;
         }
         let servers = &snapshot.dns.resolvers;
@@ -49,7 +52,7 @@ pub async fn run(control: Control, clock: Clock) {
         }
         let Some((_, resolver)) = &resolver else { continue };
         let mut look_ups = JoinSet::new();
-        for name in names {
+        for name in asked {
             let resolver = resolver.clone();
             look_ups.spawn(async move { (look_up(&resolver, &name).await, name) });
         }
@@ -74,7 +77,7 @@ pub async fn run(control: Control, clock: Clock) {
 }
 
 /// The names that zones lead to.
-fn wanted(snapshot: &Snapshot) -> std::collections::BTreeSet<Name> {
+fn wanted(snapshot: &Snapshot) -> BTreeSet<Name> {
     let followers = snapshot.names.served.values().flat_map(|zone| &zone.followers);
     followers.filter_map(|follower| follower.external.clone()).collect()
 }

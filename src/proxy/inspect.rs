@@ -58,7 +58,7 @@ impl Inspection {
         for phase in Phase::ALL.into_iter().filter(|phase| !phase.is_of_response()) {
             let Some(entry_point) = zone.entry_points.of(phase) else { continue };
             if entry_point.reads_body() && ctx.read_body.is_none() {
-                self.read_body(zone, session, ctx).await?;
+                self.read_body(session, ctx).await?;
             }
             match phase {
                 Phase::HttpRequestFirewallManaged => {
@@ -139,8 +139,8 @@ impl Inspection {
     }
 
     /// Reads the body for rules that people wrote, with its content coding undone.
-    async fn read_body(&self, zone: &CompiledZone, session: &mut Session, ctx: &mut Context) -> Result<()> {
-        let (seen, is_short) = self.hold(zone, session, ctx).await?;
+    async fn read_body(&self, session: &mut Session, ctx: &mut Context) -> Result<()> {
+        let (seen, is_short) = self.hold(session, ctx).await?;
         let limits = ctx.snapshot.limits;
         let read = match is_short {
             false => request_body::decoded(&seen, session.req_header(), &limits, &self.offload).await,
@@ -178,22 +178,17 @@ impl Inspection {
         if ctx.rules.is_none() {
             return Ok(());
         }
-        let (seen, is_short) = self.hold(zone, session, ctx).await?;
+        let (seen, is_short) = self.hold(session, ctx).await?;
         self.judge_part(&seen, is_short, session, ctx).await
     }
 
     /// Holds the body, and gives what is seen of it and whether that is not all; refuses it as the limits say.
-    async fn hold(
-        &self,
-        zone: &CompiledZone,
-        session: &mut Session,
-        ctx: &mut Context,
-    ) -> Result<(Bytes, bool)> {
+    async fn hold(&self, session: &mut Session, ctx: &mut Context) -> Result<(Bytes, bool)> {
         let limits = ctx.snapshot.limits;
         let mut body = std::mem::take(&mut ctx.body);
         let hold = HoldLimits {
             wants_first_part: limits.inspected_body_policy == BodyPolicy::Pass,
-            may_stream: zone.pool.speaks_http2(),
+            may_stream: ctx.pool().is_some_and(|pool| pool.speaks_http2()),
             ..HoldLimits::of(&limits, self.clock)
         };
         let held = body.hold(session, hold, &self.held_bodies).await;

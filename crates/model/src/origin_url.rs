@@ -1,6 +1,6 @@
 //! Base URLs of origins and providers.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use http::Uri;
 
@@ -114,7 +114,8 @@ pub fn is_private(address: IpAddr) -> bool {
                 || (a == 100 && (64..128).contains(&b))
         }
         IpAddr::V6(address) => {
-            address.is_loopback()
+            embedded(address).is_some_and(|inner| is_private(inner.into()))
+                || address.is_loopback()
                 || address.is_unspecified()
                 || address.is_unique_local()
                 || address.is_unicast_link_local()
@@ -123,9 +124,29 @@ pub fn is_private(address: IpAddr) -> bool {
     }
 }
 
+/// The IPv4 address that gateways make of one of IPv6 (RFC 6052 section 2.1, RFC 3056).
+fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    match address.octets() {
+        [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d] | [0x20, 0x02, a, b, c, d, ..] => {
+            Some(Ipv4Addr::new(a, b, c, d))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_in_other_addresses_are_private_if_these_are() {
+        for text in ["::ffff:127.0.0.1", "64:ff9b::10.0.0.1", "2002:a00:1::1", "fe80::1", "::"] {
+            assert!(is_private(text.parse().unwrap()), "{text}");
+        }
+        for text in ["64:ff9b::198.51.100.1", "2002:c633:6401::1", "2001:db8::1", "198.51.100.1"] {
+            assert!(!is_private(text.parse().unwrap()), "{text}");
+        }
+    }
 
     #[test]
     fn urls_are_split_or_refused() {
