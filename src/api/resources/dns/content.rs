@@ -10,12 +10,24 @@ use crate::api::error::{self, ErrorCode};
 use crate::api::input::Fields;
 use crate::conf::SrvNames;
 
-/// Longest data of a TXT record, in wire form.
-const MAX_TXT_BYTES: usize = 4_096;
+/// Longest data of a record, in wire form: some of a name fit into one answer.
+const MAX_RDATA_BYTES: usize = 4_096;
 
 impl Reading<'_, '_> {
-    /// The data: of `data` if the type has it and it is there, else of `content`.
+    /// The data, which is not too long.
     pub(super) fn rdata(&self, record_type: RecordType) -> Option<Rdata> {
+        let rdata = self.any_rdata(record_type)?;
+        if rdata.wire().len() > MAX_RDATA_BYTES {
+            let message =
+                format!("Record content exceeds the allowed length of {MAX_RDATA_BYTES} wire format bytes.");
+            self.refuse(error::DNS_TOO_LONG, "content", message);
+            return None;
+        }
+        Some(rdata)
+    }
+
+    /// The data: of `data` if the type has it and it is there, else of `content`.
+    fn any_rdata(&self, record_type: RecordType) -> Option<Rdata> {
         let kept = self.kept().filter(|kept| kept.rdata.record_type() == record_type);
         let data = self.fields.value("data").filter(|_| rdata::is_structured(record_type));
         let content = self.fields.text("content");
@@ -194,10 +206,6 @@ impl Reading<'_, '_> {
             if is_quoted { quoted_texts(content) } else { Rdata::of_text(content).map_err(|e| e.message) };
         self.is_unquoted.set(!is_quoted);
         match read {
-            Ok(rdata) if rdata.wire().len() > MAX_TXT_BYTES => refused(
-                error::DNS_TOO_LONG,
-                format!("Record content exceeds the allowed length of {MAX_TXT_BYTES} wire format bytes."),
-            ),
             Ok(rdata) => Some(rdata),
             Err(message) => {
                 refused(error::DNS_CONTENT, format!("Content for TXT record is invalid: {message}"))
