@@ -70,6 +70,15 @@ pub struct Names {
     pub speaks_http2: bool,
 }
 
+impl Names {
+    /// Serves a zone no more.
+    pub fn remove(&mut self, id: &ZoneId) {
+        if let Some(gone) = self.served.remove(id) {
+            self.catalog.remove(gone.zone.apex().wire());
+        }
+    }
+}
+
 /// What a resolver said of a name elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlattenedTarget {

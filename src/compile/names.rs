@@ -44,24 +44,19 @@ impl Compiling<'_> {
             (Some(_), Some(changed)) => changed.iter().collect(),
             _ => resources.zones.keys().collect(),
         };
+        // What goes, goes first: another zone may have its name.
+        for id in all.iter().filter(|id| !resources.zones.contains_key(id)) {
+            names.remove(id);
+        }
         for id in all {
             let known = previous.and_then(|previous| previous.served.get(id));
-            let Some(zone) = resources.zones.get(id) else {
-                if let Some(gone) = names.served.remove(id) {
-                    names.catalog.remove(gone.zone.apex().wire());
-                }
-                continue;
-            };
+            let Some(zone) = resources.zones.get(id) else { continue };
             match self.served(zone, known, &names) {
                 Some(served) => {
                     names.catalog.insert(served.zone.apex().wire(), Arc::clone(&served.zone));
                     names.served.insert(id.clone(), Arc::new(served));
                 }
-                None => {
-                    if let Some(gone) = names.served.remove(id) {
-                        names.catalog.remove(gone.zone.apex().wire());
-                    }
-                }
+                None => names.remove(id),
             }
         }
         names

@@ -84,6 +84,8 @@ fn records_are_answered_with_the_next_query() {
     assert_eq!(dig(names, "example.com ANY").1, ["example.com. 3600 IN HINFO \"RFC8482\" \"\""]);
     api.result("DELETE", records.trim_end_matches("/dns_records"), &Value::Null);
     assert_eq!(dig(names, "example.com SOA").0, "REFUSED");
+    api.post("/zones", &json!({"name": "example.com"}));
+    assert_eq!(dig(names, "example.com SOA").0, "NOERROR", "a zone of the same name");
 }
 
 /// Every type, as `dig` writes it.

@@ -17,7 +17,7 @@ const fn text(name: &'static str, doc: &'static str) -> QueryParameter {
 pub(super) const INCLUDE_SHADOWS: QueryParameter = QueryParameter {
     name: "include_shadow_metadata",
     kind: Kind::Flag,
-    doc: "Taken, and means nothing: no record hides another here without an error.",
+    doc: "Taken, and means nothing here; a write says when a delegation hides the record.",
 };
 
 /// Whether all filters must hold, or one.
