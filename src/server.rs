@@ -88,10 +88,8 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let (security_log, security_queue) = (Arc::new(Mutex::new(parts.security_log)), parts.security_queue);
     let proxy_conf = Arc::new(server_conf(&conf)?);
     let (reserved, reserved_admin) = reserve(&conf, upgrade)?;
-    let name_sockets = bind_names(&conf)?;
+    let (mut server, name_sockets) = bootstrap(&conf, upgrade)?;
     let names = name_sockets.iter().map(|sockets| sockets.address).collect();
-    let mut server = Server::new_with_opt_and_conf(Opt { upgrade, ..Opt::default() }, server_conf(&conf)?);
-    server.bootstrap();
 
     let snapshots = control.handle().clone();
     let scans = ScanQueue::start(scanners(&conf), mac, events.clone(), clock);
@@ -158,6 +156,19 @@ pub fn run(parts: Parts) -> Result<(), String> {
     Ok(())
 }
 
+/// The server, with sockets that it took over, and those of the name server.
+fn bootstrap(conf: &Conf, upgrade: bool) -> Result<(Server, Vec<NameSockets>), String> {
+    let mut server = Server::new_with_opt_and_conf(Opt { upgrade, ..Opt::default() }, server_conf(conf)?);
+    if upgrade {
+        server.bootstrap();
+        // Not earlier: the kernel gives queries to every socket, also to one that nobody reads yet.
+        return Ok((server, bind_names(conf, NameSockets::take_over)?));
+    }
+    let names = bind_names(conf, NameSockets::bind)?;
+    server.bootstrap();
+    Ok((server, names))
+}
+
 fn scanners(conf: &Conf) -> Scanners {
     Scanners { threads: conf.scan_threads, cpu: conf.scan_cpu, max_bytes: conf.limits.scan_queue.0 }
 }
@@ -175,10 +186,13 @@ fn reserve(conf: &Conf, upgrade: bool) -> Result<(Vec<Option<TcpListener>>, Opti
     Ok((listeners.collect::<Result<_, _>>()?, reserve(conf.admin_address, "`admin.address`")?))
 }
 
-/// The sockets of the name server. They share their addresses with those of the process before.
-fn bind_names(conf: &Conf) -> Result<Vec<NameSockets>, String> {
+/// The sockets of the name server, by one of its ways to have them.
+fn bind_names(
+    conf: &Conf,
+    bind: fn(SocketAddr, usize) -> std::io::Result<NameSockets>,
+) -> Result<Vec<NameSockets>, String> {
     let bind = |address: &SocketAddr| {
-        NameSockets::bind(*address, conf.threads)
+        bind(*address, conf.threads)
             .map_err(|error| format!("cannot listen on {address} (`dns.listeners`): {error}"))
     };
     conf.dns.listeners.iter().map(bind).collect()

@@ -23,6 +23,7 @@ use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
 use crate::clock::Clock;
 use crate::events::Events;
 use crate::events::kinds::ServiceFailed;
+use crate::listener;
 use crate::snapshot::SnapshotHandle;
 pub use sockets::NameSockets;
 
@@ -46,7 +47,7 @@ impl NameContext {
 
 /// Answers queries at one address.
 pub struct NameServer {
-    address: SocketAddr,
+    configured: SocketAddr,
     sockets: Option<NameSockets>,
     context: NameContext,
 }
@@ -66,11 +67,16 @@ impl NameServer {
         getrandom::fill(&mut key).map_err(|error| format!("the system has no random numbers: {error}"))?;
         let cookies = Cookies::new(key);
         let context = NameContext { snapshots, events, clock, cookies, is_ending: Arc::default() };
-        Ok(Self { address: sockets.address, sockets: Some(sockets), context })
+        Ok(Self { configured: sockets.configured, sockets: Some(sockets), context })
+    }
+
+    /// By which processes hand the socket for TCP over.
+    fn key(&self) -> String {
+        format!("names@{}", self.configured)
     }
 
     fn failed(&self, error: &std::io::Error) {
-        let error = format!("cannot answer queries at {}: {error}", self.address);
+        let error = format!("cannot answer queries at {}: {error}", self.configured);
         self.context.events.emit(&ServiceFailed { service: "names", error });
     }
 }
@@ -79,13 +85,14 @@ impl NameServer {
 impl ServiceWithDependents for NameServer {
     async fn start_service(
         &mut self,
-        _: Option<ListenFds>,
+        fds: Option<ListenFds>,
         mut shutdown: ShutdownWatch,
         _: usize,
         ready: ServiceReadyNotifier,
     ) {
         ready.notify_ready();
         let Some(sockets) = self.sockets.take() else { return };
+        let tcp = listener::bind(&self.key(), sockets.configured, sockets.tcp, fds.as_ref());
         let mut threads = Vec::new();
         for socket in sockets.udp {
             let context = self.context.clone();
@@ -97,7 +104,7 @@ impl ServiceWithDependents for NameServer {
                 Err(error) => self.failed(&error),
             }
         }
-        match tokio::net::TcpListener::from_std(sockets.tcp) {
+        match tcp.and_then(|tcp| tokio::net::TcpListener::from_std(tcp.listener)) {
             Ok(listener) => tokio::select! {
                 () = tcp::serve(&listener, &self.context) => {}
                 _ = shutdown.changed() => {}
@@ -124,6 +131,6 @@ impl ServiceWithDependents for NameServer {
     }
 
     fn listen_addresses(&self) -> Option<Vec<String>> {
-        Some(vec![format!("names@{}", self.address)])
+        Some(vec![self.key()])
     }
 }

@@ -15,6 +15,7 @@ use nix::sys::socket::{
 
 use super::NameContext;
 use super::counts::AnswerCounts;
+use super::sockets::close_for_queries;
 
 /// Most queries that are taken at once.
 const BATCH: usize = 32;
@@ -38,11 +39,19 @@ pub(super) fn serve(socket: &UdpSocket, context: &NameContext) {
     let control = is_unspecified.then(|| nix::cmsg_space!(libc::in6_pktinfo));
     let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, control);
     let mut replies = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, None);
-    while !context.is_ending.load(Ordering::Relaxed) {
+    let mut is_closed = false;
+    loop {
         let mut received = [const { None }; BATCH];
         let count = server.receive(&mut headers, &mut received);
         if count > 0 {
             server.answer(received.get(..count).unwrap_or(&[]), &mut replies);
+        } else if is_closed {
+            return;
+        }
+        if !is_closed && context.is_ending.load(Ordering::Relaxed) {
+            // Those that came before are answered.
+            close_for_queries(socket);
+            is_closed = true;
         }
     }
 }

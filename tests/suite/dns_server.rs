@@ -397,11 +397,15 @@ fn settings_of_an_account_are_what_new_zones_begin_with() {
     assert_eq!(answer["errors"][0]["source"]["pointer"], "/zone_defaults/soa/refresh", "{answer}");
 }
 
-/// A query for an A record over UDP; its answer, if one comes.
-fn ask_udp(server: SocketAddr, packet: &[u8]) -> Option<Vec<u8>> {
+/// How long an answer is waited for, and one that is not to come.
+const PATIENCE: Duration = Duration::from_secs(5);
+const SILENCE: Duration = Duration::from_millis(500);
+
+/// Sends a packet over UDP; the answer, if one comes in time.
+pub(crate) fn ask_udp(server: SocketAddr, packet: &[u8], patience: Duration) -> Option<Vec<u8>> {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(server).unwrap();
-    socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    socket.set_read_timeout(Some(patience)).unwrap();
     socket.send(packet).unwrap();
     let mut buffer = vec![0; 65_535];
     let length = socket.recv(&mut buffer).ok()?;
@@ -409,7 +413,8 @@ fn ask_udp(server: SocketAddr, packet: &[u8]) -> Option<Vec<u8>> {
     Some(buffer)
 }
 
-fn query(name: &str) -> Vec<u8> {
+/// A query for an A record.
+pub(crate) fn query(name: &str) -> Vec<u8> {
     let mut packet = vec![1, 2, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     for label in name.split('.') {
         packet.push(u8::try_from(label.len()).unwrap());
@@ -424,20 +429,20 @@ fn hostile_packets_are_refused_or_passed_over_and_others_are_answered_meanwhile(
     let (edge, api, names, records) = name_server("");
     api.post(&records, &json!({"type": "A", "name": "www", "content": "192.0.2.1"}));
     let sound = query("www.example.com");
-    let answer = ask_udp(names, &sound).unwrap();
+    let answer = ask_udp(names, &sound, PATIENCE).unwrap();
     assert_eq!((answer[3] & 15, answer.len()), (0, sound.len() + 16));
-    assert_eq!(ask_udp(names, &sound[..11]), None, "what is no header");
-    assert_eq!(ask_udp(names, &answer), None, "a response");
+    assert_eq!(ask_udp(names, &sound[..11], SILENCE), None, "what is no header");
+    assert_eq!(ask_udp(names, &answer, SILENCE), None, "a response");
     for length in 12..sound.len() {
-        assert_eq!(ask_udp(names, &sound[..length]).unwrap()[3] & 15, 1, "{length} bytes");
+        assert_eq!(ask_udp(names, &sound[..length], PATIENCE).unwrap()[3] & 15, 1, "{length} bytes");
     }
     let mut pointer = sound.clone();
     pointer[12] = 0xC0;
-    assert_eq!(ask_udp(names, &pointer).unwrap()[3] & 15, 1);
+    assert_eq!(ask_udp(names, &pointer, PATIENCE).unwrap()[3] & 15, 1);
     let mut update = sound.clone();
     update[2] = 0x28;
-    assert_eq!(ask_udp(names, &update).unwrap()[3] & 15, 4);
-    assert_eq!(ask_udp(names, &[sound.clone(), vec![0; 1_400]].concat()).unwrap()[3] & 15, 1);
+    assert_eq!(ask_udp(names, &update, PATIENCE).unwrap()[3] & 15, 4);
+    assert_eq!(ask_udp(names, &[sound.clone(), vec![0; 1_400]].concat(), PATIENCE).unwrap()[3] & 15, 1);
     // Over TCP: several queries at once, byte by byte, a length that nothing follows.
     let framed = |packet: &[u8]| [&u16::try_from(packet.len()).unwrap().to_be_bytes(), packet].concat();
     let mut stream = TcpStream::connect(names).unwrap();
@@ -451,7 +456,7 @@ fn hostile_packets_are_refused_or_passed_over_and_others_are_answered_meanwhile(
         assert_eq!(reply[2..], answer[..]);
     }
     stream.write_all(&[0xFF, 0xFF, 1]).unwrap();
-    assert_eq!(ask_udp(names, &sound).unwrap(), answer);
+    assert_eq!(ask_udp(names, &sound, PATIENCE).unwrap(), answer);
     edge.wait_for_metric("portcullis_dns_answers_total{code=\"NOERROR\",protocol=\"tcp\",type=\"A\"}", 3.0);
     assert!(
         edge.metric("portcullis_dns_answers_total{code=\"FORMERR\",protocol=\"udp\",type=\"other\"}") > 10.0
@@ -494,7 +499,7 @@ fn queries_are_answered_while_records_change() {
             std::thread::spawn(move || {
                 let (packet, mut asked) = (query("pair.example.com"), 0);
                 while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
-                    let answer = ask_udp(names, &packet).expect("an answer");
+                    let answer = ask_udp(names, &packet, PATIENCE).expect("an answer");
                     let last = |at: usize| answer[at];
                     assert_eq!(answer[7], 2, "both or none of a change");
                     assert_eq!(last(answer.len() - 1), last(answer.len() - 17));
