@@ -9,14 +9,13 @@ use super::zone_keys::opened_key;
 use crate::conf::DnsSettings;
 use crate::snapshot::{FlattenedTarget, Follower, Names, ServedZone};
 use diagnostic::{Code, Diagnostic};
+use dns::answer::MAX_CHAIN;
 use dns::dnssec::ZoneKey;
 use dns::{DnsZone, Name, NodeRecords, Rdata, RecordType, Soa};
 use imbl::OrdMap;
 use model::dns_settings::{ZoneDnsSettings, ZoneMode};
 use model::{Declared, DnsRecord, Provenance, Zone, ZoneDnssec, ZoneId, ZoneRecords};
 
-/// Most aliases that are followed for addresses.
-const MAX_CHAIN: usize = 8;
 /// What a generated HTTPS record says (RFC 9460): the host itself, over HTTP/2.
 const GENERATED_HTTPS: &str = "1 . alpn=\"h2\"";
 

@@ -3,13 +3,11 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use dns::answer::MAX_CHAIN;
 use dns::{Name, RecordType};
 use model::{Declared, DnsRecord, Zone, ZoneRecords};
 
 use crate::snapshot::{Site, Snapshot};
-
-/// Most aliases that are followed.
-const MAX_CHAIN: usize = 8;
 
 /// What a record leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPai
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
 
-use crate::name::Name;
+use crate::name::{MAX_WIRE_BYTES, Name, is_wildcard, labels_of};
 use crate::record_set::{CLASS_IN, QUESTION_NAME, RecordSet};
 
 pub const RRSIG: u16 = 46;
@@ -139,19 +139,16 @@ fn key_tag(dnskey: &[u8]) -> u16 {
 
 /// Labels of a name, without a `*` at its start (RFC 4034 section 3.1.3).
 fn label_count(name: &[u8]) -> u8 {
-    let (mut count, mut rest) = (0, name);
-    while let Some((&length, behind)) = rest.split_first().filter(|(length, _)| **length > 0) {
-        count += 1;
-        rest = behind.get(usize::from(length)..).unwrap_or(&[]);
-    }
-    if name.starts_with(&[1, b'*']) { count - 1 } else { count }
+    let counted = labels_of(name).count() - usize::from(is_wildcard(name));
+    // INVARIANT: a name has at most 127 labels.
+    u8::try_from(counted).unwrap_or(u8::MAX)
 }
 
 /// A set of one NSEC record at a name: it has these types, and the name behind it is the next there can be (RFC 9824).
 pub(crate) fn denial(name: &[u8], types: &[u16], ttl: u32) -> RecordSet {
     let mut rdata = SmallVec::<[u8; 320]>::new();
     // A name that has no room for a label before it is followed by itself.
-    if name.len() + 2 <= crate::name::MAX_WIRE_BYTES {
+    if name.len() + 2 <= MAX_WIRE_BYTES {
         rdata.extend_from_slice(&[1, 0]);
     }
     rdata.extend_from_slice(name);

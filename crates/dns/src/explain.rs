@@ -1,12 +1,9 @@
 //! Why a name has the answer that it has, step by step.
 
-use crate::answer::{Catalog, longest_match};
+use crate::answer::{Catalog, MAX_CHAIN, longest_match};
 use crate::name::Name;
 use crate::record_type::RecordType;
 use crate::zone::Found;
-
-/// Most aliases that are followed, as in answers.
-const MAX_CHAIN: usize = 8;
 
 /// A step on the way to an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

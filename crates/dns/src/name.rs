@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::token::escaped;
+
 /// Longest name in wire form (RFC 1035 section 2.3.4).
 pub const MAX_WIRE_BYTES: usize = 255;
 /// Longest label.
@@ -68,7 +70,7 @@ impl Name {
 
     /// Its labels, the leftmost first.
     pub fn labels(&self) -> impl Iterator<Item = &[u8]> {
-        Labels(&self.0)
+        labels_of(&self.0)
     }
 
     /// How many labels it has; the root has none.
@@ -78,9 +80,7 @@ impl Name {
 
     /// The name without its first label; `None` of the root.
     pub fn parent(&self) -> Option<Self> {
-        let (&length, rest) = self.0.split_first()?;
-        let rest = rest.get(usize::from(length)..).filter(|rest| !rest.is_empty())?;
-        Some(Self(rest.into()))
+        above(&self.0).map(|above| Self(above.into()))
     }
 
     /// Whether it is `other` or below it.
@@ -90,7 +90,7 @@ impl Name {
 
     /// Whether its first label is `*`.
     pub fn is_wildcard(&self) -> bool {
-        self.0.starts_with(&[1, b'*'])
+        is_wildcard(&self.0)
     }
 
     /// The name with a label before it; `None` if that is too long.
@@ -102,27 +102,30 @@ impl Name {
     }
 }
 
-/// The suffix of so many bytes of a name in wire form, if it begins at a label.
-pub(crate) fn suffix_of(wire: &[u8], bytes: usize) -> Option<&[u8]> {
-    let mut rest = wire;
-    while rest.len() > bytes {
-        let (&length, behind) = rest.split_first()?;
-        rest = behind.get(usize::from(length)..)?;
-    }
-    (rest.len() == bytes).then_some(rest)
+/// A name in wire form, whole or without its last labels, without its first label. `None` of the root and of nothing.
+pub(crate) fn above(wire: &[u8]) -> Option<&[u8]> {
+    let (&length, rest) = wire.split_first().filter(|(length, _)| **length > 0)?;
+    rest.get(usize::from(length)..)
 }
 
-struct Labels<'n>(&'n [u8]);
+/// The labels of such a name.
+pub(crate) fn labels_of(wire: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let names = std::iter::successors(Some(wire), |name| above(name));
+    names.map_while(|name| name.split_first()).map_while(|(&length, rest)| {
+        let length = usize::from(length);
+        rest.get(..length).filter(|label| !label.is_empty())
+    })
+}
 
-impl<'n> Iterator for Labels<'n> {
-    type Item = &'n [u8];
+/// Whether the first label of such a name is `*`.
+pub(crate) fn is_wildcard(wire: &[u8]) -> bool {
+    wire.starts_with(&[1, b'*'])
+}
 
-    fn next(&mut self) -> Option<&'n [u8]> {
-        let (&length, rest) = self.0.split_first().filter(|(length, _)| **length > 0)?;
-        let (label, rest) = rest.split_at_checked(usize::from(length))?;
-        self.0 = rest;
-        Some(label)
-    }
+/// The end of a name in wire form that has this many bytes; `None` if it would begin within a label.
+pub(crate) fn suffix_of(wire: &[u8], bytes: usize) -> Option<&[u8]> {
+    let mut names = std::iter::successors(Some(wire), |name| above(name));
+    names.find(|name| name.len() <= bytes).filter(|name| name.len() == bytes)
 }
 
 /// Adds the labels of a text, without the root; whether the text ends with a dot.
@@ -138,9 +141,7 @@ fn labels(text: &str, wire: &mut Vec<u8>) -> Result<bool, String> {
                     ended = false;
                     break;
                 }
-                b'\\' => wire.push(escaped(&mut bytes).ok_or_else(|| {
-                    format!("`{text:.80}` has a backslash without a character or three digits up to 255")
-                })?),
+                b'\\' => wire.push(escaped(&mut bytes, text)?.to_ascii_lowercase()),
                 byte => wire.push(byte.to_ascii_lowercase()),
             }
         }
@@ -165,20 +166,6 @@ fn labels(text: &str, wire: &mut Vec<u8>) -> Result<bool, String> {
             return Ok(false);
         }
     }
-}
-
-/// What follows a backslash: a character, or three digits (RFC 1035 section 5.1).
-pub(crate) fn escaped(bytes: &mut impl Iterator<Item = u8>) -> Option<u8> {
-    let first = bytes.next()?;
-    if !first.is_ascii_digit() {
-        return Some(first.to_ascii_lowercase());
-    }
-    let mut number = u32::from(first - b'0');
-    for _ in 0..2 {
-        let digit = bytes.next().filter(u8::is_ascii_digit)?;
-        number = number * 10 + u32::from(digit - b'0');
-    }
-    u8::try_from(number).ok().map(|byte| byte.to_ascii_lowercase())
 }
 
 /// Without the final dot; the root is `.`.

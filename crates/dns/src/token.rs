@@ -19,26 +19,30 @@ impl Token {
         let mut bytes = Vec::with_capacity(self.text.len());
         let mut rest = self.text.bytes();
         while let Some(byte) = rest.next() {
-            let byte = if byte == b'\\' { unescaped(&mut rest) } else { Some(byte) };
-            bytes.push(byte.ok_or_else(|| {
-                format!("`{:.80}` has a backslash without a character or three digits up to 255", self.text)
-            })?);
+            bytes.push(if byte == b'\\' { escaped(&mut rest, &self.text)? } else { byte });
         }
         Ok(bytes)
     }
 }
 
-/// What follows a backslash: a character, or three digits.
-fn unescaped(bytes: &mut impl Iterator<Item = u8>) -> Option<u8> {
-    let first = bytes.next()?;
-    if !first.is_ascii_digit() {
-        return Some(first);
-    }
-    let mut number = u32::from(first - b'0');
-    for _ in 0..2 {
-        number = number * 10 + u32::from(bytes.next().filter(u8::is_ascii_digit)? - b'0');
-    }
-    u8::try_from(number).ok()
+/// What follows a backslash in a text: a character, or three digits.
+///
+/// # Errors
+/// One sentence, with the text, if it is neither.
+pub(crate) fn escaped(bytes: &mut impl Iterator<Item = u8>, text: &str) -> Result<u8, String> {
+    let mut read = || {
+        let first = bytes.next()?;
+        if !first.is_ascii_digit() {
+            return Some(first);
+        }
+        let mut number = u32::from(first - b'0');
+        for _ in 0..2 {
+            number = number * 10 + u32::from(bytes.next().filter(u8::is_ascii_digit)? - b'0');
+        }
+        u8::try_from(number).ok()
+    };
+    read()
+        .ok_or_else(|| format!("`{text:.80}` has a backslash without a character or three digits up to 255"))
 }
 
 /// Takes a line apart into words. Brackets and comments have no meaning here.

@@ -1,12 +1,12 @@
 //! A zone as it is answered from: names with sets of records whose bytes are ready, and what the zone is itself.
 
-use std::net::IpAddr;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use crate::dnssec::{self, ZoneKey};
-use crate::name::Name;
+use crate::name::{Name, above, is_wildcard, labels_of, suffix_of};
 use crate::rdata::Rdata;
 use crate::record_set::RecordSet;
 use crate::record_type::RecordType;
@@ -41,7 +41,7 @@ pub struct Soa {
 pub struct NodeRecords<'r> {
     pub name: &'r Name,
     /// Each with its TTL. Those of one type have the lowest of theirs (RFC 2181 section 5.2).
-    pub records: Vec<(u32, std::borrow::Cow<'r, Rdata>)>,
+    pub records: Vec<(u32, Cow<'r, Rdata>)>,
 }
 
 /// A name of a zone.
@@ -80,10 +80,10 @@ pub struct DnsZone {
     apex: Name,
     /// By their names without the apex.
     nodes: WireMap<Node>,
-    pub(crate) soa: Arc<RecordSet>,
+    soa: Arc<RecordSet>,
     /// The same record with the TTL of negative answers.
     pub(crate) negative_soa: Arc<RecordSet>,
-    pub(crate) name_servers: Arc<RecordSet>,
+    name_servers: Arc<RecordSet>,
     signing: Option<Arc<Signing>>,
     /// Names that are delegated; without any no name is looked at for one.
     cuts: usize,
@@ -167,7 +167,7 @@ impl DnsZone {
         let is_new = before.is_none();
         let before = before.unwrap_or_default();
         let node_after = Node { sets, below: before.below };
-        let is_wildcard = key.starts_with(&[1, b'*']);
+        let is_wildcard = is_wildcard(&key);
         let has_cut = |node: &Node| usize::from(!key.is_empty() && node.is_cut());
         self.cuts = self.cuts + has_cut(&node_after) - has_cut(&before);
         let is_empty = node_after.sets.is_empty() && node_after.below == 0 && !key.is_empty();
@@ -181,16 +181,14 @@ impl DnsZone {
         self.nodes.insert(&key, node_after);
         if is_new {
             self.wildcards += usize::from(is_wildcard);
-            self.depth = self.depth.max(label_count(&key));
+            self.depth = self.depth.max(labels_of(&key).count());
             self.count_below(&key, true);
         }
     }
 
     /// Counts a name that came or went at the name above it, which comes or goes with it if it has nothing of its own.
     fn count_below(&mut self, key: &[u8], is_added: bool) {
-        let mut key = key;
-        while let Some((&length, rest)) = key.split_first() {
-            let Some(above) = rest.get(usize::from(length)..) else { return };
+        for above in std::iter::successors(above(key), |name| above(name)) {
             let known = self.nodes.get(above).cloned();
             let is_new = known.is_none();
             let mut node = known.unwrap_or_default();
@@ -205,17 +203,13 @@ impl DnsZone {
             if !goes_on {
                 return;
             }
-            key = above;
         }
     }
 
     /// A name without the apex; `None` if it is not in the zone.
     pub(crate) fn key<'n>(&self, name: &'n [u8]) -> Option<&'n [u8]> {
         let apex = self.apex.wire();
-        let suffix = crate::name::suffix_of(name, apex.len())?;
-        if suffix != apex {
-            return None;
-        }
+        suffix_of(name, apex.len()).filter(|suffix| *suffix == apex)?;
         name.get(..name.len() - apex.len())
     }
 
@@ -231,16 +225,10 @@ impl DnsZone {
         if let Some(node) = self.node(key) {
             return Found::Node(node);
         }
-        let mut encloser = key;
         // Names below the deepest do not exist; they are not looked for one by one.
-        let mut skipped = label_count(key).saturating_sub(self.depth);
-        while let Some((&length, rest)) = encloser.split_first() {
-            encloser = rest.get(usize::from(length)..).unwrap_or(&[]);
-            skipped = skipped.saturating_sub(1);
-            if skipped == 0 && self.node(encloser).is_some() {
-                break;
-            }
-        }
+        let skipped = labels_of(key).count().saturating_sub(self.depth).max(1) - 1;
+        let mut enclosers = std::iter::successors(above(key), |name| above(name)).skip(skipped);
+        let encloser = enclosers.find(|encloser| self.node(encloser).is_some()).unwrap_or(&[]);
         if self.wildcards > 0 {
             let mut wildcard = SmallVec::<[u8; 256]>::from_slice(&[1, b'*']);
             wildcard.extend_from_slice(encloser);
@@ -256,13 +244,9 @@ impl DnsZone {
         if self.cuts == 0 {
             return None;
         }
-        let mut starts = SmallVec::<[&[u8]; 8]>::new();
-        let mut rest = key;
-        while let Some((&length, behind)) = rest.split_first() {
-            starts.push(rest);
-            rest = behind.get(usize::from(length)..)?;
-        }
-        starts.into_iter().rev().take(self.depth).find_map(|key| {
+        let names: SmallVec<[&[u8]; 8]> =
+            std::iter::successors(Some(key), |name| above(name)).filter(|name| !name.is_empty()).collect();
+        names.into_iter().rev().take(self.depth).find_map(|key| {
             let node = self.node(key).filter(|node| node.is_cut())?;
             Some(Found::Cut(key, node))
         })
@@ -271,16 +255,6 @@ impl DnsZone {
     /// The addresses that the zone has for a name, also below delegations, for the additional section.
     pub(crate) fn glue(&self, name: &[u8]) -> Option<&Node> {
         self.node(self.key(name)?)
-    }
-
-    /// All addresses of a name, for who follows an alias within the zone.
-    pub fn addresses(&self, name: &Name) -> Vec<IpAddr> {
-        let Some(node) = self.glue(name.wire()) else { return Vec::new() };
-        let of =
-            |record_type: RecordType| node.set(record_type.number()).into_iter().flat_map(RecordSet::rdata);
-        let v4 = of(RecordType::A).filter_map(|rdata| <[u8; 4]>::try_from(rdata).ok()).map(IpAddr::from);
-        let v6 = of(RecordType::Aaaa).filter_map(|rdata| <[u8; 16]>::try_from(rdata).ok()).map(IpAddr::from);
-        v4.chain(v6).collect()
     }
 }
 
@@ -295,17 +269,8 @@ pub(crate) enum Found<'z, 'k> {
     Nothing,
 }
 
-fn label_count(key: &[u8]) -> usize {
-    let (mut count, mut rest) = (0, key);
-    while let Some((&length, behind)) = rest.split_first() {
-        count += 1;
-        rest = behind.get(usize::from(length)..).unwrap_or(&[]);
-    }
-    count
-}
-
-fn sets_of(records: &[(u32, std::borrow::Cow<'_, Rdata>)]) -> Arc<[RecordSet]> {
-    let mut sorted: SmallVec<[&(u32, std::borrow::Cow<'_, Rdata>); 8]> = records.iter().collect();
+fn sets_of(records: &[(u32, Cow<'_, Rdata>)]) -> Arc<[RecordSet]> {
+    let mut sorted: SmallVec<[&(u32, Cow<'_, Rdata>); 8]> = records.iter().collect();
     sorted.sort_by_key(|(_, rdata)| rdata.record_type().number());
     sorted
         .chunk_by(|(_, one), (_, other)| one.record_type() == other.record_type())

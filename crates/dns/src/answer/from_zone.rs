@@ -1,20 +1,17 @@
 //! The sections of an answer from one zone, signed if the zone has a key and the client asks.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use smallvec::SmallVec;
 
 use super::message::{Message, Section};
-use super::{ANY, Catalog, longest_match};
+use super::{ANY, Catalog, MAX_CHAIN, longest_match};
 use crate::dnssec::{self, NSEC, NXNAME, RRSIG, ZoneKey};
 use crate::name::suffix_of;
 use crate::query::{HEADER_BYTES, Query, Rcode};
 use crate::record_set::RecordSet;
 use crate::record_type::RecordType;
 use crate::zone::{DnsZone, Found, Node, SOA};
-
-/// Most aliases that are followed in one answer.
-const MAX_CHAIN: usize = 8;
 
 /// A name in the message, and its place there.
 #[derive(Clone, Copy)]
@@ -46,10 +43,10 @@ pub(super) struct ZoneAnswer<'a, 'b, 'c> {
     pub(super) now: u32,
 }
 
-impl ZoneAnswer<'_, '_, '_> {
+impl<'a> ZoneAnswer<'a, '_, '_> {
     /// The code, and whether it is the zone's own knowledge.
     pub(super) fn answer(&mut self) -> (Rcode, bool) {
-        let (zone, query) = (Arc::clone(self.zone), self.query);
+        let (zone, query) = (self.zone, self.query);
         let mut name = PlacedName { wire: query.name(), place: HEADER_BYTES };
         for step in 0..MAX_CHAIN {
             // An alias that leaves the zone is followed by who asks.
@@ -87,7 +84,7 @@ impl ZoneAnswer<'_, '_, '_> {
     }
 
     /// The key of the zone, if the client asks for signatures.
-    fn key(&self) -> Option<&ZoneKey> {
+    fn key(&self) -> Option<&'a ZoneKey> {
         self.zone.key_pair().filter(|_| self.query.is_dnssec_ok())
     }
 
@@ -103,14 +100,14 @@ impl ZoneAnswer<'_, '_, '_> {
     /// Puts the records of the type that is asked for; whether there are some.
     fn put_sets(&mut self, node: &Node, is_apex: bool, name: PlacedName<'_>) -> bool {
         let rotation = usize::from(u16::from_be_bytes(self.query.id));
-        let zone = Arc::clone(self.zone);
+        let zone = self.zone;
         match self.query.query_type {
             ANY => {
                 let is_there = is_apex || !node.sets().is_empty();
                 if !is_there || node.set(RecordType::Cname.number()).is_some() {
                     return false;
                 }
-                self.put(&minimal_any(), name, Section::Answer, 0);
+                self.put(&MINIMAL_ANY, name, Section::Answer, 0);
                 true
             }
             wanted => match zone.own_set(wanted).filter(|_| is_apex).or_else(|| node.set(wanted)) {
@@ -149,9 +146,8 @@ impl ZoneAnswer<'_, '_, '_> {
 
     /// The start of authority, which says how long the answer holds.
     fn negative(&mut self, name: PlacedName<'_>) {
-        let soa = Arc::clone(&self.zone.negative_soa);
-        let apex_bytes = self.zone.apex().wire().len();
-        self.put(&soa, name.suffix(apex_bytes), Section::Authority, 0);
+        let zone = self.zone;
+        self.put(&zone.negative_soa, name.suffix(zone.apex().wire().len()), Section::Authority, 0);
     }
 
     fn put_denial(&mut self, name: PlacedName<'_>, types: &[u16]) {
@@ -173,7 +169,7 @@ impl ZoneAnswer<'_, '_, '_> {
         }
         // Each NS record's name stands behind its head of 12 bytes, where the addresses point to.
         let mut place = start;
-        let zone = Arc::clone(self.zone);
+        let zone = self.zone;
         for server in servers.rdata() {
             place += 12;
             let name = PlacedName { wire: server, place };
@@ -193,8 +189,5 @@ impl ZoneAnswer<'_, '_, '_> {
     }
 }
 
-/// The one record that stands for all (RFC 8482 section 4.2).
-fn minimal_any() -> RecordSet {
-    const HINFO: u16 = 13;
-    RecordSet::new(HINFO, 3_600, &[b"\x07RFC8482\0"])
-}
+/// The one record that stands for all: of the type HINFO (RFC 8482 section 4.2).
+static MINIMAL_ANY: LazyLock<RecordSet> = LazyLock::new(|| RecordSet::new(13, 3_600, &[b"\x07RFC8482\0"]));

@@ -5,9 +5,11 @@
 mod from_zone;
 mod message;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::cookie::Cookies;
+use crate::name::above;
 use crate::query::{HEADER_BYTES, NoQuery, PLAIN_UDP_BYTES, Query, Rcode};
 use crate::record_type::RecordType;
 use crate::wire_map::WireMap;
@@ -19,6 +21,8 @@ use message::{Message, Section};
 pub const UDP_BYTES: usize = 1_232;
 /// Longest message over TCP.
 pub const TCP_BYTES: usize = 65_535;
+/// Most aliases that are followed for one name.
+pub const MAX_CHAIN: usize = 8;
 const AXFR: u16 = 252;
 const IXFR: u16 = 251;
 const ANY: u16 = 255;
@@ -35,7 +39,7 @@ pub struct Transport<'c> {
     /// Whether only who shows a cookie gets more than a truncated answer.
     pub is_limited: bool,
     pub cookies: &'c Cookies,
-    pub client: std::net::IpAddr,
+    pub client: IpAddr,
     /// Seconds since the epoch, for cookies and signatures.
     pub now: u32,
 }
@@ -73,7 +77,7 @@ pub fn answer(catalog: &Catalog, packet: &[u8], transport: &Transport<'_>, buffe
         (false, Some(edns)) => usize::from(edns.udp_bytes).clamp(PLAIN_UDP_BYTES, UDP_BYTES),
         (false, None) => PLAIN_UDP_BYTES,
     };
-    let opt = Opt::of(&query, transport);
+    let opt = Opt::of(&query);
     let most = most.min(buffer.len()) - opt.bytes;
     let mut message = Message { buffer, bytes: 0, most, is_full: false, counts: [0; 3] };
     message.put(&[0; HEADER_BYTES]);
@@ -114,8 +118,7 @@ fn judge(catalog: &Catalog, query: &Query<'_>, message: &mut Message<'_>, now: u
 fn zone_of<'c>(catalog: &'c Catalog, query: &Query<'_>) -> Option<&'c Arc<DnsZone>> {
     let name = query.name();
     if query.query_type == RecordType::Ds.number() && catalog.get(name).is_some() {
-        let above = name.split_first().and_then(|(&length, rest)| rest.get(usize::from(length)..));
-        let found = above.and_then(|above| longest_match(catalog, above));
+        let found = above(name).and_then(|above| longest_match(catalog, above));
         return found.or_else(|| catalog.get(name));
     }
     longest_match(catalog, name)
@@ -123,14 +126,7 @@ fn zone_of<'c>(catalog: &'c Catalog, query: &Query<'_>) -> Option<&'c Arc<DnsZon
 
 /// The zone of the longest name that a name is at or below.
 pub(crate) fn longest_match<'c>(catalog: &'c Catalog, name: &[u8]) -> Option<&'c Arc<DnsZone>> {
-    let mut name = name;
-    loop {
-        if let Some(zone) = catalog.get(name) {
-            return Some(zone);
-        }
-        let (&length, rest) = name.split_first().filter(|(length, _)| **length > 0)?;
-        name = rest.get(usize::from(length)..)?;
-    }
+    std::iter::successors(Some(name), |name| above(name)).find_map(|name| catalog.get(name))
 }
 
 /// The OPT record of an answer.
@@ -143,7 +139,7 @@ impl Opt {
     const PLAIN_BYTES: usize = 11;
     const COOKIE_BYTES: usize = 4 + 24;
 
-    fn of(query: &Query<'_>, _: &Transport<'_>) -> Self {
+    fn of(query: &Query<'_>) -> Self {
         let bytes = query
             .edns
             .map_or(0, |edns| Self::PLAIN_BYTES + if edns.cookie.is_some() { Self::COOKIE_BYTES } else { 0 });
