@@ -88,11 +88,6 @@ impl Name {
         suffix_of(&self.0, other.0.len()).is_some_and(|suffix| *suffix == *other.0)
     }
 
-    /// Whether its first label is `*`.
-    pub fn is_wildcard(&self) -> bool {
-        is_wildcard(&self.0)
-    }
-
     /// The name with a label before it; `None` if that is too long.
     pub fn below(&self, label: &[u8]) -> Option<Self> {
         let mut wire = vec![u8::try_from(label.len()).ok()?];
@@ -247,7 +242,7 @@ mod tests {
         assert!(!www.is_within(&name("ample.com")) && !name("com").is_within(&www));
         assert_eq!((www.parent().unwrap(), www.count()), (name("example.com"), 3));
         assert_eq!(name(".").parent(), None);
-        assert!(name("*.a").is_wildcard() && !name("*a.a").is_wildcard());
+        assert!(is_wildcard(name("*.a").wire()) && !is_wildcard(name("*a.a").wire()));
         assert_eq!(name("a").below(b"b").unwrap(), name("b.a"));
     }
 

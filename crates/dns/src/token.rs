@@ -2,27 +2,17 @@
 
 use std::fmt::Write;
 
-/// A word as it is written, without its quotes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    /// Escapes are kept.
-    pub(crate) text: String,
-    pub(crate) is_quoted: bool,
-}
-
-impl Token {
-    /// The bytes that it stands for.
-    ///
-    /// # Errors
-    /// One sentence if an escape is none.
-    pub(crate) fn bytes(&self) -> Result<Vec<u8>, String> {
-        let mut bytes = Vec::with_capacity(self.text.len());
-        let mut rest = self.text.bytes();
-        while let Some(byte) = rest.next() {
-            bytes.push(if byte == b'\\' { escaped(&mut rest, &self.text)? } else { byte });
-        }
-        Ok(bytes)
+/// The bytes that a word stands for, which is given without its quotes.
+///
+/// # Errors
+/// One sentence if an escape is none.
+pub(crate) fn bytes_of(word: &str) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(if byte == b'\\' { escaped(&mut rest, word)? } else { byte });
     }
+    Ok(bytes)
 }
 
 /// What follows a backslash in a text: a character, or three digits.
@@ -45,11 +35,11 @@ pub(crate) fn escaped(bytes: &mut impl Iterator<Item = u8>, text: &str) -> Resul
         .ok_or_else(|| format!("`{text:.80}` has a backslash without a character or three digits up to 255"))
 }
 
-/// Takes a line apart into words. Brackets and comments have no meaning here.
+/// Takes a line apart into words, without their quotes. Brackets and comments have no meaning here.
 ///
 /// # Errors
 /// One sentence if a quote has no end, or a word stands at a quote without a space.
-pub(crate) fn tokens(line: &str) -> Result<Vec<Token>, String> {
+pub(crate) fn tokens(line: &str) -> Result<Vec<&str>, String> {
     let mut tokens = Vec::new();
     let mut rest = line.trim_start();
     while !rest.is_empty() {
@@ -60,11 +50,11 @@ pub(crate) fn tokens(line: &str) -> Result<Vec<Token>, String> {
     Ok(tokens)
 }
 
-/// The word at the start of a text that begins with one, and what is behind it.
+/// The word at the start of a text that begins with one, without its quotes, and what is behind it.
 ///
 /// # Errors
 /// As of [`tokens`].
-pub(crate) fn token(text: &str) -> Result<(Token, &str), String> {
+pub(crate) fn token(text: &str) -> Result<(&str, &str), String> {
     let quoted = text.strip_prefix('"');
     let body = quoted.unwrap_or(text);
     let mut is_escaped = false;
@@ -83,13 +73,13 @@ pub(crate) fn token(text: &str) -> Result<(Token, &str), String> {
             if quoted.is_none() && character == '"' {
                 return Err(format!("expected a space before the quote behind `{word:.60}`"));
             }
-            return Ok((Token { text: word.to_owned(), is_quoted: quoted.is_some() }, behind));
+            return Ok((word, behind));
         }
         is_escaped = character == '\\' && !is_escaped;
     }
     match quoted {
         Some(_) => Err(format!("the quote at `\"{body:.60}` has no end")),
-        None => Ok((Token { text: body.to_owned(), is_quoted: false }, "")),
+        None => Ok((body, "")),
     }
 }
 
@@ -125,13 +115,13 @@ mod tests {
     #[test]
     fn words_are_taken_apart_and_quoted_again() {
         let found = tokens(r#"  10 "a b" "c\"d" e\ f "\000\\" "é" "#).unwrap();
-        let bytes: Vec<Vec<u8>> = found.iter().map(|token| token.bytes().unwrap()).collect();
+        let bytes: Vec<Vec<u8>> = found.iter().map(|word| bytes_of(word).unwrap()).collect();
         let expected: [&[u8]; 6] = [b"10", b"a b", b"c\"d", b"e f", b"\0\\", "é".as_bytes()];
         assert_eq!(bytes, expected);
         for bytes in expected {
             let mut quoted = String::new();
             quote(bytes, &mut quoted);
-            assert_eq!(tokens(&quoted).unwrap()[0].bytes().unwrap(), bytes, "{quoted}");
+            assert_eq!(bytes_of(tokens(&quoted).unwrap()[0]).unwrap(), bytes, "{quoted}");
         }
         let mut quoted = String::new();
         quote(b"\xff\n\x7f", &mut quoted);
@@ -145,8 +135,7 @@ mod tests {
             assert!(tokens(line).is_err(), "{line}");
         }
         for word in ["\\", "\\2", "\\25x", "\\999"] {
-            let token = Token { text: word.to_owned(), is_quoted: false };
-            assert!(token.bytes().is_err(), "{word}");
+            assert!(bytes_of(word).is_err(), "{word}");
         }
     }
 }

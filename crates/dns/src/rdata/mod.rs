@@ -96,8 +96,8 @@ impl Rdata {
                 let message = format!("expected {} for a record of the type {record_type}", names.join(", "));
                 return Err(RdataError { field: field.name, message });
             }
-            let (token, behind) = token::token(rest).map_err(whole)?;
-            parts.add(field, &token, origin)?;
+            let (word, behind) = token::token(rest).map_err(whole)?;
+            parts.add(field, word, origin)?;
             rest = behind.trim_start();
         }
         if !rest.is_empty() {
@@ -260,7 +260,7 @@ impl Rdata {
                     FieldValue::Text(name.unwrap_or(text).to_owned())
                 }
                 RdataFieldKind::Text | RdataFieldKind::LongText => {
-                    let bytes = token::token(text).ok().and_then(|(token, _)| token.bytes().ok());
+                    let bytes = token::token(text).ok().and_then(|(word, _)| token::bytes_of(word).ok());
                     FieldValue::Text(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned())
                 }
                 _ => FieldValue::Text(text.to_owned()),

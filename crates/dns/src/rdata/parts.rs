@@ -9,7 +9,7 @@ use super::location::EarthPlace;
 use super::{Rdata, RdataError, RdataField, RdataFieldKind, service_parameters};
 use crate::name::Name;
 use crate::record_type::RecordType;
-use crate::token::{self, Token, quote};
+use crate::token::{self, quote};
 
 /// Longest text in a string behind its length.
 const MAX_TEXT_BYTES: usize = 255;
@@ -73,20 +73,20 @@ impl RdataParts {
     pub(super) fn add(
         &mut self,
         field: &RdataField,
-        token: &Token,
+        word: &str,
         origin: Option<&Name>,
     ) -> Result<(), RdataError> {
         let refused = |message| RdataError { field: field.name, message };
         match field.kind {
             RdataFieldKind::Name => {
-                let name = Name::parse(&token.text, origin).map_err(refused)?;
+                let name = Name::parse(word, origin).map_err(refused)?;
                 self.name(&name);
                 Ok(())
             }
             RdataFieldKind::Text | RdataFieldKind::LongText => {
-                self.bytes(field, &token.bytes().map_err(refused)?)
+                self.bytes(field, &token::bytes_of(word).map_err(refused)?)
             }
-            _ => self.add_value(field, &token.text),
+            _ => self.add_value(field, word),
         }
     }
 
@@ -99,8 +99,11 @@ impl RdataParts {
                 if tokens.is_empty() {
                     return Err(refused("expected one or more strings in quotes".to_owned()));
                 }
-                let texts =
-                    tokens.iter().map(Token::bytes).collect::<Result<Vec<_>, _>>().map_err(refused)?;
+                let texts = tokens
+                    .into_iter()
+                    .map(token::bytes_of)
+                    .collect::<Result<Vec<_>, _>>()
+                    .map_err(refused)?;
                 self.texts(texts.iter().map(Vec::as_slice));
                 Ok(())
             }

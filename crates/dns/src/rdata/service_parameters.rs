@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::token::{self, Token};
+use crate::token;
 
 /// Keys that have a name, by their numbers (RFC 9460 section 14.3.2, RFC 9461, RFC 9540).
 const KEYS: &[&str] =
@@ -19,7 +19,7 @@ pub(super) fn wire(text: &str) -> Result<Vec<u8>, String> {
     let mut parameters = Vec::new();
     for (key, value) in split(text)? {
         let number = key_number(&key)?;
-        let value = value.map(|value| value.bytes()).transpose()?;
+        let value = value.map(token::bytes_of).transpose()?;
         let value = encoded(number, &key, value.as_deref())?;
         parameters.push((number, value));
     }
@@ -53,7 +53,7 @@ fn check_mandatory(parameters: &[(u16, Vec<u8>)]) -> Result<(), String> {
 }
 
 /// Keys and values: `key`, `key=word`, `key="a text"`, `"key=word"`.
-fn split(text: &str) -> Result<Vec<(String, Option<Token>)>, String> {
+fn split(text: &str) -> Result<Vec<(String, Option<&str>)>, String> {
     let mut parameters = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
@@ -61,7 +61,7 @@ fn split(text: &str) -> Result<Vec<(String, Option<Token>)>, String> {
         let (key, behind) = rest.split_at_checked(end).unwrap_or((rest, ""));
         let (value, behind) = match behind.strip_prefix('=') {
             Some(value) if value.is_empty() || value.starts_with(|next: char| next.is_ascii_whitespace()) => {
-                (Some(Token { text: String::new(), is_quoted: false }), value)
+                (Some(""), value)
             }
             Some(value) => {
                 let (value, behind) = token::token(value)?;
