@@ -133,25 +133,22 @@ fn described(snapshot: &Snapshot, name: &Name, record_type: RecordType) -> Strin
 fn describe_records(text: &mut String, snapshot: &Snapshot, name: &Name) {
     let zones = snapshot.names.served.values().filter(|zone| name.is_within(zone.zone.apex()));
     let Some(zone) = zones.max_by_key(|zone| zone.zone.apex().count()) else { return };
-    let mut above = Some(name.clone());
-    let mut asked = name.clone();
-    while let Some(next) = above.filter(|above| above.is_within(zone.zone.apex())) {
-        if zone.records.at(&asked).next().is_some() {
-            break;
-        }
-        asked = next.parent().and_then(|parent| parent.below(b"*")).unwrap_or(next.clone());
-        above = next.parent();
-    }
-    for record in zone.records.at(&asked) {
+    for record in zone.records.standing_for(name) {
         let why = match (
             record.proxied && !zone.is_dns_only,
-            zone.followers.iter().any(|known| known.name == asked),
+            zone.followers.iter().any(|known| known.name == record.name),
         ) {
             (true, _) => "; proxied: the edge's addresses are served",
             (false, true) => "; flattened: the addresses that it leads to are served",
             (false, false) => "",
         };
         let rdata = &record.rdata;
-        let _ = writeln!(text, "  {asked} {} {rdata:?} (record {}){why}", record.effective_ttl(), record.id);
+        let _ = writeln!(
+            text,
+            "  {} {} {rdata:?} (record {}){why}",
+            record.name,
+            record.effective_ttl(),
+            record.id
+        );
     }
 }

@@ -180,7 +180,7 @@ impl<'r> NodeBuilding<'r> {
             return Vec::new();
         }
         let own =
-            self.records.at_in(self.apex).filter(|record| record.rdata.record_type() == RecordType::Dnskey);
+            self.records.at(self.apex).filter(|record| record.rdata.record_type() == RecordType::Dnskey);
         own.map(|record| record.rdata.wire()).collect()
     }
 
@@ -241,7 +241,7 @@ impl<'r> NodeBuilding<'r> {
         'r: 'n,
     {
         let mut node = NodeRecords { name, records: Vec::new() };
-        let records: Vec<&'r Arc<Declared<DnsRecord>>> = self.records.at_in(name).collect();
+        let records: Vec<&'r Arc<Declared<DnsRecord>>> = self.records.at(name).collect();
         let mut proxied = None;
         for record in records {
             let record_type = record.rdata.record_type();

@@ -155,17 +155,15 @@ impl Default for DnsSettings {
             origin_scheme: OriginScheme::default(),
             http_port: 80,
             https_port: 443,
-            rate_limit: Self::RATE_LIMIT,
+            rate_limit: 500,
             rate_limit_exempt: Self::loopback(),
         }
     }
 }
 
 impl DnsSettings {
-    pub const RATE_LIMIT: u32 = 500;
-
     /// The networks of this machine.
-    pub fn loopback() -> Vec<IpNet> {
+    fn loopback() -> Vec<IpNet> {
         let v4 = ipnet::Ipv4Net::new_assert(std::net::Ipv4Addr::new(127, 0, 0, 0), 8);
         vec![v4.into(), IpAddr::from(std::net::Ipv6Addr::LOCALHOST).into()]
     }

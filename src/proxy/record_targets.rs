@@ -1,11 +1,10 @@
 //! Proxied DNS records of a host to what the edge asks for it.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use dns::answer::MAX_CHAIN;
 use dns::{Name, RecordType};
-use model::{Declared, DnsRecord, Zone, ZoneRecords};
+use model::{DnsRecord, Zone};
 
 use crate::snapshot::{Site, Snapshot};
 
@@ -38,7 +37,7 @@ pub(super) fn targets(
 ) -> Option<Result<Vec<RecordTarget>, NoTarget>> {
     let records = snapshot.resources.records.get(&zone.id).filter(|records| !records.is_empty())?;
     let name = Name::parse(host, None).ok()?;
-    let found: Vec<_> = at(records, &name).into_iter().filter(|record| is_address(record)).collect();
+    let found: Vec<_> = records.standing_for(&name).into_iter().filter(|record| is_address(record)).collect();
     // If one is proxied, all are.
     if !found.iter().any(|record| record.proxied) {
         return Some(Err(NoTarget::NoRecord));
@@ -60,29 +59,6 @@ pub(super) fn targets(
 
 fn is_address(record: &DnsRecord) -> bool {
     record.rdata.record_type().is_proxiable()
-}
-
-/// The records of a name, or of the wildcard that stands for it.
-fn at<'r>(records: &'r ZoneRecords, name: &Name) -> Vec<&'r Arc<Declared<DnsRecord>>> {
-    let found: Vec<_> = records.at_in(name).collect();
-    if !found.is_empty() {
-        return found;
-    }
-    let mut above = name.parent();
-    while let Some(encloser) = above.filter(|encloser| !encloser.is_root()) {
-        if let Some(wildcard) = encloser.below(b"*") {
-            let found: Vec<_> = records.at_in(&wildcard).collect();
-            if !found.is_empty() {
-                return found;
-            }
-        }
-        // A name that exists ends what wildcards above it stand for (RFC 4592).
-        if records.at_in(&encloser).next().is_some() {
-            return Vec::new();
-        }
-        above = encloser.parent();
-    }
-    Vec::new()
 }
 
 fn follow(
@@ -113,48 +89,9 @@ fn follow(
     }
     let Some(steps) = steps.checked_sub(1) else { return Err(NoTarget::Unresolved) };
     let records = snapshot.resources.records.get(&other.id);
-    let found = records.map(|records| at(records, &target)).unwrap_or_default();
+    let found = records.map(|records| records.standing_for(&target)).unwrap_or_default();
     found
         .into_iter()
         .filter(|record| is_address(record))
         .try_for_each(|record| follow(snapshot, zone, record, steps, targets))
-}
-
-#[cfg(test)]
-mod tests {
-    use dns::Rdata;
-    use model::RecordId;
-
-    use super::*;
-
-    fn records(lines: &[(&str, &str, &str)]) -> ZoneRecords {
-        let mut records = ZoneRecords::default();
-        for (nth, (name, kind, data)) in lines.iter().enumerate() {
-            let record = serde_json::json!({"id": nth.to_string(), "zone": "z", "name": name, "type": kind, "rdata": data,
-                "ttl": 1, "created_on": "", "modified_on": ""});
-            records.put(Arc::new(Declared::at_revision(serde_json::from_value(record).unwrap(), 1)), 1);
-        }
-        records
-    }
-
-    #[test]
-    fn wildcards_stand_for_names_that_do_not_exist() {
-        let records = records(&[
-            ("*.example.com", "A", "198.51.100.1"),
-            ("real.example.com", "TXT", "x"),
-            ("*.deep.real.example.com", "A", "198.51.100.2"),
-        ]);
-        let found = |name: &str| -> Vec<String> {
-            let name = Name::parse(name, None).unwrap();
-            at(&records, &name).iter().map(|record| record.rdata.text().to_owned()).collect()
-        };
-        assert_eq!(found("a.example.com"), ["198.51.100.1"]);
-        assert_eq!(found("a.b.example.com"), ["198.51.100.1"]);
-        assert_eq!(found("real.example.com"), ["\"x\""]);
-        assert!(found("a.real.example.com").is_empty() && found("example.com").is_empty());
-        assert_eq!(found("a.deep.real.example.com"), ["198.51.100.2"]);
-        let id = records.at(&Name::parse("real.example.com", None).unwrap()).next().unwrap().id.clone();
-        assert_eq!(id, RecordId::new("1"));
-        assert!(Rdata::parse(RecordType::A, "x", None).is_err());
-    }
 }

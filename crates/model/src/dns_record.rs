@@ -126,20 +126,30 @@ impl ZoneRecords {
     }
 
     /// The records at a name.
-    pub fn at(&self, name: &Name) -> impl Iterator<Item = &Arc<Declared<DnsRecord>>> {
-        // INVARIANT: no id is before the empty one.
-        let from = (name.clone(), RecordId::new(""));
-        let name = name.clone();
-        self.by_name.range(from..).take_while(move |((of, _), _)| *of == name).map(|(_, record)| record)
-    }
-
-    /// The same, for as long as the records are there.
-    pub fn at_in<'r, 'n>(
+    pub fn at<'r, 'n>(
         &'r self,
         name: &'n Name,
     ) -> impl Iterator<Item = &'r Arc<Declared<DnsRecord>>> + use<'r, 'n> {
+        // INVARIANT: no id is before the empty one.
         let from = (name.clone(), RecordId::new(""));
         self.by_name.range(from..).take_while(move |((of, _), _)| of == name).map(|(_, record)| record)
+    }
+
+    /// The records of a name, or of the wildcard that stands for it. A name that has records ends what wildcards above it
+    /// stand for (RFC 4592).
+    pub fn standing_for(&self, name: &Name) -> Vec<&Arc<Declared<DnsRecord>>> {
+        let mut found: Vec<_> = self.at(name).collect();
+        let mut above = name.parent();
+        while let Some(encloser) = above.filter(|encloser| found.is_empty() && !encloser.is_root()) {
+            if let Some(wildcard) = encloser.below(b"*") {
+                found.extend(self.at(&wildcard));
+            }
+            if self.at(&encloser).next().is_some() {
+                break;
+            }
+            above = encloser.parent();
+        }
+        found
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Declared<DnsRecord>>> {
@@ -176,5 +186,43 @@ impl ZoneRecords {
             .collect();
         names.dedup();
         names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dns::RecordType;
+
+    use super::*;
+
+    fn records(lines: &[(&str, &str, &str)]) -> ZoneRecords {
+        let mut records = ZoneRecords::default();
+        for (nth, (name, kind, data)) in lines.iter().enumerate() {
+            let record = serde_json::json!({"id": nth.to_string(), "zone": "z", "name": name, "type": kind, "rdata": data,
+                "ttl": 1, "created_on": "", "modified_on": ""});
+            records.put(Arc::new(Declared::at_revision(serde_json::from_value(record).unwrap(), 1)), 1);
+        }
+        records
+    }
+
+    #[test]
+    fn wildcards_stand_for_names_that_do_not_exist() {
+        let records = records(&[
+            ("*.example.com", "A", "198.51.100.1"),
+            ("real.example.com", "TXT", "x"),
+            ("*.deep.real.example.com", "A", "198.51.100.2"),
+        ]);
+        let found = |name: &str| -> Vec<String> {
+            let name = Name::parse(name, None).unwrap();
+            records.standing_for(&name).iter().map(|record| record.rdata.text().to_owned()).collect()
+        };
+        assert_eq!(found("a.example.com"), ["198.51.100.1"]);
+        assert_eq!(found("a.b.example.com"), ["198.51.100.1"]);
+        assert_eq!(found("real.example.com"), ["\"x\""]);
+        assert!(found("a.real.example.com").is_empty() && found("example.com").is_empty());
+        assert_eq!(found("a.deep.real.example.com"), ["198.51.100.2"]);
+        let id = records.at(&Name::parse("real.example.com", None).unwrap()).next().unwrap().id.clone();
+        assert_eq!(id, RecordId::new("1"));
+        assert!(Rdata::parse(RecordType::A, "x", None).is_err());
     }
 }

@@ -8,46 +8,30 @@ use diagnostic::{Code, Diagnostic};
 
 impl Resolving<'_> {
     pub(super) fn dns(&mut self, file: DnsFile, listeners: &[Listener]) -> DnsSettings {
-        let mut name_servers = Vec::new();
+        let DnsFile { mut settings, name_servers } = file;
         for (text, place) in
-            file.name_servers.iter().flat_map(|names| names.value.iter().map(|text| (text, &names.place)))
+            name_servers.iter().flat_map(|names| names.value.iter().map(|text| (text, &names.place)))
         {
-            if let Some(name) = self.host(text, place).and_then(|host| Name::parse(host.as_str(), None).ok())
-            {
-                name_servers.push(name);
-            }
+            let host = self.host(text, place);
+            settings.name_servers.extend(host.and_then(|host| Name::parse(host.as_str(), None).ok()));
         }
-        let is_listening = !file.listeners.is_empty();
-        if is_listening && name_servers.is_empty() {
-            let message =
-                "`dns.name_servers` is not set: zones have no NS records, and resolvers do not take them";
-            self.diagnostics.push(Diagnostic::warning(Code::ConfMissingKey, message));
-        }
-        let mut addresses = file.addresses;
-        if addresses.is_empty() {
+        if settings.addresses.is_empty() {
             let own = listeners.iter().map(|listener| listener.address.ip());
-            addresses = own.filter(|address| !address.is_unspecified()).collect();
-            addresses.dedup();
+            settings.addresses = own.filter(|address| !address.is_unspecified()).collect();
+            settings.addresses.dedup();
         }
-        if is_listening && addresses.is_empty() {
-            let message = "`dns.addresses` is not set and no listener has an address of its own: proxied names are answered \
-                           with none";
+        let mut warn = |message: &str| {
             self.diagnostics.push(Diagnostic::warning(Code::ConfMissingKey, message));
+        };
+        if !settings.listeners.is_empty() && settings.name_servers.is_empty() {
+            warn("`dns.name_servers` is not set: zones have no NS records, and resolvers do not take them");
         }
-        DnsSettings {
-            listeners: file.listeners,
-            resolvers: file.resolvers,
-            addresses,
-            name_servers,
-            txt_content: file.txt_content,
-            strict_names: file.strict_names,
-            srv_names: file.srv_names,
-            private_origins: file.private_origins,
-            origin_scheme: file.origin_scheme,
-            http_port: u16::try_from(file.http_port).unwrap_or(80),
-            https_port: u16::try_from(file.https_port).unwrap_or(443),
-            rate_limit_exempt: file.rate_limit_exempt,
-            rate_limit: u32::try_from(file.rate_limit).unwrap_or(DnsSettings::RATE_LIMIT),
+        if !settings.listeners.is_empty() && settings.addresses.is_empty() {
+            warn(
+                "`dns.addresses` is not set and no listener has an address of its own: proxied names are answered with \
+                 none",
+            );
         }
+        settings
     }
 }

@@ -1,13 +1,11 @@
 //! Many edits of records as one: all of them, or none.
 
-use std::sync::Arc;
-
-use model::{Declared, DnsRecord, RecordId};
-use parking_lot::Mutex;
+use model::RecordId;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::records::{RecordEdit, RecordEdits, context, records};
+use super::edits::{EditedRecords, RecordEdit, edit_records};
+use super::records::context;
 use super::shapes;
 use super::shown::{ShownRecord, shown};
 use crate::api::auth::Permission;
@@ -78,38 +76,27 @@ fn edits(body: &Value) -> Result<Vec<PlacedEdit>, ApiErrors> {
     Ok(findings.into_result(edits)?.0)
 }
 
-/// The record that each edit leaves, with its part.
-type LeftRecords = Vec<(&'static str, Arc<Declared<DnsRecord>>)>;
-
 async fn batch(call: ApiCall) -> Answer {
     let (context, edits) = (context(&call)?, edits(&call.body)?);
-    let (zone, settings, precondition) =
-        (context.zone.id.clone(), context.settings.clone(), call.precondition());
-    let left: Arc<Mutex<(LeftRecords, Vec<String>)>> = Arc::default();
-    let leave = Arc::clone(&left);
-    let applied = call
-        .write(move |resources| {
-            let mut all = RecordEdits::new(records(resources, &context.zone.id), &context);
-            let mut left = LeftRecords::new();
-            for PlacedEdit { part, pointer, edit } in &edits {
-                left.push((*part, all.edit(edit, pointer, &precondition)?));
-            }
-            *leave.lock() = (left, all.unknown);
-            Ok(all.changes)
-        })
-        .await?;
-    let (left, unknown) = std::mem::take(&mut *left.lock());
-    let now = records(&applied.resources, &zone);
+    let precondition = call.precondition();
+    let EditedRecords { left, unknown, records } = edit_records(&call, &context, move |all| {
+        let record = |PlacedEdit { part, pointer, edit }: &PlacedEdit| {
+            Ok((*part, all.edit(edit, pointer, &precondition)?))
+        };
+        edits.iter().map(record).collect::<Result<Vec<_>, ApiErrors>>()
+    })
+    .await?;
     // As it is served: what a write returns is what is read later.
-    let left: LeftRecords = left
+    let left: Vec<_> = left
         .into_iter()
         .map(|(part, record)| {
-            let served = now.get(&record.id).filter(|_| part != "deletes").cloned();
+            let served = records.get(&record.id).filter(|_| part != "deletes").cloned();
             (part, served.unwrap_or(record))
         })
         .collect();
     let of = |wanted: &str| {
-        left.iter().filter(|(part, _)| *part == wanted).map(|(_, record)| shown(record, &settings)).collect()
+        let of_part = left.iter().filter(|(part, _)| *part == wanted);
+        of_part.map(|(_, record)| shown(record, context.settings())).collect()
     };
     let shown =
         ShownBatch { deletes: of("deletes"), patches: of("patches"), puts: of("puts"), posts: of("posts") };

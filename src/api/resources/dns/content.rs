@@ -129,7 +129,7 @@ impl Reading<'_, '_> {
     fn check_srv_names(&self, data: &Fields<'_>) -> Option<()> {
         let found: Vec<&str> =
             ["service", "proto", "name"].into_iter().filter(|name| data.value(name).is_some()).collect();
-        if found.is_empty() || self.context.settings.srv_names == SrvNames::Ignore {
+        if found.is_empty() || self.context.settings().srv_names == SrvNames::Ignore {
             return Some(());
         }
         for name in found {

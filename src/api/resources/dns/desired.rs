@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dns::{Name, RecordType};
-use model::{Declared, DnsRecord, RecordId, ZoneRecords};
-use parking_lot::Mutex;
+use model::{Declared, DnsRecord, RecordId};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::records::{RecordEdit, RecordEdits, context, records};
+use super::edits::{EditedRecords, RecordEdit, RecordEdits, edit_records};
+use super::records::context;
 use super::shapes;
 use super::shown::{ShownRecord, shown};
 use super::written::{self, RecordContext, Writing};
@@ -73,20 +73,14 @@ fn wanted(bodies: &[Value], context: &RecordContext) -> Result<Vec<Wanted>, ApiE
             Err(found) => errors.extend(found.iter().cloned()),
         }
     }
-    // A DS record stands at the name of NS records, which are there first.
-    all.sort_by_key(|wanted| wanted.record.rdata.record_type() == RecordType::Ds);
     ApiErrors::of(errors).map_or(Ok(all), Err)
 }
 
 /// Edits records until they are those that are wanted.
-fn edited<'c>(
-    known: ZoneRecords,
-    all: Vec<Wanted>,
-    context: &'c RecordContext,
-) -> Result<(RecordEdits<'c>, RecordPlan), ApiErrors> {
+fn reach(edits: &mut RecordEdits<'_>, all: Vec<Wanted>) -> Result<RecordPlan, ApiErrors> {
     type Group = (Vec<Arc<Declared<DnsRecord>>>, Vec<Wanted>);
     let mut groups: BTreeMap<(Name, RecordType), Group> = BTreeMap::new();
-    for record in known.iter() {
+    for record in edits.records.iter() {
         let key = (record.name.clone(), record.rdata.record_type());
         groups.entry(key).or_default().0.push(Arc::clone(record));
     }
@@ -113,8 +107,8 @@ fn edited<'c>(
         }
         deletes.append(&mut there);
     }
+    // A DS record stands at the name of NS records, which are there first.
     posts.sort_by_key(|wanted| (wanted.record.rdata.record_type() == RecordType::Ds, wanted.nth));
-    let mut edits = RecordEdits::new(known, context);
     let mut plan = RecordPlan::default();
     let any = IfMatch::none();
     for record in deletes {
@@ -131,11 +125,10 @@ fn edited<'c>(
             plan.unchanged += 1;
         }
     }
-    for Wanted { record, body, nth } in posts {
-        edits.edit(&RecordEdit::Make(record.id.clone(), body), &format!("/records/{nth}"), &any)?;
-        plan.posts.push(record.id);
+    for Wanted { record, nth, .. } in posts {
+        plan.posts.push(edits.put(record, &format!("/records/{nth}"))?.id.clone());
     }
-    Ok((edits, plan))
+    Ok(plan)
 }
 
 async fn apply(call: ApiCall) -> Answer {
@@ -149,32 +142,25 @@ async fn apply(call: ApiCall) -> Answer {
         })
     });
     let (serial, precondition) = (serial.transpose()?, call.precondition());
-    let (zone, settings) = (context.zone.id.clone(), context.settings.clone());
-    let made: Arc<Mutex<RecordPlan>> = Arc::default();
-    let leave = Arc::clone(&made);
-    let applied = call
-        .write(move |resources| {
-            let known = records(resources, &context.zone.id);
-            precondition.check(Some(known.revision()))?;
-            if let Some(serial) = serial.filter(|serial| *serial != known.revision()) {
-                let message =
-                    format!("the records are at serial {}, not {serial}; read them again", known.revision());
-                return Err(ApiError::new(error::CHANGED, message).into());
-            }
-            let (edits, plan) = edited(known, wanted(&bodies, &context)?, &context)?;
-            *leave.lock() = plan;
-            Ok(edits.changes)
-        })
-        .await?;
-    let (plan, now) = (std::mem::take(&mut *made.lock()), records(&applied.resources, &zone));
-    let of = |ids: &[RecordId]| -> Vec<_> { ids.iter().filter_map(|id| now.get(id).cloned()).collect() };
-    let (puts, posts) = (of(&plan.puts), of(&plan.posts));
+    let EditedRecords { left: plan, records, .. } = edit_records(&call, &context, move |edits| {
+        let known = edits.records.revision();
+        precondition.check(Some(known))?;
+        if let Some(serial) = serial.filter(|serial| *serial != known) {
+            let message = format!("the records are at serial {known}, not {serial}; read them again");
+            return Err(ApiError::new(error::CHANGED, message).into());
+        }
+        let all = wanted(&bodies, edits.context)?;
+        reach(edits, all)
+    })
+    .await?;
+    let of = |ids: &[RecordId]| -> Vec<_> { ids.iter().filter_map(|id| records.get(id).cloned()).collect() };
+    let (puts, posts, settings) = (of(&plan.puts), of(&plan.posts), context.settings());
     ApiReply::of(&ShownPlan {
-        serial: now.revision(),
+        serial: records.revision(),
         unchanged: plan.unchanged,
-        deletes: shown_all(&plan.deletes, &settings),
-        puts: shown_all(&puts, &settings),
-        posts: shown_all(&posts, &settings),
+        deletes: shown_all(&plan.deletes, settings),
+        puts: shown_all(&puts, settings),
+        posts: shown_all(&posts, settings),
     })
 }
 

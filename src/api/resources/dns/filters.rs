@@ -9,6 +9,7 @@ use model::{Declared, DnsRecord, ZoneRecords};
 use super::{names, shown};
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::{ApiCall, Kind, PAGE, PER_PAGE, QueryParameter};
+use crate::conf::TxtContent;
 
 const fn text(name: &'static str, doc: &'static str) -> QueryParameter {
     QueryParameter { name, kind: Kind::Text, doc }
@@ -238,13 +239,13 @@ impl Filters {
                     .push(Box::new(move |record| comparison.holds(&record.name.to_string(), &wanted)));
             }
             "content" => {
-                let settings = call.snapshot.dns.clone();
+                let txt_content = call.snapshot.dns.txt_content;
                 // Strings in quotes as records have them, with one space between.
                 let strings =
                     wanted.starts_with('"').then(|| Rdata::parse(RecordType::Txt, &wanted, None).ok());
                 let wanted = strings.flatten().map_or(wanted, |strings| strings.text().to_owned());
                 self.filters
-                    .push(Box::new(move |record| has_content(record, comparison, &wanted, &settings)));
+                    .push(Box::new(move |record| has_content(record, comparison, &wanted, txt_content)));
             }
             "comment" => self.filters.push(Box::new(move |record| {
                 record.comment.as_deref().is_some_and(|comment| comparison.holds(comment, &wanted))
@@ -272,11 +273,11 @@ impl Filters {
                 self.filters.push(Box::new(move |record| record.proxied == wanted));
             }
             "search" => {
-                let settings = call.snapshot.dns.clone();
+                let txt_content = call.snapshot.dns.txt_content;
                 self.filters.push(Box::new(move |record| {
                     let has = |text: &str| TextComparison::Contains.holds(text, &wanted);
                     has(&record.name.to_string())
-                        || has_content(record, TextComparison::Contains, &wanted, &settings)
+                        || has_content(record, TextComparison::Contains, &wanted, txt_content)
                         || record.comment.as_deref().is_some_and(has)
                         || record.tags.iter().any(|tag| has(tag))
                 }));
@@ -305,9 +306,9 @@ fn has_content(
     record: &DnsRecord,
     comparison: TextComparison,
     wanted: &str,
-    settings: &crate::conf::DnsSettings,
+    txt_content: TxtContent,
 ) -> bool {
-    if comparison.holds(&shown::content(record, settings), wanted) {
+    if comparison.holds(&shown::content(record, txt_content), wanted) {
         return true;
     }
     match record.rdata.record_type() {

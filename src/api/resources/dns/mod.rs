@@ -5,6 +5,7 @@ mod checks;
 mod content;
 mod desired;
 mod dnssec;
+mod edits;
 mod filters;
 mod hints;
 mod names;

@@ -3,19 +3,16 @@
 use std::sync::Arc;
 
 use dns::Name;
-use model::{Declared, DnsRecord, RecordId, Resources, Zone, ZoneId, ZoneRecords};
-use parking_lot::Mutex;
-use serde_json::Value;
-use store::Change;
+use model::{RecordId, Resources, ZoneId, ZoneRecords};
 
-use super::written::{self, RecordContext, Writing};
-use super::{checks, filters, hints, shapes, shown};
+use super::edits::{EditedRecords, RecordEdit, edit_records, unknown_record};
+use super::written::RecordContext;
+use super::{filters, hints, shapes, shown};
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, IfMatch, InputShape, Operation, QueryParameter, ResultKind, Running, Verb,
-    new_id,
+    Answer, ApiCall, DRY_RUN, InputShape, Operation, QueryParameter, ResultKind, Running, Verb, new_id,
 };
 use crate::api::resources::accounts::Deleted;
 use crate::api::resources::rulesets_read::revision;
@@ -77,91 +74,13 @@ pub(super) fn context(call: &ApiCall) -> Result<RecordContext, ApiErrors> {
     let zone = call.zone()?;
     let origin =
         Name::parse(&zone.name, None).map_err(|message| ApiError::new(error::INVALID_ZONE_NAME, message))?;
-    Ok(RecordContext {
-        zone: Arc::new(Zone::clone(&zone)),
-        origin,
-        settings: call.snapshot.dns.clone(),
-        now: call.now.as_str().into(),
-    })
+    let (zone, snapshot) = (zone.id.clone(), Arc::clone(&call.snapshot));
+    Ok(RecordContext { zone, origin, snapshot, now: call.now.as_str().into() })
 }
 
 /// The records of a zone; none if it has none.
 pub(super) fn records(resources: &Resources, zone: &ZoneId) -> ZoneRecords {
     resources.records.get(zone).cloned().unwrap_or_default()
-}
-
-/// What is asked of one record.
-#[derive(Clone, Debug)]
-pub(super) enum RecordEdit {
-    Delete(RecordId),
-    Change(RecordId, Value),
-    Replace(RecordId, Value),
-    /// With the id that the new record gets.
-    Make(RecordId, Value),
-}
-
-/// Records of a zone while they are edited.
-pub(super) struct RecordEdits<'c> {
-    pub(super) records: ZoneRecords,
-    pub(super) changes: Vec<Change>,
-    context: &'c RecordContext,
-    /// Pointers of fields that were passed over.
-    pub(super) unknown: Vec<String>,
-}
-
-impl<'c> RecordEdits<'c> {
-    pub(super) fn new(records: ZoneRecords, context: &'c RecordContext) -> Self {
-        Self { records, changes: Vec::new(), context, unknown: Vec::new() }
-    }
-
-    /// Does what is asked; the body of it stands at `pointer`. Returns the record, of a deletion as it was.
-    ///
-    /// # Errors
-    /// Everything that is wrong with it.
-    pub(super) fn edit(
-        &mut self,
-        edit: &RecordEdit,
-        pointer: &str,
-        precondition: &IfMatch,
-    ) -> Result<Arc<Declared<DnsRecord>>, ApiErrors> {
-        let (record, unknown) = match edit {
-            RecordEdit::Delete(id) => {
-                let known = self.known(id, precondition)?;
-                self.changes.push(Change::DeleteRecord { zone: known.zone.clone(), id: id.clone() });
-                self.records.remove(id, 0);
-                return Ok(known);
-            }
-            RecordEdit::Make(id, body) => written::record(body, pointer, Writing::New(id), self.context)?,
-            RecordEdit::Change(id, body) => {
-                let known = self.known(id, precondition)?;
-                written::record(body, pointer, Writing::Change(&known), self.context)?
-            }
-            RecordEdit::Replace(id, body) => {
-                let known = self.known(id, precondition)?;
-                written::record(body, pointer, Writing::Replace(&known), self.context)?
-            }
-        };
-        self.unknown.extend(unknown);
-        if let Some(known) = self.records.get(&record.id).filter(|known| known.value == record) {
-            return Ok(Arc::clone(known));
-        }
-        checks::fits(&record, &self.records, self.context, pointer)?;
-        self.changes.push(Change::PutRecord { record: Box::new(record.clone()) });
-        let declared = Arc::new(Declared::at_revision(record, 0));
-        self.records.put(Arc::clone(&declared), 0);
-        Ok(declared)
-    }
-
-    fn known(&self, id: &RecordId, precondition: &IfMatch) -> Result<Arc<Declared<DnsRecord>>, ApiErrors> {
-        let known = self.records.get(id).ok_or_else(|| unknown_record(id))?;
-        precondition.check(revision(known))?;
-        Ok(Arc::clone(known))
-    }
-}
-
-fn unknown_record(id: &RecordId) -> ApiErrors {
-    ApiError::new(error::NO_RECORD, format!("Record does not exist: the zone has no record `{id:.60}`."))
-        .into()
 }
 
 async fn list(call: ApiCall) -> Answer {
@@ -194,37 +113,21 @@ async fn write(call: ApiCall, is_whole: bool) -> Answer {
 
 async fn delete(call: ApiCall) -> Answer {
     let id = RecordId::new(call.parameter("dns_record_id"));
-    let context = context(&call)?;
     let (edit, precondition) = (RecordEdit::Delete(id.clone()), call.precondition());
-    call.write(move |resources| {
-        let mut edits = RecordEdits::new(records(resources, &context.zone.id), &context);
-        edits.edit(&edit, "", &precondition)?;
-        Ok(edits.changes)
-    })
-    .await?;
+    edit_records(&call, &context(&call)?, move |edits| edits.edit(&edit, "", &precondition)).await?;
     ApiReply::of(&Deleted { id: id.as_str() })
 }
 
 /// Does one edit, and shows the record that it leaves.
 async fn one(call: ApiCall, edit: RecordEdit) -> Answer {
     let (context, precondition) = (context(&call)?, call.precondition());
-    let (zone, settings, origin) =
-        (context.zone.id.clone(), context.settings.clone(), context.origin.clone());
-    let left = Arc::new(Mutex::new((None, Vec::new())));
-    let leave = Arc::clone(&left);
-    let applied = call
-        .write(move |resources| {
-            let mut edits = RecordEdits::new(records(resources, &context.zone.id), &context);
-            let record = edits.edit(&edit, "", &precondition)?;
-            *leave.lock() = (Some(record.id.clone()), edits.unknown);
-            Ok(edits.changes)
-        })
-        .await?;
-    let (id, unknown) = std::mem::take(&mut *left.lock());
-    let all = records(&applied.resources, &zone);
-    let record = id.as_ref().and_then(|id| all.get(id)).ok_or_else(|| ApiError::unknown(&call.path))?;
-    let mut reply =
-        ApiReply::of(&shown::shown(record, &settings))?.tagged(revision(record)).passing_over(unknown);
-    reply.messages.extend(hints::hints(record, &all, &origin, &call.body));
+    let EditedRecords { left, unknown, records } = edit_records(&call, &context, move |edits| {
+        edits.edit(&edit, "", &precondition).map(|record| record.id.clone())
+    })
+    .await?;
+    let record = records.get(&left).ok_or_else(|| unknown_record(&left))?;
+    let shown = shown::shown(record, context.settings());
+    let mut reply = ApiReply::of(&shown)?.tagged(revision(record)).passing_over(unknown);
+    reply.messages.extend(hints::hints(record, &records, &context.origin, &call.body));
     Ok(reply)
 }

@@ -71,7 +71,7 @@ pub(super) fn shown<'a>(record: &'a DnsRecord, settings: &DnsSettings) -> ShownR
         id: record.id.as_str(),
         name: record.name.to_string(),
         r#type: record_type,
-        content: content(record, settings),
+        content: content(record, settings.txt_content),
         priority: record.rdata.priority(),
         proxiable: why_not_proxied(record, settings).is_none(),
         proxied: record.proxied,
@@ -90,8 +90,8 @@ pub(super) fn shown<'a>(record: &'a DnsRecord, settings: &DnsSettings) -> ShownR
 }
 
 /// The content of a record: of a TXT record with quotes, or as it was sent.
-pub(super) fn content(record: &DnsRecord, settings: &DnsSettings) -> String {
-    match settings.txt_content {
+pub(super) fn content(record: &DnsRecord, txt_content: TxtContent) -> String {
+    match txt_content {
         TxtContent::AsSent if record.is_unquoted => record.rdata.joined_text().into_owned(),
         TxtContent::AsSent | TxtContent::Quoted => record.rdata.content(),
     }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use dns::{Name, RecordType};
-use model::{DnsRecord, RecordId, RecordSettings, Zone};
+use model::{DnsRecord, RecordId, RecordSettings, ZoneId};
 use serde_json::Value;
 
 use super::names::name_in_zone;
@@ -12,6 +12,7 @@ use super::shown::{NotProxied, why_not_proxied};
 use crate::api::error::{self, ApiErrors, ErrorCode};
 use crate::api::input::{Fields, Findings};
 use crate::conf::DnsSettings;
+use crate::snapshot::Snapshot;
 
 /// Seconds that a TTL may be.
 const TTL: std::ops::RangeInclusive<i64> = 60..=86_400;
@@ -25,11 +26,17 @@ const MAX_TAG_VALUE: usize = 100;
 /// What records of a zone are read by.
 #[derive(Clone, Debug)]
 pub(super) struct RecordContext {
-    pub(super) zone: Arc<Zone>,
+    pub(super) zone: ZoneId,
     pub(super) origin: Name,
-    pub(super) settings: DnsSettings,
+    pub(super) snapshot: Arc<Snapshot>,
     /// RFC 3339.
     pub(super) now: Arc<str>,
+}
+
+impl RecordContext {
+    pub(super) fn settings(&self) -> &DnsSettings {
+        &self.snapshot.dns
+    }
 }
 
 /// What a body does to a record.
@@ -121,7 +128,7 @@ impl Reading<'_, '_> {
         let has_same_tags = before.is_some_and(|before| before.tags == tags);
         let record = DnsRecord {
             id,
-            zone: self.context.zone.id.clone(),
+            zone: self.context.zone.clone(),
             name: name?,
             rdata: rdata?,
             ttl: if is_proxied { DnsRecord::AUTOMATIC_TTL } else { ttl },
@@ -196,7 +203,7 @@ impl Reading<'_, '_> {
             return None;
         };
         let is_host = record_type.is_some_and(RecordType::is_proxiable);
-        let is_strict = is_host && self.context.settings.strict_names;
+        let is_strict = is_host && self.context.settings().strict_names;
         match name_in_zone(text, &self.context.origin, is_strict) {
             Ok(name) => Some(name),
             Err(message) => {
@@ -272,7 +279,7 @@ impl Reading<'_, '_> {
         if !record.proxied {
             return Some(());
         }
-        let Some(reason) = why_not_proxied(record, &self.context.settings) else { return Some(()) };
+        let Some(reason) = why_not_proxied(record, self.context.settings()) else { return Some(()) };
         match reason {
             NotProxied::Type => {
                 self.refuse(error::DNS_PROXIED_TYPE, "proxied", "This record type cannot be proxied.");

@@ -2,16 +2,15 @@
 //! record, then `svc_tags=` with its tags and whether it is proxied.
 
 use std::fmt::Write;
-use std::sync::Arc;
 
 use dns::RecordType;
 use dns::zone_file::{self, Entry, EntryData};
 use model::{DnsRecord, RecordId};
-use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::records::{RecordEdit, RecordEdits, context, records};
+use super::edits::{EditedRecords, RecordEdit, edit_records};
+use super::records::{context, records};
 use super::shapes;
 use super::written::RecordContext;
 use crate::api::auth::Permission;
@@ -172,11 +171,8 @@ async fn import(call: ApiCall) -> Answer {
     let parsed = entries.len();
     let (bodies, passed_over) = bodies(&entries, is_proxied, &context)?;
     let total = bodies.len();
-    let added = Arc::new(Mutex::new(0));
-    let count = Arc::clone(&added);
     let any = IfMatch::none();
-    call.write(move |resources| {
-        let mut edits = RecordEdits::new(records(resources, &context.zone.id), &context);
+    let EditedRecords { left: recs_added, .. } = edit_records(&call, &context, move |edits| {
         let mut errors = Vec::new();
         for (line, id, body) in &bodies {
             let edit = RecordEdit::Make(id.clone(), body.clone());
@@ -189,14 +185,9 @@ async fn import(call: ApiCall) -> Answer {
                 break;
             }
         }
-        if let Some(errors) = ApiErrors::of(errors) {
-            return Err(errors);
-        }
-        *count.lock() = edits.changes.len();
-        Ok(edits.changes)
+        ApiErrors::of(errors).map_or(Ok(edits.changes.len()), Err)
     })
     .await?;
-    let recs_added = *added.lock();
     let mut reply = ApiReply::of(&Imported { recs_added, total_records_parsed: parsed })?;
     reply.messages.extend(passed_over);
     if recs_added < total {
