@@ -1,4 +1,4 @@
-//! DNS records over the API: every type as it was written, every rule by its code, lists, batches, zone files.
+//! DNS records over the API: every type as it was written, every rule by its code.
 
 use serde_json::{Value, json};
 
@@ -17,17 +17,17 @@ pub(crate) fn zone(settings: &str, name: &str) -> (Edge, Api, String) {
     (edge, api, records)
 }
 
-fn id(record: &Value) -> &str {
+pub(crate) fn id(record: &Value) -> &str {
     record["id"].as_str().unwrap()
 }
 
 /// Type, name, what is written beside them, and the content that is made of it.
-fn examples() -> Vec<(String, String, Value, String)> {
+pub(crate) fn examples() -> Vec<(String, String, Value, String)> {
     let lines = include_str!("../data/dns/types.jsonl").lines();
     lines.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn record(record_type: &str, name: &str, value: &Value) -> Value {
+pub(crate) fn record(record_type: &str, name: &str, value: &Value) -> Value {
     let mut record = json!({"type": record_type, "name": name});
     record.as_object_mut().unwrap().extend(value.as_object().unwrap().clone());
     record
@@ -260,162 +260,6 @@ fn records_are_changed_and_replaced() {
 }
 
 #[test]
-fn lists_are_filtered_sorted_and_paged() {
-    let (_edge, api, records) = zone("", "example.com");
-    for (record_type, name, content, comment, tags) in [
-        ("A", "www", "192.0.2.1", Some("Front door"), json!(["team:web"])),
-        ("A", "api", "192.0.2.2", None, json!(["team:api", "urgent"])),
-        ("TXT", "www", "Hello world", None, json!([])),
-        ("CNAME", "shop", "www.example.com", Some("back"), json!([])),
-    ] {
-        let mut body =
-            json!({"type": record_type, "name": name, "content": content, "tags": tags, "ttl": 60});
-        if let Some(comment) = comment {
-            body["comment"] = json!(comment);
-        }
-        api.post(&records, &body);
-    }
-    let names = |query: &str| -> Vec<String> {
-        let found = api.get(&format!("{records}?{query}"));
-        let label = |record: &Value| {
-            format!(
-                "{}/{}",
-                record["type"].as_str().unwrap(),
-                record["name"].as_str().unwrap().split('.').next().unwrap()
-            )
-        };
-        found.as_array().unwrap().iter().map(label).collect()
-    };
-    let filters = include_str!("../data/dns/filters.tsv");
-    for row in filters.lines() {
-        let (query, expected) = row.split_once('\t').unwrap();
-        assert_eq!(names(query), expected.split_terminator(' ').collect::<Vec<_>>(), "{query}");
-    }
-    assert_eq!(filters.lines().count(), 37);
-    for query in [
-        "name=contains:x",
-        "name=starts_with:x",
-        "name=ends_with:x",
-        "content=contains:x",
-        "type=contains:A",
-        "type=NOPE",
-        "name=a.example.com,b.example.com",
-        "content=192.0.2.1,192.0.2.2",
-        "match=some",
-        "order=age",
-        "direction=up",
-        "proxied=x",
-    ] {
-        assert_eq!(
-            api.refused("GET", &format!("{records}?{query}"), &Value::Null),
-            (400, vec![10006]),
-            "{query}"
-        );
-    }
-    let (_, answer) = api.call("GET", &format!("{records}?per_page=3"), &Value::Null);
-    assert_eq!(
-        answer["result_info"],
-        json!({"page": 1, "per_page": 3, "count": 3, "total_count": 4, "total_pages": 2})
-    );
-    let (_, answer) = api.call("GET", &format!("{records}?type=MX"), &Value::Null);
-    assert_eq!(
-        answer["result_info"],
-        json!({"page": 1, "per_page": 100, "count": 0, "total_count": 0, "total_pages": 1})
-    );
-}
-
-#[test]
-fn a_batch_is_all_or_nothing() {
-    let (_edge, api, records) = zone("", "example.com");
-    let batch = format!("{records}/batch");
-    let made = api.post(&batch, &json!({"posts": [
-        {"type": "A", "name": "a", "content": "192.0.2.1"}, {"type": "A", "name": "b", "content": "192.0.2.2"}]}));
-    assert_eq!((made["posts"].as_array().unwrap().len(), &made["deletes"]), (2, &json!([])));
-    let (a, b) = (id(&made["posts"][0]), id(&made["posts"][1]));
-    let done = api.post(
-        &batch,
-        &json!({
-        "deletes": [{"id": a}], "patches": [{"id": b, "ttl": 60}], "puts": null,
-        "posts": [{"type": "CNAME", "name": "a", "content": "b.example.com"}]}),
-    );
-    assert_eq!((&done["deletes"][0], &done["patches"][0]["ttl"]), (&made["posts"][0], &json!(60)));
-    assert_eq!(api.get(&format!("{records}/{}", id(&done["posts"][0]))), done["posts"][0]);
-    let before = api.get(&records);
-    let (status, refused) = api.call("POST", &batch, &json!({
-        "deletes": [{"id": b}], "posts": [{"type": "A", "name": "c", "content": "192.0.2.3"}, {"type": "A", "name": "a", "content": "192.0.2.1"}]}));
-    assert_eq!(
-        (status, &refused["errors"][0]["code"], &refused["errors"][0]["source"]["pointer"]),
-        (400, &json!(81054), &json!("/posts/1/name")),
-        "{refused}"
-    );
-    assert_eq!(api.get(&records), before, "nothing of it is kept");
-    let (_, refused) = api.call("POST", &batch, &json!({"deletes": [{}], "puts": [{"id": 5}]}));
-    assert_eq!(refused["errors"].as_array().unwrap().len(), 2, "{refused}");
-    let missing = json!({"deletes": [{"id": "0".repeat(32)}]});
-    assert_eq!(api.refused("POST", &batch, &missing), (404, vec![81044]));
-}
-
-#[test]
-fn zone_files_are_written_and_read() {
-    let (_edge, api, records) = zone("", "example.com");
-    for (record_type, name, value, _) in &examples() {
-        api.post(&records, &record(record_type, name, value));
-    }
-    api.post(
-        &records,
-        &json!({"type": "A", "name": "p", "content": "198.51.100.1", "proxied": true,
-        "comment": "says cf_tags=x", "tags": ["a:b,c", "d"]}),
-    );
-    let file = api.ask("GET", &format!("{records}/export"), "", "");
-    assert_eq!(file.header("content-type"), Some("text/plain; charset=utf-8"));
-    let export = |text: &str| -> Vec<String> {
-        text.lines().filter(|line| !line.starts_with(";;")).map(str::to_owned).collect()
-    };
-    let (_other, other_api, other) = zone("", "example.com");
-    let form = |file: &str, more: &str| {
-        format!("--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n{file}\r\n{more}--b--\r\n")
-    };
-    let import = |api: &Api, records: &str, body: &str| -> (u16, Value) {
-        let answer = api.ask(
-            "POST",
-            &format!("{records}/import"),
-            "Content-Type: multipart/form-data; boundary=b\r\n",
-            body,
-        );
-        (answer.status, serde_json::from_slice(&answer.body).unwrap())
-    };
-    let (status, answer) = import(&other_api, &other, &form(&file.text(), ""));
-    assert_eq!(
-        (status, &answer["result"]),
-        (200, &json!({"recs_added": 22, "total_records_parsed": 22})),
-        "{answer}"
-    );
-    let again = other_api.ask("GET", &format!("{other}/export"), "", "");
-    assert_eq!(export(&again.text()), export(&file.text()), "what is exported is imported whole");
-    let (_, answer) = import(&other_api, &other, &form(&file.text(), ""));
-    assert_eq!(answer["result"]["recs_added"], 0, "{answer}");
-    let text = "$ORIGIN example.com.\n$TTL 1h\n@ SOA ns1 a 1 2 3 4 5\n@ NS ns1.elsewhere.example.\n$GENERATE 1-2 g$ A 198.51.100.$\n\
-                q 30 IN A 198.51.100.9 ; cf_tags=cf-proxied:false\n";
-    let proxied = "--b\r\nContent-Disposition: form-data; name=\"proxied\"\r\n\r\ntrue\r\n";
-    let (_, answer) = import(&other_api, &other, &form(text, proxied));
-    assert_eq!(answer["result"], json!({"recs_added": 3, "total_records_parsed": 5}), "{answer}");
-    let found = |name: &str| other_api.get(&format!("{other}?name={name}.example.com"))[0].clone();
-    assert_eq!(
-        (&found("g1")["proxied"], &found("q")["proxied"], &found("q")["ttl"]),
-        (&json!(true), &json!(false), &json!(60))
-    );
-    for (text, part) in [
-        ("$INCLUDE x\n", "$INCLUDE directive not allowed"),
-        ("a A 1\nb A 2\n", "line 2"),
-        ("a.example.org. A 192.0.2.1\n", "not in the zone"),
-        ("www CNAME x.example.\n", "line 1: An A, AAAA, or CNAME record"),
-    ] {
-        let (status, answer) = import(&other_api, &other, &form(text, ""));
-        assert!(status == 400 && answer["errors"].to_string().contains(part), "{answer}");
-    }
-}
-
-#[test]
 fn records_are_kept_counted_and_go_with_their_zone() {
     let (mut edge, api, records) = zone("", "example.com");
     let made = api.post(&records, &json!({"type": "A", "name": "www", "content": "192.0.2.1"}));
@@ -460,48 +304,6 @@ fn tokens_need_the_permission_for_records() {
     assert_eq!(token("DNS Read").refused("POST", &records, &record), (403, vec![9109]));
     token("DNS Write").post(&records, &record);
     assert_eq!(token("DNS Read").get(&records).as_array().unwrap().len(), 1);
-}
-
-#[test]
-fn the_records_of_a_zone_become_those_that_are_listed() {
-    let (_edge, api, records) = zone("", "example.com");
-    let record = |kind: &str, name: &str, content: &str| json!({"type": kind, "name": name, "content": content, "ttl": 300});
-    let kept = api.post(&records, &record("A", "www", "192.0.2.1"));
-    let changed = api.post(&records, &record("A", "api", "192.0.2.2"));
-    api.post(&records, &record("CNAME", "old", "www.example.com"));
-    let ds = json!({"type": "DS", "name": "sub", "data": {"key_tag": 1, "algorithm": 13, "digest_type": 2, "digest": "aa"}});
-    let wanted = json!({"records": [ds, record("A", "www", "192.0.2.1"), record("A", "api", "192.0.2.3"), record("A", "old", "192.0.2.4"),
-        record("NS", "sub", "ns.example.net")]});
-    let before = api.get(&records);
-    let plan = api.result("PUT", &format!("{records}?dry_run=true"), &wanted);
-    let counts = |plan: &Value| ["deletes", "puts", "posts"].map(|part| plan[part].as_array().unwrap().len());
-    assert_eq!((counts(&plan), &plan["unchanged"]), ([1, 1, 3], &json!(1)), "{plan}");
-    assert_eq!(api.get(&records), before, "a plan changes nothing");
-    let done = api.result("PUT", &records, &wanted);
-    assert_eq!(
-        (counts(&done), &done["puts"][0]["id"], &done["puts"][0]["content"]),
-        ([1, 1, 3], &changed["id"], &json!("192.0.2.3"))
-    );
-    assert_eq!(api.get(&format!("{records}/{}", id(&kept))), kept, "what is wanted as it is stays so");
-    assert_eq!(api.get(&records).as_array().unwrap().len(), 5);
-    let again = api.result("PUT", &records, &wanted);
-    assert_eq!(
-        (counts(&again), &again["unchanged"], &again["serial"]),
-        ([0, 0, 0], &json!(5), &done["serial"])
-    );
-    let stale = format!("{records}?if_serial=1");
-    assert_eq!(api.refused("PUT", &stale, &wanted), (412, vec![10010]));
-    let wrong = json!({"records": [record("A", "www", "x"), record("A", "b", "192.0.2.1"), record("CNAME", "b", "c.example")]});
-    let (status, answer) = api.call("PUT", &records, &wrong);
-    assert_eq!(
-        (status, &answer["errors"][0]["source"]["pointer"]),
-        (400, &json!("/records/0/content")),
-        "{answer}"
-    );
-    assert_eq!(api.refused("PUT", &records, &json!({})), (400, vec![10008]));
-    assert_eq!(api.get(&records).as_array().unwrap().len(), 5);
-    let serial = format!("{records}?if_serial={}", again["serial"]);
-    assert_eq!(counts(&api.result("PUT", &serial, &json!({"records": []}))), [5, 0, 0]);
 }
 
 #[test]
