@@ -14,7 +14,7 @@ const RECEIVE_BYTES: usize = 4 << 20;
 const PATIENCE: Duration = Duration::from_millis(200);
 /// How often a free port is looked for that both protocols have.
 const TRIES: usize = 16;
-/// The port of nobody who asks (RFC 863).
+/// A port from which no client asks (RFC 863).
 const DISCARD: u16 = 9;
 
 /// What is bound at an address.
@@ -29,7 +29,7 @@ pub struct NameSockets {
 }
 
 impl NameSockets {
-    /// Binds an address for so many threads.
+    /// Binds an address, with one UDP socket for each of `threads`.
     ///
     /// # Errors
     /// If the address cannot be bound.

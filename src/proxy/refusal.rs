@@ -155,7 +155,7 @@ impl Refusal {
             Self::BodyBrokenOff => "The request body is incomplete.",
             Self::BodyTimeout => "The request body did not arrive in time.",
             Self::Gateway(error) => error.message(),
-            // The numbers are those by which people look such errors up (notes on the interface, section 6.4).
+            // People look such errors up by these numbers.
             Self::NoRecord => "Error 1001: no DNS record leads from this name to a site.",
             Self::ProhibitedOrigin => {
                 "Error 1000: the DNS record of this name leads to a prohibited address."

@@ -147,7 +147,7 @@ fn label_count(name: &[u8]) -> u8 {
 /// A set of one NSEC record at a name: it has these types, and the name behind it is the next there can be (RFC 9824).
 pub(crate) fn denial(name: &[u8], types: &[u16], ttl: u32) -> RecordSet {
     let mut rdata = SmallVec::<[u8; 320]>::new();
-    // A name that has no room for a label before it is followed by itself.
+    // If no label fits before the name, the next name is the name itself.
     if name.len() + 2 <= MAX_WIRE_BYTES {
         rdata.extend_from_slice(&[1, 0]);
     }

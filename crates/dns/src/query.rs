@@ -59,7 +59,7 @@ pub struct Query<'p> {
     pub(crate) is_checking_disabled: bool,
     /// The question as it was sent: name, type and class.
     pub(crate) question: &'p [u8],
-    /// The name in lower case, of which so many bytes count.
+    /// The name in lower case, padded with zeros.
     name: [u8; MAX_WIRE_BYTES],
     name_bytes: usize,
     pub query_type: u16,
@@ -67,7 +67,7 @@ pub struct Query<'p> {
     pub edns: Option<Edns<'p>>,
 }
 
-/// What a client says of itself.
+/// The client's EDNS options.
 #[derive(Clone, Copy, Debug)]
 pub struct Edns<'p> {
     /// What it takes over UDP.
@@ -75,7 +75,7 @@ pub struct Edns<'p> {
     pub version: u8,
     /// Whether it wants signatures.
     pub is_dnssec_ok: bool,
-    /// Its cookie, and behind it the server's that it was given.
+    /// The client's cookie, followed by the server's if it has one.
     pub cookie: Option<&'p [u8]>,
 }
 
@@ -250,7 +250,7 @@ pub(crate) mod tests {
         packet
     }
 
-    /// An OPT record for so many bytes, with the DO bit or without, and options.
+    /// An OPT record with a UDP size, the DO bit and options.
     pub(crate) fn opt(udp_bytes: u16, is_dnssec_ok: bool, options: &[u8]) -> Vec<u8> {
         let [b0, b1] = udp_bytes.to_be_bytes();
         let mut opt = vec![0, 0, 41, b0, b1, 0, 0, if is_dnssec_ok { 0x80 } else { 0 }, 0, 0];

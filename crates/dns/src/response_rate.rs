@@ -1,4 +1,4 @@
-//! Limits what networks get over UDP: whoever forges addresses of others has them get no more than they ask for.
+//! Limits answers over UDP by network, so that forged source addresses cannot be used to flood others.
 
 use std::hash::BuildHasher;
 use std::net::IpAddr;

@@ -26,7 +26,7 @@ impl<'n> PlacedName<'n> {
         (u16::try_from(self.place).unwrap_or(0) & 0x3FFF | 0xC000).to_be_bytes()
     }
 
-    /// Its last so many bytes.
+    /// The last `bytes` bytes of the name.
     fn suffix(self, bytes: usize) -> Self {
         let skipped = self.wire.len().saturating_sub(bytes);
         Self { wire: self.wire.get(skipped..).unwrap_or(&[]), place: self.place + skipped }
@@ -49,7 +49,7 @@ impl<'a> ZoneAnswer<'a, '_, '_> {
         let (zone, query) = (self.zone, self.query);
         let mut name = PlacedName { wire: query.name(), place: HEADER_BYTES };
         for step in 0..MAX_CHAIN {
-            // An alias that leaves the zone is followed by who asks.
+            // The client follows an alias that leaves the zone.
             let is_own = step == 0
                 || longest_match(self.catalog, name.wire).is_some_and(|found| Arc::ptr_eq(found, self.zone));
             let Some(key) = zone.key(name.wire).filter(|_| is_own) else { return (Rcode::NoError, true) };
@@ -167,7 +167,7 @@ impl<'a> ZoneAnswer<'a, '_, '_> {
                 None => self.put_denial(cut, &[RecordType::Ns.number(), RRSIG, NSEC]),
             }
         }
-        // Each NS record's name stands behind its head of 12 bytes, where the addresses point to.
+        // Each NS record has 12 bytes before its target. The owners of the addresses point to that target.
         let mut place = start;
         let zone = self.zone;
         for server in servers.rdata() {

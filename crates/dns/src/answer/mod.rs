@@ -1,6 +1,6 @@
 //! What an authoritative server answers to a query (RFC 1034 section 4.3.2, RFC 4592, RFC 2308, RFC 8482).
 //!
-//! The answer is written into a buffer that is given; nothing is allocated unless it is signed.
+//! The answer is written into the caller's buffer. Only signing allocates.
 
 mod from_zone;
 mod message;
@@ -47,7 +47,7 @@ pub struct Transport<'c> {
 /// What was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answered {
-    /// Bytes of the answer in the buffer; none if nothing is answered.
+    /// Bytes of the answer in the buffer; 0 if there is no answer.
     pub bytes: usize,
     pub rcode: Rcode,
     /// The type that was asked for; 0 if the question was not understood.

@@ -211,7 +211,7 @@ impl Rdata {
         String::from_utf8_lossy(&all).into_owned().into()
     }
 
-    /// Its first number, where the API has that beside the content.
+    /// Its first number, if the API shows that as `priority`.
     pub fn priority(&self) -> Option<u16> {
         let bytes = self.wire.first_chunk::<2>().filter(|_| self.record_type.has_priority())?;
         Some(u16::from_be_bytes(*bytes))

@@ -1,4 +1,4 @@
-//! What records of one name have to do with each other (notes on the interface, section 5).
+//! Which records may share a name.
 
 use dns::RecordType;
 use model::{DnsRecord, ZoneRecords};
