@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use pingora::apps::HttpServerApp;
 use pingora::proxy::HttpProxy;
 use pingora::server::configuration::{Opt, ServerConf};
 use pingora::server::{ListenFds, RunArgs, Server, ShutdownSignal, ShutdownSignalWatch, ShutdownWatch};
@@ -27,7 +28,7 @@ use crate::events::kinds::ServerStarted;
 use crate::health_checks;
 use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
 use crate::memory;
-use crate::names::{NameServer, NameSockets, flattening};
+use crate::names::{NameContext, NameServer, NameSockets, flattening};
 use crate::proxy::{Door, Edge, EdgeParts};
 use crate::records::security::SecurityQueue;
 use crate::records::{Recorder, Retention};
@@ -98,6 +99,8 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let recorder =
         Recorder::start(ledger, rows, Retention { age: conf.ai_log_retention, clock }, events.clone());
     let door = Door::default();
+    let drain = watch::Sender::new(false);
+    let names_context = NameContext::new(snapshots.clone(), events.clone(), clock, drain.subscribe())?;
     let edge = Edge::new(EdgeParts {
         snapshots: snapshots.clone(),
         events: events.clone(),
@@ -107,18 +110,19 @@ pub fn run(parts: Parts) -> Result<(), String> {
         node: conf.node.clone(),
         door: door.clone(),
         challenge_keys: parts.challenge_keys,
+        names: names_context.clone(),
     });
     let mut proxy = HttpProxy::new(edge, proxy_conf);
     proxy.handle_init_modules();
     let app = Arc::new(Guarded::new(proxy, snapshots.clone()));
-    let drain = watch::Sender::new(false);
     door.open(&app, drain.subscribe());
     let (bound, bindings) = mpsc::unbounded_channel();
     let connections = Connections::new(events.clone());
     let watchdog = Watchdog::start(events.clone())
         .map_err(|error| format!("cannot start the watch over the workers: {error}"))?;
     let context = ListenerContext {
-        snapshots: snapshots.clone(),
+        snapshots,
+        queries: Arc::new(names_context.clone()),
         connections: connections.clone(),
         events: events.clone(),
         clock,
@@ -127,11 +131,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
         drain: drain.clone(),
         bound: bound.clone(),
     };
-    for ((index, listener), reserved) in conf.listeners.iter().enumerate().zip(reserved) {
-        let service = EdgeListener::new(index, listener.clone(), reserved, Arc::clone(&app), context.clone())
-            .map_err(|error| format!("cannot set up TLS for {}: {error}", listener.address))?;
-        server.add_service(service);
-    }
+    add_listeners(&mut server, &conf, reserved, &app, &context)?;
     let api = api_service(
         &conf,
         &control,
@@ -143,7 +143,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
     );
     server.add_service(api);
     for sockets in name_sockets {
-        server.add_service(NameServer::new(sockets, snapshots.clone(), events.clone(), clock)?);
+        server.add_service(NameServer::new(sockets, &names_context));
     }
     let may_be_private = conf.private_webhooks;
     server.add_service(Upkeep { control, security_log, may_be_private, events: events.clone(), clock });
@@ -184,6 +184,21 @@ fn reserve(conf: &Conf, upgrade: bool) -> Result<(Vec<Option<TcpListener>>, Opti
     };
     let listeners = conf.listeners.iter().map(|listener| reserve(listener.address, "`listeners.address`"));
     Ok((listeners.collect::<Result<_, _>>()?, reserve(conf.admin_address, "`admin.address`")?))
+}
+
+fn add_listeners<A: HttpServerApp + Send + Sync + 'static>(
+    server: &mut Server,
+    conf: &Conf,
+    reserved: Vec<Option<TcpListener>>,
+    app: &Arc<A>,
+    context: &ListenerContext,
+) -> Result<(), String> {
+    for ((index, listener), reserved) in conf.listeners.iter().enumerate().zip(reserved) {
+        let service = EdgeListener::new(index, listener.clone(), reserved, Arc::clone(app), context.clone())
+            .map_err(|error| format!("cannot set up TLS for {}: {error}", listener.address))?;
+        server.add_service(service);
+    }
+    Ok(())
 }
 
 /// The sockets of the name server, by one of its ways to have them.

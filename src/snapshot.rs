@@ -122,6 +122,8 @@ pub struct CompiledList {
 pub enum Site {
     Zone(Arc<CompiledZone>),
     Gateway,
+    /// Queries of resolvers over HTTPS.
+    Names,
 }
 
 /// A zone, compiled.
@@ -175,7 +177,7 @@ impl Snapshot {
     pub fn zones(&self) -> impl Iterator<Item = &Arc<CompiledZone>> {
         self.sites.values().filter_map(|site| match site {
             Site::Zone(zone) => Some(zone),
-            Site::Gateway => None,
+            Site::Gateway | Site::Names => None,
         })
     }
 }

@@ -90,9 +90,9 @@ impl ExplainAnswer {
         let (settings, _) = conf::load(&self.conf)?;
         let store = SqliteStore::open(&settings.state_dir)?;
         let start = control::start(&ConfSource::File(self.conf), &store)?;
-        if start.snapshot.dns.listeners.is_empty() {
+        if !settings.answers_queries() {
             return Err(Failure::Input(
-                "the configuration has no `dns.listeners`: nothing is answered".to_owned(),
+                "the configuration answers no queries; set `dns.listeners`".to_owned(),
             ));
         }
         print(&described(&start.snapshot, &name, record_type))

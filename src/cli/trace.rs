@@ -67,6 +67,7 @@ impl TraceCommand {
 fn zone<'s>(snapshot: &'s Snapshot, host: &str) -> Result<&'s CompiledZone, Failure> {
     match snapshot.sites.find(host) {
         Some(Site::Zone(zone)) => Ok(zone),
+        Some(Site::Names) => Err(Failure::Input(format!("`{host}` answers DNS queries, and has no rules"))),
         Some(Site::Gateway) => Err(Failure::Input(format!("`{host}` is a gateway host, which has no rules"))),
         None => {
             Err(Failure::Input(format!("the configuration has no zone for `{host}`; name one in `Host`")))

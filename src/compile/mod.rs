@@ -119,13 +119,18 @@ impl Compiling<'_> {
     /// All sites.
     fn sites(&mut self) -> Hosts<Site> {
         let (resources, conf) = (self.inputs.resources, self.inputs.conf);
-        let mut sites = Hosts::with_capacity(resources.zones.len() + conf.gateway_hosts.len());
+        let mut sites = Hosts::with_capacity(
+            resources.zones.len() + conf.gateway_hosts.len() + conf.dns.https_hosts.len(),
+        );
         for zone in resources.zones.values() {
-            self.refuse_gateway_host(zone);
+            self.refuse_own_host(zone);
             sites.insert(&zone.name, Site::Zone(self.zone(zone)));
         }
         for host in &conf.gateway_hosts {
             sites.insert(host.as_str(), Site::Gateway);
+        }
+        for host in &conf.dns.https_hosts {
+            sites.insert(host.as_str(), Site::Names);
         }
         sites
     }
@@ -140,20 +145,22 @@ impl Compiling<'_> {
         }
         for id in changed {
             if let Some(zone) = self.inputs.resources.zones.get(id) {
-                self.refuse_gateway_host(zone);
+                self.refuse_own_host(zone);
                 sites.insert(&zone.name, Site::Zone(self.zone(zone)));
             }
         }
         sites
     }
 
-    /// Refuses a zone with the name of a gateway host: one name stands for one of them.
-    fn refuse_gateway_host(&mut self, zone: &Declared<Zone>) {
-        if self.inputs.conf.gateway_hosts.iter().any(|host| host.as_str() == zone.name) {
-            let message = format!(
-                "the zone `{}` has the name of a gateway host; remove it from `gateway_hosts`",
-                zone.name
-            );
+    /// Refuses a zone with the name of a host of our own: a name stands for one of them.
+    fn refuse_own_host(&mut self, zone: &Declared<Zone>) {
+        let conf = self.inputs.conf;
+        let own = [("gateway_hosts", &conf.gateway_hosts), ("dns.https_hosts", &conf.dns.https_hosts)];
+        for (key, _) in
+            own.into_iter().filter(|(_, hosts)| hosts.iter().any(|host| host.as_str() == zone.name))
+        {
+            let message =
+                format!("the zone `{}` has the name of a host in `{key}`; remove it from there", zone.name);
             let diagnostic = Diagnostic::error(Code::ConfConflict, message);
             self.diagnostics.push(match zone.place() {
                 Some(place) => diagnostic.at(place.clone()),

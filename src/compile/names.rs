@@ -23,10 +23,10 @@ impl Compiling<'_> {
     /// What name servers answer; nothing if none listens.
     pub(super) fn names(&mut self) -> Names {
         let conf = self.inputs.conf;
-        if conf.dns.listeners.is_empty() {
+        if !conf.answers_queries() {
             return Names::default();
         }
-        let speaks_http2 = conf.listeners.iter().any(|listener| !listener.certificates.is_empty());
+        let speaks_http2 = conf.speaks_http2();
         let previous = self.inputs.previous.map(|previous| &previous.names);
         let is_same = |names: &&Names| names.settings == conf.dns && names.speaks_http2 == speaks_http2;
         let previous = previous.filter(is_same);

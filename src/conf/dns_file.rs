@@ -5,9 +5,10 @@ use super::{DnsSettings, OriginScheme, SrvNames, TxtContent};
 
 #[derive(Clone, Debug)]
 pub struct DnsFile {
-    /// Without the names of name servers.
+    /// Without the names of name servers and hosts.
     pub settings: DnsSettings,
     pub name_servers: Option<Located<Vec<String>>>,
+    pub https_hosts: Option<Located<Vec<String>>>,
 }
 
 impl Words for TxtContent {
@@ -26,7 +27,7 @@ impl Words for SrvNames {
 pub(super) fn dns(root: &mut Table<'_>) -> DnsFile {
     let default = DnsSettings::default();
     let Some(mut table) = root.table("dns") else {
-        return DnsFile { settings: default, name_servers: None };
+        return DnsFile { settings: default, name_servers: None, https_hosts: None };
     };
     let mut port = |key, default: u16| {
         let port = table.number(key, default.into(), 1..=65_535);
@@ -37,8 +38,10 @@ pub(super) fn dns(root: &mut Table<'_>) -> DnsFile {
     let rate_limit = table.number("rate_limit", default.rate_limit as usize, 0..=1_000_000);
     let file = DnsFile {
         name_servers: table.get("name_servers"),
+        https_hosts: table.get("https_hosts"),
         settings: DnsSettings {
             listeners: table.or("listeners", default.listeners),
+            https_hosts: default.https_hosts,
             resolvers: table.or("resolvers", default.resolvers),
             addresses: table.or("addresses", default.addresses),
             name_servers: default.name_servers,

@@ -9,6 +9,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 use toml::de::DeTable;
 
+use super::ListenerProtocol;
 use super::challenge_file::{self, ChallengesFile};
 use super::dns_file::{self, DnsFile};
 use super::gateway_file::{self, GatewayFile, ProviderFile};
@@ -38,6 +39,7 @@ pub const KEYS: &[&str] = &[
     "dns.addresses",
     "dns.http_port",
     "dns.https_port",
+    "dns.https_hosts",
     "dns.listeners",
     "dns.name_servers",
     "dns.origin_scheme",
@@ -108,6 +110,7 @@ pub const KEYS: &[&str] = &[
     "listeners.certificates",
     "listeners.certificates.chain",
     "listeners.certificates.key",
+    "listeners.protocol",
     "listeners.proxy_protocol_from",
     "lists",
     "lists.description",
@@ -209,6 +212,7 @@ pub struct ListenerFile {
     pub address: Located<SocketAddr>,
     pub proxy_protocol_from: Vec<IpNet>,
     pub certificates: Vec<CertificateFile>,
+    pub protocol: Located<ListenerProtocol>,
 }
 
 #[derive(Clone, Debug)]
@@ -390,12 +394,20 @@ fn upstream(root: &mut Table<'_>) -> super::UpstreamSettings {
     settings
 }
 
+impl Words for ListenerProtocol {
+    const WORDS: &'static [(&'static str, Self)] = &[("http", Self::Http), ("dns", Self::Dns)];
+}
+
 fn listener(mut table: Table<'_>) -> Option<ListenerFile> {
-    let address = table.required("address");
+    let address = table.required::<SocketAddr>("address");
     let proxy_protocol_from = table.or("proxy_protocol_from", Vec::new());
     let certificates = table.tables("certificates").into_iter().filter_map(certificate).collect();
+    let protocol = table.get("protocol");
     table.finish();
-    Some(ListenerFile { address: address?, proxy_protocol_from, certificates })
+    let address = address?;
+    let protocol =
+        protocol.unwrap_or_else(|| Located { value: ListenerProtocol::Http, place: address.place.clone() });
+    Some(ListenerFile { address, proxy_protocol_from, certificates, protocol })
 }
 
 fn certificate(mut table: Table<'_>) -> Option<CertificateFile> {

@@ -87,6 +87,20 @@ pub struct Conf {
     pub files: BTreeSet<PathBuf>,
 }
 
+impl Conf {
+    /// Whether queries are answered, over any transport.
+    pub fn answers_queries(&self) -> bool {
+        self.dns.is_answered(&self.listeners)
+    }
+
+    /// Whether a listener offers HTTP/2.
+    pub fn speaks_http2(&self) -> bool {
+        let mut of_http =
+            self.listeners.iter().filter(|listener| listener.protocol == ListenerProtocol::Http);
+        of_http.any(|listener| !listener.certificates.is_empty())
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Listener {
     pub address: SocketAddr,
@@ -94,6 +108,16 @@ pub struct Listener {
     pub proxy_protocol_from: Vec<IpNet>,
     /// Chain and key files; the listener speaks TLS if there are any.
     pub certificates: Vec<(PathBuf, PathBuf)>,
+    pub protocol: ListenerProtocol,
+}
+
+/// What clients of a listener speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ListenerProtocol {
+    #[default]
+    Http,
+    /// Queries over TLS (RFC 7858).
+    Dns,
 }
 
 /// What challenges ask for and are worth.
@@ -118,6 +142,8 @@ impl Default for ChallengeSettings {
 pub struct DnsSettings {
     /// Where queries are answered, over UDP and TCP.
     pub listeners: Vec<SocketAddr>,
+    /// Hosts at which queries are answered over HTTPS.
+    pub https_hosts: Vec<HostName>,
     /// Who is asked for names elsewhere that zones lead to; those of the system if there are none.
     pub resolvers: Vec<SocketAddr>,
     /// What proxied names are answered with.
@@ -145,6 +171,7 @@ impl Default for DnsSettings {
     fn default() -> Self {
         Self {
             listeners: Vec::new(),
+            https_hosts: Vec::new(),
             resolvers: Vec::new(),
             addresses: Vec::new(),
             name_servers: Vec::new(),
@@ -166,6 +193,12 @@ impl DnsSettings {
     fn loopback() -> Vec<IpNet> {
         let v4 = ipnet::Ipv4Net::new_assert(std::net::Ipv4Addr::new(127, 0, 0, 0), 8);
         vec![v4.into(), IpAddr::from(std::net::Ipv6Addr::LOCALHOST).into()]
+    }
+
+    /// Whether queries are answered, over any transport.
+    pub(crate) fn is_answered(&self, listeners: &[Listener]) -> bool {
+        let is_over_tls = || listeners.iter().any(|listener| listener.protocol == ListenerProtocol::Dns);
+        !self.listeners.is_empty() || !self.https_hosts.is_empty() || is_over_tls()
     }
 
     /// Whether a proxied record may name an address: not the edge itself, and nothing private unless that is allowed.

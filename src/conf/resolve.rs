@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::file::{ConfFile, ListenerFile};
 use super::gateway_file::{GatewayFile, LimitFile, ProviderFile};
 use super::table::Located;
-use super::{Conf, Listener};
+use super::{Conf, Listener, ListenerProtocol};
 use crate::clock::rfc3339;
 use crate::geo::GeoDatabases;
 use crate::named_file::{read_database, read_text};
@@ -48,7 +48,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
     for provider in file.providers {
         resolving.provider(provider, &mut resources);
     }
-    let gateway_hosts = resolving.hosts(file.gateway_hosts, &resources);
+    let gateway_hosts = resolving.hosts(file.gateway_hosts, &resources, "a gateway host");
     if !file.node.value.bytes().all(|b| b.is_ascii_alphanumeric()) || file.node.value.len() > 16 {
         resolving.bad(&file.node.place, "`node` takes at most 16 letters and digits");
     }
@@ -68,7 +68,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         trusted_proxies: file.trusted_proxies,
         gateway_hosts,
         gateway_token_headers: resolving.header_names(file.gateway_token_headers),
-        dns: resolving.dns(file.dns, &listeners),
+        dns: resolving.dns(file.dns, &listeners, &resources),
         listeners,
         limits: file.limits,
         upstream: file.upstream,
@@ -277,12 +277,18 @@ impl Resolving<'_> {
         }
     }
 
-    fn hosts(&mut self, hosts: Option<Located<Vec<String>>>, resources: &Resources) -> Vec<HostName> {
+    /// Hosts of our own, which are no zones.
+    fn hosts(
+        &mut self,
+        hosts: Option<Located<Vec<String>>>,
+        resources: &Resources,
+        what: &str,
+    ) -> Vec<HostName> {
         let Some(Located { value, place }) = hosts else { return Vec::new() };
         let hosts: Vec<HostName> = value.iter().filter_map(|text| self.host(text, &place)).collect();
         for host in &hosts {
             if resources.zones.values().any(|zone| zone.name == host.as_str()) {
-                self.conflict(&place, format!("`{host}` is both a gateway host and a zone"));
+                self.conflict(&place, format!("`{host}` is both {what} and a zone"));
             }
         }
         hosts
@@ -316,10 +322,18 @@ impl Resolving<'_> {
             }
             let certificates =
                 file.certificates.iter().map(|c| (self.existing(&c.chain), self.existing(&c.key))).collect();
+            let is_plain = file.certificates.is_empty();
+            if file.protocol.value == ListenerProtocol::Dns && is_plain {
+                self.conflict(
+                    &file.protocol.place,
+                    "a listener for `dns` needs `certificates`; plain queries are answered at `dns.listeners`".to_owned(),
+                );
+            }
             listeners.push(Listener {
                 address: file.address.value,
                 proxy_protocol_from: file.proxy_protocol_from,
                 certificates,
+                protocol: file.protocol.value,
             });
         }
         listeners
@@ -341,7 +355,16 @@ pub fn needs_restart(before: &Conf, after: &Conf) -> Vec<&'static str> {
     let listeners = |conf: &Conf| -> BTreeMap<_, _> {
         conf.listeners
             .iter()
-            .map(|l| (l.address, (l.proxy_protocol_from.clone(), l.certificates.clone())))
+            .map(|l| {
+                (
+                    l.address,
+                    (
+                        l.proxy_protocol_from.clone(),
+                        l.certificates.clone(),
+                        l.protocol == ListenerProtocol::Dns,
+                    ),
+                )
+            })
             .collect()
     };
     [

@@ -184,7 +184,7 @@ impl Metrics {
 
     /// Lets the series of zones go that there are no more.
     pub fn keep_zones(&self, is_there: impl Fn(&str) -> bool) {
-        const ALWAYS: [&str; 2] = ["unknown", "gateway"];
+        const ALWAYS: [&str; 3] = ["unknown", "gateway", "names"];
         for family in self.registry.gather() {
             for metric in family.get_metric() {
                 let labels: HashMap<&str, &str> =

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 /// so the ids decide who may read the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneLabel<'a> {
-    /// `gateway` or `unknown` if it belongs to no zone.
+    /// `gateway`, `names` or `unknown` if it belongs to no zone.
     pub name: &'a str,
     /// Empty if it belongs to no zone.
     pub zone_id: &'a str,
@@ -17,6 +17,9 @@ pub struct ZoneLabel<'a> {
 impl<'a> ZoneLabel<'a> {
     /// For a request whose host is not served here. Its events belong to the default account.
     pub const UNKNOWN: Self = Self { name: "unknown", zone_id: "", account_id: Account::DEFAULT };
+
+    /// For a query of a resolver over HTTPS.
+    pub const NAMES: Self = Self { name: "names", zone_id: "", account_id: Account::DEFAULT };
 
     pub fn of_zone(name: &'a str, id: &'a ZoneId, account: &'a AccountId) -> Self {
         Self { name, zone_id: id.as_str(), account_id: account.as_str() }

@@ -21,6 +21,6 @@ pub use caps::Connections;
 pub use guard::Guarded;
 pub use meta::{ConnectionMeta, Progress, address_text};
 pub(crate) use service::until;
-pub use service::{EdgeListener, ListenerContext};
+pub use service::{EdgeListener, ListenerContext, Queries};
 pub use socket::{Bound, bind, reserve};
 pub(crate) use stream::without_socket;

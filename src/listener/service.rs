@@ -18,6 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::LazyConfigAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use super::caps::Connections;
 use super::deadline::HeadDeadline;
@@ -26,7 +27,7 @@ use super::proxy_protocol::{self, MAX_HEADER_BYTES, Parsed};
 use super::stream::EdgeStream;
 use super::{socket, tls};
 use crate::clock::Clock;
-use crate::conf::Listener;
+use crate::conf::{Listener, ListenerProtocol};
 use crate::events::Events;
 use crate::events::kinds::{ConnectionEnd, ConnectionEnded, ServiceFailed};
 use crate::snapshot::SnapshotHandle;
@@ -53,6 +54,8 @@ pub struct EdgeListener<A> {
 
 struct Shared<A> {
     app: Arc<A>,
+    queries: Arc<dyn Queries>,
+    protocol: ListenerProtocol,
     snapshots: SnapshotHandle,
     connections: Connections,
     events: Events,
@@ -62,10 +65,19 @@ struct Shared<A> {
     drain: watch::Sender<bool>,
 }
 
+/// Answers queries of resolvers over TLS.
+#[async_trait]
+pub trait Queries: Send + Sync {
+    /// Answers those of a connection until it ends.
+    async fn answer(&self, stream: TlsStream<L4Stream>, client: IpAddr);
+}
+
 /// What all listeners of a process share.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ListenerContext {
     pub snapshots: SnapshotHandle,
+    /// Answers what comes to listeners for queries.
+    pub queries: Arc<dyn Queries>,
     pub connections: Connections,
     pub events: Events,
     pub clock: Clock,
@@ -90,7 +102,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
     ) -> Result<Self, rustls::Error> {
         let tls = match conf.certificates.is_empty() {
             true => None,
-            false => Some(tls::server_config(conf.address, context.snapshots.clone())?),
+            false => Some(tls::server_config(conf.address, conf.protocol, context.snapshots.clone())?),
         };
         Ok(Self {
             name: format!("listener {}", conf.address),
@@ -103,6 +115,8 @@ impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
             reserved,
             shared: Arc::new(Shared {
                 app,
+                queries: context.queries,
+                protocol: conf.protocol,
                 snapshots: context.snapshots,
                 connections: context.connections,
                 events: context.events,
@@ -260,6 +274,10 @@ impl<A: HttpServerApp + Send + Sync + 'static> Shared<A> {
                     Ok::<_, std::io::Error>((server_name, hello.into_stream(Arc::clone(config)).await?))
                 });
                 let Ok(Ok((server_name, tls))) = handshake.await else { return ConnectionEnd::TlsFailed };
+                if self.protocol == ListenerProtocol::Dns {
+                    self.queries.answer(tls, meta.source).await;
+                    return ConnectionEnd::Finished;
+                }
                 meta.server_name = server_name;
                 let (ssl, alpn) = agreed(tls.get_ref().1);
                 EdgeStream::new(tls, id, meta, digest, now, head)

@@ -7,6 +7,7 @@ use rustls::ServerConfig;
 use rustls::server::{ClientHello, ResolvesServerCert, ServerSessionMemoryCache};
 use rustls::sign::CertifiedKey;
 
+use crate::conf::ListenerProtocol;
 use crate::snapshot::SnapshotHandle;
 
 /// Sessions kept for clients that resume without tickets.
@@ -18,6 +19,7 @@ const SESSION_CACHE: usize = 10_240;
 /// If the system has no random numbers for tickets.
 pub(super) fn server_config(
     address: SocketAddr,
+    protocol: ListenerProtocol,
     snapshots: SnapshotHandle,
 ) -> Result<Arc<ServerConfig>, rustls::Error> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -25,7 +27,10 @@ pub(super) fn server_config(
         .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])?
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(FromSnapshot { address, snapshots }));
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.alpn_protocols = match protocol {
+        ListenerProtocol::Http => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+        ListenerProtocol::Dns => vec![b"dot".to_vec()],
+    };
     config.session_storage = ServerSessionMemoryCache::new(SESSION_CACHE);
     config.ticketer = rustls::crypto::aws_lc_rs::Ticketer::new()?;
     Ok(Arc::new(config))

@@ -1,24 +1,33 @@
-//! The name server: queries over UDP and TCP, answered from the snapshot.
+//! The name server: queries over UDP, TCP, TLS and HTTPS, answered from the snapshot.
 //!
 //! ```text
-//! UDP: a thread and a socket for each core ─┐
-//! TCP: connections, with deadlines ─────────┴─► dns::answer(snapshot.names.catalog, query) ─► counts
+//! UDP: a thread and a socket for each core ─────────┐
+//! TCP: connections, with deadlines ─────────────────┤
+//! TLS: connections of `listener` ───────────────────┤
+//! HTTPS: requests of `proxy` ───────────────────────┴─► dns::answer(snapshot.names.catalog, query) ─► counts
 //! ```
 
+mod conversation;
 mod counts;
 pub mod flattening;
+pub(crate) mod https;
 mod sockets;
 mod tcp;
 mod udp;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use dns::Cookies;
+use dns::{Carrier, Cookies};
+use pingora::protocols::l4::stream::Stream as L4Stream;
 use pingora::server::{ListenFds, ShutdownWatch};
 use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
+use tokio::sync::watch;
+use tokio_rustls::server::TlsStream;
+
+use conversation::converse;
 
 use crate::clock::Clock;
 use crate::events::Events;
@@ -29,19 +38,45 @@ pub use sockets::NameSockets;
 
 /// What the threads and connections of the name server share.
 #[derive(Clone)]
-struct NameContext {
+pub struct NameContext {
     snapshots: SnapshotHandle,
     events: Events,
     clock: Clock,
     cookies: Cookies,
-    /// Set when the process ends.
+    /// Set when the threads of an address are to end.
     is_ending: Arc<AtomicBool>,
+    /// Becomes true when the process is to stop.
+    drain: watch::Receiver<bool>,
 }
 
 impl NameContext {
+    /// What queries are answered with, under a new key for cookies.
+    ///
+    /// # Errors
+    /// One sentence if the system has no random numbers.
+    pub fn new(
+        snapshots: SnapshotHandle,
+        events: Events,
+        clock: Clock,
+        drain: watch::Receiver<bool>,
+    ) -> Result<Self, String> {
+        let mut key = [0; 16];
+        getrandom::fill(&mut key).map_err(|error| format!("the system has no random numbers: {error}"))?;
+        let cookies = Cookies::new(key);
+        Ok(Self { snapshots, events, clock, cookies, is_ending: Arc::default(), drain })
+    }
+
     /// Seconds since the epoch.
     fn now(&self) -> u32 {
         u32::try_from(self.clock.unix().as_secs()).unwrap_or(u32::MAX)
+    }
+}
+
+#[async_trait]
+impl listener::Queries for NameContext {
+    async fn answer(&self, stream: TlsStream<L4Stream>, client: IpAddr) {
+        // How a connection ends is of no interest.
+        let _ = converse(stream, client, Carrier::Encrypted, self).await;
     }
 }
 
@@ -54,20 +89,9 @@ pub struct NameServer {
 
 impl NameServer {
     /// A server for sockets that are bound.
-    ///
-    /// # Errors
-    /// One sentence if the system has no random numbers.
-    pub fn new(
-        sockets: NameSockets,
-        snapshots: SnapshotHandle,
-        events: Events,
-        clock: Clock,
-    ) -> Result<Self, String> {
-        let mut key = [0; 16];
-        getrandom::fill(&mut key).map_err(|error| format!("the system has no random numbers: {error}"))?;
-        let cookies = Cookies::new(key);
-        let context = NameContext { snapshots, events, clock, cookies, is_ending: Arc::default() };
-        Ok(Self { configured: sockets.configured, sockets: Some(sockets), context })
+    pub fn new(sockets: NameSockets, context: &NameContext) -> Self {
+        let context = NameContext { is_ending: Arc::default(), ..context.clone() };
+        Self { configured: sockets.configured, sockets: Some(sockets), context }
     }
 
     /// By which processes hand the socket for TCP over.

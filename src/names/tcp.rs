@@ -1,25 +1,21 @@
-//! Queries over TCP (RFC 7766): one after another on a connection, each with its length before it.
+//! Connections for queries over TCP (RFC 7766), within limits.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dns::answer::TCP_BYTES;
-use dns::{Transport, answer};
+use dns::Carrier;
 use parking_lot::Mutex;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use super::NameContext;
-use super::counts::AnswerCounts;
+use super::conversation::converse;
 
 /// Connections at once, and of one client.
 const MAX_CONNECTIONS: usize = 1_000;
 const MAX_OF_CLIENT: usize = 50;
-/// How long a connection may stay without a whole query, and how long an answer may take to be read.
-const IDLE: Duration = Duration::from_secs(10);
 /// Out of descriptors: how long some are waited for.
 const RETRY_ACCEPT: Duration = Duration::from_millis(20);
 
@@ -40,8 +36,9 @@ pub(super) async fn serve(listener: &TcpListener, context: &NameContext) {
         let Some(place) = ConnectionPlace::take(&of_clients, client) else { continue };
         let context = context.clone();
         tokio::spawn(async move {
-            // How a connection ends is of no interest.
-            let _ = converse(stream, client, &context).await;
+            // A connection that cannot be tuned is still a connection. How it ends is of no interest.
+            let _ = stream.set_nodelay(true);
+            let _ = converse(stream, client, Carrier::Tcp, &context).await;
             drop((permit, place));
         });
     }
@@ -76,41 +73,4 @@ impl Drop for ConnectionPlace {
             }
         }
     }
-}
-
-async fn converse(mut stream: TcpStream, client: IpAddr, context: &NameContext) -> std::io::Result<()> {
-    stream.set_nodelay(true)?;
-    let mut counts = AnswerCounts::new(context.events.clone(), "tcp");
-    let mut query = Vec::new();
-    let mut buffer = vec![0; TCP_BYTES + 2];
-    loop {
-        tokio::time::timeout(IDLE, read(&mut stream, &mut query)).await??;
-        let transport = Transport {
-            is_stream: true,
-            is_limited: false,
-            cookies: &context.cookies,
-            client,
-            now: context.now(),
-        };
-        let snapshot = context.snapshots.load();
-        let (length, message) = buffer.split_at_mut(2);
-        let answered = answer(&snapshot.names.catalog, &query, &transport, message);
-        drop(snapshot);
-        if answered.bytes == 0 {
-            return Ok(());
-        }
-        counts.count(&answered);
-        // INVARIANT: a message has at most `TCP_BYTES`.
-        length.copy_from_slice(&u16::try_from(answered.bytes).unwrap_or(0).to_be_bytes());
-        let reply = buffer.get(..answered.bytes + 2).unwrap_or(&[]);
-        tokio::time::timeout(IDLE, stream.write_all(reply)).await??;
-    }
-}
-
-/// Reads the next query.
-async fn read(stream: &mut TcpStream, query: &mut Vec<u8>) -> std::io::Result<()> {
-    let length = stream.read_u16().await?;
-    query.resize(usize::from(length), 0);
-    stream.read_exact(query).await?;
-    Ok(())
 }

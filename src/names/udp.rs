@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use dns::answer::UDP_BYTES;
 use dns::response_rate::{OverRate, ResponseRate};
-use dns::{Transport, answer};
+use dns::{Carrier, Transport, answer};
 use ipnet::IpNet;
 use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmmsg, sendmsg,
@@ -117,8 +117,7 @@ impl UdpServer<'_> {
                 continue;
             }
             let transport = Transport {
-                is_stream: false,
-                is_limited: over.is_some(),
+                carrier: if over.is_some() { Carrier::UdpPastLimit } else { Carrier::Udp },
                 cookies: &self.context.cookies,
                 client: client.ip(),
                 now,

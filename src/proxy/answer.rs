@@ -66,6 +66,7 @@ impl Edge {
                 | Refusal::BadSolution
                 | Refusal::Gateway(_)
                 | Refusal::UnknownHost
+                | Refusal::NoQuery(_)
         );
         let waits = !session.is_http2()
             && headers::expects_continue(session.req_header())

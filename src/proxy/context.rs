@@ -99,6 +99,8 @@ pub(super) enum Route {
     Zone(Arc<CompiledZone>),
     /// Boxed, for a call is large and all requests move their context about.
     Gateway(Box<GatewayRoute>),
+    /// A query of a resolver.
+    Names,
 }
 
 /// A gateway request, by names for its metrics.
@@ -168,7 +170,7 @@ impl Context {
                 }
             }
             Route::Gateway(route) => route.call.as_ref().map(|call| Arc::clone(&call.provider.pool)),
-            Route::Unknown => None,
+            Route::Names | Route::Unknown => None,
         }
     }
 
@@ -219,7 +221,7 @@ impl Context {
     pub(super) fn call(&mut self) -> Option<&mut Call> {
         match &mut self.route {
             Route::Gateway(route) => route.call.as_mut(),
-            Route::Zone(_) | Route::Unknown => None,
+            Route::Zone(_) | Route::Names | Route::Unknown => None,
         }
     }
 
@@ -227,6 +229,7 @@ impl Context {
     pub(super) fn zone_label(&self) -> ZoneLabel<'_> {
         match &self.route {
             Route::Unknown => ZoneLabel::UNKNOWN,
+            Route::Names => ZoneLabel::NAMES,
             Route::Zone(zone) => ZoneLabel::of_zone(&zone.name, &zone.id, &zone.source.account),
             Route::Gateway(route) => ZoneLabel::of_gateway(&route.account),
         }

@@ -13,6 +13,7 @@ use super::response_copy::ResponseCopies;
 use super::{Door, steps};
 use crate::clock::Clock;
 use crate::events::{AuditLog, Events};
+use crate::names::NameContext;
 use crate::records::Recorder;
 use crate::scanning::ScanQueue;
 use crate::snapshot::SnapshotHandle;
@@ -38,6 +39,7 @@ pub struct Edge {
     pub(super) copies: ResponseCopies,
     pub(super) challenges: Challenges,
     pub(super) record_origins: RecordOrigins,
+    pub(super) names: NameContext,
 }
 
 /// What an edge is made of.
@@ -52,11 +54,13 @@ pub struct EdgeParts {
     pub door: Door,
     /// What challenges are signed with if the configuration names no keys.
     pub challenge_keys: ChallengeKeys,
+    pub names: NameContext,
 }
 
 impl Edge {
     pub fn new(parts: EdgeParts) -> Self {
-        let EdgeParts { snapshots, events, clock, scans, recorder, node, door, challenge_keys } = parts;
+        let EdgeParts { snapshots, events, clock, scans, recorder, node, door, challenge_keys, names } =
+            parts;
         let held_bodies = HeldBodies::new(events.clone());
         let offload = Arc::new(Offload::new());
         Self {
@@ -78,6 +82,7 @@ impl Edge {
             prescan: Prescan::new(events.clone(), Arc::clone(&offload)),
             copies: ResponseCopies::new(scans, clock),
             record_origins: RecordOrigins::default(),
+            names,
             challenges: Challenges::new(challenge_keys, events.clone(), clock, held_bodies.clone()),
             held_bodies,
             offload,

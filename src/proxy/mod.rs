@@ -29,6 +29,7 @@ mod held_bodies;
 mod inspect;
 mod inspect_response;
 mod messages;
+mod names;
 mod offload;
 mod origin_timeout;
 mod outcome;
@@ -151,6 +152,10 @@ impl ProxyHttp for Edge {
                     return Ok(true);
                 }
             }
+            Some(Site::Names) => {
+                Box::pin(self.answer_query(session, ctx)).await?;
+                return Ok(true);
+            }
             None => return refuse(ctx, Refusal::UnknownHost),
         }
         if !ctx.is_web_socket {
@@ -223,7 +228,7 @@ impl ProxyHttp for Edge {
                 }
                 Ok(())
             }
-            Route::Zone(_) | Route::Unknown => {
+            Route::Zone(_) | Route::Names | Route::Unknown => {
                 if let Some(stream) = &mut ctx.messages {
                     stream.restart();
                 }

@@ -1,5 +1,6 @@
 //! Every way to refuse a request: status, reason, text. One exhaustive match each.
 
+use super::names::QueryRefusal;
 use super::record_targets::NoTarget;
 use crate::admission::Refused;
 use ::challenge::ChallengeLevel;
@@ -9,6 +10,8 @@ use ::gateway::answer::GatewayError;
 pub(super) enum Refusal {
     Admission(Refused),
     UnknownHost,
+    /// At a host for queries of resolvers, it is none.
+    NoQuery(QueryRefusal),
     /// Rules refused it, with this status.
     Rules(u16),
     /// Its client has to solve a puzzle first; with `for_request` for this request, else for the zone.
@@ -73,7 +76,10 @@ impl Refusal {
             Self::Challenge { .. } | Self::BadSolution | Self::ProhibitedOrigin => 403,
             Self::NoRecord | Self::OtherAccount => 409,
             Self::OriginNameUnresolved => 530,
-            Self::UnknownHost => 404,
+            Self::UnknownHost | Self::NoQuery(QueryRefusal::Path) => 404,
+            Self::NoQuery(QueryRefusal::Method) => 405,
+            Self::NoQuery(QueryRefusal::MediaType) => 415,
+            Self::NoQuery(QueryRefusal::Malformed) => 400,
             Self::BodyTooLong => 413,
             Self::BodyCoding => 415,
             Self::TooManyBodies | Self::RulesTime => 503,
@@ -91,6 +97,7 @@ impl Refusal {
         match self {
             Self::Admission(refused) => refused.word(),
             Self::UnknownHost => "unknown_host",
+            Self::NoQuery(_) => "no_query",
             Self::Rules(_) => "rules",
             Self::Challenge { .. } => "challenge",
             Self::BadSolution => "bad_solution",
@@ -139,6 +146,12 @@ impl Refusal {
                 | Refused::BadMethod => "The request is malformed.",
             },
             Self::UnknownHost => "No site of this name is served here.",
+            Self::NoQuery(QueryRefusal::Path) => "DNS queries are answered at /dns-query.",
+            Self::NoQuery(QueryRefusal::Method) => "DNS queries come by GET or POST.",
+            Self::NoQuery(QueryRefusal::MediaType) => {
+                "A DNS query has the media type application/dns-message."
+            }
+            Self::NoQuery(QueryRefusal::Malformed) => "The request has no DNS query.",
             Self::Redirect(_) => "What you look for is elsewhere.",
             Self::BadRedirect => "The request leads to no valid address.",
             Self::ErrorPage(_) => "The site cannot do this.",

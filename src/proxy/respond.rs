@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use pingora::http::ResponseHeader;
 
+use super::names::QueryRefusal;
 use super::refusal::Refusal;
 use challenge::RenderedPage;
 use model::ruleset::BlockResponse;
@@ -65,6 +66,9 @@ pub(super) fn refusal(
         }
         Refusal::Admission(crate::admission::Refused::MethodNotAllowed) => {
             header.insert_header("allow", crate::admission::METHODS.join(", "))?;
+        }
+        Refusal::NoQuery(QueryRefusal::Method) => {
+            header.insert_header("allow", "GET, HEAD, POST")?;
         }
         Refusal::TooManyBodies | Refusal::RulesTime => {
             header.insert_header("retry-after", "1")?;

@@ -18,6 +18,7 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("dns", "dns_records::settings_take_what_else_is_refused"),
     ("dns.addresses", "dns_records::every_rule_of_records_refuses_by_its_code_and_place"),
     ("dns.http_port", "dns_proxied::a_proxied_record_is_served_with_the_next_request"),
+    ("dns.https_hosts", "dns_encrypted::queries_over_https_are_answered_at_their_hosts_only"),
     ("dns.https_port", "dns_proxied::proxied_names_are_asked_for_over_tls_if_they_came_so"),
     ("dns.listeners", "dns_server::records_are_answered_with_the_next_query"),
     ("dns.name_servers", "dns_server::records_are_answered_with_the_next_query"),
@@ -93,6 +94,7 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("listeners.certificates", "listener::certificates_are_chosen_by_name_and_swapped_live"),
     ("listeners.certificates.chain", "listener::certificates_are_chosen_by_name_and_swapped_live"),
     ("listeners.certificates.key", "listener::certificates_are_chosen_by_name_and_swapped_live"),
+    ("listeners.protocol", "dns_encrypted::queries_over_tls_are_answered_and_other_protocols_are_not"),
     (
         "listeners.proxy_protocol_from",
         "listener::proxy_protocol_names_the_client_and_strangers_may_not_use_it",

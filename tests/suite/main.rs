@@ -38,6 +38,7 @@ mod detection;
 mod detection_set;
 mod differential;
 mod dns_command_line;
+mod dns_encrypted;
 mod dns_many_records;
 mod dns_proxied;
 mod dns_records;

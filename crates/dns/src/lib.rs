@@ -31,7 +31,7 @@ pub mod zone;
 pub mod zone_check;
 pub mod zone_file;
 
-pub use answer::{Answered, Catalog, Transport, answer};
+pub use answer::{Answered, Carrier, Catalog, Transport, answer};
 pub use cookie::Cookies;
 pub use name::Name;
 pub use query::Rcode;

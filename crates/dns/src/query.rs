@@ -10,6 +10,8 @@ const OPT: u16 = 41;
 const TSIG: u16 = 250;
 /// The option of cookies (RFC 7873).
 const COOKIE: u16 = 10;
+/// The option of padding (RFC 7830).
+const PADDING: u16 = 12;
 const EDNS_DO: u8 = 0x80;
 
 /// Codes of responses.
@@ -75,6 +77,8 @@ pub struct Edns<'p> {
     pub version: u8,
     /// Whether it wants signatures.
     pub is_dnssec_ok: bool,
+    /// Whether it pads what it sends (RFC 7830).
+    pub is_padded: bool,
     /// The client's cookie, followed by the server's if it has one.
     pub cookie: Option<&'p [u8]>,
 }
@@ -119,7 +123,7 @@ impl<'p> Query<'p> {
         let (query_type, class) = (short(name_bytes), short(name_bytes + 2));
         let mut edns = None;
         for nth in 0..authorities + additional {
-            let record = OtherRecord::read(rest).ok_or(malformed)?;
+            let record = MessageRecord::read(rest).ok_or(malformed)?;
             rest = record.behind;
             match record.record_type {
                 OPT if nth < authorities || edns.is_some() || !record.is_at_root => return Err(malformed),
@@ -176,34 +180,34 @@ fn question_name(wire: &[u8], name: &mut [u8; MAX_WIRE_BYTES]) -> Option<usize> 
     }
 }
 
-/// A record behind the question.
-struct OtherRecord<'p> {
+/// A record of a message.
+pub(crate) struct MessageRecord<'p> {
     is_at_root: bool,
     record_type: u16,
     class: [u8; 2],
-    ttl: [u8; 4],
+    pub(crate) ttl: [u8; 4],
     rdata: &'p [u8],
-    behind: &'p [u8],
+    pub(crate) behind: &'p [u8],
 }
 
-impl<'p> OtherRecord<'p> {
-    fn read(wire: &'p [u8]) -> Option<Self> {
-        let mut rest = wire;
-        let is_at_root = wire.first() == Some(&0);
-        loop {
-            let (&length, behind) = rest.split_first()?;
-            rest = match length {
-                0 => behind,
-                1..=63 => behind.get(usize::from(length)..)?,
-                // Names in records may end with a pointer, which is not followed.
-                192.. => behind.get(1..)?,
-                _ => return None,
-            };
-            if length == 0 || length >= 192 {
-                break;
-            }
+/// What follows a name, which may end with a pointer. The pointer is not followed.
+pub(crate) fn after_name(wire: &[u8]) -> Option<&[u8]> {
+    let mut rest = wire;
+    loop {
+        let (&length, behind) = rest.split_first()?;
+        match length {
+            0 => return Some(behind),
+            1..=63 => rest = behind.get(usize::from(length)..)?,
+            192.. => return behind.get(1..),
+            _ => return None,
         }
-        let (fixed, rest) = rest.split_first_chunk::<10>()?;
+    }
+}
+
+impl<'p> MessageRecord<'p> {
+    pub(crate) fn read(wire: &'p [u8]) -> Option<Self> {
+        let is_at_root = wire.first() == Some(&0);
+        let (fixed, rest) = after_name(wire)?.split_first_chunk::<10>()?;
         let [t0, t1, c0, c1, l0, l1, l2, l3, n0, n1] = *fixed;
         let (rdata, behind) = rest.split_at_checked(usize::from(u16::from_be_bytes([n0, n1])))?;
         let record_type = u16::from_be_bytes([t0, t1]);
@@ -212,17 +216,17 @@ impl<'p> OtherRecord<'p> {
 
     fn edns(&self) -> Option<Edns<'p>> {
         let [_, version, flags, _] = self.ttl;
-        let mut cookie = None;
+        let (mut cookie, mut is_padded) = (None, false);
         let mut rest = self.rdata;
         while !rest.is_empty() {
             let ([c0, c1, n0, n1], behind) = rest.split_first_chunk::<4>()?;
             let (value, behind) = behind.split_at_checked(usize::from(u16::from_be_bytes([*n0, *n1])))?;
-            if u16::from_be_bytes([*c0, *c1]) == COOKIE {
+            match u16::from_be_bytes([*c0, *c1]) {
                 // RFC 7873 section 4.
-                if !(value.len() == 8 || (16..=40).contains(&value.len())) {
-                    return None;
-                }
-                cookie = cookie.or(Some(value));
+                COOKIE if !(value.len() == 8 || (16..=40).contains(&value.len())) => return None,
+                COOKIE => cookie = cookie.or(Some(value)),
+                PADDING => is_padded = true,
+                _ => {}
             }
             rest = behind;
         }
@@ -230,6 +234,7 @@ impl<'p> OtherRecord<'p> {
             udp_bytes: u16::from_be_bytes(self.class),
             version,
             is_dnssec_ok: flags & EDNS_DO != 0,
+            is_padded,
             cookie,
         })
     }

@@ -26,7 +26,7 @@ pub struct RequestFinished<'a> {
     pub origin_status: u16,
     #[serde(rename = "EdgeResponseBytes")]
     pub bytes: usize,
-    /// A configured zone, `gateway`, or `unknown`.
+    /// A configured zone, `gateway`, `names` or `unknown`.
     pub zone: &'a str,
     /// `pass`, `log`, `block` or `refused`.
     pub verdict: &'static str,

@@ -5,10 +5,10 @@
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
-use dns::answer::{TCP_BYTES, UDP_BYTES};
+use dns::answer::{TCP_BYTES, UDP_BYTES, lowest_ttl};
 use dns::dnssec::ZoneKey;
 use dns::zone_file::{self, EntryData};
-use dns::{Catalog, Cookies, DnsZone, Name, NodeRecords, Soa, Transport, answer};
+use dns::{Carrier, Catalog, Cookies, DnsZone, Name, NodeRecords, Soa, Transport, answer};
 use libfuzzer_sys::fuzz_target;
 
 const ZONE: &str = "@ A 192.0.2.1\nwww CNAME web\nweb A 192.0.2.2\nweb A 192.0.2.3\n*.wild TXT w\nsub NS ns.sub\nns.sub A 192.0.2.4\n\
@@ -46,11 +46,13 @@ fuzz_target!(|packet: &[u8]| {
     let cookies = Cookies::new([1; 16]);
     let client = "192.0.2.9".parse().unwrap();
     let mut buffer = vec![0; TCP_BYTES];
-    for (is_stream, is_limited) in [(false, false), (true, false), (false, true)] {
-        let transport = Transport { is_stream, is_limited, cookies: &cookies, client, now: 1_000_000 };
+    for carrier in [Carrier::Udp, Carrier::Tcp, Carrier::UdpPastLimit, Carrier::Encrypted] {
+        let transport = Transport { carrier, cookies: &cookies, client, now: 1_000_000 };
         let answered = answer(&CATALOG, packet, &transport, &mut buffer);
+        let is_stream = matches!(carrier, Carrier::Tcp | Carrier::Encrypted);
         assert!(answered.bytes <= if is_stream { TCP_BYTES } else { UDP_BYTES });
-        if is_limited && !answered.has_cookie {
+        let _ = lowest_ttl(&buffer[..answered.bytes]);
+        if carrier == Carrier::UdpPastLimit && !answered.has_cookie {
             assert!(answered.bytes * 2 <= packet.len() * 3 + 1, "{} for {}", answered.bytes, packet.len());
         }
         if answered.bytes > 0 {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::cookie::Cookies;
 use crate::name::above;
-use crate::query::{HEADER_BYTES, NoQuery, PLAIN_UDP_BYTES, Query, Rcode};
+use crate::query::{HEADER_BYTES, MessageRecord, NoQuery, PLAIN_UDP_BYTES, Query, Rcode, after_name};
 use crate::record_type::RecordType;
 use crate::wire_map::WireMap;
 use crate::zone::DnsZone;
@@ -31,13 +31,21 @@ const CLASS_ANY: u16 = 255;
 /// Zones by their names in wire form.
 pub type Catalog = WireMap<Arc<DnsZone>>;
 
+/// What carries queries and answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    Udp,
+    /// UDP, for a client past its limit: without a cookie it gets truncated answers only.
+    UdpPastLimit,
+    Tcp,
+    /// TLS or HTTPS: answers are padded if the client pads (RFC 8467).
+    Encrypted,
+}
+
 /// How a query came.
 #[derive(Clone, Copy, Debug)]
 pub struct Transport<'c> {
-    /// Whether the answer may be long.
-    pub is_stream: bool,
-    /// Whether only who shows a cookie gets more than a truncated answer.
-    pub is_limited: bool,
+    pub carrier: Carrier,
     pub cookies: &'c Cookies,
     pub client: IpAddr,
     /// Seconds since the epoch, for cookies and signatures.
@@ -72,17 +80,17 @@ pub fn answer(catalog: &Catalog, packet: &[u8], transport: &Transport<'_>, buffe
     let cookie = query.edns.and_then(|edns| edns.cookie);
     let has_cookie =
         cookie.is_some_and(|cookie| transport.cookies.knows(cookie, transport.client, transport.now));
-    let most = match (transport.is_stream, query.edns) {
-        (true, _) => TCP_BYTES,
-        (false, Some(edns)) => usize::from(edns.udp_bytes).clamp(PLAIN_UDP_BYTES, UDP_BYTES),
-        (false, None) => PLAIN_UDP_BYTES,
+    let most = match (transport.carrier, query.edns) {
+        (Carrier::Tcp | Carrier::Encrypted, _) => TCP_BYTES,
+        (_, Some(edns)) => usize::from(edns.udp_bytes).clamp(PLAIN_UDP_BYTES, UDP_BYTES),
+        (_, None) => PLAIN_UDP_BYTES,
     };
-    let opt = Opt::of(&query);
+    let opt = Opt::of(&query, transport.carrier);
     let most = most.min(buffer.len()) - opt.bytes;
     let mut message = Message { buffer, bytes: 0, most, is_full: false, counts: [0; 3] };
     message.put(&[0; HEADER_BYTES]);
     message.put(query.question);
-    let (rcode, is_authoritative) = if transport.is_limited && !has_cookie && !transport.is_stream {
+    let (rcode, is_authoritative) = if transport.carrier == Carrier::UdpPastLimit && !has_cookie {
         message.is_full = true;
         (Rcode::NoError, false)
     } else {
@@ -131,34 +139,69 @@ pub(crate) fn longest_match<'c>(catalog: &'c Catalog, name: &[u8]) -> Option<&'c
 
 /// The OPT record of an answer.
 struct Opt {
-    /// None if the client has none.
+    /// Without padding; 0 if the client has no such record.
     bytes: usize,
+    is_padded: bool,
 }
 
 impl Opt {
     const PLAIN_BYTES: usize = 11;
     const COOKIE_BYTES: usize = 4 + 24;
+    /// Padded answers are a multiple of this long (RFC 8467 section 4.1).
+    const BLOCK_BYTES: usize = 468;
 
-    fn of(query: &Query<'_>) -> Self {
-        let bytes = query
-            .edns
-            .map_or(0, |edns| Self::PLAIN_BYTES + if edns.cookie.is_some() { Self::COOKIE_BYTES } else { 0 });
-        Self { bytes }
+    fn of(query: &Query<'_>, carrier: Carrier) -> Self {
+        let cookie = |has_cookie| if has_cookie { Self::COOKIE_BYTES } else { 0 };
+        let bytes = query.edns.map_or(0, |edns| Self::PLAIN_BYTES + cookie(edns.cookie.is_some()));
+        let is_padded = carrier == Carrier::Encrypted && query.edns.is_some_and(|edns| edns.is_padded);
+        Self { bytes, is_padded }
     }
 
     fn write(&self, rcode: Rcode, query: &Query<'_>, transport: &Transport<'_>, message: &mut Message<'_>) {
         let Some(edns) = query.edns else { return };
+        let padding = self.padding(message);
+        let options = self.bytes - Self::PLAIN_BYTES + padding.map_or(0, |bytes| 4 + bytes);
         let [b0, b1] = (UDP_BYTES as u16).to_be_bytes();
-        let options = u8::try_from(self.bytes - Self::PLAIN_BYTES).unwrap_or(0);
+        let [o0, o1] = u16::try_from(options).unwrap_or(0).to_be_bytes();
         let flags = if edns.is_dnssec_ok { 0x80 } else { 0 };
-        message.put(&[0, 0, 41, b0, b1, rcode as u8 >> 4, 0, flags, 0, 0, options]);
+        message.put(&[0, 0, 41, b0, b1, rcode as u8 >> 4, 0, flags, 0, o0, o1]);
         if let Some(cookie) = edns.cookie.and_then(<[u8]>::first_chunk::<8>) {
             message.put(&[0, 10, 0, 24]);
             message.put(cookie);
             message.put(&transport.cookies.make(*cookie, transport.client, transport.now));
         }
+        if let Some(bytes) = padding {
+            let [p0, p1] = u16::try_from(bytes).unwrap_or(0).to_be_bytes();
+            message.put(&[0, 12, p0, p1]);
+            message.put([0; Self::BLOCK_BYTES].get(..bytes).unwrap_or(&[]));
+        }
         message.count(Section::Additional, 1);
     }
+
+    /// Bytes of padding; `None` if the answer has none, or no room for it.
+    fn padding(&self, message: &Message<'_>) -> Option<usize> {
+        let bytes = message.bytes + self.bytes + 4;
+        let padding = bytes.next_multiple_of(Self::BLOCK_BYTES) - bytes;
+        (self.is_padded && bytes + padding <= message.most).then_some(padding)
+    }
+}
+
+/// The lowest TTL of the records in a message, in seconds; `None` if it has none.
+pub fn lowest_ttl(message: &[u8]) -> Option<u32> {
+    let (header, behind) = message.split_first_chunk::<HEADER_BYTES>()?;
+    let [.., q0, q1, an0, an1, ns0, ns1, _, _] = *header;
+    let mut rest = behind;
+    for _ in 0..u16::from_be_bytes([q0, q1]) {
+        rest = after_name(rest)?.get(4..)?;
+    }
+    let mut lowest = None;
+    for _ in 0..u32::from(u16::from_be_bytes([an0, an1])) + u32::from(u16::from_be_bytes([ns0, ns1])) {
+        let record = MessageRecord::read(rest)?;
+        rest = record.behind;
+        let ttl = u32::from_be_bytes(record.ttl);
+        lowest = Some(lowest.map_or(ttl, |lowest: u32| lowest.min(ttl)));
+    }
+    lowest
 }
 
 /// Answers what is no query with a code, and nothing but the header.

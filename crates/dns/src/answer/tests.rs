@@ -51,10 +51,10 @@ fn catalog(zone: DnsZone) -> Catalog {
     catalog
 }
 
-fn ask(catalog: &Catalog, packet: &[u8], is_stream: bool, is_limited: bool) -> (Answered, Vec<u8>) {
+fn ask(catalog: &Catalog, packet: &[u8], carrier: Carrier) -> (Answered, Vec<u8>) {
     let cookies = Cookies::new([7; 16]);
     let client = "192.0.2.200".parse().unwrap();
-    let transport = Transport { is_stream, is_limited, cookies: &cookies, client, now: 1_000_000 };
+    let transport = Transport { carrier, cookies: &cookies, client, now: 1_000_000 };
     let mut buffer = vec![0; TCP_BYTES];
     let answered = answer(catalog, packet, &transport, &mut buffer);
     buffer.truncate(answered.bytes);
@@ -173,12 +173,12 @@ fn answers_are_those_of_the_standards() {
                 query[13 + at] = byte;
             }
         }
-        let (_, message) = ask(&catalog, &query, false, false);
+        let (_, message) = ask(&catalog, &query, Carrier::Udp);
         let expected = if expected.ends_with('|') || expected.contains("AAAA") { expected } else { format!("{expected} |") };
         assert_eq!(shown(&message).trim_end(), expected.trim_end(), "{asked} {query_type}");
         assert_eq!(message[..2], [0xAB, 0xCD]);
     }
-    let (_, looped) = ask(&catalog, &packet("loop1.example.com", 1, &[]), false, false);
+    let (_, looped) = ask(&catalog, &packet("loop1.example.com", 1, &[]), Carrier::Udp);
     assert_eq!(u16::from_be_bytes([looped[6], looped[7]]), 8, "a loop ends");
     let chaos = {
         let mut chaos = packet("version.bind", 16, &[]);
@@ -186,7 +186,7 @@ fn answers_are_those_of_the_standards() {
         chaos[end - 1] = 3;
         chaos
     };
-    assert_eq!(ask(&catalog, &chaos, false, false).0.rcode, Rcode::Refused);
+    assert_eq!(ask(&catalog, &chaos, Carrier::Udp).0.rcode, Rcode::Refused);
 }
 
 #[test]
@@ -194,19 +194,19 @@ fn answers_are_as_long_as_the_client_takes() {
     let many: String = (0..100).map(|nth| format!("many 60 A 192.0.2.{nth}\n")).collect();
     let catalog = catalog(zone(&many));
     let plain = packet("many.example.com", 1, &[]);
-    let (answered, message) = ask(&catalog, &plain, false, false);
+    let (answered, message) = ask(&catalog, &plain, Carrier::Udp);
     assert!(answered.is_truncated && message.len() == plain.len());
     assert_eq!(shown(&message).trim_end(), "aatc 0 | | |");
     let (answered, message) =
-        ask(&catalog, &packet("many.example.com", 1, &opt(65_535, false, &[])), false, false);
+        ask(&catalog, &packet("many.example.com", 1, &opt(65_535, false, &[])), Carrier::Udp);
     assert!(answered.is_truncated && message.len() == plain.len() + 11);
-    let (answered, message) = ask(&catalog, &plain, true, false);
+    let (answered, message) = ask(&catalog, &plain, Carrier::Tcp);
     assert!(!answered.is_truncated && message.len() == plain.len() + 100 * 16);
     let mut first = std::collections::BTreeSet::new();
     for id in 0..50 {
         let mut query = plain.clone();
         query[1] = id;
-        let (_, message) = ask(&catalog, &query, true, false);
+        let (_, message) = ask(&catalog, &query, Carrier::Tcp);
         first.insert(message[plain.len() + 15]);
     }
     assert!(first.len() > 20, "addresses take turns");
@@ -216,16 +216,16 @@ fn answers_are_as_long_as_the_client_takes() {
 fn cookies_and_versions_are_answered_and_limits_need_a_cookie() {
     let catalog = catalog(zone(ZONE));
     let sent = |options: &[u8]| packet("web.example.com", 1, &opt(1232, true, options));
-    let (answered, message) = ask(&catalog, &sent(b"\0\x0a\0\x08abcdefgh"), false, true);
+    let (answered, message) = ask(&catalog, &sent(b"\0\x0a\0\x08abcdefgh"), Carrier::UdpPastLimit);
     assert!(answered.is_truncated && !answered.has_cookie);
     assert!(message.len() * 2 <= sent(b"\0\x0a\0\x08abcdefgh").len() * 3, "no more than half as much again");
     let cookie = &message[message.len() - 28..];
-    let (answered, _) = ask(&catalog, &sent(cookie), false, true);
+    let (answered, _) = ask(&catalog, &sent(cookie), Carrier::UdpPastLimit);
     assert!(!answered.is_truncated && answered.has_cookie && answered.rcode == Rcode::NoError);
     let mut newer = sent(&[]);
     let version = newer.len() - 5;
     newer[version] = 1;
-    let (answered, message) = ask(&catalog, &newer, false, false);
+    let (answered, message) = ask(&catalog, &newer, Carrier::Udp);
     assert_eq!(answered.rcode, Rcode::BadVers);
     assert_eq!(message[message.len() - 6], 1, "the upper bits of the code");
 }
@@ -250,6 +250,40 @@ fn names_come_and_go_with_those_above_them() {
     assert_eq!((zone.names(), before.names()), (names - 3, names));
     set(&mut zone, "outside.example.org", &["192.0.2.9"]);
     assert_eq!(zone.names(), names - 3);
-    let gone = ask(&catalog(zone), &packet("b.c.example.com", 1, &[]), false, false).0;
+    let gone = ask(&catalog(zone), &packet("b.c.example.com", 1, &[]), Carrier::Udp).0;
     assert_eq!(gone.rcode, Rcode::NxDomain);
+}
+
+#[test]
+fn encrypted_answers_are_padded_if_the_client_pads() {
+    let catalog = catalog(zone(ZONE));
+    let mut ran = 0;
+    for (name, cookie) in [("www", &b""[..]), ("nothing", b"\0\x0a\0\x08abcdefgh"), ("mail", b"")] {
+        let padded = [b"\0\x0c\0\x02\0\0", cookie].concat();
+        let question = format!("{name}.example.com");
+        let sent = |options: &[u8]| packet(&question, 1, &opt(1_232, false, options));
+        let (plain, _) = ask(&catalog, &sent(cookie), Carrier::Encrypted);
+        let (answered, message) = ask(&catalog, &sent(&padded), Carrier::Encrypted);
+        assert!(plain.bytes < 468 && answered.bytes == 468 && answered.rcode == plain.rcode);
+        assert!(message.ends_with(&[0; 64]));
+        let (over_tcp, _) = ask(&catalog, &sent(&padded), Carrier::Tcp);
+        assert_eq!(over_tcp.bytes, plain.bytes);
+        ran += 1;
+    }
+    assert_eq!(ran, 3);
+}
+
+#[test]
+fn the_lowest_ttl_of_a_message_is_found() {
+    let catalog = catalog(zone(ZONE));
+    for (name, expected) in [("www", Some(60)), ("mail", Some(300)), ("nothing", Some(60)), ("x.y", Some(60))]
+    {
+        let query = packet(&format!("{name}.example.com"), 1, &opt(1_232, false, &[]));
+        let (_, message) = ask(&catalog, &query, Carrier::Tcp);
+        assert_eq!(lowest_ttl(&message), expected, "{name}");
+        for cut in 0..message.len() - 11 {
+            assert!(lowest_ttl(&message[..cut]).is_none_or(|ttl| Some(ttl) >= expected));
+        }
+    }
+    assert_eq!(lowest_ttl(&[0; 12]), None);
 }
