@@ -28,7 +28,7 @@ use crate::events::kinds::ServerStarted;
 use crate::health_checks;
 use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
 use crate::memory;
-use crate::names::{NameContext, NameServer, NameSockets, flattening};
+use crate::names::{NameContext, NameServer, NameSockets, Transfers, flattening, notifying};
 use crate::proxy::{Door, Edge, EdgeParts};
 use crate::records::security::SecurityQueue;
 use crate::records::{Recorder, Retention};
@@ -87,10 +87,8 @@ pub struct Listening {
 pub fn run(parts: Parts) -> Result<(), String> {
     let Parts { conf, control, events, clock, rows, records, counted, mac, upgrade, tells, .. } = parts;
     let (security_log, security_queue) = (Arc::new(Mutex::new(parts.security_log)), parts.security_queue);
-    let proxy_conf = Arc::new(server_conf(&conf)?);
     let (reserved, reserved_admin) = reserve(&conf, upgrade)?;
     let (mut server, name_sockets) = bootstrap(&conf, upgrade)?;
-    let names = name_sockets.iter().map(|sockets| sockets.address).collect();
 
     let snapshots = control.handle().clone();
     let scans = ScanQueue::start(scanners(&conf), mac, events.clone(), clock);
@@ -100,7 +98,16 @@ pub fn run(parts: Parts) -> Result<(), String> {
         Recorder::start(ledger, rows, Retention { age: conf.ai_log_retention, clock }, events.clone());
     let door = Door::default();
     let drain = watch::Sender::new(false);
-    let names_context = NameContext::new(snapshots.clone(), events.clone(), clock, drain.subscribe())?;
+    let api = api_state(
+        &conf,
+        &control,
+        (records, Arc::clone(&security_log)),
+        drain.subscribe(),
+        (events.clone(), clock),
+    );
+    let transfers = api.transfers().clone();
+    let names_context =
+        NameContext::new(snapshots.clone(), events.clone(), clock, drain.subscribe(), transfers.clone())?;
     let edge = Edge::new(EdgeParts {
         snapshots: snapshots.clone(),
         events: events.clone(),
@@ -112,9 +119,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
         challenge_keys: parts.challenge_keys,
         names: names_context.clone(),
     });
-    let mut proxy = HttpProxy::new(edge, proxy_conf);
-    proxy.handle_init_modules();
-    let app = Arc::new(Guarded::new(proxy, snapshots.clone()));
+    let app = proxy(edge, &conf)?;
     door.open(&app, drain.subscribe());
     let (bound, bindings) = mpsc::unbounded_channel();
     let connections = Connections::new(events.clone());
@@ -132,22 +137,21 @@ pub fn run(parts: Parts) -> Result<(), String> {
         bound: bound.clone(),
     };
     add_listeners(&mut server, &conf, reserved, &app, &context)?;
-    let api = api_service(
-        &conf,
-        &control,
-        (records, Arc::clone(&security_log)),
-        &drain,
+    let names = add_name_servers(&mut server, name_sockets, &names_context);
+    // Its place is behind the listeners.
+    let last = conf.listeners.len();
+    server.add_service(api::AdminService::new(
+        conf.admin_address,
         reserved_admin,
+        api,
+        events.clone(),
         bound,
-        (events.clone(), clock),
-    );
-    server.add_service(api);
-    for sockets in name_sockets {
-        server.add_service(NameServer::new(sockets, &names_context));
-    }
+        last,
+    ));
     let may_be_private = conf.private_webhooks;
-    server.add_service(Upkeep { control, security_log, may_be_private, events: events.clone(), clock });
-    server.add_service(Announcing { bindings, expected: conf.listeners.len() + 1, names, events, tells });
+    let upkeep = Upkeep { control, security_log, may_be_private, transfers, events: events.clone(), clock };
+    server.add_service(upkeep);
+    server.add_service(Announcing { bindings, expected: last + 1, names, events, tells });
 
     let signals = Signals { drain, connections, grace: conf.graceful_stop };
     server.run(RunArgs { shutdown_signal: Box::new(signals) });
@@ -201,6 +205,27 @@ fn add_listeners<A: HttpServerApp + Send + Sync + 'static>(
     Ok(())
 }
 
+/// What serves the connections of all listeners.
+fn proxy(edge: Edge, conf: &Conf) -> Result<Arc<Guarded<Edge>>, String> {
+    let snapshots = edge.snapshots.clone();
+    let mut proxy = HttpProxy::new(edge, Arc::new(server_conf(conf)?));
+    proxy.handle_init_modules();
+    Ok(Arc::new(Guarded::new(proxy, snapshots)))
+}
+
+/// Adds the name servers, and returns where they answer.
+fn add_name_servers(
+    server: &mut Server,
+    sockets: Vec<NameSockets>,
+    context: &NameContext,
+) -> Vec<SocketAddr> {
+    let addresses = sockets.iter().map(|sockets| sockets.address).collect();
+    for sockets in sockets {
+        server.add_service(NameServer::new(sockets, context));
+    }
+    addresses
+}
+
 /// The sockets of the name server, by one of its ways to have them.
 fn bind_names(
     conf: &Conf,
@@ -213,32 +238,21 @@ fn bind_names(
     conf.dns.listeners.iter().map(bind).collect()
 }
 
-/// The admin port.
-fn api_service(
+/// What the admin port answers with.
+fn api_state(
     conf: &Conf,
     control: &Control,
-    (records, security_log): (Box<dyn RecordReader>, Arc<Mutex<SecurityLog>>),
-    drain: &watch::Sender<bool>,
-    reserved: Option<TcpListener>,
-    bound: mpsc::UnboundedSender<(usize, SocketAddr)>,
+    logs: (Box<dyn RecordReader>, Arc<Mutex<SecurityLog>>),
+    draining: watch::Receiver<bool>,
     (events, clock): (Events, Clock),
-) -> api::AdminService {
-    let state = api::State::new(
-        control.clone(),
-        events.clone(),
-        clock,
-        Operators {
-            tokens: conf.api_tokens.clone(),
-            keys: conf.api_keys.clone(),
-            rate_limit: conf.api_rate_limit,
-            may_be_private: conf.private_webhooks,
-        },
-        drain.subscribe(),
-        (records, security_log),
-        conf.secrets_key.clone(),
-    );
-    // Its place is behind the listeners.
-    api::AdminService::new(conf.admin_address, reserved, state, events, bound, conf.listeners.len())
+) -> api::State {
+    let operators = Operators {
+        tokens: conf.api_tokens.clone(),
+        keys: conf.api_keys.clone(),
+        rate_limit: conf.api_rate_limit,
+        may_be_private: conf.private_webhooks,
+    };
+    api::State::new(control.clone(), events, clock, operators, draining, logs, conf.secrets_key.clone())
 }
 
 fn server_conf(conf: &Conf) -> Result<ServerConf, String> {
@@ -374,6 +388,7 @@ struct Upkeep {
     control: Control,
     security_log: Arc<Mutex<SecurityLog>>,
     may_be_private: bool,
+    transfers: Transfers,
     events: Events,
     clock: Clock,
 }
@@ -403,9 +418,16 @@ impl ServiceWithDependents for Upkeep {
             self.clock,
         );
         let flattening = flattening::run(self.control.clone(), self.clock);
+        let notifying = notifying::run(
+            self.control.handle().clone(),
+            self.transfers.clone(),
+            self.events.clone(),
+            self.clock,
+        );
         tokio::select! {
             _ = shutdown.changed() => {}
             () = flattening => {}
+            () = notifying => {}
             () = alerts => {}
             () = checks => {}
             () = reloads => {}

@@ -25,6 +25,7 @@ use super::token_rates::TokenRates;
 use crate::clock::{Clock, rfc3339};
 use crate::control::Control;
 use crate::events::Events;
+use crate::names::Transfers;
 use crate::snapshot::{Snapshot, SnapshotHandle};
 use store::{RecordReader, SecurityLog, StoreError};
 
@@ -54,6 +55,8 @@ pub struct State {
     token_rates: Arc<TokenRates>,
     /// What keys of providers are sealed with.
     pub(super) secrets_key: Option<gateway::vault::MasterKey>,
+    /// What is known of transfers of zones.
+    pub(super) transfers: Transfers,
 }
 
 /// The AI log, for one reader at a time.
@@ -85,8 +88,14 @@ impl State {
             security_log,
             answers: Arc::default(),
             secrets_key,
+            transfers: Transfers::default(),
             operators: Arc::new(operators),
         }
+    }
+
+    /// What is known of transfers of zones.
+    pub fn transfers(&self) -> &Transfers {
+        &self.transfers
     }
 
     /// Reads the AI log on a thread that may wait for it.

@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Compiling;
-use super::zone_keys::opened_key;
+use super::zone_keys::{opened_key, opened_shared_key};
 use crate::conf::DnsSettings;
 use crate::snapshot::{FlattenedTarget, Follower, Names, ServedZone};
 use diagnostic::{Code, Diagnostic};
 use dns::answer::MAX_CHAIN;
 use dns::dnssec::ZoneKey;
-use dns::{DnsZone, Name, NodeRecords, Rdata, RecordType, Soa};
+use dns::{DnsZone, Name, NodeRecords, Rdata, RecordType, Soa, TransferPolicy};
 use imbl::OrdMap;
+use ipnet::IpNet;
 use model::dns_settings::{ZoneDnsSettings, ZoneMode};
 use model::{Declared, DnsRecord, Provenance, Zone, ZoneDnssec, ZoneId, ZoneRecords};
 
@@ -99,7 +100,7 @@ impl Compiling<'_> {
             Some(known) => DnsZone::clone(&known.zone),
             None => DnsZone::new(apex.clone(), &soa, &name_servers, settings.ns_ttl),
         };
-        served.set_authority(&soa, &name_servers, settings.ns_ttl);
+        served.set_transfers(self.transfers(zone));
         let key = self.key(zone, known);
         let others: Vec<&[u8]> = building.other_keys(zone.dnssec.as_deref());
         served.set_key(key.clone(), &others);
@@ -127,9 +128,39 @@ impl Compiling<'_> {
                 followers
             }
         };
+        // Last: what has changed is of this serial.
+        served.set_authority(&soa, &name_servers, settings.ns_ttl);
         let settings = settings.clone();
         let key = key.zip(zone.dnssec.clone()).map(|(key, source)| (key, *source));
         Some(ServedZone { zone: Arc::new(served), records, settings, is_dns_only, followers, key })
+    }
+
+    /// Who may have a zone whole; `None` if nobody may.
+    fn transfers(&mut self, zone: &Declared<Zone>) -> Option<Arc<TransferPolicy>> {
+        let outgoing = zone.outgoing.as_deref().filter(|outgoing| outgoing.is_enabled)?;
+        let account = self.inputs.resources.accounts.get(&zone.account)?;
+        let partners = account.transfers.as_deref()?;
+        let mut policy = TransferPolicy::default();
+        let mut is_keyed = false;
+        for peer in outgoing.peers.iter().filter_map(|id| partners.peer(id)) {
+            let networks = peer.ip.map(IpNet::from);
+            policy.signed.extend(networks);
+            let Some(key) = peer.tsig_id.as_deref().and_then(|id| partners.key(id)) else {
+                policy.unsigned.extend(networks);
+                continue;
+            };
+            is_keyed = true;
+            match opened_shared_key(&account.id, key, self.inputs.conf.secrets_key.as_ref()) {
+                Ok(key) if policy.keys.contains(&key) => {}
+                Ok(key) => policy.keys.push(key),
+                Err(message) => self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message)),
+            }
+        }
+        let networks = partners.acls.iter().map(|acl| acl.ip_range);
+        policy.signed.extend(networks.clone());
+        // Without a key nobody could show that it is a peer.
+        policy.unsigned.extend(networks.filter(|_| !is_keyed));
+        Some(Arc::new(policy))
     }
 
     /// The key that a zone is signed with; that of before if it is the same.

@@ -48,6 +48,7 @@ pub(super) fn dns(root: &mut Table<'_>) -> DnsFile {
             txt_content: table.or("txt_content", default.txt_content),
             strict_names: table.or("strict_names", default.strict_names),
             srv_names: table.or("srv_names", default.srv_names),
+            private_peers: table.or("private_peers", default.private_peers),
             private_origins: table.or("private_origins", default.private_origins),
             origin_scheme: table.or("origin_scheme", default.origin_scheme),
             http_port,

@@ -44,6 +44,7 @@ pub const KEYS: &[&str] = &[
     "dns.name_servers",
     "dns.origin_scheme",
     "dns.private_origins",
+    "dns.private_peers",
     "dns.rate_limit",
     "dns.rate_limit_exempt",
     "dns.resolvers",

@@ -156,6 +156,8 @@ pub struct DnsSettings {
     pub srv_names: SrvNames,
     /// Whether proxied records may name addresses in private networks.
     pub private_origins: bool,
+    /// Whether name servers of others may be in private networks.
+    pub private_peers: bool,
     /// Whether requests for proxied records go on with TLS.
     pub origin_scheme: OriginScheme,
     /// Where they go: without TLS and with it.
@@ -179,6 +181,7 @@ impl Default for DnsSettings {
             strict_names: true,
             srv_names: SrvNames::default(),
             private_origins: false,
+            private_peers: false,
             origin_scheme: OriginScheme::default(),
             http_port: 80,
             https_port: 443,

@@ -42,6 +42,10 @@ pub struct Metrics {
     pub origin_up: IntGaugeVec,
     /// type, code, protocol
     pub dns_answers: IntCounterVec,
+    /// type, outcome
+    pub zone_transfers: IntCounterVec,
+    /// outcome
+    pub zone_notifications: IntCounterVec,
     pub connections: IntGauge,
     /// outcome
     pub connections_ended: IntCounterVec,
@@ -133,6 +137,16 @@ impl Metrics {
                 "dns_answers_total",
                 "Answers to queries of resolvers.",
                 &["type", "code", "protocol"],
+            ),
+            zone_transfers: build.counters(
+                "zone_transfers_total",
+                "Zones that other name servers got, whole or as changes.",
+                &["type", "outcome"],
+            ),
+            zone_notifications: build.counters(
+                "zone_notifications_total",
+                "Messages to other name servers that a zone has changed.",
+                &["outcome"],
             ),
             origin_up: build.gauges("origin_up", "1 where an origin takes requests.", &["zone", "origin"]),
             connections: build.gauge("connections", "Client connections open."),

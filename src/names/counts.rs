@@ -32,6 +32,8 @@ impl AnswerCounts {
 fn word(query_type: u16) -> &'static str {
     match query_type {
         6 => "SOA",
+        251 => "IXFR",
+        252 => "AXFR",
         255 => "ANY",
         other => RecordType::of_number(other).map_or("other", RecordType::word),
     }

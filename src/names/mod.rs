@@ -11,8 +11,10 @@ mod conversation;
 mod counts;
 pub mod flattening;
 pub(crate) mod https;
+pub mod notifying;
 mod sockets;
 mod tcp;
+mod transfers;
 mod udp;
 
 use std::net::{IpAddr, SocketAddr};
@@ -35,6 +37,7 @@ use crate::events::kinds::ServiceFailed;
 use crate::listener;
 use crate::snapshot::SnapshotHandle;
 pub use sockets::NameSockets;
+pub use transfers::Transfers;
 
 /// What the threads and connections of the name server share.
 #[derive(Clone)]
@@ -43,6 +46,7 @@ pub struct NameContext {
     events: Events,
     clock: Clock,
     cookies: Cookies,
+    transfers: Transfers,
     /// Set when the threads of an address are to end.
     is_ending: Arc<AtomicBool>,
     /// Becomes true when the process is to stop.
@@ -59,11 +63,12 @@ impl NameContext {
         events: Events,
         clock: Clock,
         drain: watch::Receiver<bool>,
+        transfers: Transfers,
     ) -> Result<Self, String> {
         let mut key = [0; 16];
         getrandom::fill(&mut key).map_err(|error| format!("the system has no random numbers: {error}"))?;
         let cookies = Cookies::new(key);
-        Ok(Self { snapshots, events, clock, cookies, is_ending: Arc::default(), drain })
+        Ok(Self { snapshots, events, clock, cookies, transfers, is_ending: Arc::default(), drain })
     }
 
     /// Seconds since the epoch.

@@ -45,6 +45,7 @@ mod dns_records;
 mod dns_server;
 mod dns_settings;
 mod dns_signed;
+mod dns_transfers;
 mod error_pages;
 mod expressions;
 mod filters;

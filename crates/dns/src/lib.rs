@@ -12,6 +12,10 @@
 //! | [`answer`](mod@answer) | queries and zones to answers |
 //! | [`explain`](mod@explain) | why a name has its answer |
 //! | [`dnssec`] | signatures and denials |
+//! | [`notify`](mod@notify) | messages that say that a zone has changed |
+//! | [`transfer`] | zones handed over to other name servers |
+//! | [`transfer_policy`] | who may have them |
+//! | [`tsig`] | messages signed with a shared key |
 //! | [`response_rate`] | limits of answers by network |
 //! | [`cookie`] | what clients show that they are where they say |
 
@@ -19,13 +23,19 @@ pub mod answer;
 pub mod cookie;
 pub mod dnssec;
 pub mod explain;
+mod journal;
+mod message_record;
 pub mod name;
+pub mod notify;
 pub mod query;
 pub mod rdata;
 mod record_set;
 pub mod record_type;
 pub mod response_rate;
 mod token;
+pub mod transfer;
+pub mod transfer_policy;
+pub mod tsig;
 pub mod wire_map;
 pub mod zone;
 pub mod zone_check;
@@ -37,4 +47,6 @@ pub use name::Name;
 pub use query::Rcode;
 pub use rdata::{FieldValue, Rdata, RdataError};
 pub use record_type::RecordType;
+pub use transfer::Transfer;
+pub use transfer_policy::TransferPolicy;
 pub use zone::{DnsZone, NodeRecords, Soa};

@@ -1,13 +1,15 @@
 //! Queries as messages have them (RFC 1035 section 4.1, RFC 6891): one question, and what the client can take.
 
+use crate::message_record::{HEADER_BYTES, MessageRecord, split_name};
 use crate::name::{MAX_LABEL_BYTES, MAX_WIRE_BYTES};
+use crate::tsig::{TSIG, TsigRecord};
 
-/// Bytes of a header.
-pub(crate) const HEADER_BYTES: usize = 12;
 /// What a response over UDP has at most without EDNS.
 pub const PLAIN_UDP_BYTES: usize = 512;
+/// Types that ask for a zone.
+pub(crate) const IXFR: u16 = 251;
+pub(crate) const AXFR: u16 = 252;
 const OPT: u16 = 41;
-const TSIG: u16 = 250;
 /// The option of cookies (RFC 7873).
 const COOKIE: u16 = 10;
 /// The option of padding (RFC 7830).
@@ -23,18 +25,20 @@ pub enum Rcode {
     NxDomain = 3,
     NotImp = 4,
     Refused = 5,
+    NotAuth = 9,
     BadVers = 16,
     BadCookie = 23,
 }
 
 impl Rcode {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::NoError,
         Self::FormErr,
         Self::ServFail,
         Self::NxDomain,
         Self::NotImp,
         Self::Refused,
+        Self::NotAuth,
         Self::BadVers,
         Self::BadCookie,
     ];
@@ -47,6 +51,7 @@ impl Rcode {
             Self::NxDomain => "NXDOMAIN",
             Self::NotImp => "NOTIMP",
             Self::Refused => "REFUSED",
+            Self::NotAuth => "NOTAUTH",
             Self::BadVers => "BADVERS",
             Self::BadCookie => "BADCOOKIE",
         }
@@ -67,6 +72,7 @@ pub struct Query<'p> {
     pub query_type: u16,
     pub class: u16,
     pub edns: Option<Edns<'p>>,
+    pub(crate) tsig: Option<TsigRecord<'p>>,
 }
 
 /// The client's EDNS options.
@@ -121,15 +127,17 @@ impl<'p> Query<'p> {
             question.get(at..at + 2).map_or(0, |bytes| bytes.iter().fold(0, |n, b| n << 8 | u16::from(*b)))
         };
         let (query_type, class) = (short(name_bytes), short(name_bytes + 2));
-        let mut edns = None;
+        let (mut edns, mut tsig) = (None, None);
         for nth in 0..authorities + additional {
+            let before = rest;
             let record = MessageRecord::read(rest).ok_or(malformed)?;
             rest = record.behind;
-            match record.record_type {
-                OPT if nth < authorities || edns.is_some() || !record.is_at_root => return Err(malformed),
-                OPT => edns = Some(record.edns().ok_or(malformed)?),
-                // Nobody has a key here.
-                TSIG => return Err(NoQuery::Refuse(Rcode::Refused)),
+            match record.record_type() {
+                OPT if nth < authorities || edns.is_some() || !record.is_at_root() => return Err(malformed),
+                OPT => edns = Some(edns_of(&record).ok_or(malformed)?),
+                // It is the last (RFC 8945 section 5.1).
+                TSIG if nth + 1 != authorities + additional || nth < authorities => return Err(malformed),
+                TSIG => tsig = Some(signature(&record, packet, before).ok_or(malformed)?),
                 _ => {}
             }
         }
@@ -146,6 +154,7 @@ impl<'p> Query<'p> {
             query_type,
             class,
             edns,
+            tsig,
         })
     }
 
@@ -180,64 +189,36 @@ fn question_name(wire: &[u8], name: &mut [u8; MAX_WIRE_BYTES]) -> Option<usize> 
     }
 }
 
-/// A record of a message.
-pub(crate) struct MessageRecord<'p> {
-    is_at_root: bool,
-    record_type: u16,
-    class: [u8; 2],
-    pub(crate) ttl: [u8; 4],
-    rdata: &'p [u8],
-    pub(crate) behind: &'p [u8],
+/// Reads it as the record that signs `packet`, of which `wire` is what begins with it.
+fn signature<'p>(record: &MessageRecord<'p>, packet: &'p [u8], wire: &'p [u8]) -> Option<TsigRecord<'p>> {
+    let (name, _) = split_name(wire)?;
+    let signed = packet.get(..packet.len() - wire.len())?;
+    (record.class() == [0, 255]).then(|| TsigRecord::read(signed, name, record.rdata())).flatten()
 }
 
-/// What follows a name, which may end with a pointer. The pointer is not followed.
-pub(crate) fn after_name(wire: &[u8]) -> Option<&[u8]> {
-    let mut rest = wire;
-    loop {
-        let (&length, behind) = rest.split_first()?;
-        match length {
-            0 => return Some(behind),
-            1..=63 => rest = behind.get(usize::from(length)..)?,
-            192.. => return behind.get(1..),
-            _ => return None,
+fn edns_of<'p>(record: &MessageRecord<'p>) -> Option<Edns<'p>> {
+    let [_, version, flags, _] = record.ttl;
+    let (mut cookie, mut is_padded) = (None, false);
+    let mut rest = record.rdata();
+    while !rest.is_empty() {
+        let ([c0, c1, n0, n1], behind) = rest.split_first_chunk::<4>()?;
+        let (value, behind) = behind.split_at_checked(usize::from(u16::from_be_bytes([*n0, *n1])))?;
+        match u16::from_be_bytes([*c0, *c1]) {
+            // RFC 7873 section 4.
+            COOKIE if !(value.len() == 8 || (16..=40).contains(&value.len())) => return None,
+            COOKIE => cookie = cookie.or(Some(value)),
+            PADDING => is_padded = true,
+            _ => {}
         }
+        rest = behind;
     }
-}
-
-impl<'p> MessageRecord<'p> {
-    pub(crate) fn read(wire: &'p [u8]) -> Option<Self> {
-        let is_at_root = wire.first() == Some(&0);
-        let (fixed, rest) = after_name(wire)?.split_first_chunk::<10>()?;
-        let [t0, t1, c0, c1, l0, l1, l2, l3, n0, n1] = *fixed;
-        let (rdata, behind) = rest.split_at_checked(usize::from(u16::from_be_bytes([n0, n1])))?;
-        let record_type = u16::from_be_bytes([t0, t1]);
-        Some(Self { is_at_root, record_type, class: [c0, c1], ttl: [l0, l1, l2, l3], rdata, behind })
-    }
-
-    fn edns(&self) -> Option<Edns<'p>> {
-        let [_, version, flags, _] = self.ttl;
-        let (mut cookie, mut is_padded) = (None, false);
-        let mut rest = self.rdata;
-        while !rest.is_empty() {
-            let ([c0, c1, n0, n1], behind) = rest.split_first_chunk::<4>()?;
-            let (value, behind) = behind.split_at_checked(usize::from(u16::from_be_bytes([*n0, *n1])))?;
-            match u16::from_be_bytes([*c0, *c1]) {
-                // RFC 7873 section 4.
-                COOKIE if !(value.len() == 8 || (16..=40).contains(&value.len())) => return None,
-                COOKIE => cookie = cookie.or(Some(value)),
-                PADDING => is_padded = true,
-                _ => {}
-            }
-            rest = behind;
-        }
-        Some(Edns {
-            udp_bytes: u16::from_be_bytes(self.class),
-            version,
-            is_dnssec_ok: flags & EDNS_DO != 0,
-            is_padded,
-            cookie,
-        })
-    }
+    Some(Edns {
+        udp_bytes: u16::from_be_bytes(record.class()),
+        version,
+        is_dnssec_ok: flags & EDNS_DO != 0,
+        is_padded,
+        cookie,
+    })
 }
 
 #[cfg(test)]

@@ -34,6 +34,18 @@ impl RecordSet {
         ttl.map_or(0, u32::from_be_bytes)
     }
 
+    /// The records without their names: type, class, TTL, length and data.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest = &*self.wire;
+        std::iter::from_fn(move || {
+            let head = rest.first_chunk::<12>()?;
+            let end = 12 + usize::from(u16::from_be_bytes([head[10], head[11]]));
+            let (record, behind) = rest.split_at_checked(end)?;
+            rest = behind;
+            record.get(QUESTION_NAME.len()..)
+        })
+    }
+
     /// The data of each record.
     pub(crate) fn rdata(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = &*self.wire;

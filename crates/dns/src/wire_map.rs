@@ -52,6 +52,10 @@ impl<T> WireMap<T> {
         self.parts.iter().flat_map(|part| part.values())
     }
 
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &T)> {
+        self.parts.iter().flat_map(|part| part.iter().map(|(key, value)| (&**key, value)))
+    }
+
     fn part_of(&self, key: &[u8]) -> usize {
         match self.parts.len() {
             1 => 0,

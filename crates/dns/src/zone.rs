@@ -6,10 +6,12 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::dnssec::{self, ZoneKey};
+use crate::journal::{Journal, NodeChange, serial_of};
 use crate::name::{Name, above, is_wildcard, labels_of, suffix_of};
 use crate::rdata::Rdata;
 use crate::record_set::RecordSet;
 use crate::record_type::RecordType;
+use crate::transfer_policy::TransferPolicy;
 use crate::wire_map::WireMap;
 
 /// Types that zones have beside those of records.
@@ -85,6 +87,10 @@ pub struct DnsZone {
     pub(crate) negative_soa: Arc<RecordSet>,
     name_servers: Arc<RecordSet>,
     signing: Option<Arc<Signing>>,
+    /// Who may have it whole.
+    transfers: Option<Arc<TransferPolicy>>,
+    /// Its last changes, if somebody may have it.
+    journal: Option<Journal>,
     /// Names that are delegated; without any no name is looked at for one.
     cuts: usize,
     wildcards: usize,
@@ -103,6 +109,8 @@ impl DnsZone {
             negative_soa,
             name_servers: name_server_set(name_servers, ns_ttl),
             signing: None,
+            transfers: None,
+            journal: None,
             cuts: 0,
             wildcards: 0,
             depth: 0,
@@ -111,10 +119,50 @@ impl DnsZone {
         zone
     }
 
-    /// Gives it another start of authority and other name servers.
+    /// Gives it another start of authority and other name servers. What changed before is of this serial.
     pub fn set_authority(&mut self, soa: &Soa, name_servers: &[Name], ns_ttl: u32) {
+        let before = Arc::clone(&self.soa);
         [self.soa, self.negative_soa] = soa_sets(soa);
-        self.name_servers = name_server_set(name_servers, ns_ttl);
+        let name_servers = name_server_set(name_servers, ns_ttl);
+        if name_servers.wire != self.name_servers.wire {
+            self.journal = self.journal.take().map(|_| Journal::default());
+        } else if let Some(journal) = self.journal.as_mut().filter(|_| before.wire != self.soa.wire) {
+            journal.close(&before, &self.soa);
+        }
+        self.name_servers = name_servers;
+    }
+
+    /// Says who may have it whole.
+    pub fn set_transfers(&mut self, policy: Option<Arc<TransferPolicy>>) {
+        self.journal = policy.as_ref().map(|_| self.journal.take().unwrap_or_default());
+        self.transfers = policy;
+    }
+
+    pub fn transfers(&self) -> Option<&Arc<TransferPolicy>> {
+        self.transfers.as_ref()
+    }
+
+    pub(crate) fn journal(&self) -> Option<&Journal> {
+        self.journal.as_ref()
+    }
+
+    pub(crate) fn soa(&self) -> &RecordSet {
+        &self.soa
+    }
+
+    /// The serial of its start of authority.
+    pub fn serial(&self) -> u32 {
+        serial_of(&self.soa).unwrap_or(0)
+    }
+
+    /// Sets at the apex that are the zone's own, but the start of authority.
+    pub(crate) fn own_sets(&self) -> impl Iterator<Item = &RecordSet> {
+        std::iter::once(&*self.name_servers).filter(|set| set.count > 0)
+    }
+
+    /// Names without the apex, with what is at them.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = (&[u8], &Node)> {
+        self.nodes.iter()
     }
 
     /// Signs the zone with a key, or with none. Keys of others that sign it too are DNSKEY data.
@@ -168,6 +216,10 @@ impl DnsZone {
         let before = before.unwrap_or_default();
         let node_after = Node { sets, below: before.below };
         let is_wildcard = is_wildcard(&key);
+        if let Some(journal) = &mut self.journal {
+            let (before, after) = (Arc::clone(&before.sets), Arc::clone(&node_after.sets));
+            journal.push(NodeChange { key: key.as_slice().into(), before, after });
+        }
         let has_cut = |node: &Node| usize::from(!key.is_empty() && node.is_cut());
         self.cuts = self.cuts + has_cut(&node_after) - has_cut(&before);
         let is_empty = node_after.sets.is_empty() && node_after.below == 0 && !key.is_empty();

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::AccountId;
 use crate::dns_settings::AccountDnsSettings;
+use crate::zone_transfer::TransferPartners;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
@@ -14,6 +15,9 @@ pub struct Account {
     /// DNS settings; `None` for the defaults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns: Option<Box<AccountDnsSettings>>,
+    /// Name servers of others; `None` if it knows none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<Box<TransferPartners>>,
 }
 
 impl Account {

@@ -30,6 +30,7 @@ pub mod security_record;
 mod word;
 pub mod zone;
 pub mod zone_dnssec;
+pub mod zone_transfer;
 
 pub use account::Account;
 pub use action::Action;
@@ -52,3 +53,4 @@ pub use secret::Secret;
 pub use security_record::SecurityRecord;
 pub use zone::{Balance, HealthCheck, OriginProtocol, SensitiveDataSettings, WafSettings, Zone};
 pub use zone_dnssec::ZoneDnssec;
+pub use zone_transfer::{OutgoingTransfer, SharedKey, TransferAcl, TransferPartners, TransferPeer};

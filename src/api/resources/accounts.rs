@@ -103,7 +103,13 @@ fn shown(account: &Account) -> ShownAccount<'_> {
 /// Every account: the default one, those of gateways in files, and those that were made.
 fn all(resources: &Resources) -> BTreeMap<AccountId, Account> {
     let named = |id: &AccountId| {
-        let account = Account { id: id.clone(), name: id.to_string(), created_on: String::new(), dns: None };
+        let account = Account {
+            id: id.clone(),
+            name: id.to_string(),
+            created_on: String::new(),
+            dns: None,
+            transfers: None,
+        };
         (id.clone(), account)
     };
     let mut all = BTreeMap::from([named(&AccountId::new(Account::DEFAULT))]);
@@ -158,7 +164,13 @@ async fn create(call: ApiCall) -> Answer {
         fields.ignore(&["type", "settings", "unit"]);
         fields.required_text("name").map(str::to_owned)
     })?;
-    let account = Account { id: AccountId::new(new_id()?), name, created_on: call.now.clone(), dns: None };
+    let account = Account {
+        id: AccountId::new(new_id()?),
+        name,
+        created_on: call.now.clone(),
+        dns: None,
+        transfers: None,
+    };
     let put = account.clone();
     call.write(move |_| Ok(vec![Change::PutAccount { account: put.clone() }])).await?;
     Ok(ApiReply::of(&shown(&account))?.passing_over(unknown))

@@ -365,6 +365,7 @@ async fn create(call: ApiCall) -> Answer {
         sensitive_data: model::SensitiveDataSettings::default(),
         dns,
         dnssec: None,
+        outgoing: None,
         hold: None,
         created_on: call.now.clone(),
         modified_on: call.now.clone(),

@@ -46,6 +46,7 @@ impl Resolving<'_> {
             account: AccountId::new(Account::DEFAULT),
             dns: model::dns_settings::ZoneDnsSettings::default(),
             dnssec: None,
+            outgoing: None,
             hold: None,
             created_on: String::new(),
             modified_on: String::new(),

@@ -19,6 +19,8 @@ mod service_failed;
 mod snapshot_published;
 mod snapshot_refused;
 mod worker_stuck;
+mod zone_handed_over;
+mod zone_notified;
 
 pub use ai_call::AiCall;
 pub use ai_log_dropped::AiLogDropped;
@@ -39,3 +41,5 @@ pub use service_failed::ServiceFailed;
 pub use snapshot_published::SnapshotPublished;
 pub use snapshot_refused::SnapshotRefused;
 pub use worker_stuck::WorkerStuck;
+pub use zone_handed_over::ZoneHandedOver;
+pub use zone_notified::ZoneNotified;

@@ -1,6 +1,7 @@
 //! A message while it is written: what does not fit leaves it full.
 
-use crate::query::{HEADER_BYTES, Query, Rcode};
+use crate::message_record::HEADER_BYTES;
+use crate::query::{Query, Rcode};
 use crate::record_set::{QUESTION_NAME, RecordSet};
 
 #[derive(Clone, Copy, Debug)]

@@ -9,9 +9,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::cookie::Cookies;
+use crate::message_record::{HEADER_BYTES, MessageRecord, after_name};
 use crate::name::above;
-use crate::query::{HEADER_BYTES, MessageRecord, NoQuery, PLAIN_UDP_BYTES, Query, Rcode, after_name};
+use crate::query::{AXFR, IXFR, NoQuery, PLAIN_UDP_BYTES, Query, Rcode};
+use crate::record_set::QUESTION_NAME;
 use crate::record_type::RecordType;
+use crate::tsig::{self, TsigError, TsigKey, TsigRecord, TsigSigner};
 use crate::wire_map::WireMap;
 use crate::zone::DnsZone;
 use from_zone::ZoneAnswer;
@@ -23,8 +26,6 @@ pub const UDP_BYTES: usize = 1_232;
 pub const TCP_BYTES: usize = 65_535;
 /// Most aliases that are followed for one name.
 pub const MAX_CHAIN: usize = 8;
-const AXFR: u16 = 252;
-const IXFR: u16 = 251;
 const ANY: u16 = 255;
 const CLASS_ANY: u16 = 255;
 
@@ -86,7 +87,11 @@ pub fn answer(catalog: &Catalog, packet: &[u8], transport: &Transport<'_>, buffe
         (_, None) => PLAIN_UDP_BYTES,
     };
     let opt = Opt::of(&query, transport.carrier);
-    let most = most.min(buffer.len()) - opt.bytes;
+    let signature =
+        query.tsig.map(|record| Signature::check(zone_of(catalog, &query), record, transport.now));
+    let signed_bytes = signature.as_ref().map_or(0, Signature::bytes);
+    let least = HEADER_BYTES + query.question.len();
+    let most = (most.min(buffer.len()) - opt.bytes).saturating_sub(signed_bytes).max(least);
     let mut message = Message { buffer, bytes: 0, most, is_full: false, counts: [0; 3] };
     message.put(&[0; HEADER_BYTES]);
     message.put(query.question);
@@ -94,7 +99,7 @@ pub fn answer(catalog: &Catalog, packet: &[u8], transport: &Transport<'_>, buffe
         message.is_full = true;
         (Rcode::NoError, false)
     } else {
-        judge(catalog, &query, &mut message, transport.now)
+        judge(catalog, &query, &mut message, transport, signature.as_ref())
     };
     let is_truncated = message.is_full;
     if is_truncated {
@@ -105,20 +110,83 @@ pub fn answer(catalog: &Catalog, packet: &[u8], transport: &Transport<'_>, buffe
     message.is_full = false;
     opt.write(rcode, &query, transport, &mut message);
     message.head(&query, rcode, is_authoritative, is_truncated);
-    Answered { bytes: message.bytes, rcode, query_type: query.query_type, is_truncated, has_cookie }
+    let bytes = match (query.tsig, signature) {
+        (Some(record), Some(signature)) => {
+            signature.sign(&record, message.buffer, message.bytes, transport.now.into()).unwrap_or(0)
+        }
+        _ => message.bytes,
+    };
+    Answered { bytes, rcode, query_type: query.query_type, is_truncated, has_cookie }
 }
 
 /// The code and whether it is this server's own knowledge.
-fn judge(catalog: &Catalog, query: &Query<'_>, message: &mut Message<'_>, now: u32) -> (Rcode, bool) {
+fn judge(
+    catalog: &Catalog,
+    query: &Query<'_>,
+    message: &mut Message<'_>,
+    transport: &Transport<'_>,
+    signature: Option<&Signature<'_>>,
+) -> (Rcode, bool) {
+    if matches!(signature, Some(Signature::Bad(..))) {
+        return (Rcode::NotAuth, false);
+    }
     if query.edns.is_some_and(|edns| edns.version > 0) {
         return (Rcode::BadVers, false);
     }
-    if !matches!(query.class, 1 | CLASS_ANY) || matches!(query.query_type, AXFR | IXFR) {
+    if !matches!(query.class, 1 | CLASS_ANY) || query.query_type == AXFR {
         return (Rcode::Refused, false);
     }
-    match zone_of(catalog, query) {
-        Some(zone) => ZoneAnswer { catalog, zone, query, message, now }.answer(),
-        None => (Rcode::Refused, false),
+    let Some(zone) = zone_of(catalog, query) else { return (Rcode::Refused, false) };
+    if query.query_type == IXFR {
+        // Over UDP a client learns the serial, and asks again over TCP (RFC 1995 section 2).
+        let policy = zone.transfers().filter(|_| zone.apex().wire() == query.name());
+        if policy.is_none_or(|policy| !policy.allows(transport.client, signature.is_some())) {
+            return (Rcode::Refused, false);
+        }
+        message.set(zone.soa(), QUESTION_NAME, Section::Answer, 0);
+        return (Rcode::NoError, true);
+    }
+    ZoneAnswer { catalog, zone, query, message, now: transport.now }.answer()
+}
+
+/// How a query is signed.
+pub(crate) enum Signature<'k> {
+    By(&'k TsigKey),
+    /// By no key of the zone, or not soundly.
+    Bad(Option<&'k TsigKey>, TsigError),
+}
+
+impl<'k> Signature<'k> {
+    /// Looks whether a key of the zone made a signature.
+    pub(crate) fn check(zone: Option<&'k Arc<DnsZone>>, record: TsigRecord<'_>, now: u32) -> Self {
+        let keys = zone.and_then(|zone| zone.transfers()).map_or(&[][..], |policy| &policy.keys);
+        let Some(key) = keys.iter().find(|key| record.names(key)) else {
+            return Self::Bad(None, TsigError::BadKey);
+        };
+        match record.verify(key, now.into()) {
+            Ok(()) => Self::By(key),
+            Err(error) => Self::Bad(Some(key), error),
+        }
+    }
+
+    /// Bytes that the record in the answer takes at most.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::By(key) => key.record_bytes(),
+            // Such an answer has no records that would need to leave room.
+            Self::Bad(..) => 0,
+        }
+    }
+
+    /// Signs an answer, or says why its query's signature was not taken. `None` if that does not fit.
+    fn sign(&self, request: &TsigRecord<'_>, buffer: &mut [u8], bytes: usize, now: u64) -> Option<usize> {
+        match self {
+            Self::By(key) => TsigSigner::new(key, request.mac).sign(buffer, bytes, now, None),
+            Self::Bad(Some(key), error @ TsigError::BadTime) => {
+                TsigSigner::new(key, request.mac).sign(buffer, bytes, now, Some(*error))
+            }
+            Self::Bad(_, error) => tsig::refuse(request, buffer, bytes, *error, now),
+        }
     }
 }
 

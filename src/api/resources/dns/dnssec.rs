@@ -168,6 +168,12 @@ async fn change(call: ApiCall) -> Answer {
             if before == Some(&dnssec) {
                 return Ok(Vec::new());
             }
+            let is_handed_over = known.outgoing.as_deref().is_some_and(|outgoing| outgoing.is_enabled);
+            if dnssec.is_active && is_handed_over {
+                let message = "other name servers have the zone from here, and would answer without its signatures; \
+                               disable outgoing transfers first";
+                return Err(ApiError::new(error::CONFLICT, message).into());
+            }
             dnssec.modified_on.clone_from(&now);
             Ok(vec![put(&known.value, Some(dnssec), &now)])
         })

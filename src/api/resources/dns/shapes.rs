@@ -136,6 +136,58 @@ pub(super) const DNSSEC: &ObjectShape = &ObjectShape {
     ],
 };
 
+pub(super) const ACL: &ObjectShape = &ObjectShape {
+    name: "TransferAcl",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the network."),
+        required("name", Kind::Text, "What people call it."),
+        required("ip_range", Kind::Text, "An address, or a network of at least /24 or, of IPv6, /64."),
+    ],
+};
+
+pub(super) const PEER: &ObjectShape = &ObjectShape {
+    name: "TransferPeer",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the name server."),
+        required("name", Kind::Text, "What people call it."),
+        field("ip", Kind::Any, "Its address."),
+        field("port", Kind::Any, "Where it answers queries; 53 if it is not named."),
+        field("tsig_id", Kind::Any, "The key that signs what goes between us."),
+        field("ixfr_enable", Kind::Any, "Whether it is asked for changes rather than for whole zones."),
+    ],
+};
+
+pub(super) const TSIG: &ObjectShape = &ObjectShape {
+    name: "TransferKey",
+    fields: &[
+        field("id", Kind::Text, "Identifier of the key."),
+        required("name", Kind::Text, "Its name, which both sides have alike."),
+        required(
+            "algo",
+            Kind::Text,
+            "`hmac-sha1`, `hmac-sha224`, `hmac-sha256`, `hmac-sha384` or `hmac-sha512`.",
+        ),
+        required("secret", Kind::Text, "At least 16 bytes in Base64."),
+    ],
+};
+
+pub(super) const OUTGOING: &ObjectShape = &ObjectShape {
+    name: "OutgoingTransfer",
+    fields: &[
+        field("id", Kind::Text, "Identifier."),
+        field("name", Kind::Text, "The name of the zone."),
+        required(
+            "peers",
+            Kind::Texts,
+            "Ids of the name servers that are told of changes and may have the zone.",
+        ),
+        field("soa_serial", Kind::Any, "The serial of the zone."),
+        field("checked_time", Kind::Any, "When a peer last got the zone (RFC 3339)."),
+        field("created_time", Kind::Any, "When it was made (RFC 3339)."),
+        field("last_transferred_time", Kind::Any, "When a peer last got the zone (RFC 3339)."),
+    ],
+};
+
 const SOA: &ObjectShape = &ObjectShape {
     name: "DnsSoa",
     fields: &[
