@@ -130,7 +130,8 @@ impl UnderWay {
     /// If so, if the key was sent with another question, or if the store cannot be read.
     pub(super) async fn check(&self, control: &Control) -> Result<(), ApiErrors> {
         let KeyedRequest { key, question } = &self.request;
-        match control.keyed_request(key.clone()).await? {
+        let key = key.clone();
+        match control.read(move |store| store.keyed_request(&key)).await? {
             None => Ok(()),
             Some((_, known)) if known != *question => Err(other_question().into()),
             Some((revision, _)) => {

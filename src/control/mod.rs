@@ -22,7 +22,7 @@ use std::time::Duration;
 use diagnostic::Diagnostics;
 use dns::Name;
 use model::Resources;
-use store::{Change as StoreChange, Changeset, KeyedRequest, PastRow, Revision, Store};
+use store::{Change as StoreChange, Changeset, KeyedRequest, Revision, Store, StoreError};
 use tokio::sync::oneshot;
 
 use crate::clock::{Clock, Stopwatch};
@@ -44,12 +44,14 @@ const STORE_RECHECK: Duration = Duration::from_millis(10);
 /// What the thread is asked.
 enum Message {
     Write(Queued),
-    KeyedRequest { key: String, reply: oneshot::Sender<Result<Option<(Revision, String)>, ApplyError>> },
-    History { kind: &'static str, id: String, reply: oneshot::Sender<Result<Vec<PastRow>, ApplyError>> },
+    Read(StoreRead),
     Reload,
     Changed(Change),
     Found(Vec<(Name, FlattenedTarget)>),
 }
+
+/// Reads the store, and answers who asked.
+type StoreRead = Box<dyn FnOnce(&dyn Store) + Send>;
 
 /// What a write changes, given everything that is declared when its turn comes. It is asked again if the writes before it
 /// turn out not to compile.
@@ -195,24 +197,22 @@ impl Control {
         answer.await.unwrap_or(Err(ApplyError::Ended))
     }
 
-    /// The revision of the change that a request with an idempotency key made, and the hash of what it asked.
-    ///
-    /// # Errors
-    /// As of [`Control::history`].
-    pub async fn keyed_request(&self, key: String) -> Result<Option<(Revision, String)>, ApplyError> {
-        let (reply, answer) = oneshot::channel();
-        self.messages.send(Message::KeyedRequest { key, reply }).map_err(|_| ApplyError::Ended)?;
-        answer.await.unwrap_or(Err(ApplyError::Ended))
-    }
-
-    /// What a resource was at each revision that changed it, the newest first.
+    /// Reads what the store has beside the current state.
     ///
     /// # Errors
     /// [`ApplyError::Failed`] if the store cannot be read, [`ApplyError::Ended`] if the process ends.
-    pub async fn history(&self, kind: &'static str, id: String) -> Result<Vec<PastRow>, ApplyError> {
+    pub async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, ApplyError> {
         let (reply, answer) = oneshot::channel();
-        self.messages.send(Message::History { kind, id, reply }).map_err(|_| ApplyError::Ended)?;
-        answer.await.unwrap_or(Err(ApplyError::Ended))
+        let message = Message::Read(Box::new(move |store| {
+            // Who asked may have stopped waiting.
+            let _ = reply.send(read(store));
+        }));
+        self.messages.send(message).map_err(|_| ApplyError::Ended)?;
+        let outcome = answer.await.map_err(|_| ApplyError::Ended)?;
+        outcome.map_err(|error| ApplyError::Failed(error.to_string()))
     }
 }
 
@@ -238,13 +238,8 @@ fn run(mut plane: Plane, messages: &Receiver<Message>, to_itself: &Sender<Messag
                 plane.write(writes);
                 continue;
             }
-            Ok(Message::KeyedRequest { key, reply }) => {
-                let _ = reply.send(plane.keyed_request(&key));
-                continue;
-            }
-            Ok(Message::History { kind, id, reply }) => {
-                // Who asked may have stopped waiting.
-                let _ = reply.send(plane.history(kind, &id));
+            Ok(Message::Read(read)) => {
+                read(plane.store());
                 continue;
             }
             Ok(Message::Found(found)) => {

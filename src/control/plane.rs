@@ -7,7 +7,7 @@ use std::sync::Arc;
 use diagnostic::{Code, Diagnostic, Diagnostics, render};
 use dns::Name;
 use model::{Resources, ZoneId};
-use store::{Change, Changeset, PastRow, Revision, Store, StoreError};
+use store::{Change, Changeset, Revision, Store, StoreError};
 
 use super::load::{self, ConfSource, Start};
 use super::{Applied, ApplyError, Queued, Write};
@@ -121,14 +121,8 @@ impl Plane {
         }
     }
 
-    /// What a resource was at each revision that changed it.
-    pub(super) fn history(&self, kind: &str, id: &str) -> Result<Vec<PastRow>, ApplyError> {
-        self.store.history(kind, id).map_err(|error| ApplyError::Failed(error.to_string()))
-    }
-
-    /// The change that a request with an idempotency key made.
-    pub(super) fn keyed_request(&self, key: &str) -> Result<Option<(Revision, String)>, ApplyError> {
-        self.store.keyed_request(key).map_err(|error| ApplyError::Failed(error.to_string()))
+    pub(super) fn store(&self) -> &dyn Store {
+        self.store.as_ref()
     }
 
     /// Commits writes in order and publishes them at once. If they do not compile together, each is tried by itself, so

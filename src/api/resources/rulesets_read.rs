@@ -327,7 +327,7 @@ async fn past(
     let owner = owner(call)?;
     let failed = |error: store::StoreError| ApiError::new(error::UNAVAILABLE, error.to_string());
     let (kind, id) = store::ruleset_row_id(&owner, slot).map_err(failed)?;
-    let rows = call.shared.control.history(kind, id).await?;
+    let rows = call.shared.control.read(move |store| store.history(kind, &id)).await?;
     let mut past = Vec::with_capacity(rows.len());
     for row in rows {
         let ruleset = store::ruleset_of_row(row.body.as_deref()).map_err(failed)?;
