@@ -202,3 +202,58 @@ fn zone_files_are_written_and_read() {
         assert!(status == 400 && answer["errors"].to_string().contains(part), "{answer}");
     }
 }
+
+#[test]
+fn records_return_to_what_they_were() {
+    let (_edge, api, records) = zone("", "example.com");
+    let post = |body: Value| id(&api.post(&records, &body)).to_owned();
+    let kept = post(json!({"type": "TXT", "name": "kept", "content": "\"k\"", "comment": "as it is"}));
+    let changed = post(json!({"type": "A", "name": "www", "content": "192.0.2.1"}));
+    let gone = post(json!({"type": "NS", "name": "sub", "content": "ns.example.net"}));
+    post(
+        json!({"type": "DS", "name": "sub", "data": {"key_tag": 1, "algorithm": 13, "digest_type": 2, "digest": "AABB"}}),
+    );
+    let before = api.get(&records);
+    let history = format!("{records}/history");
+    let serial = api.get(&history)[0]["serial"].clone();
+    // The name of one becomes another's, and back.
+    api.result("PATCH", &format!("{records}/{changed}"), &json!({"name": "api", "content": "192.0.2.2"}));
+    post(json!({"type": "CNAME", "name": "www", "content": "api.example.com"}));
+    for record in before.as_array().unwrap().iter().filter(|record| record["name"] == "sub.example.com") {
+        api.result("DELETE", &format!("{records}/{}", id(record)), &Value::Null);
+    }
+    let past = api.get(&format!("{history}?per_page=3"));
+    assert_eq!(past.as_array().unwrap().len(), 3);
+    assert_eq!((&past[0]["put"], &past[0]["deleted"], &past[2]["put"]), (&json!(0), &json!(1), &json!(1)));
+    assert!(
+        past[0]["serial"].as_u64() > serial.as_u64() && past[0]["actor"].as_str().unwrap().contains("token"),
+        "{past}"
+    );
+    let of_one = api.get(&format!("{records}/{changed}/history"));
+    let names: Vec<_> = of_one.as_array().unwrap().iter().map(|past| &past["record"]["name"]).collect();
+    assert_eq!(names, ["api.example.com", "www.example.com"]);
+    assert_eq!(api.get(&format!("{records}/{gone}/history"))[0]["record"], Value::Null);
+    assert_eq!(api.ask("GET", &format!("{records}/{}/history", "0".repeat(32)), "", "").status, 404);
+    let rollback = format!("{records}/rollback");
+    let body = json!({ "serial": serial });
+    let plan = api.result("POST", &format!("{rollback}?dry_run=true"), &body);
+    let count = |part: &str| plan[part].as_array().unwrap().len();
+    assert_eq!((count("deletes"), count("puts"), count("posts"), &plan["unchanged"]), (1, 1, 2, &json!(1)));
+    assert_eq!(api.get(&records).as_array().unwrap().len(), 3, "a plan changes nothing");
+    api.result("POST", &rollback, &body);
+    let strip = |list: &Value| -> Vec<Value> {
+        let mut list = list.as_array().unwrap().clone();
+        list.iter_mut().for_each(|record| drop(record.as_object_mut().unwrap().remove("modified_on")));
+        list.sort_by_key(|record| id(record).to_owned());
+        list
+    };
+    assert_eq!(strip(&api.get(&records)), strip(&before), "ids, comments and times of creation, too");
+    assert_eq!(api.result("POST", &rollback, &body)["unchanged"], 4);
+    assert_eq!(api.get(&format!("{records}/{kept}/history")).as_array().unwrap().len(), 1);
+    for body in ["{}", "{\"serial\":0}", "{\"serial\":999999}", "{\"serial\":\"x\"}"] {
+        let refused = api.ask("POST", &rollback, "", body);
+        assert!(refused.status == 400 && refused.text().contains("/serial"), "{body}: {}", refused.text());
+    }
+    let stale = api.ask("POST", &rollback, "if-match: \"1\"\r\n", &body.to_string());
+    assert_eq!(stale.status, 412, "{}", stale.text());
+}

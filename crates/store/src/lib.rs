@@ -26,7 +26,7 @@ pub use install_key::install_key;
 pub use memory::MemoryStore;
 pub use record_log::{Annotation, LogQuery, RecordLog, RecordReader};
 pub use records::RecordStore;
-pub use row::{ruleset_of_row, ruleset_row_id};
+pub use row::{record_history, record_of_row, ruleset_of_row, ruleset_row_id};
 pub use security_log::{PastAlert, SecurityLog};
 pub use security_query::{SecurityField, SecurityOwner, SecurityQuery};
 pub use sqlite::{FILE, SqliteStore};
@@ -43,6 +43,18 @@ pub struct PastRow {
     pub actor: String,
     /// JSON; `None` if the resource was deleted.
     pub body: Option<String>,
+}
+
+/// A revision that changed resources of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastChange {
+    pub revision: Revision,
+    /// RFC 3339.
+    pub at: String,
+    pub actor: String,
+    /// Resources that it made or changed.
+    pub put: u64,
+    pub deleted: u64,
 }
 
 /// A log of changesets, and the resources that they add up to.
@@ -79,6 +91,25 @@ pub trait Store: Send {
     /// # Errors
     /// [`StoreError::Failed`] if the state cannot be read.
     fn history(&self, kind: &str, id: &str) -> Result<Vec<PastRow>, StoreError>;
+
+    /// The revisions that changed resources of a kind whose ids begin with a prefix, the newest first: `count` of them
+    /// after those that are skipped, and how many there are.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if the state cannot be read.
+    fn past_changes(
+        &self,
+        kind: &str,
+        prefix: &str,
+        skipped: u64,
+        count: u64,
+    ) -> Result<(Vec<PastChange>, u64), StoreError>;
+
+    /// The resources of such ids as they were at a revision, each as JSON.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if the state cannot be read.
+    fn rows_at(&self, kind: &str, prefix: &str, revision: Revision) -> Result<Vec<String>, StoreError>;
 
     /// The revision of the change that a request with an idempotency key made in the last 24 hours, and the hash of what it
     /// asked.
@@ -160,6 +191,12 @@ mod tests {
         let history = store.history("gateway_token", "a").unwrap();
         let history: Vec<_> = history.iter().map(|row| (row.revision, row.body.is_some())).collect();
         assert_eq!(history, [(3, false), (1, true)]);
+        let (past, total) = store.past_changes("gateway_token", "a", 0, 1).unwrap();
+        assert_eq!((past.len(), total), (1, 2));
+        assert_eq!((past[0].revision, past[0].put, past[0].deleted), (3, 0, 1));
+        assert_eq!(store.past_changes("gateway_token", "b", 1, 9).unwrap(), (Vec::new(), 1));
+        let ids = |revision| store.rows_at("gateway_token", "", revision).unwrap().len();
+        assert_eq!((ids(0), ids(1), ids(2), ids(3)), (0, 1, 2, 1));
         let stale = store.commit_all(2, &[put("c"), put("d")]);
         assert!(matches!(stale, Err(StoreError::Conflict { expected: 2, found: 3 })), "{stale:?}");
         assert_eq!(store.commit_all(3, &[put("c"), put("d")]).unwrap(), 5);

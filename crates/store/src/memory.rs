@@ -1,6 +1,6 @@
 //! A store that ends with the process: demonstrations and tests.
 
-use super::{Changeset, PastRow, Resources, Revision, Store, StoreError};
+use super::{Changeset, PastChange, PastRow, Resources, Revision, Store, StoreError};
 
 #[derive(Debug, Default)]
 pub struct MemoryStore {
@@ -41,6 +41,42 @@ impl Store for MemoryStore {
             }
         }
         Ok(history)
+    }
+
+    fn past_changes(
+        &self,
+        kind: &str,
+        prefix: &str,
+        skipped: u64,
+        count: u64,
+    ) -> Result<(Vec<PastChange>, u64), StoreError> {
+        let mut past = Vec::new();
+        for (revision, changeset) in self.changes(0)?.into_iter().rev() {
+            let rows = changeset.changes.iter().map(crate::Change::row).collect::<Result<Vec<_>, _>>()?;
+            let rows: Vec<_> =
+                rows.iter().filter(|row| row.kind == kind && row.id.starts_with(prefix)).collect();
+            let deleted = rows.iter().filter(|row| row.body.is_none()).count() as u64;
+            if !rows.is_empty() {
+                let put = rows.len() as u64 - deleted;
+                past.push(PastChange { revision, at: String::new(), actor: changeset.actor, put, deleted });
+            }
+        }
+        let total = past.len() as u64;
+        let index = |number| usize::try_from(number).unwrap_or(usize::MAX);
+        Ok((past.into_iter().skip(index(skipped)).take(index(count)).collect(), total))
+    }
+
+    fn rows_at(&self, kind: &str, prefix: &str, revision: Revision) -> Result<Vec<String>, StoreError> {
+        let mut rows = std::collections::BTreeMap::new();
+        for (_, changeset) in self.changes(0)?.into_iter().filter(|(at, _)| *at <= revision) {
+            for change in &changeset.changes {
+                let row = change.row()?;
+                if row.kind == kind && row.id.starts_with(prefix) {
+                    rows.insert(row.id, row.body);
+                }
+            }
+        }
+        Ok(rows.into_values().flatten().collect())
     }
 
     fn keyed_request(&self, key: &str) -> Result<Option<(Revision, String)>, StoreError> {

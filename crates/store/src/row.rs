@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use model::{AccountId, GatewayId, RecordId, Resources, Ruleset, RulesetOwner, RulesetSlot, ZoneId};
+use model::{
+    AccountId, DnsRecord, GatewayId, RecordId, Resources, Ruleset, RulesetOwner, RulesetSlot, ZoneId,
+};
 
 use crate::change::Change;
 use crate::{Revision, StoreError};
@@ -83,6 +85,19 @@ impl Change {
         };
         Ok(Row { kind, id, body })
     }
+}
+
+/// The history of the records of a zone, or of one of them: the kind of its rows, and what their ids begin with.
+pub fn record_history(zone: &ZoneId, record: Option<&RecordId>) -> (&'static str, String) {
+    (RECORD, record.map_or_else(|| format!("{zone}/"), |record| record_row_id(zone, record)))
+}
+
+/// The record that a row of its history holds.
+///
+/// # Errors
+/// [`StoreError::Failed`] if the text is not a record.
+pub fn record_of_row(body: &str) -> Result<DnsRecord, StoreError> {
+    read(RECORD, body)
 }
 
 /// A ruleset with the zone it is of, as a row has it.

@@ -8,7 +8,10 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 
 use super::migration::{Migration, migrate};
 use super::row::{RECORD, Row, add_row};
-use super::{Change, Changeset, KeyedRequest, PastRow, Resources, Revision, Store, StoreError, private_file};
+use super::{
+    Change, Changeset, KeyedRequest, PastChange, PastRow, Resources, Revision, Store, StoreError,
+    private_file,
+};
 
 /// The file in the state folder.
 pub const FILE: &str = "portcullis.db";
@@ -169,6 +172,17 @@ fn replay(transaction: &Transaction<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// The least text that is behind all that begin with a prefix. SQLite compares texts by their bytes.
+fn after_prefix(prefix: &str) -> String {
+    // No character of an id is behind this one.
+    format!("{prefix}\u{10FFFF}")
+}
+
+/// A count or a revision, which are never negative.
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
 fn number(revision: Revision) -> Result<i64, StoreError> {
     i64::try_from(revision).map_err(|error| StoreError::Failed(error.to_string()))
 }
@@ -248,6 +262,48 @@ impl Store for SqliteStore {
                 body: row.get(3)?,
             })
         })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn past_changes(
+        &self,
+        kind: &str,
+        prefix: &str,
+        skipped: u64,
+        count: u64,
+    ) -> Result<(Vec<PastChange>, u64), StoreError> {
+        let end = after_prefix(prefix);
+        let total = "SELECT count(DISTINCT revision) FROM history WHERE kind = ?1 AND id >= ?2 AND id < ?3";
+        let total =
+            self.connection.prepare_cached(total)?.query_row(params![kind, prefix, end], |row| row.get(0))?;
+        let mut statement = self.connection.prepare_cached(
+            "SELECT past.revision, at, coalesce(json_extract(changeset, '$.actor'), ''), put, deleted
+             FROM (
+                SELECT revision, count(body) AS put, count(*) - count(body) AS deleted FROM history
+                WHERE kind = ?1 AND id >= ?2 AND id < ?3 GROUP BY revision ORDER BY revision DESC LIMIT ?4 OFFSET ?5
+             ) AS past JOIN changesets ON changesets.revision = past.revision ORDER BY past.revision DESC",
+        )?;
+        let [count, skipped] = [count, skipped].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+        let rows = statement.query_map(params![kind, prefix, end, count, skipped], |row| {
+            Ok(PastChange {
+                revision: unsigned(row.get(0)?),
+                at: row.get(1)?,
+                actor: row.get(2)?,
+                put: unsigned(row.get(3)?),
+                deleted: unsigned(row.get(4)?),
+            })
+        })?;
+        Ok((rows.collect::<Result<_, _>>()?, unsigned(total)))
+    }
+
+    fn rows_at(&self, kind: &str, prefix: &str, revision: Revision) -> Result<Vec<String>, StoreError> {
+        // Of each id the newest row up to the revision: SQLite takes the other columns from the row of the maximum.
+        let mut statement = self.connection.prepare_cached(
+            "SELECT body, max(revision) FROM history
+             WHERE kind = ?1 AND id >= ?2 AND id < ?3 AND revision <= ?4 GROUP BY id HAVING body IS NOT NULL",
+        )?;
+        let arguments = params![kind, prefix, after_prefix(prefix), number(revision)?];
+        let rows = statement.query_map(arguments, |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 

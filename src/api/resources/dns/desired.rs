@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dns::{Name, RecordType};
-use model::{Declared, DnsRecord, RecordId};
+use model::{Declared, DnsRecord, RecordId, ZoneRecords};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -41,11 +41,11 @@ pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[Operation {
 
 /// What was done, or would be.
 #[derive(Debug, Default)]
-struct RecordPlan {
-    deletes: Vec<Arc<Declared<DnsRecord>>>,
-    puts: Vec<RecordId>,
-    posts: Vec<RecordId>,
-    unchanged: usize,
+pub(super) struct RecordPlan {
+    pub(super) deletes: Vec<Arc<Declared<DnsRecord>>>,
+    pub(super) puts: Vec<RecordId>,
+    pub(super) posts: Vec<RecordId>,
+    pub(super) unchanged: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -153,8 +153,13 @@ async fn apply(call: ApiCall) -> Answer {
         reach(edits, all)
     })
     .await?;
+    shown_plan(&plan, &records, context.settings())
+}
+
+/// A plan with the records that it leaves.
+pub(super) fn shown_plan(plan: &RecordPlan, records: &ZoneRecords, settings: &DnsSettings) -> Answer {
     let of = |ids: &[RecordId]| -> Vec<_> { ids.iter().filter_map(|id| records.get(id).cloned()).collect() };
-    let (puts, posts, settings) = (of(&plan.puts), of(&plan.posts), context.settings());
+    let (puts, posts) = (of(&plan.puts), of(&plan.posts));
     ApiReply::of(&ShownPlan {
         serial: records.revision(),
         unchanged: plan.unchanged,

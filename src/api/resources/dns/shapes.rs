@@ -136,6 +136,32 @@ pub(super) const DNSSEC: &ObjectShape = &ObjectShape {
     ],
 };
 
+pub(super) const PAST_CHANGE: &ObjectShape = &ObjectShape {
+    name: "PastDnsChange",
+    fields: &[
+        field("serial", Kind::Whole, "The serial that the change made."),
+        field("at", Kind::Text, "When it was made (RFC 3339)."),
+        field("actor", Kind::Text, "Who made it."),
+        field("put", Kind::Whole, "Records that it made or changed."),
+        field("deleted", Kind::Whole, "Records that it deleted."),
+    ],
+};
+
+pub(super) const PAST_RECORD: &ObjectShape = &ObjectShape {
+    name: "PastDnsRecord",
+    fields: &[
+        field("serial", Kind::Whole, "The serial that the change made."),
+        field("at", Kind::Text, "When it was made (RFC 3339)."),
+        field("actor", Kind::Text, "Who made it."),
+        field("record", Kind::Any, "The record from then on; `null` if it was deleted."),
+    ],
+};
+
+pub(super) const ROLLBACK: &ObjectShape = &ObjectShape {
+    name: "DnsRollback",
+    fields: &[required("serial", Kind::Whole, "The serial to which records return.")],
+};
+
 pub(super) const ACL: &ObjectShape = &ObjectShape {
     name: "TransferAcl",
     fields: &[
