@@ -8,7 +8,9 @@ use std::sync::{Arc, LazyLock};
 use dns::answer::{TCP_BYTES, UDP_BYTES, lowest_ttl};
 use dns::dnssec::ZoneKey;
 use dns::zone_file::{self, EntryData};
-use dns::{Carrier, Catalog, Cookies, DnsZone, Name, NodeRecords, Soa, Transport, answer};
+use dns::{
+    Carrier, Catalog, Cookies, DnsZone, Name, NodeRecords, Rdata, RecordType, Soa, Transport, answer,
+};
 use libfuzzer_sys::fuzz_target;
 
 const ZONE: &str = "@ A 192.0.2.1\nwww CNAME web\nweb A 192.0.2.2\nweb A 192.0.2.3\n*.wild TXT w\nsub NS ns.sub\nns.sub A 192.0.2.4\n\
@@ -43,6 +45,11 @@ static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
 });
 
 fuzz_target!(|packet: &[u8]| {
+    for &record_type in RecordType::ALL {
+        let Some(rdata) = Rdata::of_wire(record_type, packet) else { continue };
+        let again = Rdata::parse(record_type, rdata.text(), None).unwrap();
+        assert_eq!(again.wire(), rdata.wire(), "{rdata:?}");
+    }
     let cookies = Cookies::new([1; 16]);
     let client = "192.0.2.9".parse().unwrap();
     let mut buffer = vec![0; TCP_BYTES];

@@ -97,6 +97,23 @@ impl EarthPlace {
         })
     }
 
+    /// Reads a place in wire form; `None` if it is of another version, or no place.
+    pub(super) fn of_wire(wire: &[u8; 16]) -> Option<Self> {
+        let [version, size, horizontal, vertical, rest @ ..] = *wire;
+        let lengths = [size, horizontal, vertical];
+        let is_length = |length: u8| length >> 4 <= 9 && length & 15 <= 9;
+        let [a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3] = rest;
+        let word = |bytes| i64::from(u32::from_be_bytes(bytes));
+        let (latitude, longitude) = (word([a0, a1, a2, a3]) - MIDDLE, word([b0, b1, b2, b3]) - MIDDLE);
+        let is_angle = |angle: i64, degrees: i64| angle.abs() <= degrees * 3_600_000;
+        let is_place = version == 0
+            && lengths.into_iter().all(is_length)
+            && is_angle(latitude, 90)
+            && is_angle(longitude, 180);
+        let altitude_cm = word([c0, c1, c2, c3]) - LOWEST_CM;
+        is_place.then_some(Self { latitude, longitude, altitude_cm, lengths })
+    }
+
     pub(super) fn wire(self) -> [u8; 16] {
         let mut wire = [0; 16];
         let [size, horizontal, vertical] = self.lengths;

@@ -1,6 +1,7 @@
 //! Data of records: read from zone files or fields, kept as text and wire form.
 
 mod fields;
+mod from_wire;
 mod location;
 mod parts;
 mod service_parameters;
@@ -334,6 +335,9 @@ mod tests {
                 Rdata::parse(record_type, text, None).unwrap_or_else(|error| panic!("{word}: {error}"));
             assert_eq!(rdata.content(), *content, "{word}");
             assert_eq!(Rdata::parse(record_type, rdata.text(), None).unwrap(), rdata, "{word}");
+            let received = Rdata::of_wire(record_type, rdata.wire()).unwrap_or_else(|| panic!("{word}"));
+            assert_eq!(received.wire(), rdata.wire(), "{word}");
+            assert_eq!(Rdata::parse(record_type, received.text(), None).unwrap(), received, "{word}");
             if is_structured(record_type) {
                 let fields = rdata.fields();
                 let get = |name: &'static str| {

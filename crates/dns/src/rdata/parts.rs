@@ -116,13 +116,13 @@ impl RdataParts {
         }
     }
 
-    fn name(&mut self, name: &Name) {
+    pub(super) fn name(&mut self, name: &Name) {
         let text = name.to_string();
         self.word(&if name.is_root() { text } else { format!("{text}.") });
         self.wire.extend_from_slice(name.wire());
     }
 
-    fn bytes(&mut self, field: &RdataField, bytes: &[u8]) -> Result<(), RdataError> {
+    pub(super) fn bytes(&mut self, field: &RdataField, bytes: &[u8]) -> Result<(), RdataError> {
         self.quoted(bytes);
         if field.kind == RdataFieldKind::Text {
             let length = u8::try_from(bytes.len()).map_err(|_| RdataError {

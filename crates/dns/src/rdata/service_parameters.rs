@@ -40,6 +40,67 @@ pub(super) fn wire(text: &str) -> Result<Vec<u8>, String> {
     Ok(wire)
 }
 
+/// Writes parameters in wire form as zone files have them; `None` if they are malformed.
+pub(super) fn text(wire: &[u8]) -> Option<String> {
+    let mut texts = Vec::new();
+    let mut rest = wire;
+    while !rest.is_empty() {
+        let ([k0, k1, n0, n1], behind) = rest.split_first_chunk::<4>()?;
+        let (value, behind) = behind.split_at_checked(usize::from(u16::from_be_bytes([*n0, *n1])))?;
+        let number = u16::from_be_bytes([*k0, *k1]);
+        let mut text = key_name(number);
+        if !value.is_empty() {
+            text.push('=');
+            token::quote(&decoded(number, value)?, &mut text);
+        }
+        texts.push(text);
+        rest = behind;
+    }
+    Some(texts.join(" "))
+}
+
+/// A value in wire form as it is written, before escapes and quotes.
+fn decoded(number: u16, value: &[u8]) -> Option<Vec<u8>> {
+    let joined = |items: Vec<String>| items.join(",").into_bytes();
+    Some(match number {
+        0 => {
+            let (keys, rest) = value.as_chunks::<2>();
+            let keys = keys.iter().map(|key| key_name(u16::from_be_bytes(*key))).collect();
+            rest.is_empty().then(|| joined(keys))?
+        }
+        1 => {
+            let (mut text, mut rest) = (Vec::new(), value);
+            while let Some((&length, behind)) = rest.split_first() {
+                let (protocol, behind) = behind.split_at_checked(usize::from(length))?;
+                if !text.is_empty() {
+                    text.push(b',');
+                }
+                for byte in protocol {
+                    if matches!(byte, b',' | b'\\') {
+                        text.push(b'\\');
+                    }
+                    text.push(*byte);
+                }
+                rest = behind;
+            }
+            text
+        }
+        3 => u16::from_be_bytes(value.try_into().ok()?).to_string().into_bytes(),
+        4 => {
+            let (hints, rest) = value.as_chunks::<4>();
+            let hints = hints.iter().map(|hint| Ipv4Addr::from(*hint).to_string()).collect();
+            rest.is_empty().then(|| joined(hints))?
+        }
+        5 => STANDARD.encode(value).into_bytes(),
+        6 => {
+            let (hints, rest) = value.as_chunks::<16>();
+            let hints = hints.iter().map(|hint| Ipv6Addr::from(*hint).to_string()).collect();
+            rest.is_empty().then(|| joined(hints))?
+        }
+        _ => value.to_vec(),
+    })
+}
+
 /// What `mandatory` lists must be there, and not itself (RFC 9460 section 8).
 fn check_mandatory(parameters: &[(u16, Vec<u8>)]) -> Result<(), String> {
     let Some((_, listed)) = parameters.iter().find(|(number, _)| *number == 0) else { return Ok(()) };
@@ -155,6 +216,16 @@ mod tests {
         assert_eq!(super::wire("key667=\"hello\\210qoo\"").unwrap()[4..], *b"hello\xd2qoo");
         assert_eq!(super::wire("no-default-alpn alpn=a\\\\,b").unwrap(), b"\0\x01\0\x04\x03a,b\0\x02\0\0");
         assert_eq!(super::wire("").unwrap(), b"");
+        for text in [
+            "",
+            "mandatory=alpn,port alpn=h3,h2 port=8443",
+            "no-default-alpn alpn=a\\\\,b,c ipv6hint=2001:db8::1,::1",
+            "alpn=h2 ech=AAEC dohpath=/q{?dns} key667=\"a \\\"b\\210\" ohttp",
+        ] {
+            let wire = super::wire(text).unwrap();
+            let written = super::text(&wire).unwrap();
+            assert_eq!(super::wire(&written).unwrap(), wire, "{text} as {written}");
+        }
     }
 
     #[test]
