@@ -26,6 +26,7 @@ use crate::clock::{Clock, rfc3339};
 use crate::control::Control;
 use crate::events::Events;
 use crate::names::Transfers;
+use crate::names::record_scan::RecordScans;
 use crate::snapshot::{Snapshot, SnapshotHandle};
 use store::{RecordReader, SecurityLog, StoreError};
 
@@ -57,6 +58,8 @@ pub struct State {
     pub(super) secrets_key: Option<gateway::vault::MasterKey>,
     /// What is known of transfers of zones.
     pub(super) transfers: Transfers,
+    /// Searches for records elsewhere.
+    pub(super) scans: RecordScans,
 }
 
 /// The AI log, for one reader at a time.
@@ -89,6 +92,7 @@ impl State {
             answers: Arc::default(),
             secrets_key,
             transfers: Transfers::default(),
+            scans: RecordScans::default(),
             operators: Arc::new(operators),
         }
     }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use dns::Name;
 use hickory_resolver::TokioResolver;
-use hickory_resolver::config::{ConnectionConfig, LookupIpStrategy, NameServerConfig, ResolverConfig};
-use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use tokio::task::JoinSet;
+
+use super::resolver::resolver_of;
 
 use crate::clock::{Clock, Stopwatch};
 use crate::control::Control;
@@ -48,7 +48,7 @@ pub async fn run(control: Control, clock: Clock) {
         }
         let servers = &snapshot.dns.resolvers;
         if resolver.as_ref().is_none_or(|(known, _)| known != servers) {
-            resolver = made(servers).map(|made| (servers.clone(), made));
+            resolver = resolver_of(servers).map(|made| (servers.clone(), made));
         }
         let Some((_, resolver)) = &resolver else { continue };
         let mut look_ups = JoinSet::new();
@@ -80,26 +80,6 @@ pub async fn run(control: Control, clock: Clock) {
 fn wanted(snapshot: &Snapshot) -> BTreeSet<Name> {
     let followers = snapshot.names.served.values().flat_map(|zone| &zone.followers);
     followers.filter_map(|follower| follower.external.clone()).collect()
-}
-
-/// A resolver that asks these servers, or those of the system.
-fn made(servers: &[SocketAddr]) -> Option<TokioResolver> {
-    let provider = TokioRuntimeProvider::default();
-    let server = |address: &SocketAddr| {
-        let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()].map(|mut connection| {
-            connection.port = address.port();
-            connection
-        });
-        NameServerConfig::new(address.ip(), true, connections.to_vec())
-    };
-    let mut builder = if servers.is_empty() {
-        TokioResolver::builder(provider).ok()?
-    } else {
-        let config = ResolverConfig::from_parts(None, Vec::new(), servers.iter().map(server).collect());
-        TokioResolver::builder_with_config(config, provider)
-    };
-    builder.options_mut().ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
-    builder.build().ok()
 }
 
 /// The addresses of a name; `None` if nobody could say.

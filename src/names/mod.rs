@@ -12,6 +12,8 @@ mod counts;
 pub mod flattening;
 pub(crate) mod https;
 pub mod notifying;
+pub mod record_scan;
+mod resolver;
 mod sockets;
 mod tcp;
 mod transfers;

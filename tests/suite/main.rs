@@ -42,6 +42,7 @@ mod dns_encrypted;
 mod dns_many_records;
 mod dns_proxied;
 mod dns_records;
+mod dns_scan;
 mod dns_server;
 mod dns_settings;
 mod dns_signed;

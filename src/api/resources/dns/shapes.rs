@@ -162,6 +162,22 @@ pub(super) const ROLLBACK: &ObjectShape = &ObjectShape {
     fields: &[required("serial", Kind::Whole, "The serial to which records return.")],
 };
 
+pub(super) const SCAN: &ObjectShape = &ObjectShape {
+    name: "DnsScan",
+    fields: &[
+        field("recs_added", Kind::Whole, "Records that the zone lacked and has now."),
+        field("total_records_parsed", Kind::Whole, "Records that were found."),
+    ],
+};
+
+pub(super) const REVIEW: &ObjectShape = &ObjectShape {
+    name: "DnsScanReview",
+    fields: &[
+        field("accepts", Kind::Objects(RECORD), "Records that the zone gets."),
+        field("rejects", Kind::Any, "Objects with the `id` of a record that was found and is forgotten."),
+    ],
+};
+
 pub(super) const ACL: &ObjectShape = &ObjectShape {
     name: "TransferAcl",
     fields: &[

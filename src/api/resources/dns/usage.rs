@@ -1,4 +1,4 @@
-//! How many records there are, and what a search for records of before finds.
+//! How many records there are.
 
 use serde::Serialize;
 

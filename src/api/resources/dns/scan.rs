@@ -1,0 +1,204 @@
+//! Records that a zone had at its name servers of before: looked for, then reviewed.
+
+use dns::Name;
+use model::{DnsRecord, RecordId, RecordSettings, ZoneId, ZoneRecords};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::edits::{EditedRecords, RecordEdit, edit_records};
+use super::records::{context, records};
+use super::shapes;
+use super::shown::{ShownRecord, shown};
+use super::written::RecordContext;
+use crate::api::auth::Permission;
+use crate::api::envelope::{ApiReply, Item};
+use crate::api::error::{self, ApiError, ApiErrors};
+use crate::api::input::{Fields, Findings};
+use crate::api::operation::{
+    Answer, ApiCall, DRY_RUN, IfMatch, InputShape, Operation, ResultKind, Verb, new_id,
+};
+use crate::names::record_scan::{FoundRecord, scan};
+
+pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
+    Operation {
+        verb: Verb::Post,
+        path: "/zones/{zone_id}/dns_records/scan",
+        summary: "Looks for records of a zone elsewhere, and takes those that it lacks.",
+        permission: Permission::DnsWrite,
+        query: &[DRY_RUN],
+        input: None,
+        output: ResultKind::One(shapes::SCAN),
+        run: |call| Box::pin(take_found(call)),
+    },
+    Operation {
+        verb: Verb::Post,
+        path: "/zones/{zone_id}/dns_records/scan/trigger",
+        summary: "Begins to look for records of a zone elsewhere.",
+        permission: Permission::DnsWrite,
+        query: &[],
+        input: None,
+        output: ResultKind::Value,
+        run: |call| Box::pin(trigger(call)),
+    },
+    Operation {
+        verb: Verb::Get,
+        path: "/zones/{zone_id}/dns_records/scan/review",
+        summary: "Lists the records that were found and wait for review.",
+        permission: Permission::DnsRead,
+        query: &[],
+        input: None,
+        output: ResultKind::List(shapes::RECORD),
+        run: |call| Box::pin(waiting(call)),
+    },
+    Operation {
+        verb: Verb::Post,
+        path: "/zones/{zone_id}/dns_records/scan/review",
+        summary: "Takes records that were found, as they are sent, and forgets others.",
+        permission: Permission::DnsWrite,
+        query: &[DRY_RUN],
+        input: Some(InputShape::Object(shapes::REVIEW)),
+        output: ResultKind::One(shapes::REVIEW),
+        run: |call| Box::pin(review(call)),
+    },
+];
+
+#[derive(Debug, Serialize)]
+struct ShownFinds {
+    recs_added: usize,
+    total_records_parsed: usize,
+}
+
+/// A record that was found, as one of the zone.
+fn record(id: &str, found: FoundRecord, context: &RecordContext) -> DnsRecord {
+    DnsRecord {
+        id: RecordId::new(id),
+        zone: context.zone.clone(),
+        name: found.name,
+        rdata: found.rdata,
+        ttl: found.ttl.clamp(60, 86_400),
+        proxied: false,
+        is_unquoted: false,
+        settings: RecordSettings::default(),
+        comment: None,
+        tags: Box::default(),
+        created_on: context.now.clone(),
+        modified_on: context.now.clone(),
+        comment_modified_on: None,
+        tags_modified_on: None,
+    }
+}
+
+fn is_there(records: &ZoneRecords, found: &FoundRecord) -> bool {
+    records.at(&found.name).any(|known| known.rdata.wire() == found.rdata.wire())
+}
+
+/// Looks for what the zone lacks, each record with an id. While that lasts no other scan of the zone begins.
+async fn lacking(
+    call: &ApiCall,
+    zone: ZoneId,
+    apex: Name,
+) -> Result<(usize, Vec<(String, FoundRecord)>), ApiErrors> {
+    let found = scan(apex, call.snapshot.dns.resolvers.clone()).await;
+    let total = found.len();
+    let known = records(&call.shared.snapshots.load().resources, &zone);
+    let lacking = found.into_iter().filter(|found| !is_there(&known, found));
+    Ok((total, lacking.map(|found| Ok((new_id()?, found))).collect::<Result<_, ApiErrors>>()?))
+}
+
+fn busy(zone: &Name) -> ApiErrors {
+    ApiError::new(
+        error::CONFLICT,
+        format!("a scan of `{zone}` is running; read its results when it has ended"),
+    )
+    .into()
+}
+
+async fn trigger(call: ApiCall) -> Answer {
+    let RecordContext { zone, origin, .. } = context(&call)?;
+    let scans = call.shared.scans.clone();
+    if !scans.begin(&zone) {
+        return Err(busy(&origin));
+    }
+    tokio::spawn(async move {
+        let found = lacking(&call, zone.clone(), origin).await;
+        scans.end(&zone, found.map(|(_, found)| found).unwrap_or_default());
+    });
+    ApiReply::of(&Value::Null)
+}
+
+async fn waiting(call: ApiCall) -> Answer {
+    let context = context(&call)?;
+    let known = records(&call.snapshot.resources, &context.zone);
+    let found =
+        call.shared.scans.found(&context.zone).into_iter().filter(|(_, found)| !is_there(&known, found));
+    let found: Vec<DnsRecord> = found.map(|(id, found)| record(&id, found, &context)).collect();
+    let mut reply =
+        ApiReply::of(&found.iter().map(|found| shown(found, context.settings())).collect::<Vec<_>>())?;
+    if call.shared.scans.is_running(&context.zone) {
+        let message = "the scan is still running; read its results again when it has ended".to_owned();
+        reply.messages.push(Item::new(error::CONFLICT.code, message));
+    }
+    Ok(reply)
+}
+
+#[derive(Debug, Serialize)]
+struct ShownReview<'r> {
+    accepts: Vec<ShownRecord<'r>>,
+    rejects: Vec<String>,
+}
+
+async fn review(call: ApiCall) -> Answer {
+    let context = context(&call)?;
+    let findings = Findings::default();
+    let (mut accepts, mut rejects) = (Vec::new(), Vec::new());
+    if let Some(fields) = Fields::root(&call.body, &findings) {
+        for body in fields.list("accepts").unwrap_or_default() {
+            let id = body.get("id").and_then(Value::as_str).map(str::to_owned);
+            accepts.push((id, RecordEdit::Make(RecordId::new(new_id()?), body.clone())));
+        }
+        for (nth, body) in fields.list("rejects").unwrap_or_default().iter().enumerate() {
+            match body.get("id").and_then(Value::as_str) {
+                Some(id) => rejects.push(id.to_owned()),
+                None => {
+                    let message = "`id` is required: that of a record that was found";
+                    findings.push(ApiError::at(error::BAD_FIELD, format!("/rejects/{nth}/id"), message));
+                }
+            }
+        }
+    }
+    let ((), _) = findings.into_result(())?;
+    let reviewed: Vec<String> =
+        accepts.iter().filter_map(|(id, _)| id.clone()).chain(rejects.iter().cloned()).collect();
+    let EditedRecords { left, unknown, records } = edit_records(&call, &context, move |edits| {
+        let edit = |(nth, (_, edit)): (usize, &(Option<String>, RecordEdit))| {
+            let made = edits.edit(edit, &format!("/accepts/{nth}"), &IfMatch::none())?;
+            Ok(made.id.clone())
+        };
+        accepts.iter().enumerate().map(edit).collect::<Result<Vec<_>, ApiErrors>>()
+    })
+    .await?;
+    if !call.is_dry_run()? {
+        call.shared.scans.reviewed(&context.zone, &reviewed);
+    }
+    let accepted: Vec<_> = left.iter().filter_map(|id| records.get(id).cloned()).collect();
+    let accepts = accepted.iter().map(|record| shown(record, context.settings())).collect();
+    Ok(ApiReply::of(&ShownReview { accepts, rejects })?.passing_over(unknown))
+}
+
+async fn take_found(call: ApiCall) -> Answer {
+    let context = context(&call)?;
+    if !call.shared.scans.begin(&context.zone) {
+        return Err(busy(&context.origin));
+    }
+    let found = lacking(&call, context.zone.clone(), context.origin.clone()).await;
+    call.shared.scans.end(&context.zone, []);
+    let (total_records_parsed, found) = found?;
+    let within = context.clone();
+    let EditedRecords { left: recs_added, .. } = edit_records(&call, &context, move |edits| {
+        let made = found.iter().map(|(id, found)| record(id, found.clone(), &within));
+        // What cannot stand beside the others of its name is left out.
+        Ok(made.filter_map(|record| edits.put(record, "").ok()).count())
+    })
+    .await?;
+    ApiReply::of(&ShownFinds { recs_added, total_records_parsed })
+}

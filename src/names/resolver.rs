@@ -1,0 +1,27 @@
+//! Resolvers that look up names elsewhere.
+
+use std::net::SocketAddr;
+
+use hickory_resolver::TokioResolver;
+use hickory_resolver::config::{ConnectionConfig, LookupIpStrategy, NameServerConfig, ResolverConfig};
+use hickory_resolver::net::runtime::TokioRuntimeProvider;
+
+/// A resolver that asks these servers, or those of the system.
+pub(super) fn resolver_of(servers: &[SocketAddr]) -> Option<TokioResolver> {
+    let provider = TokioRuntimeProvider::default();
+    let server = |address: &SocketAddr| {
+        let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()].map(|mut connection| {
+            connection.port = address.port();
+            connection
+        });
+        NameServerConfig::new(address.ip(), true, connections.to_vec())
+    };
+    let mut builder = if servers.is_empty() {
+        TokioResolver::builder(provider).ok()?
+    } else {
+        let config = ResolverConfig::from_parts(None, Vec::new(), servers.iter().map(server).collect());
+        TokioResolver::builder_with_config(config, provider)
+    };
+    builder.options_mut().ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
+    builder.build().ok()
+}
