@@ -36,6 +36,7 @@ pub(super) fn dns(root: &mut Table<'_>) -> DnsFile {
     let (http_port, https_port) =
         (port("http_port", default.http_port), port("https_port", default.https_port));
     let rate_limit = table.number("rate_limit", default.rate_limit as usize, 0..=1_000_000);
+    let query_log = table.number("query_log", default.query_log as usize, 0..=1_000_000_000);
     let file = DnsFile {
         name_servers: table.get("name_servers"),
         https_hosts: table.get("https_hosts"),
@@ -53,6 +54,7 @@ pub(super) fn dns(root: &mut Table<'_>) -> DnsFile {
             origin_scheme: table.or("origin_scheme", default.origin_scheme),
             http_port,
             https_port,
+            query_log: u32::try_from(query_log).unwrap_or(default.query_log),
             rate_limit: u32::try_from(rate_limit).unwrap_or(default.rate_limit),
             rate_limit_exempt: table.or("rate_limit_exempt", default.rate_limit_exempt),
         },

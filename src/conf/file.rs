@@ -45,6 +45,7 @@ pub const KEYS: &[&str] = &[
     "dns.origin_scheme",
     "dns.private_origins",
     "dns.private_peers",
+    "dns.query_log",
     "dns.rate_limit",
     "dns.rate_limit_exempt",
     "dns.resolvers",

@@ -167,6 +167,8 @@ pub struct DnsSettings {
     pub rate_limit: u32,
     /// Networks without that limit.
     pub rate_limit_exempt: Vec<IpNet>,
+    /// One in this many queries is logged; 0 for none.
+    pub query_log: u32,
 }
 
 impl Default for DnsSettings {
@@ -187,6 +189,7 @@ impl Default for DnsSettings {
             https_port: 443,
             rate_limit: 500,
             rate_limit_exempt: Self::loopback(),
+            query_log: 0,
         }
     }
 }

@@ -42,6 +42,8 @@ pub struct Metrics {
     pub origin_up: IntGaugeVec,
     /// type, code, protocol
     pub dns_answers: IntCounterVec,
+    /// zone, code
+    pub dns_zone_answers: IntCounterVec,
     /// type, outcome
     pub zone_transfers: IntCounterVec,
     /// outcome
@@ -138,6 +140,11 @@ impl Metrics {
                 "Answers to queries of resolvers.",
                 &["type", "code", "protocol"],
             ),
+            dns_zone_answers: build.counters(
+                "dns_zone_answers_total",
+                "Answers to queries of resolvers, by zone; `other` are those of zones past the first 500.",
+                &["zone", "code"],
+            ),
             zone_transfers: build.counters(
                 "zone_transfers_total",
                 "Zones that other name servers got, whole or as changes.",
@@ -198,7 +205,7 @@ impl Metrics {
 
     /// Lets the series of zones go that there are no more.
     pub fn keep_zones(&self, is_there: impl Fn(&str) -> bool) {
-        const ALWAYS: [&str; 3] = ["unknown", "gateway", "names"];
+        const ALWAYS: [&str; 4] = ["unknown", "gateway", "names", "other"];
         for family in self.registry.gather() {
             for metric in family.get_metric() {
                 let labels: HashMap<&str, &str> =
@@ -211,6 +218,7 @@ impl Metrics {
                 let _ = match family.name() {
                     "portcullis_requests_total" => self.requests.remove(&labels),
                     "portcullis_request_duration_seconds" => self.request_duration.remove(&labels),
+                    "portcullis_dns_zone_answers_total" => self.dns_zone_answers.remove(&labels),
                     "portcullis_origin_up" => self.origin_up.remove(&labels),
                     _ => Ok(()),
                 };

@@ -9,7 +9,7 @@ use dns::{Carrier, Transfer, Transport, answer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::NameContext;
-use super::counts::AnswerCounts;
+use super::counts::AnsweredQuery;
 use crate::clock::rfc3339;
 use crate::events::kinds::ZoneHandedOver;
 use crate::listener::until;
@@ -28,7 +28,7 @@ pub(super) async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     context: &NameContext,
 ) -> std::io::Result<()> {
     let protocol = if carrier == Carrier::Encrypted { "tls" } else { "tcp" };
-    let mut counts = AnswerCounts::new(context.events.clone(), protocol);
+    let mut counts = context.counts(protocol);
     let mut drain = context.drain.clone();
     let mut query = Vec::new();
     let mut buffer = vec![0; TCP_BYTES + 2];
@@ -47,14 +47,15 @@ pub(super) async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
         }
         let (length, message) = buffer.split_at_mut(2);
         let answered = answer(&snapshot.names.catalog, &query, &transport, message);
-        drop(snapshot);
         if answered.bytes == 0 {
             return Ok(());
         }
-        counts.count(&answered);
+        counts.count(AnsweredQuery { query: &query, client, answered: &answered }, &snapshot);
+        let bytes = answered.bytes;
+        drop(snapshot);
         // INVARIANT: a message has at most `TCP_BYTES`.
-        length.copy_from_slice(&u16::try_from(answered.bytes).unwrap_or(0).to_be_bytes());
-        let reply = buffer.get(..answered.bytes + 2).unwrap_or(&[]);
+        length.copy_from_slice(&u16::try_from(bytes).unwrap_or(0).to_be_bytes());
+        let reply = buffer.get(..bytes + 2).unwrap_or(&[]);
         send(&mut stream, reply).await?;
     }
 }

@@ -9,7 +9,7 @@ use dns::answer::{TCP_BYTES, lowest_ttl};
 use dns::{Carrier, Transport, answer};
 
 use super::NameContext;
-use super::counts::AnswerCounts;
+use super::counts::AnsweredQuery;
 
 /// The path of queries.
 pub(crate) const QUERY_PATH: &str = "/dns-query";
@@ -35,12 +35,13 @@ pub(crate) fn answer_query(context: &NameContext, query: &[u8], client: IpAddr) 
     let transport =
         Transport { carrier: Carrier::Encrypted, cookies: &context.cookies, client, now: context.now() };
     let mut buffer = vec![0; TCP_BYTES];
-    let answered = answer(&context.snapshots.load().names.catalog, query, &transport, &mut buffer);
+    let snapshot = context.snapshots.load();
+    let answered = answer(&snapshot.names.catalog, query, &transport, &mut buffer);
     buffer.truncate(answered.bytes);
     if buffer.is_empty() {
         return None;
     }
-    AnswerCounts::new(context.events.clone(), "https").count(&answered);
+    context.https_counts.lock().count(AnsweredQuery { query, client, answered: &answered }, &snapshot);
     let max_age = lowest_ttl(&buffer).unwrap_or(0);
     Some(HttpsAnswer { message: buffer.into(), max_age })
 }

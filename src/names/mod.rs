@@ -25,6 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use dns::{Carrier, Cookies};
+use parking_lot::Mutex;
 use pingora::protocols::l4::stream::Stream as L4Stream;
 use pingora::server::{ListenFds, ShutdownWatch};
 use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
@@ -32,6 +33,7 @@ use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
 
 use conversation::converse;
+use counts::{AnswerCounts, CountedZones};
 
 use crate::clock::Clock;
 use crate::events::Events;
@@ -49,6 +51,9 @@ pub struct NameContext {
     clock: Clock,
     cookies: Cookies,
     transfers: Transfers,
+    counted_zones: CountedZones,
+    /// Of queries over HTTPS, which have no thread of their own.
+    https_counts: Arc<Mutex<AnswerCounts>>,
     /// Set when the threads of an address are to end.
     is_ending: Arc<AtomicBool>,
     /// Becomes true when the process is to stop.
@@ -70,7 +75,24 @@ impl NameContext {
         let mut key = [0; 16];
         getrandom::fill(&mut key).map_err(|error| format!("the system has no random numbers: {error}"))?;
         let cookies = Cookies::new(key);
-        Ok(Self { snapshots, events, clock, cookies, transfers, is_ending: Arc::default(), drain })
+        let counted_zones = CountedZones::default();
+        let https_counts = AnswerCounts::new(events.clone(), "https", counted_zones.clone());
+        let https_counts = Arc::new(Mutex::new(https_counts));
+        Ok(Self {
+            snapshots,
+            events,
+            clock,
+            cookies,
+            transfers,
+            counted_zones,
+            https_counts,
+            is_ending: Arc::default(),
+            drain,
+        })
+    }
+
+    fn counts(&self, protocol: &'static str) -> AnswerCounts {
+        AnswerCounts::new(self.events.clone(), protocol, self.counted_zones.clone())
     }
 
     /// Seconds since the epoch.

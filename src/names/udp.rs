@@ -14,7 +14,7 @@ use nix::sys::socket::{
 };
 
 use super::NameContext;
-use super::counts::AnswerCounts;
+use super::counts::{AnswerCounts, AnsweredQuery};
 use super::sockets::close_for_queries;
 
 /// Most queries that are taken at once.
@@ -31,7 +31,7 @@ pub(super) fn serve(socket: &UdpSocket, context: &NameContext) {
         context,
         rate: ResponseRate::new(settings.rate_limit),
         exempt: settings.rate_limit_exempt,
-        counts: AnswerCounts::new(context.events.clone(), "udp"),
+        counts: context.counts("udp"),
         queries: vec![[0; QUERY_BYTES]; BATCH],
         answers: vec![[0; UDP_BYTES]; BATCH],
         is_unspecified,
@@ -125,7 +125,8 @@ impl UdpServer<'_> {
             let query = query.get(..received.bytes).unwrap_or(&[]);
             let answered = answer(&snapshot.names.catalog, query, &transport, buffer);
             if answered.bytes > 0 {
-                self.counts.count(&answered);
+                let one = AnsweredQuery { query, client: client.ip(), answered: &answered };
+                self.counts.count(one, &snapshot);
             }
             *length = answered.bytes;
         }

@@ -25,6 +25,7 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("dns.origin_scheme", "dns_proxied::proxied_names_are_asked_for_over_tls_if_they_came_so"),
     ("dns.private_origins", "dns_records::settings_take_what_else_is_refused"),
     ("dns.private_peers", "dns_transfers::partners_are_kept_checked_and_not_shown_to_everybody"),
+    ("dns.query_log", "dns_server::answers_are_counted_by_zone_and_some_queries_logged"),
     ("dns.rate_limit", "dns_server::networks_get_as_many_answers_as_is_set"),
     ("dns.rate_limit_exempt", "dns_server::networks_get_as_many_answers_as_is_set"),
     ("dns.resolvers", "dns_server::names_elsewhere_are_flattened_by_asking_resolvers"),

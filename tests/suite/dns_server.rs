@@ -351,3 +351,35 @@ fn names_elsewhere_are_flattened_by_asking_resolvers() {
     api.post(&records, &json!({"type": "TXT", "name": "new", "content": "x"}));
     assert_eq!(addresses("shop.example A").len(), 2, "what is known is kept though nobody can be asked");
 }
+
+#[test]
+fn answers_are_counted_by_zone_and_some_queries_logged() {
+    let (mut edge, api, names, records) = name_server("query_log = 2\n");
+    api.post(&records, &json!({"type": "A", "name": "www", "content": "192.0.2.1"}));
+    for question in ["www.example.com A", "no.example.com A", "WWW.example.com A +tcp", "elsewhere.example A"]
+    {
+        dig(names, question);
+    }
+    (0..20).for_each(|_| drop(dig(names, "www.example.com TXT")));
+    let of_www = |event: &Value| event["event"] == "dns_query" && event["query_type"] == "TXT";
+    let logged = edge.wait_for_event("dns_query", |event| of_www(event));
+    let said = ["name", "code", "protocol", "ClientIP", "zone"].map(|field| logged[field].as_str().unwrap());
+    assert_eq!(said, ["www.example.com", "NOERROR", "udp", "127.0.0.1", "example.com"]);
+    let logged = edge.events().iter().filter(|event| of_www(event)).count();
+    // One in two, as each thread counts.
+    assert!((1..=11).contains(&logged), "{logged} of 20");
+    let metrics = edge.metrics();
+    for line in [
+        "zone_answers_total{code=\"NOERROR\",zone=\"example.com\"} 22",
+        "zone_answers_total{code=\"NXDOMAIN\",zone=\"example.com\"} 1",
+    ] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+    assert!(!metrics.contains("zone=\"elsewhere.example\""));
+    // The series of a zone end with it.
+    api.result("DELETE", records.trim_end_matches("/dns_records"), &Value::Null);
+    assert!(!edge.metrics().contains("zone=\"example.com\""));
+    api.post("/zones", &json!({"name": "example.com"}));
+    dig(names, "example.com SOA");
+    assert!(edge.metrics().contains("zone_answers_total{code=\"NOERROR\",zone=\"example.com\"} 1"));
+}

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::cookie::Cookies;
 use crate::message_record::{HEADER_BYTES, MessageRecord, after_name};
-use crate::name::above;
+use crate::name::{Name, above};
 use crate::query::{AXFR, IXFR, NoQuery, PLAIN_UDP_BYTES, Query, Rcode};
 use crate::record_set::QUESTION_NAME;
 use crate::record_type::RecordType;
@@ -55,7 +55,7 @@ pub struct Transport<'c> {
 
 /// What was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct Answered<'c> {
     /// Bytes of the answer in the buffer; 0 if there is no answer.
     pub bytes: usize,
     pub rcode: Rcode,
@@ -64,15 +64,28 @@ pub struct Answered {
     pub is_truncated: bool,
     /// Whether the client showed a cookie of this server.
     pub has_cookie: bool,
+    /// The name of the zone that the question is about.
+    pub zone: Option<&'c Name>,
 }
 
-impl Answered {
-    const NOTHING: Self =
-        Self { bytes: 0, rcode: Rcode::FormErr, query_type: 0, is_truncated: false, has_cookie: false };
+impl Answered<'_> {
+    const NOTHING: Self = Self {
+        bytes: 0,
+        rcode: Rcode::FormErr,
+        query_type: 0,
+        is_truncated: false,
+        has_cookie: false,
+        zone: None,
+    };
 }
 
 /// Answers a message from zones into `buffer`, which has room for a whole answer.
-pub fn answer(catalog: &Catalog, packet: &[u8], transport: &Transport<'_>, buffer: &mut [u8]) -> Answered {
+pub fn answer<'c>(
+    catalog: &'c Catalog,
+    packet: &[u8],
+    transport: &Transport<'_>,
+    buffer: &mut [u8],
+) -> Answered<'c> {
     let query = match Query::read(packet) {
         Ok(query) => query,
         Err(NoQuery::Silence) => return Answered::NOTHING,
@@ -87,8 +100,8 @@ pub fn answer(catalog: &Catalog, packet: &[u8], transport: &Transport<'_>, buffe
         (_, None) => PLAIN_UDP_BYTES,
     };
     let opt = Opt::of(&query, transport.carrier);
-    let signature =
-        query.tsig.map(|record| Signature::check(zone_of(catalog, &query), record, transport.now));
+    let zone = zone_of(catalog, &query);
+    let signature = query.tsig.map(|record| Signature::check(zone, record, transport.now));
     let signed_bytes = signature.as_ref().map_or(0, Signature::bytes);
     let least = HEADER_BYTES + query.question.len();
     let most = (most.min(buffer.len()) - opt.bytes).saturating_sub(signed_bytes).max(least);
@@ -99,7 +112,7 @@ pub fn answer(catalog: &Catalog, packet: &[u8], transport: &Transport<'_>, buffe
         message.is_full = true;
         (Rcode::NoError, false)
     } else {
-        judge(catalog, &query, &mut message, transport, signature.as_ref())
+        judge((catalog, zone), &query, &mut message, transport, signature.as_ref())
     };
     let is_truncated = message.is_full;
     if is_truncated {
@@ -116,12 +129,13 @@ pub fn answer(catalog: &Catalog, packet: &[u8], transport: &Transport<'_>, buffe
         }
         _ => message.bytes,
     };
-    Answered { bytes, rcode, query_type: query.query_type, is_truncated, has_cookie }
+    let zone = zone.map(|zone| zone.apex());
+    Answered { bytes, rcode, query_type: query.query_type, is_truncated, has_cookie, zone }
 }
 
 /// The code and whether it is this server's own knowledge.
 fn judge(
-    catalog: &Catalog,
+    (catalog, zone): (&Catalog, Option<&Arc<DnsZone>>),
     query: &Query<'_>,
     message: &mut Message<'_>,
     transport: &Transport<'_>,
@@ -136,7 +150,7 @@ fn judge(
     if !matches!(query.class, 1 | CLASS_ANY) || query.query_type == AXFR {
         return (Rcode::Refused, false);
     }
-    let Some(zone) = zone_of(catalog, query) else { return (Rcode::Refused, false) };
+    let Some(zone) = zone else { return (Rcode::Refused, false) };
     if query.query_type == IXFR {
         // Over UDP a client learns the serial, and asks again over TCP (RFC 1995 section 2).
         let policy = zone.transfers().filter(|_| zone.apex().wire() == query.name());
@@ -273,7 +287,7 @@ pub fn lowest_ttl(message: &[u8]) -> Option<u32> {
 }
 
 /// Answers what is no query with a code, and nothing but the header.
-fn refuse(packet: &[u8], rcode: Rcode, buffer: &mut [u8]) -> Answered {
+fn refuse(packet: &[u8], rcode: Rcode, buffer: &mut [u8]) -> Answered<'static> {
     let (Some([id0, id1, flags0, ..]), Some(to)) =
         (packet.first_chunk::<HEADER_BYTES>(), buffer.first_chunk_mut::<HEADER_BYTES>())
     else {

@@ -51,7 +51,7 @@ fn catalog(zone: DnsZone) -> Catalog {
     catalog
 }
 
-fn ask(catalog: &Catalog, packet: &[u8], carrier: Carrier) -> (Answered, Vec<u8>) {
+fn ask<'c>(catalog: &'c Catalog, packet: &[u8], carrier: Carrier) -> (Answered<'c>, Vec<u8>) {
     let cookies = Cookies::new([7; 16]);
     let client = "192.0.2.200".parse().unwrap();
     let transport = Transport { carrier, cookies: &cookies, client, now: 1_000_000 };
@@ -250,7 +250,8 @@ fn names_come_and_go_with_those_above_them() {
     assert_eq!((zone.names(), before.names()), (names - 3, names));
     set(&mut zone, "outside.example.org", &["192.0.2.9"]);
     assert_eq!(zone.names(), names - 3);
-    let gone = ask(&catalog(zone), &packet("b.c.example.com", 1, &[]), Carrier::Udp).0;
+    let catalog = catalog(zone);
+    let gone = ask(&catalog, &packet("b.c.example.com", 1, &[]), Carrier::Udp).0;
     assert_eq!(gone.rcode, Rcode::NxDomain);
 }
 
