@@ -1,6 +1,8 @@
 //! Conf and snapshot to the services of one process, and their run to its end.
 
-use std::collections::HashMap;
+mod announcing;
+mod upkeep;
+
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
@@ -12,33 +14,30 @@ use parking_lot::Mutex;
 use pingora::apps::HttpServerApp;
 use pingora::proxy::HttpProxy;
 use pingora::server::configuration::{Opt, ServerConf};
-use pingora::server::{ListenFds, RunArgs, Server, ShutdownSignal, ShutdownSignalWatch, ShutdownWatch};
-use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
+use pingora::server::{RunArgs, Server, ShutdownSignal, ShutdownSignalWatch};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
-use crate::alerts;
 use crate::api;
 use crate::api::auth::{FirstToken, Operators};
 use crate::clock::Clock;
 use crate::conf::Conf;
 use crate::control::Control;
 use crate::events::Events;
-use crate::events::kinds::ServerStarted;
-use crate::health_checks;
 use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
-use crate::memory;
-use crate::names::{NameContext, NameServer, NameSockets, Transfers, flattening, notifying};
+use crate::names::{NameContext, NameServer, NameSockets};
 use crate::proxy::{Door, Edge, EdgeParts};
 use crate::records::security::SecurityQueue;
 use crate::records::{Recorder, Retention};
 use crate::scanning::{ScanQueue, Scanners};
 use crate::watchdog::Watchdog;
+use announcing::Announcing;
 use challenge::ChallengeKeys;
 use detection::mac::Mac;
 use gateway::limit::Ledger;
 use model::Counted;
 use store::{RecordLog, RecordReader, SecurityLog};
+use upkeep::Upkeep;
 
 /// What a process runs.
 pub struct Parts {
@@ -92,10 +91,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
 
     let snapshots = control.handle().clone();
     let scans = ScanQueue::start(scanners(&conf), mac, events.clone(), clock);
-    let ledger = Arc::new(Ledger::default());
-    ledger.recover(&counted);
-    let recorder =
-        Recorder::start(ledger, rows, Retention { age: conf.ai_log_retention, clock }, events.clone());
+    let recorder = recorder(&conf, rows, &counted, (events.clone(), clock));
     let door = Door::default();
     let drain = watch::Sender::new(false);
     let api = api_state(
@@ -105,9 +101,14 @@ pub fn run(parts: Parts) -> Result<(), String> {
         drain.subscribe(),
         (events.clone(), clock),
     );
-    let transfers = api.transfers().clone();
-    let names_context =
-        NameContext::new(snapshots.clone(), events.clone(), clock, drain.subscribe(), transfers.clone())?;
+    let elsewhere = api.elsewhere().clone();
+    let names_context = NameContext::new(
+        snapshots.clone(),
+        events.clone(),
+        clock,
+        drain.subscribe(),
+        elsewhere.transfers.clone(),
+    )?;
     let edge = Edge::new(EdgeParts {
         snapshots: snapshots.clone(),
         events: events.clone(),
@@ -123,8 +124,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
     door.open(&app, drain.subscribe());
     let (bound, bindings) = mpsc::unbounded_channel();
     let connections = Connections::new(events.clone());
-    let watchdog = Watchdog::start(events.clone())
-        .map_err(|error| format!("cannot start the watch over the workers: {error}"))?;
+    let watchdog = watchdog(events.clone())?;
     let context = ListenerContext {
         snapshots,
         queries: Arc::new(names_context.clone()),
@@ -140,17 +140,16 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let names = add_name_servers(&mut server, name_sockets, &names_context);
     // Its place is behind the listeners.
     let last = conf.listeners.len();
-    server.add_service(api::AdminService::new(
-        conf.admin_address,
-        reserved_admin,
-        api,
-        events.clone(),
-        bound,
-        last,
-    ));
+    server.add_service(api::AdminService::new(conf.admin_address, reserved_admin, api, bound, last));
     let may_be_private = conf.private_webhooks;
-    let upkeep = Upkeep { control, security_log, may_be_private, transfers, events: events.clone(), clock };
-    server.add_service(upkeep);
+    server.add_service(Upkeep {
+        control,
+        security_log,
+        may_be_private,
+        elsewhere,
+        events: events.clone(),
+        clock,
+    });
     server.add_service(Announcing { bindings, expected: last + 1, names, events, tells });
 
     let signals = Signals { drain, connections, grace: conf.graceful_stop };
@@ -171,6 +170,22 @@ fn bootstrap(conf: &Conf, upgrade: bool) -> Result<(Server, Vec<NameSockets>), S
     let names = bind_names(conf, NameSockets::bind)?;
     server.bootstrap();
     Ok((server, names))
+}
+
+fn watchdog(events: Events) -> Result<Watchdog, String> {
+    Watchdog::start(events).map_err(|error| format!("cannot start the watch over the workers: {error}"))
+}
+
+/// What writes the AI log, with limits that have counted what was counted before.
+fn recorder(
+    conf: &Conf,
+    rows: Box<dyn RecordLog>,
+    counted: &[Counted],
+    (events, clock): (Events, Clock),
+) -> Recorder {
+    let ledger = Arc::new(Ledger::default());
+    ledger.recover(counted);
+    Recorder::start(ledger, rows, Retention { age: conf.ai_log_retention, clock }, events)
 }
 
 fn scanners(conf: &Conf) -> Scanners {
@@ -316,133 +331,5 @@ impl ShutdownSignalWatch for Signals {
             _ = interrupt.recv() => {}
         }
         ShutdownSignal::FastShutdown
-    }
-}
-
-/// Waits for every socket, then says that the process serves.
-struct Announcing {
-    bindings: mpsc::UnboundedReceiver<(usize, SocketAddr)>,
-    expected: usize,
-    /// Where queries of resolvers are answered.
-    names: Vec<SocketAddr>,
-    events: Events,
-    tells: Tells,
-}
-
-#[async_trait]
-impl ServiceWithDependents for Announcing {
-    async fn start_service(
-        &mut self,
-        _: Option<ListenFds>,
-        mut shutdown: ShutdownWatch,
-        _: usize,
-        ready: ServiceReadyNotifier,
-    ) {
-        ready.notify_ready();
-        let mut bound = HashMap::new();
-        while bound.len() < self.expected {
-            tokio::select! {
-                binding = self.bindings.recv() => match binding {
-                    Some((index, address)) => { bound.insert(index, address); }
-                    None => return,
-                },
-                _ = shutdown.changed() => return,
-            }
-        }
-        let mut bound: Vec<(usize, SocketAddr)> = bound.into_iter().collect();
-        bound.sort_unstable();
-        let mut addresses: Vec<SocketAddr> = bound.into_iter().map(|(_, address)| address).collect();
-        // The admin service has the last index.
-        let Some(admin) = addresses.pop() else { return };
-        if let Some(first_token) = self.tells.first_token.take() {
-            first_token.announce(admin, &self.events).await;
-        }
-        self.events.emit(&ServerStarted {
-            listeners: addresses.iter().map(SocketAddr::to_string).collect(),
-            names: self.names.iter().map(SocketAddr::to_string).collect(),
-            admin: admin.to_string(),
-            version: env!("CARGO_PKG_VERSION"),
-        });
-        memory::give_back();
-        if let Some(listening) = self.tells.listening.take() {
-            // Who asked may have stopped waiting.
-            let _ = listening.send(Listening { listeners: addresses, admin });
-        }
-    }
-
-    fn name(&self) -> &str {
-        "announcing"
-    }
-
-    fn threads(&self) -> Option<usize> {
-        Some(1)
-    }
-
-    fn listen_addresses(&self) -> Option<Vec<String>> {
-        Some(Vec::new())
-    }
-}
-
-/// Reloads on `SIGHUP`, checks origins, and looks for spikes of security events.
-struct Upkeep {
-    control: Control,
-    security_log: Arc<Mutex<SecurityLog>>,
-    may_be_private: bool,
-    transfers: Transfers,
-    events: Events,
-    clock: Clock,
-}
-
-#[async_trait]
-impl ServiceWithDependents for Upkeep {
-    async fn start_service(
-        &mut self,
-        _: Option<ListenFds>,
-        mut shutdown: ShutdownWatch,
-        _: usize,
-        ready: ServiceReadyNotifier,
-    ) {
-        ready.notify_ready();
-        let Ok(mut hang_up) = signal(SignalKind::hangup()) else { return };
-        let checks = health_checks::run(self.control.handle().clone(), self.events.clone(), self.clock);
-        let reloads = async {
-            while hang_up.recv().await.is_some() {
-                self.control.reload();
-            }
-        };
-        let alerts = alerts::run(
-            self.control.handle().clone(),
-            Arc::clone(&self.security_log),
-            self.may_be_private,
-            self.events.clone(),
-            self.clock,
-        );
-        let flattening = flattening::run(self.control.clone(), self.clock);
-        let notifying = notifying::run(
-            self.control.handle().clone(),
-            self.transfers.clone(),
-            self.events.clone(),
-            self.clock,
-        );
-        tokio::select! {
-            _ = shutdown.changed() => {}
-            () = flattening => {}
-            () = notifying => {}
-            () = alerts => {}
-            () = checks => {}
-            () = reloads => {}
-        }
-    }
-
-    fn name(&self) -> &str {
-        "upkeep"
-    }
-
-    fn threads(&self) -> Option<usize> {
-        Some(1)
-    }
-
-    fn listen_addresses(&self) -> Option<Vec<String>> {
-        Some(Vec::new())
     }
 }

@@ -25,8 +25,7 @@ use super::token_rates::TokenRates;
 use crate::clock::{Clock, rfc3339};
 use crate::control::Control;
 use crate::events::Events;
-use crate::names::Transfers;
-use crate::names::record_scan::RecordScans;
+use crate::names::ElsewhereKnown;
 use crate::snapshot::{Snapshot, SnapshotHandle};
 use store::{RecordReader, SecurityLog, StoreError};
 
@@ -44,7 +43,7 @@ pub(super) const PREFIX: &str = "/client/v4";
 pub struct State {
     pub(super) snapshots: SnapshotHandle,
     pub(super) control: Control,
-    events: Events,
+    pub(super) events: Events,
     clock: Clock,
     operators: Arc<Operators>,
     draining: watch::Receiver<bool>,
@@ -56,10 +55,7 @@ pub struct State {
     token_rates: Arc<TokenRates>,
     /// What keys of providers are sealed with.
     pub(super) secrets_key: Option<gateway::vault::MasterKey>,
-    /// What is known of transfers of zones.
-    pub(super) transfers: Transfers,
-    /// Searches for records elsewhere.
-    pub(super) scans: RecordScans,
+    pub(super) elsewhere: ElsewhereKnown,
 }
 
 /// The AI log, for one reader at a time.
@@ -91,15 +87,14 @@ impl State {
             security_log,
             answers: Arc::default(),
             secrets_key,
-            transfers: Transfers::default(),
-            scans: RecordScans::default(),
+            elsewhere: ElsewhereKnown::default(),
             operators: Arc::new(operators),
         }
     }
 
-    /// What is known of transfers of zones.
-    pub fn transfers(&self) -> &Transfers {
-        &self.transfers
+    /// What is known of zones elsewhere.
+    pub fn elsewhere(&self) -> &ElsewhereKnown {
+        &self.elsewhere
     }
 
     /// Reads the AI log on a thread that may wait for it.

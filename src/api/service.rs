@@ -44,11 +44,10 @@ impl AdminService {
         address: SocketAddr,
         reserved: Option<std::net::TcpListener>,
         state: State,
-        events: Events,
         bound: mpsc::UnboundedSender<(usize, SocketAddr)>,
         index: usize,
     ) -> Self {
-        Self { address, state, events, bound, index, reserved }
+        Self { address, events: state.events.clone(), state, bound, index, reserved }
     }
 
     fn key(&self) -> String {

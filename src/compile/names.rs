@@ -11,11 +11,13 @@ use crate::snapshot::{FlattenedTarget, Follower, Names, ServedZone};
 use diagnostic::{Code, Diagnostic};
 use dns::answer::MAX_CHAIN;
 use dns::dnssec::ZoneKey;
-use dns::{DnsZone, Name, NodeRecords, Rdata, RecordType, Soa, TransferPolicy};
+use dns::{DnsZone, Name, NodeRecords, Rdata, RecordType, Soa, TransferPolicy, ZoneKeys};
 use imbl::OrdMap;
 use ipnet::IpNet;
 use model::dns_settings::{ZoneDnsSettings, ZoneMode};
-use model::{Declared, DnsRecord, Provenance, Zone, ZoneDnssec, ZoneId, ZoneRecords};
+use model::{
+    Declared, DnsRecord, KeyRollover, Provenance, RolloverStage, Zone, ZoneDnssec, ZoneId, ZoneRecords,
+};
 
 /// What a generated HTTPS record says (RFC 9460): the host itself, over HTTP/2.
 const GENERATED_HTTPS: &str = "1 . alpn=\"h2\"";
@@ -102,8 +104,13 @@ impl Compiling<'_> {
         };
         served.set_transfers(self.transfers(zone));
         let key = self.key(zone, known);
-        let others: Vec<&[u8]> = building.other_keys(zone.dnssec.as_deref());
-        served.set_key(key.clone(), &others);
+        served.set_keys(key.clone().map(|key| ZoneKeys {
+            key,
+            other: self.other_key(zone),
+            announces_other:
+                rollover(zone).is_some_and(|rollover| rollover.stage == RolloverStage::Announced),
+            of_others: building.other_keys(zone.dnssec.as_deref()),
+        }));
         let followers = match known {
             Some(known) => {
                 let changed: BTreeSet<&Name> = records.changed_names(&known.records).into_iter().collect();
@@ -170,7 +177,17 @@ impl Compiling<'_> {
         if let Some((key, _)) = known {
             return Some(Arc::clone(key));
         }
-        match opened_key(zone, dnssec, self.inputs.conf.secrets_key.as_ref()) {
+        self.opened_key(zone, &dnssec.key, dnssec.is_sealed)
+    }
+
+    /// The key that comes or goes while the key of a zone is changed.
+    fn other_key(&mut self, zone: &Declared<Zone>) -> Option<Arc<ZoneKey>> {
+        let rollover = rollover(zone)?;
+        self.opened_key(zone, &rollover.key, rollover.is_sealed)
+    }
+
+    fn opened_key(&mut self, zone: &Declared<Zone>, key: &str, is_sealed: bool) -> Option<Arc<ZoneKey>> {
+        match opened_key(zone, key, is_sealed, self.inputs.conf.secrets_key.as_ref()) {
             Ok(key) => Some(Arc::new(key)),
             Err(message) => {
                 let message = format!("the zone `{}` cannot be signed: {message}", zone.name);
@@ -179,6 +196,10 @@ impl Compiling<'_> {
             }
         }
     }
+}
+
+fn rollover(zone: &Zone) -> Option<&KeyRollover> {
+    zone.dnssec.as_deref().and_then(|dnssec| dnssec.rollover.as_ref())
 }
 
 /// What the sets of a zone's names are made of.

@@ -6,7 +6,7 @@ use dns::Name;
 use dns::dnssec::ZoneKey;
 use dns::tsig::{TsigAlgorithm, TsigKey};
 use gateway::vault::{Belonging, MasterKey};
-use model::{AccountId, SharedKey, Zone, ZoneDnssec};
+use model::{AccountId, SharedKey, Zone};
 use zeroize::Zeroizing;
 
 /// Where the key of a zone belongs, so that it opens for no other.
@@ -70,7 +70,12 @@ pub fn opened(
 ///
 /// # Errors
 /// One sentence if it is sealed and does not open, or is no key.
-pub fn opened_key(zone: &Zone, dnssec: &ZoneDnssec, master: Option<&MasterKey>) -> Result<ZoneKey, String> {
-    let key = opened("the key of the zone", zone_belonging(zone), &dnssec.key, dnssec.is_sealed, master)?;
+pub fn opened_key(
+    zone: &Zone,
+    kept: &str,
+    is_sealed: bool,
+    master: Option<&MasterKey>,
+) -> Result<ZoneKey, String> {
+    let key = opened("the key of the zone", zone_belonging(zone), kept, is_sealed, master)?;
     ZoneKey::parse(&key)
 }

@@ -12,6 +12,7 @@ mod counts;
 pub mod flattening;
 pub(crate) mod https;
 pub mod notifying;
+pub mod parent_ds;
 pub mod record_scan;
 mod resolver;
 mod sockets;
@@ -42,6 +43,17 @@ use crate::listener;
 use crate::snapshot::SnapshotHandle;
 pub use sockets::NameSockets;
 pub use transfers::Transfers;
+
+use parent_ds::ParentRecords;
+use record_scan::RecordScans;
+
+/// What is known of zones elsewhere while the process runs. Clones share it.
+#[derive(Clone, Default)]
+pub struct ElsewhereKnown {
+    pub transfers: Transfers,
+    pub parents: ParentRecords,
+    pub scans: RecordScans,
+}
 
 /// What the threads and connections of the name server share.
 #[derive(Clone)]

@@ -23,5 +23,7 @@ pub(super) fn resolver_of(servers: &[SocketAddr]) -> Option<TokioResolver> {
         TokioResolver::builder_with_config(config, provider)
     };
     builder.options_mut().ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
+    // What is kept, and for how long, is for who asks.
+    builder.options_mut().cache_size = 0;
     builder.build().ok()
 }

@@ -1,13 +1,13 @@
 //! Signed zones, validated by `delv` (Debian's package bind9-dnsutils) from the key that the API shows.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::dns_server::{dig, name_server};
-use crate::support::Api;
+use crate::support::{Api, Edge, wait_for};
 
 /// What `delv` says of a question, from a zone's key.
 fn delv(server: SocketAddr, anchor: &Path, question: &str) -> String {
@@ -18,6 +18,15 @@ fn delv(server: SocketAddr, anchor: &Path, question: &str) -> String {
         .output()
         .unwrap();
     String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+}
+
+/// A file by which `delv` trusts a key that the API shows.
+fn anchor(edge: &Edge, shown: &Value) -> PathBuf {
+    let file = edge.folder.path().join(format!("anchor-{}", shown["key_tag"]));
+    let key = shown["public_key"].as_str().unwrap();
+    std::fs::write(&file, format!("trust-anchors {{ \"example.com\" static-key 257 3 13 \"{key}\"; }};"))
+        .unwrap();
+    file
 }
 
 fn zone_with_records(api: &Api, records: &str) {
@@ -50,15 +59,10 @@ fn answers_of_a_signed_zone_are_validated() {
     let text = |field: &str| shown[field].as_str().unwrap().to_owned();
     assert_eq!(
         (text("status"), text("algorithm"), shown["flags"].as_u64()),
-        ("active".to_owned(), "13".to_owned(), Some(257))
+        ("pending".to_owned(), "13".to_owned(), Some(257))
     );
     assert!(text("ds").ends_with(&format!("IN DS {} 13 2 {}", shown["key_tag"], text("digest"))));
-    let anchor = edge.folder.path().join("anchor");
-    std::fs::write(
-        &anchor,
-        format!("trust-anchors {{ \"example.com\" static-key 257 3 13 \"{}\"; }};", text("public_key")),
-    )
-    .unwrap();
+    let anchor = anchor(&edge, &shown);
     for (question, part) in [
         ("www.example.com A", "IN\tA\t192.0.2.1"),
         ("alias.example.com A", "IN\tA\t192.0.2.2"),
@@ -120,4 +124,79 @@ fn the_key_of_a_zone_is_shown_nowhere_and_survives_a_restart() {
     assert_eq!(api.get(&format!("{zone}/dnssec")), shown);
     let names = crate::dns_server::names(&edge);
     assert_eq!(dig(names, "example.com DNSKEY").1.len(), 1);
+}
+
+#[test]
+fn a_zone_is_active_if_the_zone_above_has_its_record() {
+    let (_above, other, resolver, others) = name_server("");
+    let (_edge, api, ..) = name_server(&format!("resolvers = [\"{resolver}\"]\n"));
+    let zone = api.post("/zones", &json!({"name": "sub.example.com"}));
+    let path = format!("/zones/{}/dnssec", zone["id"].as_str().unwrap());
+    let set = |status: &str| api.result("PATCH", &path, &json!({ "status": status }))["status"].clone();
+    let reached = |status: &str| wait_for(status, || (api.get(&path)["status"] == status).then_some(()));
+    assert_eq!((set("active"), set("disabled")), (json!("pending"), json!("disabled")));
+    other.post(&others, &json!({"type": "NS", "name": "sub", "content": "ns1.edge.example"}));
+    let digest = api.get(&path)["digest"].clone();
+    let data =
+        json!({"key_tag": api.get(&path)["key_tag"], "algorithm": 13, "digest_type": 2, "digest": digest});
+    let ds = other.post(&others, &json!({"type": "DS", "name": "sub", "data": data}));
+    reached("pending-disabled");
+    assert_eq!(set("active"), "active");
+    other.result("DELETE", &format!("{others}/{}", ds["id"].as_str().unwrap()), &Value::Null);
+    assert_eq!(set("pending"), "active", "what was read is sent back; the zone above is asked once an hour");
+    assert_eq!(set("disabled"), "pending-disabled");
+    reached("disabled");
+}
+
+#[test]
+fn the_key_of_a_zone_changes_and_answers_hold_meanwhile() {
+    let (edge, api, names, records) = name_server("");
+    zone_with_records(&api, &records);
+    let path = format!("{}/dnssec", records.trim_end_matches("/dns_records"));
+    let rollover = format!("{path}/rollover");
+    for (verb, path) in [("POST", &rollover), ("POST", &format!("{rollover}/advance")), ("DELETE", &rollover)]
+    {
+        assert_eq!(api.ask(verb, path, "", "").status, 409, "{verb} {path}: the zone is not signed");
+    }
+    let first = api.result("PATCH", &path, &json!({"status": "active"}));
+    let before = anchor(&edge, &first);
+    // One that is given up, and the one that stays.
+    api.post(&rollover, &json!({}));
+    assert_eq!(api.ask("POST", &rollover, "", "").status, 409);
+    assert_eq!(api.result("DELETE", &rollover, &Value::Null).get("rollover"), None);
+    assert_eq!(dig(names, "example.com DNSKEY").1.len(), 1);
+    let shown = api.post(&rollover, &json!({}));
+    assert_eq!((&shown["ds"], &shown["rollover"]["stage"]), (&first["ds"], &json!("published")));
+    let after = anchor(&edge, &shown["rollover"]);
+    let new_ds = shown["rollover"]["ds"].clone();
+    let is_valid = |anchor: &Path, question: &str| delv(names, anchor, question).contains("fully validated");
+    let holds = |anchors: &[&Path]| {
+        for anchor in anchors {
+            for question in
+                ["www.example.com A", "example.com DNSKEY", "nothing.example.com A", "x.walias.example.com A"]
+            {
+                assert!(is_valid(anchor, question), "{question}: {}", delv(names, anchor, question));
+            }
+        }
+    };
+    let announced = |ds: &Value| {
+        let cds = dig(names, "example.com CDS").1.remove(0).replace(' ', "");
+        cds.ends_with(&ds.as_str().unwrap().split("IN DS ").nth(1).unwrap().replace(' ', ""))
+    };
+    holds(&[&before, &after]);
+    assert_eq!(dig(names, "example.com DNSKEY").1.len(), 2);
+    assert!(announced(&first["ds"]));
+    let advance = || api.post(&format!("{rollover}/advance"), &json!({}));
+    assert_eq!(advance()["rollover"]["stage"], "announced");
+    holds(&[&before, &after]);
+    assert!(announced(&new_ds));
+    let retiring = advance();
+    assert_eq!((&retiring["ds"], &retiring["rollover"]["ds"]), (&new_ds, &first["ds"]));
+    holds(&[&before, &after]);
+    assert!(announced(&new_ds));
+    assert_eq!(api.ask("DELETE", &rollover, "", "").status, 409, "the new key signs already");
+    assert_eq!(advance().get("rollover"), None);
+    holds(&[&after]);
+    assert!(!is_valid(&before, "www.example.com A"), "the key that was is gone");
+    assert_eq!(api.ask("POST", &format!("{rollover}/advance"), "", "").status, 409);
 }

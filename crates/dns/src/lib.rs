@@ -49,4 +49,4 @@ pub use rdata::{FieldValue, Rdata, RdataError};
 pub use record_type::RecordType;
 pub use transfer::Transfer;
 pub use transfer_policy::TransferPolicy;
-pub use zone::{DnsZone, NodeRecords, Soa};
+pub use zone::{DnsZone, NodeRecords, Soa, ZoneKeys};

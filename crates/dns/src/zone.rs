@@ -18,7 +18,7 @@ use crate::wire_map::WireMap;
 pub(crate) const SOA: u16 = 6;
 
 /// Seconds that resolvers keep the keys of a zone.
-const KEY_TTL: u32 = 3_600;
+pub const KEY_TTL: u32 = 3_600;
 
 /// The start of authority of a zone (RFC 1035 section 3.3.13).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,10 +68,25 @@ impl Node {
     }
 }
 
+/// The keys of a zone.
+#[derive(Clone, Debug)]
+pub struct ZoneKeys<'k> {
+    /// What everything is signed with.
+    pub key: Arc<ZoneKey>,
+    /// The key that takes its place, or whose place it took: it signs the keys, too, so that they are trusted by either.
+    pub other: Option<Arc<ZoneKey>>,
+    /// Whether the zone above is told to have the DS record of the other key in place of this one's.
+    pub announces_other: bool,
+    /// DNSKEY data of others that sign the zone, too.
+    pub of_others: Vec<&'k [u8]>,
+}
+
 /// What a signed zone has beside its records.
 #[derive(Debug)]
 struct Signing {
     key: Arc<ZoneKey>,
+    /// Signs the keys, too.
+    other: Option<Arc<ZoneKey>>,
     /// DNSKEY, CDS and CDNSKEY records.
     sets: [RecordSet; 3],
 }
@@ -165,21 +180,35 @@ impl DnsZone {
         self.nodes.iter()
     }
 
-    /// Signs the zone with a key, or with none. Keys of others that sign it too are DNSKEY data.
-    pub fn set_key(&mut self, key: Option<Arc<ZoneKey>>, others: &[&[u8]]) {
-        self.signing = key.map(|key| {
-            let mut keys = others.to_vec();
-            keys.push(key.dnskey());
-            keys.sort_unstable();
-            keys.dedup();
-            let ds = key.ds(&self.apex);
+    /// Signs the zone with keys, or with none.
+    pub fn set_keys(&mut self, keys: Option<ZoneKeys<'_>>) {
+        self.signing = keys.map(|ZoneKeys { key, other, announces_other, of_others }| {
+            let mut shown = of_others;
+            shown.push(key.dnskey());
+            shown.extend(other.as_ref().map(|other| other.dnskey()));
+            shown.sort_unstable();
+            shown.dedup();
+            let announced = other.as_ref().filter(|_| announces_other).unwrap_or(&key);
+            let ds = announced.ds(&self.apex);
             let sets = [
-                RecordSet::new(dnssec::DNSKEY, KEY_TTL, &keys),
+                RecordSet::new(dnssec::DNSKEY, KEY_TTL, &shown),
                 RecordSet::new(dnssec::CDS, KEY_TTL, &[&ds]),
-                RecordSet::new(dnssec::CDNSKEY, KEY_TTL, &[key.dnskey()]),
+                RecordSet::new(dnssec::CDNSKEY, KEY_TTL, &[announced.dnskey()]),
             ];
-            Arc::new(Signing { key, sets })
+            Arc::new(Signing { key, other, sets })
         });
+    }
+
+    /// What everything is signed with, and the key that comes or goes.
+    pub fn keys(&self) -> (Option<&ZoneKey>, Option<&ZoneKey>) {
+        let signing = self.signing.as_deref();
+        (self.key_pair(), signing.and_then(|signing| signing.other.as_deref()))
+    }
+
+    /// The key that signs sets of a type beside the first, if there is one.
+    pub(crate) fn other_key(&self, record_type: u16) -> Option<&ZoneKey> {
+        let signs = matches!(record_type, dnssec::DNSKEY | dnssec::CDS | dnssec::CDNSKEY);
+        self.signing.as_deref().and_then(|signing| signing.other.as_deref()).filter(|_| signs)
     }
 
     pub(crate) fn key_pair(&self) -> Option<&ZoneKey> {

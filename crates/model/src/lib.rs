@@ -52,5 +52,5 @@ pub use ruleset::{Overrides, Rule, Ruleset, RulesetKind, RulesetOwner, RulesetSl
 pub use secret::Secret;
 pub use security_record::SecurityRecord;
 pub use zone::{Balance, HealthCheck, OriginProtocol, SensitiveDataSettings, WafSettings, Zone};
-pub use zone_dnssec::ZoneDnssec;
+pub use zone_dnssec::{KeyRollover, RolloverStage, ZoneDnssec};
 pub use zone_transfer::{OutgoingTransfer, SharedKey, TransferAcl, TransferPartners, TransferPeer};

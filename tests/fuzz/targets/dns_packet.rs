@@ -9,7 +9,7 @@ use dns::answer::{TCP_BYTES, UDP_BYTES, lowest_ttl};
 use dns::dnssec::ZoneKey;
 use dns::zone_file::{self, EntryData};
 use dns::{
-    Carrier, Catalog, Cookies, DnsZone, Name, NodeRecords, Rdata, RecordType, Soa, Transport, answer,
+    Carrier, Catalog, Cookies, DnsZone, Name, NodeRecords, Rdata, RecordType, Soa, Transport, ZoneKeys, answer,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -37,7 +37,8 @@ static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
         }
         if is_signed {
             let key = ZoneKey::parse(&ZoneKey::generate().unwrap()).unwrap();
-            zone.set_key(Some(Arc::new(key)), &[]);
+            let key = Arc::new(key);
+            zone.set_keys(Some(ZoneKeys { key, other: None, announces_other: false, of_others: Vec::new() }));
         }
         catalog.insert(apex.wire(), Arc::new(zone));
     }

@@ -92,9 +92,11 @@ impl<'a> ZoneAnswer<'a, '_, '_> {
     /// Puts a set with its signature.
     fn put(&mut self, set: &RecordSet, name: PlacedName<'_>, section: Section, rotation: usize) {
         self.message.set(set, name.pointer(), section, rotation);
-        let signature = self.key().and_then(|key| key.sign(self.zone.apex(), name.wire, set, self.now));
-        if let Some(signature) = signature {
-            self.message.record(&signature, name.pointer(), section);
+        let Some(key) = self.key() else { return };
+        for key in std::iter::once(key).chain(self.zone.other_key(set.record_type)) {
+            if let Some(signature) = key.sign(self.zone.apex(), name.wire, set, self.now) {
+                self.message.record(&signature, name.pointer(), section);
+            }
         }
     }
 

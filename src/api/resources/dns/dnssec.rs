@@ -1,13 +1,14 @@
 //! DNSSEC of zones: signed or not, and the DS record for the zone above.
 
 use std::fmt::Write;
+use std::time::{Duration, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use dns::Name;
 use dns::dnssec::{ALGORITHM, DIGEST_TYPE, FLAGS, ZoneKey};
 use gateway::vault::MasterKey;
-use model::{Secret, Zone, ZoneDnssec};
+use model::{KeyRollover, RolloverStage, Secret, Zone, ZoneDnssec};
 use serde::Serialize;
 use store::Change;
 
@@ -15,9 +16,12 @@ use super::shapes;
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
+use crate::api::input::Fields;
 use crate::api::operation::{Answer, ApiCall, DRY_RUN, InputShape, Operation, ResultKind, Verb};
 use crate::api::resources::rule_input;
+use crate::clock::rfc3339;
 use crate::compile::zone_keys::{opened_key, zone_belonging};
+use crate::names::parent_ds::ParentRecords;
 
 const PATH: &str = "/zones/{zone_id}/dnssec";
 
@@ -52,7 +56,49 @@ pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
         output: ResultKind::Value,
         run: |call| Box::pin(delete(call)),
     },
+    Operation {
+        verb: Verb::Post,
+        path: ROLLOVER,
+        summary: "Begins to change the key of a signed zone.",
+        permission: Permission::DnsWrite,
+        query: &[DRY_RUN],
+        input: None,
+        output: ResultKind::One(shapes::DNSSEC),
+        run: |call| Box::pin(roll(call)),
+    },
+    Operation {
+        verb: Verb::Post,
+        path: "/zones/{zone_id}/dnssec/rollover/advance",
+        summary: "Goes on with the change of a key at once, whatever the zone above has.",
+        permission: Permission::DnsWrite,
+        query: &[DRY_RUN],
+        input: None,
+        output: ResultKind::One(shapes::DNSSEC),
+        run: |call| Box::pin(advance(call)),
+    },
+    Operation {
+        verb: Verb::Delete,
+        path: ROLLOVER,
+        summary: "Keeps the key that a zone is signed with, and deletes the one that was to come.",
+        permission: Permission::DnsWrite,
+        query: &[DRY_RUN],
+        input: None,
+        output: ResultKind::One(shapes::DNSSEC),
+        run: |call| Box::pin(keep(call)),
+    },
 ];
+
+const ROLLOVER: &str = "/zones/{zone_id}/dnssec/rollover";
+
+/// The key that comes or goes while a key is changed.
+#[derive(Debug, Serialize)]
+struct ShownRollover {
+    stage: RolloverStage,
+    since: String,
+    key_tag: u16,
+    ds: String,
+    public_key: String,
+}
 
 #[derive(Debug, Default, Serialize)]
 struct ShownDnssec {
@@ -70,23 +116,59 @@ struct ShownDnssec {
     dnssec_presigned: bool,
     dnssec_use_nsec3: bool,
     modified_on: Option<String>,
+    /// Only while a key is changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rollover: Option<ShownRollover>,
 }
 
-fn shown(zone: &Zone, master: Option<&MasterKey>) -> Result<ShownDnssec, ApiErrors> {
-    let Some(dnssec) = &zone.dnssec else {
-        return Ok(ShownDnssec { status: "disabled", ..ShownDnssec::default() });
-    };
-    let failed = |message| ApiErrors::from(ApiError::new(error::UNAVAILABLE, message));
-    let key = opened_key(zone, dnssec, master).map_err(failed)?;
-    let name = Name::parse(&zone.name, None).map_err(failed)?;
-    let digest = key.digest(&name).iter().fold(String::new(), |mut text, byte| {
+/// The DS record of a key, and its hash in it.
+fn ds_of(key: &ZoneKey, apex: &Name) -> (String, String) {
+    let digest = key.digest(apex).iter().fold(String::new(), |mut text, byte| {
         // Writing to a string does not fail.
         let _ = write!(text, "{byte:02X}");
         text
     });
-    let ds = format!("{}. 3600 IN DS {} {ALGORITHM} {DIGEST_TYPE} {digest}", zone.name, key.key_tag());
+    (format!("{apex}. 3600 IN DS {} {ALGORITHM} {DIGEST_TYPE} {digest}", key.key_tag()), digest)
+}
+
+fn public_key(key: &ZoneKey) -> String {
+    STANDARD.encode(key.dnskey().get(4..).unwrap_or(&[]))
+}
+
+/// `active` if the zone above vouches for the key, `pending` until it does, `pending-disabled` while it still does.
+fn status(is_active: bool, key: &ZoneKey, apex: &Name, parents: &ParentRecords) -> &'static str {
+    let is_vouched_for = parents.of(apex).is_some_and(|parent| parent.has(key, apex));
+    match (is_active, is_vouched_for) {
+        (true, true) => "active",
+        (true, false) => "pending",
+        (false, true) => "pending-disabled",
+        (false, false) => "disabled",
+    }
+}
+
+fn shown(zone: &Zone, call: &ApiCall) -> Result<ShownDnssec, ApiErrors> {
+    let Some(dnssec) = &zone.dnssec else {
+        return Ok(ShownDnssec { status: "disabled", ..ShownDnssec::default() });
+    };
+    let failed = |message| ApiErrors::from(ApiError::new(error::UNAVAILABLE, message));
+    let opened = |kept: &str, is_sealed| {
+        opened_key(zone, kept, is_sealed, call.shared.secrets_key.as_ref()).map_err(failed)
+    };
+    let key = opened(&dnssec.key, dnssec.is_sealed)?;
+    let apex = Name::parse(&zone.name, None).map_err(failed)?;
+    let (ds, digest) = ds_of(&key, &apex);
+    let rollover = dnssec.rollover.as_ref().map(|rollover| {
+        let other = opened(&rollover.key, rollover.is_sealed)?;
+        Ok::<_, ApiErrors>(ShownRollover {
+            stage: rollover.stage,
+            since: rfc3339(UNIX_EPOCH + Duration::from_secs(rollover.since)),
+            key_tag: other.key_tag(),
+            ds: ds_of(&other, &apex).0,
+            public_key: public_key(&other),
+        })
+    });
     Ok(ShownDnssec {
-        status: if dnssec.is_active { "active" } else { "disabled" },
+        status: status(dnssec.is_active, &key, &apex, &call.shared.elsewhere.parents),
         flags: Some(FLAGS),
         algorithm: Some(ALGORITHM.to_string()),
         key_type: Some("ECDSAP256SHA256"),
@@ -95,64 +177,77 @@ fn shown(zone: &Zone, master: Option<&MasterKey>) -> Result<ShownDnssec, ApiErro
         digest: Some(digest),
         ds: Some(ds),
         key_tag: Some(key.key_tag()),
-        public_key: Some(STANDARD.encode(key.dnskey().get(4..).unwrap_or(&[]))),
+        public_key: Some(public_key(&key)),
         dnssec_multi_signer: dnssec.multi_signer,
         dnssec_presigned: false,
         dnssec_use_nsec3: false,
         modified_on: Some(dnssec.modified_on.clone()),
+        rollover: rollover.transpose()?,
     })
 }
 
 async fn find(call: ApiCall) -> Answer {
-    ApiReply::of(&shown(&call.zone()?.value, call.shared.secrets_key.as_ref())?)
+    ApiReply::of(&shown(&call.zone()?.value, &call)?)
 }
 
-/// A new key for a zone, sealed if there is something to seal it with.
-fn new_key(zone: &Zone, master: Option<&MasterKey>) -> Result<ZoneDnssec, ApiErrors> {
+/// A new key for a zone, and whether it is sealed: it is if there is something to seal it with.
+fn new_key(zone: &Zone, master: Option<&MasterKey>) -> Result<(String, bool), ApiErrors> {
     let failed = |message| ApiErrors::from(ApiError::new(error::UNAVAILABLE, message));
     let key = STANDARD.encode(ZoneKey::generate().map_err(failed)?);
-    let (key, is_sealed) = match master {
-        Some(master) => (master.seal(zone_belonging(zone), &Secret::new(key)).map_err(failed)?, true),
-        None => (key, false),
+    match master {
+        Some(master) => Ok((master.seal(zone_belonging(zone), &Secret::new(key)).map_err(failed)?, true)),
+        None => Ok((key, false)),
+    }
+}
+
+/// Whether answers are to be signed, and whether others sign the zone too; `None` for what stays.
+fn wanted(fields: &Fields<'_>) -> (Option<bool>, Option<bool>) {
+    fields.ignore(&[
+        "flags",
+        "algorithm",
+        "key_type",
+        "digest_type",
+        "digest_algorithm",
+        "digest",
+        "ds",
+        "key_tag",
+        "public_key",
+        "modified_on",
+        "rollover",
+    ]);
+    for (name, what) in
+        [("dnssec_presigned", "signed elsewhere"), ("dnssec_use_nsec3", "denied by NSEC3 records")]
+    {
+        if fields.bool(name) == Some(true) {
+            fields.refuse(error::BAD_FIELD, name, format!("zones here cannot be {what}"));
+        }
+    }
+    let is_active = match fields.text("status") {
+        None => None,
+        // Clients send back what they read.
+        Some("active" | "pending") => Some(true),
+        Some("disabled" | "pending-disabled") => Some(false),
+        Some(other) => {
+            let message = format!("expected `active` or `disabled` for `status`, found `{other:.40}`");
+            fields.refuse(error::BAD_FIELD, "status", message);
+            None
+        }
     };
-    Ok(ZoneDnssec { is_active: false, key, is_sealed, multi_signer: false, modified_on: String::new() })
+    (is_active, fields.bool("dnssec_multi_signer"))
 }
 
 async fn change(call: ApiCall) -> Answer {
-    let ((is_active, multi_signer), unknown) = rule_input::read(&call.body, |fields| {
-        fields.ignore(&[
-            "flags",
-            "algorithm",
-            "key_type",
-            "digest_type",
-            "digest_algorithm",
-            "digest",
-            "ds",
-            "key_tag",
-            "public_key",
-            "modified_on",
-        ]);
-        for (name, what) in
-            [("dnssec_presigned", "signed elsewhere"), ("dnssec_use_nsec3", "denied by NSEC3 records")]
-        {
-            if fields.bool(name) == Some(true) {
-                fields.refuse(error::BAD_FIELD, name, format!("zones here cannot be {what}"));
-            }
-        }
-        let is_active = match fields.text("status") {
-            None => None,
-            Some("active") => Some(true),
-            Some("disabled") => Some(false),
-            Some(other) => {
-                let message = format!("expected `active` or `disabled` for `status`, found `{other:.40}`");
-                fields.refuse(error::BAD_FIELD, "status", message);
-                None
-            }
-        };
-        Some((is_active, fields.bool("dnssec_multi_signer")))
-    })?;
+    let ((is_active, multi_signer), unknown) = rule_input::read(&call.body, |fields| Some(wanted(fields)))?;
     let zone = call.zone()?;
-    let fresh = new_key(&zone, call.shared.secrets_key.as_ref())?;
+    let (key, is_sealed) = new_key(&zone, call.shared.secrets_key.as_ref())?;
+    let fresh = ZoneDnssec {
+        is_active: false,
+        key,
+        is_sealed,
+        multi_signer: false,
+        rollover: None,
+        modified_on: String::new(),
+    };
     let (id, path, now) = (zone.id.clone(), call.path.clone(), call.now.clone());
     let of = id.clone();
     let applied = call
@@ -179,12 +274,79 @@ async fn change(call: ApiCall) -> Answer {
         })
         .await?;
     let zone = applied.resources.zones.get(&id).ok_or_else(|| ApiError::unknown(&call.path))?;
-    Ok(ApiReply::of(&shown(&zone.value, call.shared.secrets_key.as_ref())?)?.passing_over(unknown))
+    Ok(ApiReply::of(&shown(&zone.value, &call)?)?.passing_over(unknown))
 }
 
 fn put(zone: &Zone, dnssec: Option<ZoneDnssec>, now: &str) -> Change {
     let zone = Zone { dnssec: dnssec.map(Box::new), modified_on: now.to_owned(), ..zone.clone() };
     Change::PutZone { zone: Box::new(zone) }
+}
+
+/// Changes DNSSEC of a zone that has a key, and shows it as it is then.
+async fn change_key(
+    call: &ApiCall,
+    edit: impl Fn(&ZoneDnssec) -> Result<ZoneDnssec, ApiErrors> + Send + 'static,
+) -> Answer {
+    let (id, path, now) = (call.zone()?.id.clone(), call.path.clone(), call.now.clone());
+    let of = id.clone();
+    let applied = call
+        .write(move |resources| {
+            let known = resources.zones.get(&of).ok_or_else(|| ApiError::unknown(&path))?;
+            let dnssec = known.dnssec.as_deref().filter(|dnssec| dnssec.is_active).ok_or_else(|| {
+                let message =
+                    format!("the zone `{}` is not signed; set `status` to `active` first", known.name);
+                ApiError::new(error::CONFLICT, message)
+            })?;
+            let changed = ZoneDnssec { modified_on: now.clone(), ..edit(dnssec)? };
+            Ok(vec![put(&known.value, Some(changed), &now)])
+        })
+        .await?;
+    let zone = applied.resources.zones.get(&id).ok_or_else(|| ApiError::unknown(&call.path))?;
+    ApiReply::of(&shown(&zone.value, call)?)
+}
+
+/// The change of the key that is under way.
+fn rollover(dnssec: &ZoneDnssec) -> Result<&KeyRollover, ApiErrors> {
+    let message = "the key of the zone is not being changed";
+    dnssec.rollover.as_ref().ok_or_else(|| ApiError::new(error::CONFLICT, message).into())
+}
+
+async fn roll(call: ApiCall) -> Answer {
+    let (key, is_sealed) = new_key(&call.zone()?.value, call.shared.secrets_key.as_ref())?;
+    let since = call.unix;
+    change_key(&call, move |dnssec| {
+        if dnssec.rollover.is_some() {
+            let message = "the key of the zone is being changed already; advance or delete that first";
+            return Err(ApiError::new(error::CONFLICT, message).into());
+        }
+        let stage = RolloverStage::Published;
+        let rollover = Some(KeyRollover { stage, key: key.clone(), is_sealed, since });
+        Ok(ZoneDnssec { rollover, ..dnssec.clone() })
+    })
+    .await
+}
+
+async fn advance(call: ApiCall) -> Answer {
+    let now = call.unix;
+    change_key(&call, move |dnssec| {
+        Ok(match rollover(dnssec)?.stage {
+            RolloverStage::Published => dnssec.advanced(RolloverStage::Announced, now),
+            RolloverStage::Announced => dnssec.advanced(RolloverStage::Retiring, now),
+            RolloverStage::Retiring => ZoneDnssec { rollover: None, ..dnssec.clone() },
+        })
+    })
+    .await
+}
+
+async fn keep(call: ApiCall) -> Answer {
+    change_key(&call, |dnssec| {
+        if rollover(dnssec)?.stage == RolloverStage::Retiring {
+            let message = "the new key signs the zone already; begin another change to replace it";
+            return Err(ApiError::new(error::CONFLICT, message).into());
+        }
+        Ok(ZoneDnssec { rollover: None, ..dnssec.clone() })
+    })
+    .await
 }
 
 async fn delete(call: ApiCall) -> Answer {

@@ -105,7 +105,8 @@ fn word(is_enabled: bool) -> &'static str {
 fn shown<'z>(zone: &'z Zone, outgoing: &'z OutgoingTransfer, call: &ApiCall) -> ShownOutgoing<'z> {
     let snapshot = call.shared.snapshots.load();
     let served = snapshot.names.served.get(&zone.id);
-    let transferred = served.and_then(|served| call.shared.transfers.last_handed_over(served.zone.apex()));
+    let transferred =
+        served.and_then(|served| call.shared.elsewhere.transfers.last_handed_over(served.zone.apex()));
     ShownOutgoing {
         id: &outgoing.id,
         name: &zone.name,
@@ -230,7 +231,7 @@ async fn notify(call: ApiCall) -> Answer {
     }
     // INVARIANT: names of zones are names.
     if let (Ok(apex), false) = (Name::parse(&zone.name, None), call.is_dry_run()?) {
-        call.shared.transfers.ask_to_notify(apex);
+        call.shared.elsewhere.transfers.ask_to_notify(apex);
     }
     ApiReply::of(&"OK")
 }

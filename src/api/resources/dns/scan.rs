@@ -115,7 +115,7 @@ fn busy(zone: &Name) -> ApiErrors {
 
 async fn trigger(call: ApiCall) -> Answer {
     let RecordContext { zone, origin, .. } = context(&call)?;
-    let scans = call.shared.scans.clone();
+    let scans = call.shared.elsewhere.scans.clone();
     if !scans.begin(&zone) {
         return Err(busy(&origin));
     }
@@ -129,12 +129,17 @@ async fn trigger(call: ApiCall) -> Answer {
 async fn waiting(call: ApiCall) -> Answer {
     let context = context(&call)?;
     let known = records(&call.snapshot.resources, &context.zone);
-    let found =
-        call.shared.scans.found(&context.zone).into_iter().filter(|(_, found)| !is_there(&known, found));
+    let found = call
+        .shared
+        .elsewhere
+        .scans
+        .found(&context.zone)
+        .into_iter()
+        .filter(|(_, found)| !is_there(&known, found));
     let found: Vec<DnsRecord> = found.map(|(id, found)| record(&id, found, &context)).collect();
     let mut reply =
         ApiReply::of(&found.iter().map(|found| shown(found, context.settings())).collect::<Vec<_>>())?;
-    if call.shared.scans.is_running(&context.zone) {
+    if call.shared.elsewhere.scans.is_running(&context.zone) {
         let message = "the scan is still running; read its results again when it has ended".to_owned();
         reply.messages.push(Item::new(error::CONFLICT.code, message));
     }
@@ -178,7 +183,7 @@ async fn review(call: ApiCall) -> Answer {
     })
     .await?;
     if !call.is_dry_run()? {
-        call.shared.scans.reviewed(&context.zone, &reviewed);
+        call.shared.elsewhere.scans.reviewed(&context.zone, &reviewed);
     }
     let accepted: Vec<_> = left.iter().filter_map(|id| records.get(id).cloned()).collect();
     let accepts = accepted.iter().map(|record| shown(record, context.settings())).collect();
@@ -187,11 +192,11 @@ async fn review(call: ApiCall) -> Answer {
 
 async fn take_found(call: ApiCall) -> Answer {
     let context = context(&call)?;
-    if !call.shared.scans.begin(&context.zone) {
+    if !call.shared.elsewhere.scans.begin(&context.zone) {
         return Err(busy(&context.origin));
     }
     let found = lacking(&call, context.zone.clone(), context.origin.clone()).await;
-    call.shared.scans.end(&context.zone, []);
+    call.shared.elsewhere.scans.end(&context.zone, []);
     let (total_records_parsed, found) = found?;
     let within = context.clone();
     let EditedRecords { left: recs_added, .. } = edit_records(&call, &context, move |edits| {

@@ -114,7 +114,8 @@ pub(super) const DNSSEC: &ObjectShape = &ObjectShape {
         field(
             "status",
             Kind::Text,
-            "`active` if answers are signed, else `disabled`; the zone above is not asked.",
+            "`pending` while answers are signed and the zone above has not the DS record, then `active`; \
+             `pending-disabled` while it still has it, else `disabled`.",
         ),
         field("flags", Kind::Any, "257: the key signs keys and everything else."),
         field("algorithm", Kind::Any, "13."),
@@ -133,6 +134,11 @@ pub(super) const DNSSEC: &ObjectShape = &ObjectShape {
         field("dnssec_presigned", Kind::Flag, "Always `false`."),
         field("dnssec_use_nsec3", Kind::Flag, "Always `false`."),
         field("modified_on", Kind::Any, "When it was last changed (RFC 3339)."),
+        field(
+            "rollover",
+            Kind::Any,
+            "While the key is changed: `stage`, `since`, and `key_tag`, `ds` and `public_key` of the other key.",
+        ),
     ],
 };
 

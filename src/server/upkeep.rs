@@ -1,0 +1,83 @@
+//! What runs beside requests and queries, on one thread.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use pingora::server::{ListenFds, ShutdownWatch};
+use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::alerts;
+use crate::clock::Clock;
+use crate::control::Control;
+use crate::events::Events;
+use crate::health_checks;
+use crate::names::{ElsewhereKnown, flattening, notifying, parent_ds};
+use store::SecurityLog;
+
+/// Reloads on `SIGHUP`, checks origins, and looks for spikes of security events.
+pub(super) struct Upkeep {
+    pub(super) control: Control,
+    pub(super) security_log: Arc<Mutex<SecurityLog>>,
+    pub(super) may_be_private: bool,
+    pub(super) elsewhere: ElsewhereKnown,
+    pub(super) events: Events,
+    pub(super) clock: Clock,
+}
+
+#[async_trait]
+impl ServiceWithDependents for Upkeep {
+    async fn start_service(
+        &mut self,
+        _: Option<ListenFds>,
+        mut shutdown: ShutdownWatch,
+        _: usize,
+        ready: ServiceReadyNotifier,
+    ) {
+        ready.notify_ready();
+        let Ok(mut hang_up) = signal(SignalKind::hangup()) else { return };
+        let checks = health_checks::run(self.control.handle().clone(), self.events.clone(), self.clock);
+        let reloads = async {
+            while hang_up.recv().await.is_some() {
+                self.control.reload();
+            }
+        };
+        let alerts = alerts::run(
+            self.control.handle().clone(),
+            Arc::clone(&self.security_log),
+            self.may_be_private,
+            self.events.clone(),
+            self.clock,
+        );
+        let flattening = flattening::run(self.control.clone(), self.clock);
+        let notifying = notifying::run(
+            self.control.handle().clone(),
+            self.elsewhere.transfers.clone(),
+            self.events.clone(),
+            self.clock,
+        );
+        let parents = parent_ds::run(self.control.clone(), self.elsewhere.parents.clone(), self.clock);
+        tokio::select! {
+            _ = shutdown.changed() => {}
+            () = parents => {}
+            () = flattening => {}
+            () = notifying => {}
+            () = alerts => {}
+            () = checks => {}
+            () = reloads => {}
+        }
+    }
+
+    fn name(&self) -> &str {
+        "upkeep"
+    }
+
+    fn threads(&self) -> Option<usize> {
+        Some(1)
+    }
+
+    fn listen_addresses(&self) -> Option<Vec<String>> {
+        Some(Vec::new())
+    }
+}
