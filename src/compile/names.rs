@@ -16,7 +16,8 @@ use imbl::OrdMap;
 use ipnet::IpNet;
 use model::dns_settings::{ZoneDnsSettings, ZoneMode};
 use model::{
-    Declared, DnsRecord, KeyRollover, Provenance, RolloverStage, Zone, ZoneDnssec, ZoneId, ZoneRecords,
+    Declared, DnsRecord, KeyRollover, Provenance, ReceivedAuthority, RolloverStage, Zone, ZoneDnssec, ZoneId,
+    ZoneRecords,
 };
 
 /// What a generated HTTPS record says (RFC 9460): the host itself, over HTTP/2.
@@ -89,8 +90,10 @@ impl Compiling<'_> {
             is_dns_only,
             speaks_http2: names.speaks_http2,
             flattened: &names.flattened,
+            received: zone.incoming.as_deref().map(|incoming| incoming.received.as_ref()),
         };
         let name_servers = building.name_servers();
+        let ns_ttl = building.ns_ttl();
         let revision = match zone.provenance {
             Provenance::Revision(revision) => revision.max(records.revision()),
             Provenance::File(_) => records.revision(),
@@ -100,8 +103,11 @@ impl Compiling<'_> {
         let known = known.filter(|known| *known.zone.apex() == apex);
         let mut served = match known {
             Some(known) => DnsZone::clone(&known.zone),
-            None => DnsZone::new(apex.clone(), &soa, &name_servers, settings.ns_ttl),
+            None => DnsZone::new(apex.clone(), &soa, &name_servers, ns_ttl),
         };
+        let is_expired =
+            building.received.is_some_and(|received| received.is_none_or(|received| received.is_expired));
+        served.set_primaries(self.primaries(zone), is_expired);
         served.set_transfers(self.transfers(zone));
         let key = self.key(zone, known);
         served.set_keys(key.clone().map(|key| ZoneKeys {
@@ -111,9 +117,25 @@ impl Compiling<'_> {
                 rollover(zone).is_some_and(|rollover| rollover.stage == RolloverStage::Announced),
             of_others: building.other_keys(zone.dnssec.as_deref()),
         }));
-        let followers = match known {
+        let followers = self.set_nodes(&mut served, &building, known);
+        // Last: what has changed is of this serial.
+        served.set_authority(&soa, &name_servers, ns_ttl);
+        let settings = settings.clone();
+        let key = key.zip(zone.dnssec.clone()).map(|(key, source)| (key, *source));
+        Some(ServedZone { zone: Arc::new(served), records, settings, is_dns_only, followers, key })
+    }
+
+    /// Puts the names of a zone, or those that have changed, and returns those that change with others.
+    fn set_nodes(
+        &self,
+        served: &mut DnsZone,
+        building: &NodeBuilding<'_>,
+        known: Option<&Arc<ServedZone>>,
+    ) -> Vec<Follower> {
+        match known {
             Some(known) => {
-                let changed: BTreeSet<&Name> = records.changed_names(&known.records).into_iter().collect();
+                let changed: BTreeSet<&Name> =
+                    building.records.changed_names(&known.records).into_iter().collect();
                 let kept = known.followers.iter().filter(|follower| !changed.contains(&follower.name));
                 // Where a name leads may have changed with another.
                 let names = kept.map(|follower| &follower.name).chain(changed.iter().copied());
@@ -127,29 +149,36 @@ impl Compiling<'_> {
             }
             None => {
                 let (mut last, mut followers) = (None, Vec::new());
-                for record in records.iter().filter(|record| last.replace(&record.name) != Some(&record.name))
+                for record in
+                    building.records.iter().filter(|record| last.replace(&record.name) != Some(&record.name))
                 {
                     served.set(&building.node(&record.name));
                     followers.extend(building.follower(&record.name));
                 }
                 followers
             }
-        };
-        // Last: what has changed is of this serial.
-        served.set_authority(&soa, &name_servers, settings.ns_ttl);
-        let settings = settings.clone();
-        let key = key.zip(zone.dnssec.clone()).map(|(key, source)| (key, *source));
-        Some(ServedZone { zone: Arc::new(served), records, settings, is_dns_only, followers, key })
+        }
     }
 
     /// Who may have a zone whole; `None` if nobody may.
     fn transfers(&mut self, zone: &Declared<Zone>) -> Option<Arc<TransferPolicy>> {
         let outgoing = zone.outgoing.as_deref().filter(|outgoing| outgoing.is_enabled)?;
+        self.policy(zone, &outgoing.peers)
+    }
+
+    /// Who may say that a zone has changed; `None` if it is made here.
+    fn primaries(&mut self, zone: &Declared<Zone>) -> Option<Arc<TransferPolicy>> {
+        let incoming = zone.incoming.as_deref()?;
+        self.policy(zone, &incoming.peers)
+    }
+
+    /// The addresses and keys of peers of a zone.
+    fn policy(&mut self, zone: &Declared<Zone>, peers: &[String]) -> Option<Arc<TransferPolicy>> {
         let account = self.inputs.resources.accounts.get(&zone.account)?;
         let partners = account.transfers.as_deref()?;
         let mut policy = TransferPolicy::default();
         let mut is_keyed = false;
-        for peer in outgoing.peers.iter().filter_map(|id| partners.peer(id)) {
+        for peer in peers.iter().filter_map(|id| partners.peer(id)) {
             let networks = peer.ip.map(IpNet::from);
             policy.signed.extend(networks);
             let Some(key) = peer.tsig_id.as_deref().and_then(|id| partners.key(id)) else {
@@ -213,17 +242,30 @@ struct NodeBuilding<'r> {
     speaks_http2: bool,
     /// What is known of names elsewhere.
     flattened: &'r OrdMap<Name, FlattenedTarget>,
+    /// If it comes from others: what came of its authority.
+    received: Option<Option<&'r ReceivedAuthority>>,
 }
 
 impl<'r> NodeBuilding<'r> {
     fn name_servers(&self) -> Vec<Name> {
+        let own = self.name_server_records().filter_map(|record| record.rdata.target());
+        if self.received.is_some() {
+            return own.collect();
+        }
         let mut names = self.dns.name_servers.clone();
         if self.settings.multi_provider {
-            let own =
-                self.records.at(self.apex).filter(|record| record.rdata.record_type() == RecordType::Ns);
-            names.extend(own.filter_map(|record| record.rdata.target()));
+            names.extend(own);
         }
         names
+    }
+
+    fn name_server_records(&self) -> impl Iterator<Item = &'r Arc<Declared<DnsRecord>>> {
+        self.records.at(self.apex).filter(|record| record.rdata.record_type() == RecordType::Ns)
+    }
+
+    fn ns_ttl(&self) -> u32 {
+        let received = self.received.and_then(|_| self.name_server_records().map(|record| record.ttl).min());
+        received.unwrap_or(self.settings.ns_ttl)
     }
 
     /// DNSKEY records of the zone, if others sign it too.
@@ -237,6 +279,9 @@ impl<'r> NodeBuilding<'r> {
     }
 
     fn soa(&self, name_servers: &[Name], revision: u64) -> Soa {
+        if let Some(Some(received)) = self.received {
+            return received.soa.clone();
+        }
         let soa = &self.settings.soa;
         let name = |text: Option<&String>| text.and_then(|text| Name::parse(text, None).ok());
         let primary = name(soa.mname.as_ref()).or_else(|| name_servers.first().cloned());

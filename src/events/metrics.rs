@@ -47,6 +47,8 @@ pub struct Metrics {
     /// type, outcome
     pub zone_transfers: IntCounterVec,
     /// outcome
+    pub zones_received: IntCounterVec,
+    /// outcome
     pub zone_notifications: IntCounterVec,
     pub connections: IntGauge,
     /// outcome
@@ -149,6 +151,11 @@ impl Metrics {
                 "zone_transfers_total",
                 "Zones that other name servers got, whole or as changes.",
                 &["type", "outcome"],
+            ),
+            zones_received: build.counters(
+                "zones_received_total",
+                "Zones that came from other name servers, or could not be had.",
+                &["outcome"],
             ),
             zone_notifications: build.counters(
                 "zone_notifications_total",

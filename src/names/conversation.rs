@@ -47,6 +47,7 @@ pub(super) async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
         }
         let (length, message) = buffer.split_at_mut(2);
         let answered = answer(&snapshot.names.catalog, &query, &transport, message);
+        context.notified(&answered);
         if answered.bytes == 0 {
             return Ok(());
         }

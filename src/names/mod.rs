@@ -13,6 +13,8 @@ pub mod flattening;
 pub(crate) mod https;
 pub mod notifying;
 pub mod parent_ds;
+mod received;
+pub mod receiving;
 pub mod record_scan;
 mod resolver;
 mod sockets;
@@ -25,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use dns::{Carrier, Cookies};
+use dns::{Answered, Carrier, Cookies};
 use parking_lot::Mutex;
 use pingora::protocols::l4::stream::Stream as L4Stream;
 use pingora::server::{ListenFds, ShutdownWatch};
@@ -42,7 +44,7 @@ use crate::events::kinds::ServiceFailed;
 use crate::listener;
 use crate::snapshot::SnapshotHandle;
 pub use sockets::NameSockets;
-pub use transfers::Transfers;
+pub use transfers::{ReceiveWish, Transfers};
 
 use parent_ds::ParentRecords;
 use record_scan::RecordScans;
@@ -105,6 +107,13 @@ impl NameContext {
 
     fn counts(&self, protocol: &'static str) -> AnswerCounts {
         AnswerCounts::new(self.events.clone(), protocol, self.counted_zones.clone())
+    }
+
+    /// Has the primaries of a zone asked, if one of them said that it has changed.
+    fn notified(&self, answered: &Answered<'_>) {
+        if let Some(zone) = answered.zone.filter(|_| answered.is_notified) {
+            self.transfers.ask_to_receive(zone.clone(), ReceiveWish::Newer);
+        }
     }
 
     /// Seconds since the epoch.

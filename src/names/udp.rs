@@ -124,6 +124,7 @@ impl UdpServer<'_> {
             };
             let query = query.get(..received.bytes).unwrap_or(&[]);
             let answered = answer(&snapshot.names.catalog, query, &transport, buffer);
+            self.context.notified(&answered);
             if answered.bytes > 0 {
                 let one = AnsweredQuery { query, client: client.ip(), answered: &answered };
                 self.counts.count(one, &snapshot);

@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::control::Control;
 use crate::events::Events;
 use crate::health_checks;
-use crate::names::{ElsewhereKnown, flattening, notifying, parent_ds};
+use crate::names::{ElsewhereKnown, flattening, notifying, parent_ds, receiving};
 use store::SecurityLog;
 
 /// Reloads on `SIGHUP`, checks origins, and looks for spikes of security events.
@@ -57,10 +57,17 @@ impl ServiceWithDependents for Upkeep {
             self.events.clone(),
             self.clock,
         );
+        let receiving = receiving::run(
+            self.control.clone(),
+            self.elsewhere.transfers.clone(),
+            self.events.clone(),
+            self.clock,
+        );
         let parents = parent_ds::run(self.control.clone(), self.elsewhere.parents.clone(), self.clock);
         tokio::select! {
             _ = shutdown.changed() => {}
             () = parents => {}
+            () = receiving => {}
             () = flattening => {}
             () = notifying => {}
             () = alerts => {}

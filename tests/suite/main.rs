@@ -43,6 +43,7 @@ mod dns_many_records;
 mod dns_proxied;
 mod dns_records;
 mod dns_scan;
+mod dns_secondary;
 mod dns_server;
 mod dns_settings;
 mod dns_signed;

@@ -13,6 +13,7 @@
 //! | [`explain`](mod@explain) | why a name has its answer |
 //! | [`dnssec`] | signatures and denials |
 //! | [`notify`](mod@notify) | messages that say that a zone has changed |
+//! | [`receive`] | zones received from other name servers |
 //! | [`transfer`] | zones handed over to other name servers |
 //! | [`transfer_policy`] | who may have them |
 //! | [`tsig`] | messages signed with a shared key |
@@ -29,6 +30,8 @@ pub mod name;
 pub mod notify;
 pub mod query;
 pub mod rdata;
+pub mod receive;
+mod received_record;
 mod record_set;
 pub mod record_type;
 pub mod response_rate;

@@ -72,6 +72,8 @@ pub struct Query<'p> {
     pub query_type: u16,
     pub class: u16,
     pub edns: Option<Edns<'p>>,
+    /// Whether it says that a zone has changed (RFC 1996).
+    pub is_notify: bool,
     pub(crate) tsig: Option<TsigRecord<'p>>,
 }
 
@@ -110,14 +112,16 @@ impl<'p> Query<'p> {
         if flags0 & 0x80 != 0 {
             return Err(NoQuery::Silence);
         }
-        if flags0 & 0x78 != 0 {
+        let is_notify = flags0 & 0x78 == 4 << 3;
+        if flags0 & 0x78 != 0 && !is_notify {
             return Err(NoQuery::Refuse(Rcode::NotImp));
         }
         let [q0, q1, an0, an1, ns0, ns1, ar0, ar1] = counts;
         let [questions, answers, authorities, additional] =
             [[q0, q1], [an0, an1], [ns0, ns1], [ar0, ar1]].map(u16::from_be_bytes);
         // A query for a transfer has the record that the client has in its second section; others have nothing there.
-        if questions != 1 || answers != 0 || authorities > 1 || additional > 3 {
+        // A message that a zone has changed may have its start of authority as an answer.
+        if questions != 1 || answers > u16::from(is_notify) || authorities > 1 || additional > 3 {
             return Err(malformed);
         }
         let mut name = [0; MAX_WIRE_BYTES];
@@ -128,15 +132,20 @@ impl<'p> Query<'p> {
         };
         let (query_type, class) = (short(name_bytes), short(name_bytes + 2));
         let (mut edns, mut tsig) = (None, None);
-        for nth in 0..authorities + additional {
+        let before_additional = answers + authorities;
+        for nth in 0..before_additional + additional {
             let before = rest;
             let record = MessageRecord::read(rest).ok_or(malformed)?;
             rest = record.behind;
             match record.record_type() {
-                OPT if nth < authorities || edns.is_some() || !record.is_at_root() => return Err(malformed),
+                OPT if nth < before_additional || edns.is_some() || !record.is_at_root() => {
+                    return Err(malformed);
+                }
                 OPT => edns = Some(edns_of(&record).ok_or(malformed)?),
                 // It is the last (RFC 8945 section 5.1).
-                TSIG if nth + 1 != authorities + additional || nth < authorities => return Err(malformed),
+                TSIG if nth + 1 != before_additional + additional || nth < before_additional => {
+                    return Err(malformed);
+                }
                 TSIG => tsig = Some(signature(&record, packet, before).ok_or(malformed)?),
                 _ => {}
             }
@@ -154,6 +163,7 @@ impl<'p> Query<'p> {
             query_type,
             class,
             edns,
+            is_notify,
             tsig,
         })
     }

@@ -30,10 +30,10 @@ impl Transfer {
     pub fn requested(catalog: &Catalog, packet: &[u8], transport: &Transport<'_>) -> Option<Self> {
         let query = Query::read(packet).ok()?;
         let is_whole = query.query_type == AXFR;
-        if !(is_whole || query.query_type == IXFR) || query.class != 1 {
+        if !(is_whole || query.query_type == IXFR) || query.class != 1 || query.is_notify {
             return None;
         }
-        let zone = catalog.get(query.name())?;
+        let zone = catalog.get(query.name()).filter(|zone| !zone.is_expired())?;
         let signature = query.tsig.map(|record| Signature::check(Some(zone), record, transport.now));
         let by = match &signature {
             None => None,
@@ -42,6 +42,10 @@ impl Transfer {
         };
         let policy = zone.transfers().filter(|policy| policy.allows(transport.client, by.is_some()))?;
         let place = by.and_then(|by| policy.keys.iter().position(|key| std::ptr::eq(key, by)));
+        // A key that the zone is received by is none to have it by.
+        if by.is_some() && place.is_none() {
+            return None;
+        }
         let mac = query.tsig.map(|record| SmallVec::from_slice(record.mac));
         let [id0, id1] = query.id;
         let mut head = SmallVec::from_slice(&[id0, id1, 0x84, Rcode::NoError as u8, 0, 1, 0, 0, 0, 0, 0, 0]);

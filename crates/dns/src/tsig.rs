@@ -225,6 +225,11 @@ impl<'k> TsigSigner<'k> {
         Self { key, prior: SmallVec::from_slice(request_mac), is_first: true }
     }
 
+    /// The last signature that was made, or answered.
+    pub(crate) fn mac(&self) -> &[u8] {
+        &self.prior
+    }
+
     /// Bytes that signing adds to a message.
     pub(crate) fn record_bytes(&self) -> usize {
         self.key.record_bytes()
@@ -261,6 +266,88 @@ impl<'k> TsigSigner<'k> {
         self.prior = SmallVec::from_slice(mac.as_ref());
         self.is_first = false;
         append(buffer, bytes, &record)
+    }
+}
+
+/// Most messages that may follow one another without a signature (RFC 8945 section 5.3.1).
+const MAX_UNSIGNED: usize = 99;
+
+/// Checks the signatures of the messages that answer a request, of which not each must have one.
+#[derive(Debug)]
+pub(crate) struct TsigVerifier<'k> {
+    key: &'k TsigKey,
+    /// The signature before: of the request, then of each message.
+    prior: SmallVec<[u8; 64]>,
+    is_first: bool,
+    /// Messages since then.
+    unsigned: Vec<u8>,
+    count: usize,
+}
+
+impl<'k> TsigVerifier<'k> {
+    pub(crate) fn new(key: &'k TsigKey, request_mac: &[u8]) -> Self {
+        let prior = SmallVec::from_slice(request_mac);
+        Self { key, prior, is_first: true, unsigned: Vec::new(), count: 0 }
+    }
+
+    /// Whether messages came that no signature holds yet.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_first || !self.unsigned.is_empty()
+    }
+
+    /// Checks a message, of which `signature` is what begins with the record that signs it, if it has one.
+    ///
+    /// # Errors
+    /// One sentence if it is not signed by the key as it must be.
+    pub(crate) fn verify(
+        &mut self,
+        message: &[u8],
+        signature: Option<&[u8]>,
+        now: u64,
+    ) -> Result<(), String> {
+        let Some(wire) = signature else {
+            self.count += 1;
+            if self.is_first || self.count > MAX_UNSIGNED {
+                return Err("the message is not signed".to_owned());
+            }
+            self.unsigned.extend_from_slice(message);
+            return Ok(());
+        };
+        let record = Self::read(message, wire).ok_or("the signature of the message is malformed")?;
+        if record.error != 0 {
+            return Err(format!("the peer does not take our signature, for the reason {}", record.error));
+        }
+        if !record.names(self.key) {
+            return Err(format!("the message is signed by another key than `{}`", self.key.name));
+        }
+        let mut context = hmac::Context::with_key(&self.key.key);
+        context.update(&u16::try_from(self.prior.len()).unwrap_or(0).to_be_bytes());
+        context.update(&self.prior);
+        context.update(&self.unsigned);
+        record.update(&mut context);
+        if self.is_first {
+            context.update(&variables(self.key, record.signed_at, record.fudge, record.error, record.other));
+        } else {
+            context.update(record.signed_at.to_be_bytes().get(2..).unwrap_or(&[]));
+            context.update(&record.fudge.to_be_bytes());
+        }
+        record
+            .conclude(context, now)
+            .map_err(|error| format!("the signature of the message is not valid: {error:?}"))?;
+        self.prior = SmallVec::from_slice(record.mac);
+        (self.is_first, self.count) = (false, 0);
+        self.unsigned.clear();
+        Ok(())
+    }
+
+    fn read<'p>(message: &'p [u8], wire: &'p [u8]) -> Option<TsigRecord<'p>> {
+        let (name, rest) = split_name(wire)?;
+        let (fixed, rest) = rest.split_first_chunk::<10>()?;
+        let length = usize::from(u16::from_be_bytes([fixed[8], fixed[9]]));
+        let signed = message.get(..message.len() - wire.len())?;
+        // Of every class, not kept, and the last (RFC 8945 section 4.2).
+        let is_sound = fixed[2..8] == [0, 255, 0, 0, 0, 0] && length == rest.len();
+        is_sound.then(|| TsigRecord::read(signed, name, rest)).flatten()
     }
 }
 

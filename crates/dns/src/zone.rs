@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::dnssec::{self, ZoneKey};
@@ -21,7 +22,7 @@ pub(crate) const SOA: u16 = 6;
 pub const KEY_TTL: u32 = 3_600;
 
 /// The start of authority of a zone (RFC 1035 section 3.3.13).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Soa {
     /// The primary name server.
     pub primary: Name,
@@ -104,6 +105,10 @@ pub struct DnsZone {
     signing: Option<Arc<Signing>>,
     /// Who may have it whole.
     transfers: Option<Arc<TransferPolicy>>,
+    /// Who it comes from, if it is not made here.
+    primaries: Option<Arc<TransferPolicy>>,
+    /// Whether it cannot be answered from: it has not come yet, or its primaries have not answered for too long.
+    is_expired: bool,
     /// Its last changes, if somebody may have it.
     journal: Option<Journal>,
     /// Names that are delegated; without any no name is looked at for one.
@@ -125,6 +130,8 @@ impl DnsZone {
             name_servers: name_server_set(name_servers, ns_ttl),
             signing: None,
             transfers: None,
+            primaries: None,
+            is_expired: false,
             journal: None,
             cuts: 0,
             wildcards: 0,
@@ -151,6 +158,19 @@ impl DnsZone {
     pub fn set_transfers(&mut self, policy: Option<Arc<TransferPolicy>>) {
         self.journal = policy.as_ref().map(|_| self.journal.take().unwrap_or_default());
         self.transfers = policy;
+    }
+
+    /// Says who it comes from, and whether it can be answered from.
+    pub fn set_primaries(&mut self, primaries: Option<Arc<TransferPolicy>>, is_expired: bool) {
+        (self.primaries, self.is_expired) = (primaries, is_expired);
+    }
+
+    pub fn primaries(&self) -> Option<&Arc<TransferPolicy>> {
+        self.primaries.as_ref()
+    }
+
+    pub(crate) fn is_expired(&self) -> bool {
+        self.is_expired
     }
 
     pub fn transfers(&self) -> Option<&Arc<TransferPolicy>> {
@@ -367,11 +387,19 @@ fn sets_of(records: &[(u32, Cow<'_, Rdata>)]) -> Arc<[RecordSet]> {
         .collect()
 }
 
-fn soa_sets(soa: &Soa) -> [Arc<RecordSet>; 2] {
-    let mut rdata = [soa.primary.wire(), soa.mailbox.wire()].concat();
-    for number in [soa.serial, soa.refresh, soa.retry, soa.expire, soa.minimum] {
-        rdata.extend(number.to_be_bytes());
+impl Soa {
+    /// Its data in wire form.
+    pub(crate) fn rdata(&self) -> Vec<u8> {
+        let mut rdata = [self.primary.wire(), self.mailbox.wire()].concat();
+        for number in [self.serial, self.refresh, self.retry, self.expire, self.minimum] {
+            rdata.extend(number.to_be_bytes());
+        }
+        rdata
     }
+}
+
+fn soa_sets(soa: &Soa) -> [Arc<RecordSet>; 2] {
+    let rdata = soa.rdata();
     [soa.ttl, soa.ttl.min(soa.minimum)].map(|ttl| Arc::new(RecordSet::new(SOA, ttl, &[&rdata])))
 }
 

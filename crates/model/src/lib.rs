@@ -53,4 +53,7 @@ pub use secret::Secret;
 pub use security_record::SecurityRecord;
 pub use zone::{Balance, HealthCheck, OriginProtocol, SensitiveDataSettings, WafSettings, Zone};
 pub use zone_dnssec::{KeyRollover, RolloverStage, ZoneDnssec};
-pub use zone_transfer::{OutgoingTransfer, SharedKey, TransferAcl, TransferPartners, TransferPeer};
+pub use zone_transfer::{
+    IncomingTransfer, OutgoingTransfer, ReceivedAuthority, SharedKey, TransferAcl, TransferPartners,
+    TransferPeer,
+};

@@ -12,7 +12,7 @@ use super::milliseconds;
 use super::payload_key::PayloadKey;
 use super::ruleset::Ruleset;
 use super::zone_dnssec::ZoneDnssec;
-use super::zone_transfer::OutgoingTransfer;
+use super::zone_transfer::{IncomingTransfer, OutgoingTransfer};
 
 /// A zone as it is stored; texts from before a field was there have its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +48,9 @@ pub struct Zone {
     /// Who has it from us; `None` if nobody ever had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outgoing: Option<Box<OutgoingTransfer>>,
+    /// Who it comes from, if it is not made here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incoming: Option<Box<IncomingTransfer>>,
     /// Whether others may make it, or zones below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<ZoneHold>,

@@ -78,3 +78,40 @@ pub struct OutgoingTransfer {
     /// RFC 3339.
     pub created_on: String,
 }
+
+/// A zone that is received from others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IncomingTransfer {
+    pub id: String,
+    /// Ids of peers that have the zone: they are asked in this order.
+    pub peers: Vec<String>,
+    /// How often they are asked for its serial, in seconds; 0 for what the zone says.
+    pub auto_refresh_seconds: u32,
+    /// RFC 3339, as the other.
+    pub created_on: String,
+    pub modified_on: String,
+    /// What came last; `None` before the first time.
+    pub received: Option<ReceivedAuthority>,
+}
+
+impl IncomingTransfer {
+    /// One whose peers are not named yet.
+    pub fn new(id: String, now: &str) -> Self {
+        Self {
+            id,
+            peers: Vec::new(),
+            auto_refresh_seconds: 0,
+            created_on: now.to_owned(),
+            modified_on: now.to_owned(),
+            received: None,
+        }
+    }
+}
+
+/// The start of authority of a zone that was received.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReceivedAuthority {
+    pub soa: dns::Soa,
+    /// Whether its primaries have not answered for so long that it is not answered from.
+    pub is_expired: bool,
+}

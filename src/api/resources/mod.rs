@@ -27,6 +27,7 @@ mod security_events;
 mod shapes;
 mod tokens;
 mod user;
+mod zone_filters;
 mod zone_holds;
 mod zones;
 
@@ -66,6 +67,7 @@ const ALL: &[&[Operation]] = &[
     dns::DNSSEC,
     dns::PARTNERS,
     dns::OUTGOING,
+    dns::INCOMING,
     errors::OPERATIONS,
     openapi::OPERATIONS,
 ];
@@ -87,8 +89,8 @@ mod tests {
         assert_eq!(paths.iter().collect::<BTreeSet<_>>().len(), paths.len());
         assert!(all().all(|operation| operation.summary.ends_with('.') && operation.path.starts_with('/')));
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/api/resources");
-        // All but this file, two of shapes, the readers of rules and of settings, places of rules, and what of rulesets
-        // may be written; two have two lists, and the folder has eleven.
-        assert_eq!(std::fs::read_dir(folder).unwrap().count() - 7, ALL.len() - 2 - 10);
+        // All but this file, two of shapes, the readers of rules and of settings, filters, places of rules, and what of rulesets
+        // may be written; two have two lists, and the folder has twelve.
+        assert_eq!(std::fs::read_dir(folder).unwrap().count() - 8, ALL.len() - 2 - 11);
     }
 }

@@ -4,18 +4,20 @@ use std::sync::Arc;
 
 use model::origin_url::OriginUrl;
 use model::{
-    Account, AccountId, Balance, Declared, HostName, OriginProtocol, Resources, RulesetOwner, Zone, ZoneId,
+    Account, AccountId, Balance, Declared, HostName, IncomingTransfer, OriginProtocol, Resources,
+    RulesetOwner, Zone, ZoneId,
 };
 use serde::Serialize;
 use store::Change;
 
 use super::accounts::{self, Deleted};
 use super::rulesets_read::{self, revision};
+use super::zone_filters::{FULL, SECONDARY, filters, type_of};
 use super::{rule_input, shapes, zone_holds};
 use crate::api::auth::Permission;
 use crate::api::auth::scope::ScopeSubject;
 use crate::api::envelope::ApiReply;
-use crate::api::error::{self, ApiError, ApiErrors};
+use crate::api::error::{self, ApiError};
 use crate::api::input::Fields;
 use crate::api::operation::{
     Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb,
@@ -201,7 +203,7 @@ fn shown<'a>(zone: &'a Declared<Zone>, call: &'a ApiCall, resources: &Resources)
         name: &zone.name,
         status: "active",
         paused: false,
-        r#type: "full",
+        r#type: type_of(zone),
         development_mode: 0,
         name_servers: call.snapshot.dns.name_servers.iter().map(ToString::to_string).collect(),
         original_name_servers: None,
@@ -247,49 +249,6 @@ async fn list(call: ApiCall) -> Answer {
     ApiReply::page(&zones.iter().map(|zone| shown(zone, &call, resources)).collect::<Vec<_>>(), info)
 }
 
-type Filter = Box<dyn Fn(&Zone, &Resources) -> bool + Send>;
-
-fn filters(call: &ApiCall) -> Result<Vec<Filter>, ApiErrors> {
-    let mut filters: Vec<Filter> = Vec::new();
-    for (name, value) in call.query.iter().filter(|(_, value)| !value.is_empty()) {
-        let value = value.clone();
-        match name.as_str() {
-            "name" => filters.push(by_name(&value)),
-            "status" => filters.push(Box::new(move |_, _| value.eq_ignore_ascii_case("active"))),
-            "type" => filters.push(Box::new(move |_, _| value.split(',').any(|kind| kind == "full"))),
-            "account.id" => filters.push(Box::new(move |zone, _| zone.account.as_str() == value)),
-            "account.name" => {
-                filters.push(Box::new(move |zone, all| accounts::name(all, &zone.account) == value));
-            }
-            "direction" if !matches!(value.as_str(), "asc" | "desc") => {
-                let message = format!("expected `asc` or `desc` for `direction`, found `{value}`");
-                return Err(ApiError::new(error::BAD_QUERY, message).into());
-            }
-            "match" if !matches!(value.as_str(), "all" | "any") => {
-                let message = format!("expected `all` or `any` for `match`, found `{value}`");
-                return Err(ApiError::new(error::BAD_QUERY, message).into());
-            }
-            _ => {}
-        }
-    }
-    Ok(filters)
-}
-
-fn by_name(value: &str) -> Filter {
-    let (operator, text) = match value.split_once(':') {
-        Some((operator, text)) => (operator.trim_end_matches("_case_sensitive"), text),
-        None => ("equal", value),
-    };
-    let text = text.trim_end_matches('.').to_ascii_lowercase();
-    match operator {
-        "not_equal" => Box::new(move |zone, _| zone.name != text),
-        "starts_with" => Box::new(move |zone, _| zone.name.starts_with(&text)),
-        "ends_with" => Box::new(move |zone, _| zone.name.ends_with(&text)),
-        "contains" => Box::new(move |zone, _| zone.name.contains(&text)),
-        _ => Box::new(move |zone, _| zone.name == text),
-    }
-}
-
 async fn find(call: ApiCall) -> Answer {
     let zone = call.zone()?;
     Ok(ApiReply::of(&shown(&zone, &call, &call.snapshot.resources))?.tagged(revision(&zone)))
@@ -298,6 +257,8 @@ async fn find(call: ApiCall) -> Answer {
 /// Where requests of a zone go, as a body writes it.
 #[derive(Clone, Debug, Default)]
 struct WrittenZone {
+    /// Whether it comes from other name servers.
+    is_secondary: Option<bool>,
     origins: Option<Vec<String>>,
     origin_protocol: Option<OriginProtocol>,
     balance: Option<Balance>,
@@ -316,10 +277,12 @@ fn written(fields: &Fields<'_>) -> WrittenZone {
     if fields.bool("paused") == Some(true) {
         fields.refuse(error::ZONE_PROPERTY, "paused", "a zone cannot be paused; delete it instead");
     }
-    if fields.text("type").is_some_and(|kind| kind != "full") {
-        fields.refuse(error::ZONE_PROPERTY, "type", "zones are of the type `full`");
+    let is_secondary = fields.text("type").map(|kind| kind == SECONDARY);
+    if fields.text("type").is_some_and(|kind| ![FULL, SECONDARY].contains(&kind)) {
+        fields.refuse(error::ZONE_PROPERTY, "type", "zones are of the type `full` or `secondary`");
     }
     WrittenZone {
+        is_secondary,
         origins,
         origin_protocol: fields.word("origin_protocol", error::ZONE_PROPERTY),
         balance: fields.word("balance", error::ZONE_PROPERTY),
@@ -366,6 +329,10 @@ async fn create(call: ApiCall) -> Answer {
         dns,
         dnssec: None,
         outgoing: None,
+        incoming: match written.is_secondary {
+            Some(true) => Some(Box::new(IncomingTransfer::new(new_id()?, &call.now))),
+            _ => None,
+        },
         hold: None,
         created_on: call.now.clone(),
         modified_on: call.now.clone(),
@@ -396,6 +363,11 @@ async fn change(call: ApiCall) -> Answer {
             let known = resources.zones.get(&of).ok_or_else(|| ApiError::unknown(&path))?;
             precondition.check(revision(known))?;
             let mut zone = known.value.clone();
+            if body.is_secondary.is_some_and(|is_secondary| is_secondary != zone.incoming.is_some()) {
+                let message =
+                    "the type of a zone follows from who it comes from; change `secondary_dns/incoming`";
+                return Err(ApiError::at(error::ZONE_PROPERTY, "/type", message).into());
+            }
             zone.origins = body.origins.clone().unwrap_or(zone.origins);
             zone.origin_protocol = body.origin_protocol.unwrap_or(zone.origin_protocol);
             zone.balance = body.balance.unwrap_or(zone.balance);

@@ -47,6 +47,7 @@ impl Resolving<'_> {
             dns: model::dns_settings::ZoneDnsSettings::default(),
             dnssec: None,
             outgoing: None,
+            incoming: None,
             hold: None,
             created_on: String::new(),
             modified_on: String::new(),

@@ -22,6 +22,7 @@ mod snapshot_refused;
 mod worker_stuck;
 mod zone_handed_over;
 mod zone_notified;
+mod zone_received;
 
 pub use ai_call::AiCall;
 pub use ai_log_dropped::AiLogDropped;
@@ -45,3 +46,4 @@ pub use snapshot_refused::SnapshotRefused;
 pub use worker_stuck::WorkerStuck;
 pub use zone_handed_over::ZoneHandedOver;
 pub use zone_notified::ZoneNotified;
+pub use zone_received::ZoneReceived;

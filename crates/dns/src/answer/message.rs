@@ -96,6 +96,7 @@ impl Message<'_> {
     ) {
         let [id0, id1] = query.id;
         let flags0 = 0x80
+            | if query.is_notify { 4 << 3 } else { 0 }
             | u8::from(is_authoritative) << 2
             | u8::from(is_truncated) << 1
             | u8::from(query.is_recursion_desired);

@@ -66,6 +66,8 @@ pub struct Answered<'c> {
     pub has_cookie: bool,
     /// The name of the zone that the question is about.
     pub zone: Option<&'c Name>,
+    /// Whether a primary of the zone says that it has changed.
+    pub is_notified: bool,
 }
 
 impl Answered<'_> {
@@ -76,6 +78,7 @@ impl Answered<'_> {
         is_truncated: false,
         has_cookie: false,
         zone: None,
+        is_notified: false,
     };
 }
 
@@ -129,8 +132,9 @@ pub fn answer<'c>(
         }
         _ => message.bytes,
     };
+    let is_notified = query.is_notify && rcode == Rcode::NoError;
     let zone = zone.map(|zone| zone.apex());
-    Answered { bytes, rcode, query_type: query.query_type, is_truncated, has_cookie, zone }
+    Answered { bytes, rcode, query_type: query.query_type, is_truncated, has_cookie, zone, is_notified }
 }
 
 /// The code and whether it is this server's own knowledge.
@@ -151,6 +155,14 @@ fn judge(
         return (Rcode::Refused, false);
     }
     let Some(zone) = zone else { return (Rcode::Refused, false) };
+    if query.is_notify {
+        let primaries = zone.primaries().filter(|_| zone.apex().wire() == query.name());
+        let is_primary = primaries.is_some_and(|policy| policy.allows(transport.client, signature.is_some()));
+        return (if is_primary { Rcode::NoError } else { Rcode::Refused }, is_primary);
+    }
+    if zone.is_expired() {
+        return (Rcode::ServFail, false);
+    }
     if query.query_type == IXFR {
         // Over UDP a client learns the serial, and asks again over TCP (RFC 1995 section 2).
         let policy = zone.transfers().filter(|_| zone.apex().wire() == query.name());
@@ -173,8 +185,8 @@ pub(crate) enum Signature<'k> {
 impl<'k> Signature<'k> {
     /// Looks whether a key of the zone made a signature.
     pub(crate) fn check(zone: Option<&'k Arc<DnsZone>>, record: TsigRecord<'_>, now: u32) -> Self {
-        let keys = zone.and_then(|zone| zone.transfers()).map_or(&[][..], |policy| &policy.keys);
-        let Some(key) = keys.iter().find(|key| record.names(key)) else {
+        let policies = zone.into_iter().flat_map(|zone| zone.transfers().into_iter().chain(zone.primaries()));
+        let Some(key) = policies.flat_map(|policy| &policy.keys).find(|key| record.names(key)) else {
             return Self::Bad(None, TsigError::BadKey);
         };
         match record.verify(key, now.into()) {

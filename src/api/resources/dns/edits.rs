@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Declared, DnsRecord, RecordId, ZoneRecords};
+use model::{Declared, DnsRecord, RecordId, Resources, ZoneId, ZoneRecords};
 use parking_lot::Mutex;
 use serde_json::Value;
 use store::Change;
@@ -122,6 +122,7 @@ pub(super) async fn edit_records<T: Send + 'static>(
             let mut edits =
                 RecordEdits { records, changes: Vec::new(), context: &within, unknown: Vec::new() };
             let left = edit(&mut edits)?;
+            refuse_received(resources, &within.zone, &edits.changes)?;
             *leave.lock() = Some((left, edits.unknown));
             Ok(edits.changes)
         })
@@ -129,4 +130,28 @@ pub(super) async fn edit_records<T: Send + 'static>(
     // INVARIANT: a write is answered once it was asked.
     let (left, unknown) = made.lock().take().ok_or_else(|| ApiError::unknown(&call.path))?;
     Ok(EditedRecords { left, unknown, records: records(&applied.resources, &context.zone) })
+}
+
+/// Refuses to change what the primaries of a zone say of its records.
+fn refuse_received(resources: &Resources, zone: &ZoneId, changes: &[Change]) -> Result<(), ApiErrors> {
+    let Some(zone) = resources.zones.get(zone).filter(|zone| zone.incoming.is_some()) else { return Ok(()) };
+    let known = resources.records.get(&zone.id);
+    let is_kept = |change: &Change| match change {
+        Change::PutRecord { record } => known.and_then(|known| known.get(&record.id)).is_some_and(|known| {
+            let has_same_proxy = known.proxied == record.proxied || zone.dns.secondary_overrides;
+            let has_same_ttl = known.ttl == record.ttl || known.proxied || record.proxied;
+            let has_same_data = known.name == record.name && known.rdata.wire() == record.rdata.wire();
+            has_same_proxy && has_same_ttl && has_same_data
+        }),
+        _ => false,
+    };
+    if changes.iter().all(is_kept) {
+        return Ok(());
+    }
+    let message = format!(
+        "the records of `{}` come from its primaries; change them there. Comments and tags are changed here, and with \
+         `secondary_overrides` in its DNS settings what is proxied",
+        zone.name
+    );
+    Err(ApiError::new(error::CONFLICT, message).into())
 }

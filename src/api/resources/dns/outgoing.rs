@@ -10,6 +10,7 @@ use super::shapes;
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
+use crate::api::input::Fields;
 use crate::api::operation::{
     Answer, ApiCall, DRY_RUN, InputShape, Operation, QueryParameter, ResultKind, Running, Verb, new_id,
 };
@@ -138,23 +139,8 @@ async fn put(call: ApiCall, must_be_there: bool) -> Answer {
     }
     let (peers, unknown) = rule_input::read(&call.body, |fields| {
         fields.ignore(&["id", "soa_serial", "checked_time", "created_time", "last_transferred_time"]);
-        let is_other = |name: &&str| name.trim_end_matches('.').to_ascii_lowercase() != zone.name;
-        if let Some(name) = fields.text("name").filter(is_other) {
-            fields.refuse(error::BAD_FIELD, "name", format!("expected `{}`, found `{name:.60}`", zone.name));
-        }
-        let partners = partners_of(&call.snapshot.resources, &zone.account);
-        let peers = fields.texts("peers");
-        if peers.is_none() && !fields.has("peers") {
-            fields.refuse(
-                error::BAD_FIELD,
-                "peers",
-                "`peers` is required: expected ids of peers of the account",
-            );
-        }
-        for peer in peers.iter().flatten().filter(|peer| partners.peer(peer).is_none()) {
-            fields.refuse(error::BAD_FIELD, "peers", format!("the account has no peer `{peer:.60}`"));
-        }
-        peers
+        refuse_other_name(fields, &zone);
+        names_of_peers(fields, &zone, &call)
     })?;
     let fresh =
         OutgoingTransfer { id: new_id()?, peers: Vec::new(), is_enabled: true, created_on: call.now.clone() };
@@ -168,6 +154,28 @@ async fn put(call: ApiCall, must_be_there: bool) -> Answer {
     })
     .await?;
     Ok(ApiReply::of(&shown(&zone, outgoing(&zone)?, &call))?.passing_over(unknown))
+}
+
+/// Refuses a name that is not the zone's.
+pub(super) fn refuse_other_name(fields: &Fields<'_>, zone: &Zone) {
+    let is_other = |name: &&str| name.trim_end_matches('.').to_ascii_lowercase() != zone.name;
+    if let Some(name) = fields.text("name").filter(is_other) {
+        fields.refuse(error::BAD_FIELD, "name", format!("expected `{}`, found `{name:.60}`", zone.name));
+    }
+}
+
+/// The ids of peers of the zone's account.
+pub(super) fn names_of_peers(fields: &Fields<'_>, zone: &Zone, call: &ApiCall) -> Option<Vec<String>> {
+    let partners = partners_of(&call.snapshot.resources, &zone.account);
+    let peers = fields.texts("peers");
+    if peers.is_none() && !fields.has("peers") {
+        let message = "`peers` is required: expected ids of peers of the account";
+        fields.refuse(error::BAD_FIELD, "peers", message);
+    }
+    for peer in peers.iter().flatten().filter(|peer| partners.peer(peer).is_none()) {
+        fields.refuse(error::BAD_FIELD, "peers", format!("the account has no peer `{peer:.60}`"));
+    }
+    peers
 }
 
 /// Signatures are made for each answer, so others could not have them.

@@ -245,8 +245,11 @@ impl Partner for TransferPeer {
 
     fn needed_by(&self, account: &AccountId, resources: &Resources) -> Option<String> {
         let mut mine = resources.zones.values().filter(|zone| zone.account == *account);
-        let zone = mine
-            .find(|zone| zone.outgoing.as_ref().is_some_and(|outgoing| outgoing.peers.contains(&self.id)))?;
+        let zone = mine.find(|zone| {
+            let outgoing = zone.outgoing.as_ref().map(|outgoing| &outgoing.peers);
+            let incoming = zone.incoming.as_ref().map(|incoming| &incoming.peers);
+            outgoing.into_iter().chain(incoming).any(|peers| peers.contains(&self.id))
+        })?;
         Some(format!("the zone `{}`", zone.name))
     }
 }

@@ -236,6 +236,28 @@ pub(super) const OUTGOING: &ObjectShape = &ObjectShape {
     ],
 };
 
+pub(super) const INCOMING: &ObjectShape = &ObjectShape {
+    name: "IncomingTransfer",
+    fields: &[
+        field("id", Kind::Text, "Identifier."),
+        field("name", Kind::Text, "The name of the zone."),
+        required(
+            "peers",
+            Kind::Texts,
+            "Ids of the name servers that have the zone, in the order in which they are asked.",
+        ),
+        field(
+            "auto_refresh_seconds",
+            Kind::Any,
+            "How often they are asked for its serial, at least every 60; 0 for what the zone says.",
+        ),
+        field("soa_serial", Kind::Any, "The serial that came last."),
+        field("checked_time", Kind::Any, "When a peer last answered (RFC 3339)."),
+        field("created_time", Kind::Any, "When it was made (RFC 3339)."),
+        field("modified_time", Kind::Any, "When it was last changed (RFC 3339)."),
+    ],
+};
+
 const SOA: &ObjectShape = &ObjectShape {
     name: "DnsSoa",
     fields: &[
@@ -263,7 +285,11 @@ pub(super) const ZONE_SETTINGS: &ObjectShape = &ObjectShape {
         ),
         field("foundation_dns", Kind::Flag, "Kept, and means nothing here."),
         field("multi_provider", Kind::Flag, "Whether NS records at the zone's own name are served."),
-        field("secondary_overrides", Kind::Flag, "Kept, and means nothing here."),
+        field(
+            "secondary_overrides",
+            Kind::Flag,
+            "Whether records of a zone that comes from others can be proxied.",
+        ),
         field("ns_ttl", Kind::Whole, "The TTL of the zone's NS records, 30 to 86400 seconds."),
         field(
             "zone_mode",
