@@ -145,7 +145,7 @@ impl Refusal {
                 | Refused::BadRequestLine
                 | Refused::BadMethod => "The request is malformed.",
             },
-            Self::UnknownHost => "No site of this name is served here.",
+            Self::UnknownHost => "Error 1018: no site of this name is served here.",
             Self::NoQuery(QueryRefusal::Path) => "DNS queries are answered at /dns-query.",
             Self::NoQuery(QueryRefusal::Method) => "DNS queries come by GET or POST.",
             Self::NoQuery(QueryRefusal::MediaType) => {

@@ -157,7 +157,7 @@ fn unknown_hosts_get_a_page_with_the_reason() {
     let response =
         Client::once(edge.proxy[0], "GET / HTTP/1.1\r\nHost: b.example\r\nAccept: text/html\r\n\r\n");
     assert_eq!((response.status, response.header("content-type")), (404, Some("text/html; charset=utf-8")));
-    assert!(response.text().contains("No site of this name is served here."));
+    assert!(response.text().contains("Error 1018: no site of this name is served here."));
     assert!(response.text().contains(response.header("svc-ray").unwrap()));
     assert_eq!(Client::get(edge.proxy[0], "WWW.A.example.:80", "/").status, 200);
 }

@@ -337,3 +337,72 @@ fn what_is_likely_not_meant_is_told_beside_the_answer() {
     said(&record("TXT", "*.wild", "x"));
     assert!(said(&record("CNAME", "w", "any.wild.example.com")).is_empty());
 }
+
+#[test]
+fn what_delegations_hide_is_shown_if_it_is_asked_for() {
+    let (_edge, api, records) = zone("", "example.com");
+    let mut ids = std::collections::BTreeMap::new();
+    for (key, record_type, name, content) in [
+        ("ns", "NS", "sub", "ns1.sub.example.com"),
+        ("ns2", "NS", "sub", "ns.example.net"),
+        ("glue", "A", "ns1.sub", "192.0.2.1"),
+        ("hidden", "TXT", "x.sub", "\"x\""),
+        ("deep", "NS", "deep.sub", "ns.deep.sub.example.com"),
+        ("dead", "A", "ns.deep.sub", "192.0.2.2"),
+        ("free", "A", "www", "192.0.2.3"),
+    ] {
+        let made = api.post(&records, &json!({"type": record_type, "name": name, "content": content}));
+        ids.insert(key, id(&made).to_owned());
+    }
+    let ds = json!({"key_tag": 1, "algorithm": 13, "digest_type": 2, "digest": "AABB"});
+    ids.insert("ds", id(&api.post(&records, &json!({"type": "DS", "name": "sub", "data": ds}))).to_owned());
+    let list = |query: &str| api.get(&format!("{records}?{query}"));
+    let asked = list("include_shadow_metadata=true");
+    let meta = |key: &str| {
+        let record = asked.as_array().unwrap().iter().find(|record| id(record) == ids[key]).unwrap();
+        let mut meta = record["meta"].clone();
+        for name in ["auto_added", "managed_by_apps", "managed_by_svc_tunnel", "source"] {
+            meta.as_object_mut().unwrap().remove(name);
+        }
+        if let Some(by) = meta.get_mut("shadowed_by") {
+            by.as_array_mut().unwrap().sort_by_key(ToString::to_string);
+        }
+        meta
+    };
+    let mut servers = [&ids["ns"], &ids["ns2"]];
+    servers.sort();
+    assert_eq!(meta("free"), json!({}));
+    assert_eq!(meta("ds"), json!({}));
+    assert_eq!(meta("glue"), json!({"is_glue": true}));
+    assert_eq!(meta("hidden"), json!({"shadowed_by": servers}));
+    assert_eq!(meta("ns"), json!({"shadowed_records_count": 4}));
+    assert_eq!(meta("deep"), json!({"shadowed_by": servers, "shadowed_records_count": 1}));
+    assert_eq!(meta("dead"), json!({"shadowed_by": servers, "is_glue": true, "dead_glue": true}));
+    let one = api.get(&format!("{records}/{}?include_shadow_metadata=true", ids["hidden"]));
+    assert_eq!(one["meta"]["shadowed_by"].as_array().unwrap().len(), 2);
+    assert!(api.get(&format!("{records}/{}", ids["hidden"]))["meta"].get("shadowed_by").is_none());
+    let names = |query: &str| -> Vec<String> {
+        let mut names: Vec<_> = list(query)
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|record| record["name"].as_str().unwrap().to_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    let hidden =
+        ["deep.sub", "ns.deep.sub", "ns1.sub", "sub", "x.sub"].map(|name| format!("{name}.example.com"));
+    assert_eq!(names("include_shadow_metadata=true&shadowed_by_name=sub.example.com"), hidden);
+    let hiding = ["deep.sub", "sub", "sub"].map(|name| format!("{name}.example.com"));
+    assert_eq!(names("shadowing_name=a.ns.deep.sub.example.com"), hiding);
+    assert_eq!(names("shadowing_name=www.example.com"), Vec::<String>::new());
+    for query in [
+        "shadowed_by_name=sub.example.com",
+        "include_shadow_metadata=true&shadowed_by_name=example.com",
+        "shadowing_name=example.org",
+        "include_shadow_metadata=perhaps",
+    ] {
+        assert_eq!(api.ask("GET", &format!("{records}?{query}"), "", "").status, 400, "{query}");
+    }
+}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use dns::{Name, Rdata, RecordType};
 use model::{Declared, DnsRecord, ZoneRecords};
 
+use super::shadows::{self, RecordFilter};
 use super::{names, shown};
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::{ApiCall, Kind, PAGE, PER_PAGE, QueryParameter};
@@ -18,7 +19,7 @@ const fn text(name: &'static str, doc: &'static str) -> QueryParameter {
 pub(super) const INCLUDE_SHADOWS: QueryParameter = QueryParameter {
     name: "include_shadow_metadata",
     kind: Kind::Flag,
-    doc: "Taken, and means nothing here; a write says when a delegation hides the record.",
+    doc: "Whether `meta` says which delegations hide a record; not for pages of more than 1,000 records.",
 };
 
 /// Whether all filters must hold, or one.
@@ -64,11 +65,9 @@ pub(super) const LIST: &[QueryParameter] = &[
     },
     QueryParameter { name: "direction", kind: Kind::Words(&["asc", "desc"]), doc: "Which end is first." },
     INCLUDE_SHADOWS,
-    text("shadowed_by_name", "Taken, and finds nothing."),
-    text("shadowing_name", "Taken, and finds nothing."),
+    text("shadowed_by_name", "Only what the delegation of this name hides; with `include_shadow_metadata`."),
+    text("shadowing_name", "Only NS records of delegations that hide this name."),
 ];
-
-type RecordFilter = Box<dyn Fn(&DnsRecord) -> bool>;
 
 /// What a text is compared by.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +110,11 @@ pub(super) fn found(
     zone: &str,
     records: &ZoneRecords,
 ) -> Result<Vec<Arc<Declared<DnsRecord>>>, ApiErrors> {
-    let filters = Filters::read(call, zone)?;
+    let mut filters = Filters::read(call, zone)?;
+    // INVARIANT: names of zones are names.
+    let origin =
+        Name::parse(zone, None).map_err(|message| ApiError::new(error::INVALID_ZONE_NAME, message))?;
+    filters.filters.extend(shadows::filter(call, &origin)?);
     let mut found: Vec<Arc<Declared<DnsRecord>>> = match &filters.only_name {
         Some(name) => records.at(name).filter(|record| filters.hold(record)).cloned().collect(),
         None => records.iter().filter(|record| filters.hold(record)).cloned().collect(),

@@ -16,6 +16,7 @@ mod partners;
 mod records;
 mod scan;
 mod settings;
+mod shadows;
 mod shapes;
 mod shown;
 mod usage;

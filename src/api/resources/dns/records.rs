@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use dns::Name;
-use model::{RecordId, Resources, ZoneId, ZoneRecords};
+use model::{DnsRecord, RecordId, Resources, ZoneId, ZoneRecords};
 
 use super::edits::{EditedRecords, RecordEdit, edit_records, unknown_record};
+use super::shadows::Shadows;
+use super::shown::ShownRecord;
 use super::written::RecordContext;
 use super::{filters, hints, shapes, shown};
 use crate::api::auth::Permission;
@@ -16,6 +18,7 @@ use crate::api::operation::{
 };
 use crate::api::resources::accounts::Deleted;
 use crate::api::resources::rulesets_read::revision;
+use crate::conf::DnsSettings;
 
 /// Records that a page has, and may have.
 const PER_PAGE: u64 = 100;
@@ -90,14 +93,30 @@ async fn list(call: ApiCall) -> Answer {
     let records = records(&call.snapshot.resources, &zone.id);
     let found = filters::found(&call, &zone.name, &records)?;
     let (found, info) = paging.of(found);
-    ApiReply::page(&found.iter().map(|record| shown::shown(record, settings)).collect::<Vec<_>>(), info)
+    let origin = context(&call)?.origin;
+    let shadows = Shadows::asked(&call, &records, &origin, found.len())?;
+    let shown = found.iter().map(|record| shown_with(record, settings, shadows.as_ref()));
+    ApiReply::page(&shown.collect::<Vec<_>>(), info)
+}
+
+fn shown_with<'a>(
+    record: &'a DnsRecord,
+    settings: &DnsSettings,
+    shadows: Option<&Shadows<'_>>,
+) -> ShownRecord<'a> {
+    let shown = shown::shown(record, settings);
+    match shadows {
+        Some(shadows) => shown.with_shadows(shadows.of(record)),
+        None => shown,
+    }
 }
 
 async fn find(call: ApiCall) -> Answer {
-    let (zone, id) = (call.zone()?, RecordId::new(call.parameter("dns_record_id")));
-    let records = records(&call.snapshot.resources, &zone.id);
+    let (context, id) = (context(&call)?, RecordId::new(call.parameter("dns_record_id")));
+    let records = records(&call.snapshot.resources, &context.zone);
     let record = records.get(&id).ok_or_else(|| unknown_record(&id))?;
-    Ok(ApiReply::of(&shown::shown(record, &call.snapshot.dns))?.tagged(revision(record)))
+    let shadows = Shadows::asked(&call, &records, &context.origin, 1)?;
+    Ok(ApiReply::of(&shown_with(record, &call.snapshot.dns, shadows.as_ref()))?.tagged(revision(record)))
 }
 
 async fn create(call: ApiCall) -> Answer {
@@ -126,7 +145,8 @@ async fn one(call: ApiCall, edit: RecordEdit) -> Answer {
     })
     .await?;
     let record = records.get(&left).ok_or_else(|| unknown_record(&left))?;
-    let shown = shown::shown(record, context.settings());
+    let shadows = Shadows::asked(&call, &records, &context.origin, 1)?;
+    let shown = shown_with(record, context.settings(), shadows.as_ref());
     let mut reply = ApiReply::of(&shown)?.tagged(revision(record)).passing_over(unknown);
     reply.messages.extend(hints::hints(record, &records, &context.origin, &call.body));
     Ok(reply)

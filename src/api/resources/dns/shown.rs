@@ -5,6 +5,7 @@ use model::{DnsRecord, RecordSettings};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use super::shadows::ShadowMetadata;
 use crate::conf::{DnsSettings, TxtContent};
 
 /// The name ends or labels by which services verify who has a domain. What such a name leads to is read by them, not
@@ -54,16 +55,15 @@ impl Serialize for ShownData {
 }
 
 /// Where a record comes from (spec, "DNS record").
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct RecordMeta {
     auto_added: bool,
     managed_by_apps: bool,
     managed_by_svc_tunnel: bool,
     source: &'static str,
+    #[serde(flatten)]
+    shadows: ShadowMetadata,
 }
-
-const META: RecordMeta =
-    RecordMeta { auto_added: false, managed_by_apps: false, managed_by_svc_tunnel: false, source: "primary" };
 
 pub(super) fn shown<'a>(record: &'a DnsRecord, settings: &DnsSettings) -> ShownRecord<'a> {
     let record_type = record.rdata.record_type();
@@ -78,7 +78,13 @@ pub(super) fn shown<'a>(record: &'a DnsRecord, settings: &DnsSettings) -> ShownR
         ttl: record.ttl,
         settings: record.settings,
         data: rdata::is_structured(record_type).then(|| ShownData(record.rdata.fields())),
-        meta: META,
+        meta: RecordMeta {
+            auto_added: false,
+            managed_by_apps: false,
+            managed_by_svc_tunnel: false,
+            source: "primary",
+            shadows: ShadowMetadata::default(),
+        },
         // Clients that are generated from the interface take no null for this type, and do for all others.
         comment: record.comment.as_deref().or((record_type == RecordType::Openpgpkey).then_some("")),
         tags: &record.tags,
@@ -86,6 +92,14 @@ pub(super) fn shown<'a>(record: &'a DnsRecord, settings: &DnsSettings) -> ShownR
         modified_on: &record.modified_on,
         comment_modified_on: record.comment_modified_on.as_deref(),
         tags_modified_on: record.tags_modified_on.as_deref(),
+    }
+}
+
+impl ShownRecord<'_> {
+    /// With what delegations do to it.
+    pub(super) fn with_shadows(mut self, shadows: ShadowMetadata) -> Self {
+        self.meta.shadows = shadows;
+        self
     }
 }
 
