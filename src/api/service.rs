@@ -2,10 +2,15 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use axum::Extension;
+use axum::middleware::map_response;
+use axum::response::Response;
+use axum::{Extension, Router};
+use http::HeaderValue;
+use http::header::CONNECTION;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
@@ -23,7 +28,7 @@ use crate::listener;
 const MAX_CONNECTIONS: usize = 256;
 /// How long a head may take.
 const HEAD_DEADLINE: Duration = Duration::from_secs(10);
-/// How long a connection may last: past it, the answer under way has as long as a head. Whoever sends or reads too
+/// How long a connection may last: past it, its next answer is the last, and has as long as a head. Whoever sends or reads too
 /// slowly keeps nobody else out for longer.
 const CONNECTION_LIFETIME: Duration = Duration::from_secs(60);
 /// Out of descriptors: how long some are waited for.
@@ -100,7 +105,9 @@ impl ServiceWithDependents for AdminService {
                 // A sender that is gone means the same.
                 () = listener::until(&mut shutdown) => return,
             };
-            let service = TowerToHyperService::new(router.clone().layer(Extension(Client(peer))));
+            let is_old = Arc::new(AtomicBool::new(false));
+            let router = with_last_answers(router.clone().layer(Extension(Client(peer))), &is_old);
+            let service = TowerToHyperService::new(router);
             tokio::spawn(async move {
                 let mut builder = Builder::new(TokioExecutor::new());
                 builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_DEADLINE);
@@ -110,8 +117,12 @@ impl ServiceWithDependents for AdminService {
                 tokio::select! {
                     _ = connection.as_mut() => {}
                     () = tokio::time::sleep(CONNECTION_LIFETIME) => {
-                        connection.as_mut().graceful_shutdown();
-                        let _ = tokio::time::timeout(HEAD_DEADLINE, connection.as_mut()).await;
+                        // Its next answer says that it is the last: a request may be on its way already.
+                        is_old.store(true, Ordering::Relaxed);
+                        if tokio::time::timeout(HEAD_DEADLINE, connection.as_mut()).await.is_err() {
+                            connection.as_mut().graceful_shutdown();
+                            let _ = tokio::time::timeout(HEAD_DEADLINE, connection.as_mut()).await;
+                        }
                     }
                 }
                 drop(permit);
@@ -129,5 +140,38 @@ impl ServiceWithDependents for AdminService {
 
     fn listen_addresses(&self) -> Option<Vec<String>> {
         Some(vec![self.key()])
+    }
+}
+
+/// Has answers say that they are the last of their connection, once it is old.
+fn with_last_answers(router: Router, is_old: &Arc<AtomicBool>) -> Router {
+    let is_old = Arc::clone(is_old);
+    router.layer(map_response(move |mut response: Response| {
+        if is_old.load(Ordering::Relaxed) {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        std::future::ready(response)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use http::Request;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_old_connection_is_told_before_it_is_closed() {
+        let is_old = Arc::new(AtomicBool::new(false));
+        let router = with_last_answers(Router::new(), &is_old);
+        for expected in [None, Some("close")] {
+            let request = Request::get("/").body(Body::empty()).unwrap();
+            let answer = router.clone().oneshot(request).await.unwrap();
+            let said = answer.headers().get(CONNECTION).map(|value| value.to_str().unwrap());
+            assert_eq!(said, expected);
+            is_old.store(true, Ordering::Relaxed);
+        }
     }
 }
