@@ -47,7 +47,11 @@ pub(super) struct AnswerCounts {
     by_type: HashMap<(u16, u16), IntCounter>,
     /// By names in wire form.
     by_zone: HashMap<Box<[u8]>, CodeCounters, RandomState>,
+    /// Those of zones without series of their own.
+    of_others: CodeCounters,
     zones: CountedZones,
+    /// Whether no further zone gets series, so that nobody waits for others to learn it with each query.
+    is_full: bool,
     /// The snapshot that `by_zone` is of: zones of others may be gone, and their series with them.
     revision: u64,
     /// Queries since the one that was last logged.
@@ -65,7 +69,17 @@ pub(super) struct AnsweredQuery<'q> {
 impl AnswerCounts {
     pub(super) fn new(events: Events, protocol: &'static str, zones: CountedZones) -> Self {
         let (by_type, by_zone) = (HashMap::new(), HashMap::default());
-        Self { events, protocol, by_type, by_zone, zones, revision: 0, unlogged: 0 }
+        Self {
+            events,
+            protocol,
+            by_type,
+            by_zone,
+            of_others: Vec::new(),
+            zones,
+            is_full: false,
+            revision: 0,
+            unlogged: 0,
+        }
     }
 
     pub(super) fn count(&mut self, one: AnsweredQuery<'_>, snapshot: &Snapshot) {
@@ -93,23 +107,38 @@ impl AnswerCounts {
         let Some(zone) = answered.zone else { return };
         if self.revision != snapshot.revision {
             self.by_zone.clear();
+            self.is_full = false;
             self.revision = snapshot.revision;
         }
         let code = answered.rcode as u16;
-        let known =
-            self.by_zone.get(zone.wire()).and_then(|codes| codes.iter().find(|(known, _)| *known == code));
-        if let Some((_, counter)) = known {
+        let codes = self.by_zone.get(zone.wire()).or_else(|| self.is_full.then_some(&self.of_others));
+        if let Some((_, counter)) = codes.and_then(|codes| codes.iter().find(|(known, _)| *known == code)) {
             return counter.inc();
         }
-        if self.by_zone.len() >= MAX_ZONES {
-            // Each of the others would stay here, too.
-            self.by_zone.clear();
-        }
-        let label = if self.zones.admit(zone, snapshot) { zone.to_string() } else { OTHER_ZONES.to_owned() };
+        let is_own = self.by_zone.contains_key(zone.wire()) || !self.is_full && self.admit(zone, snapshot);
+        let label = if is_own { zone.to_string() } else { OTHER_ZONES.to_owned() };
         let labels = [label.as_str(), answered.rcode.word()];
         let counter = self.events.metrics().dns_zone_answers.with_label_values(&labels);
         counter.inc();
-        self.by_zone.entry(zone.wire().into()).or_default().push((code, counter));
+        let codes =
+            if is_own { self.by_zone.entry(zone.wire().into()).or_default() } else { &mut self.of_others };
+        if codes.iter().all(|(known, _)| *known != code) {
+            codes.push((code, counter));
+        }
+    }
+
+    /// Whether a zone has series of its own. If it has not, no further one gets them under this snapshot, and those that
+    /// have are known from then on without asking.
+    fn admit(&mut self, zone: &Name, snapshot: &Snapshot) -> bool {
+        let is_own = self.zones.admit(zone, snapshot);
+        if !is_own {
+            self.is_full = true;
+            let zones = self.zones.0.lock();
+            let missing: Vec<_> =
+                zones.iter().filter(|zone| !self.by_zone.contains_key(*zone)).cloned().collect();
+            self.by_zone.extend(missing.into_iter().map(|zone| (zone, Vec::new())));
+        }
+        is_own
     }
 
     fn log(&self, AnsweredQuery { query, client, answered }: AnsweredQuery<'_>) {

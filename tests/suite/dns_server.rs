@@ -383,3 +383,32 @@ fn answers_are_counted_by_zone_and_some_queries_logged() {
     dig(names, "example.com SOA");
     assert!(edge.metrics().contains("zone_answers_total{code=\"NOERROR\",zone=\"example.com\"} 1"));
 }
+
+#[test]
+fn zones_past_the_first_500_are_counted_together() {
+    let (edge, api, names, _) = name_server("");
+    let zones = 520;
+    for nth in 0..zones {
+        api.post("/zones", &json!({"name": format!("z{nth}.example")}));
+    }
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(names).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    for nth in (0..zones).chain(0..zones) {
+        let name = format!("z{nth}");
+        let mut query = vec![0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, u8::try_from(name.len()).unwrap()];
+        query.extend(name.bytes());
+        query.extend(b"\x07example\0\0\x06\0\x01");
+        socket.send(&query).unwrap();
+        let mut answer = [0; 512];
+        assert!(socket.recv(&mut answer).unwrap() > query.len(), "{name}");
+    }
+    let metrics = edge.metrics();
+    let lines = metrics.lines().filter(|line| line.starts_with("portcullis_dns_zone_answers_total{"));
+    let counted: Vec<(bool, u32)> = lines
+        .map(|line| (line.contains("zone=\"other\""), line.rsplit(' ').next().unwrap().parse().unwrap()))
+        .collect();
+    assert_eq!(counted.len(), 501);
+    assert_eq!(counted.iter().map(|(_, count)| count).sum::<u32>(), 2 * zones);
+    assert_eq!(counted.iter().filter(|(is_other, _)| *is_other).map(|(_, count)| count).sum::<u32>(), 40);
+}
