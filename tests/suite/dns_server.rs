@@ -15,9 +15,11 @@ pub(crate) const SETTINGS: &str = "listeners = [\"127.0.0.1:0\"]\naddresses = [\
 
 /// An edge that answers queries, with a zone; where queries go and the path of the zone's records.
 pub(crate) fn name_server(settings: &str) -> (Edge, Api, SocketAddr, String) {
+    // Nobody outside this machine is asked.
+    let resolvers = if settings.contains("resolvers") { "" } else { "resolvers = [\"127.0.0.1:9\"]\n" };
     let edge = Edge::start(&format!(
         "[[listeners]]\naddress = \"127.0.0.1:0\"\n[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"{TOKEN}\"]\n\
-         [dns]\n{SETTINGS}{settings}\n"
+         [dns]\n{SETTINGS}{resolvers}{settings}\n"
     ));
     let names = names(&edge);
     let api = Api::new(&edge, TOKEN);

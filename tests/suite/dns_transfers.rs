@@ -322,11 +322,13 @@ fn partners_are_kept_checked_and_not_shown_to_everybody() {
 
 #[test]
 fn what_is_needed_stays_and_signed_zones_are_not_handed_over() {
-    let (edge, api, _, records) = name_server("");
+    let (edge, api, _, records) = name_server("private_peers = true\n");
     let key = api
         .post(&format!("{PARTNERS}/tsigs"), &json!({"name": "k", "algo": "hmac-sha256", "secret": secret()}));
-    let peer = api
-        .post(&format!("{PARTNERS}/peers"), &json!({"name": "p", "ip": "192.0.2.9", "tsig_id": key["id"]}));
+    let peer = api.post(
+        &format!("{PARTNERS}/peers"),
+        &json!({"name": "p", "ip": "127.0.0.1", "port": 9, "tsig_id": key["id"]}),
+    );
     let zone = records.trim_end_matches("/dns_records");
     let outgoing = format!("{zone}/secondary_dns/outgoing");
     assert_eq!(api.ask("GET", &outgoing, "", "").status, 404);
