@@ -91,6 +91,16 @@ fn the_management_sdk_for_python_writes_records_of_every_type() {
     asks(&python, concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sdk/records.py"));
 }
 
+/// Peers, keys, zones that are handed over and received, scans, DNSSEC.
+#[test]
+#[ignore = "needs SDK_PYTHON, a Python that has the SDK: `make test-sdk`"]
+fn the_management_sdk_for_python_hands_zones_over() {
+    let python = std::env::var("SDK_PYTHON").expect("SDK_PYTHON names a Python that has the SDK");
+    let (edge, ..) =
+        dns_records::zone("private_peers = true\nresolvers = [\"127.0.0.1:9\"]\n", "example.com");
+    asks_edge(&python, concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sdk/transfers.py"), &edge);
+}
+
 /// A zone of 3,000 records. The edge takes the parts of SRV names that the client still sends.
 #[test]
 #[ignore = "needs SDK_PYTHON, a Python that has octodns-cloudflare: `make test-sdk`"]
