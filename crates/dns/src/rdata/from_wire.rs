@@ -13,14 +13,16 @@ use crate::name::Name;
 use crate::record_type::RecordType;
 
 impl Rdata {
-    /// Reads data in wire form, in which names have no pointers. `None` if it is none of its type.
+    /// Reads data in wire form, in which names have no pointers, to its canonical form: what a text makes of it when it is
+    /// read again. `None` if it is none of its type.
     pub fn of_wire(record_type: RecordType, wire: &[u8]) -> Option<Self> {
         let mut parts = RdataParts::default();
         let mut rest = wire;
         for field in fields_of(record_type) {
             rest = add(&mut parts, field, rest)?;
         }
-        rest.is_empty().then(|| parts.finish(record_type).ok()).flatten()
+        let received = rest.is_empty().then(|| parts.finish(record_type).ok()).flatten()?;
+        Self::parse(record_type, received.text(), None).ok()
     }
 }
 
@@ -112,6 +114,10 @@ mod tests {
             assert!(Rdata::of_wire(record_type, &[sound.wire(), b"\xFF"].concat()).is_none(), "{text}");
         }
         assert!(ran > 80, "{ran}");
+        // A length of no centimetres, whatever its power of ten.
+        let mut zero = Rdata::parse(RecordType::Loc, "1 N 1 E 0m 0m", None).unwrap().wire().to_vec();
+        zero[1] = 7;
+        assert_eq!(Rdata::of_wire(RecordType::Loc, &zero).unwrap().wire()[1], 0);
         // Versions and digits that there are not.
         let mut place =
             *Rdata::parse(RecordType::Loc, "1 N 1 E 0m", None).unwrap().wire().first_chunk::<16>().unwrap();
