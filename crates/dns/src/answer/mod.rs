@@ -132,7 +132,8 @@ pub fn answer<'c>(
         }
         _ => message.bytes,
     };
-    let is_notified = query.is_notify && rcode == Rcode::NoError;
+    // Authority over the answer is what only a primary gets; a truncated answer has the same code.
+    let is_notified = query.is_notify && is_authoritative;
     let zone = zone.map(|zone| zone.apex());
     Answered { bytes, rcode, query_type: query.query_type, is_truncated, has_cookie, zone, is_notified }
 }

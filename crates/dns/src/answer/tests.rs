@@ -288,3 +288,22 @@ fn the_lowest_ttl_of_a_message_is_found() {
     }
     assert_eq!(lowest_ttl(&[0; 12]), None);
 }
+
+#[test]
+fn only_primaries_notify_whatever_carries_it() {
+    let mut zone = zone(ZONE);
+    let primary =
+        crate::TransferPolicy { unsigned: vec!["192.0.2.200/32".parse().unwrap()], ..Default::default() };
+    let stranger =
+        crate::TransferPolicy { unsigned: vec!["192.0.2.1/32".parse().unwrap()], ..Default::default() };
+    let mut notify = packet("example.com", 6, &[]);
+    notify[2] = 0x24;
+    for (policy, expected) in [(Some(primary), true), (Some(stranger), false), (None, false)] {
+        zone.set_primaries(policy.map(Arc::new), false);
+        let catalog = catalog(zone.clone());
+        for carrier in [Carrier::Udp, Carrier::UdpPastLimit, Carrier::Tcp, Carrier::Encrypted] {
+            let is_judged = carrier != Carrier::UdpPastLimit;
+            assert_eq!(ask(&catalog, &notify, carrier).0.is_notified, expected && is_judged, "{carrier:?}");
+        }
+    }
+}
