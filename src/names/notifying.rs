@@ -1,4 +1,4 @@
-//! Tells other name servers that zones have changed (RFC 1996), off the path of answers.
+//! Sends NOTIFY messages to other name servers if zones change (RFC 1996), off the path of answers.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(200);
 /// How long an answer is waited for, first; each time twice as long.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const TRIES: u32 = 5;
-/// Most peers that are told at once.
+/// Most peers that are notified at once.
 const MAX_AT_ONCE: usize = 256;
 
 /// Tells peers for as long as it is polled.
@@ -60,7 +60,7 @@ pub async fn run(snapshots: SnapshotHandle, transfers: Transfers, events: Events
     }
 }
 
-/// What one peer is told.
+/// A NOTIFY message to one peer.
 struct Notification {
     served: Arc<ServedZone>,
     peer: SocketAddr,
@@ -91,9 +91,7 @@ fn notifications(snapshot: &Snapshot, id: &ZoneId, served: &Arc<ServedZone>) -> 
 
 impl Notification {
     fn key(&self) -> Option<&TsigKey> {
-        let name = self.key.as_deref()?;
-        let policy = self.served.zone.transfers()?;
-        policy.keys.iter().find(|key| key.name().to_string() == name)
+        self.served.zone.transfers()?.key(self.key.as_deref()?)
     }
 
     /// Sends it until it is answered; whether it was.

@@ -10,13 +10,12 @@ use dns::dnssec::ZoneKey;
 use dns::zone::KEY_TTL;
 use hickory_resolver::TokioResolver;
 use hickory_resolver::proto::rr;
-use hickory_resolver::proto::serialize::binary::{BinEncodable, BinEncoder};
 use model::{Declared, KeyRollover, RolloverStage, Zone, ZoneDnssec, ZoneId};
 use parking_lot::Mutex;
 use store::Change;
 use tokio::task::JoinSet;
 
-use super::resolver::resolver_of;
+use super::resolver::{resolver_of, wire_of};
 use crate::clock::{Clock, rfc3339};
 use crate::control::{Control, Write};
 use crate::snapshot::{ServedZone, Snapshot};
@@ -214,12 +213,8 @@ async fn look_up(resolver: TokioResolver, apex: Name) -> Option<(Name, Vec<Vec<u
     match resolver.lookup(format!("{apex}."), rr::RecordType::DS).await {
         Ok(found) => {
             let records = found.answers().iter().filter(|record| record.record_type() == rr::RecordType::DS);
-            let data = |record: &rr::Record| {
-                let mut wire = Vec::new();
-                record.data.emit(&mut BinEncoder::new(&mut wire)).ok().map(|()| wire)
-            };
             let ttl = found.answers().iter().map(|record| record.ttl).max().unwrap_or(0);
-            Some((apex, records.filter_map(data).collect(), ttl))
+            Some((apex, records.filter_map(wire_of).collect(), ttl))
         }
         Err(error) if error.is_no_records_found() || error.is_nx_domain() => Some((apex, Vec::new(), 0)),
         Err(_) => None,

@@ -206,9 +206,8 @@ impl Receiving {
             let address = SocketAddr::new(ip, peer.port);
             let name = peer.tsig_id.as_deref().and_then(|id| partners.key(id)).map(|key| key.name.as_str());
             let served = self.snapshot.names.served.get(&self.id);
-            let keys =
-                served.and_then(|served| served.zone.primaries()).map_or(&[][..], |policy| &policy.keys);
-            let key = name.and_then(|name| keys.iter().find(|key| key.name().to_string() == name));
+            let policy = served.and_then(|served| served.zone.primaries());
+            let key = name.and_then(|name| policy?.key(name));
             let outcome = match (name, key) {
                 (Some(_), None) => Err("the key of the peer cannot be read".to_owned()),
                 _ => self.ask(address, key, peer.ixfr_enable, is_whole).await,

@@ -9,13 +9,12 @@ use std::time::Duration;
 use dns::{Name, Rdata, RecordType};
 use hickory_resolver::TokioResolver;
 use hickory_resolver::proto::rr;
-use hickory_resolver::proto::serialize::binary::{BinEncodable, BinEncoder};
 use model::ZoneId;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::resolver::resolver_of;
+use super::resolver::{resolver_of, wire_of};
 
 /// Most look-ups at once.
 const MAX_LOOK_UPS: usize = 32;
@@ -171,9 +170,7 @@ async fn look_up(
     let own =
         records.filter(|record| Name::parse(&record.name.to_string(), None).is_ok_and(|owner| owner == name));
     own.filter_map(|record| {
-        let mut wire = Vec::new();
-        record.data.emit(&mut BinEncoder::new(&mut wire)).ok()?;
-        let rdata = Rdata::of_wire(record_type, &wire)?;
+        let rdata = Rdata::of_wire(record_type, &wire_of(record)?)?;
         Some(FoundRecord { name: name.clone(), ttl: record.ttl, rdata })
     })
     .collect()

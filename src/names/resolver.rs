@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{ConnectionConfig, LookupIpStrategy, NameServerConfig, ResolverConfig};
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::proto::rr;
+use hickory_resolver::proto::serialize::binary::{BinEncodable, BinEncoder};
 
 /// A resolver that asks these servers, or those of the system.
 pub(super) fn resolver_of(servers: &[SocketAddr]) -> Option<TokioResolver> {
@@ -23,7 +25,13 @@ pub(super) fn resolver_of(servers: &[SocketAddr]) -> Option<TokioResolver> {
         TokioResolver::builder_with_config(config, provider)
     };
     builder.options_mut().ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
-    // What is kept, and for how long, is for who asks.
+    // Each caller keeps results itself, for as long as it needs them.
     builder.options_mut().cache_size = 0;
     builder.build().ok()
+}
+
+/// The data of a record in wire form.
+pub(super) fn wire_of(record: &rr::Record) -> Option<Vec<u8>> {
+    let mut wire = Vec::new();
+    record.data.emit(&mut BinEncoder::new(&mut wire)).ok().map(|()| wire)
 }

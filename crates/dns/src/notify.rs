@@ -9,7 +9,7 @@ use crate::zone::SOA;
 const NOTIFY_FLAGS: u8 = 4 << 3 | 4;
 const RESPONSE: u8 = 0x80;
 
-/// What tells another name server that a zone has changed, signed if there is a key.
+/// A NOTIFY message for a zone, signed if there is a key. `None` if it does not fit.
 pub fn notify(apex: &Name, key: Option<&TsigKey>, id: [u8; 2], now: u32) -> Option<Vec<u8>> {
     let [id0, id1] = id;
     let mut message = vec![id0, id1, NOTIFY_FLAGS, 0, 0, 1, 0, 0, 0, 0, 0, 0];

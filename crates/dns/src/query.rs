@@ -199,7 +199,7 @@ fn question_name(wire: &[u8], name: &mut [u8; MAX_WIRE_BYTES]) -> Option<usize> 
     }
 }
 
-/// Reads it as the record that signs `packet`, of which `wire` is what begins with it.
+/// Reads the TSIG record of `packet`; `wire` is the part of the packet from that record on.
 fn signature<'p>(record: &MessageRecord<'p>, packet: &'p [u8], wire: &'p [u8]) -> Option<TsigRecord<'p>> {
     let (name, _) = split_name(wire)?;
     let signed = packet.get(..packet.len() - wire.len())?;

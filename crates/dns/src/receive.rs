@@ -67,7 +67,7 @@ pub struct ZoneExchange<'k> {
 enum Stage {
     /// The start of authority.
     First,
-    /// What tells whether all follows, or changes.
+    /// The second record: its type says whether the whole zone follows, or changes.
     Second,
     Whole,
     Removed,

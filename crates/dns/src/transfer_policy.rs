@@ -17,6 +17,11 @@ pub struct TransferPolicy {
 }
 
 impl TransferPolicy {
+    /// The key of a name, without the final dot.
+    pub fn key(&self, name: &str) -> Option<&TsigKey> {
+        self.keys.iter().find(|key| key.name().to_string() == name)
+    }
+
     /// Whether a client may have the zone.
     pub(crate) fn allows(&self, client: IpAddr, is_signed: bool) -> bool {
         let networks = if is_signed { &self.signed } else { &self.unsigned };

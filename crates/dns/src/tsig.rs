@@ -272,7 +272,7 @@ impl<'k> TsigSigner<'k> {
 /// Most messages that may follow one another without a signature (RFC 8945 section 5.3.1).
 const MAX_UNSIGNED: usize = 99;
 
-/// Checks the signatures of the messages that answer a request, of which not each must have one.
+/// Checks the signatures of the messages that answer a request. Some messages may have none.
 #[derive(Debug)]
 pub(crate) struct TsigVerifier<'k> {
     key: &'k TsigKey,
@@ -295,7 +295,7 @@ impl<'k> TsigVerifier<'k> {
         self.is_first || !self.unsigned.is_empty()
     }
 
-    /// Checks a message, of which `signature` is what begins with the record that signs it, if it has one.
+    /// Checks a message. `signature` is the part of the message from its TSIG record on, if it has one.
     ///
     /// # Errors
     /// One sentence if it is not signed by the key as it must be.

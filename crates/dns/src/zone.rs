@@ -76,7 +76,7 @@ pub struct ZoneKeys<'k> {
     pub key: Arc<ZoneKey>,
     /// The key that takes its place, or whose place it took: it signs the keys, too, so that they are trusted by either.
     pub other: Option<Arc<ZoneKey>>,
-    /// Whether the zone above is told to have the DS record of the other key in place of this one's.
+    /// Whether CDS and CDNSKEY records ask the parent zone for the DS record of the other key.
     pub announces_other: bool,
     /// DNSKEY data of others that sign the zone, too.
     pub of_others: Vec<&'k [u8]>,

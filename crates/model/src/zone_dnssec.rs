@@ -38,7 +38,7 @@ pub struct KeyRollover {
 pub enum RolloverStage {
     /// The key that comes is shown. Resolvers learn of it.
     Published,
-    /// The zone above is told to have its DS record.
+    /// CDS and CDNSKEY records ask the parent zone for its DS record.
     Announced,
     /// It signs everything. The key that was is shown until nobody needs it.
     Retiring,

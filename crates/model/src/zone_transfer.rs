@@ -72,7 +72,7 @@ impl fmt::Debug for SharedKey {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutgoingTransfer {
     pub id: String,
-    /// Ids of peers that are told of changes, and may ask for the zone.
+    /// Ids of peers that get NOTIFY messages and may request the zone.
     pub peers: Vec<String>,
     pub is_enabled: bool,
     /// RFC 3339.

@@ -1,4 +1,4 @@
-//! Another name server was told that a zone has changed.
+//! A NOTIFY message was sent to another name server.
 
 use serde::Serialize;
 

@@ -5,14 +5,11 @@ use model::{IncomingTransfer, Zone};
 use serde::Serialize;
 use store::Change;
 
-use super::outgoing::{names_of_peers, refuse_other_name};
+use super::outgoing::{names_of_peers, operation, refuse_other_name};
 use super::shapes;
-use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
-use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, InputShape, Operation, QueryParameter, ResultKind, Running, Verb, new_id,
-};
+use crate::api::operation::{Answer, ApiCall, InputShape, Operation, ResultKind, Verb, new_id};
 use crate::api::resources::accounts::Deleted;
 use crate::api::resources::rule_input;
 use crate::names::ReceiveWish;
@@ -20,21 +17,6 @@ use crate::names::ReceiveWish;
 const PATH: &str = "/zones/{zone_id}/secondary_dns/incoming";
 const SHOWN: ResultKind = ResultKind::One(shapes::INCOMING);
 const INPUT: Option<InputShape> = Some(InputShape::Object(shapes::INCOMING));
-
-const fn operation(
-    verb: Verb,
-    path: &'static str,
-    summary: &'static str,
-    input: Option<InputShape>,
-    output: ResultKind,
-    run: fn(ApiCall) -> Running,
-) -> Operation {
-    let (permission, query) = match verb {
-        Verb::Get => (Permission::DnsRead, &[] as &[QueryParameter]),
-        _ => (Permission::DnsWrite, &[DRY_RUN] as &[QueryParameter]),
-    };
-    Operation { verb, path, summary, permission, query, input, output, run }
-}
 
 pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
     operation(Verb::Get, PATH, "Shows who a zone comes from.", None, SHOWN, |call| Box::pin(find(call))),

@@ -20,7 +20,8 @@ use crate::api::resources::rule_input;
 const PATH: &str = "/zones/{zone_id}/secondary_dns/outgoing";
 const SHOWN: ResultKind = ResultKind::One(shapes::OUTGOING);
 
-const fn operation(
+/// An operation of transfers of zones.
+pub(super) const fn operation(
     verb: Verb,
     path: &'static str,
     summary: &'static str,
