@@ -117,17 +117,17 @@ async fn roll_back(call: ApiCall) -> Answer {
         fields.within("serial", 1..=i64::MAX).and_then(|serial| u64::try_from(serial).ok())
     })?;
     let (context, precondition) = (context(&call)?, call.precondition());
-    let known = call.snapshot.revision;
-    if serial > known {
-        let message = format!("there is no serial {serial} yet; the newest is {known}");
-        return Err(ApiError::at(error::BAD_FIELD, "/serial", message).into());
-    }
     let (kind, ids) = record_history(&context.zone, None);
     let read = move |store: &dyn store::Store| {
         let rows = store.rows_at(kind, &ids, serial)?;
-        rows.iter().map(|row| record_of_row(row)).collect::<Result<Vec<_>, _>>()
+        let past = rows.iter().map(|row| record_of_row(row)).collect::<Result<Vec<_>, _>>()?;
+        Ok((store.revision()?, past))
     };
-    let past = call.shared.control.read(read).await?;
+    let (newest, past) = call.shared.control.read(read).await?;
+    if serial > newest {
+        let message = format!("there is no serial {serial} yet; the newest is {newest}");
+        return Err(ApiError::at(error::BAD_FIELD, "/serial", message).into());
+    }
     let EditedRecords { left: plan, records, .. } = edit_records(&call, &context, move |edits| {
         precondition.check(Some(edits.records.revision()))?;
         return_to(edits, &past)
