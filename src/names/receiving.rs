@@ -28,6 +28,8 @@ use crate::snapshot::Snapshot;
 const TICK: Duration = Duration::from_millis(200);
 /// How long each step of an exchange may take.
 const STEP: Duration = Duration::from_secs(10);
+/// How long all of it may take, so that a slow primary keeps no place for ever.
+const LONGEST: Duration = Duration::from_mins(30);
 /// Most zones that are received at once.
 const MAX_AT_ONCE: usize = 16;
 /// The shortest times between two questions, in seconds: after an answer, and after none.
@@ -210,7 +212,9 @@ impl Receiving {
             let key = name.and_then(|name| policy?.key(name));
             let outcome = match (name, key) {
                 (Some(_), None) => Err("the key of the peer cannot be read".to_owned()),
-                _ => self.ask(address, key, peer.ixfr_enable, is_whole).await,
+                _ => timeout(LONGEST, self.ask(address, key, peer.ixfr_enable, is_whole))
+                    .await
+                    .unwrap_or_else(|_| Err("the peer took too long".to_owned())),
             };
             let (serial, skipped, error) = match outcome {
                 Ok(None) => return true,

@@ -20,6 +20,8 @@ use super::resolver::{resolver_of, wire_of};
 const MAX_LOOK_UPS: usize = 32;
 /// How long a scan takes at most.
 const LONGEST: Duration = Duration::from_secs(60);
+/// Most zones that are looked for at once; others wait.
+const MAX_SCANS: usize = 4;
 /// Most records that are kept of a zone.
 const MAX_RECORDS: usize = 1_000;
 
@@ -49,8 +51,17 @@ pub struct FoundRecord {
 }
 
 /// Scans by zone. Clones share them.
-#[derive(Clone, Default)]
-pub struct RecordScans(Arc<Mutex<HashMap<ZoneId, ZoneScan>>>);
+#[derive(Clone)]
+pub struct RecordScans {
+    of_zones: Arc<Mutex<HashMap<ZoneId, ZoneScan>>>,
+    permits: Arc<Semaphore>,
+}
+
+impl Default for RecordScans {
+    fn default() -> Self {
+        Self { of_zones: Arc::default(), permits: Arc::new(Semaphore::new(MAX_SCANS)) }
+    }
+}
 
 #[derive(Default)]
 struct ZoneScan {
@@ -62,39 +73,47 @@ struct ZoneScan {
 impl RecordScans {
     /// Begins a scan; `false` if one is running.
     pub fn begin(&self, zone: &ZoneId) -> bool {
-        let mut scans = self.0.lock();
+        let mut scans = self.of_zones.lock();
         !std::mem::replace(&mut scans.entry(zone.clone()).or_default().is_running, true)
     }
 
     /// A scan has ended.
     pub fn end(&self, zone: &ZoneId, found: impl IntoIterator<Item = (String, FoundRecord)>) {
         let found = found.into_iter().take(MAX_RECORDS).collect();
-        self.0.lock().insert(zone.clone(), ZoneScan { is_running: false, found });
+        self.of_zones.lock().insert(zone.clone(), ZoneScan { is_running: false, found });
     }
 
     /// Whether a scan of a zone is running.
     pub fn is_running(&self, zone: &ZoneId) -> bool {
-        self.0.lock().get(zone).is_some_and(|scan| scan.is_running)
+        self.of_zones.lock().get(zone).is_some_and(|scan| scan.is_running)
     }
 
     /// What waits for review.
     pub fn found(&self, zone: &ZoneId) -> Vec<(String, FoundRecord)> {
-        let scans = self.0.lock();
+        let scans = self.of_zones.lock();
         let found = scans.get(zone).into_iter().flat_map(|scan| &scan.found);
         found.map(|(id, record)| (id.clone(), record.clone())).collect()
     }
 
     /// Takes what was reviewed away.
     pub fn reviewed(&self, zone: &ZoneId, ids: &[String]) {
-        if let Some(scan) = self.0.lock().get_mut(zone) {
+        if let Some(scan) = self.of_zones.lock().get_mut(zone) {
             scan.found.retain(|id, _| !ids.contains(id));
         }
     }
 }
 
-/// Looks for records of a zone by asking resolvers, those of the system if none are given.
-pub async fn scan(apex: Name, resolvers: Vec<SocketAddr>) -> Vec<FoundRecord> {
-    let Some(resolver) = resolver_of(&resolvers) else { return Vec::new() };
+impl RecordScans {
+    /// Looks for records of a zone when its turn comes, by asking resolvers, those of the system if none are given.
+    pub async fn scan(&self, apex: Name, resolvers: &[SocketAddr]) -> Vec<FoundRecord> {
+        // INVARIANT: nobody closes it.
+        let _permit = self.permits.acquire().await;
+        scan(apex, resolvers).await
+    }
+}
+
+async fn scan(apex: Name, resolvers: &[SocketAddr]) -> Vec<FoundRecord> {
+    let Some(resolver) = resolver_of(resolvers) else { return Vec::new() };
     let wildcard = hosts(&resolver, &apex, UNLIKELY).await;
     let permits = Arc::new(Semaphore::new(MAX_LOOK_UPS));
     let mut look_ups = JoinSet::new();

@@ -17,7 +17,7 @@ use crate::api::input::{Fields, Findings};
 use crate::api::operation::{
     Answer, ApiCall, DRY_RUN, IfMatch, InputShape, Operation, ResultKind, Verb, new_id,
 };
-use crate::names::record_scan::{FoundRecord, scan};
+use crate::names::record_scan::FoundRecord;
 
 pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -98,7 +98,7 @@ async fn lacking(
     zone: ZoneId,
     apex: Name,
 ) -> Result<(usize, Vec<(String, FoundRecord)>), ApiErrors> {
-    let found = scan(apex, call.snapshot.dns.resolvers.clone()).await;
+    let found = call.shared.elsewhere.scans.scan(apex, &call.snapshot.dns.resolvers).await;
     let total = found.len();
     let known = records(&call.shared.snapshots.load().resources, &zone);
     let lacking = found.into_iter().filter(|found| !is_there(&known, found));
