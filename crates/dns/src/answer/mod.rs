@@ -111,11 +111,13 @@ pub fn answer<'c>(
     let mut message = Message { buffer, bytes: 0, most, is_full: false, counts: [0; 3] };
     message.put(&[0; HEADER_BYTES]);
     message.put(query.question);
-    let (rcode, is_authoritative) = if transport.carrier == Carrier::UdpPastLimit && !has_cookie {
+    let (rcode, is_authoritative) = if matches!(signature, Some(Signature::Bad(..))) {
+        (Rcode::NotAuth, false)
+    } else if transport.carrier == Carrier::UdpPastLimit && !has_cookie {
         message.is_full = true;
         (Rcode::NoError, false)
     } else {
-        judge((catalog, zone), &query, &mut message, transport, signature.as_ref())
+        judge((catalog, zone), &query, &mut message, transport, signature.is_some())
     };
     let is_truncated = message.is_full;
     if is_truncated {
@@ -138,17 +140,14 @@ pub fn answer<'c>(
     Answered { bytes, rcode, query_type: query.query_type, is_truncated, has_cookie, zone, is_notified }
 }
 
-/// The code and whether it is this server's own knowledge.
+/// The code and whether it is this server's own knowledge, for a query without a signature or with a sound one.
 fn judge(
     (catalog, zone): (&Catalog, Option<&Arc<DnsZone>>),
     query: &Query<'_>,
     message: &mut Message<'_>,
     transport: &Transport<'_>,
-    signature: Option<&Signature<'_>>,
+    is_signed: bool,
 ) -> (Rcode, bool) {
-    if matches!(signature, Some(Signature::Bad(..))) {
-        return (Rcode::NotAuth, false);
-    }
     if query.edns.is_some_and(|edns| edns.version > 0) {
         return (Rcode::BadVers, false);
     }
@@ -158,7 +157,7 @@ fn judge(
     let Some(zone) = zone else { return (Rcode::Refused, false) };
     if query.is_notify {
         let primaries = zone.primaries().filter(|_| zone.apex().wire() == query.name());
-        let is_primary = primaries.is_some_and(|policy| policy.allows(transport.client, signature.is_some()));
+        let is_primary = primaries.is_some_and(|policy| policy.allows(transport.client, is_signed));
         return (if is_primary { Rcode::NoError } else { Rcode::Refused }, is_primary);
     }
     if zone.is_expired() {
@@ -167,7 +166,7 @@ fn judge(
     if query.query_type == IXFR {
         // Over UDP a client learns the serial, and asks again over TCP (RFC 1995 section 2).
         let policy = zone.transfers().filter(|_| zone.apex().wire() == query.name());
-        if policy.is_none_or(|policy| !policy.allows(transport.client, signature.is_some())) {
+        if policy.is_none_or(|policy| !policy.allows(transport.client, is_signed)) {
             return (Rcode::Refused, false);
         }
         message.set(zone.soa(), QUESTION_NAME, Section::Answer, 0);

@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use super::*;
 use crate::query::tests::{opt, packet};
+use crate::tsig::TsigAlgorithm;
 use crate::zone::{NodeRecords, Soa};
 use crate::zone_file::{self, EntryData};
 use crate::{Name, Rdata};
@@ -228,6 +229,23 @@ fn cookies_and_versions_are_answered_and_limits_need_a_cookie() {
     let (answered, message) = ask(&catalog, &newer, Carrier::Udp);
     assert_eq!(answered.rcode, Rcode::BadVers);
     assert_eq!(message[message.len() - 6], 1, "the upper bits of the code");
+}
+
+#[test]
+fn a_badly_signed_query_is_refused_however_it_came() {
+    let catalog = catalog(zone(ZONE));
+    let key = TsigKey::new(name("unknown.example"), TsigAlgorithm::HmacSha256, &[7; 32]).unwrap();
+    let mut signed = packet("web.example.com", 1, &[]);
+    let bytes = signed.len();
+    signed.resize(512, 0);
+    let bytes = TsigSigner::new(&key, &[]).sign(&mut signed, bytes, 1_000_000, None).unwrap();
+    signed.truncate(bytes);
+    let carriers = [Carrier::Udp, Carrier::UdpPastLimit, Carrier::Tcp, Carrier::Encrypted];
+    for carrier in carriers {
+        let (answered, message) = ask(&catalog, &signed, carrier);
+        assert_eq!(answered.rcode, Rcode::NotAuth, "{carrier:?}");
+        assert!(!answered.is_truncated && message.len() <= signed.len(), "{carrier:?}");
+    }
 }
 
 #[test]
