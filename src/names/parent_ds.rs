@@ -37,9 +37,8 @@ pub struct ParentDs {
     pub records: Vec<Vec<u8>>,
     /// Seconds.
     pub ttl: u32,
-    /// Since when they are as they are, and when that was last asked, in seconds since the epoch.
+    /// Since when they are as they are, in seconds since the epoch.
     pub since: u64,
-    pub asked: u64,
 }
 
 impl ParentDs {
@@ -63,7 +62,7 @@ impl ParentRecords {
         records.sort();
         let mut known = self.0.lock();
         let since = known.get(apex).filter(|known| known.records == records).map_or(now, |known| known.since);
-        known.insert(apex.clone(), ParentDs { records, ttl, since, asked: now });
+        known.insert(apex.clone(), ParentDs { records, ttl, since });
     }
 
     fn retain(&self, is_there: impl Fn(&Name) -> bool) {
@@ -262,7 +261,7 @@ mod tests {
         parents.found(&apex, vec![vec![2], vec![1]], 60, 10);
         parents.found(&apex, vec![vec![1], vec![2]], 50, 20);
         let known = parents.of(&apex).unwrap();
-        assert_eq!((known.since, known.asked, known.ttl), (10, 20, 50));
+        assert_eq!((known.since, known.ttl), (10, 50));
         parents.found(&apex, Vec::new(), 0, 30);
         assert_eq!(parents.of(&apex).unwrap().since, 30);
         parents.retain(|_| false);

@@ -18,7 +18,7 @@ pub(super) enum CameRecords {
     Changes(Vec<ZoneChange>),
 }
 
-/// Name, TTL and data of a record.
+/// Name, data and type number of a record.
 type RecordKey<'r> = (&'r Name, &'r [u8], u16);
 
 fn key<'r>(name: &'r Name, rdata: &'r Rdata) -> RecordKey<'r> {
