@@ -2,8 +2,8 @@
 .PHONY: demo test test-sdk test-crs soak matrix lint rules-table detection-world byte-pairs bench instructions fuzz fuzz-build load load-waf packages
 
 CARGO ?= cargo
-APT := chromium cmake modsecurity-crs nginx-light wrk nghttp2-client nghttp2-server curl python3-venv valgrind bind9-dnsutils
-TOOLS := chromium cmake nginx wrk nghttp nghttpd curl valgrind dig
+APT := chromium cmake modsecurity-crs nginx-light wrk nghttp2-client nghttp2-server curl python3-venv valgrind bind9-dnsutils pebble openssl
+TOOLS := chromium cmake nginx wrk nghttp nghttpd curl valgrind dig pebble openssl
 
 demo: cmake
 	$(CARGO) build --release

@@ -13,7 +13,8 @@
 //! 7. [`scanning`] has a copy of the response scanned, on threads of its own.
 //! 8. [`events`] records what happened, once; [`records`] writes a row for each AI call.
 //!
-//! Beside the request flow: [`names`] answers queries of resolvers, [`api`] is the management API on the admin port, [`alerts`] tells webhooks of spikes,
+//! Beside the request flow: [`names`] answers queries of resolvers, [`jobs`] verifies custom hostnames and gets certificates,
+//! [`api`] is the management API on the admin port, [`alerts`] tells webhooks of spikes,
 //! [`health_checks`] asks origins, [`geo`] knows where addresses are, [`regression`] runs tests of rule sets.
 //!
 //! The crates. Each depends only on crates above it in this table:
@@ -31,6 +32,7 @@
 //! | [`expression`] | filter expressions of rules |
 //! | [`seclang`] | the SecLang rule engine: text in, verdict out |
 //! | [`detection`] | the scanner for sensitive data: a text in, findings out |
+//! | [`hostnames`] | custom hostnames and certificates: names, states, waits, CAA |
 //! | [`gateway`] | calls of AI providers: options, prices, limits, usage, keys, tokens |
 //! | [`store`] | state on disk: changesets, and the log of AI calls |
 //!
@@ -76,6 +78,7 @@ pub mod snapshot;
 pub mod api;
 pub mod compile;
 pub mod control;
+pub mod jobs;
 pub mod rules;
 
 // Queries of resolvers, from the same snapshot.

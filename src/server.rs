@@ -101,13 +101,12 @@ pub fn run(parts: Parts) -> Result<(), String> {
         drain.subscribe(),
         (events.clone(), clock),
     );
-    let elsewhere = api.elsewhere().clone();
     let names_context = NameContext::new(
         snapshots.clone(),
         events.clone(),
         clock,
         drain.subscribe(),
-        elsewhere.transfers.clone(),
+        api.elsewhere().transfers.clone(),
     )?;
     let edge = Edge::new(EdgeParts {
         snapshots: snapshots.clone(),
@@ -140,16 +139,8 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let names = add_name_servers(&mut server, name_sockets, &names_context);
     // Its place is behind the listeners.
     let last = conf.listeners.len();
+    server.add_service(upkeep(&conf, control, &api, security_log, (events.clone(), clock)));
     server.add_service(api::AdminService::new(conf.admin_address, reserved_admin, api, bound, last));
-    let may_be_private = conf.private_webhooks;
-    server.add_service(Upkeep {
-        control,
-        security_log,
-        may_be_private,
-        elsewhere,
-        events: events.clone(),
-        clock,
-    });
     server.add_service(Announcing { bindings, expected: last + 1, names, events, tells });
 
     let signals = Signals { drain, connections, grace: conf.graceful_stop };
@@ -239,6 +230,26 @@ fn add_name_servers(
         server.add_service(NameServer::new(sockets, context));
     }
     addresses
+}
+
+/// What runs beside requests.
+fn upkeep(
+    conf: &Conf,
+    control: Control,
+    api: &api::State,
+    security_log: Arc<Mutex<SecurityLog>>,
+    (events, clock): (Events, Clock),
+) -> Upkeep {
+    Upkeep {
+        control,
+        security_log,
+        may_be_private: conf.private_webhooks,
+        elsewhere: api.elsewhere().clone(),
+        looks: api.looks().clone(),
+        secrets_key: conf.secrets_key.clone(),
+        events,
+        clock,
+    }
 }
 
 /// The sockets of the name server, by one of its ways to have them.

@@ -13,10 +13,10 @@ use imbl::OrdMap;
 use ipnet::IpNet;
 
 use crate::ai::{Gateways, Provider};
-use crate::certificates::Certificates;
-use crate::conf::{ChallengeSettings, DnsSettings, Limits, UpstreamSettings};
+use crate::certificates::{Certificates, CertificatesByName};
+use crate::conf::{CertificateSettings, ChallengeSettings, DnsSettings, Limits, UpstreamSettings};
 use crate::geo::GeoDatabases;
-use crate::routing::Hosts;
+use crate::routing::{CustomHostnames, HostnameSite, Hosts};
 use crate::ruleset::{EntryPoints, ManagedRuleset};
 use crate::upstream::{Origin, OriginKey, Pool};
 use expression::{NamedSet, NamedSets};
@@ -48,6 +48,11 @@ pub struct Snapshot {
     pub lists: BTreeMap<String, CompiledList>,
     /// Certificates of each TLS listener, by its configured address.
     pub certificates: HashMap<SocketAddr, Certificates>,
+    /// Names of customers' customers.
+    pub hostnames: CustomHostnames,
+    /// Certificates of the store, for all TLS listeners.
+    pub certificates_by_name: CertificatesByName,
+    pub certificate_settings: Arc<CertificateSettings>,
     /// Everything that is declared, which all of this is made of.
     pub resources: Arc<Resources>,
     /// When the configuration was last changed (RFC 3339).
@@ -147,7 +152,51 @@ pub struct CompiledZone {
     pub stored: Vec<Arc<Declared<Ruleset>>>,
 }
 
+/// What a host is.
+#[derive(Debug)]
+pub enum HostRoute<'s> {
+    /// A name of a site. It is shadowed if a wildcard of a custom hostname stands for it too.
+    Site {
+        site: &'s Site,
+        is_shadowed: bool,
+    },
+    /// A custom hostname that this zone serves.
+    Hostname {
+        hostname: &'s HostnameSite,
+        zone: &'s Arc<CompiledZone>,
+    },
+    /// A custom hostname that is not verified.
+    Unverified,
+    Unknown,
+}
+
 impl Snapshot {
+    /// What a host is: a custom hostname, then a name of a zone, then what a wildcard of a custom hostname stands for.
+    pub fn route<'s>(&'s self, host: &str) -> HostRoute<'s> {
+        let snapshot = self;
+        if snapshot.hostnames.is_empty() {
+            return snapshot
+                .sites
+                .find(host)
+                .map_or(HostRoute::Unknown, |site| HostRoute::Site { site, is_shadowed: false });
+        }
+        let served_by = |hostname: &'s HostnameSite| match snapshot.sites.get(&hostname.zone) {
+            Some(Site::Zone(zone)) => Some(HostRoute::Hostname { hostname, zone }),
+            _ => None,
+        };
+        let exact = snapshot.hostnames.exact(host);
+        if let Some(route) = exact.filter(|exact| exact.hostname.status.is_served()).and_then(served_by) {
+            return route;
+        }
+        let wildcard = snapshot.hostnames.wildcard(host);
+        match (snapshot.sites.find(host), wildcard.and_then(served_by)) {
+            (Some(site), wildcard) => HostRoute::Site { site, is_shadowed: wildcard.is_some() },
+            (None, Some(route)) => route,
+            (None, None) if exact.is_some() => HostRoute::Unverified,
+            (None, None) => HostRoute::Unknown,
+        }
+    }
+
     /// The origin of a key, which is one of the zone or the provider that it names.
     pub fn origin<'s>(&'s self, key: &OriginKey) -> Option<&'s Arc<Origin>> {
         let find = |pool: &'s Pool| pool.origins.iter().find(|origin| origin.key == *key);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use http::header::{HeaderName, HeaderValue};
+use http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 
 use super::envelope::{self, Item};
 use crate::control::ApplyError;
@@ -57,6 +57,47 @@ codes! {
     DNS_OWN_NAME = 9039, 400, "a CNAME record leads to its own name";
     DNS_NEVER_PROXIED = 9041, 400, "the name or target of the record is one that others verify, and cannot be proxied";
     DNS_NEW_LINE = 9051, 400, "the content of a TXT record has a line break; write a space, or `\\010` in quotes";
+    BAD_METADATA = 1401, 400, "the metadata of a custom hostname is no JSON object, or too long";
+    HOSTNAME_QUOTA = 1405, 403, "the zone has as many custom hostnames as it may have";
+    HOSTNAME_EXISTS = 1406, 409, "the zone has a custom hostname of this name";
+    BAD_HOSTNAME = 1407, 400, "the name of a custom hostname is no host name: no address, no `*`, at most 253 bytes";
+    HOSTNAME_NOT_ASCII = 1408, 400, "the name of a custom hostname has letters beyond ASCII";
+    HOSTNAME_RESERVED = 1409, 400, "the custom hostname is below `test`, `example`, `invalid` or `localhost`";
+    HOSTNAME_PUBLIC_SUFFIX = 1410, 400, "the custom hostname is a public suffix, or has no dot";
+    HOSTNAME_PROHIBITED = 1411, 400, "the custom hostname is a name of documents, such as `example.com`";
+    METADATA_ON_WILDCARD = 1412, 400, "a custom hostname with a wildcard has no metadata";
+    BAD_ORIGIN_NAME = 1415, 400, "the origin of a custom hostname is no host name";
+    ORIGIN_NOT_ASCII = 1416, 400, "the origin of a custom hostname has letters beyond ASCII";
+    WILDCARD_ORIGIN = 1420, 400, "the origin of a custom hostname has a `*`";
+    ORIGIN_WITHOUT_RECORD = 1421, 400, "the origin of a custom hostname is no A, AAAA or CNAME record of the zone";
+    BAD_HTTP2 = 1422, 400, "`http2` is neither `on` nor `off`";
+    BAD_TLS_1_3 = 1424, 400, "`tls_1_3` is neither `on` nor `off`";
+    BAD_MIN_TLS_VERSION = 1425, 400, "`min_tls_version` is none of 1.0, 1.1, 1.2 and 1.3, or leaves no version";
+    BAD_CERTIFICATE = 1426, 400, "a certificate cannot be read";
+    NO_CERTIFICATE = 1427, 400, "a certificate is missing";
+    BAD_KEY = 1428, 400, "the key of a certificate cannot be read";
+    KEY_MISMATCH = 1429, 400, "the key is not that of the certificate";
+    NO_CSR = 1431, 404, "there is no certificate request of this id; none are kept here";
+    BAD_VALIDATION_METHOD = 1432, 400, "the validation method is none of `http` and `txt`";
+    BAD_VALIDATION_TYPE = 1433, 400, "the validation type is not `dv`";
+    BAD_SSL = 1434, 400, "a field of `ssl` has a value that it does not take";
+    BAD_HOSTNAME_ID = 1435, 400, "the identifier of a custom hostname is no UUID";
+    NO_HOSTNAME = 1436, 404, "the zone has no custom hostname of this id";
+    BAD_NAME_FILTER = 1437, 400, "a filter of the name is malformed, or there is more than one";
+    ID_WITH_FILTERS = 1438, 400, "the filter `id` goes with no other filter";
+    HOSTNAME_IMMUTABLE = 1439, 409, "the name of a custom hostname cannot be changed";
+    TYPE_AND_METHOD = 1440, 400, "a change of the CA goes with `ssl.type` and `ssl.method`";
+    BAD_CIPHERS = 1442, 400, "a cipher suite is unknown or not spoken here";
+    CIPHERS_WITH_TLS_1_3 = 1443, 400, "cipher suites of TLS 1.2 are named, and TLS 1.3 is the lowest version";
+    CERTIFICATE_LACKS_HOST = 1446, 400, "a certificate is not for the custom hostname";
+    WILDCARD_NEEDS_TXT = 1448, 400, "CAs make certificates for wildcards by `txt` alone";
+    BAD_BUNDLE_METHOD = 1449, 400, "`bundle_method` is none of `ubiquitous`, `optimal` and `force`";
+    BRANDING_REQUIRED = 1469, 400, "no host has 64 characters or fewer; set `svc_branding`";
+    NO_FALLBACK_ORIGIN = 1470, 404, "the zone has no fallback origin";
+    HOSTNAME_IS_ZONE = 1471, 403, "the custom hostname is the name of the zone";
+    ISSUANCE_RATE = 1472, 429, "too many certificates were ordered in a minute; `retry-after` says when to go on";
+    NO_PACK = 1473, 404, "the zone has no certificate pack of this id";
+    BAD_PACK = 1474, 400, "a field of a certificate pack has a value that it does not take";
     UNKNOWN_KEY = 9103, 403, "no user has this e-mail address with this key";
     NO_CREDENTIALS = 9106, 403, "the request has no `Authorization`, and no `X-Auth-Email` with `X-Auth-Key`";
     NOT_ALLOWED = 9109, 403, "the token is unknown or expired, or lacks the permission that the message names";
@@ -107,11 +148,13 @@ pub struct ApiError {
     pub pointer: Option<String>,
     /// Causes, the nearest first: code and message.
     pub chain: Vec<(u32, &'static str)>,
+    /// When the same request may succeed.
+    pub retry_after_seconds: Option<u64>,
 }
 
 impl ApiError {
     pub fn new(code: &'static ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), pointer: None, chain: Vec::new() }
+        Self { code, message: message.into(), pointer: None, chain: Vec::new(), retry_after_seconds: None }
     }
 
     pub fn at(code: &'static ErrorCode, pointer: impl Into<String>, message: impl Into<String>) -> Self {
@@ -212,6 +255,9 @@ impl IntoResponse for ApiErrors {
         }
         let status = StatusCode::from_u16(first.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = envelope::failure(status, &items);
+        if let Some(seconds) = self.0.first().and_then(|error| error.retry_after_seconds) {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
         let may_retry = matches!(first.status, 429 | 503);
         if !may_retry {
             response.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));

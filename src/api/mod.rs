@@ -5,6 +5,7 @@ mod envelope;
 pub mod error;
 mod idempotency;
 mod input;
+mod issuance_rate;
 mod operation;
 pub mod resources;
 mod router;

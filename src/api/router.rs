@@ -19,12 +19,14 @@ use super::auth::scope::ScopeSubject;
 use super::auth::{self, Actor, Operators};
 use super::error::{self, ApiError, ApiErrors};
 use super::idempotency::{self, FirstOrKnown, KeptAnswers};
+use super::issuance_rate::Issuances;
 use super::operation::{ApiCall, InputShape, Operation, Verb};
 use super::resources;
 use super::token_rates::TokenRates;
 use crate::clock::{Clock, rfc3339};
 use crate::control::Control;
 use crate::events::Events;
+use crate::jobs::LastLooks;
 use crate::names::ElsewhereKnown;
 use crate::snapshot::{Snapshot, SnapshotHandle};
 use store::{RecordReader, SecurityLog, StoreError};
@@ -52,10 +54,12 @@ pub struct State {
     /// Whether webhooks may be in private networks.
     pub(super) may_be_private: bool,
     answers: Arc<KeptAnswers>,
+    pub(super) issuances: Issuances,
     token_rates: Arc<TokenRates>,
     /// What keys of providers are sealed with.
     pub(super) secrets_key: Option<gateway::vault::MasterKey>,
     pub(super) elsewhere: ElsewhereKnown,
+    pub(super) looks: LastLooks,
 }
 
 /// The AI log, for one reader at a time.
@@ -86,8 +90,10 @@ impl State {
             may_be_private: operators.may_be_private,
             security_log,
             answers: Arc::default(),
+            issuances: Issuances::default(),
             secrets_key,
             elsewhere: ElsewhereKnown::default(),
+            looks: LastLooks::default(),
             operators: Arc::new(operators),
         }
     }
@@ -95,6 +101,11 @@ impl State {
     /// What is known of zones elsewhere.
     pub fn elsewhere(&self) -> &ElsewhereKnown {
         &self.elsewhere
+    }
+
+    /// What was last seen of custom hostnames.
+    pub fn looks(&self) -> &LastLooks {
+        &self.looks
     }
 
     /// Reads the AI log on a thread that may wait for it.

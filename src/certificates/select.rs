@@ -29,12 +29,14 @@ impl Certificates {
 
     /// The certificate for a name (RFC 6125 section 6.4.3: a wildcard stands for one label).
     pub fn select(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
-        let by_name = name.and_then(|name| {
-            let name = name.to_ascii_lowercase();
-            let exact = self.by_name.get(&name);
-            exact.or_else(|| self.by_name.get(&format!("*.{}", name.split_once('.')?.1)))
-        });
-        by_name.or(self.first.as_ref()).cloned()
+        let by_name = name.and_then(|name| self.select_named(&name.to_ascii_lowercase()));
+        by_name.or_else(|| self.first.clone())
+    }
+
+    /// The certificate that is for a name in lower case.
+    pub fn select_named(&self, name: &str) -> Option<Arc<CertifiedKey>> {
+        let exact = self.by_name.get(name);
+        exact.or_else(|| self.by_name.get(&format!("*.{}", name.split_once('.')?.1))).cloned()
     }
 }
 

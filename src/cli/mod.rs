@@ -4,6 +4,7 @@
 
 mod api;
 mod backup;
+mod cert;
 mod check;
 mod demo;
 mod deployment;
@@ -48,6 +49,8 @@ enum Command {
     Trace(trace::TraceCommand),
     #[command(subcommand)]
     Dns(dns::DnsCommand),
+    #[command(subcommand)]
+    Cert(cert::CertCommand),
     Migrate(migrate::Migrate),
     Scan(scan::Scan),
     #[command(subcommand)]
@@ -120,6 +123,7 @@ pub fn main() -> ExitCode {
         Command::Waf(WafCommand::Why(command)) => command.execute(),
         Command::Expression(expression::ExpressionCommand::Test(command)) => command.execute(),
         Command::Trace(command) => command.execute(),
+        Command::Cert(command) => command.execute(),
         Command::Dns(dns::DnsCommand::Check(command)) => command.execute(),
         Command::Dns(dns::DnsCommand::Explain(command)) => command.execute(),
         Command::Migrate(command) => command.execute(),
@@ -193,6 +197,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 33);
+        assert_eq!(seen, 36);
     }
 }

@@ -12,7 +12,7 @@ use crate::admission;
 use crate::control::{self, ConfSource};
 use crate::regression::RawRequest;
 use crate::ruleset::{Trace, TraceEnd, TracedRequest, TracedRule, actions::challenge};
-use crate::snapshot::{CompiledZone, Site, Snapshot};
+use crate::snapshot::{CompiledZone, HostRoute, Site, Snapshot};
 use seclang::BodyLimits;
 use store::MemoryStore;
 
@@ -65,7 +65,15 @@ impl TraceCommand {
 }
 
 fn zone<'s>(snapshot: &'s Snapshot, host: &str) -> Result<&'s CompiledZone, Failure> {
-    match snapshot.sites.find(host) {
+    let site = match snapshot.route(host) {
+        HostRoute::Site { site, .. } => Some(site),
+        HostRoute::Hostname { zone, .. } => return Ok(zone),
+        HostRoute::Unverified => {
+            return Err(Failure::Input(format!("`{host}` is a custom hostname that is not verified")));
+        }
+        HostRoute::Unknown => None,
+    };
+    match site {
         Some(Site::Zone(zone)) => Ok(zone),
         Some(Site::Names) => Err(Failure::Input(format!("`{host}` answers DNS queries, and has no rules"))),
         Some(Site::Gateway) => Err(Failure::Input(format!("`{host}` is a gateway host, which has no rules"))),

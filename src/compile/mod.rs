@@ -1,6 +1,7 @@
 //! Resources and rules to a snapshot. Pure: what it needs is given, what it makes is returned.
 
 mod gateway;
+mod hostnames;
 mod lists;
 mod names;
 mod routes;
@@ -8,7 +9,8 @@ mod ruleset;
 mod zone;
 pub mod zone_keys;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -60,6 +62,7 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
         compiled_lists: BTreeMap::new(),
         accounts_with_other_lists: BTreeSet::new(),
         of_accounts: HashMap::new(),
+        zone_names: RefCell::default(),
     };
     compiling.lists();
     compiling.account_rulesets();
@@ -70,6 +73,7 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
     };
     let gateways = compiling.gateways(resources);
     let served_names = compiling.names();
+    let (hostnames, certificates_by_name) = (compiling.hostnames(), compiling.certificates_by_name());
     let headers =
         TOKEN_HEADERS.into_iter().chain(inputs.conf.gateway_token_headers.iter().map(String::as_str));
     let snapshot = Snapshot {
@@ -87,6 +91,9 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
         managed: vec![Arc::clone(&inputs.rules.owasp), Arc::clone(&inputs.rules.sensitive_data)],
         lists: compiling.compiled_lists,
         certificates: inputs.certificates.clone(),
+        hostnames,
+        certificates_by_name,
+        certificate_settings: Arc::clone(&inputs.conf.certificates),
         resources: Arc::clone(resources),
         modified: inputs.conf.modified.clone(),
         rules: inputs.rules.program.roots().len(),
@@ -113,6 +120,8 @@ struct Compiling<'a> {
     /// Those whose lists are not as in the previous snapshot.
     accounts_with_other_lists: BTreeSet<AccountId>,
     of_accounts: HashMap<AccountId, AccountRules>,
+    /// Names of zones that custom hostnames are of.
+    zone_names: RefCell<HashSet<Arc<str>>>,
 }
 
 impl Compiling<'_> {

@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use toml::de::DeTable;
 
 use super::ListenerProtocol;
+use super::certificate_file::{self, CertificatesFile, CustomHostnamesFile};
 use super::challenge_file::{self, ChallengesFile};
 use super::dns_file::{self, DnsFile};
 use super::gateway_file::{self, GatewayFile, ProviderFile};
@@ -31,10 +32,24 @@ pub const KEYS: &[&str] = &[
     "admin.rate_limit",
     "ai_log_retention",
     "ai_log_size",
+    "certificates",
+    "certificates.authorities",
+    "certificates.authorities.caa",
+    "certificates.authorities.directory",
+    "certificates.authorities.eab_key_file",
+    "certificates.authorities.eab_key_id",
+    "certificates.authorities.name",
+    "certificates.authorities.root_file",
+    "certificates.contact",
+    "certificates.http_port",
+    "certificates.issuance_rate",
     "challenges",
     "challenges.clearance",
     "challenges.difficulty",
     "challenges.key_file",
+    "custom_hostnames",
+    "custom_hostnames.names",
+    "custom_hostnames.quota",
     "dns",
     "dns.addresses",
     "dns.http_port",
@@ -114,6 +129,7 @@ pub const KEYS: &[&str] = &[
     "listeners.certificates.key",
     "listeners.protocol",
     "listeners.proxy_protocol_from",
+    "listeners.tls",
     "lists",
     "lists.description",
     "lists.file",
@@ -159,6 +175,7 @@ pub const KEYS: &[&str] = &[
     "zones.sensitive_data.expression",
     "zones.sensitive_data.payload_key",
     "zones.sensitive_data.sample_every",
+    "zones.tls",
     "zones.waf",
     "zones.waf.action",
     "zones.waf.expression",
@@ -207,6 +224,8 @@ pub struct ConfFile {
     pub secrets_key_file: Option<Located<String>>,
     pub challenges: ChallengesFile,
     pub dns: DnsFile,
+    pub certificates: CertificatesFile,
+    pub custom_hostnames: CustomHostnamesFile,
 }
 
 #[derive(Clone, Debug)]
@@ -214,6 +233,7 @@ pub struct ListenerFile {
     pub address: Located<SocketAddr>,
     pub proxy_protocol_from: Vec<IpNet>,
     pub certificates: Vec<CertificateFile>,
+    pub is_tls: bool,
     pub protocol: Located<ListenerProtocol>,
 }
 
@@ -300,6 +320,8 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         secrets_key_file: table.get("secrets_key_file"),
         challenges: challenge_file::challenges(&mut table),
         dns: dns_file::dns(&mut table),
+        certificates: certificate_file::certificates(&mut table),
+        custom_hostnames: certificate_file::custom_hostnames(&mut table),
     };
     table.finish();
     file
@@ -405,11 +427,12 @@ fn listener(mut table: Table<'_>) -> Option<ListenerFile> {
     let proxy_protocol_from = table.or("proxy_protocol_from", Vec::new());
     let certificates = table.tables("certificates").into_iter().filter_map(certificate).collect();
     let protocol = table.get("protocol");
+    let is_tls = table.or("tls", false);
     table.finish();
     let address = address?;
     let protocol =
         protocol.unwrap_or_else(|| Located { value: ListenerProtocol::Http, place: address.place.clone() });
-    Some(ListenerFile { address, proxy_protocol_from, certificates, protocol })
+    Some(ListenerFile { address, proxy_protocol_from, certificates, is_tls, protocol })
 }
 
 fn certificate(mut table: Table<'_>) -> Option<CertificateFile> {

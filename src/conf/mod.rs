@@ -1,5 +1,7 @@
 //! Process settings and file-declared resources: `file` (as written) → `resolve` → [`Conf`].
 
+mod certificate_file;
+pub mod certificate_settings;
 mod challenge_file;
 mod dns_file;
 pub mod file;
@@ -20,6 +22,7 @@ use ipnet::IpNet;
 
 use crate::clock::rfc3339;
 use crate::geo::GeoDatabases;
+pub use certificate_settings::CertificateSettings;
 use challenge::ChallengeKeys;
 use diagnostic::{Code, Diagnostic, Diagnostics, Source};
 pub use file::{ConfFile, LogLevel};
@@ -61,6 +64,7 @@ pub struct Conf {
     pub upstream: UpstreamSettings,
     pub challenges: ChallengeSettings,
     pub dns: DnsSettings,
+    pub certificates: Arc<CertificateSettings>,
     pub admin_address: SocketAddr,
     /// Tokens that may do everything over the API.
     pub api_tokens: Vec<Secret>,
@@ -97,7 +101,7 @@ impl Conf {
     pub fn speaks_http2(&self) -> bool {
         let mut of_http =
             self.listeners.iter().filter(|listener| listener.protocol == ListenerProtocol::Http);
-        of_http.any(|listener| !listener.certificates.is_empty())
+        of_http.any(Listener::speaks_tls)
     }
 }
 
@@ -108,7 +112,15 @@ pub struct Listener {
     pub proxy_protocol_from: Vec<IpNet>,
     /// Chain and key files; the listener speaks TLS if there are any.
     pub certificates: Vec<(PathBuf, PathBuf)>,
+    /// Whether it speaks TLS with the certificates of zones and custom hostnames alone.
+    pub is_tls: bool,
     pub protocol: ListenerProtocol,
+}
+
+impl Listener {
+    pub fn speaks_tls(&self) -> bool {
+        self.is_tls || !self.certificates.is_empty()
+    }
 }
 
 /// What clients of a listener speak.

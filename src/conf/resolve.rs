@@ -1,5 +1,6 @@
 //! `ConfFile` → `Conf`: names, URLs and files checked, conflicts found, every error collected.
 
+mod certificates;
 mod challenges;
 mod dns;
 mod list;
@@ -52,7 +53,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
     if !file.node.value.bytes().all(|b| b.is_ascii_alphanumeric()) || file.node.value.len() > 16 {
         resolving.bad(&file.node.place, "`node` takes at most 16 letters and digits");
     }
-    let listeners = resolving.listeners(file.listeners);
+    let listeners = resolving.listeners(file.listeners, &resources);
     Conf {
         state_dir: resolving.path(&file.state_dir),
         ai_log_retention: file.ai_log_retention,
@@ -69,6 +70,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         gateway_hosts,
         gateway_token_headers: resolving.header_names(file.gateway_token_headers),
         dns: resolving.dns(file.dns, &listeners, &resources),
+        certificates: Arc::new(resolving.certificates(file.certificates, file.custom_hostnames, &listeners)),
         listeners,
         limits: file.limits,
         upstream: file.upstream,
@@ -310,7 +312,8 @@ impl Resolving<'_> {
         value.into_iter().map(|name| name.to_ascii_lowercase()).collect()
     }
 
-    fn listeners(&mut self, files: Vec<ListenerFile>) -> Vec<Listener> {
+    /// Those that are named; if there are none, and a zone gets certificates by itself, the two ports of HTTP.
+    fn listeners(&mut self, files: Vec<ListenerFile>, resources: &Resources) -> Vec<Listener> {
         let mut seen = BTreeSet::new();
         let mut listeners = Vec::new();
         for file in files {
@@ -322,19 +325,29 @@ impl Resolving<'_> {
             }
             let certificates =
                 file.certificates.iter().map(|c| (self.existing(&c.chain), self.existing(&c.key))).collect();
-            let is_plain = file.certificates.is_empty();
+            let is_plain = file.certificates.is_empty() && !file.is_tls;
             if file.protocol.value == ListenerProtocol::Dns && is_plain {
                 self.conflict(
                     &file.protocol.place,
-                    "a listener for `dns` needs `certificates`; plain queries are answered at `dns.listeners`".to_owned(),
+                    "a listener for `dns` needs `certificates` or `tls = true`; plain queries are answered at `dns.listeners`".to_owned(),
                 );
             }
             listeners.push(Listener {
                 address: file.address.value,
                 proxy_protocol_from: file.proxy_protocol_from,
                 certificates,
+                is_tls: file.is_tls,
                 protocol: file.protocol.value,
             });
+        }
+        if listeners.is_empty() && resources.zones.values().any(|zone| zone.tls.is_automatic) {
+            listeners.extend([(80, false), (443, true)].map(|(port, is_tls)| Listener {
+                address: (std::net::Ipv6Addr::UNSPECIFIED, port).into(),
+                proxy_protocol_from: Vec::new(),
+                certificates: Vec::new(),
+                is_tls,
+                protocol: ListenerProtocol::Http,
+            }));
         }
         listeners
     }
@@ -361,6 +374,7 @@ pub fn needs_restart(before: &Conf, after: &Conf) -> Vec<&'static str> {
                     (
                         l.proxy_protocol_from.clone(),
                         l.certificates.clone(),
+                        l.is_tls,
                         l.protocol == ListenerProtocol::Dns,
                     ),
                 )

@@ -18,6 +18,21 @@ pub struct ZoneFile {
     pub waf: Option<WafFile>,
     pub sensitive_data: SensitiveDataFile,
     pub rulesets: Option<Located<Vec<Ruleset>>>,
+    pub tls: ZoneTlsFile,
+}
+
+/// Where the certificates of a zone come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ZoneTlsFile {
+    /// From nowhere, or from files of listeners.
+    #[default]
+    Off,
+    /// From a CA, by itself.
+    Auto,
+}
+
+impl Words for ZoneTlsFile {
+    const WORDS: &'static [(&'static str, Self)] = &[("off", Self::Off), ("auto", Self::Auto)];
 }
 
 /// What a zone says of its scans.
@@ -64,6 +79,7 @@ pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
     let waf = table.table("waf").map(waf);
     let sensitive_data = table.table("sensitive_data").map(sensitive_data).unwrap_or_default();
     let rulesets = table.resource("rulesets");
+    let tls = table.or("tls", ZoneTlsFile::default());
     table.finish();
     Some(ZoneFile {
         name: name?,
@@ -75,6 +91,7 @@ pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
         waf,
         sensitive_data,
         rulesets,
+        tls,
     })
 }
 

@@ -50,6 +50,13 @@ pub struct Metrics {
     pub zones_received: IntCounterVec,
     /// outcome
     pub zone_notifications: IntCounterVec,
+    /// authority
+    pub certificates_issued: IntCounterVec,
+    /// cause
+    pub certificates_failed: IntCounterVec,
+    pub certificates_soonest_expiry: IntGauge,
+    /// status
+    pub hostnames_changed: IntCounterVec,
     pub connections: IntGauge,
     /// outcome
     pub connections_ended: IntCounterVec,
@@ -156,6 +163,25 @@ impl Metrics {
                 "zones_received_total",
                 "Zones that came from other name servers, or could not be had.",
                 &["outcome"],
+            ),
+            certificates_issued: build.counters(
+                "certificates_issued_total",
+                "Certificates that CAs made.",
+                &["authority"],
+            ),
+            certificates_failed: build.counters(
+                "certificates_failed_total",
+                "Attempts after which there was no certificate.",
+                &["cause"],
+            ),
+            certificates_soonest_expiry: build.gauge(
+                "certificates_soonest_expiry_timestamp_seconds",
+                "When the first of the certificates in use ends; 0 if there are none.",
+            ),
+            hostnames_changed: build.counters(
+                "custom_hostnames_changed_total",
+                "Custom hostnames that became another status.",
+                &["status"],
             ),
             zone_notifications: build.counters(
                 "zone_notifications_total",

@@ -12,7 +12,6 @@ use pingora::protocols::tls::SslDigest;
 use pingora::protocols::{ALPN, SocketDigest, Stream};
 use pingora::server::{ListenFds, ShutdownWatch};
 use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
-use rustls::ServerConfig;
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -24,8 +23,9 @@ use super::caps::Connections;
 use super::deadline::HeadDeadline;
 use super::meta::{ConnectionMeta, Progress, address_text};
 use super::proxy_protocol::{self, MAX_HEADER_BYTES, Parsed};
+use super::socket;
 use super::stream::EdgeStream;
-use super::{socket, tls};
+use super::tls::TlsConfigs;
 use crate::clock::Clock;
 use crate::conf::{Listener, ListenerProtocol};
 use crate::events::Events;
@@ -60,7 +60,7 @@ struct Shared<A> {
     connections: Connections,
     events: Events,
     clock: Clock,
-    tls: Option<Arc<ServerConfig>>,
+    tls: Option<TlsConfigs>,
     proxy_protocol_from: Vec<IpNet>,
     drain: watch::Sender<bool>,
 }
@@ -100,9 +100,9 @@ impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
         app: Arc<A>,
         context: ListenerContext,
     ) -> Result<Self, rustls::Error> {
-        let tls = match conf.certificates.is_empty() {
-            true => None,
-            false => Some(tls::server_config(conf.address, conf.protocol, context.snapshots.clone())?),
+        let tls = match conf.speaks_tls() {
+            false => None,
+            true => Some(TlsConfigs::new(conf.address, conf.protocol, context.snapshots.clone())?),
         };
         Ok(Self {
             name: format!("listener {}", conf.address),
@@ -267,11 +267,12 @@ impl<A: HttpServerApp + Send + Sync + 'static> Shared<A> {
         let head = HeadDeadline::new(self.snapshots.clone(), deadline);
         let stream: pingora::Result<Stream> = match &self.tls {
             None => EdgeStream::new(io, id, meta, digest, now, head).map(|stream| Box::new(stream) as Stream),
-            Some(config) => {
+            Some(configs) => {
                 let handshake = timeout_at(deadline, async {
                     let hello = LazyConfigAcceptor::new(rustls::server::Acceptor::default(), io).await?;
                     let server_name = hello.client_hello().server_name().map(str::to_owned);
-                    Ok::<_, std::io::Error>((server_name, hello.into_stream(Arc::clone(config)).await?))
+                    let config = configs.for_client(&hello.client_hello());
+                    Ok::<_, std::io::Error>((server_name, hello.into_stream(config).await?))
                 });
                 let Ok(Ok((server_name, tls))) = handshake.await else { return ConnectionEnd::TlsFailed };
                 if self.protocol == ListenerProtocol::Dns {

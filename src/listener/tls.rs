@@ -1,42 +1,194 @@
-//! TLS of a listener: 1.2 and 1.3, HTTP/2 and HTTP/1.1, resumption, certificates from the snapshot.
+//! TLS of a listener: 1.2 and 1.3, HTTP/2 and HTTP/1.1, resumption, certificates and settings by name from the snapshot.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use rustls::ServerConfig;
+use model::ZoneTls;
+use model::certificate_pack::{TlsSettings, TlsVersion};
+use parking_lot::RwLock;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::server::{ClientHello, ResolvesServerCert, ServerSessionMemoryCache};
 use rustls::sign::CertifiedKey;
+use rustls::{CipherSuite, ServerConfig};
 
 use crate::conf::ListenerProtocol;
-use crate::snapshot::SnapshotHandle;
+use crate::snapshot::{Site, Snapshot, SnapshotHandle};
 
 /// Sessions kept for clients that resume without tickets.
 const SESSION_CACHE: usize = 10_240;
+/// Most combinations of settings that are kept.
+const MAX_PROFILES: usize = 64;
+/// What a CA speaks that looks whether a name is ours (RFC 8737).
+const ACME_TLS: &[u8] = b"acme-tls/1";
 
-/// The settings of a listener's TLS.
-///
-/// # Errors
-/// If the system has no random numbers for tickets.
-pub(super) fn server_config(
-    address: SocketAddr,
+/// Suites of TLS 1.2, by the names of OpenSSL.
+const SUITES: &[(&str, CipherSuite)] = &[
+    ("ECDHE-ECDSA-AES128-GCM-SHA256", CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
+    ("ECDHE-ECDSA-AES256-GCM-SHA384", CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
+    ("ECDHE-ECDSA-CHACHA20-POLY1305", CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256),
+    ("ECDHE-RSA-AES128-GCM-SHA256", CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256),
+    ("ECDHE-RSA-AES256-GCM-SHA384", CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384),
+    ("ECDHE-RSA-CHACHA20-POLY1305", CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256),
+];
+
+/// A suite of TLS 1.2 by its name.
+pub fn cipher_suite(name: &str) -> Option<CipherSuite> {
+    SUITES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, suite)| *suite)
+}
+
+/// How TLS is spoken with clients that ask for some name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct TlsProfile {
+    has_no_http2: bool,
+    has_no_tls_1_3: bool,
+    has_no_tls_1_2: bool,
+    /// Suites of TLS 1.2; all if there are none.
+    suites: Vec<u16>,
+}
+
+impl TlsProfile {
+    /// Of settings, and what these leave open of the zone's.
+    fn of(own: Option<&TlsSettings>, zone: Option<&ZoneTls>) -> Self {
+        let of_zone = zone.map(|zone| &zone.settings);
+        let either =
+            |read: fn(&TlsSettings) -> Option<bool>| own.and_then(read).or_else(|| of_zone.and_then(read));
+        let version = own.and_then(|own| own.min_tls_version);
+        let version = version.or_else(|| of_zone.and_then(|zone| zone.min_tls_version)).unwrap_or_default();
+        let ciphers = own.map(|own| &own.ciphers).filter(|ciphers| !ciphers.is_empty());
+        let ciphers = ciphers.or_else(|| of_zone.map(|zone| &zone.ciphers));
+        let mut suites: Vec<u16> =
+            ciphers.into_iter().flatten().filter_map(|name| cipher_suite(name)).map(u16::from).collect();
+        suites.sort_unstable();
+        suites.dedup();
+        let has_no_tls_1_2 = version == TlsVersion::V13;
+        Self {
+            has_no_http2: either(|settings| settings.http2) == Some(false),
+            // Of two that leave no version the lowest version counts.
+            has_no_tls_1_3: either(|settings| settings.tls_1_3) == Some(false) && !has_no_tls_1_2,
+            has_no_tls_1_2,
+            suites,
+        }
+    }
+}
+
+/// The settings of a listener's TLS, by the name that a client asks for.
+pub(super) struct TlsConfigs {
+    names: Arc<FromSnapshot>,
     protocol: ListenerProtocol,
-    snapshots: SnapshotHandle,
+    plain: Arc<ServerConfig>,
+    /// For CAs that look.
+    acme: Arc<ServerConfig>,
+    /// Of names that have settings of their own. Whoever comes first with some makes them; others wait for less than a
+    /// millisecond.
+    profiles: RwLock<HashMap<TlsProfile, Arc<ServerConfig>>>,
+}
+
+impl TlsConfigs {
+    /// The settings of a listener.
+    ///
+    /// # Errors
+    /// If the system has no random numbers for tickets.
+    pub(super) fn new(
+        address: SocketAddr,
+        protocol: ListenerProtocol,
+        snapshots: SnapshotHandle,
+    ) -> Result<Self, rustls::Error> {
+        let names = Arc::new(FromSnapshot { address, snapshots });
+        let plain = server_config(&names, protocol, &TlsProfile::default())?;
+        let mut acme = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(OfChallenges(Arc::clone(&names))));
+        acme.alpn_protocols = vec![ACME_TLS.to_vec()];
+        let acme = Arc::new(acme);
+        Ok(Self { names, protocol, plain, acme, profiles: RwLock::default() })
+    }
+
+    /// What is spoken with a client, by its first message.
+    pub(super) fn for_client(&self, hello: &ClientHello<'_>) -> Arc<ServerConfig> {
+        if hello.alpn().is_some_and(|mut protocols| protocols.any(|protocol| protocol == ACME_TLS)) {
+            return Arc::clone(&self.acme);
+        }
+        let profile = hello.server_name().map(|name| profile(&self.names.snapshots.load(), name));
+        let Some(profile) = profile.filter(|profile| *profile != TlsProfile::default()) else {
+            return Arc::clone(&self.plain);
+        };
+        if let Some(known) = self.profiles.read().get(&profile) {
+            return Arc::clone(known);
+        }
+        match server_config(&self.names, self.protocol, &profile) {
+            Ok(made) => {
+                let mut profiles = self.profiles.write();
+                if profiles.len() >= MAX_PROFILES {
+                    profiles.clear();
+                }
+                profiles.insert(profile, Arc::clone(&made));
+                made
+            }
+            // INVARIANT: each profile leaves a version and a suite, so only random numbers can be missing.
+            Err(_) => Arc::clone(&self.plain),
+        }
+    }
+}
+
+/// How TLS is spoken for a name: as its certificate's settings say, else as those of its zone.
+fn profile(snapshot: &Snapshot, name: &str) -> TlsProfile {
+    let name = name.to_ascii_lowercase();
+    let served = snapshot.certificates_by_name.select(&name);
+    let zone = match served {
+        Some(served) => snapshot.resources.zones.get(&served.zone).map(|zone| &zone.tls),
+        None => match snapshot.sites.find(&name) {
+            Some(Site::Zone(zone)) => Some(&zone.source.tls),
+            _ => None,
+        },
+    };
+    TlsProfile::of(served.map(|served| &served.settings), zone)
+}
+
+fn server_config(
+    names: &Arc<FromSnapshot>,
+    protocol: ListenerProtocol,
+    profile: &TlsProfile,
 ) -> Result<Arc<ServerConfig>, rustls::Error> {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])?
-        .with_no_client_auth()
-        .with_cert_resolver(Arc::new(FromSnapshot { address, snapshots }));
+    let mut provider = aws_lc_rs::default_provider();
+    if !profile.suites.is_empty() {
+        // Those of TLS 1.3 are all taken.
+        let is_of_1_3 = |suite: CipherSuite| u16::from(suite) >> 8 == 0x13;
+        provider
+            .cipher_suites
+            .retain(|suite| is_of_1_3(suite.suite()) || profile.suites.contains(&u16::from(suite.suite())));
+    }
+    let versions: &[&rustls::SupportedProtocolVersion] =
+        match (profile.has_no_tls_1_2, profile.has_no_tls_1_3) {
+            (true, _) => &[&rustls::version::TLS13],
+            (false, true) => &[&rustls::version::TLS12],
+            (false, false) => &[&rustls::version::TLS13, &rustls::version::TLS12],
+        };
+    let mut config = with_provider(provider, versions, Arc::clone(names))?;
     config.alpn_protocols = match protocol {
+        ListenerProtocol::Http if profile.has_no_http2 => vec![b"http/1.1".to_vec()],
         ListenerProtocol::Http => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
         ListenerProtocol::Dns => vec![b"dot".to_vec()],
     };
-    config.session_storage = ServerSessionMemoryCache::new(SESSION_CACHE);
-    config.ticketer = rustls::crypto::aws_lc_rs::Ticketer::new()?;
     Ok(Arc::new(config))
 }
 
-/// Certificates of the snapshot in use, so that a changed file is a new snapshot and no restart.
+fn with_provider(
+    provider: CryptoProvider,
+    versions: &[&'static rustls::SupportedProtocolVersion],
+    names: Arc<FromSnapshot>,
+) -> Result<ServerConfig, rustls::Error> {
+    let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(versions)?
+        .with_no_client_auth()
+        .with_cert_resolver(names);
+    config.session_storage = ServerSessionMemoryCache::new(SESSION_CACHE);
+    config.ticketer = aws_lc_rs::Ticketer::new()?;
+    Ok(config)
+}
+
+/// Certificates of the snapshot in use, so that a changed certificate is a new snapshot and no restart.
 #[derive(Debug)]
 struct FromSnapshot {
     address: SocketAddr,
@@ -46,6 +198,23 @@ struct FromSnapshot {
 impl ResolvesServerCert for FromSnapshot {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         let snapshot = self.snapshots.load();
-        snapshot.certificates.get(&self.address)?.select(hello.server_name())
+        let of_files = snapshot.certificates.get(&self.address);
+        let Some(name) = hello.server_name() else { return of_files?.select(None) };
+        let name = name.to_ascii_lowercase();
+        // A file that names it was put there for it.
+        let named = of_files.and_then(|files| files.select_named(&name));
+        let stored = || snapshot.certificates_by_name.select(&name)?.certified_key();
+        named.or_else(stored).or_else(|| of_files?.select(None))
+    }
+}
+
+/// What CAs look for.
+#[derive(Debug)]
+struct OfChallenges(Arc<FromSnapshot>);
+
+impl ResolvesServerCert for OfChallenges {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let name = hello.server_name()?.to_ascii_lowercase();
+        self.0.snapshots.load().certificates_by_name.alpn_certificate(&name)
     }
 }

@@ -16,7 +16,7 @@ pub mod parent_ds;
 mod received;
 pub mod receiving;
 pub mod record_scan;
-mod resolver;
+pub mod resolver;
 mod sockets;
 mod tcp;
 mod transfers;
@@ -43,6 +43,7 @@ use crate::events::Events;
 use crate::events::kinds::ServiceFailed;
 use crate::listener;
 use crate::snapshot::SnapshotHandle;
+pub use resolver::resolver_of;
 pub use sockets::NameSockets;
 pub use transfers::{ReceiveWish, Transfers};
 

@@ -9,7 +9,7 @@ use hickory_resolver::proto::rr;
 use hickory_resolver::proto::serialize::binary::{BinEncodable, BinEncoder};
 
 /// A resolver that asks these servers, or those of the system.
-pub(super) fn resolver_of(servers: &[SocketAddr]) -> Option<TokioResolver> {
+pub fn resolver_of(servers: &[SocketAddr]) -> Option<TokioResolver> {
     let provider = TokioRuntimeProvider::default();
     let server = |address: &SocketAddr| {
         let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()].map(|mut connection| {

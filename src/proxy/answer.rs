@@ -12,7 +12,7 @@ use super::context::{Context, Route};
 use super::forwarded_session::ORIGIN_SILENT;
 use super::refusal::Refusal;
 use super::respond::{self, Form};
-use super::{Edge, call, headers};
+use super::{Edge, call, headers, tls_only};
 use crate::admission;
 use crate::listener::ConnectionMeta;
 use crate::ruleset::actions::redirect::NOT_IN_URIS;
@@ -115,6 +115,7 @@ impl Edge {
         let (own, page) = (ctx.block_response.as_deref(), ctx.challenge_page.as_deref());
         let (mut header, mut body) = respond::refusal(refusal, &ctx.ray, form, own, page)?;
         say_why(&mut header, refusal, session, ctx);
+        tls_only::tell_strict_transport(&mut header, ctx)?;
         self.inspection.replace_own_error(session, refusal, &mut header, &mut body, ctx)?;
         Ok((header, body))
     }

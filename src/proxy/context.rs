@@ -20,6 +20,7 @@ use super::request_body::RequestBody;
 use crate::ai::Gateway;
 use crate::clock::Stopwatch;
 use crate::events::ZoneLabel;
+use crate::routing::HostnameSite;
 use crate::ruleset::{Decisions, FieldEdit, Outcome, Run, Verdict};
 use crate::scanning::Tee;
 use crate::snapshot::{CompiledZone, Snapshot};
@@ -44,6 +45,8 @@ pub struct Context {
     /// In normal form; empty until the request is admitted.
     pub(super) host: String,
     pub(super) route: Route,
+    /// The custom hostname that the host is, if it is one.
+    pub(super) hostname: Option<HostnameSite>,
     /// Where DNS records of the host lead.
     pub(super) record_pool: RecordPool,
     pub(super) refusal: Option<Refusal>,
@@ -174,6 +177,11 @@ impl Context {
         }
     }
 
+    /// What its custom hostname brings with it.
+    pub(super) fn hostname_metadata(&self) -> Option<&Arc<str>> {
+        self.hostname.as_ref()?.hostname.metadata.as_ref()
+    }
+
     pub(super) fn new(snapshot: Arc<Snapshot>, started: Stopwatch) -> Self {
         Self {
             snapshot,
@@ -186,6 +194,7 @@ impl Context {
             tls: false,
             host: String::new(),
             route: Route::Unknown,
+            hostname: None,
             record_pool: RecordPool::default(),
             refusal: None,
             reason: None,

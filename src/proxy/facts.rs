@@ -26,6 +26,7 @@ struct KnownOfRequest<'c> {
     score: Option<i64>,
     body: Option<&'c ReadBody<Bytes>>,
     places: &'c GeoDatabases,
+    metadata: Option<&'c str>,
 }
 
 /// A request to be asked about on another thread.
@@ -41,6 +42,7 @@ pub(super) struct AskedRequest {
     score: Option<i64>,
     body: Option<Arc<ReadBody<Bytes>>>,
     places: Arc<GeoDatabases>,
+    metadata: Option<Arc<str>>,
 }
 
 impl AskedRequest {
@@ -57,6 +59,7 @@ impl AskedRequest {
             score: ctx.rules.as_ref().map(Run::score),
             body: ctx.read_body.clone(),
             places: Arc::clone(&ctx.snapshot.geo),
+            metadata: ctx.hostname_metadata().cloned(),
         }
     }
 
@@ -71,6 +74,7 @@ impl AskedRequest {
             score: self.score,
             body: self.body.as_deref(),
             places: &self.places,
+            metadata: self.metadata.as_deref(),
         };
         ask_with(&self.head, None, self.received, known, ask)
     }
@@ -95,6 +99,7 @@ pub(super) fn with_facts<T>(
         score: ctx.rules.as_ref().map(Run::score).or((ctx.verdict.score != 0).then_some(ctx.verdict.score)),
         body: ctx.read_body.as_deref(),
         places: &ctx.snapshot.geo,
+        metadata: ctx.hostname_metadata().map(|text| &**text),
     };
     ask_with(request, response, now, known, ask)
 }
@@ -125,6 +130,6 @@ fn ask_with<T>(
     });
     let mut facts = Facts::new(&head, known.host);
     (facts.sent, facts.tls, facts.response) = (known.sent, known.tls, response.as_ref());
-    facts.score = known.score;
+    (facts.score, facts.hostname_metadata) = (known.score, known.metadata);
     ask(&facts.with_body(known.body).with_places(Some(known.places)))
 }

@@ -26,6 +26,7 @@ mod forwarded_session;
 mod gateway;
 mod headers;
 mod held_bodies;
+mod hostname_route;
 mod inspect;
 mod inspect_response;
 mod messages;
@@ -44,6 +45,7 @@ mod response_copy;
 mod rule_watch;
 mod step_answers;
 mod steps;
+mod tls_only;
 mod universal;
 
 use std::sync::Arc;
@@ -134,10 +136,20 @@ impl ProxyHttp for Edge {
 
     async fn request_filter(&self, session: &mut Session, ctx: &mut Context) -> Result<bool> {
         let snapshot = Arc::clone(&ctx.snapshot);
-        match snapshot.sites.find(&ctx.host) {
+        if tls_only::answer_challenge(session, ctx).await? {
+            return Ok(true);
+        }
+        let site = match self.site(&snapshot, ctx) {
+            Ok(site) => site,
+            Err(refusal) => return refuse(ctx, refusal),
+        };
+        match site {
             Some(Site::Zone(zone)) => {
                 ctx.route = Route::Zone(Arc::clone(zone));
-                ctx.record_pool = self.record_pool(&snapshot, zone, &ctx.host, ctx.tls);
+                if let Some((refusal, location)) = tls_only::https_location(session, ctx) {
+                    ctx.location = Some(location);
+                    return refuse(ctx, refusal);
+                }
                 if zone.challenges {
                     if self.challenges.take_solution(zone, session, ctx).await? {
                         return Ok(true);
@@ -202,9 +214,16 @@ impl ProxyHttp for Edge {
         peer.options.read_timeout = Some(origin_timeout::origin_timeout(session, ctx));
         match &ctx.decisions.origin.server_name {
             Some(name) => peer.sni.clone_from(name),
-            // It is asked as the host, whatever its address.
-            None if is_of_record => peer.sni.clone_from(&ctx.host),
-            None => {}
+            None => match &ctx.hostname {
+                Some(hostname) => {
+                    if let Some(name) = hostname_route::origin_server_name(hostname, ctx) {
+                        peer.sni = name.to_owned();
+                    }
+                }
+                // It is asked as the host, whatever its address.
+                None if is_of_record => peer.sni.clone_from(&ctx.host),
+                None => {}
+            },
         }
         ctx.attempt = Some(InFlight { _guard: origin.begin(), origin });
         Ok(Box::new(peer))
@@ -308,6 +327,7 @@ impl ProxyHttp for Edge {
         self.inspection.inspect_response(session, response, ctx)?;
         self.inspection.replace_error(session, response, ctx)?;
         response.insert_header("svc-ray", &ctx.ray)?;
+        tls_only::tell_strict_transport(response, ctx)?;
         let elapsed = ctx.started.elapsed();
         if let Some(call) = ctx.call() {
             call.begin_answer(response, elapsed)?;

@@ -30,6 +30,18 @@ impl RecordPool {
         }
     }
 
+    /// Says that a wildcard would stand for the host if the zone were not there, if the zone has nothing for it.
+    pub(super) fn shadow(&mut self, is_shadowed: bool, zone: &CompiledZone) {
+        let has_nothing = match self {
+            Self::None(refusal) => *refusal == Refusal::NoRecord,
+            Self::OfZone => zone.pool.origins.is_empty(),
+            Self::Pool(_) => false,
+        };
+        if is_shadowed && has_nothing {
+            *self = Self::None(Refusal::HostnameShadowed);
+        }
+    }
+
     /// Whether a pool is the one that records make.
     pub(super) fn is(&self, pool: &Arc<Pool>) -> bool {
         matches!(self, Self::Pool(own) if Arc::ptr_eq(own, pool))

@@ -51,6 +51,12 @@ pub(super) enum Refusal {
     OtherAccount,
     /// What the host's record leads to has no address.
     OriginNameUnresolved,
+    /// The host is a custom hostname that is not verified.
+    HostnameUnverified,
+    /// The host is a custom hostname whose zone has no fallback origin with a record.
+    FallbackOriginMissing,
+    /// A wildcard stands for the host, but a zone of its own has it.
+    HostnameShadowed,
     OriginUnreachable,
     OriginTimeout,
     OriginBroken,
@@ -75,7 +81,10 @@ impl Refusal {
             }
             Self::Challenge { .. } | Self::BadSolution | Self::ProhibitedOrigin => 403,
             Self::NoRecord | Self::OtherAccount => 409,
-            Self::OriginNameUnresolved => 530,
+            Self::OriginNameUnresolved
+            | Self::HostnameUnverified
+            | Self::FallbackOriginMissing
+            | Self::HostnameShadowed => 530,
             Self::UnknownHost | Self::NoQuery(QueryRefusal::Path) => 404,
             Self::NoQuery(QueryRefusal::Method) => 405,
             Self::NoQuery(QueryRefusal::MediaType) => 415,
@@ -118,6 +127,9 @@ impl Refusal {
             Self::ProhibitedOrigin => "prohibited_origin",
             Self::OtherAccount => "other_account",
             Self::OriginNameUnresolved => "origin_name_unresolved",
+            Self::HostnameUnverified => "hostname_unverified",
+            Self::FallbackOriginMissing => "fallback_origin_missing",
+            Self::HostnameShadowed => "hostname_shadowed",
             Self::OriginUnreachable => "origin_unreachable",
             Self::OriginTimeout => "origin_timeout",
             Self::OriginBroken => "origin_broken",
@@ -178,6 +190,18 @@ impl Refusal {
             }
             Self::OriginNameUnresolved => {
                 "Error 1016: the DNS record of this name leads to a name without an address."
+            }
+            Self::HostnameUnverified => {
+                "Error 1016: who serves this name has not shown that it is theirs; the verification errors of the \
+                 custom hostname say what is missing."
+            }
+            Self::FallbackOriginMissing => {
+                "Error 1016: the site behind this name has no fallback origin, or that has no proxied DNS record; its \
+                 operator must set one."
+            }
+            Self::HostnameShadowed => {
+                "Error 1016: this name is in a zone of its own, which comes before a wildcard; its operator must add it \
+                 as a custom hostname of its own."
             }
             Self::NoOrigin | Self::OriginUnreachable => "The site cannot be reached.",
             Self::OriginTimeout => "The site did not answer in time.",

@@ -27,6 +27,11 @@ impl<T> Default for Hosts<T> {
 }
 
 impl<T> Hosts<T> {
+    /// For names that come and go one by one.
+    pub fn in_parts() -> Self {
+        Self::with_capacity(MANY_NAMES)
+    }
+
     pub fn with_capacity(names: usize) -> Self {
         let parts = if names < MANY_NAMES { 1 } else { PARTS };
         let hasher = RandomState::default();

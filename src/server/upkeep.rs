@@ -13,7 +13,9 @@ use crate::clock::Clock;
 use crate::control::Control;
 use crate::events::Events;
 use crate::health_checks;
+use crate::jobs::{LastLooks, issuing, verifying};
 use crate::names::{ElsewhereKnown, flattening, notifying, parent_ds, receiving};
+use gateway::vault::MasterKey;
 use store::SecurityLog;
 
 /// Reloads on `SIGHUP`, checks origins, and looks for spikes of security events.
@@ -22,6 +24,8 @@ pub(super) struct Upkeep {
     pub(super) security_log: Arc<Mutex<SecurityLog>>,
     pub(super) may_be_private: bool,
     pub(super) elsewhere: ElsewhereKnown,
+    pub(super) looks: LastLooks,
+    pub(super) secrets_key: Option<MasterKey>,
     pub(super) events: Events,
     pub(super) clock: Clock,
 }
@@ -64,7 +68,13 @@ impl ServiceWithDependents for Upkeep {
             self.clock,
         );
         let parents = parent_ds::run(self.control.clone(), self.elsewhere.parents.clone(), self.clock);
+        let hostnames =
+            verifying::run(self.control.clone(), self.looks.clone(), self.events.clone(), self.clock);
+        let certificates =
+            issuing::run(self.control.clone(), self.events.clone(), self.clock, self.secrets_key.clone());
         tokio::select! {
+            () = certificates => {}
+            () = hostnames => {}
             _ = shutdown.changed() => {}
             () = parents => {}
             () = receiving => {}

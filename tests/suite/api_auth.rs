@@ -36,6 +36,7 @@ const ALL: &[&str] = &[
     "Zone WAF Write",
     "Security Events Read",
     "DNS Write",
+    "SSL and Certificates Write",
 ];
 
 /// The values of two tokens for everything: what is of the user, and the rest.

@@ -47,6 +47,8 @@ fn every_key_has_a_test_that_exists_and_a_line_in_the_example() {
                 "sensitive_data ",
                 "model_prices",
                 "secrets_key_file",
+                "root_file",
+                "eab_key",
                 "[[listeners.certificates",
             ]
             .iter()

@@ -8,6 +8,7 @@ mod edge;
 mod judge;
 mod mmdb;
 mod origin;
+mod pebble;
 
 pub use api::Api;
 pub use attacks::{Attack, labelled_attacks};
@@ -17,6 +18,7 @@ pub use edge::{BINARY, Edge, refused_by_check, run_cli};
 pub use judge::{is_refused, judge};
 pub use mmdb::{Data, mmdb, mmdb_of};
 pub use origin::Origin;
+pub use pebble::{Pebble, PebbleSettings, free_port};
 
 use std::collections::BTreeSet;
 use std::io::Write;

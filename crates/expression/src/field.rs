@@ -25,6 +25,8 @@ pub struct Facts<'r> {
     pub response: Option<&'r ResponseHead<'r>>,
     /// What managed rules found, once they were asked.
     pub score: Option<i64>,
+    /// What its custom hostname brings with it: JSON as text.
+    pub hostname_metadata: Option<&'r str>,
     body: Option<&'r dyn BodyParts>,
     /// The path in normal form, once an expression has asked for it.
     path: OnceCell<Cow<'r, [u8]>>,
@@ -46,8 +48,9 @@ impl<'r> Facts<'r> {
     /// Of a request to a host in the form routing compares.
     pub fn new(request: &'r RequestHead<'r>, host: &'r str) -> Self {
         let (sent, tls, response, score, body) = (None, false, None, None, None);
+        let hostname_metadata = None;
         let (path, places, place) = (OnceCell::new(), None, OnceCell::new());
-        Self { request, sent, host, tls, response, score, body, path, places, place }
+        Self { request, sent, host, tls, response, score, hostname_metadata, body, path, places, place }
     }
 
     /// With databases of addresses.
@@ -237,6 +240,7 @@ pub(super) const FIELDS: &[Field] = &[
     of_place!("ip.src.asnum", Int, KnownIn::WithAsns, |place| {
         place.asn.map_or(Value::Missing, |asn| Value::Int(asn.into()))
     }),
+    of_request("svc.hostname.metadata", One(Text), |facts| optional_text(facts.hostname_metadata)),
     of_request("ray", One(Text), |facts| Value::text(facts.request.request_id.as_bytes())),
     of_request("ssl", One(Scalar::Bool), |facts| Value::Bool(facts.tls)),
     Field {

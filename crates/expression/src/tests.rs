@@ -49,6 +49,7 @@ fn with_facts<T>(ask: impl FnOnce(&Facts<'_>) -> T) -> T {
     };
     let mut facts = Facts::new(&request, "shop.example");
     (facts.tls, facts.response, facts.score) = (true, Some(&response), Some(7));
+    facts.hostname_metadata = Some(r#"{"tier":"gold"}"#);
     let body = ReadBody::new("a=b&c={\"x\":[3]}", true, b"Text/Plain; charset=utf-8");
     ask(&facts.with_body(Some(&body)).with_places(Some(&Everywhere)))
 }
@@ -107,6 +108,7 @@ fn each_field_reads_what_its_name_says() {
         ("ip.src.country", "eq \"FR\""),
         ("ip.src.continent", "ne \"EU\""),
         ("ip.src.asnum", "in {64496..64500}"),
+        ("svc.hostname.metadata", r#"contains "gold""#),
         ("ray", "eq \"1\""),
         ("ssl", ""),
         ("waf.score", "eq 7"),

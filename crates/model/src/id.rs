@@ -48,6 +48,17 @@ id! {
     RecordId;
 }
 
+/// The id of a custom hostname: a UUID, as clients know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HostnameId(pub uuid::Uuid);
+
+impl std::fmt::Display for HostnameId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 impl GatewayId {
     /// Whether a text can be a word of the paths of gateways: 1 to 64 letters, digits, hyphens and underscores.
     pub fn is_path_word(text: &str) -> bool {

@@ -9,8 +9,9 @@ use imbl::OrdMap;
 
 use crate::gateway::{Provider, ProviderKey};
 use crate::{
-    Account, AccountId, AlertPolicy, AlertWebhook, ApiToken, Declared, Gateway, GatewayId, GatewayToken,
-    NamedList, Phase, Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone, ZoneId, ZoneRecords,
+    Account, AccountId, AcmeAccount, AlertPolicy, AlertWebhook, ApiToken, CertificatePack, CustomHostname,
+    Declared, Gateway, GatewayId, GatewayToken, HostnameId, NamedList, PackId, Phase, Ruleset, RulesetOwner,
+    RulesetSlot, TokenId, Zone, ZoneId, ZoneRecords,
 };
 
 /// Account, gateway, provider and alias of a key.
@@ -33,6 +34,11 @@ pub struct Resources {
     pub webhooks: BTreeMap<String, Declared<AlertWebhook>>,
     /// Shared, because they may be long.
     pub lists: BTreeMap<String, Arc<Declared<NamedList>>>,
+    /// Shared, because there may be many.
+    pub hostnames: OrdMap<HostnameId, Arc<Declared<CustomHostname>>>,
+    pub packs: OrdMap<PackId, Arc<Declared<CertificatePack>>>,
+    /// By the names of CAs.
+    pub acme_accounts: BTreeMap<String, Declared<AcmeAccount>>,
     /// Of zones that have some.
     pub records: OrdMap<ZoneId, ZoneRecords>,
 }
@@ -88,7 +94,10 @@ impl Resources {
         merge(&mut self.webhooks, stored.webhooks, |webhook| webhook, webhook, &mut conflicts);
         let list = |list: &Arc<Declared<NamedList>>| format!("the list `{}`", list.name);
         merge(&mut self.lists, stored.lists, |list| list, list, &mut conflicts);
-        // Files declare none.
+        // Files declare none of these.
+        self.hostnames = stored.hostnames;
+        self.packs = stored.packs;
+        self.acme_accounts = stored.acme_accounts;
         self.records = stored.records.into_iter().filter(|(zone, _)| self.zones.contains_key(zone)).collect();
         conflicts.into_result(self)
     }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::action::Action;
+use super::certificate_pack::TlsSettings;
+use super::custom_hostname::FallbackOrigin;
 use super::dns_settings::ZoneDnsSettings;
 use super::id::{AccountId, ZoneId};
 use super::milliseconds;
@@ -54,11 +56,44 @@ pub struct Zone {
     /// Whether others may make it, or zones below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<ZoneHold>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_origin: Option<Box<FallbackOrigin>>,
+    #[serde(default, skip_serializing_if = "is_default_tls")]
+    pub tls: ZoneTls,
     /// When it was made and last changed (RFC 3339); empty if a file declares it.
     #[serde(default)]
     pub created_on: String,
     #[serde(default)]
     pub modified_on: String,
+}
+
+fn is_default_tls(settings: &ZoneTls) -> bool {
+    *settings == ZoneTls::default()
+}
+
+/// How a zone speaks TLS.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZoneTls {
+    /// Whether it gets certificates by itself.
+    #[serde(default)]
+    pub is_automatic: bool,
+    #[serde(default)]
+    pub settings: TlsSettings,
+    /// Whether requests over HTTP are led to HTTPS.
+    #[serde(default)]
+    pub is_always_https: bool,
+    /// HTTP Strict Transport Security (RFC 6797).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strict_transport: Option<StrictTransport>,
+}
+
+/// What browsers are told of HTTPS (RFC 6797).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StrictTransport {
+    /// Seconds.
+    pub max_age: u32,
+    pub includes_subdomains: bool,
+    pub is_preloaded: bool,
 }
 
 fn is_default(settings: &ZoneDnsSettings) -> bool {

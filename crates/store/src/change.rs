@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use imbl::OrdMap;
 use serde::{Deserialize, Serialize};
 
 use diagnostic::Place;
 use model::gateway::{Provider, ProviderKey};
 use model::{
-    Account, AccountId, AlertPolicy, AlertWebhook, ApiToken, Declared, DnsRecord, Gateway, GatewayId,
-    GatewayToken, NamedList, RecordId, Resources, Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone, ZoneId,
+    Account, AccountId, AcmeAccount, AlertPolicy, AlertWebhook, ApiToken, CertificatePack, CustomHostname,
+    Declared, DnsRecord, Gateway, GatewayId, GatewayToken, HostnameId, NamedList, PackId, RecordId,
+    Resources, Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone, ZoneId,
 };
 
 use crate::Revision;
@@ -126,6 +128,26 @@ pub enum Change {
         zone: ZoneId,
         id: RecordId,
     },
+    PutHostname {
+        hostname: Box<CustomHostname>,
+    },
+    DeleteHostname {
+        zone: ZoneId,
+        id: HostnameId,
+    },
+    PutPack {
+        pack: Box<CertificatePack>,
+    },
+    DeletePack {
+        zone: ZoneId,
+        id: PackId,
+    },
+    PutAcmeAccount {
+        account: AcmeAccount,
+    },
+    DeleteAcmeAccount {
+        authority: String,
+    },
 }
 
 impl Changeset {
@@ -140,6 +162,7 @@ impl Changeset {
 }
 
 impl Change {
+    #[expect(clippy::too_many_lines, reason = "an arm for each change")]
     pub(crate) fn apply(&self, resources: &mut Resources, revision: Revision) {
         match self {
             Self::PutToken { token } => put(&mut resources.tokens, token.id.clone(), token, revision),
@@ -161,6 +184,8 @@ impl Change {
             }
             Self::DeleteZone { id } => {
                 resources.records.remove(id);
+                remove_those(&mut resources.hostnames, |hostname| hostname.zone == *id);
+                remove_those(&mut resources.packs, |pack| pack.zone == *id);
                 resources.zones.remove(id);
             }
             Self::PutRuleset { zone, ruleset } => {
@@ -207,6 +232,20 @@ impl Change {
                     records.remove(id, revision);
                 }
             }
+            Self::PutHostname { hostname } => {
+                let declared = Declared::at_revision(CustomHostname::clone(hostname), revision);
+                resources.hostnames.insert(hostname.id, Arc::new(declared));
+            }
+            Self::DeleteHostname { id, .. } => drop(resources.hostnames.remove(id)),
+            Self::PutPack { pack } => {
+                let declared = Declared::at_revision(CertificatePack::clone(pack), revision);
+                resources.packs.insert(pack.id, Arc::new(declared));
+            }
+            Self::DeletePack { id, .. } => drop(resources.packs.remove(id)),
+            Self::PutAcmeAccount { account } => {
+                put(&mut resources.acme_accounts, account.authority.clone(), account, revision);
+            }
+            Self::DeleteAcmeAccount { authority } => drop(resources.acme_accounts.remove(authority)),
         }
     }
 
@@ -310,7 +349,22 @@ impl Change {
             Self::DeleteList { id, .. } => resources.lists.get(id)?.place(),
             Self::PutRecord { record } => resources.records.get(&record.zone)?.get(&record.id)?.place(),
             Self::DeleteRecord { zone, id } => resources.records.get(zone)?.get(id)?.place(),
+            // Files declare none of these.
+            Self::PutHostname { .. }
+            | Self::DeleteHostname { .. }
+            | Self::PutPack { .. }
+            | Self::DeletePack { .. }
+            | Self::PutAcmeAccount { .. }
+            | Self::DeleteAcmeAccount { .. } => None,
         }
+    }
+}
+
+/// Removes what is of a zone that goes.
+fn remove_those<K: Ord + Copy, T>(map: &mut OrdMap<K, Arc<Declared<T>>>, is_gone: impl Fn(&T) -> bool) {
+    let gone: Vec<K> = map.iter().filter(|(_, one)| is_gone(one)).map(|(id, _)| *id).collect();
+    for id in gone {
+        map.remove(&id);
     }
 }
 

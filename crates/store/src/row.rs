@@ -22,8 +22,12 @@ const API_TOKEN: &str = "api_token";
 const ALERT: &str = "alert";
 const WEBHOOK: &str = "webhook";
 const LIST: &str = "list";
-/// Its rows have ids that begin with the zone's.
+const ACME_ACCOUNT: &str = "acme_account";
 pub(crate) const RECORD: &str = "dns_record";
+const HOSTNAME: &str = "custom_hostname";
+const PACK: &str = "certificate_pack";
+/// The kinds whose rows have ids that begin with a zone's, and go with it.
+pub(crate) const OF_ZONES: [&str; 3] = [RECORD, HOSTNAME, PACK];
 
 /// What a change does to the table of the current state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +86,16 @@ impl Change {
                 (RECORD, record_row_id(&record.zone, &record.id), Some(json(record)?))
             }
             Self::DeleteRecord { zone, id } => (RECORD, record_row_id(zone, id), None),
+            Self::PutHostname { hostname } => {
+                (HOSTNAME, format!("{}/{}", hostname.zone, hostname.id), Some(json(hostname)?))
+            }
+            Self::DeleteHostname { zone, id } => (HOSTNAME, format!("{zone}/{id}"), None),
+            Self::PutPack { pack } => (PACK, format!("{}/{}", pack.zone, pack.id), Some(json(pack)?)),
+            Self::DeletePack { zone, id } => (PACK, format!("{zone}/{id}"), None),
+            Self::PutAcmeAccount { account } => {
+                (ACME_ACCOUNT, account.authority.clone(), Some(json(account)?))
+            }
+            Self::DeleteAcmeAccount { authority } => (ACME_ACCOUNT, authority.clone(), None),
         };
         Ok(Row { kind, id, body })
     }
@@ -171,6 +185,9 @@ pub(crate) fn add_row(
         WEBHOOK => Change::PutWebhook { webhook: read(kind, body)? },
         LIST => Change::PutList { list: read(kind, body)? },
         RECORD => Change::PutRecord { record: read(kind, body)? },
+        HOSTNAME => Change::PutHostname { hostname: read(kind, body)? },
+        PACK => Change::PutPack { pack: read(kind, body)? },
+        ACME_ACCOUNT => Change::PutAcmeAccount { account: read(kind, body)? },
         _ => return Err(StoreError::Failed(format!("it holds a resource of the unknown kind `{kind}`"))),
     };
     change.apply(resources, revision);

@@ -7,7 +7,7 @@ use model::ZoneId;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::migration::{Migration, migrate};
-use super::row::{RECORD, Row, add_row};
+use super::row::{OF_ZONES, RECORD, Row, add_row};
 use super::{
     Change, Changeset, KeyedRequest, PastChange, PastRow, Resources, Revision, Store, StoreError,
     private_file,
@@ -92,10 +92,12 @@ fn revision(connection: &Connection) -> Result<Revision, StoreError> {
 /// Writes what a change leaves into the current state.
 fn write(transaction: &Transaction<'_>, revision: i64, change: &Change) -> Result<(), StoreError> {
     if let Change::DeleteZone { id } = change {
-        // Its records go with it; their ids are the zone's, `/`, and one of their own. `0` is the character behind `/`.
-        transaction
-            .prepare_cached("DELETE FROM resources WHERE kind = ?1 AND id >= ?2 || '/' AND id < ?2 || '0'")?
-            .execute(params![RECORD, id.as_str()])?;
+        // What is of it goes with it: ids are the zone's, `/`, and one of their own. `0` is the character behind `/`.
+        let mut of_zone = transaction
+            .prepare_cached("DELETE FROM resources WHERE kind = ?1 AND id >= ?2 || '/' AND id < ?2 || '0'")?;
+        for kind in OF_ZONES {
+            of_zone.execute(params![kind, id.as_str()])?;
+        }
     }
     let Row { kind, id, body } = change.row()?;
     match body {

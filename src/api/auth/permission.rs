@@ -32,11 +32,13 @@ pub enum Permission {
     EventsRead,
     DnsRead,
     DnsWrite,
+    CertificatesRead,
+    CertificatesWrite,
 }
 
 impl Permission {
     /// All that a group gives.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::TokensRead,
         Self::TokensWrite,
         Self::AccountRead,
@@ -53,6 +55,8 @@ impl Permission {
         Self::EventsRead,
         Self::DnsRead,
         Self::DnsWrite,
+        Self::CertificatesRead,
+        Self::CertificatesWrite,
     ];
 
     /// The name of its group.
@@ -75,6 +79,8 @@ impl Permission {
             Self::EventsRead => "Security Events Read",
             Self::DnsRead => "DNS Read",
             Self::DnsWrite => "DNS Write",
+            Self::CertificatesRead => "SSL and Certificates Read",
+            Self::CertificatesWrite => "SSL and Certificates Write",
         }
     }
 
@@ -94,7 +100,9 @@ impl Permission {
             | Self::WafWrite
             | Self::EventsRead
             | Self::DnsRead
-            | Self::DnsWrite => PermissionLevel::Zone,
+            | Self::DnsWrite
+            | Self::CertificatesRead
+            | Self::CertificatesWrite => PermissionLevel::Zone,
         }
     }
 
@@ -121,6 +129,7 @@ impl Permission {
                     | (Self::ZoneWrite, Self::ZoneRead)
                     | (Self::WafWrite, Self::WafRead)
                     | (Self::DnsWrite, Self::DnsRead)
+                    | (Self::CertificatesWrite, Self::CertificatesRead)
             )
     }
 }

@@ -4,6 +4,7 @@
 mod accounts;
 mod ai_logs;
 mod alerting;
+mod certificates;
 mod custom_providers;
 mod dns;
 mod errors;
@@ -11,6 +12,7 @@ mod expressions;
 mod gateway_settings;
 mod gateway_tokens;
 mod gateways;
+mod hostnames;
 mod list_items;
 mod lists;
 mod openapi;
@@ -68,6 +70,12 @@ const ALL: &[&[Operation]] = &[
     dns::PARTNERS,
     dns::OUTGOING,
     dns::INCOMING,
+    hostnames::RECORDS,
+    hostnames::FALLBACK_ORIGIN,
+    hostnames::DIAGNOSE,
+    certificates::PACKS,
+    certificates::UNIVERSAL,
+    certificates::SETTINGS,
     errors::OPERATIONS,
     openapi::OPERATIONS,
 ];
@@ -90,7 +98,7 @@ mod tests {
         assert!(all().all(|operation| operation.summary.ends_with('.') && operation.path.starts_with('/')));
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/api/resources");
         // All but this file, two of shapes, the readers of rules and of settings, filters, places of rules, and what of rulesets
-        // may be written; two have two lists, and the folder has twelve.
-        assert_eq!(std::fs::read_dir(folder).unwrap().count() - 8, ALL.len() - 2 - 11);
+        // may be written; two have two lists, the folder of records twelve, those of hostnames and certificates three.
+        assert_eq!(std::fs::read_dir(folder).unwrap().count() - 8, ALL.len() - 2 - 11 - 2 - 2);
     }
 }

@@ -21,7 +21,7 @@ use crate::api::input::Fields;
 use crate::api::operation::{Answer, ApiCall, InputShape, Operation, ResultKind, Verb};
 use crate::ruleset::actions::challenge;
 use crate::ruleset::{ManagedRuleset, Trace, TraceEnd, TracedRequest, TracedRule};
-use crate::snapshot::{CompiledZone, Site};
+use crate::snapshot::{CompiledZone, HostRoute, Site};
 
 pub(super) const OPERATIONS: &[Operation] = &[Operation {
     verb: Verb::Post,
@@ -84,8 +84,12 @@ struct ShownStep {
 
 fn traced(call: &ApiCall) -> Answer {
     let (written, unknown) = rule_input::read(&call.body, written)?;
-    let zone = match call.snapshot.sites.find(&written.host) {
-        Some(Site::Zone(zone)) if zone.source.account == call.account() => zone,
+    let zone = match call.snapshot.route(&written.host) {
+        HostRoute::Site { site: Site::Zone(zone), .. } | HostRoute::Hostname { zone, .. }
+            if zone.source.account == call.account() =>
+        {
+            zone
+        }
         _ => {
             let message = format!("the account has no zone for `{}`", written.host);
             return Err(ApiError::at(error::BAD_FIELD, "/url", message).into());

@@ -334,6 +334,8 @@ async fn create(call: ApiCall) -> Answer {
             _ => None,
         },
         hold: None,
+        fallback_origin: None,
+        tls: model::ZoneTls::default(),
         created_on: call.now.clone(),
         modified_on: call.now.clone(),
     };

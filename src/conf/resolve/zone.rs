@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use super::Resolving;
 use crate::conf::table::Located;
-use crate::conf::zone_file::{SensitiveDataFile, WafFile, ZoneFile};
+use crate::conf::zone_file::{SensitiveDataFile, WafFile, ZoneFile, ZoneTlsFile};
 use crate::named_file::read_text;
 use diagnostic::{Code, Diagnostic, Place};
 use expression::{Expression, NamedSets};
 use model::origin_url::OriginUrl;
 use model::{
     Account, AccountId, Action, Declared, HealthCheck, Phase, Resources, Ruleset, RulesetKind, RulesetOwner,
-    SensitiveDataSettings, WafSettings, Zone, ZoneId,
+    SensitiveDataSettings, WafSettings, Zone, ZoneId, ZoneTls,
 };
 
 impl Resolving<'_> {
@@ -49,6 +49,8 @@ impl Resolving<'_> {
             outgoing: None,
             incoming: None,
             hold: None,
+            fallback_origin: None,
+            tls: ZoneTls { is_automatic: file.tls == ZoneTlsFile::Auto, ..ZoneTls::default() },
             created_on: String::new(),
             modified_on: String::new(),
             name: name.as_str().to_owned(),

@@ -1,0 +1,108 @@
+//! Certificate packs as the API shows them.
+
+use model::PackKind;
+use model::certificate_pack::{BundleMethod, CertificatePack};
+use serde::Serialize;
+
+use crate::api::resources::hostnames::{ShownMistake, ShownValidation, time};
+
+#[derive(Debug, Serialize)]
+pub(super) struct ShownPack<'a> {
+    id: String,
+    r#type: &'static str,
+    hosts: &'a [String],
+    status: &'static str,
+    validation_method: &'static str,
+    validity_days: u64,
+    certificate_authority: &'a str,
+    svc_branding: bool,
+    certificates: Vec<ShownCertificate<'a>>,
+    primary_certificate: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    validation_records: Vec<ShownValidation>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    validation_errors: Vec<ShownMistake<'a>>,
+    next_attempt: String,
+    created_on: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct ShownCertificate<'a> {
+    id: String,
+    hosts: &'a [String],
+    status: &'static str,
+    issuer: &'a str,
+    signature: &'a str,
+    serial_number: &'a str,
+    bundle_method: BundleMethod,
+    uploaded_on: &'a str,
+    modified_on: &'a str,
+    expires_on: String,
+    priority: usize,
+}
+
+fn kind(pack: &CertificatePack) -> &'static str {
+    match pack.kind {
+        PackKind::Universal => "universal",
+        PackKind::Advanced => "advanced",
+        PackKind::CustomHostname(_) => "custom_hostname",
+    }
+}
+
+pub(super) fn shown(pack: &CertificatePack) -> ShownPack<'_> {
+    let certificates = pack.certificates.iter().enumerate().map(|(priority, issued)| ShownCertificate {
+        id: issued.id.to_string(),
+        hosts: &issued.hosts,
+        status: pack.status.word(),
+        issuer: &issued.issuer,
+        signature: &issued.signature,
+        serial_number: &issued.serial,
+        bundle_method: pack.bundle_method,
+        uploaded_on: &issued.uploaded_on,
+        modified_on: &issued.uploaded_on,
+        expires_on: time(issued.expires),
+        priority,
+    });
+    let newest = pack.certificates.first();
+    ShownPack {
+        id: pack.id.to_string(),
+        r#type: kind(pack),
+        hosts: &pack.hosts,
+        status: pack.status.word(),
+        validation_method: pack.method.word(),
+        validity_days: newest
+            .map_or(90, |newest| newest.expires.saturating_sub(newest.not_before).div_ceil(86_400)),
+        certificate_authority: &pack.certificate_authority,
+        svc_branding: pack.has_branding,
+        primary_certificate: newest.map(|newest| newest.id.to_string()),
+        certificates: certificates.collect(),
+        validation_records: ShownValidation::of_pack(pack),
+        validation_errors: ShownMistake::of_pack(pack),
+        next_attempt: time(pack.next_step),
+        created_on: &pack.created_on,
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ShownVerification<'a> {
+    cert_pack_uuid: String,
+    certificate_status: &'static str,
+    validation_method: &'static str,
+    hostname: &'a str,
+    signature: &'a str,
+    brand_check: bool,
+    verification_info: Vec<ShownValidation>,
+}
+
+/// How far the validation of a pack is.
+pub(super) fn verification(pack: &CertificatePack) -> ShownVerification<'_> {
+    ShownVerification {
+        cert_pack_uuid: pack.id.to_string(),
+        certificate_status: pack.status.word(),
+        validation_method: pack.method.word(),
+        hostname: pack.hosts.first().map_or("", String::as_str),
+        signature: pack.certificates.first().map_or("ECDSAWithSHA256", |newest| &newest.signature),
+        brand_check: false,
+        verification_info: ShownValidation::of_pack(pack),
+    }
+}

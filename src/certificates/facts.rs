@@ -1,0 +1,150 @@
+//! What is in a certificate.
+
+use model::certificate_pack::{IssuedCertificate, KeptKey};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use uuid::Uuid;
+use x509_parser::extensions::GeneralName;
+use x509_parser::prelude::X509Certificate;
+
+/// What the first certificate of a chain says.
+#[derive(Clone, Debug)]
+pub struct CertificateFacts {
+    /// In lower case.
+    pub hosts: Vec<String>,
+    pub issuer: String,
+    pub serial: String,
+    pub signature: String,
+    /// Seconds since the epoch, as the other.
+    pub not_before: u64,
+    pub expires: u64,
+}
+
+impl CertificateFacts {
+    /// Reads a chain in PEM.
+    ///
+    /// # Errors
+    /// One sentence: it is no PEM, has no certificate, or the first is malformed or for no name.
+    pub fn read(chain: &str) -> Result<Self, String> {
+        let first = CertificateDer::pem_slice_iter(chain.as_bytes())
+            .next()
+            .ok_or("there is no certificate in the text")?
+            .map_err(|error| format!("the certificate is not PEM: {error}"))?;
+        let (_, parsed) = x509_parser::parse_x509_certificate(&first)
+            .map_err(|error| format!("the certificate is malformed: {error}"))?;
+        let hosts = hosts(&parsed)?;
+        if hosts.is_empty() {
+            return Err("the certificate is for no DNS name".to_owned());
+        }
+        let seconds = |time: x509_parser::time::ASN1Time| u64::try_from(time.timestamp()).unwrap_or(0);
+        Ok(Self {
+            hosts,
+            issuer: issuer(&parsed),
+            serial: parsed.tbs_certificate.serial.to_string(),
+            signature: signature(&parsed),
+            not_before: seconds(parsed.validity().not_before),
+            expires: seconds(parsed.validity().not_after),
+        })
+    }
+
+    /// Whether it is for a host (RFC 6125 section 6.4.3: a wildcard stands for one label).
+    pub fn covers(&self, host: &str) -> bool {
+        self.hosts.iter().any(|known| {
+            known == host
+                || known.strip_prefix("*.").is_some_and(|above| {
+                    host.split_once('.').is_some_and(|(label, rest)| rest == above && label != "*")
+                })
+        })
+    }
+
+    /// The certificate as it is stored.
+    pub fn issued(
+        self,
+        id: Uuid,
+        chain: String,
+        key: KeptKey,
+        uploaded_on: String,
+        is_uploaded: bool,
+    ) -> IssuedCertificate {
+        IssuedCertificate {
+            id,
+            hosts: self.hosts,
+            chain,
+            key,
+            issuer: self.issuer,
+            serial: self.serial,
+            signature: self.signature,
+            uploaded_on,
+            not_before: self.not_before,
+            expires: self.expires,
+            is_uploaded,
+        }
+    }
+}
+
+fn hosts(certificate: &X509Certificate<'_>) -> Result<Vec<String>, String> {
+    let names = certificate
+        .subject_alternative_name()
+        .map_err(|error| format!("the certificate is malformed: {error}"))?;
+    let names = names.iter().flat_map(|extension| &extension.value.general_names);
+    Ok(names
+        .filter_map(|name| match name {
+            GeneralName::DNSName(name) => Some(name.to_ascii_lowercase()),
+            _ => None,
+        })
+        .collect())
+}
+
+/// The organization of the issuer, else its common name.
+fn issuer(certificate: &X509Certificate<'_>) -> String {
+    let issuer = certificate.issuer();
+    let organization = issuer.iter_organization().next().and_then(|name| name.as_str().ok());
+    let common_name = || issuer.iter_common_name().next().and_then(|name| name.as_str().ok());
+    organization.or_else(common_name).unwrap_or("").to_owned()
+}
+
+/// How it is signed, in the words of clients.
+fn signature(certificate: &X509Certificate<'_>) -> String {
+    let id = certificate.signature_algorithm.algorithm.to_id_string();
+    let word = match id.as_str() {
+        "1.2.840.10045.4.3.2" => "ECDSAWithSHA256",
+        "1.2.840.10045.4.3.3" => "ECDSAWithSHA384",
+        "1.2.840.10045.4.3.4" => "ECDSAWithSHA512",
+        "1.2.840.113549.1.1.11" => "SHA256WithRSA",
+        "1.2.840.113549.1.1.12" => "SHA384WithRSA",
+        "1.2.840.113549.1.1.13" => "SHA512WithRSA",
+        "1.3.101.112" => "Ed25519",
+        other => other,
+    };
+    word.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_are_read_and_wildcards_stand_for_one_label() {
+        let made =
+            rcgen::generate_simple_self_signed(vec!["*.A.dev".to_owned(), "b.dev".to_owned()]).unwrap();
+        let facts = CertificateFacts::read(&made.cert.pem()).unwrap();
+        assert_eq!(
+            (&facts.hosts[..], facts.signature.as_str()),
+            (&["*.a.dev".to_owned(), "b.dev".to_owned()][..], "ECDSAWithSHA256")
+        );
+        assert!(facts.not_before < facts.expires && !facts.serial.is_empty());
+        for (host, is_covered) in [
+            ("x.a.dev", true),
+            ("b.dev", true),
+            ("*.a.dev", true),
+            ("a.dev", false),
+            ("x.y.a.dev", false),
+            ("x.b.dev", false),
+        ] {
+            assert_eq!(facts.covers(host), is_covered, "{host}");
+        }
+        for text in ["", "hello", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+            assert!(CertificateFacts::read(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! CAs that speak ACME (RFC 8555), as far as orders need them.
+
+use std::sync::Arc;
+
+use gateway::vault::MasterKey;
+use instant_acme::{
+    Account, AccountCredentials, ChallengeType, Error, ExternalAccountKey, Identifier, NewAccount, NewOrder,
+    Order, OrderStatus, RetryPolicy,
+};
+use model::certificate_pack::{AcmeAccount, ChallengeKind, PendingChallenge};
+use std::time::Duration;
+use store::Change;
+use tokio::sync::Mutex;
+
+use crate::certificates::sealing::{self, KeyOwner};
+use crate::conf::certificate_settings::CertificateAuthority;
+use crate::control::{Control, Write};
+
+/// How long a CA is waited for in one go.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The actor of changes that jobs make.
+pub(super) const ACTOR: &str = "certificates";
+
+/// Why a CA made no certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum AcmeFailure {
+    /// It was not to be had; the same may succeed later.
+    Unreachable(String),
+    /// It says that there were too many orders.
+    RateLimited(String),
+    /// It looked, and did not see that a name is ours.
+    NotValidated { host: String, detail: String },
+    /// It does not make this certificate.
+    Refused(String),
+    /// It has forgotten the order.
+    Gone,
+    /// What was made of its answer cannot be kept.
+    Here(String),
+}
+
+impl AcmeFailure {
+    /// The word in metrics.
+    pub(super) fn cause(&self) -> &'static str {
+        match self {
+            Self::Unreachable(_) => "unreachable",
+            Self::RateLimited(_) => "rate_limited",
+            Self::NotValidated { .. } => "not_validated",
+            Self::Refused(_) => "refused",
+            Self::Gone => "order_gone",
+            Self::Here(_) => "here",
+        }
+    }
+
+    pub(super) fn message(&self, authority: &str) -> String {
+        match self {
+            Self::Unreachable(detail) => format!("the CA `{authority}` cannot be reached: {detail}"),
+            Self::RateLimited(detail) => format!("the CA `{authority}` takes no more orders now: {detail}"),
+            Self::NotValidated { host, detail } => format!("Domain validation failed for {host}: {detail}"),
+            Self::Refused(detail) => format!("the CA `{authority}` refused the order: {detail}"),
+            Self::Gone => format!("the CA `{authority}` has forgotten the order; it begins again"),
+            Self::Here(detail) => detail.clone(),
+        }
+    }
+
+    fn of(error: Error) -> Self {
+        match error {
+            Error::Api(problem) => {
+                let kind = problem.r#type.as_deref().unwrap_or("");
+                let detail = problem.to_string();
+                let kind = kind.rsplit(':').next().unwrap_or("");
+                match (kind, problem.status) {
+                    ("rateLimited", _) => Self::RateLimited(detail),
+                    ("serverInternal" | "badNonce", _) => Self::Unreachable(detail),
+                    ("malformed" | "accountDoesNotExist", Some(404)) | (_, Some(404)) => Self::Gone,
+                    (_, Some(status)) if status >= 500 => Self::Unreachable(detail),
+                    _ => Self::Refused(detail),
+                }
+            }
+            other => Self::Unreachable(other.to_string()),
+        }
+    }
+}
+
+/// Accounts at CAs. Clones share them.
+#[derive(Clone, Default)]
+pub struct AcmeAccounts(Arc<Mutex<Vec<(CertificateAuthority, Account)>>>);
+
+impl AcmeAccounts {
+    /// The account at a CA: the one that is known, the one that is stored, or a new one, which is stored first.
+    pub(super) async fn of(
+        &self,
+        authority: &CertificateAuthority,
+        contact: &[String],
+        control: &Control,
+        master: Option<&MasterKey>,
+    ) -> Result<Account, AcmeFailure> {
+        // Held while an account is made, so that there are not two.
+        let mut known = self.0.lock().await;
+        if let Some((_, account)) = known.iter().find(|(of, _)| of == authority) {
+            return Ok(account.clone());
+        }
+        let account = match stored(authority, control, master)? {
+            Some(credentials) => {
+                builder(authority)?.from_credentials(credentials).await.map_err(AcmeFailure::of)?
+            }
+            None => made(authority, contact, control, master).await?,
+        };
+        known.push((authority.clone(), account.clone()));
+        Ok(account)
+    }
+}
+
+fn owner(authority: &CertificateAuthority) -> KeyOwner {
+    KeyOwner::Account { authority: authority.name.clone() }
+}
+
+fn builder(authority: &CertificateAuthority) -> Result<instant_acme::AccountBuilder, AcmeFailure> {
+    let builder = match &authority.root_file {
+        Some(root) => Account::builder_with_root(root),
+        None => Account::builder(),
+    };
+    builder.map_err(|error| AcmeFailure::Here(format!("no client for `{}`: {error}", authority.directory)))
+}
+
+fn stored(
+    authority: &CertificateAuthority,
+    control: &Control,
+    master: Option<&MasterKey>,
+) -> Result<Option<AccountCredentials>, AcmeFailure> {
+    let snapshot = control.handle().load();
+    let known = snapshot.resources.acme_accounts.get(&authority.name);
+    let Some(known) = known.filter(|known| known.directory == authority.directory) else { return Ok(None) };
+    let unreadable = |detail: String| {
+        AcmeFailure::Here(format!("the account at `{}` cannot be read: {detail}", authority.name))
+    };
+    let text = sealing::opened(&owner(authority), &known.credentials, master).map_err(unreadable)?;
+    serde_json::from_str(text.expose()).map(Some).map_err(|error| unreadable(error.to_string()))
+}
+
+async fn made(
+    authority: &CertificateAuthority,
+    contact: &[String],
+    control: &Control,
+    master: Option<&MasterKey>,
+) -> Result<Account, AcmeFailure> {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    let contact: Vec<&str> = contact.iter().map(String::as_str).collect();
+    let new = NewAccount { contact: &contact, terms_of_service_agreed: true, only_return_existing: false };
+    let external = match &authority.external_account {
+        Some((id, key)) => {
+            let key = URL_SAFE_NO_PAD.decode(key.expose().trim_end_matches('=')).map_err(|_| {
+                AcmeFailure::Here(format!("the external account key of `{}` is not Base64", authority.name))
+            })?;
+            Some(ExternalAccountKey::new(id.clone(), &key))
+        }
+        None => None,
+    };
+    let (account, credentials) = builder(authority)?
+        .create(&new, authority.directory.clone(), external.as_ref())
+        .await
+        .map_err(AcmeFailure::of)?;
+    let text = serde_json::to_string(&credentials).map_err(|error| AcmeFailure::Here(error.to_string()))?;
+    let credentials = sealing::kept(&owner(authority), &text, master).map_err(AcmeFailure::Here)?;
+    let account_kept = AcmeAccount {
+        authority: authority.name.clone(),
+        directory: authority.directory.clone(),
+        credentials,
+    };
+    let edit = move |_: &model::Resources| Ok(vec![Change::PutAcmeAccount { account: account_kept.clone() }]);
+    let write = Write {
+        actor: ACTOR.to_owned(),
+        edit: Box::new(edit),
+        expected: None,
+        is_dry_run: false,
+        request: None,
+    };
+    control.write(write).await.map_err(|error| AcmeFailure::Here(error.to_string()))?;
+    Ok(account)
+}
+
+/// Orders a certificate of some names.
+pub(super) async fn ordered(account: &Account, hosts: &[String]) -> Result<Order, AcmeFailure> {
+    let identifiers: Vec<Identifier> = hosts.iter().cloned().map(Identifier::Dns).collect();
+    account.new_order(&NewOrder::new(&identifiers)).await.map_err(AcmeFailure::of)
+}
+
+/// An order that was made before.
+pub(super) async fn known(account: &Account, url: &str) -> Result<Order, AcmeFailure> {
+    account.order(url.to_owned()).await.map_err(AcmeFailure::of)
+}
+
+/// What is to be shown for an order, by the kinds of challenges that may be, the best first. Names that the CA has seen to
+/// be ours before have none.
+pub(super) async fn challenges(
+    order: &mut Order,
+    kinds: &[ChallengeKind],
+) -> Result<Vec<PendingChallenge>, AcmeFailure> {
+    let mut challenges = Vec::new();
+    let mut authorizations = order.authorizations();
+    while let Some(authorization) = authorizations.next().await {
+        let mut authorization = authorization.map_err(AcmeFailure::of)?;
+        if authorization.status == instant_acme::AuthorizationStatus::Valid {
+            continue;
+        }
+        let host = match authorization.identifier().identifier {
+            Identifier::Dns(host) => host.clone(),
+            _ => continue,
+        };
+        let offered = |kind: &&ChallengeKind| {
+            authorization.challenges.iter().any(|challenge| challenge.r#type == type_of(**kind))
+        };
+        let kind = *kinds.iter().find(offered).ok_or_else(|| {
+            AcmeFailure::Refused(format!("it offers no way to show that `{host}` is ours that can be taken"))
+        })?;
+        // INVARIANT: it is among those that were offered.
+        let Some(challenge) = authorization.challenge(type_of(kind)) else { continue };
+        challenges.push(PendingChallenge {
+            host,
+            kind,
+            token: challenge.token.clone(),
+            key_authorization: challenge.key_authorization().as_str().to_owned(),
+            record_name: None,
+            is_told: false,
+        });
+    }
+    Ok(challenges)
+}
+
+fn type_of(kind: ChallengeKind) -> ChallengeType {
+    match kind {
+        ChallengeKind::Http => ChallengeType::Http01,
+        ChallengeKind::Dns => ChallengeType::Dns01,
+        ChallengeKind::TlsAlpn => ChallengeType::TlsAlpn01,
+    }
+}
+
+/// Tells the CA that it may look, for challenges that are to be seen.
+pub(super) async fn tell(order: &mut Order, ready: &[PendingChallenge]) -> Result<(), AcmeFailure> {
+    let mut authorizations = order.authorizations();
+    while let Some(authorization) = authorizations.next().await {
+        let mut authorization = authorization.map_err(AcmeFailure::of)?;
+        if authorization.status != instant_acme::AuthorizationStatus::Pending {
+            continue;
+        }
+        let ours = |challenge: &&PendingChallenge| {
+            authorization.challenges.iter().any(|offered| offered.token == challenge.token)
+        };
+        let Some(challenge) = ready.iter().find(ours) else { continue };
+        if let Some(mut challenge) = authorization.challenge(type_of(challenge.kind)) {
+            challenge.set_ready().await.map_err(AcmeFailure::of)?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits until the CA has looked: `true` if it saw all, `false` if it has not looked yet.
+pub(super) async fn validated(order: &mut Order) -> Result<bool, AcmeFailure> {
+    match order.poll_ready(&RetryPolicy::default().timeout(PATIENCE)).await {
+        Ok(OrderStatus::Ready) => return Ok(true),
+        Ok(_) | Err(Error::Api(_)) => {}
+        Err(Error::Timeout(_)) => return Ok(false),
+        Err(error) => return Err(AcmeFailure::of(error)),
+    }
+    if order.state().status == OrderStatus::Valid {
+        return Ok(true);
+    }
+    // Which name it did not see, and why, stands in its authorizations.
+    let mut authorizations = order.authorizations();
+    while let Some(authorization) = authorizations.next().await {
+        let mut authorization = authorization.map_err(AcmeFailure::of)?;
+        let state = authorization.refresh().await.map_err(AcmeFailure::of)?;
+        let failed = state.challenges.iter().find_map(|challenge| challenge.error.as_ref());
+        if let Some(problem) = failed {
+            let detail = problem.detail.clone().unwrap_or_else(|| problem.to_string());
+            let host = match authorization.identifier().identifier {
+                Identifier::Dns(host) => host.clone(),
+                _ => String::new(),
+            };
+            return Err(AcmeFailure::NotValidated { host, detail });
+        }
+    }
+    Err(AcmeFailure::Refused("the order is invalid".to_owned()))
+}
+
+/// The certificate of an order, as PEM; `None` if the CA is not ready with it. `request` asks for it if that was not done.
+pub(super) async fn certificate(order: &mut Order, request: &[u8]) -> Result<Option<String>, AcmeFailure> {
+    if order.state().status == OrderStatus::Ready {
+        order.finalize_csr(request).await.map_err(AcmeFailure::of)?;
+    }
+    match order.poll_certificate(&RetryPolicy::default().timeout(PATIENCE)).await {
+        Ok(chain) => Ok(Some(chain)),
+        Err(Error::Timeout(_)) => Ok(None),
+        Err(error) => Err(AcmeFailure::of(error)),
+    }
+}

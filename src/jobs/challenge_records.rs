@@ -1,0 +1,65 @@
+//! TXT records that CAs look for, in zones that this server answers.
+
+use dns::{Name, Rdata, RecordType};
+use model::certificate_pack::PendingChallenge;
+use model::{CertificatePack, DnsRecord, RecordId, RecordSettings, Zone, ZoneId};
+
+use super::look::NetworkLooker;
+use crate::certificates::{dns_value, new_uuid, record_comment};
+use crate::clock::{Clock, rfc3339};
+use crate::snapshot::{Site, Snapshot};
+
+/// How long resolvers keep such a record, in seconds.
+const TTL: u32 = 60;
+
+/// The record for a challenge, at its name or where that leads; `None` if no zone of ours has it.
+pub(super) async fn record(
+    snapshot: &Snapshot,
+    looker: Option<&NetworkLooker>,
+    pack: &CertificatePack,
+    challenge: &PendingChallenge,
+    clock: Clock,
+) -> Option<DnsRecord> {
+    let name = format!("_acme-challenge.{}", challenge.host);
+    let aliases = match looker {
+        Some(looker) => looker.aliases(&name).await.unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let name = aliases.last().map_or(name, Clone::clone);
+    let zone = zone_of(snapshot, &name)?;
+    let text = format!("\"{}\"", dns_value(&challenge.key_authorization));
+    let now: std::sync::Arc<str> = rfc3339(clock.now()).into();
+    Some(DnsRecord {
+        id: RecordId::new(new_uuid().ok()?.simple().to_string()),
+        zone,
+        name: Name::parse(&name, None).ok()?,
+        rdata: Rdata::parse(RecordType::Txt, &text, None).ok()?,
+        ttl: TTL,
+        proxied: false,
+        is_unquoted: false,
+        settings: RecordSettings::default(),
+        comment: Some(record_comment(pack).into()),
+        tags: Box::default(),
+        created_on: now.clone(),
+        modified_on: now,
+        comment_modified_on: None,
+        tags_modified_on: None,
+    })
+}
+
+/// The zone of ours that resolvers get a name from.
+fn zone_of(snapshot: &Snapshot, name: &str) -> Option<ZoneId> {
+    let mut above = name;
+    loop {
+        if let Some(Site::Zone(zone)) = snapshot.sites.get(above) {
+            return is_answered(snapshot, &zone.source).then(|| zone.id.clone());
+        }
+        above = above.split_once('.')?.1;
+    }
+}
+
+/// Whether resolvers get a zone from here, by records that can be written.
+pub(super) fn is_answered(snapshot: &Snapshot, zone: &Zone) -> bool {
+    let has_records = snapshot.resources.records.get(&zone.id).is_some_and(|records| !records.is_empty());
+    zone.incoming.is_none() && has_records && snapshot.names.served.contains_key(&zone.id)
+}

@@ -1,0 +1,145 @@
+//! What is written of a pack after each step, and after a failure.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hostnames::backoff;
+use model::{CertificatePack, PackStatus, Resources};
+use store::Change;
+
+use super::{Issuing, Pause};
+use crate::certificates::record_deletions;
+use crate::control::Write;
+use crate::events::kinds::CertificateFailed;
+use crate::jobs::acme::{ACTOR, AcmeFailure};
+
+/// How long a CA that has not looked yet is left alone, in seconds.
+const CA_WAIT: u64 = 5;
+/// How long orders wait after a CA said that there were too many, in seconds.
+const RATE_WAIT: u64 = 3_600;
+
+impl Issuing {
+    /// A status that says how far the first certificate is; one that is valid stays in use.
+    pub(super) fn set_status(&self, pack: &mut CertificatePack, status: PackStatus) {
+        let now = self.now();
+        let is_served = pack.certificates.first().is_some_and(|newest| now < newest.expires);
+        let status = if is_served { PackStatus::Active } else { status };
+        if pack.status != status {
+            (pack.status, pack.since) = (status, now);
+        }
+    }
+
+    /// Writes a pack, if it is still as it was; with it, what else changes.
+    pub(super) async fn save(
+        &self,
+        known: &CertificatePack,
+        next: CertificatePack,
+        more: impl Fn(&Resources) -> Vec<Change> + Send + 'static,
+    ) -> Result<CertificatePack, Pause> {
+        let is_stale = Arc::new(AtomicBool::new(false));
+        let (stale, known, put) = (Arc::clone(&is_stale), known.clone(), next.clone());
+        let edit = move |resources: &Resources| {
+            let is_same = resources.packs.get(&known.id).is_some_and(|current| current.value == known);
+            stale.store(!is_same, Ordering::Relaxed);
+            if !is_same {
+                return Ok(Vec::new());
+            }
+            let mut changes = more(resources);
+            changes.push(Change::PutPack { pack: Box::new(put.clone()) });
+            Ok(changes)
+        };
+        let write = Write {
+            actor: ACTOR.to_owned(),
+            edit: Box::new(edit),
+            expected: None,
+            is_dry_run: false,
+            request: None,
+        };
+        let written = self.control.write(write).await;
+        if is_stale.load(Ordering::Relaxed) || written.is_err() {
+            return Err(Pause::Changed);
+        }
+        Ok(next)
+    }
+
+    /// Writes why a pack does not go on, and when it does.
+    pub(super) async fn pause(&self, pack: CertificatePack, pause: Pause) {
+        let now = self.now();
+        let mut next = pack.clone();
+        let mut drops_order = false;
+        match pause {
+            // With the next tick it is looked at as it is then.
+            Pause::Changed => return,
+            Pause::Until(moment) => next.next_step = moment.max(now + 1),
+            Pause::CaBusy => next.next_step = now + CA_WAIT,
+            Pause::NotVisible(missing) => {
+                next.attempts = next.attempts.saturating_add(1);
+                next.next_step = now + backoff::wait(next.attempts - 1);
+                next.errors = missing;
+                if next.attempts >= backoff::ISSUANCE_ATTEMPTS {
+                    drops_order = true;
+                    self.give_up(&mut next, PackStatus::ValidationTimedOut);
+                }
+            }
+            Pause::Forbidden(errors) => {
+                next.is_forbidden_by_caa = true;
+                self.failed(&mut next, errors, "caa", 0);
+            }
+            Pause::Failed(failure) => {
+                let authority = pack.order.as_ref().map_or("", |order| &order.authority);
+                // An order that could not be asked for now may be there later.
+                drops_order = !matches!(failure, AcmeFailure::Unreachable(_) | AcmeFailure::Here(_));
+                let least = if matches!(failure, AcmeFailure::RateLimited(_)) { RATE_WAIT } else { 0 };
+                let is_of_names = matches!(failure, AcmeFailure::NotValidated { .. });
+                self.failed(&mut next, vec![failure.message(authority)], failure.cause(), least);
+                // Another CA may be there, if there is a choice.
+                drops_order |= pack.certificate_authority.is_empty()
+                    && pack.order.as_ref().is_some_and(|order| order.url.is_none());
+                if next.attempts >= backoff::ISSUANCE_ATTEMPTS {
+                    drops_order = true;
+                    let status = match is_of_names {
+                        true => PackStatus::ValidationTimedOut,
+                        false => PackStatus::IssuanceTimedOut,
+                    };
+                    self.give_up(&mut next, status);
+                }
+            }
+        }
+        if drops_order {
+            next.order = None;
+        }
+        if next.certificates.first().is_some_and(|newest| newest.expires <= now) {
+            self.set_status(&mut next, PackStatus::Expired);
+        }
+        let known = pack.clone();
+        let deletions = move |resources: &Resources| match drops_order {
+            true => record_deletions(resources, &known),
+            false => Vec::new(),
+        };
+        // If it was changed meanwhile it is due again by itself.
+        let _ = self.save(&pack, next, deletions).await;
+    }
+
+    fn failed(&self, next: &mut CertificatePack, errors: Vec<String>, cause: &'static str, least: u64) {
+        next.attempts = next.attempts.saturating_add(1);
+        next.next_step = self.now() + backoff::wait(next.attempts - 1).max(least);
+        next.errors = errors;
+        self.events.emit(&CertificateFailed {
+            pack: next.id.to_string(),
+            hosts: next.hosts.join(" "),
+            cause,
+            error: next.errors.join("; "),
+            attempts: next.attempts,
+        });
+    }
+
+    /// Nothing more is tried before somebody asks for it; of a certificate that is in use, after a day.
+    fn give_up(&self, next: &mut CertificatePack, status: PackStatus) {
+        next.next_step = match next.certificates.is_empty() {
+            true => u64::MAX >> 1,
+            false => self.now() + 86_400,
+        };
+        next.attempts = 0;
+        self.set_status(next, status);
+    }
+}
