@@ -13,6 +13,7 @@ use imbl::OrdMap;
 use ipnet::IpNet;
 
 use crate::ai::{Gateways, Provider};
+use crate::certificates::by_name::ServedCertificate;
 use crate::certificates::{Certificates, CertificatesByName};
 use crate::conf::{CertificateSettings, ChallengeSettings, DnsSettings, Limits, UpstreamSettings};
 use crate::geo::GeoDatabases;
@@ -184,6 +185,10 @@ impl Snapshot {
             Some(Site::Zone(zone)) => Some(HostRoute::Hostname { hostname, zone }),
             _ => None,
         };
+        // Hosts of our own are nobody else's.
+        if let Some(site @ (Site::Gateway | Site::Names)) = snapshot.sites.get(host) {
+            return HostRoute::Site { site, is_shadowed: false };
+        }
         let exact = snapshot.hostnames.exact(host);
         if let Some(route) = exact.filter(|exact| exact.hostname.status.is_served()).and_then(served_by) {
             return route;
@@ -216,6 +221,13 @@ impl Snapshot {
             sets.insert(list.source.name.clone(), list.set.clone());
         }
         sets.with_places(self.geo.kinds())
+    }
+
+    /// The certificate of the store for a name in lower case.
+    pub fn certificate(&self, name: &str) -> Option<&Arc<ServedCertificate>> {
+        let is_served =
+            |id| self.resources.hostnames.get(&id).is_some_and(|hostname| hostname.status.is_served());
+        self.certificates_by_name.select(name, is_served)
     }
 
     /// The names of all zones.

@@ -94,7 +94,7 @@ codes! {
     BAD_BUNDLE_METHOD = 1449, 400, "`bundle_method` is none of `ubiquitous`, `optimal` and `force`";
     BRANDING_REQUIRED = 1469, 400, "no host has 64 characters or fewer; set `svc_branding`";
     NO_FALLBACK_ORIGIN = 1470, 404, "the zone has no fallback origin";
-    HOSTNAME_IS_ZONE = 1471, 403, "the custom hostname is the name of the zone";
+    HOSTNAME_IS_ZONE = 1471, 403, "the custom hostname is the name of the zone, or a host of this server";
     ISSUANCE_RATE = 1472, 429, "too many certificates were ordered in a minute; `retry-after` says when to go on";
     NO_PACK = 1473, 404, "the zone has no certificate pack of this id";
     BAD_PACK = 1474, 400, "a field of a certificate pack has a value that it does not take";

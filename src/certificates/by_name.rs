@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use gateway::vault::MasterKey;
 use model::certificate_pack::{ChallengeKind, IssuedCertificate, PendingChallenge, TlsSettings};
-use model::{CertificatePack, PackId, PackKind, ZoneId};
+use model::{CertificatePack, HostnameId, PackId, PackKind, ZoneId};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
@@ -24,7 +24,8 @@ pub struct ServedCertificate {
     /// Its own; what they leave open is as the zone has it.
     pub settings: TlsSettings,
     pub issued: Arc<IssuedCertificate>,
-    is_of_hostname: bool,
+    /// The custom hostname that it is of.
+    hostname: Option<HostnameId>,
     master: Option<MasterKey>,
     /// Read when it is first served: of many certificates few are. Whoever asks for the same one at that moment waits for
     /// less than a millisecond; nobody else does.
@@ -39,7 +40,7 @@ impl ServedCertificate {
 
     /// Which of several for one name is served: those of custom hostnames before those of zones, then the newest.
     fn rank(&self) -> impl Ord {
-        (Reverse(self.is_of_hostname), Reverse(self.issued.not_before))
+        (Reverse(self.hostname.is_some()), Reverse(self.issued.not_before))
     }
 }
 
@@ -109,7 +110,10 @@ impl CertificatesByName {
                 zone: pack.zone.clone(),
                 settings: pack.settings.clone(),
                 issued: Arc::clone(issued),
-                is_of_hostname: matches!(pack.kind, PackKind::CustomHostname(_)),
+                hostname: match pack.kind {
+                    PackKind::CustomHostname(id) => Some(id),
+                    PackKind::Universal | PackKind::Advanced => None,
+                },
                 master: master.cloned(),
                 key: OnceLock::new(),
             });
@@ -150,15 +154,22 @@ impl CertificatesByName {
         }
     }
 
-    /// The certificate for a name in lower case (RFC 6125 section 6.4.3: a wildcard stands for one label).
-    pub fn select(&self, name: &str) -> Option<&Arc<ServedCertificate>> {
+    /// The certificate for a name in lower case (RFC 6125 section 6.4.3: a wildcard stands for one label). Those of custom
+    /// hostnames that are served come before others: a claim of a name alone changes nothing for who has it.
+    pub fn select(
+        &self,
+        name: &str,
+        is_served: impl Fn(HostnameId) -> bool,
+    ) -> Option<&Arc<ServedCertificate>> {
         let exact = self.by_name.get(name);
         let found = exact.or_else(|| {
             let mut wildcard = SmallVec::<[u8; 128]>::from_slice(b"*.");
             wildcard.extend_from_slice(name.split_once('.')?.1.as_bytes());
             self.by_name.get(std::str::from_utf8(&wildcard).ok()?)
         });
-        found?.first()
+        let found = found?;
+        let is_sound = |served: &&Arc<ServedCertificate>| served.hostname.is_none_or(&is_served);
+        found.iter().find(is_sound).or_else(|| found.first())
     }
 
     /// What is answered to a CA that asks for a token at a host (RFC 8555 section 8.3).

@@ -110,6 +110,8 @@ enum Pause {
     NotVisible(Vec<String>),
     /// The CA takes its time.
     CaBusy,
+    /// The custom hostname is not verified.
+    Unverified,
     /// Nothing is to be done before this moment.
     Until(u64),
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hostnames::verification::{self, Outcome};
 use hostnames::{Seen, fallback};
-use model::{CustomHostname, Declared, HostnameId, Resources};
+use model::{CertificatePack, CustomHostname, Declared, HostnameId, Resources};
 use store::Change;
 use tokio::task::JoinSet;
 
@@ -46,13 +46,12 @@ pub fn seen(snapshot: &Snapshot, hostname: &CustomHostname, looked: &Looked, now
     let token = hostname.ownership_token.to_string();
     let leads_here = |aliases: &Vec<String>| aliases.iter().any(|alias| fallback::is_in_zone(zone, alias));
     let has_own = |addresses: &Vec<IpAddr>| !addresses.is_empty() && addresses.iter().all(is_own);
-    let (by_alias, by_address) =
-        (looked.aliases.as_ref().map(leads_here), looked.addresses.as_ref().map(has_own));
-    let points_here = match (by_alias, by_address) {
-        (Some(true), _) | (_, Some(true)) => Some(true),
-        (Some(false), Some(false)) => Some(false),
-        _ => None,
+    let above = zones_above(snapshot, hostname);
+    let has_alias_here = match leads_by_record(resources, &above, zone, hostname) {
+        true => Some(true),
+        false => looked.aliases.as_ref().map(leads_here),
     };
+    let others = snapshot.hostnames.of_name(&hostname.hostname);
     let has_aliases = looked.aliases.as_ref().is_some_and(|aliases| !aliases.is_empty());
     let has_addresses = looked.addresses.as_ref().is_some_and(|addresses| !addresses.is_empty());
     let has_text = looked.texts.iter().flatten().any(|text| *text == token);
@@ -62,14 +61,17 @@ pub fn seen(snapshot: &Snapshot, hostname: &CustomHostname, looked: &Looked, now
                 hold.is_in_force(now) && (hold.include_subdomains || *other.name == *hostname.hostname)
             })
     };
-    let above = zones_above(snapshot, hostname);
     Seen {
-        points_here,
+        has_alias_here,
+        has_own_addresses: looked.addresses.as_ref().map(has_own),
         has_addresses: has_addresses && !has_aliases,
         has_text,
         has_page: looked.page.as_deref() == Some(token.as_str()),
         is_held: above.iter().any(|other| holds(other)),
         is_in_zone: !above.is_empty(),
+        is_served_elsewhere: others
+            .iter()
+            .any(|other| other.hostname.id != hostname.id && other.hostname.status.is_served()),
         fallback: fallback::state(zone, resources.records.get(&zone.id)),
     }
 }
@@ -88,6 +90,26 @@ fn zones_above<'s>(snapshot: &'s Snapshot, hostname: &CustomHostname) -> Vec<&'s
             None => return zones,
         }
     }
+}
+
+/// Whether a record of another zone of this server leads from a hostname to the zone that is to serve it. Resolvers do not
+/// see that if the record is proxied or flattened.
+fn leads_by_record(
+    resources: &Resources,
+    above: &[&Declared<model::Zone>],
+    zone: &model::Zone,
+    hostname: &CustomHostname,
+) -> bool {
+    let Ok(name) = dns::Name::parse(&hostname.hostname, None) else { return false };
+    above.iter().any(|other| {
+        let records = resources.records.get(&other.id);
+        let found = records.map(|records| records.standing_for(&name)).unwrap_or_default();
+        found
+            .iter()
+            .filter(|record| record.rdata.record_type() == dns::RecordType::Cname)
+            .filter_map(|record| record.rdata.target())
+            .any(|target| fallback::is_in_zone(zone, &target.to_string()))
+    })
 }
 
 /// What one look found.
@@ -192,6 +214,7 @@ fn changes(
             Outcome::Changed(next) => {
                 if next.status.is_served() && !known.status.is_served() {
                     changes.extend(superseded(snapshot, resources, &next, now));
+                    changes.extend(woken(resources, &next, now));
                 }
                 changes.push(Change::PutHostname { hostname: next });
             }
@@ -204,6 +227,14 @@ fn changes(
         }
     }
     changes
+}
+
+/// The pack of a hostname that is verified now, which waits for that.
+fn woken(resources: &Resources, next: &CustomHostname, now: u64) -> Option<Change> {
+    let pack = resources.packs.get(&next.pack?)?;
+    let waits = pack.certificates.is_empty() && pack.order.is_none() && !pack.is_forbidden_by_caa;
+    let pack = CertificatePack { next_step: now, errors: Vec::new(), ..pack.value.clone() };
+    waits.then(|| Change::PutPack { pack: Box::new(pack) })
 }
 
 /// Others of the same name that are served: the last one that was verified has it.

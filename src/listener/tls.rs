@@ -135,7 +135,7 @@ impl TlsConfigs {
 /// How TLS is spoken for a name: as its certificate's settings say, else as those of its zone.
 fn profile(snapshot: &Snapshot, name: &str) -> TlsProfile {
     let name = name.to_ascii_lowercase();
-    let served = snapshot.certificates_by_name.select(&name);
+    let served = snapshot.certificate(&name);
     let zone = match served {
         Some(served) => snapshot.resources.zones.get(&served.zone).map(|zone| &zone.tls),
         None => match snapshot.sites.find(&name) {
@@ -203,7 +203,7 @@ impl ResolvesServerCert for FromSnapshot {
         let name = name.to_ascii_lowercase();
         // A file that names it was put there for it.
         let named = of_files.and_then(|files| files.select_named(&name));
-        let stored = || snapshot.certificates_by_name.select(&name)?.certified_key();
+        let stored = || snapshot.certificate(&name)?.certified_key();
         named.or_else(stored).or_else(|| of_files?.select(None))
     }
 }

@@ -316,6 +316,7 @@ fn a_named_ca_is_asked_and_no_other() {
     let api = Api::new(&edge, TOKEN);
     let zone = api.post("/zones", &json!({"name": "saas.dev", "origins": [origin.url()]}));
     let path = format!("/zones/{}/custom_hostnames", zone["id"].as_str().unwrap());
+    api.result("PUT", &format!("{path}/fallback_origin"), &json!({"origin": "saas.dev"}));
     let ssl = |ca: &str| json!({"method": "http", "type": "dv", "certificate_authority": ca});
     let named = make(&api, &path, "named.customer.dev", &ssl("second"));
     wait_for("the second to be asked", || (second.logged("Added order") == 1).then_some(()));

@@ -29,8 +29,10 @@ pub enum FallbackState {
 /// What was seen of a hostname.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Whether it leads to its zone, or to this edge; `None` if nobody could say.
-    pub points_here: Option<bool>,
+    /// Whether an alias leads from it to its zone; `None` if nobody could say.
+    pub has_alias_here: Option<bool>,
+    /// Whether all of its addresses are of this edge. Names of many zones have these: they prove nothing against others.
+    pub has_own_addresses: Option<bool>,
     /// Whether it has addresses rather than an alias.
     pub has_addresses: bool,
     /// Whether its TXT record has the token.
@@ -39,9 +41,29 @@ pub struct Seen {
     pub has_page: bool,
     /// Whether somebody else holds the zone above it.
     pub is_held: bool,
-    /// Whether a zone of this server has it: then tokens alone prove nothing.
+    /// Whether another zone of this server has it: then an alias of that zone is the only proof.
     pub is_in_zone: bool,
+    /// Whether another zone serves it as a custom hostname: then addresses prove nothing.
+    pub is_served_elsewhere: bool,
     pub fallback: FallbackState,
+}
+
+impl Seen {
+    /// Whether it leads to its zone, or to this edge; `None` if nobody could say.
+    pub fn points_here(&self) -> Option<bool> {
+        match (self.has_alias_here, self.has_own_addresses) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (Some(false), Some(false)) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Whether it is shown that the name is to be served by its zone.
+    fn is_proven(&self) -> bool {
+        let by_address = self.has_own_addresses == Some(true) && !self.is_served_elsewhere;
+        let by_token = self.has_text || self.has_page;
+        self.has_alias_here == Some(true) || (!self.is_in_zone && (by_address || by_token))
+    }
 }
 
 /// What becomes of a hostname.
@@ -79,13 +101,13 @@ pub fn after_check(known: &CustomHostname, seen: &Seen, now: u64) -> Outcome {
 }
 
 fn look_at_served(next: &mut CustomHostname, seen: &Seen, now: u64) {
-    let has_gone = seen.points_here == Some(false) && next.has_pointed_here;
+    let has_gone = seen.points_here() == Some(false) && next.has_pointed_here;
     if has_gone {
         become_moved(next, now);
         next.verification_errors = Box::new([NOT_HERE.into()]);
         return;
     }
-    next.has_pointed_here |= seen.points_here == Some(true);
+    next.has_pointed_here |= seen.points_here() == Some(true);
     set_status(next, HostnameStatus::Active, now);
     next.verification_errors = Box::default();
     next.next_check = now + RECHECK;
@@ -104,13 +126,12 @@ fn look_at_pending(next: &mut CustomHostname, seen: &Seen, now: u64) {
         set_status(next, HostnameStatus::Pending, now);
         next.attempts = 0;
     }
-    let points_here = seen.points_here == Some(true);
-    let is_proven = points_here || (!seen.is_in_zone && (seen.has_text || seen.has_page));
+    let is_proven = seen.is_proven();
     let has_origin = seen.fallback == FallbackState::Active
         || next.origin.as_ref().is_some_and(|origin| origin.server.is_some());
     if is_proven && has_origin {
         set_status(next, HostnameStatus::Active, now);
-        next.has_pointed_here = points_here;
+        next.has_pointed_here = seen.points_here() == Some(true);
         next.attempts = 0;
         next.verification_errors = Box::default();
         next.next_check = now + RECHECK;
@@ -166,10 +187,17 @@ const HELD: &str = "The hostname is associated with a held zone. Please contact 
 fn errors(seen: &Seen, is_proven: bool, has_origin: bool) -> Box<[Box<str>]> {
     let mut errors: Vec<Box<str>> = Vec::new();
     if !is_proven {
-        if seen.is_in_zone && (seen.has_text || seen.has_page) {
+        let has_other_proof = seen.has_text || seen.has_page || seen.has_own_addresses == Some(true);
+        if seen.is_in_zone && has_other_proof {
             errors.push(
                 "The hostname is in a zone of this service and cannot be activated with an TXT or HTTP validation \
                  token; its DNS record must lead to this zone."
+                    .into(),
+            );
+        } else if seen.is_served_elsewhere && seen.has_own_addresses == Some(true) {
+            errors.push(
+                "The hostname is served by another zone; it needs an alias of this zone, or the pre-generated ownership \
+                 validation token."
                     .into(),
             );
         } else if seen.has_addresses {
@@ -178,7 +206,7 @@ fn errors(seen: &Seen, is_proven: bool, has_origin: bool) -> Box<[Box<str>]> {
                  token was not found."
                     .into(),
             );
-        } else if seen.points_here.is_none() {
+        } else if seen.points_here().is_none() {
             errors.push("The DNS records of the hostname could not be looked up; it is tried again.".into());
         } else {
             errors.push(NOT_HERE.into());

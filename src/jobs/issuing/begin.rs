@@ -1,8 +1,8 @@
 //! How an order begins: when it is due, and at which CA.
 
 use hostnames::{Authority, caa, renewal};
-use model::CertificatePack;
 use model::certificate_pack::{PendingOrder, ValidationMethod};
+use model::{CertificatePack, PackKind};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
@@ -33,6 +33,7 @@ impl Issuing {
             return Err(AcmeFailure::Refused(detail).into());
         }
         let snapshot = self.snapshot();
+        self.wait_for_hostname(pack, &snapshot)?;
         let authority = self.authority(pack, &snapshot).await?;
         let key = rcgen::KeyPair::generate().map_err(|error| AcmeFailure::Here(error.to_string()))?;
         let key = sealing::kept(&KeyOwner::Pack(pack.id), &key.serialize_pem(), self.master.as_ref());
@@ -42,6 +43,18 @@ impl Issuing {
         let next =
             CertificatePack { order: Some(Box::new(order)), is_forbidden_by_caa: false, ..pack.clone() };
         self.save(pack, next, |_| Vec::new()).await
+    }
+
+    /// Holds an order back whose name is not verified: a CA that looks here would see the token of whoever claims the name.
+    /// By a TXT record its owner shows it to the CA.
+    fn wait_for_hostname(&self, pack: &CertificatePack, snapshot: &Snapshot) -> Result<(), Pause> {
+        let PackKind::CustomHostname(id) = pack.kind else { return Ok(()) };
+        let hostname = snapshot.resources.hostnames.get(&id);
+        let is_served = hostname.is_some_and(|hostname| hostname.status.is_served());
+        match pack.method == ValidationMethod::Txt || pack.hosts.len() > 1 || is_served {
+            true => Ok(()),
+            false => Err(Pause::Unverified),
+        }
     }
 
     /// When a valid certificate is renewed: a third before its end, or when its CA says.

@@ -15,6 +15,8 @@ use crate::jobs::acme::{ACTOR, AcmeFailure};
 
 /// How long a CA that has not looked yet is left alone, in seconds.
 const CA_WAIT: u64 = 5;
+/// How long an order waits for its hostname, in seconds; it goes on at once when that is verified.
+const HOSTNAME_WAIT: u64 = 3_600;
 /// How long orders wait after a CA said that there were too many, in seconds.
 const RATE_WAIT: u64 = 3_600;
 
@@ -72,6 +74,12 @@ impl Issuing {
             Pause::Changed => return,
             Pause::Until(moment) => next.next_step = moment.max(now + 1),
             Pause::CaBusy => next.next_step = now + CA_WAIT,
+            Pause::Unverified => {
+                next.next_step = now + HOSTNAME_WAIT;
+                next.errors = vec![
+                    "the custom hostname is not verified; the certificate follows when it is".to_owned(),
+                ];
+            }
             Pause::NotVisible(missing) => {
                 next.attempts = next.attempts.saturating_add(1);
                 next.next_step = now + backoff::wait(next.attempts - 1);

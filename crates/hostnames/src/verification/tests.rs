@@ -28,20 +28,23 @@ fn hostname(status: HostnameStatus) -> CustomHostname {
 }
 
 const NOTHING: Seen = Seen {
-    points_here: Some(false),
+    has_alias_here: Some(false),
+    has_own_addresses: Some(false),
     has_addresses: false,
     has_text: false,
     has_page: false,
     is_held: false,
     is_in_zone: false,
+    is_served_elsewhere: false,
     fallback: FallbackState::Active,
 };
-const POINTS: Seen = Seen { points_here: Some(true), ..NOTHING };
+const POINTS: Seen = Seen { has_alias_here: Some(true), ..NOTHING };
+const ADDRESSES: Seen = Seen { has_own_addresses: Some(true), ..NOTHING };
 
 #[test]
 fn each_state_goes_where_it_should() {
     use HostnameStatus::{Active, ActiveRedeploying, Blocked, Moved, Pending};
-    let unknown = Seen { points_here: None, ..NOTHING };
+    let unknown = Seen { has_alias_here: None, has_own_addresses: None, ..NOTHING };
     let (text, page) = (Seen { has_text: true, ..NOTHING }, Seen { has_page: true, ..NOTHING });
     let mut ran = 0;
     for (from, seen, to) in [
@@ -52,6 +55,12 @@ fn each_state_goes_where_it_should() {
         (Pending, unknown, Pending),
         (Pending, Seen { is_in_zone: true, ..text }, Pending),
         (Pending, Seen { is_in_zone: true, ..POINTS }, Active),
+        (Pending, ADDRESSES, Active),
+        (Pending, Seen { is_in_zone: true, ..ADDRESSES }, Pending),
+        (Pending, Seen { is_served_elsewhere: true, ..ADDRESSES }, Pending),
+        (Pending, Seen { is_served_elsewhere: true, ..text }, Active),
+        (Pending, Seen { is_served_elsewhere: true, ..POINTS }, Active),
+        (Active, Seen { is_served_elsewhere: true, ..ADDRESSES }, Active),
         (Pending, Seen { fallback: FallbackState::Missing, ..POINTS }, Pending),
         (Pending, Seen { fallback: FallbackState::WithoutRecord, ..POINTS }, Pending),
         (Pending, Seen { is_held: true, ..POINTS }, Blocked),
@@ -74,7 +83,7 @@ fn each_state_goes_where_it_should() {
         assert_eq!(next.verification_errors.is_empty(), to.is_served() || from == Moved, "{from:?} {seen:?}");
         ran += 1;
     }
-    assert_eq!(ran, 21);
+    assert_eq!(ran, 27);
 }
 
 #[test]
@@ -125,7 +134,7 @@ fn the_errors_say_what_is_missing() {
     );
     assert!(says(Seen { has_addresses: true, ..NOTHING }).starts_with("None of the A or AAAA records"));
     assert!(says(Seen { is_held: true, ..NOTHING }).contains("held zone"));
-    assert!(says(Seen { points_here: None, ..NOTHING }).contains("could not be looked up"));
+    assert!(says(Seen { has_alias_here: None, ..NOTHING }).contains("could not be looked up"));
     let own = hostname(HostnameStatus::Pending);
     let with_origin = CustomHostname {
         origin: Some(Box::new(model::custom_hostname::HostnameOrigin {

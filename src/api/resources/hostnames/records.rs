@@ -23,6 +23,7 @@ use crate::api::resources::accounts::Deleted;
 use crate::api::resources::rule_input;
 use crate::api::resources::rulesets_read::revision;
 use crate::certificates::new_uuid;
+use crate::snapshot::Site;
 
 const LIST_PATH: &str = "/zones/{zone_id}/custom_hostnames";
 const PATH: &str = "/zones/{zone_id}/custom_hostnames/{custom_hostname_id}";
@@ -176,6 +177,10 @@ fn new_hostname(call: &ApiCall, zone: &Zone, written: WrittenHostname) -> Result
     let name = written.hostname.unwrap_or_default();
     if name == zone.name {
         let message = format!("`{name}` is the zone itself; expected a name of a customer");
+        return Err(ApiError::at(error::HOSTNAME_IS_ZONE, "/hostname", message).into());
+    }
+    if let Some(Site::Gateway | Site::Names) = call.snapshot.sites.get(&name) {
+        let message = format!("`{name}` is a host of this server; expected a name of a customer");
         return Err(ApiError::at(error::HOSTNAME_IS_ZONE, "/hostname", message).into());
     }
     let id = HostnameId(new_uuid().map_err(unavailable)?);
