@@ -21,9 +21,11 @@ use crate::routing::{CustomHostnames, HostnameSite, Hosts};
 use crate::ruleset::{EntryPoints, ManagedRuleset};
 use crate::upstream::{Origin, OriginKey, Pool};
 use expression::{NamedSet, NamedSets};
+use model::certificate_pack::{TlsSettings, TlsVersion};
 use model::dns_settings::ZoneDnsSettings;
 use model::route::RouteOrigin;
 use model::ruleset::Ruleset;
+use model::zone::ZoneTls;
 use model::{AccountId, Declared, NamedList, Resources, Zone, ZoneDnssec, ZoneId, ZoneRecords};
 
 /// Everything a request is judged and routed by.
@@ -230,6 +232,23 @@ impl Snapshot {
         self.certificates_by_name.select(name, is_served)
     }
 
+    /// How TLS is spoken for a name in lower case: as its certificate's settings say, else as those of its zone.
+    pub fn spoken_tls(&self, name: &str) -> SpokenTls<'_> {
+        let served = self.certificate(name);
+        let zone = match served {
+            Some(served) => self.resources.zones.get(&served.zone).map(|zone| &zone.value),
+            None => match self.sites.find(name) {
+                Some(Site::Zone(zone)) => Some(&zone.source.value),
+                _ => None,
+            },
+        };
+        SpokenTls {
+            own: served.map(|served| &served.settings),
+            zone: zone.map(|zone| &zone.tls),
+            is_name_of_zone: zone.is_some_and(|zone| hostnames::fallback::is_in_zone(zone, name)),
+        }
+    }
+
     /// The names of all zones.
     pub fn zone_names(&self) -> BTreeSet<&str> {
         self.zones().map(|zone| zone.name.as_str()).collect()
@@ -240,6 +259,24 @@ impl Snapshot {
             Site::Zone(zone) => Some(zone),
             Site::Gateway | Site::Names => None,
         })
+    }
+}
+
+/// How TLS is spoken for a name.
+#[derive(Clone, Copy, Debug)]
+pub struct SpokenTls<'s> {
+    /// The settings of its certificate; what they leave open is as the zone has it.
+    pub own: Option<&'s TlsSettings>,
+    pub zone: Option<&'s ZoneTls>,
+    /// Whether it is a name of that zone, and no custom hostname.
+    pub is_name_of_zone: bool,
+}
+
+impl SpokenTls<'_> {
+    /// The lowest version that is spoken.
+    pub fn min_version(&self) -> TlsVersion {
+        let own = self.own.and_then(|own| own.min_tls_version);
+        own.or_else(|| self.zone.and_then(|zone| zone.settings.min_tls_version)).unwrap_or_default()
     }
 }
 

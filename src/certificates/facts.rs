@@ -57,14 +57,14 @@ impl CertificateFacts {
         })
     }
 
-    /// The certificate as it is stored.
+    /// The certificate as it is stored: made by a CA for this server, or uploaded.
     pub fn issued(
         self,
         id: Uuid,
         chain: String,
         key: KeptKey,
         uploaded_on: String,
-        is_uploaded: bool,
+        authority: Option<&str>,
     ) -> IssuedCertificate {
         IssuedCertificate {
             id,
@@ -77,7 +77,8 @@ impl CertificateFacts {
             uploaded_on,
             not_before: self.not_before,
             expires: self.expires,
-            is_uploaded,
+            authority: authority.unwrap_or_default().to_owned(),
+            is_uploaded: authority.is_none(),
         }
     }
 }

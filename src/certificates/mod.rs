@@ -9,7 +9,7 @@ mod select;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dns::Name;
-use model::{CertificatePack, Resources};
+use model::{CertificatePack, Resources, Zone, ZoneId};
 use sha2::{Digest, Sha256};
 use store::Change;
 use uuid::Uuid;
@@ -54,6 +54,17 @@ pub fn record_deletions(resources: &Resources, pack: &CertificatePack) -> Vec<Ch
         }
     }
     changes
+}
+
+/// The label below which the validation of names is delegated to a zone: the same on every node.
+pub fn delegation_label(zone: &ZoneId) -> String {
+    let digest = Sha256::digest(format!("delegation\0{zone}"));
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The name in a zone that `_acme-challenge` of a host can be an alias of.
+pub fn delegation_target(zone: &Zone, host: &str) -> String {
+    format!("{host}.{}.dcv.{}", delegation_label(&zone.id), zone.name)
 }
 
 /// A new identifier.

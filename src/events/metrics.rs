@@ -54,7 +54,10 @@ pub struct Metrics {
     pub certificates_issued: IntCounterVec,
     /// cause
     pub certificates_failed: IntCounterVec,
+    pub certificates_revoked: IntCounter,
     pub certificates_soonest_expiry: IntGauge,
+    /// kind, state
+    pub jobs: IntGaugeVec,
     /// status
     pub hostnames_changed: IntCounterVec,
     pub connections: IntGauge,
@@ -173,6 +176,15 @@ impl Metrics {
                 "certificates_failed_total",
                 "Attempts after which there was no certificate.",
                 &["cause"],
+            ),
+            certificates_revoked: build.counter(
+                "certificates_revoked_total",
+                "Packs whose certificates were revoked.",
+            ),
+            jobs: build.gauges(
+                "jobs",
+                "What the control plane has to do, now or later.",
+                &["kind", "state"],
             ),
             certificates_soonest_expiry: build.gauge(
                 "certificates_soonest_expiry_timestamp_seconds",

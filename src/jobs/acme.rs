@@ -5,9 +5,11 @@ use std::sync::Arc;
 use gateway::vault::MasterKey;
 use instant_acme::{
     Account, AccountCredentials, ChallengeType, Error, ExternalAccountKey, Identifier, NewAccount, NewOrder,
-    Order, OrderStatus, RetryPolicy,
+    Order, OrderStatus, RetryPolicy, RevocationReason, RevocationRequest,
 };
 use model::certificate_pack::{AcmeAccount, ChallengeKind, PendingChallenge};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use std::time::Duration;
 use store::Change;
 use tokio::sync::Mutex;
@@ -281,6 +283,24 @@ pub(super) async fn validated(order: &mut Order) -> Result<bool, AcmeFailure> {
         }
     }
     Err(AcmeFailure::Refused("the order is invalid".to_owned()))
+}
+
+/// Revokes a certificate (RFC 8555 section 7.6).
+pub(super) async fn revoke(account: &Account, chain: &str) -> Result<(), AcmeFailure> {
+    let first = CertificateDer::pem_slice_iter(chain.as_bytes()).next();
+    let first = first
+        .and_then(Result::ok)
+        .ok_or_else(|| AcmeFailure::Here("the certificate is not PEM".to_owned()))?;
+    let request = RevocationRequest { certificate: &first, reason: Some(RevocationReason::KeyCompromise) };
+    match account.revoke(&request).await {
+        // Somebody did it before.
+        Err(Error::Api(problem))
+            if problem.r#type.as_deref().is_some_and(|kind| kind.ends_with(":alreadyRevoked")) =>
+        {
+            Ok(())
+        }
+        outcome => outcome.map_err(AcmeFailure::of),
+    }
 }
 
 /// The certificate of an order, as PEM; `None` if the CA is not ready with it. `request` asks for it if that was not done.

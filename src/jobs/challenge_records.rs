@@ -2,7 +2,7 @@
 
 use dns::{Name, Rdata, RecordType};
 use model::certificate_pack::PendingChallenge;
-use model::{CertificatePack, DnsRecord, RecordId, RecordSettings, Zone, ZoneId};
+use model::{AccountId, CertificatePack, DnsRecord, RecordId, RecordSettings, Zone, ZoneId};
 
 use super::look::NetworkLooker;
 use crate::certificates::{dns_value, new_uuid, record_comment};
@@ -26,7 +26,8 @@ pub(super) async fn record(
         None => Vec::new(),
     };
     let name = aliases.last().map_or(name, Clone::clone);
-    let zone = zone_of(snapshot, &name)?;
+    let account = &snapshot.resources.zones.get(&pack.zone)?.account;
+    let zone = zone_of(snapshot, &name, account)?;
     let text = format!("\"{}\"", dns_value(&challenge.key_authorization));
     let now: std::sync::Arc<str> = rfc3339(clock.now()).into();
     Some(DnsRecord {
@@ -47,19 +48,21 @@ pub(super) async fn record(
     })
 }
 
-/// The zone of ours that resolvers get a name from.
-fn zone_of(snapshot: &Snapshot, name: &str) -> Option<ZoneId> {
+/// The zone of an account that resolvers get a name from here. An alias that leads into the zone of another account would
+/// have records made there.
+fn zone_of(snapshot: &Snapshot, name: &str, account: &AccountId) -> Option<ZoneId> {
     let mut above = name;
     loop {
         if let Some(Site::Zone(zone)) = snapshot.sites.get(above) {
-            return is_answered(snapshot, &zone.source).then(|| zone.id.clone());
+            let is_ours = zone.source.account == *account && is_answered(snapshot, &zone.source);
+            return is_ours.then(|| zone.id.clone());
         }
         above = above.split_once('.')?.1;
     }
 }
 
 /// Whether resolvers get a zone from here, by records that can be written.
-pub(super) fn is_answered(snapshot: &Snapshot, zone: &Zone) -> bool {
+pub fn is_answered(snapshot: &Snapshot, zone: &Zone) -> bool {
     let has_records = snapshot.resources.records.get(&zone.id).is_some_and(|records| !records.is_empty());
     zone.incoming.is_none() && has_records && snapshot.names.served.contains_key(&zone.id)
 }

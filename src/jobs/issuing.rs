@@ -61,6 +61,7 @@ pub async fn run(control: Control, events: Events, clock: Clock, master: Option<
         }
         let room = MAX_AT_ONCE.saturating_sub(schedule.under_way());
         let due = schedule.take(clock.unix().as_secs(), room);
+        schedule.measure("certificate", &events);
         let settings = LookerSettings::of(&snapshot);
         if looker.as_ref().is_none_or(|(known, _)| *known != settings) {
             looker = settings.looker().map(|looker| (settings, looker));
@@ -289,7 +290,8 @@ impl Issuing {
         let Some(chain) = acme::certificate(at_ca, &request).await? else { return Err(Pause::CaBusy) };
         let facts = CertificateFacts::read(&chain).map_err(here)?;
         let at = rfc3339(self.clock.now());
-        let issued = facts.issued(new_uuid().map_err(here)?, chain, order.key.clone(), at, false);
+        let issued =
+            facts.issued(new_uuid().map_err(here)?, chain, order.key.clone(), at, Some(&order.authority));
         let event = CertificateIssued {
             pack: pack.id.to_string(),
             hosts: issued.hosts.join(" "),

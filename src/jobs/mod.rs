@@ -6,7 +6,7 @@
 //! ```
 
 mod acme;
-mod challenge_records;
+pub mod challenge_records;
 pub mod issuing;
 pub mod look;
 mod schedule;

@@ -8,6 +8,8 @@ use imbl::OrdMap;
 use imbl::ordmap::DiffItem;
 use model::Declared;
 
+use crate::events::Events;
+
 /// Resources by when they are due. One change of many is found without a look at the others.
 #[derive(Debug)]
 pub(super) struct DueResources<K: Ord, T> {
@@ -65,5 +67,15 @@ impl<K: Ord + Copy + Hash, T: PartialEq> DueResources<K, T> {
 
     pub(super) fn under_way(&self) -> usize {
         self.under_way.len()
+    }
+
+    /// Shows how many are under way, and how many are kept for later.
+    pub(super) fn measure(&self, kind: &str, events: &Events) {
+        let gauge = |state: &str, count: usize| {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            events.metrics().jobs.with_label_values(&[kind, state]).set(count);
+        };
+        gauge("under_way", self.under_way.len());
+        gauge("scheduled", self.due.len().saturating_sub(self.under_way.len()));
     }
 }

@@ -74,6 +74,7 @@ fn changes(snapshot: &Snapshot, resources: &Resources, clock: Clock) -> Vec<Chan
                 next_step: now,
                 errors: Vec::new(),
                 is_forbidden_by_caa: false,
+                is_revoking: false,
                 order: None,
                 certificates: Vec::new(),
                 created_on: rfc3339(clock.now()),

@@ -141,7 +141,9 @@ impl Verifying {
             self.schedule.follow(&snapshot.resources.hostnames);
             self.seen_revision = snapshot.revision;
         }
-        self.schedule.take(now, most)
+        let taken = self.schedule.take(now, most);
+        self.schedule.measure("hostname", &self.events);
+        taken
     }
 
     /// Writes what follows from looks, as one change.

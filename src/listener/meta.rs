@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use http::HeaderValue;
+use model::zone::ClientCertificates;
 use pingora::protocols::Digest;
 
 use crate::admission::Refused;
@@ -17,6 +18,10 @@ pub struct ConnectionMeta {
     /// `source` as text: it is the same for every request of the connection.
     pub source_text: HeaderValue,
     pub tls: bool,
+    /// Whether that is TLS 1.3.
+    pub is_tls_1_3: bool,
+    /// Whose certificate the client has shown, if it has.
+    pub client_certificates: Option<Arc<ClientCertificates>>,
     /// The name the client asked for in TLS.
     pub server_name: Option<String>,
     pub progress: Arc<Progress>,

@@ -247,6 +247,8 @@ impl<A: HttpServerApp + Send + Sync + 'static> Shared<A> {
             source,
             source_text: address_text(source),
             tls: self.tls.is_some(),
+            is_tls_1_3: false,
+            client_certificates: None,
             server_name: None,
             progress: Arc::new(Progress::default()),
         };
@@ -271,15 +273,20 @@ impl<A: HttpServerApp + Send + Sync + 'static> Shared<A> {
                 let handshake = timeout_at(deadline, async {
                     let hello = LazyConfigAcceptor::new(rustls::server::Acceptor::default(), io).await?;
                     let server_name = hello.client_hello().server_name().map(str::to_owned);
-                    let config = configs.for_client(&hello.client_hello());
-                    Ok::<_, std::io::Error>((server_name, hello.into_stream(config).await?))
+                    let (config, certificates) = configs.for_client(&hello.client_hello());
+                    Ok::<_, std::io::Error>((server_name, certificates, hello.into_stream(config).await?))
                 });
-                let Ok(Ok((server_name, tls))) = handshake.await else { return ConnectionEnd::TlsFailed };
+                let Ok(Ok((server_name, certificates, tls))) = handshake.await else {
+                    return ConnectionEnd::TlsFailed;
+                };
                 if self.protocol == ListenerProtocol::Dns {
                     self.queries.answer(tls, meta.source).await;
                     return ConnectionEnd::Finished;
                 }
                 meta.server_name = server_name;
+                let connection = tls.get_ref().1;
+                meta.is_tls_1_3 = connection.protocol_version() == Some(rustls::ProtocolVersion::TLSv1_3);
+                meta.client_certificates = certificates.filter(|_| connection.peer_certificates().is_some());
                 let (ssl, alpn) = agreed(tls.get_ref().1);
                 EdgeStream::new(tls, id, meta, digest, now, head)
                     .map(|stream| Box::new(stream.over_tls(ssl, alpn, deadline)) as Stream)

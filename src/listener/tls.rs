@@ -4,16 +4,18 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use model::ZoneTls;
 use model::certificate_pack::{TlsSettings, TlsVersion};
+use model::zone::ClientCertificates;
 use parking_lot::RwLock;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use rustls::server::{ClientHello, ResolvesServerCert, ServerSessionMemoryCache};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::server::{ClientHello, ResolvesServerCert, ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
-use rustls::{CipherSuite, ServerConfig};
+use rustls::{CipherSuite, RootCertStore, ServerConfig};
 
 use crate::conf::ListenerProtocol;
-use crate::snapshot::{Site, Snapshot, SnapshotHandle};
+use crate::snapshot::{SnapshotHandle, SpokenTls};
 
 /// Sessions kept for clients that resume without tickets.
 const SESSION_CACHE: usize = 10_240;
@@ -45,16 +47,16 @@ struct TlsProfile {
     has_no_tls_1_2: bool,
     /// Suites of TLS 1.2; all if there are none.
     suites: Vec<u16>,
+    /// Whose certificates clients may show.
+    client_certificates: Option<Arc<ClientCertificates>>,
 }
 
 impl TlsProfile {
-    /// Of settings, and what these leave open of the zone's.
-    fn of(own: Option<&TlsSettings>, zone: Option<&ZoneTls>) -> Self {
+    fn of(SpokenTls { own, zone, is_name_of_zone }: SpokenTls<'_>) -> Self {
         let of_zone = zone.map(|zone| &zone.settings);
         let either =
             |read: fn(&TlsSettings) -> Option<bool>| own.and_then(read).or_else(|| of_zone.and_then(read));
-        let version = own.and_then(|own| own.min_tls_version);
-        let version = version.or_else(|| of_zone.and_then(|zone| zone.min_tls_version)).unwrap_or_default();
+        let version = SpokenTls { own, zone, is_name_of_zone }.min_version();
         let ciphers = own.map(|own| &own.ciphers).filter(|ciphers| !ciphers.is_empty());
         let ciphers = ciphers.or_else(|| of_zone.map(|zone| &zone.ciphers));
         let mut suites: Vec<u16> =
@@ -68,6 +70,9 @@ impl TlsProfile {
             has_no_tls_1_3: either(|settings| settings.tls_1_3) == Some(false) && !has_no_tls_1_2,
             has_no_tls_1_2,
             suites,
+            client_certificates: zone
+                .filter(|_| is_name_of_zone)
+                .and_then(|zone| zone.client_certificates.clone()),
         }
     }
 }
@@ -106,16 +111,23 @@ impl TlsConfigs {
     }
 
     /// What is spoken with a client, by its first message.
-    pub(super) fn for_client(&self, hello: &ClientHello<'_>) -> Arc<ServerConfig> {
+    /// With it, whose certificates the client may show.
+    pub(super) fn for_client(
+        &self,
+        hello: &ClientHello<'_>,
+    ) -> (Arc<ServerConfig>, Option<Arc<ClientCertificates>>) {
         if hello.alpn().is_some_and(|mut protocols| protocols.any(|protocol| protocol == ACME_TLS)) {
-            return Arc::clone(&self.acme);
+            return (Arc::clone(&self.acme), None);
         }
-        let profile = hello.server_name().map(|name| profile(&self.names.snapshots.load(), name));
+        let profile = hello
+            .server_name()
+            .map(|name| TlsProfile::of(self.names.snapshots.load().spoken_tls(&name.to_ascii_lowercase())));
         let Some(profile) = profile.filter(|profile| *profile != TlsProfile::default()) else {
-            return Arc::clone(&self.plain);
+            return (Arc::clone(&self.plain), None);
         };
+        let certificates = profile.client_certificates.clone();
         if let Some(known) = self.profiles.read().get(&profile) {
-            return Arc::clone(known);
+            return (Arc::clone(known), certificates);
         }
         match server_config(&self.names, self.protocol, &profile) {
             Ok(made) => {
@@ -124,26 +136,13 @@ impl TlsConfigs {
                     profiles.clear();
                 }
                 profiles.insert(profile, Arc::clone(&made));
-                made
+                (made, certificates)
             }
-            // INVARIANT: each profile leaves a version and a suite, so only random numbers can be missing.
-            Err(_) => Arc::clone(&self.plain),
+            // INVARIANT: each profile leaves a version and a suite, and CAs were read when they were set, so only random
+            // numbers can be missing. Requests are compared with the settings of their zone all the same.
+            Err(_) => (Arc::clone(&self.plain), None),
         }
     }
-}
-
-/// How TLS is spoken for a name: as its certificate's settings say, else as those of its zone.
-fn profile(snapshot: &Snapshot, name: &str) -> TlsProfile {
-    let name = name.to_ascii_lowercase();
-    let served = snapshot.certificate(&name);
-    let zone = match served {
-        Some(served) => snapshot.resources.zones.get(&served.zone).map(|zone| &zone.tls),
-        None => match snapshot.sites.find(&name) {
-            Some(Site::Zone(zone)) => Some(&zone.source.tls),
-            _ => None,
-        },
-    };
-    TlsProfile::of(served.map(|served| &served.settings), zone)
 }
 
 fn server_config(
@@ -165,7 +164,8 @@ fn server_config(
             (false, true) => &[&rustls::version::TLS12],
             (false, false) => &[&rustls::version::TLS13, &rustls::version::TLS12],
         };
-    let mut config = with_provider(provider, versions, Arc::clone(names))?;
+    let mut config =
+        with_provider(provider, versions, Arc::clone(names), profile.client_certificates.as_deref())?;
     config.alpn_protocols = match protocol {
         ListenerProtocol::Http if profile.has_no_http2 => vec![b"http/1.1".to_vec()],
         ListenerProtocol::Http => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
@@ -178,14 +178,42 @@ fn with_provider(
     provider: CryptoProvider,
     versions: &[&'static rustls::SupportedProtocolVersion],
     names: Arc<FromSnapshot>,
+    client_certificates: Option<&ClientCertificates>,
 ) -> Result<ServerConfig, rustls::Error> {
-    let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
-        .with_protocol_versions(versions)?
-        .with_no_client_auth()
-        .with_cert_resolver(names);
+    let provider = Arc::new(provider);
+    let builder =
+        ServerConfig::builder_with_provider(Arc::clone(&provider)).with_protocol_versions(versions)?;
+    let mut config = match client_certificates {
+        None => builder.with_no_client_auth(),
+        Some(certificates) => {
+            let roots = Arc::new(roots(&certificates.ca).map_err(rustls::Error::General)?);
+            // Who shows none is told so by a page.
+            let verifier =
+                WebPkiClientVerifier::builder_with_provider(roots, provider).allow_unauthenticated();
+            let verifier = verifier.build().map_err(|error| rustls::Error::General(error.to_string()))?;
+            builder.with_client_cert_verifier(verifier)
+        }
+    }
+    .with_cert_resolver(names);
     config.session_storage = ServerSessionMemoryCache::new(SESSION_CACHE);
     config.ticketer = aws_lc_rs::Ticketer::new()?;
     Ok(config)
+}
+
+/// CAs from PEM.
+///
+/// # Errors
+/// One sentence: the text is not PEM, has no certificate, or one that cannot be a CA.
+pub fn roots(pem: &str) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+        let certificate = certificate.map_err(|error| format!("the certificates are not PEM: {error}"))?;
+        roots.add(certificate).map_err(|error| format!("a certificate cannot be a CA: {error}"))?;
+    }
+    if roots.is_empty() {
+        return Err("there is no certificate in the text".to_owned());
+    }
+    Ok(roots)
 }
 
 /// Certificates of the snapshot in use, so that a changed certificate is a new snapshot and no restart.

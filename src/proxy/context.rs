@@ -29,6 +29,7 @@ use challenge::RenderedPage;
 use counters::RateExceeded;
 use expression::ReadBody;
 use model::ruleset::BlockResponse;
+use model::zone::ClientCertificates;
 use model::{Account, Measure};
 
 /// Per-request state. The snapshot is loaded once, here.
@@ -42,6 +43,10 @@ pub struct Context {
     pub(super) server: Option<IpAddr>,
     pub(super) client_text: HeaderValue,
     pub(super) tls: bool,
+    /// Whether that is TLS 1.3.
+    pub(super) is_tls_1_3: bool,
+    /// Whose certificate the client has shown, if it has.
+    pub(super) client_certificates: Option<Arc<ClientCertificates>>,
     /// In normal form; empty until the request is admitted.
     pub(super) host: String,
     pub(super) route: Route,
@@ -192,6 +197,8 @@ impl Context {
             server: None,
             client_text: HeaderValue::from_static(""),
             tls: false,
+            is_tls_1_3: false,
+            client_certificates: None,
             host: String::new(),
             route: Route::Unknown,
             hostname: None,

@@ -103,7 +103,8 @@ impl ProxyHttp for Edge {
             }
             ctx.peer = meta.source;
             ctx.client_text = meta.source_text.clone();
-            ctx.tls = meta.tls;
+            (ctx.tls, ctx.is_tls_1_3) = (meta.tls, meta.is_tls_1_3);
+            ctx.client_certificates.clone_from(&meta.client_certificates);
         }
         ctx.server = session.server_addr().and_then(|address| address.as_inet()).map(|address| address.ip());
         ctx.client = headers::client(ctx.peer, &session.req_header().headers, &ctx.snapshot.trusted_proxies);
@@ -146,6 +147,9 @@ impl ProxyHttp for Edge {
         match site {
             Some(Site::Zone(zone)) => {
                 ctx.route = Route::Zone(Arc::clone(zone));
+                if let Some(refusal) = tls_only::connection_refusal(zone, ctx) {
+                    return refuse(ctx, refusal);
+                }
                 if let Some((refusal, location)) = tls_only::https_location(session, ctx) {
                     ctx.location = Some(location);
                     return refuse(ctx, refusal);

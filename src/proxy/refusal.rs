@@ -57,6 +57,10 @@ pub(super) enum Refusal {
     FallbackOriginMissing,
     /// A wildcard stands for the host, but a zone of its own has it.
     HostnameShadowed,
+    /// The connection was made for a name that asks for less.
+    Misdirected,
+    /// The client has shown no certificate that the zone takes.
+    ClientCertificate,
     OriginUnreachable,
     OriginTimeout,
     OriginBroken,
@@ -79,7 +83,10 @@ impl Refusal {
             Self::Rules(status) | Self::Rate(status) | Self::Redirect(status) | Self::ErrorPage(status) => {
                 status
             }
-            Self::Challenge { .. } | Self::BadSolution | Self::ProhibitedOrigin => 403,
+            Self::Challenge { .. } | Self::BadSolution | Self::ProhibitedOrigin | Self::ClientCertificate => {
+                403
+            }
+            Self::Misdirected => 421,
             Self::NoRecord | Self::OtherAccount => 409,
             Self::OriginNameUnresolved
             | Self::HostnameUnverified
@@ -127,6 +134,8 @@ impl Refusal {
             Self::ProhibitedOrigin => "prohibited_origin",
             Self::OtherAccount => "other_account",
             Self::OriginNameUnresolved => "origin_name_unresolved",
+            Self::Misdirected => "misdirected",
+            Self::ClientCertificate => "client_certificate",
             Self::HostnameUnverified => "hostname_unverified",
             Self::FallbackOriginMissing => "fallback_origin_missing",
             Self::HostnameShadowed => "hostname_shadowed",
@@ -191,6 +200,8 @@ impl Refusal {
             Self::OriginNameUnresolved => {
                 "Error 1016: the DNS record of this name leads to a name without an address."
             }
+            Self::Misdirected => "This connection was made for another name; open one for this name.",
+            Self::ClientCertificate => "This site takes clients that show a certificate of its own.",
             Self::HostnameUnverified => {
                 "Error 1016: who serves this name has not shown that it is theirs; the verification errors of the \
                  custom hostname say what is missing."

@@ -1,7 +1,10 @@
 //! What is answered because of TLS: tokens that CAs look for, and the way from HTTP to HTTPS.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{Method, header};
+use model::certificate_pack::TlsVersion;
 use model::zone::StrictTransport;
 use pingora::Result;
 use pingora::http::ResponseHeader;
@@ -10,6 +13,7 @@ use pingora::proxy::Session;
 use super::context::{Context, Route};
 use super::headers;
 use super::refusal::Refusal;
+use crate::snapshot::CompiledZone;
 
 /// Where a CA looks (RFC 8555 section 8.3).
 const CHALLENGE_PATH: &str = "/.well-known/acme-challenge/";
@@ -33,6 +37,21 @@ pub(super) async fn answer_challenge(session: &mut Session, ctx: &Context) -> Re
     session.write_response_header(Box::new(head), is_head).await?;
     session.write_response_body((!is_head).then_some(body), true).await?;
     Ok(true)
+}
+
+/// Why a request may not come over its connection. What TLS agreed on is for the name that the connection was made for,
+/// and a request can name another.
+pub(super) fn connection_refusal(zone: &CompiledZone, ctx: &Context) -> Option<Refusal> {
+    let is_too_old =
+        ctx.tls && !ctx.is_tls_1_3 && ctx.snapshot.spoken_tls(&ctx.host).min_version() == TlsVersion::V13;
+    if is_too_old {
+        return Some(Refusal::Misdirected);
+    }
+    // Custom hostnames are of others, who have no certificates of the zone's clients.
+    let wanted = zone.source.tls.client_certificates.as_ref().filter(|_| ctx.hostname.is_none())?;
+    let is_shown =
+        ctx.client_certificates.as_ref().is_some_and(|shown| Arc::ptr_eq(shown, wanted) || shown == wanted);
+    (wanted.is_required && !is_shown).then_some(Refusal::ClientCertificate)
 }
 
 /// Leads a request that came without TLS to the same address with it, if its zone wants that.

@@ -2,6 +2,11 @@
 
 use std::path::Path;
 
+use model::custom_hostname::HostnameOrigin;
+use model::{CustomHostname, HostnameId, HostnameStatus, ZoneId};
+use store::{Change, Changeset, SqliteStore, Store};
+use uuid::Uuid;
+
 use super::content::{Kind, LIMIT};
 use super::origins::Answer;
 use super::support::run_cli;
@@ -28,6 +33,8 @@ pub struct Feature {
     pub has_stored_key: bool,
     /// Whether the origin is what a proxied DNS record names.
     pub has_record: bool,
+    /// Whether the host is a custom hostname of another zone.
+    pub is_custom_hostname: bool,
 }
 
 /// What a call is put into.
@@ -40,6 +47,32 @@ pub enum Envelope {
     Fallback,
     /// A compatible request, which names its provider in the model.
     Compatible,
+}
+
+/// The zone that serves the custom hostname.
+const SAAS: &str = "saas.example";
+
+/// The custom hostname `a.example`, verified long ago.
+fn hostname() -> CustomHostname {
+    let origin = HostnameOrigin { server: Some(SAAS.into()), sni: None };
+    CustomHostname {
+        id: HostnameId(Uuid::from_u128(1)),
+        zone: ZoneId::derived("zone", SAAS),
+        hostname: "a.example".into(),
+        is_wildcard: false,
+        status: HostnameStatus::Active,
+        since: 0,
+        attempts: 0,
+        // It is not looked at while the matrix runs.
+        next_check: u64::MAX >> 1,
+        has_pointed_here: true,
+        verification_errors: Box::default(),
+        ownership_token: Uuid::from_u128(2),
+        origin: Some(Box::new(origin)),
+        metadata: None,
+        pack: None,
+        created_on: "2026-01-01T00:00:00.000000Z".into(),
+    }
 }
 
 /// The token of the management API where it is asked.
@@ -60,6 +93,7 @@ const ZONE: Feature = Feature {
     has_http2_origin: false,
     has_stored_key: false,
     has_record: false,
+    is_custom_hostname: false,
 };
 
 const CRS: &str =
@@ -132,6 +166,14 @@ pub const ZONES: &[Feature] = &[
         must_see: true,
         refuses: 403,
         has_record: true,
+        ..ZONE
+    },
+    Feature {
+        name: "own rules, custom hostname",
+        settings: WAF,
+        must_see: true,
+        refuses: 403,
+        is_custom_hostname: true,
         ..ZONE
     },
     Feature { name: "custom rules that log", settings: TOLD, must_see: true, refuses: 403, ..ZONE },
@@ -264,6 +306,11 @@ impl Feature {
 
     /// Makes what the configuration names, in the folder where it will be.
     pub fn prepare(&self, folder: &Path, conf: &str) {
+        if self.is_custom_hostname {
+            let mut store = SqliteStore::open(&folder.join("state")).unwrap();
+            let change = Change::PutHostname { hostname: Box::new(hostname()) };
+            store.commit(0, &Changeset::new("matrix", vec![change])).unwrap();
+        }
         if !self.has_stored_key {
             return;
         }
@@ -302,7 +349,8 @@ impl Feature {
             )
         } else {
             let protocol = if self.has_http2_origin { "origin_protocol = \"http2\"\n" } else { "" };
-            format!("[[zones]]\nname = \"a.example\"\norigins = [\"{origin}\"]\n{protocol}{settings}")
+            let name = if self.is_custom_hostname { SAAS } else { "a.example" };
+            format!("[[zones]]\nname = \"{name}\"\norigins = [\"{origin}\"]\n{protocol}{settings}")
         };
         let secrets = if self.has_stored_key { "secrets_key_file = \"secrets.key\"\n" } else { "" };
         format!(

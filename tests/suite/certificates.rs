@@ -439,7 +439,15 @@ fn zones_lead_to_https_and_say_so() {
     let ids: Vec<_> = shown.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
     assert_eq!(
         ids,
-        ["always_use_https", "ciphers", "http2", "min_tls_version", "security_header", "tls_1_3"]
+        [
+            "always_use_https",
+            "ciphers",
+            "client_certificates",
+            "http2",
+            "min_tls_version",
+            "security_header",
+            "tls_1_3"
+        ]
     );
     let set =
         |id: &str, value: Value| api.result("PATCH", &format!("{settings}/{id}"), &json!({"value": value}));
@@ -515,4 +523,157 @@ fn zones_speak_tls_as_they_are_set() {
         );
     }
     assert_eq!(api.refused("GET", &format!("{settings}/mirage"), &Value::Null).0, 404);
+}
+
+#[test]
+fn clients_are_taken_by_their_certificates() {
+    let (edge, api, settings, _origin) = secure_zone();
+    let folder = edge.folder.path().to_owned();
+    let made = client_certificates(&folder);
+    let set = |value: &Value| {
+        api.result("PATCH", &format!("{settings}/client_certificates"), &json!({"value": value}))
+    };
+    let ask = |host: &str, sni: &str, arguments: &[&str]| {
+        let port = edge.proxy[1].port();
+        let output = std::process::Command::new("curl")
+            .current_dir(&folder)
+            .args([
+                "-sk",
+                "-o",
+                "/dev/null",
+                "-w",
+                "%{http_code}",
+                "--resolve",
+                &format!("{sni}:{port}:127.0.0.1"),
+            ])
+            .args(["-H", &format!("host: {host}")])
+            .args(arguments)
+            .arg(format!("https://{sni}:{port}/"))
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let (mine, others) =
+        (["--cert", "mine.pem", "--key", "mine.key"], ["--cert", "others.pem", "--key", "others.key"]);
+    assert_eq!(ask("a.secure.dev", "a.secure.dev", &[]), "200");
+    assert_eq!(set(&json!({"ca": made}))["value"]["required"], true);
+    let mut ran = 0;
+    for (host, sni, arguments, expected) in [
+        ("a.secure.dev", "a.secure.dev", &[][..], "403"),
+        ("a.secure.dev", "a.secure.dev", &mine, "200"),
+        ("b.secure.dev", "a.secure.dev", &mine, "200"),
+        // Another CA's is no certificate at all.
+        ("a.secure.dev", "a.secure.dev", &others, "000"),
+        // A connection for a name that asks for none does not count, whatever it shows.
+        ("a.secure.dev", "other.dev", &mine, "403"),
+        ("a.secure.dev", "other.dev", &[], "403"),
+        ("a.secure.dev", "a.secure.dev", &["--http1.1", "--tls-max", "1.2"], "403"),
+    ] {
+        assert_eq!(ask(host, sni, arguments), expected, "{host} {sni} {arguments:?}");
+        ran += 1;
+    }
+    assert_eq!(ran, 7);
+    let plain = crate::support::Client::get(edge.proxy[0], "a.secure.dev", "/");
+    assert_eq!(plain.status, 403, "without TLS nobody shows anything");
+    set(&json!({"ca": made, "required": false}));
+    assert_eq!(ask("a.secure.dev", "a.secure.dev", &[]), "200");
+    set(&json!({"ca": ""}));
+    assert_eq!(ask("a.secure.dev", "a.secure.dev", &others), "200");
+    // A version that is too old for a name is not let in by way of another name.
+    api.result("PATCH", &format!("{settings}/min_tls_version"), &json!({"value": "1.3"}));
+    assert_eq!(ask("a.secure.dev", "other.dev", &["--tls-max", "1.2"]), "421");
+    assert_eq!(ask("a.secure.dev", "other.dev", &[]), "200");
+}
+
+/// A CA and a client's certificate of it, and one of another CA; the first CA as PEM.
+fn client_certificates(folder: &std::path::Path) -> String {
+    let made = ["mine", "others"].map(|name| {
+        let mut parameters = rcgen::CertificateParams::new(Vec::<String>::new()).unwrap();
+        parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        parameters.distinguished_name.push(rcgen::DnType::CommonName, name);
+        let key = rcgen::KeyPair::generate().unwrap();
+        let ca = parameters.self_signed(&key).unwrap();
+        let issuer = rcgen::Issuer::from_params(&parameters, &key);
+        let client_key = rcgen::KeyPair::generate().unwrap();
+        let mut client = rcgen::CertificateParams::new(vec![format!("{name}.client.dev")]).unwrap();
+        client.extended_key_usages.push(rcgen::ExtendedKeyUsagePurpose::ClientAuth);
+        let client = client.signed_by(&client_key, &issuer).unwrap();
+        std::fs::write(folder.join(format!("{name}.pem")), client.pem()).unwrap();
+        std::fs::write(folder.join(format!("{name}.key")), client_key.serialize_pem()).unwrap();
+        ca.pem()
+    });
+    let [mine, _] = made;
+    mine
+}
+
+#[test]
+fn a_revoked_certificate_is_replaced_by_one_with_another_key() {
+    let pebble = Pebble::start(&PebbleSettings::default());
+    let origin = Origin::fixed("text/plain", "shop");
+    let zone =
+        format!("[[zones]]\nname = \"shop.example\"\norigins = [\"{}\"]\ntls = \"auto\"\n", origin.url());
+    let mut edge = edge(&pebble, &zone);
+    wait_for_page(&pebble, "shop.example", "shop");
+    let api = Api::new(&edge, TOKEN);
+    let zone = api.get("/zones?name=shop.example")[0]["id"].as_str().unwrap().to_owned();
+    let packs = format!("/zones/{zone}/ssl/certificate_packs");
+    let before = api.get(&packs)[0].clone();
+    let path = format!("{packs}/{}", before["id"].as_str().unwrap());
+    api.post(&format!("{path}/revoke"), &json!({}));
+    edge.wait_for_event("certificate_revoked", |event| event["hosts"] == "shop.example");
+    let after = wait_for("the next certificate", || {
+        let shown = api.get(&path);
+        (shown["status"] == "active" && shown["primary_certificate"] != before["primary_certificate"])
+            .then_some(shown)
+    });
+    assert_eq!(after["certificates"].as_array().unwrap().len(), 1, "the revoked one is gone");
+    wait_for_page(&pebble, "shop.example", "shop");
+    let serial = before["certificates"][0]["serial_number"].as_str().unwrap();
+    let shown = pebble.certificate_status(serial);
+    assert!(shown.contains("Revoked"), "{shown}");
+}
+
+#[test]
+fn validation_is_delegated_by_an_alias() {
+    let names = free_port();
+    let pebble = Pebble::start(&PebbleSettings { names: Some(names), ..PebbleSettings::default() });
+    let settings = settings(&pebble, &pebble.conf("pebble"));
+    let listening =
+        format!("[dns]\nlisteners = [\"127.0.0.1:{names}\"]\nname_servers = [\"ns1.edge.example\"]\n");
+    let edge =
+        Edge::start(&format!("{}{}{}", top(&pebble), admin(), settings.replace("[dns]\n", &listening)));
+    let api = Api::new(&edge, TOKEN);
+    let zone = |name: &str, account: &Value| {
+        let zone = api.post(
+            "/zones",
+            &json!({"name": name, "origins": ["http://127.0.0.1:9"], "account": {"id": account}}),
+        );
+        let zone = format!("/zones/{}", zone["id"].as_str().unwrap());
+        api.post(&format!("{zone}/dns_records"), &json!({"type": "TXT", "name": "@", "content": "x"}));
+        zone
+    };
+    let other = api.post("/accounts", &json!({"name": "other"}))["id"].clone();
+    let (saas, customer) = (zone("saas.dev", &json!("default")), zone("customer.dev", &other));
+    let path = format!("{saas}/custom_hostnames");
+    let text = json!({"method": "txt", "type": "dv", "wildcard": true});
+    let shop = make(&api, &path, "shop.customer.dev", &text);
+    let delegation = api.get(&shop)["ssl"]["dcv_delegation_records"][0].clone();
+    let label = api.get(&format!("{saas}/dcv_delegation/uuid"))["uuid"].as_str().unwrap().to_owned();
+    assert_eq!(delegation["cname"], "_acme-challenge.shop.customer.dev");
+    assert_eq!(delegation["cname_target"], format!("shop.customer.dev.{label}.dcv.saas.dev"));
+    wait_for_ssl(&api, &shop, "pending_validation");
+    let records = api.get(&format!("{customer}/dns_records"));
+    assert_eq!(records.as_array().unwrap().len(), 1, "nothing is written into the zone of another account");
+    let alias =
+        json!({"type": "CNAME", "name": "_acme-challenge.shop", "content": delegation["cname_target"]});
+    api.post(&format!("{customer}/dns_records"), &alias);
+    // A new order puts its record where the alias leads.
+    api.result("PATCH", &shop, &json!({"ssl": {"method": "txt", "type": "dv", "wildcard": false}}));
+    // The CA of the test does not follow aliases from one zone to another as resolvers do, and sees nothing.
+    wait_for("the record to have been there", || {
+        let history = api.get(&format!("{saas}/dns_records/history"));
+        let is_ours = |change: &&Value| change["actor"] == "certificates";
+        (history.as_array().unwrap().iter().filter(is_ours).count() >= 2).then_some(())
+    });
+    assert_eq!(api.get(&format!("{saas}/dns_records")).as_array().unwrap().len(), 1, "it is taken away again");
 }

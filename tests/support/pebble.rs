@@ -152,6 +152,14 @@ impl Pebble {
         path
     }
 
+    /// What the CA says of a certificate, by its number in decimal.
+    pub fn certificate_status(&self, serial: &str) -> String {
+        let hex = format!("{:x}", serial.parse::<u128>().unwrap());
+        let url = format!("https://127.0.0.1:{}/cert-status-by-serial/{hex}", self.management);
+        let output = Command::new("curl").args(["-sk", &url]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
     /// How many lines of its log have a text.
     pub fn logged(&self, text: &str) -> usize {
         self.log.lock().unwrap().iter().filter(|line| line.contains(text)).count()

@@ -52,6 +52,9 @@ pub struct CertificatePack {
     /// Whether CAA records forbid the CA.
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_forbidden_by_caa: bool,
+    /// Whether its certificates are to be revoked, and made anew.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub is_revoking: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     pub order: Option<Box<PendingOrder>>,
     /// The newest first.
@@ -251,6 +254,9 @@ pub struct IssuedCertificate {
     /// Seconds since the epoch, as the other.
     pub not_before: u64,
     pub expires: u64,
+    /// The name of the CA that made it here; empty if somebody brought it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub authority: String,
     /// Whether somebody brought it, who renews it, too.
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_uploaded: bool,

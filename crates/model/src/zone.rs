@@ -1,6 +1,7 @@
 //! A zone: a name, everything below it, and where its requests go.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -85,6 +86,18 @@ pub struct ZoneTls {
     /// HTTP Strict Transport Security (RFC 6797).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict_transport: Option<StrictTransport>,
+    /// Who may come, if not everybody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_certificates: Option<Arc<ClientCertificates>>,
+}
+
+/// Which clients a zone takes by their certificates.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ClientCertificates {
+    /// The CAs whose certificates are taken, as PEM.
+    pub ca: String,
+    /// Whether clients without one are refused.
+    pub is_required: bool,
 }
 
 /// What browsers are told of HTTPS (RFC 6797).

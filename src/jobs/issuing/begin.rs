@@ -2,14 +2,15 @@
 
 use hostnames::{Authority, caa, renewal};
 use model::certificate_pack::{PendingOrder, ValidationMethod};
-use model::{CertificatePack, PackKind};
+use model::{CertificatePack, PackKind, PackStatus};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use super::{Issuing, Pause};
 use crate::certificates::sealing::{self, KeyOwner};
 use crate::conf::certificate_settings::CertificateAuthority;
-use crate::jobs::acme::AcmeFailure;
+use crate::events::kinds::CertificateRevoked;
+use crate::jobs::acme::{self, AcmeFailure};
 use crate::snapshot::Snapshot;
 
 /// How often a CA is asked when to renew, in seconds.
@@ -19,6 +20,9 @@ impl Issuing {
     /// Begins an order, or says when one is due.
     pub(super) async fn begin(&self, pack: &CertificatePack) -> Result<CertificatePack, Pause> {
         let now = self.now();
+        if pack.is_revoking {
+            return self.revoke(pack).await;
+        }
         if let Some(newest) = pack.certificates.first() {
             if newest.is_uploaded {
                 return Err(Pause::Until(if now < newest.expires { newest.expires } else { u64::MAX >> 1 }));
@@ -43,6 +47,29 @@ impl Issuing {
         let next =
             CertificatePack { order: Some(Box::new(order)), is_forbidden_by_caa: false, ..pack.clone() };
         self.save(pack, next, |_| Vec::new()).await
+    }
+
+    /// Revokes what a pack has; it begins anew then, with another key.
+    async fn revoke(&self, pack: &CertificatePack) -> Result<CertificatePack, Pause> {
+        let snapshot = self.snapshot();
+        let settings = &snapshot.certificate_settings;
+        for issued in pack.certificates.iter().filter(|issued| !issued.is_uploaded) {
+            let authority = settings.authority(&issued.authority).ok_or_else(|| {
+                AcmeFailure::Refused(format!(
+                    "there is no CA `{}` in `certificates.authorities`",
+                    issued.authority
+                ))
+            })?;
+            let account =
+                self.accounts.of(authority, &settings.contact, &self.control, self.master.as_ref()).await?;
+            acme::revoke(&account, &issued.chain).await?;
+        }
+        let mut next =
+            CertificatePack { is_revoking: false, certificates: Vec::new(), attempts: 0, ..pack.clone() };
+        self.set_status(&mut next, PackStatus::Initializing);
+        let next = self.save(pack, next, |_| Vec::new()).await?;
+        self.events.emit(&CertificateRevoked { pack: pack.id.to_string(), hosts: pack.hosts.join(" ") });
+        Ok(next)
     }
 
     /// Holds an order back whose name is not verified: a CA that looks here would see the token of whoever claims the name.

@@ -118,6 +118,22 @@ pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
         |call| Box::pin(renew(call)),
     ),
     operation(
+        Verb::Post,
+        "/zones/{zone_id}/ssl/certificate_packs/{certificate_pack_id}/revoke",
+        "Revokes the certificates of a pack, and orders another one with another key.",
+        &[DRY_RUN],
+        (None, ONE),
+        |call| Box::pin(revoke(call)),
+    ),
+    operation(
+        Verb::Get,
+        "/zones/{zone_id}/dcv_delegation/uuid",
+        "Shows the name below the zone to which validation can be delegated.",
+        &[],
+        (None, ResultKind::One(shapes::DELEGATION)),
+        |call| Box::pin(async move { delegation(&call) }),
+    ),
+    operation(
         Verb::Delete,
         PATH,
         "Deletes a certificate pack and its certificates.",
@@ -257,6 +273,7 @@ async fn order(call: ApiCall) -> Answer {
             next_step: call.unix,
             errors: Vec::new(),
             is_forbidden_by_caa: false,
+            is_revoking: false,
             order: None,
             certificates: Vec::new(),
             created_on: call.now.clone(),
@@ -332,6 +349,27 @@ async fn renew(call: ApiCall) -> Answer {
         Ok(CertificatePack { attempts, next_step: now, ..known.clone() })
     })
     .await
+}
+
+async fn revoke(call: ApiCall) -> Answer {
+    let now = call.unix;
+    edit(&call, move |known| {
+        if known.certificates.iter().all(|issued| issued.is_uploaded) {
+            let message = "the pack has no certificate that a CA made here; there is nothing to revoke";
+            return Err(ApiError::new(error::BAD_PACK, message).into());
+        }
+        Ok(CertificatePack { is_revoking: true, order: None, attempts: 0, next_step: now, ..known.clone() })
+    })
+    .await
+}
+
+#[derive(Debug, Serialize)]
+struct Delegation {
+    uuid: String,
+}
+
+fn delegation(call: &ApiCall) -> Answer {
+    ApiReply::of(&Delegation { uuid: crate::certificates::delegation_label(&call.zone()?.id) })
 }
 
 async fn delete(call: ApiCall) -> Answer {

@@ -1,7 +1,9 @@
 //! `/zones/{zone_id}/settings`: how a zone speaks TLS. Each setting is one entry of a table.
 
+use std::sync::Arc;
+
 use model::certificate_pack::TlsVersion;
-use model::zone::StrictTransport;
+use model::zone::{ClientCertificates, StrictTransport};
 use model::{Declared, Zone, ZoneTls};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -14,7 +16,7 @@ use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::{Answer, ApiCall, DRY_RUN, InputShape, Operation, ResultKind, Verb};
 use crate::api::resources::rule_input;
 use crate::api::resources::rulesets_read::revision;
-use crate::listener::cipher_suite;
+use crate::listener::{cipher_suite, roots};
 
 const PATH: &str = "/zones/{zone_id}/settings/{setting_id}";
 const ONE: ResultKind = ResultKind::One(shapes::SETTING);
@@ -101,6 +103,30 @@ const SETTINGS: &[Setting] = &[
             Some(())
         },
         expected: "a list of suites of TLS 1.2 such as `ECDHE-ECDSA-AES128-GCM-SHA256`",
+    },
+    Setting {
+        id: "client_certificates",
+        show: |tls| {
+            let known = tls.client_certificates.as_deref();
+            json!({
+                "ca": known.map_or("", |known| known.ca.as_str()),
+                "required": known.is_some_and(|known| known.is_required),
+            })
+        },
+        set: |tls, value| {
+            let value = value.as_object()?;
+            let (ca, is_required) =
+                (value.get("ca")?.as_str()?, value.get("required").is_none_or(|is| is == true));
+            if ca.is_empty() {
+                tls.client_certificates = None;
+                return Some(());
+            }
+            roots(ca).ok()?;
+            let certificates = ClientCertificates { ca: ca.to_owned(), is_required };
+            tls.client_certificates = Some(Arc::new(certificates));
+            Some(())
+        },
+        expected: "`ca` with certificates of CAs as PEM, nothing to take all clients, and `required`",
     },
     Setting {
         id: "http2",

@@ -42,6 +42,11 @@ pub(super) const VERIFICATION: &ObjectShape = &ObjectShape {
     ],
 };
 
+pub(super) const DELEGATION: &ObjectShape = &ObjectShape {
+    name: "ValidationDelegation",
+    fields: &[field("uuid", Kind::Text, "The label below which `HOST` is in `HOST.UUID.dcv.ZONE`.")],
+};
+
 pub(super) const UNIVERSAL: &ObjectShape = &ObjectShape {
     name: "UniversalSettings",
     fields: &[

@@ -236,6 +236,7 @@ fn new_pack(
         next_step: call.unix,
         errors: Vec::new(),
         is_forbidden_by_caa: false,
+        is_revoking: false,
         order: None,
         certificates: Vec::new(),
         created_on: call.now.clone(),

@@ -5,10 +5,11 @@ use model::certificate_pack::{
     TlsVersion,
 };
 use model::custom_hostname::OriginServerName;
-use model::{CustomHostname, HostnameStatus, Resources};
+use model::{CustomHostname, HostnameStatus, Resources, Zone};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::certificates::delegation_target;
 use crate::clock::rfc3339;
 
 /// The status of a hostname whose certificate CAA records forbid (spec, "Custom hostname states").
@@ -78,6 +79,14 @@ struct ShownSsl<'a> {
     validation_records: Vec<ShownValidation>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     validation_errors: Vec<ShownMistake<'a>>,
+    dcv_delegation_records: Vec<ShownDelegation>,
+}
+
+/// An alias by which validation is delegated.
+#[derive(Debug, Serialize)]
+struct ShownDelegation {
+    cname: String,
+    cname_target: String,
 }
 
 /// How TLS is spoken, in the words of clients; what is not set is not shown.
@@ -161,7 +170,11 @@ impl<'a> ShownMistake<'a> {
     }
 }
 
-fn ssl<'a>(pack: &'a CertificatePack, is_wildcard: bool) -> ShownSsl<'a> {
+fn ssl<'a>(pack: &'a CertificatePack, zone: Option<&Zone>, name: &str, is_wildcard: bool) -> ShownSsl<'a> {
+    let delegation = zone.map(|zone| ShownDelegation {
+        cname: format!("_acme-challenge.{name}"),
+        cname_target: delegation_target(zone, name),
+    });
     let newest: Option<&'a IssuedCertificate> = pack.certificates.first().map(|issued| &**issued);
     ShownSsl {
         id: pack.id.to_string(),
@@ -182,6 +195,7 @@ fn ssl<'a>(pack: &'a CertificatePack, is_wildcard: bool) -> ShownSsl<'a> {
         expires_on: newest.map(|issued| time(issued.expires)),
         validation_records: ShownValidation::of_pack(pack),
         validation_errors: ShownMistake::of_pack(pack),
+        dcv_delegation_records: delegation.into_iter().collect(),
     }
 }
 
@@ -218,7 +232,10 @@ pub(super) fn shown<'a>(hostname: &'a CustomHostname, resources: &'a Resources) 
     ShownHostname {
         id: hostname.id.to_string(),
         hostname: name,
-        ssl: pack.map(|pack| ssl(pack, hostname.is_wildcard)),
+        ssl: pack.map(|pack| {
+            let zone = resources.zones.get(&hostname.zone).map(|zone| &zone.value);
+            ssl(pack, zone, name, hostname.is_wildcard)
+        }),
         // INVARIANT: it was an object when it was written.
         custom_metadata: hostname
             .metadata

@@ -37,5 +37,5 @@ pub(in crate::api::resources) fn read(
     let key = sealing::kept(&sealing::KeyOwner::Pack(pack), key, master)
         .map_err(|message| (error::UNAVAILABLE, message))?;
     let id = crate::certificates::new_uuid().map_err(|message| (error::UNAVAILABLE, message))?;
-    Ok(facts.issued(id, chain.to_owned(), key, now.to_owned(), true))
+    Ok(facts.issued(id, chain.to_owned(), key, now.to_owned(), None))
 }
