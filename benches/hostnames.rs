@@ -73,7 +73,7 @@ fn pack(nth: u128, zone: &ZoneId, chain: &str, key: &str) -> Arc<Declared<Certif
         kind: PackKind::Advanced,
         hosts: vec![host],
         method: ValidationMethod::Http,
-        certificate_authority: String::new(),
+        certificate_authority: None,
         has_branding: false,
         bundle_method: BundleMethod::default(),
         settings: TlsSettings::default(),

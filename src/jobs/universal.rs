@@ -64,7 +64,7 @@ fn changes(snapshot: &Snapshot, resources: &Resources, clock: Clock) -> Vec<Chan
                 kind: PackKind::Universal,
                 hosts,
                 method,
-                certificate_authority: String::new(),
+                certificate_authority: None,
                 has_branding: false,
                 bundle_method: BundleMethod::default(),
                 settings: TlsSettings::default(),

@@ -16,7 +16,8 @@ pub(crate) fn edge(origin: &Origin) -> (Edge, Api) {
          [admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"{TOKEN}\"]\n\
          [[zones]]\nname = \"file.example\"\norigins = [\"{0}\"]\n[zones.waf]\n\
          [[gateways]]\naccount = \"acme\"\nid = \"main\"\n[[providers]]\nslug = \"openai\"\nbase_url = \"{0}\"\n\
-         allow_private = true\n[dns]\nresolvers = [\"127.0.0.1:9\"]\n",
+         allow_private = true\n[dns]\nresolvers = [\"127.0.0.1:9\"]\n\
+         [[certificates.authorities]]\nname = \"lets_encrypt\"\ndirectory = \"https://localhost:9/dir\"\n",
         origin.url()
     ));
     let api = Api::new(&edge, TOKEN);

@@ -675,5 +675,9 @@ fn validation_is_delegated_by_an_alias() {
         let is_ours = |change: &&Value| change["actor"] == "certificates";
         (history.as_array().unwrap().iter().filter(is_ours).count() >= 2).then_some(())
     });
-    assert_eq!(api.get(&format!("{saas}/dns_records")).as_array().unwrap().len(), 1, "it is taken away again");
+    assert_eq!(
+        api.get(&format!("{saas}/dns_records")).as_array().unwrap().len(),
+        1,
+        "it is taken away again"
+    );
 }

@@ -10,6 +10,10 @@ use crate::api::TOKEN;
 use crate::dns_server::{SETTINGS, name_server};
 use crate::support::{Api, Client, Edge, Origin, certificate, wait_for};
 
+/// A CA that is not there.
+pub(crate) const NO_CA: &str =
+    "[[certificates.authorities]]\nname = \"nobody\"\ndirectory = \"https://localhost:9/dir\"\n";
+
 /// The edge that serves customers' hostnames, the one that has the customers' zones, and an origin.
 pub(crate) struct Saas {
     pub(crate) edge: Edge,
@@ -43,10 +47,13 @@ impl Saas {
         } else {
             "[custom_hostnames]\nnames = \"any\"\n"
         };
+        // Nobody outside this machine is asked.
+        let section = if settings.contains("[certificates]") { "" } else { "[certificates]\n" };
+        let nobody = format!("{section}{NO_CA}");
         let (top, settings) = settings.split_once("---\n").unwrap_or(("", settings));
         let edge = Edge::start(&format!(
             "{top}[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"{TOKEN}\"]\n[dns]\n{SETTINGS}private_origins = true\n\
-             http_port = {port}\norigin_scheme = \"http\"\nresolvers = [\"{resolver}\"]\n{names}{settings}\n"
+             http_port = {port}\norigin_scheme = \"http\"\nresolvers = [\"{resolver}\"]\n{names}{settings}\n{nobody}"
         ));
         let api = Api::new(&edge, TOKEN);
         let zone = api.post("/zones", &json!({"name": "saas.dev"}));
@@ -401,7 +408,7 @@ fn refused_bodies() -> Vec<(Value, u16, u64)> {
         (dv(json!({"method": "pigeon"})), 400, 1432),
         (dv(json!({"method": "email"})), 400, 1432),
         (dv(json!({"type": "ev"})), 400, 1433),
-        (dv(json!({"certificate_authority": "nobody"})), 400, 1434),
+        (dv(json!({"certificate_authority": "somebody"})), 400, 1434),
         (dv(json!({"custom_certificate": "junk", "custom_key": "junk"})), 400, 1426),
         (dv(json!({"custom_key": "junk"})), 400, 1427),
         (dv(json!({"custom_csr_id": "x"})), 404, 1431),

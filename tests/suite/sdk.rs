@@ -83,6 +83,14 @@ fn the_management_sdk_for_python_works() {
     asks(&python, concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sdk/management.py"));
 }
 
+/// Custom hostnames, certificate packs and settings; every field of every answer is validated.
+#[test]
+#[ignore = "needs SDK_PYTHON, a Python that has the SDK: `make test-sdk`"]
+fn the_management_sdk_for_python_makes_custom_hostnames() {
+    let python = std::env::var("SDK_PYTHON").expect("SDK_PYTHON names a Python that has the SDK");
+    asks(&python, concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sdk/hostnames.py"));
+}
+
 /// Records of every type; every field of every answer is validated.
 #[test]
 #[ignore = "needs SDK_PYTHON, a Python that has the SDK: `make test-sdk`"]

@@ -28,9 +28,9 @@ pub struct CertificatePack {
     /// Names in lower case; wildcards as `*.example.com`.
     pub hosts: Vec<String>,
     pub method: ValidationMethod,
-    /// The name of a CA; empty for the one that the server chooses.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub certificate_authority: String,
+    /// The name of a CA as it was asked for: nothing, or an empty name, is the one that the server chooses.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub certificate_authority: Option<String>,
     /// Whether a name of the service stands in the subject, because all of the hosts are too long for it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub has_branding: bool,
@@ -65,6 +65,11 @@ pub struct CertificatePack {
 }
 
 impl CertificatePack {
+    /// The CA that was asked for by name.
+    pub fn named_authority(&self) -> Option<&str> {
+        self.certificate_authority.as_deref().filter(|name| !name.is_empty())
+    }
+
     /// Most certificates that are kept: the one in use and the one before it.
     pub const MAX_CERTIFICATES: usize = 2;
 }

@@ -104,9 +104,10 @@ impl Issuing {
         let snapshot = self.snapshot();
         let settings = &snapshot.certificate_settings;
         let newest = pack.certificates.first()?;
-        let authority = settings.authorities.iter().find(|authority| {
-            pack.certificate_authority.is_empty() || authority.name == pack.certificate_authority
-        })?;
+        let authority = settings
+            .authorities
+            .iter()
+            .find(|authority| pack.named_authority().is_none_or(|name| authority.name == name))?;
         let accounts = self.accounts.of(authority, &settings.contact, &self.control, self.master.as_ref());
         let account = accounts.await.ok()?;
         let certificate = CertificateDer::pem_slice_iter(newest.chain.as_bytes()).next()?.ok()?;
@@ -129,14 +130,15 @@ impl Issuing {
         snapshot: &Snapshot,
     ) -> Result<CertificateAuthority, Pause> {
         let all = &snapshot.certificate_settings.authorities;
-        let named = &pack.certificate_authority;
+        let named = pack.named_authority();
         let turn = (pack.attempts as usize).checked_rem(all.len()).unwrap_or(0);
         let in_turn = all.iter().cycle().skip(turn).take(all.len());
         let candidates: Vec<&CertificateAuthority> =
-            in_turn.filter(|authority| named.is_empty() || authority.name == *named).collect();
+            in_turn.filter(|authority| named.is_none_or(|name| authority.name == name)).collect();
         if candidates.is_empty() {
             return Err(AcmeFailure::Refused(format!(
-                "there is no CA `{named}` in `certificates.authorities`"
+                "there is no CA `{}` in `certificates.authorities`",
+                named.unwrap_or_default()
             ))
             .into());
         }

@@ -101,7 +101,7 @@ impl Issuing {
                 let is_of_names = matches!(failure, AcmeFailure::NotValidated { .. });
                 self.failed(&mut next, vec![failure.message(authority)], failure.cause(), least);
                 // Another CA may be there, if there is a choice.
-                drops_order |= pack.certificate_authority.is_empty()
+                drops_order |= pack.named_authority().is_none()
                     && pack.order.as_ref().is_some_and(|order| order.url.is_none());
                 if next.attempts >= backoff::ISSUANCE_ATTEMPTS {
                     drops_order = true;

@@ -262,8 +262,7 @@ async fn order(call: ApiCall) -> Answer {
             kind: PackKind::Advanced,
             hosts,
             method,
-            certificate_authority: certificate_authority(fields, &snapshot.certificate_settings)
-                .unwrap_or_default(),
+            certificate_authority: certificate_authority(fields, &snapshot.certificate_settings),
             has_branding,
             bundle_method: BundleMethod::default(),
             settings: TlsSettings::default(),

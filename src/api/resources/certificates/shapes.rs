@@ -38,7 +38,8 @@ pub(super) const VERIFICATION: &ObjectShape = &ObjectShape {
         field("hostname", Kind::Text, "The first of its names."),
         field("signature", Kind::Text, "How it is signed."),
         field("brand_check", Kind::Flag, "Whether a name was looked at by people; none is."),
-        field("verification_info", Kind::Any, "What a CA waits for."),
+        field("verification_status", Kind::Flag, "Whether a CA has seen that the names are yours."),
+        field("validation_records", Kind::Any, "What a CA waits for."),
     ],
 };
 

@@ -1,7 +1,7 @@
 //! Certificate packs as the API shows them.
 
-use model::PackKind;
 use model::certificate_pack::{BundleMethod, CertificatePack};
+use model::{PackKind, PackStatus};
 use serde::Serialize;
 
 use crate::api::resources::hostnames::{ShownMistake, ShownValidation, time};
@@ -14,7 +14,8 @@ pub(super) struct ShownPack<'a> {
     status: &'static str,
     validation_method: &'static str,
     validity_days: u64,
-    certificate_authority: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate_authority: Option<&'a str>,
     svc_branding: bool,
     certificates: Vec<ShownCertificate<'a>>,
     primary_certificate: Option<String>,
@@ -72,7 +73,7 @@ pub(super) fn shown(pack: &CertificatePack) -> ShownPack<'_> {
         validation_method: pack.method.word(),
         validity_days: newest
             .map_or(90, |newest| newest.expires.saturating_sub(newest.not_before).div_ceil(86_400)),
-        certificate_authority: &pack.certificate_authority,
+        certificate_authority: pack.certificate_authority.as_deref(),
         svc_branding: pack.has_branding,
         primary_certificate: newest.map(|newest| newest.id.to_string()),
         certificates: certificates.collect(),
@@ -91,18 +92,33 @@ pub(super) struct ShownVerification<'a> {
     hostname: &'a str,
     signature: &'a str,
     brand_check: bool,
-    verification_info: Vec<ShownValidation>,
+    /// Whether all is shown to the CA.
+    verification_status: bool,
+    validation_records: Vec<ShownValidation>,
 }
 
 /// How far the validation of a pack is.
 pub(super) fn verification(pack: &CertificatePack) -> ShownVerification<'_> {
     ShownVerification {
         cert_pack_uuid: pack.id.to_string(),
-        certificate_status: pack.status.word(),
+        certificate_status: verification_word(pack.status),
         validation_method: pack.method.word(),
         hostname: pack.hosts.first().map_or("", String::as_str),
         signature: pack.certificates.first().map_or("ECDSAWithSHA256", |newest| &newest.signature),
         brand_check: false,
-        verification_info: ShownValidation::of_pack(pack),
+        verification_status: !pack.certificates.is_empty(),
+        validation_records: ShownValidation::of_pack(pack),
+    }
+}
+
+/// A status in the words of verifications.
+fn verification_word(status: PackStatus) -> &'static str {
+    match status {
+        PackStatus::Initializing => "initializing",
+        PackStatus::PendingValidation => "authorizing",
+        PackStatus::PendingIssuance => "issuing",
+        PackStatus::Active => "active",
+        PackStatus::Expired => "expired",
+        PackStatus::ValidationTimedOut | PackStatus::IssuanceTimedOut => "timing_out",
     }
 }

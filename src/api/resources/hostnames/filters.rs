@@ -136,7 +136,9 @@ fn filters(call: &ApiCall) -> Result<Vec<HostnameFilter>, ApiErrors> {
         filters.push(Box::new(move |hostname, pack| status(hostname, pack) == wanted));
     }
     if let Some(wanted) = lower("certificate_authority") {
-        filters.push(Box::new(move |_, pack| pack.is_some_and(|pack| pack.certificate_authority == wanted)));
+        filters.push(Box::new(move |_, pack| {
+            pack.is_some_and(|pack| pack.certificate_authority.as_deref() == Some(&*wanted))
+        }));
     }
     if let Some(wanted) = lower("custom_origin_server") {
         filters.push(Box::new(move |hostname, _| {

@@ -226,7 +226,7 @@ fn new_pack(
         kind: PackKind::CustomHostname(id),
         hosts: hosts(name, is_wildcard),
         method,
-        certificate_authority: ssl.certificate_authority.clone().unwrap_or_default(),
+        certificate_authority: ssl.certificate_authority.clone(),
         has_branding,
         bundle_method: ssl.bundle_method.unwrap_or_default(),
         settings: ssl.settings.clone().unwrap_or_default(),
@@ -315,14 +315,13 @@ fn changed_pack(
     ssl: &WrittenSsl,
 ) -> Result<CertificatePack, ApiErrors> {
     let mut pack = known.clone();
-    if let Some(authority) =
-        ssl.certificate_authority.as_ref().filter(|name| **name != known.certificate_authority)
-    {
-        if !ssl.has_type || ssl.method.is_none() {
-            let message = "a change of `certificate_authority` goes with `ssl.type` and `ssl.method`";
-            return Err(ApiError::at(error::TYPE_AND_METHOD, "/ssl", message).into());
-        }
-        pack.certificate_authority.clone_from(authority);
+    if let Some(authority) = &ssl.certificate_authority {
+        pack.certificate_authority = Some(authority.clone());
+    }
+    let is_other_ca = pack.named_authority() != known.named_authority();
+    if is_other_ca && (!ssl.has_type || ssl.method.is_none()) {
+        let message = "a change of `certificate_authority` goes with `ssl.type` and `ssl.method`";
+        return Err(ApiError::at(error::TYPE_AND_METHOD, "/ssl", message).into());
     }
     pack.method = ssl.method.unwrap_or(pack.method);
     pack.bundle_method = ssl.bundle_method.unwrap_or(pack.bundle_method);
@@ -338,7 +337,7 @@ fn changed_pack(
     let is_other_order = pack.hosts != known.hosts
         || pack.method != known.method
         || pack.has_branding != known.has_branding
-        || pack.certificate_authority != known.certificate_authority;
+        || is_other_ca;
     if is_other_order {
         pack.order = None;
     }

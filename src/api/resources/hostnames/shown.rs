@@ -59,7 +59,8 @@ struct ShownSsl<'a> {
     status: &'static str,
     bundle_method: BundleMethod,
     wildcard: bool,
-    certificate_authority: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate_authority: Option<&'a str>,
     svc_branding: bool,
     settings: ShownTls<'a>,
     hosts: &'a [String],
@@ -183,7 +184,7 @@ fn ssl<'a>(pack: &'a CertificatePack, zone: Option<&Zone>, name: &str, is_wildca
         status: pack.status.word(),
         bundle_method: pack.bundle_method,
         wildcard: is_wildcard,
-        certificate_authority: &pack.certificate_authority,
+        certificate_authority: pack.certificate_authority.as_deref(),
         svc_branding: pack.has_branding,
         settings: ShownTls::of(&pack.settings),
         hosts: newest.map_or(&pack.hosts, |issued| &issued.hosts),
