@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::api;
 use crate::api::auth::{FirstToken, Operators};
+use crate::certificates::WantedNames;
 use crate::clock::Clock;
 use crate::conf::Conf;
 use crate::control::Control;
@@ -124,8 +125,10 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let (bound, bindings) = mpsc::unbounded_channel();
     let connections = Connections::new(events.clone());
     let watchdog = watchdog(events.clone())?;
+    let wanted = WantedNames::default();
     let context = ListenerContext {
         snapshots,
+        wanted: wanted.clone(),
         queries: Arc::new(names_context.clone()),
         connections: connections.clone(),
         events: events.clone(),
@@ -139,7 +142,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let names = add_name_servers(&mut server, name_sockets, &names_context);
     // Its place is behind the listeners.
     let last = conf.listeners.len();
-    server.add_service(upkeep(&conf, control, &api, security_log, (events.clone(), clock)));
+    server.add_service(upkeep(&conf, (control, wanted), &api, security_log, (events.clone(), clock)));
     server.add_service(api::AdminService::new(conf.admin_address, reserved_admin, api, bound, last));
     server.add_service(Announcing { bindings, expected: last + 1, names, events, tells });
 
@@ -235,7 +238,7 @@ fn add_name_servers(
 /// What runs beside requests.
 fn upkeep(
     conf: &Conf,
-    control: Control,
+    (control, wanted): (Control, WantedNames),
     api: &api::State,
     security_log: Arc<Mutex<SecurityLog>>,
     (events, clock): (Events, Clock),
@@ -246,6 +249,7 @@ fn upkeep(
         may_be_private: conf.private_webhooks,
         elsewhere: api.elsewhere().clone(),
         looks: api.looks().clone(),
+        wanted,
         secrets_key: conf.secrets_key.clone(),
         events,
         clock,

@@ -192,7 +192,7 @@ impl Snapshot {
             return HostRoute::Site { site, is_shadowed: false };
         }
         let exact = snapshot.hostnames.exact(host);
-        if let Some(route) = exact.filter(|exact| exact.hostname.status.is_served()).and_then(served_by) {
+        if let Some(route) = exact.filter(|exact| exact.is_served()).and_then(served_by) {
             return route;
         }
         let wildcard = snapshot.hostnames.wildcard(host);

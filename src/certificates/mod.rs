@@ -5,6 +5,7 @@ mod facts;
 mod load;
 pub mod sealing;
 mod select;
+mod wanted;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -18,6 +19,7 @@ pub use by_name::CertificatesByName;
 pub use facts::CertificateFacts;
 pub use load::load;
 pub use select::Certificates;
+pub use wanted::WantedNames;
 
 /// What the TXT record of a `dns-01` challenge says (RFC 8555 section 8.4).
 pub fn dns_value(key_authorization: &str) -> String {

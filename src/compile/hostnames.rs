@@ -20,7 +20,7 @@ impl Compiling<'_> {
             // One of a zone that is gone is not served.
             if let Some(zone) = resources.zones.get(&hostname.zone) {
                 let zone = self.zone_name(&zone.name);
-                hostnames.put(HostnameSite { hostname: Arc::clone(hostname), zone });
+                hostnames.put(HostnameSite::new(Arc::clone(hostname), zone));
             }
         };
         for change in before.diff(&resources.hostnames) {

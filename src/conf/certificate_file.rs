@@ -9,6 +9,7 @@ pub struct CertificatesFile {
     /// Who CAs write to: `mailto:` URLs.
     pub contact: Vec<String>,
     pub http_port: u16,
+    pub ask: Option<Located<String>>,
     pub issuance_rate: u32,
     pub authorities: Vec<AuthorityFile>,
 }
@@ -35,11 +36,17 @@ impl Words for NamePolicy {
 }
 
 pub(super) fn certificates(root: &mut Table<'_>) -> CertificatesFile {
-    let mut file =
-        CertificatesFile { contact: Vec::new(), http_port: 80, issuance_rate: 15, authorities: Vec::new() };
+    let mut file = CertificatesFile {
+        contact: Vec::new(),
+        http_port: 80,
+        ask: None,
+        issuance_rate: 15,
+        authorities: Vec::new(),
+    };
     let Some(mut table) = root.table("certificates") else { return file };
     file.contact = table.or("contact", Vec::new());
     file.http_port = u16::try_from(table.number("http_port", 80, 1..=65_535)).unwrap_or(80);
+    file.ask = table.get("ask");
     file.issuance_rate = u32::try_from(table.number("issuance_rate", 15, 0..=1_000_000)).unwrap_or(15);
     file.authorities = table.tables("authorities").into_iter().filter_map(authority).collect();
     table.finish();

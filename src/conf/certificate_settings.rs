@@ -11,6 +11,8 @@ pub struct CertificateSettings {
     pub contact: Vec<String>,
     /// Where CAs ask for what they compare, and our own look before them.
     pub http_port: u16,
+    /// Who is asked whether a name below a zone may have a certificate on demand; nobody has one if it is not set.
+    pub ask: Option<String>,
     /// Certificates that an account may order in a minute; 0 for no end.
     pub issuance_rate: u32,
     /// The first is the default; those after it are asked if it fails.
@@ -28,6 +30,7 @@ impl Default for CertificateSettings {
         Self {
             contact: Vec::new(),
             http_port: 80,
+            ask: None,
             issuance_rate: 15,
             authorities: vec![CertificateAuthority::lets_encrypt()],
             names: NamePolicy::default(),

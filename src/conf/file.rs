@@ -33,6 +33,7 @@ pub const KEYS: &[&str] = &[
     "ai_log_retention",
     "ai_log_size",
     "certificates",
+    "certificates.ask",
     "certificates.authorities",
     "certificates.authorities.caa",
     "certificates.authorities.directory",

@@ -314,3 +314,30 @@ pub(super) async fn certificate(order: &mut Order, request: &[u8]) -> Result<Opt
         Err(error) => Err(AcmeFailure::of(error)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use instant_acme::Problem;
+
+    use super::*;
+
+    #[test]
+    fn failures_are_told_apart() {
+        let problem = |kind: &str, status: u16| {
+            let kind = format!("urn:ietf:params:acme:error:{kind}");
+            let text = serde_json::json!({"type": kind, "detail": "why", "status": status}).to_string();
+            AcmeFailure::of(Error::Api(serde_json::from_str::<Problem>(&text).unwrap())).cause()
+        };
+        for (kind, status, cause) in [
+            ("rateLimited", 429, "rate_limited"),
+            ("serverInternal", 500, "unreachable"),
+            ("badNonce", 400, "unreachable"),
+            ("malformed", 404, "order_gone"),
+            ("rejectedIdentifier", 400, "refused"),
+            ("caa", 403, "refused"),
+        ] {
+            assert_eq!(problem(kind, status), cause, "{kind} {status}");
+        }
+        assert_eq!(AcmeFailure::of(Error::Str("no connection")).cause(), "unreachable");
+    }
+}

@@ -28,11 +28,12 @@ use request::{kinds, request};
 
 use super::challenge_records;
 use super::look::NetworkLooker;
+use super::on_demand::OnDemand;
 use super::schedule::DueResources;
 use super::universal;
 use super::verifying::LookerSettings;
 use crate::certificates::sealing::{self, KeyOwner};
-use crate::certificates::{CertificateFacts, dns_value, new_uuid, record_deletions};
+use crate::certificates::{CertificateFacts, WantedNames, dns_value, new_uuid, record_deletions};
 use crate::clock::{Clock, rfc3339};
 use crate::control::Control;
 use crate::events::Events;
@@ -45,7 +46,13 @@ const TICK: Duration = Duration::from_millis(100);
 const MAX_AT_ONCE: usize = 16;
 
 /// Gets certificates for as long as it is polled.
-pub async fn run(control: Control, events: Events, clock: Clock, master: Option<MasterKey>) {
+pub async fn run(
+    control: Control,
+    wanted: WantedNames,
+    (events, clock): (Events, Clock),
+    master: Option<MasterKey>,
+) {
+    let mut on_demand = OnDemand::new(control.clone(), wanted, clock);
     let mut schedule = DueResources::new(|pack: &CertificatePack| pack.next_step);
     let mut looker: Option<(LookerSettings, NetworkLooker)> = None;
     let accounts = AcmeAccounts::default();
@@ -59,6 +66,7 @@ pub async fn run(control: Control, events: Events, clock: Clock, master: Option<
             seen_revision = snapshot.revision;
             universal::measure(&snapshot, &events);
         }
+        on_demand.tick(&snapshot).await;
         let room = MAX_AT_ONCE.saturating_sub(schedule.under_way());
         let due = schedule.take(clock.unix().as_secs(), room);
         schedule.measure("certificate", &events);

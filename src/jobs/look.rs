@@ -167,6 +167,22 @@ fn plain(name: &str) -> String {
     name.trim_end_matches('.').to_ascii_lowercase()
 }
 
+/// Whether the operator's server allows a certificate for a name: it answers 200 to a `GET` with `?domain=NAME`.
+pub(super) async fn ask_url(url: &str, name: &str) -> bool {
+    let Some((authority, path)) = url.strip_prefix("http://").map(|rest| match rest.split_once('/') {
+        Some((authority, path)) => (authority, format!("/{path}")),
+        None => (rest, "/".to_owned()),
+    }) else {
+        return false;
+    };
+    let address = if authority.contains(':') { authority.to_owned() } else { format!("{authority}:80") };
+    let Ok(Ok(mut found)) = timeout(STEP, tokio::net::lookup_host(address)).await else { return false };
+    let Some(address) = found.next() else { return false };
+    let joint = if path.contains('?') { '&' } else { '?' };
+    let path = format!("{path}{joint}domain={name}");
+    matches!(timeout(STEP, ask_for_page(address, authority, &path)).await, Ok(Ok(Some(_))))
+}
+
 /// A `GET`; the body if the answer is 200.
 async fn ask_for_page(address: SocketAddr, host: &str, path: &str) -> std::io::Result<Option<String>> {
     let mut stream = TcpStream::connect(address).await?;

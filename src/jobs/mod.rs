@@ -9,6 +9,7 @@ mod acme;
 pub mod challenge_records;
 pub mod issuing;
 pub mod look;
+mod on_demand;
 mod schedule;
 mod universal;
 pub mod verifying;

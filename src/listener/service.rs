@@ -26,6 +26,7 @@ use super::proxy_protocol::{self, MAX_HEADER_BYTES, Parsed};
 use super::socket;
 use super::stream::EdgeStream;
 use super::tls::TlsConfigs;
+use crate::certificates::WantedNames;
 use crate::clock::Clock;
 use crate::conf::{Listener, ListenerProtocol};
 use crate::events::Events;
@@ -76,6 +77,8 @@ pub trait Queries: Send + Sync {
 #[derive(Clone)]
 pub struct ListenerContext {
     pub snapshots: SnapshotHandle,
+    /// Names that TLS has no certificate for.
+    pub wanted: WantedNames,
     /// Answers what comes to listeners for queries.
     pub queries: Arc<dyn Queries>,
     pub connections: Connections,
@@ -102,7 +105,9 @@ impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
     ) -> Result<Self, rustls::Error> {
         let tls = match conf.speaks_tls() {
             false => None,
-            true => Some(TlsConfigs::new(conf.address, conf.protocol, context.snapshots.clone())?),
+            true => {
+                Some(TlsConfigs::new(conf.address, conf.protocol, context.snapshots.clone(), context.wanted)?)
+            }
         };
         Ok(Self {
             name: format!("listener {}", conf.address),

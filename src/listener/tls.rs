@@ -14,6 +14,7 @@ use rustls::server::{ClientHello, ResolvesServerCert, ServerSessionMemoryCache, 
 use rustls::sign::CertifiedKey;
 use rustls::{CipherSuite, RootCertStore, ServerConfig};
 
+use crate::certificates::WantedNames;
 use crate::conf::ListenerProtocol;
 use crate::snapshot::{SnapshotHandle, SpokenTls};
 
@@ -98,8 +99,9 @@ impl TlsConfigs {
         address: SocketAddr,
         protocol: ListenerProtocol,
         snapshots: SnapshotHandle,
+        wanted: WantedNames,
     ) -> Result<Self, rustls::Error> {
-        let names = Arc::new(FromSnapshot { address, snapshots });
+        let names = Arc::new(FromSnapshot { address, snapshots, wanted });
         let plain = server_config(&names, protocol, &TlsProfile::default())?;
         let mut acme = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
             .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])?
@@ -221,6 +223,7 @@ pub fn roots(pem: &str) -> Result<RootCertStore, String> {
 struct FromSnapshot {
     address: SocketAddr,
     snapshots: SnapshotHandle,
+    wanted: WantedNames,
 }
 
 impl ResolvesServerCert for FromSnapshot {
@@ -232,7 +235,11 @@ impl ResolvesServerCert for FromSnapshot {
         // A file that names it was put there for it.
         let named = of_files.and_then(|files| files.select_named(&name));
         let stored = || snapshot.certificate(&name)?.certified_key();
-        named.or_else(stored).or_else(|| of_files?.select(None))
+        let found = named.or_else(stored);
+        if found.is_none() && snapshot.certificate_settings.ask.is_some() {
+            self.wanted.want(&name);
+        }
+        found.or_else(|| of_files?.select(None))
     }
 }
 

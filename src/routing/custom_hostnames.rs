@@ -12,6 +12,19 @@ use super::Hosts;
 pub struct HostnameSite {
     pub hostname: Arc<Declared<CustomHostname>>,
     pub zone: Arc<str>,
+    /// As its status says: what is looked for on each request is here.
+    is_served: bool,
+}
+
+impl HostnameSite {
+    pub fn new(hostname: Arc<Declared<CustomHostname>>, zone: Arc<str>) -> Self {
+        Self { is_served: hostname.status.is_served(), hostname, zone }
+    }
+
+    /// Whether its requests are served.
+    pub fn is_served(&self) -> bool {
+        self.is_served
+    }
 }
 
 /// All of one name: the served one first.
@@ -38,7 +51,7 @@ impl CustomHostnames {
         let mut of_name = self.by_name.get(&name).cloned().unwrap_or_default();
         self.wildcards += usize::from(site.hostname.is_wildcard);
         self.take(&mut of_name, &site.hostname);
-        let at = if site.hostname.status.is_served() { 0 } else { of_name.len() };
+        let at = if site.is_served { 0 } else { of_name.len() };
         of_name.insert(at, site);
         self.by_name.insert(&name, of_name);
     }
@@ -74,7 +87,7 @@ impl CustomHostnames {
         let mut name = host;
         loop {
             name = name.split_once('.')?.1;
-            let served = self.exact(name).filter(|site| site.hostname.status.is_served());
+            let served = self.exact(name).filter(|site| site.is_served);
             if let Some(found) = served.filter(|site| site.hostname.is_wildcard) {
                 return Some(found);
             }
@@ -120,7 +133,7 @@ mod tests {
             pack: None,
             created_on: "".into(),
         };
-        HostnameSite { hostname: Arc::new(Declared::at_revision(hostname, 1)), zone: "saas.example".into() }
+        HostnameSite::new(Arc::new(Declared::at_revision(hostname, 1)), "saas.example".into())
     }
 
     fn id(site: Option<&HostnameSite>) -> Option<u128> {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
+use compact_str::CompactString;
 use foldhash::fast::RandomState;
 
 /// Names from which on they are in many parts.
@@ -16,7 +17,7 @@ const PARTS: usize = 256;
 #[derive(Clone, Debug)]
 pub struct Hosts<T> {
     /// One, or as many as a power of two.
-    parts: Vec<Arc<HashMap<Box<str>, T, RandomState>>>,
+    parts: Vec<Arc<HashMap<CompactString, T, RandomState>>>,
     hasher: RandomState,
 }
 

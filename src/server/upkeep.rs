@@ -9,6 +9,7 @@ use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::alerts;
+use crate::certificates::WantedNames;
 use crate::clock::Clock;
 use crate::control::Control;
 use crate::events::Events;
@@ -25,6 +26,7 @@ pub(super) struct Upkeep {
     pub(super) may_be_private: bool,
     pub(super) elsewhere: ElsewhereKnown,
     pub(super) looks: LastLooks,
+    pub(super) wanted: WantedNames,
     pub(super) secrets_key: Option<MasterKey>,
     pub(super) events: Events,
     pub(super) clock: Clock,
@@ -70,8 +72,12 @@ impl ServiceWithDependents for Upkeep {
         let parents = parent_ds::run(self.control.clone(), self.elsewhere.parents.clone(), self.clock);
         let hostnames =
             verifying::run(self.control.clone(), self.looks.clone(), self.events.clone(), self.clock);
-        let certificates =
-            issuing::run(self.control.clone(), self.events.clone(), self.clock, self.secrets_key.clone());
+        let certificates = issuing::run(
+            self.control.clone(),
+            self.wanted.clone(),
+            (self.events.clone(), self.clock),
+            self.secrets_key.clone(),
+        );
         tokio::select! {
             () = certificates => {}
             () = hostnames => {}

@@ -510,6 +510,22 @@ fn zones_speak_tls_as_they_are_set() {
     set("min_tls_version", json!("1.0"));
     set("tls_1_3", json!("off"));
     assert!(over_tls("/", &["--tlsv1.3"]).is_empty() && over_tls("/", &[]).starts_with("http/1.1 200"));
+    // Sessions are resumed, and who names no host gets the first certificate.
+    let resumed = |arguments: &[&str]| {
+        let output = std::process::Command::new("openssl")
+            .current_dir(edge.folder.path())
+            .args(["s_client", "-connect", &edge.proxy[1].to_string()])
+            .args(arguments)
+            .stdin(std::process::Stdio::null())
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let named = ["-servername", "a.secure.dev", "-tls1_2"];
+    assert!(resumed(&[&named[..], &["-sess_out", "session.pem"]].concat()).contains("New, TLSv1.2"));
+    assert!(resumed(&[&named[..], &["-sess_in", "session.pem"]].concat()).contains("Reused, TLSv1.2"));
+    assert!(resumed(&["-noservername", "-tls1_2"]).contains("BEGIN CERTIFICATE"));
+    assert!(!resumed(&["-servername", "a.secure.dev", "-tls1_1"]).contains("BEGIN CERTIFICATE"));
     for (id, value) in [
         ("http2", json!("yes")),
         ("min_tls_version", json!("1.9")),
@@ -604,6 +620,34 @@ fn client_certificates(folder: &std::path::Path) -> String {
     });
     let [mine, _] = made;
     mine
+}
+
+#[test]
+fn names_below_a_zone_have_certificates_on_demand() {
+    let pebble = Pebble::start(&PebbleSettings::default());
+    let origin = Origin::fixed("text/plain", "tenant");
+    let asked = Origin::start(|request, stream| {
+        let status =
+            if request.line.contains("domain=good.shop.example") { "200 OK" } else { "404 Not Found" };
+        let head = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
+        std::io::Write::write_all(stream, head.as_bytes()).is_ok()
+    });
+    let ca = format!("ask = \"{}/may\"\n{}", asked.url(), pebble.conf("pebble"));
+    let zone =
+        format!("[[zones]]\nname = \"shop.example\"\norigins = [\"{}\"]\ntls = \"auto\"\n", origin.url());
+    let _edge = Edge::start(&format!("{}{}{}{zone}", top(&pebble), admin(), settings(&pebble, &ca)));
+    wait_for_page(&pebble, "shop.example", "tenant");
+    let root = pebble.root();
+    for name in ["bad.shop.example", "elsewhere.example"] {
+        assert!(pebble.https(name, pebble.tls, &root).is_err(), "{name}");
+    }
+    wait_for_page(&pebble, "good.shop.example", "tenant");
+    let lines: Vec<String> = asked.requests().iter().map(|request| request.line.clone()).collect();
+    assert_eq!(lines.iter().filter(|line| line.contains("domain=good.")).count(), 1, "{lines:?}");
+    assert!(lines.iter().all(|line| line.starts_with("GET /may?domain=")), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.contains("elsewhere")), "no zone of ours: {lines:?}");
+    assert!(pebble.https("bad.shop.example", pebble.tls, &root).is_err());
+    assert_eq!(pebble.logged("Issued certificate serial"), 2);
 }
 
 #[test]

@@ -12,6 +12,7 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("admin.rate_limit", "api_auth::a_token_sends_as_many_requests_as_is_set"),
     ("admin.api_tokens", "conf::the_api_answers_only_bearers_of_its_tokens"),
     ("certificates", "certificates::one_line_is_enough_for_https"),
+    ("certificates.ask", "certificates::names_below_a_zone_have_certificates_on_demand"),
     ("certificates.authorities", "certificates::one_line_is_enough_for_https"),
     ("certificates.authorities.caa", "certificates::caa_records_that_forbid_the_ca_are_named_and_mended"),
     ("certificates.authorities.directory", "certificates::one_line_is_enough_for_https"),

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -37,12 +38,17 @@ pub struct PebbleSettings {
     pub http: Option<u16>,
 }
 
-/// A port that nobody has now, over TCP and UDP.
+/// A port that nobody has, over TCP and UDP, for those who must be told one before they listen. It is below those that the
+/// system gives to who asks for port 0, and given once.
 pub fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
     loop {
-        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = tcp.local_addr().unwrap().port();
-        if UdpSocket::bind(("127.0.0.1", port)).is_ok() {
+        let nth = NEXT.fetch_add(1, Ordering::Relaxed);
+        let begin = std::process::id() * 211 % 10_000;
+        let port = 20_000 + u16::try_from((begin + u32::from(nth)) % 12_000).unwrap();
+        let is_free =
+            TcpListener::bind(("127.0.0.1", port)).is_ok() && UdpSocket::bind(("127.0.0.1", port)).is_ok();
+        if is_free {
             return port;
         }
     }

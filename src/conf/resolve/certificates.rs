@@ -26,9 +26,17 @@ impl Resolving<'_> {
         if authorities.is_empty() {
             authorities.push(CertificateAuthority::lets_encrypt());
         }
+        let ask = file.ask.map(|ask| {
+            if !ask.value.starts_with("http://") {
+                let message = "`certificates.ask` is a URL that begins with `http://`, of a server of yours";
+                self.bad(&ask.place, message);
+            }
+            ask.value
+        });
         CertificateSettings {
             contact: file.contact,
             http_port: file.http_port,
+            ask,
             issuance_rate: file.issuance_rate,
             authorities,
             names: hostnames.names,
