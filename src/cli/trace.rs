@@ -54,8 +54,12 @@ impl TraceCommand {
             .map_err(|_| "the request names no valid host; add a field `Host`".to_owned())?;
         let zone = zone(&start.snapshot, host)?;
         let body = Bytes::copy_from_slice(raw.body);
+        let hostname_metadata = match start.snapshot.route(host) {
+            HostRoute::Hostname { hostname, .. } => hostname.hostname.metadata.as_deref(),
+            _ => None,
+        };
         let skips_challenges = self.skip_challenges;
-        let request = TracedRequest { head, host, tls: self.tls, body, skips_challenges };
+        let request = TracedRequest { head, host, tls: self.tls, hostname_metadata, body, skips_challenges };
         let trace = {
             let limits = BodyLimits::from(&start.snapshot.limits);
             zone.entry_points.trace(&request, limits, &*start.snapshot.geo)

@@ -21,6 +21,7 @@ use model::certificate_pack::{ChallengeKind, PendingChallenge, PendingOrder};
 use model::{CertificatePack, Declared, PackKind, PackStatus, Resources};
 use store::Change;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::acme::{self, AcmeAccounts, AcmeFailure};
 use begin::RENEWAL_CHECK;
@@ -42,6 +43,8 @@ use crate::snapshot::Snapshot;
 
 /// How often it is looked what is due.
 const TICK: Duration = Duration::from_millis(100);
+/// How long a step may take: a CA may accept a connection and never answer.
+const LONGEST_STEP: Duration = Duration::from_mins(1);
 /// Most packs that go on at once.
 const MAX_AT_ONCE: usize = 16;
 
@@ -145,9 +148,14 @@ impl Issuing {
         let mut pack = pack.value.clone();
         // An order has few steps; a CA that makes more of them is asked again later.
         for _ in 0..8 {
-            match self.step(&pack).await {
-                Ok(next) => pack = next,
-                Err(pause) => return self.pause(pack, pause).await,
+            // What was done and not written is as after a kill: the order goes on from what is known of it.
+            match timeout(LONGEST_STEP, self.step(&pack)).await {
+                Ok(Ok(next)) => pack = next,
+                Ok(Err(pause)) => return self.pause(pack, pause).await,
+                Err(_) => {
+                    let failure = AcmeFailure::Unreachable("it takes too long to answer".to_owned());
+                    return self.pause(pack, failure.into()).await;
+                }
             }
         }
         self.pause(pack, Pause::CaBusy).await;

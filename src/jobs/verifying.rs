@@ -24,9 +24,9 @@ const TICK: Duration = Duration::from_millis(100);
 /// Most hostnames that are looked at at once.
 const MAX_AT_ONCE: usize = 256;
 /// Where the name of the TXT record of a hostname begins.
-pub const OWNERSHIP_LABEL: &str = "_svc-custom-hostname";
+const OWNERSHIP_LABEL: &str = "_svc-custom-hostname";
 /// Where the path of the page that proves the same begins.
-pub const OWNERSHIP_PATH: &str = "/.well-known/svc-custom-hostname-challenge/";
+const OWNERSHIP_PATH: &str = "/.well-known/svc-custom-hostname-challenge/";
 
 /// Where the records are that prove a hostname.
 pub fn question(hostname: &CustomHostname) -> Question {

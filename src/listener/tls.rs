@@ -112,8 +112,7 @@ impl TlsConfigs {
         Ok(Self { names, protocol, plain, acme, profiles: RwLock::default() })
     }
 
-    /// What is spoken with a client, by its first message.
-    /// With it, whose certificates the client may show.
+    /// What is spoken with a client, by its first message, and whose certificates it may show.
     pub(super) fn for_client(
         &self,
         hello: &ClientHello<'_>,

@@ -24,6 +24,8 @@ pub struct TracedRequest<'r> {
     /// In the form routing compares.
     pub host: &'r str,
     pub tls: bool,
+    /// What its custom hostname brings with it: JSON as text.
+    pub hostname_metadata: Option<&'r str>,
     /// Without content coding.
     pub body: Bytes,
     /// Whether its client has passed every challenge.
@@ -137,6 +139,7 @@ impl EntryPoints {
             let target = trace.target.clone();
             let head = RequestHead { target: &target, ..request.head };
             let mut facts = Facts::new(&head, request.host);
+            facts.hostname_metadata = request.hostname_metadata;
             let is_behind = phase > Phase::HttpRequestFirewallManaged;
             facts.score = is_behind.then_some(trace.verdict.score);
             let mut facts = facts.with_body(Some(&body)).with_places(Some(places));

@@ -336,6 +336,9 @@ fn origins_of_their_own_and_metadata_are_used_by_rules() {
         &transform,
     );
     assert_eq!(saas.ask("vip.example.com"), (200, "vip.example.com gold".to_owned()));
+    let asked = json!({"url": "http://vip.example.com/", "method": "GET"});
+    let trace = saas.api.post("/accounts/default/request-tracer/trace", &asked);
+    assert!(trace.to_string().contains("\"matched\":true"), "{trace}");
     let shown = saas.api.get(&path);
     assert_eq!(
         (&shown["custom_metadata"], &shown["custom_origin_server"]),

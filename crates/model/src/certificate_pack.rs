@@ -182,11 +182,6 @@ impl PackStatus {
             Self::IssuanceTimedOut => "issuance_timed_out",
         }
     }
-
-    /// Whether nothing is done before somebody asks for it.
-    pub fn is_given_up(self) -> bool {
-        matches!(self, Self::ValidationTimedOut | Self::IssuanceTimedOut)
-    }
 }
 
 /// An order at a CA. It is kept before each step, so that a process that ends takes none twice.

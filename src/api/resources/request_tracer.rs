@@ -84,11 +84,12 @@ struct ShownStep {
 
 fn traced(call: &ApiCall) -> Answer {
     let (written, unknown) = rule_input::read(&call.body, written)?;
-    let zone = match call.snapshot.route(&written.host) {
-        HostRoute::Site { site: Site::Zone(zone), .. } | HostRoute::Hostname { zone, .. }
-            if zone.source.account == call.account() =>
-        {
-            zone
+    let (zone, hostname) = match call.snapshot.route(&written.host) {
+        HostRoute::Site { site: Site::Zone(zone), .. } if zone.source.account == call.account() => {
+            (zone, None)
+        }
+        HostRoute::Hostname { hostname, zone } if zone.source.account == call.account() => {
+            (zone, Some(&hostname.hostname))
         }
         _ => {
             let message = format!("the account has no zone for `{}`", written.host);
@@ -111,6 +112,7 @@ fn traced(call: &ApiCall) -> Answer {
         head,
         host: &written.host,
         tls: written.is_tls,
+        hostname_metadata: hostname.and_then(|hostname| hostname.metadata.as_deref()),
         body: Bytes::from(written.body),
         skips_challenges: written.skips_challenges,
     };

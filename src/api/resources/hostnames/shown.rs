@@ -11,14 +11,10 @@ use serde_json::value::RawValue;
 
 use crate::certificates::delegation_target;
 use crate::clock::rfc3339;
+use crate::jobs::verifying::question;
 
 /// The status of a hostname whose certificate CAA records forbid (spec, "Custom hostname states").
 const CAA_ERROR: &str = "caa_error";
-/// Where the name of the TXT record of a hostname begins.
-pub(crate) const OWNERSHIP_LABEL: &str = "_svc-custom-hostname";
-/// The path of the page that proves the same.
-pub(crate) const OWNERSHIP_PATH: &str = "/.well-known/svc-custom-hostname-challenge/";
-
 #[derive(Debug, Serialize)]
 pub(super) struct ShownHostname<'a> {
     id: String,
@@ -230,6 +226,7 @@ pub(super) fn shown<'a>(hostname: &'a CustomHostname, resources: &'a Resources) 
     let pack = pack_of(resources, hostname);
     let origin = hostname.origin.as_deref();
     let (name, token) = (&*hostname.hostname, hostname.ownership_token.to_string());
+    let question = question(hostname);
     ShownHostname {
         id: hostname.id.to_string(),
         hostname: name,
@@ -251,11 +248,11 @@ pub(super) fn shown<'a>(hostname: &'a CustomHostname, resources: &'a Resources) 
         verification_errors: &hostname.verification_errors,
         ownership_verification: OwnershipRecord {
             r#type: "txt",
-            name: format!("{OWNERSHIP_LABEL}.{name}"),
+            name: question.text_name,
             value: token.clone(),
         },
         ownership_verification_http: OwnershipPage {
-            http_url: format!("http://{name}{OWNERSHIP_PATH}{}", hostname.id),
+            http_url: format!("http://{name}{}", question.page_path),
             http_body: token,
         },
         created_at: &hostname.created_on,
