@@ -54,6 +54,8 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         resolving.bad(&file.node.place, "`node` takes at most 16 letters and digits");
     }
     let listeners = resolving.listeners(file.listeners, &resources);
+    let secrets_key = resolving.secrets_key(file.secrets_key_file);
+    resolving.warn_of_tls(&resources, &listeners, secrets_key.is_some());
     Conf {
         state_dir: resolving.path(&file.state_dir),
         ai_log_retention: file.ai_log_retention,
@@ -85,7 +87,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         model_prices: Arc::new(resolving.prices(file.model_prices).unwrap_or_default()),
         geo: Arc::new(resolving.geo(file.geo_databases)),
         challenges: resolving.challenges(file.challenges),
-        secrets_key: resolving.secrets_key(file.secrets_key_file),
+        secrets_key,
         resources,
         files: resolving.files,
     }

@@ -11,6 +11,7 @@ mod begin;
 mod keep;
 mod request;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,7 +60,7 @@ pub async fn run(
     let mut schedule = DueResources::new(|pack: &CertificatePack| pack.next_step);
     let mut looker: Option<(LookerSettings, NetworkLooker)> = None;
     let accounts = AcmeAccounts::default();
-    let (mut under_way, mut seen_revision) = (JoinSet::new(), 0);
+    let (mut under_way, mut of_tasks, mut seen_revision) = (JoinSet::new(), HashMap::new(), 0);
     loop {
         tokio::time::sleep(TICK).await;
         let snapshot = control.handle().load();
@@ -88,13 +89,12 @@ pub async fn run(
             };
             let id = pack.id;
             // Boxed, for it waits for CAs in many places.
-            under_way.spawn(Box::pin(async move {
-                issuing.go_on(pack).await;
-                id
-            }));
+            let task = under_way.spawn(Box::pin(async move { issuing.go_on(pack).await }));
+            of_tasks.insert(task.id(), id);
         }
-        while let Some(done) = under_way.try_join_next() {
-            if let Ok(id) = done {
+        while let Some(done) = under_way.try_join_next_with_id() {
+            let task = done.map_or_else(|error| error.id(), |(task, ())| task);
+            if let Some(id) = of_tasks.remove(&task) {
                 schedule.done(&id);
             }
         }

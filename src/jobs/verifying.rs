@@ -1,5 +1,6 @@
 //! Verification of custom hostnames: each is looked at when it is due, and what follows is written.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -260,7 +261,7 @@ fn superseded<'r>(
 pub async fn run(control: Control, looks: LastLooks, events: Events, clock: Clock) {
     let mut verifying = Verifying::new(control.clone(), looks, events);
     let mut looker: Option<(LookerSettings, NetworkLooker)> = None;
-    let mut under_way = JoinSet::new();
+    let (mut under_way, mut of_tasks) = (JoinSet::new(), HashMap::new());
     loop {
         tokio::time::sleep(TICK).await;
         let room = MAX_AT_ONCE.saturating_sub(verifying.under_way());
@@ -271,17 +272,26 @@ pub async fn run(control: Control, looks: LastLooks, events: Events, clock: Cloc
         }
         for hostname in due {
             let looker = looker.as_ref().map(|(_, looker)| looker.clone());
-            under_way.spawn(async move {
+            let id = hostname.id;
+            let task = under_way.spawn(async move {
                 let looked = match looker {
                     Some(looker) => looker.look(&question(&hostname)).await,
                     None => Looked::default(),
                 };
                 Found { hostname, looked }
             });
+            of_tasks.insert(task.id(), id);
         }
         let mut found = Vec::new();
-        while let Some(one) = under_way.try_join_next() {
-            found.extend(one.ok());
+        while let Some(one) = under_way.try_join_next_with_id() {
+            match one {
+                Ok((task, one)) => {
+                    of_tasks.remove(&task);
+                    found.push(one);
+                }
+                // What broke off is due as before.
+                Err(error) => of_tasks.remove(&error.id()).iter().for_each(|id| verifying.schedule.done(id)),
+            }
         }
         verifying.settle(found, (clock.unix().as_secs(), rfc3339(clock.now()))).await;
     }

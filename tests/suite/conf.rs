@@ -342,3 +342,17 @@ fn a_configuration_without_listeners_is_refused() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no `[[listeners]]`"));
 }
+
+#[test]
+fn certificates_that_nobody_can_use_are_warned_of() {
+    let warned = |conf: &str| {
+        let (_, found) = conf::parse(&Source::new("t.toml", conf.to_owned()), Path::new("/")).unwrap();
+        found.to_string()
+    };
+    let zone = "[[zones]]\nname = \"a.example\"\norigins = [\"http://127.0.0.1:9\"]\ntls = \"auto\"\n";
+    let plain = warned(&format!("[[listeners]]\naddress = \"127.0.0.1:0\"\n{zone}"));
+    assert!(plain.contains("no listener speaks TLS") && plain.contains("kept unsealed"), "{plain}");
+    let speaking = warned(&format!("[[listeners]]\naddress = \"127.0.0.1:0\"\ntls = true\n{zone}"));
+    assert!(!speaking.contains("no listener speaks TLS"), "{speaking}");
+    assert!(!warned(zone).contains("no listener speaks TLS"), "the ports of HTTP are there by themselves");
+}

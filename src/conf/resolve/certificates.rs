@@ -5,7 +5,8 @@ use crate::conf::certificate_file::{AuthorityFile, CertificatesFile, CustomHostn
 use crate::conf::certificate_settings::CertificateAuthority;
 use crate::conf::{CertificateSettings, Listener};
 use crate::named_file::read_text;
-use model::Secret;
+use diagnostic::{Code, Diagnostic};
+use model::{Resources, Secret};
 
 impl Resolving<'_> {
     pub(super) fn certificates(
@@ -42,6 +43,29 @@ impl Resolving<'_> {
             names: hostnames.names,
             hostname_quota: hostnames.quota,
             has_plain_listener: listeners.iter().any(|listener| !listener.speaks_tls()),
+        }
+    }
+
+    /// Warns of zones whose certificates nobody can use, or whose keys are kept as they are.
+    pub(super) fn warn_of_tls(
+        &mut self,
+        resources: &Resources,
+        listeners: &[Listener],
+        has_secrets_key: bool,
+    ) {
+        let Some(zone) = resources.zones.values().find(|zone| zone.tls.is_automatic) else { return };
+        let mut warn = |message: &str| {
+            let warning = Diagnostic::warning(Code::ConfMissingKey, message);
+            self.diagnostics.push(match zone.place() {
+                Some(place) => warning.at(place.clone()),
+                None => warning,
+            });
+        };
+        if !listeners.iter().any(Listener::speaks_tls) {
+            warn("the zone has `tls = \"auto\"`, and no listener speaks TLS; set `tls = true` on one");
+        }
+        if !has_secrets_key {
+            warn("keys of certificates are kept unsealed in the state folder: `secrets_key_file` is not set");
         }
     }
 
