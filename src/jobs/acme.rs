@@ -78,9 +78,23 @@ impl AcmeFailure {
                     _ => Self::Refused(detail),
                 }
             }
-            other => Self::Unreachable(other.to_string()),
+            other => Self::Unreachable(with_causes(&other)),
         }
     }
+}
+
+/// An error with what led to it: the first text alone seldom says what is wrong with a connection.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
 }
 
 /// Accounts at CAs. Clones share them.

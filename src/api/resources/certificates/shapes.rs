@@ -25,7 +25,11 @@ pub(super) const PACK: &ObjectShape = &ObjectShape {
         field("primary_certificate", Kind::Any, "The identifier of the newest."),
         field("validation_records", Kind::Any, "What a CA waits for."),
         field("validation_errors", Kind::Any, "Why there is no certificate."),
-        field("next_attempt", Kind::Text, "When the next step is due (RFC 3339)."),
+        field(
+            "next_attempt",
+            Kind::Any,
+            "When the next step is due (RFC 3339); nothing if somebody must ask for it.",
+        ),
     ],
 };
 

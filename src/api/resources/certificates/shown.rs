@@ -4,7 +4,7 @@ use model::certificate_pack::{BundleMethod, CertificatePack};
 use model::{PackKind, PackStatus};
 use serde::Serialize;
 
-use crate::api::resources::hostnames::{ShownMistake, ShownValidation, time};
+use crate::api::resources::hostnames::{ShownMistake, ShownValidation, due, time};
 
 #[derive(Debug, Serialize)]
 pub(super) struct ShownPack<'a> {
@@ -23,7 +23,7 @@ pub(super) struct ShownPack<'a> {
     validation_records: Vec<ShownValidation>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     validation_errors: Vec<ShownMistake<'a>>,
-    next_attempt: String,
+    next_attempt: Option<String>,
     created_on: &'a str,
 }
 
@@ -79,7 +79,7 @@ pub(super) fn shown(pack: &CertificatePack) -> ShownPack<'_> {
         certificates: certificates.collect(),
         validation_records: ShownValidation::of_pack(pack),
         validation_errors: ShownMistake::of_pack(pack),
-        next_attempt: time(pack.next_step),
+        next_attempt: due(pack.next_step),
         created_on: &pack.created_on,
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::records::{of_path, operation};
 use super::shapes;
-use super::shown::{ShownMistake, ShownValidation, pack_of, status, time};
+use super::shown::{ShownMistake, ShownValidation, due, pack_of, status, time};
 use crate::api::envelope::ApiReply;
 use crate::api::operation::{Answer, ApiCall, Operation, ResultKind, Verb};
 use crate::jobs::look::Looked;
@@ -30,7 +30,7 @@ struct Diagnosis<'a> {
     since: String,
     attempts: u32,
     attempts_left: u32,
-    next_attempt: String,
+    next_attempt: Option<String>,
     verification_errors: &'a [Box<str>],
     looked_at: Option<String>,
     probes: Vec<Probe>,
@@ -54,7 +54,7 @@ struct DiagnosedPack<'a> {
     status: &'static str,
     since: String,
     attempts: u32,
-    next_attempt: String,
+    next_attempt: Option<String>,
     order: Option<&'a str>,
     validation_records: Vec<ShownValidation>,
     validation_errors: Vec<ShownMistake<'a>>,
@@ -126,7 +126,7 @@ fn diagnosed(pack: &CertificatePack) -> DiagnosedPack<'_> {
         status: pack.status.word(),
         since: time(pack.since),
         attempts: pack.attempts,
-        next_attempt: time(pack.next_step),
+        next_attempt: due(pack.next_step),
         order: pack.order.as_ref().and_then(|order| order.url.as_deref()),
         validation_records: ShownValidation::of_pack(pack),
         validation_errors: ShownMistake::of_pack(pack),
@@ -150,7 +150,7 @@ fn diagnose(call: &ApiCall) -> Answer {
         since: time(hostname.since),
         attempts: hostname.attempts,
         attempts_left,
-        next_attempt: time(hostname.next_check),
+        next_attempt: due(hostname.next_check),
         verification_errors: &hostname.verification_errors,
         looked_at: looked.as_ref().map(|(at, _)| time(*at)),
         probes: probes(&call.snapshot, &zone, hostname, looked.as_ref().map(|(_, looked)| looked)),

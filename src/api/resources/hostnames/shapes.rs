@@ -90,7 +90,7 @@ pub(super) const DIAGNOSIS: &ObjectShape = &ObjectShape {
         field("status", Kind::Text, "How far it is."),
         field("attempts", Kind::Whole, "Attempts to verify it since it last became pending."),
         field("attempts_left", Kind::Whole, "How many follow before it is given up."),
-        field("next_attempt", Kind::Text, "When it is looked at next (RFC 3339)."),
+        field("next_attempt", Kind::Any, "When it is looked at next (RFC 3339); nothing if it is not."),
         field("probes", Kind::Any, "Each look at the name: what was expected and what was found."),
         field("ssl", Kind::Any, "The same for its certificate."),
     ],

@@ -76,6 +76,7 @@ struct ShownSsl<'a> {
     validation_records: Vec<ShownValidation>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     validation_errors: Vec<ShownMistake<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     dcv_delegation_records: Vec<ShownDelegation>,
 }
 
@@ -196,6 +197,13 @@ fn ssl<'a>(pack: &'a CertificatePack, zone: Option<&Zone>, name: &str, is_wildca
     }
 }
 
+/// When something is due, in seconds since the epoch, as RFC 3339; `None` if nothing is done before somebody asks for it.
+pub(in crate::api::resources) fn due(seconds: u64) -> Option<String> {
+    /// The end of the year 9999, behind which there is no such text.
+    const LAST: u64 = 253_402_300_799;
+    (seconds <= LAST).then(|| time(seconds))
+}
+
 /// Seconds since the epoch as RFC 3339.
 pub(in crate::api::resources) fn time(seconds: u64) -> String {
     rfc3339(std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds))
@@ -231,7 +239,10 @@ pub(super) fn shown<'a>(hostname: &'a CustomHostname, resources: &'a Resources) 
         id: hostname.id.to_string(),
         hostname: name,
         ssl: pack.map(|pack| {
+            // Without records here nobody would get those of a delegation from here.
             let zone = resources.zones.get(&hostname.zone).map(|zone| &zone.value);
+            let zone = zone
+                .filter(|zone| resources.records.get(&zone.id).is_some_and(|records| !records.is_empty()));
             ssl(pack, zone, name, hostname.is_wildcard)
         }),
         // INVARIANT: it was an object when it was written.
