@@ -129,6 +129,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let context = ListenerContext {
         snapshots,
         wanted: wanted.clone(),
+        tickets: conf.ticket_secret.clone(),
         queries: Arc::new(names_context.clone()),
         connections: connections.clone(),
         events: events.clone(),

@@ -10,6 +10,7 @@ pub struct CertificatesFile {
     pub contact: Vec<String>,
     pub http_port: u16,
     pub ask: Option<Located<String>>,
+    pub ticket_key_file: Option<Located<String>>,
     pub issuance_rate: u32,
     pub authorities: Vec<AuthorityFile>,
 }
@@ -40,6 +41,7 @@ pub(super) fn certificates(root: &mut Table<'_>) -> CertificatesFile {
         contact: Vec::new(),
         http_port: 80,
         ask: None,
+        ticket_key_file: None,
         issuance_rate: 15,
         authorities: Vec::new(),
     };
@@ -47,6 +49,7 @@ pub(super) fn certificates(root: &mut Table<'_>) -> CertificatesFile {
     file.contact = table.or("contact", Vec::new());
     file.http_port = u16::try_from(table.number("http_port", 80, 1..=65_535)).unwrap_or(80);
     file.ask = table.get("ask");
+    file.ticket_key_file = table.get("ticket_key_file");
     file.issuance_rate = u32::try_from(table.number("issuance_rate", 15, 0..=1_000_000)).unwrap_or(15);
     file.authorities = table.tables("authorities").into_iter().filter_map(authority).collect();
     table.finish();

@@ -44,6 +44,7 @@ pub const KEYS: &[&str] = &[
     "certificates.contact",
     "certificates.http_port",
     "certificates.issuance_rate",
+    "certificates.ticket_key_file",
     "challenges",
     "challenges.clearance",
     "challenges.difficulty",

@@ -22,6 +22,7 @@ use ipnet::IpNet;
 
 use crate::clock::rfc3339;
 use crate::geo::GeoDatabases;
+use crate::listener::TicketSecret;
 pub use certificate_settings::CertificateSettings;
 use challenge::ChallengeKeys;
 use diagnostic::{Code, Diagnostic, Diagnostics, Source};
@@ -65,6 +66,8 @@ pub struct Conf {
     pub challenges: ChallengeSettings,
     pub dns: DnsSettings,
     pub certificates: Arc<CertificateSettings>,
+    /// What session tickets are made with on all nodes.
+    pub ticket_secret: Option<TicketSecret>,
     pub admin_address: SocketAddr,
     /// Tokens that may do everything over the API.
     pub api_tokens: Vec<Secret>,

@@ -15,6 +15,7 @@ pub mod proxy_protocol;
 mod service;
 mod socket;
 mod stream;
+mod tickets;
 mod tls;
 
 pub use caps::Connections;
@@ -24,4 +25,5 @@ pub(crate) use service::until;
 pub use service::{EdgeListener, ListenerContext, Queries};
 pub use socket::{Bound, bind, reserve};
 pub(crate) use stream::without_socket;
+pub use tickets::TicketSecret;
 pub use tls::{cipher_suite, roots};

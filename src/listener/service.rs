@@ -25,6 +25,7 @@ use super::meta::{ConnectionMeta, Progress, address_text};
 use super::proxy_protocol::{self, MAX_HEADER_BYTES, Parsed};
 use super::socket;
 use super::stream::EdgeStream;
+use super::tickets::TicketSecret;
 use super::tls::TlsConfigs;
 use crate::certificates::WantedNames;
 use crate::clock::Clock;
@@ -79,6 +80,8 @@ pub struct ListenerContext {
     pub snapshots: SnapshotHandle,
     /// Names that TLS has no certificate for.
     pub wanted: WantedNames,
+    /// What nodes share for session tickets.
+    pub tickets: Option<TicketSecret>,
     /// Answers what comes to listeners for queries.
     pub queries: Arc<dyn Queries>,
     pub connections: Connections,
@@ -105,9 +108,13 @@ impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
     ) -> Result<Self, rustls::Error> {
         let tls = match conf.speaks_tls() {
             false => None,
-            true => {
-                Some(TlsConfigs::new(conf.address, conf.protocol, context.snapshots.clone(), context.wanted)?)
-            }
+            true => Some(TlsConfigs::new(
+                conf.address,
+                conf.protocol,
+                context.snapshots.clone(),
+                context.wanted,
+                context.tickets.map(|secret| (secret, context.clock)),
+            )?),
         };
         Ok(Self {
             name: format!("listener {}", conf.address),

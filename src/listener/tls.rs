@@ -14,7 +14,9 @@ use rustls::server::{ClientHello, ResolvesServerCert, ServerSessionMemoryCache, 
 use rustls::sign::CertifiedKey;
 use rustls::{CipherSuite, RootCertStore, ServerConfig};
 
+use super::tickets::{SharedTickets, TicketSecret};
 use crate::certificates::WantedNames;
+use crate::clock::Clock;
 use crate::conf::ListenerProtocol;
 use crate::snapshot::{SnapshotHandle, SpokenTls};
 
@@ -82,6 +84,8 @@ impl TlsProfile {
 pub(super) struct TlsConfigs {
     names: Arc<FromSnapshot>,
     protocol: ListenerProtocol,
+    /// What nodes share for tickets; each process has its own if there is none.
+    tickets: Option<(TicketSecret, Clock)>,
     plain: Arc<ServerConfig>,
     /// For CAs that look.
     acme: Arc<ServerConfig>,
@@ -100,16 +104,17 @@ impl TlsConfigs {
         protocol: ListenerProtocol,
         snapshots: SnapshotHandle,
         wanted: WantedNames,
+        tickets: Option<(TicketSecret, Clock)>,
     ) -> Result<Self, rustls::Error> {
         let names = Arc::new(FromSnapshot { address, snapshots, wanted });
-        let plain = server_config(&names, protocol, &TlsProfile::default())?;
+        let plain = server_config(&names, protocol, &TlsProfile::default(), tickets.as_ref())?;
         let mut acme = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
             .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])?
             .with_no_client_auth()
             .with_cert_resolver(Arc::new(OfChallenges(Arc::clone(&names))));
         acme.alpn_protocols = vec![ACME_TLS.to_vec()];
         let acme = Arc::new(acme);
-        Ok(Self { names, protocol, plain, acme, profiles: RwLock::default() })
+        Ok(Self { names, protocol, tickets, plain, acme, profiles: RwLock::default() })
     }
 
     /// What is spoken with a client, by its first message, and whose certificates it may show.
@@ -130,7 +135,7 @@ impl TlsConfigs {
         if let Some(known) = self.profiles.read().get(&profile) {
             return (Arc::clone(known), certificates);
         }
-        match server_config(&self.names, self.protocol, &profile) {
+        match server_config(&self.names, self.protocol, &profile, self.tickets.as_ref()) {
             Ok(made) => {
                 let mut profiles = self.profiles.write();
                 if profiles.len() >= MAX_PROFILES {
@@ -150,6 +155,7 @@ fn server_config(
     names: &Arc<FromSnapshot>,
     protocol: ListenerProtocol,
     profile: &TlsProfile,
+    tickets: Option<&(TicketSecret, Clock)>,
 ) -> Result<Arc<ServerConfig>, rustls::Error> {
     let mut provider = aws_lc_rs::default_provider();
     if !profile.suites.is_empty() {
@@ -167,6 +173,11 @@ fn server_config(
         };
     let mut config =
         with_provider(provider, versions, Arc::clone(names), profile.client_certificates.as_deref())?;
+    config.ticketer = match tickets {
+        // INVARIANT: what a profile prints is all that it is, the same on every node.
+        Some((secret, clock)) => SharedTickets::new(secret.clone(), format!("{profile:?}"), *clock),
+        None => aws_lc_rs::Ticketer::new()?,
+    };
     config.alpn_protocols = match protocol {
         ListenerProtocol::Http if profile.has_no_http2 => vec![b"http/1.1".to_vec()],
         ListenerProtocol::Http => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
@@ -197,7 +208,6 @@ fn with_provider(
     }
     .with_cert_resolver(names);
     config.session_storage = ServerSessionMemoryCache::new(SESSION_CACHE);
-    config.ticketer = aws_lc_rs::Ticketer::new()?;
     Ok(config)
 }
 

@@ -623,6 +623,39 @@ fn client_certificates(folder: &std::path::Path) -> String {
 }
 
 #[test]
+fn nodes_take_each_others_session_tickets() {
+    let keys = tempfile::tempdir().unwrap();
+    let (one, other) = (keys.path().join("one.key"), keys.path().join("other.key"));
+    std::fs::write(&one, "0a".repeat(32)).unwrap();
+    std::fs::write(&other, "0b".repeat(32)).unwrap();
+    crate::support::certificate(keys.path(), "c", &["a.example"]);
+    let node = |key: &std::path::Path| {
+        let folder = keys.path().display();
+        Edge::start(&format!(
+            "[[listeners]]\naddress = \"127.0.0.1:0\"\n[[listeners.certificates]]\nchain = \"{folder}/c.pem\"\n\
+             key = \"{folder}/c.key\"\n[certificates]\nticket_key_file = \"{}\"\n",
+            key.display()
+        ))
+    };
+    let (first, second, stranger) = (node(&one), node(&one), node(&other));
+    let resumes = |edge: &Edge, version: &str, session: &[&str]| {
+        let output = std::process::Command::new("openssl")
+            .current_dir(keys.path())
+            .args(["s_client", "-servername", "a.example", version, "-connect", &edge.proxy[0].to_string()])
+            .args(session)
+            .stdin(std::process::Stdio::null())
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).contains("Reused, TLS")
+    };
+    let version = "-tls1_2";
+    assert!(!resumes(&first, version, &["-sess_out", "s.pem"]));
+    for (edge, expected) in [(&first, true), (&second, true), (&stranger, false)] {
+        assert_eq!(resumes(edge, version, &["-sess_in", "s.pem"]), expected);
+    }
+}
+
+#[test]
 fn names_below_a_zone_have_certificates_on_demand() {
     let pebble = Pebble::start(&PebbleSettings::default());
     let origin = Origin::fixed("text/plain", "tenant");

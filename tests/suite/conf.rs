@@ -49,6 +49,7 @@ fn every_key_has_a_test_that_exists_and_a_line_in_the_example() {
                 "secrets_key_file",
                 "root_file",
                 "eab_key",
+                "ticket_key_file",
                 "[[listeners.certificates",
             ]
             .iter()

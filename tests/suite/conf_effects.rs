@@ -23,6 +23,7 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("certificates.contact", "certificates::the_contact_is_told_to_the_ca"),
     ("certificates.http_port", "custom_hostnames::addresses_of_the_edge_and_pages_prove_a_hostname_too"),
     ("certificates.issuance_rate", "custom_hostnames::certificates_are_ordered_fifteen_times_a_minute"),
+    ("certificates.ticket_key_file", "certificates::nodes_take_each_others_session_tickets"),
     ("challenges", "challenges::browsers_get_a_page_programs_an_error_and_who_solved_goes_on"),
     ("challenges.clearance", "challenges::a_clearance_lasts_as_long_as_is_set"),
     ("challenges.difficulty", "challenges::browsers_get_a_page_programs_an_error_and_who_solved_goes_on"),

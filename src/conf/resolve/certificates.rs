@@ -3,7 +3,9 @@
 use super::Resolving;
 use crate::conf::certificate_file::{AuthorityFile, CertificatesFile, CustomHostnamesFile};
 use crate::conf::certificate_settings::CertificateAuthority;
+use crate::conf::table::Located;
 use crate::conf::{CertificateSettings, Listener};
+use crate::listener::TicketSecret;
 use crate::named_file::read_text;
 use diagnostic::{Code, Diagnostic};
 use model::{Resources, Secret};
@@ -44,6 +46,17 @@ impl Resolving<'_> {
             hostname_quota: hostnames.quota,
             has_plain_listener: listeners.iter().any(|listener| !listener.speaks_tls()),
         }
+    }
+
+    /// The secret of session tickets.
+    pub(super) fn ticket_secret(&mut self, file: Option<Located<String>>) -> Option<TicketSecret> {
+        let file = file?;
+        let path = self.existing(&file);
+        let text = zeroize::Zeroizing::new(read_text(&path).ok()?);
+        let parsed = TicketSecret::parse(&text);
+        parsed
+            .map_err(|message| self.bad(&file.place, format!("`certificates.ticket_key_file`: {message}")))
+            .ok()
     }
 
     /// Warns of zones whose certificates nobody can use, or whose keys are kept as they are.

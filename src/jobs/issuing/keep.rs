@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hostnames::backoff;
-use model::{CertificatePack, PackStatus, Resources};
+use model::{CertificatePack, PackId, PackStatus, Resources};
 use store::Change;
 
 use super::{Issuing, Pause};
@@ -82,7 +82,7 @@ impl Issuing {
             }
             Pause::NotVisible(missing) => {
                 next.attempts = next.attempts.saturating_add(1);
-                next.next_step = now + backoff::wait(next.attempts - 1);
+                next.next_step = now + with_jitter(backoff::wait(next.attempts - 1), next.id);
                 next.errors = missing;
                 if next.attempts >= backoff::ISSUANCE_ATTEMPTS {
                     drops_order = true;
@@ -130,7 +130,7 @@ impl Issuing {
 
     fn failed(&self, next: &mut CertificatePack, errors: Vec<String>, cause: &'static str, least: u64) {
         next.attempts = next.attempts.saturating_add(1);
-        next.next_step = self.now() + backoff::wait(next.attempts - 1).max(least);
+        next.next_step = self.now() + with_jitter(backoff::wait(next.attempts - 1).max(least), next.id);
         next.errors = errors;
         self.events.emit(&CertificateFailed {
             pack: next.id.to_string(),
@@ -149,5 +149,24 @@ impl Issuing {
         };
         next.attempts = 0;
         self.set_status(next, status);
+    }
+}
+
+/// A wait with up to a tenth more, by the id of what waits: what failed together is not tried again together.
+fn with_jitter(seconds: u64, id: PackId) -> u64 {
+    let chance = u64::from(id.0.as_bytes()[15]);
+    seconds + seconds / 10 * chance / 255
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn waits_are_up_to_a_tenth_longer() {
+        let waits = [0, 128, 255].map(|last| with_jitter(1_000, PackId(Uuid::from_u128(last))));
+        assert_eq!(waits, [1_000, 1_050, 1_100]);
     }
 }
