@@ -72,3 +72,27 @@ impl CertificateAuthority {
         }
     }
 }
+
+/// The secret that nodes share for session tickets: 64 hex digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TicketSecret(Secret);
+
+impl TicketSecret {
+    /// Reads 64 hex digits.
+    ///
+    /// # Errors
+    /// One sentence that shows the form.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            Ok(Self(Secret::new(text.to_ascii_lowercase())))
+        } else {
+            Err("expected 64 hex digits, as `openssl rand -hex 32` prints them".to_owned())
+        }
+    }
+
+    /// The digits; keep them short-lived.
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+}

@@ -22,8 +22,7 @@ use ipnet::IpNet;
 
 use crate::clock::rfc3339;
 use crate::geo::GeoDatabases;
-use crate::listener::TicketSecret;
-pub use certificate_settings::CertificateSettings;
+pub use certificate_settings::{CertificateSettings, TicketSecret};
 use challenge::ChallengeKeys;
 use diagnostic::{Code, Diagnostic, Diagnostics, Source};
 pub use file::{ConfFile, LogLevel};

@@ -5,34 +5,15 @@ use std::sync::Arc;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::hmac;
-use model::Secret;
 use rustls::server::ProducesTickets;
 use zeroize::Zeroizing;
 
 use crate::clock::Clock;
+use crate::conf::TicketSecret;
 
 /// How long one key makes tickets, in seconds. They are taken as long again.
 const KEY_SECONDS: u64 = 6 * 3_600;
 const PERIOD_BYTES: usize = 8;
-
-/// The secret that nodes share: 64 hex digits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TicketSecret(Secret);
-
-impl TicketSecret {
-    /// Reads 64 hex digits.
-    ///
-    /// # Errors
-    /// One sentence that shows the form.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let text = text.trim();
-        if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            Ok(Self(Secret::new(text.to_ascii_lowercase())))
-        } else {
-            Err("expected 64 hex digits, as `openssl rand -hex 32` prints them".to_owned())
-        }
-    }
-}
 
 /// Tickets of one profile of TLS: those of another are not taken, because what was agreed on there is not agreed on here.
 #[derive(Debug)]
@@ -53,7 +34,7 @@ impl SharedTickets {
 
     /// The key of a period.
     fn key(&self, period: u64) -> Option<LessSafeKey> {
-        let secret = hmac::Key::new(hmac::HMAC_SHA256, self.secret.0.expose().as_bytes());
+        let secret = hmac::Key::new(hmac::HMAC_SHA256, self.secret.expose().as_bytes());
         let mut context = hmac::Context::with_key(&secret);
         context.update(b"session tickets\0");
         context.update(&period.to_be_bytes());

@@ -14,10 +14,10 @@ use rustls::server::{ClientHello, ResolvesServerCert, ServerSessionMemoryCache, 
 use rustls::sign::CertifiedKey;
 use rustls::{CipherSuite, RootCertStore, ServerConfig};
 
-use super::tickets::{SharedTickets, TicketSecret};
+use super::tickets::SharedTickets;
 use crate::certificates::WantedNames;
 use crate::clock::Clock;
-use crate::conf::ListenerProtocol;
+use crate::conf::{ListenerProtocol, TicketSecret};
 use crate::snapshot::{SnapshotHandle, SpokenTls};
 
 /// Sessions kept for clients that resume without tickets.
