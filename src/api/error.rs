@@ -87,9 +87,13 @@ codes! {
     ID_WITH_FILTERS = 1438, 400, "the filter `id` goes with no other filter";
     HOSTNAME_IMMUTABLE = 1439, 409, "the name of a custom hostname cannot be changed";
     TYPE_AND_METHOD = 1440, 400, "a change of the CA goes with `ssl.type` and `ssl.method`";
+    BAD_BUNDLE = 1441, 400, "a certificate is not signed by the one behind it";
     BAD_CIPHERS = 1442, 400, "a cipher suite is unknown or not spoken here";
     CIPHERS_WITH_TLS_1_3 = 1443, 400, "cipher suites of TLS 1.2 are named, and TLS 1.3 is the lowest version";
+    SEVERAL_LEAVES = 1444, 400, "there is more than one certificate that is not that of a CA";
+    NO_LEAF = 1445, 400, "the first certificate is that of a CA";
     CERTIFICATE_LACKS_HOST = 1446, 400, "a certificate is not for the custom hostname";
+    WEAK_SIGNATURE = 1447, 400, "a certificate is signed with MD5 or SHA-1";
     WILDCARD_NEEDS_TXT = 1448, 400, "CAs make certificates for wildcards by `txt` alone";
     BAD_BUNDLE_METHOD = 1449, 400, "`bundle_method` is none of `ubiquitous`, `optimal` and `force`";
     BRANDING_REQUIRED = 1469, 400, "no host has 64 characters or fewer; set `svc_branding`";

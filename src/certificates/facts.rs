@@ -96,6 +96,47 @@ fn hosts(certificate: &X509Certificate<'_>) -> Result<Vec<String>, String> {
         .collect())
 }
 
+/// What is wrong with a chain that somebody brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChainMistake {
+    /// The first certificate is that of a CA.
+    NoLeaf,
+    /// Another one than the first is not that of a CA.
+    SeveralLeaves,
+    /// One is not signed by the one behind it.
+    Order,
+    /// The first is signed with a hash that clients do not take.
+    Signature,
+}
+
+/// Looks at the certificates of a chain in PEM, one behind the other. A chain that cannot be read has no mistake of these.
+pub fn chain_mistake(chain: &str) -> Option<ChainMistake> {
+    let certificates: Vec<CertificateDer<'_>> =
+        CertificateDer::pem_slice_iter(chain.as_bytes()).collect::<Result<_, _>>().ok()?;
+    let parsed: Vec<X509Certificate<'_>> = certificates
+        .iter()
+        .map(|certificate| x509_parser::parse_x509_certificate(certificate).map(|(_, parsed)| parsed))
+        .collect::<Result<_, _>>()
+        .ok()?;
+    let (first, rest) = parsed.split_first()?;
+    let is_ca = |certificate: &X509Certificate<'_>| certificate.is_ca();
+    // MD5 and SHA-1, with RSA and ECDSA.
+    let weak = ["1.2.840.113549.1.1.4", "1.2.840.113549.1.1.5", "1.2.840.10045.4.1"];
+    let follows = |pair: &[X509Certificate<'_>]| match pair {
+        [one, above] => one.issuer() == above.subject(),
+        _ => true,
+    };
+    match () {
+        () if is_ca(first) => Some(ChainMistake::NoLeaf),
+        () if rest.iter().any(|certificate| !is_ca(certificate)) => Some(ChainMistake::SeveralLeaves),
+        () if !parsed.windows(2).all(follows) => Some(ChainMistake::Order),
+        () if weak.contains(&first.signature_algorithm.algorithm.to_id_string().as_str()) => {
+            Some(ChainMistake::Signature)
+        }
+        () => None,
+    }
+}
+
 /// The organization of the issuer, else its common name.
 fn issuer(certificate: &X509Certificate<'_>) -> String {
     let issuer = certificate.issuer();
@@ -123,6 +164,33 @@ fn signature(certificate: &X509Certificate<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn chains_are_a_leaf_and_what_signs_it() {
+        let ca = |name: &str| {
+            let mut parameters = rcgen::CertificateParams::new(Vec::<String>::new()).unwrap();
+            parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+            parameters.distinguished_name.push(rcgen::DnType::CommonName, name);
+            let key = rcgen::KeyPair::generate().unwrap();
+            (parameters.self_signed(&key).unwrap().pem(), rcgen::Issuer::new(parameters, key))
+        };
+        let ((above, issuer), (other, _)) = (ca("above"), ca("other"));
+        let leaf = |name: &str| {
+            let parameters = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
+            parameters.signed_by(&rcgen::KeyPair::generate().unwrap(), &issuer).unwrap().pem()
+        };
+        let (one, two) = (leaf("a.dev"), leaf("b.dev"));
+        for (chain, expected) in [
+            (one.clone(), None),
+            (format!("{one}{above}"), None),
+            (format!("{above}{one}"), Some(ChainMistake::NoLeaf)),
+            (format!("{one}{two}"), Some(ChainMistake::SeveralLeaves)),
+            (format!("{one}{other}"), Some(ChainMistake::Order)),
+            (String::new(), None),
+        ] {
+            assert_eq!(chain_mistake(&chain), expected);
+        }
+    }
 
     #[test]
     fn facts_are_read_and_wildcards_stand_for_one_label() {
