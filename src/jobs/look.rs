@@ -14,8 +14,8 @@ use crate::names::resolver_of;
 
 /// Longest chain of aliases that is followed.
 const MAX_ALIASES: usize = 8;
-/// How long one step may take.
-const STEP: Duration = Duration::from_secs(5);
+/// How long one step may take: a look-up that is asked for three times, or a page.
+const STEP: Duration = Duration::from_secs(7);
 /// Longest answer of a web server that is read.
 const MAX_PAGE_BYTES: u64 = 16 << 10;
 /// What we call ourselves.

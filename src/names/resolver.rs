@@ -1,12 +1,17 @@
 //! Resolvers that look up names elsewhere.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{ConnectionConfig, LookupIpStrategy, NameServerConfig, ResolverConfig};
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::proto::rr;
 use hickory_resolver::proto::serialize::binary::{BinEncodable, BinEncoder};
+
+/// How long an answer is waited for, and how often it is asked for.
+const TIMEOUT: Duration = Duration::from_secs(2);
+const ATTEMPTS: usize = 3;
 
 /// A resolver that asks these servers, or those of the system.
 pub fn resolver_of(servers: &[SocketAddr]) -> Option<TokioResolver> {
@@ -25,6 +30,9 @@ pub fn resolver_of(servers: &[SocketAddr]) -> Option<TokioResolver> {
         TokioResolver::builder_with_config(config, provider)
     };
     builder.options_mut().ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
+    // A packet that is lost is sent again while callers still wait.
+    builder.options_mut().timeout = TIMEOUT;
+    builder.options_mut().attempts = ATTEMPTS;
     // Each caller keeps results itself, for as long as it needs them.
     builder.options_mut().cache_size = 0;
     builder.build().ok()

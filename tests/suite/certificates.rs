@@ -275,11 +275,11 @@ fn another_ca_is_asked_if_the_first_is_not_there() {
     let api = Api::new(&edge, TOKEN);
     let zone = api.get("/zones?name=second.example")[0]["id"].as_str().unwrap().to_owned();
     let packs = format!("/zones/{zone}/ssl/certificate_packs");
-    let pack = api.get(&format!("{packs}?status=all"))[0].clone();
-    assert!(
-        pack["validation_errors"][0]["message"].as_str().unwrap().contains("`dead` cannot be reached"),
-        "{pack}"
-    );
+    let pack = wait_for("the error in the pack", || {
+        let pack = api.get(&format!("{packs}?status=all"))[0].clone();
+        let error = pack["validation_errors"][0]["message"].as_str()?;
+        error.contains("`dead` cannot be reached").then_some(pack)
+    });
     api.post(&format!("{packs}/{}/renew", pack["id"].as_str().unwrap()), &json!({}));
     wait_for_page(&pebble, "second.example", "second");
     assert_eq!(edge.metric("portcullis_certificates_issued_total{authority=\"pebble\"}"), 1.0);
