@@ -225,11 +225,12 @@ impl Snapshot {
         sets.with_places(self.geo.kinds())
     }
 
-    /// The certificate of the store for a name in lower case.
+    /// The certificate of the store for a name in lower case. That of a custom hostname which is not verified counts if no
+    /// site has the name: a claim changes nothing for who has it.
     pub fn certificate(&self, name: &str) -> Option<&Arc<ServedCertificate>> {
         let is_served =
             |id| self.resources.hostnames.get(&id).is_some_and(|hostname| hostname.status.is_served());
-        self.certificates_by_name.select(name, is_served)
+        self.certificates_by_name.select(name, |id| is_served(id) || self.sites.find(name).is_none())
     }
 
     /// How TLS is spoken for a name in lower case: as its certificate's settings say, else as those of its zone.

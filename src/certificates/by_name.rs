@@ -154,22 +154,16 @@ impl CertificatesByName {
         }
     }
 
-    /// The certificate for a name in lower case (RFC 6125 section 6.4.3: a wildcard stands for one label). Those of custom
-    /// hostnames that are served come before others: a claim of a name alone changes nothing for who has it.
-    pub fn select(
-        &self,
-        name: &str,
-        is_served: impl Fn(HostnameId) -> bool,
-    ) -> Option<&Arc<ServedCertificate>> {
-        let exact = self.by_name.get(name);
-        let found = exact.or_else(|| {
+    /// The certificate for a name in lower case (RFC 6125 section 6.4.3: a wildcard stands for one label), of the hostnames
+    /// that count and of zones.
+    pub fn select(&self, name: &str, counts: impl Fn(HostnameId) -> bool) -> Option<&Arc<ServedCertificate>> {
+        let of =
+            |name: &str| self.by_name.get(name)?.iter().find(|served| served.hostname.is_none_or(&counts));
+        of(name).or_else(|| {
             let mut wildcard = SmallVec::<[u8; 128]>::from_slice(b"*.");
             wildcard.extend_from_slice(name.split_once('.')?.1.as_bytes());
-            self.by_name.get(std::str::from_utf8(&wildcard).ok()?)
-        });
-        let found = found?;
-        let is_sound = |served: &&Arc<ServedCertificate>| served.hostname.is_none_or(&is_served);
-        found.iter().find(is_sound).or_else(|| found.first())
+            of(std::str::from_utf8(&wildcard).ok()?)
+        })
     }
 
     /// What is answered to a CA that asks for a token at a host (RFC 8555 section 8.3).

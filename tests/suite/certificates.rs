@@ -134,6 +134,17 @@ fn wildcards_are_shown_by_records_of_our_own_zones() {
     wait_for_page(&pebble, "wild.example", "wild");
     let records = api.get(&format!("{zone}/dns_records"));
     assert_eq!(records.as_array().unwrap().len(), 1, "what was made for the order is gone: {records}");
+    // A claim of one of the names, with a certificate, does not come before the wildcard.
+    let other = api.post("/accounts", &json!({"name": "other"}))["id"].clone();
+    let rival = api.post("/zones", &json!({"name": "rival.dev", "account": {"id": other}}));
+    let claim = claim_with_certificate(edge.folder.path(), "any.wild.example", json!({}));
+    make(
+        &api,
+        &format!("/zones/{}/custom_hostnames", rival["id"].as_str().unwrap()),
+        "any.wild.example",
+        &claim,
+    );
+    assert_eq!(pebble.https("any.wild.example", pebble.tls, &pebble.root()).unwrap(), "wild");
     // An order of names; then it ends with its pack.
     let order = json!({"type": "advanced", "hosts": ["a.wild.example"], "validation_method": "txt", "validity_days": 90});
     let pack = api.post(&format!("{zone}/ssl/certificate_packs/order"), &order);
@@ -160,6 +171,14 @@ fn saas(pebble: &Pebble, more: &str) -> (Edge, Api, String, Origin) {
 fn make(api: &Api, path: &str, hostname: &str, ssl: &Value) -> String {
     let made = api.post(path, &json!({"hostname": hostname, "ssl": ssl}));
     format!("{path}/{}", made["id"].as_str().unwrap())
+}
+
+/// `ssl` of a custom hostname that brings a certificate which it signs itself.
+fn claim_with_certificate(folder: &std::path::Path, host: &str, settings: Value) -> Value {
+    crate::support::certificate(folder, "claim", &[host]);
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    json!({"method": "http", "type": "dv", "settings": settings,
+        "custom_certificate": read("claim.pem"), "custom_key": read("claim.key")})
 }
 
 fn wait_for_ssl(api: &Api, path: &str, status: &str) -> Value {
@@ -599,6 +618,81 @@ fn clients_are_taken_by_their_certificates() {
     api.result("PATCH", &format!("{settings}/min_tls_version"), &json!({"value": "1.3"}));
     assert_eq!(ask("a.secure.dev", "other.dev", &["--tls-max", "1.2"]), "421");
     assert_eq!(ask("a.secure.dev", "other.dev", &[]), "200");
+}
+
+#[test]
+fn the_certificate_of_a_claim_settles_nothing_for_who_has_the_name() {
+    let (edge, api, settings, _origin) = secure_zone();
+    let folder = edge.folder.path().to_owned();
+    let ca = client_certificates(&folder);
+    let set =
+        |id: &str, value: Value| api.result("PATCH", &format!("{settings}/{id}"), &json!({"value": value}));
+    set("client_certificates", json!({"ca": ca}));
+    set("min_tls_version", json!("1.3"));
+    let ask = |arguments: &[&str]| {
+        let port = edge.proxy[1].port();
+        let output = std::process::Command::new("curl")
+            .current_dir(&folder)
+            .args(["-sk", "-o", "/dev/null", "-w", "%{http_code}"])
+            .args(["--resolve", &format!("a.secure.dev:{port}:127.0.0.1")])
+            .args(["--cert", "mine.pem", "--key", "mine.key"])
+            .args(arguments)
+            .arg(format!("https://a.secure.dev:{port}/"))
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert_eq!((ask(&[]), ask(&["--tls-max", "1.2"])), ("200".to_owned(), "000".to_owned()));
+    // Another account says that the name is its own, brings a certificate, and has it spoken as it likes.
+    let other = api.post("/accounts", &json!({"name": "other"}))["id"].clone();
+    let zone = api.post("/zones", &json!({"name": "rival.dev", "account": {"id": other}}));
+    let claim =
+        claim_with_certificate(&folder, "a.secure.dev", json!({"min_tls_version": "1.2", "http2": "off"}));
+    make(&api, &format!("/zones/{}/custom_hostnames", zone["id"].as_str().unwrap()), "a.secure.dev", &claim);
+    assert_eq!((ask(&[]), ask(&["--tls-max", "1.2"])), ("200".to_owned(), "000".to_owned()));
+}
+
+#[test]
+fn what_follows_an_answered_challenge_is_no_part_of_it() {
+    let pebble = Pebble::start(&PebbleSettings::default());
+    // Where the edge itself looks nobody listens, so the order waits.
+    let dead = format!("http_port = {}", free_port());
+    let own =
+        settings(&pebble, &pebble.conf("pebble")).replace(&format!("http_port = {}", pebble.http), &dead);
+    let origin = Origin::fixed("text/plain", "page");
+    let zone = format!("[[zones]]\nname = \"waits.dev\"\norigins = [\"{}\"]\ntls = \"auto\"\n", origin.url());
+    let edge = Edge::start(&format!("{}{}{own}{zone}", plain_listener(&pebble), admin()));
+    let api = Api::new(&edge, TOKEN);
+    let zone = api.get("/zones?name=waits.dev")[0]["id"].as_str().unwrap().to_owned();
+    let (path, token) = wait_for("the challenge", || {
+        let record = api.get(&format!("/zones/{zone}/ssl/verification"))[0]["validation_records"][0].clone();
+        let path = record["http_url"].as_str()?.strip_prefix("http://waits.dev")?.to_owned();
+        Some((path, record["http_body"].as_str()?.to_owned()))
+    });
+    let hidden = "GET /hidden HTTP/1.1\r\nHost: waits.dev\r\n\r\n";
+    let chunk = format!("{:x}\r\n{hidden}\r\n0\r\n\r\n", hidden.len());
+    let long = "x".repeat(100_000);
+    let mut ran = 0;
+    for (framing, body) in [
+        (String::new(), ""),
+        (format!("Content-Length: {}\r\n", hidden.len()), hidden),
+        ("Transfer-Encoding: chunked\r\n".to_owned(), &chunk),
+        (format!("Content-Length: {}\r\n", long.len()), &long),
+    ] {
+        let next = "GET /next HTTP/1.1\r\nHost: waits.dev\r\nConnection: close\r\n\r\n";
+        let request = format!("GET {path} HTTP/1.1\r\nHost: waits.dev\r\n{framing}\r\n{body}{next}");
+        let mut stream = std::net::TcpStream::connect(edge.proxy[0]).unwrap();
+        std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
+        let mut answers = Vec::new();
+        // A connection that ends with bytes unread may be reset; what came before counts.
+        let _ = std::io::Read::read_to_end(&mut stream, &mut answers);
+        let answers = String::from_utf8_lossy(&answers);
+        assert!(answers.contains(&token), "{framing}: {answers}");
+        assert!(answers.matches("HTTP/1.1 200").count() <= 2, "{framing}: {answers}");
+        assert!(origin.requests().iter().all(|request| request.path() != "/hidden"), "{framing}");
+        ran += 1;
+    }
+    assert_eq!(ran, 4);
 }
 
 /// A CA and a client's certificate of it, and one of another CA; the first CA as PEM.
