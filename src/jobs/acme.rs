@@ -1,6 +1,7 @@
 //! CAs that speak ACME (RFC 8555), as far as orders need them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use gateway::vault::MasterKey;
 use instant_acme::{
@@ -8,11 +9,11 @@ use instant_acme::{
     Order, OrderStatus, RetryPolicy, RevocationReason, RevocationRequest,
 };
 use model::certificate_pack::{AcmeAccount, ChallengeKind, PendingChallenge};
+use parking_lot::Mutex;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use std::time::Duration;
 use store::Change;
-use tokio::sync::Mutex;
+use tokio::sync::OnceCell;
 
 use crate::certificates::sealing::{self, KeyOwner};
 use crate::conf::certificate_settings::CertificateAuthority;
@@ -99,7 +100,10 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 
 /// Accounts at CAs. Clones share them.
 #[derive(Clone, Default)]
-pub struct AcmeAccounts(Arc<Mutex<Vec<(CertificateAuthority, Account)>>>);
+pub struct AcmeAccounts(Arc<Mutex<Vec<(CertificateAuthority, SharedAccount)>>>);
+
+/// An account once it is known. Whoever comes first gets it; others wait for that, and for no other CA.
+type SharedAccount = Arc<OnceCell<Account>>;
 
 impl AcmeAccounts {
     /// The account at a CA: the one that is known, the one that is stored, or a new one, which is stored first.
@@ -110,19 +114,26 @@ impl AcmeAccounts {
         control: &Control,
         master: Option<&MasterKey>,
     ) -> Result<Account, AcmeFailure> {
-        // Held while an account is made, so that there are not two.
-        let mut known = self.0.lock().await;
-        if let Some((_, account)) = known.iter().find(|(of, _)| of == authority) {
-            return Ok(account.clone());
-        }
-        let account = match stored(authority, control, master)? {
-            Some(credentials) => {
-                builder(authority)?.from_credentials(credentials).await.map_err(AcmeFailure::of)?
+        let account = self.place(authority);
+        let account = account.get_or_try_init(|| async {
+            match stored(authority, control, master)? {
+                Some(credentials) => {
+                    builder(authority)?.from_credentials(credentials).await.map_err(AcmeFailure::of)
+                }
+                None => made(authority, contact, control, master).await,
             }
-            None => made(authority, contact, control, master).await?,
-        };
-        known.push((authority.clone(), account.clone()));
-        Ok(account)
+        });
+        account.await.cloned()
+    }
+
+    fn place(&self, authority: &CertificateAuthority) -> SharedAccount {
+        let mut all = self.0.lock();
+        if let Some((_, account)) = all.iter().find(|(of, _)| of == authority) {
+            return Arc::clone(account);
+        }
+        let account = SharedAccount::default();
+        all.push((authority.clone(), Arc::clone(&account)));
+        account
     }
 }
 

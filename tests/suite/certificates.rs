@@ -695,6 +695,28 @@ fn what_follows_an_answered_challenge_is_no_part_of_it() {
     assert_eq!(ran, 4);
 }
 
+#[test]
+fn a_ca_that_never_answers_holds_up_no_other() {
+    let pebble = Pebble::start(&PebbleSettings::default());
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let ca = format!(
+        "[[certificates.authorities]]\nname = \"silent\"\ndirectory = \"https://localhost:{}/dir\"\n{}",
+        silent.local_addr().unwrap().port(),
+        pebble.conf("pebble")
+    );
+    let origin = Origin::fixed("text/plain", "page");
+    let zone = format!("[[zones]]\nname = \"held.dev\"\norigins = [\"{}\"]\ntls = \"auto\"\n", origin.url());
+    let edge = Edge::start(&format!("{}{}{}{zone}", top(&pebble), admin(), settings(&pebble, &ca)));
+    // The order of the zone is at the silent CA now.
+    let _held = silent.accept().unwrap();
+    let api = Api::new(&edge, TOKEN);
+    let zone = api.get("/zones?name=held.dev")[0]["id"].as_str().unwrap().to_owned();
+    let order = json!({"type": "advanced", "hosts": ["www.held.dev"], "validation_method": "http",
+        "validity_days": 90, "certificate_authority": "pebble"});
+    api.post(&format!("/zones/{zone}/ssl/certificate_packs/order"), &order);
+    wait_for_page(&pebble, "www.held.dev", "page");
+}
+
 /// A CA and a client's certificate of it, and one of another CA; the first CA as PEM.
 fn client_certificates(folder: &std::path::Path) -> String {
     let made = ["mine", "others"].map(|name| {
