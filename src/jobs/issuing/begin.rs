@@ -104,10 +104,7 @@ impl Issuing {
         let snapshot = self.snapshot();
         let settings = &snapshot.certificate_settings;
         let newest = pack.certificates.first()?;
-        let authority = settings
-            .authorities
-            .iter()
-            .find(|authority| pack.named_authority().is_none_or(|name| authority.name == name))?;
+        let authority = settings.authority(&newest.authority)?;
         let accounts = self.accounts.of(authority, &settings.contact, &self.control, self.master.as_ref());
         let account = accounts.await.ok()?;
         let certificate = CertificateDer::pem_slice_iter(newest.chain.as_bytes()).next()?.ok()?;
