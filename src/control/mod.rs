@@ -73,6 +73,22 @@ pub struct Write {
     pub request: Option<KeyedRequest>,
 }
 
+impl Write {
+    /// One that this process makes by itself, whatever revision the store is at.
+    pub fn of(
+        actor: &str,
+        edit: impl Fn(&Resources) -> Result<Vec<StoreChange>, Declined> + Send + 'static,
+    ) -> Self {
+        Self {
+            actor: actor.to_owned(),
+            edit: Box::new(edit),
+            expected: None,
+            is_dry_run: false,
+            request: None,
+        }
+    }
+}
+
 /// A write that waits for its turn, and who waits for its outcome.
 struct Queued {
     write: Write,

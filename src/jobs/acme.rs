@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gateway::vault::MasterKey;
 use instant_acme::{
     Account, AccountCredentials, ChallengeType, Error, ExternalAccountKey, Identifier, NewAccount, NewOrder,
@@ -74,7 +76,7 @@ impl AcmeFailure {
                 match (kind, problem.status) {
                     ("rateLimited", _) => Self::RateLimited(detail),
                     ("serverInternal" | "badNonce", _) => Self::Unreachable(detail),
-                    ("malformed" | "accountDoesNotExist", Some(404)) | (_, Some(404)) => Self::Gone,
+                    (_, Some(404)) => Self::Gone,
                     (_, Some(status)) if status >= 500 => Self::Unreachable(detail),
                     _ => Self::Refused(detail),
                 }
@@ -170,8 +172,6 @@ async fn made(
     control: &Control,
     master: Option<&MasterKey>,
 ) -> Result<Account, AcmeFailure> {
-    use base64::Engine;
-    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     let contact: Vec<&str> = contact.iter().map(String::as_str).collect();
     let new = NewAccount { contact: &contact, terms_of_service_agreed: true, only_return_existing: false };
     let external = match &authority.external_account {
@@ -195,14 +195,7 @@ async fn made(
         credentials,
     };
     let edit = move |_: &model::Resources| Ok(vec![Change::PutAcmeAccount { account: account_kept.clone() }]);
-    let write = Write {
-        actor: ACTOR.to_owned(),
-        edit: Box::new(edit),
-        expected: None,
-        is_dry_run: false,
-        request: None,
-    };
-    control.write(write).await.map_err(|error| AcmeFailure::Here(error.to_string()))?;
+    control.write(Write::of(ACTOR, edit)).await.map_err(|error| AcmeFailure::Here(error.to_string()))?;
     Ok(account)
 }
 

@@ -200,11 +200,8 @@ async fn go_on(
         let zone = Zone { dnssec: Some(Box::new(dnssec)), modified_on: at.clone(), ..zone.value.clone() };
         Ok(vec![Change::PutZone { zone: Box::new(zone) }])
     };
-    let actor = "dnssec".to_owned();
     // What cannot be written now is tried with the next tick.
-    let _ = control
-        .write(Write { actor, edit: Box::new(edit), expected: None, is_dry_run: false, request: None })
-        .await;
+    let _ = control.write(Write::of("dnssec", edit)).await;
 }
 
 /// The DS records of a zone and their TTL; `None` if nobody could say.

@@ -165,14 +165,7 @@ async fn write(
     control: &Control,
     edit: impl Fn(&Resources) -> Result<Vec<Change>, crate::control::Declined> + Send + 'static,
 ) -> bool {
-    let write = Write {
-        actor: "primary".to_owned(),
-        edit: Box::new(edit),
-        expected: None,
-        is_dry_run: false,
-        request: None,
-    };
-    control.write(write).await.is_ok()
+    control.write(Write::of("primary", edit)).await.is_ok()
 }
 
 /// One zone while it is received.

@@ -37,14 +37,8 @@ impl FirstToken {
             let is_first = resources.api_tokens.is_empty();
             Ok(if is_first { vec![Change::PutApiToken { token: token.clone() }] } else { Vec::new() })
         };
-        let write = Write {
-            actor: "first start".to_owned(),
-            edit: Box::new(edit),
-            expected: None,
-            is_dry_run: false,
-            request: None,
-        };
-        let applied = self.control.write(write).await.map_err(|error| error.to_string())?;
+        let applied =
+            self.control.write(Write::of("first start", edit)).await.map_err(|error| error.to_string())?;
         if applied.resources.api_tokens.contains_key(&id) {
             (self.tell)(&format!(
                 "The management API at http://{admin} answers nobody without a token. This one may do everything and is \
