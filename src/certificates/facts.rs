@@ -47,14 +47,9 @@ impl CertificateFacts {
         })
     }
 
-    /// Whether it is for a host (RFC 6125 section 6.4.3: a wildcard stands for one label).
+    /// Whether it is for a host.
     pub fn covers(&self, host: &str) -> bool {
-        self.hosts.iter().any(|known| {
-            known == host
-                || known.strip_prefix("*.").is_some_and(|above| {
-                    host.split_once('.').is_some_and(|(label, rest)| rest == above && label != "*")
-                })
-        })
+        self.hosts.iter().any(|known| hostnames::name::covers(known, host))
     }
 
     /// The certificate as it is stored: made by a CA for this server, or uploaded.

@@ -156,10 +156,8 @@ impl Renew {
                 "this certificate was uploaded; bring the next one over the API".to_owned(),
             ));
         }
-        // One attempt counts as begun: the certificate in use is no reason to wait.
-        let attempts = pack.attempts.max(u32::from(!pack.certificates.is_empty()));
-        let next_step = Clock::real().unix().as_secs();
-        let pack = CertificatePack { attempts, next_step, ..pack.value.clone() };
+        let mut pack = pack.value.clone();
+        pack.renew(Clock::real().unix().as_secs());
         let hosts = pack.hosts.join(" ");
         let changeset = Changeset::new("command line", vec![Change::PutPack { pack: Box::new(pack) }]);
         let mut store = SqliteStore::open(&conf.state_dir)?;

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use hostnames::fallback;
-use model::certificate_pack::{BundleMethod, TlsSettings, ValidationMethod};
-use model::{CertificatePack, HostName, PackId, PackKind, PackStatus, Resources, Zone};
+use model::certificate_pack::ValidationMethod;
+use model::{CertificatePack, HostName, PackId, PackKind, Resources, Zone};
 use store::Change;
 use tokio::task::JoinSet;
 
@@ -64,20 +64,19 @@ impl OnDemand {
 
     async fn order(&self, snapshot: &Snapshot, name: &str) {
         let (Some(zone), Ok(id)) = (zone_of(snapshot, name), new_uuid()) else { return };
-        let pack = new_pack(PackId(id), zone, name, self.clock);
+        let pack = CertificatePack::new(
+            PackId(id),
+            zone.id.clone(),
+            PackKind::Advanced,
+            (vec![name.to_owned()], ValidationMethod::Http),
+            (self.clock.unix().as_secs(), rfc3339(self.clock.now())),
+        );
         let edit = move |resources: &Resources| {
             let is_known = resources.packs.values().any(|known| known.hosts == pack.hosts);
             Ok(if is_known { Vec::new() } else { vec![Change::PutPack { pack: Box::new(pack.clone()) }] })
         };
-        let write = Write {
-            actor: ACTOR.to_owned(),
-            edit: Box::new(edit),
-            expected: None,
-            is_dry_run: false,
-            request: None,
-        };
         // What cannot be written now is asked for again.
-        let _ = self.control.write(write).await;
+        let _ = self.control.write(Write::of(ACTOR, edit)).await;
     }
 }
 
@@ -90,30 +89,5 @@ fn zone_of<'s>(snapshot: &'s Snapshot, name: &str) -> Option<&'s Zone> {
             (zone.tls.is_automatic && fallback::is_in_zone(zone, name)).then_some(zone)
         }
         Site::Gateway | Site::Names => None,
-    }
-}
-
-fn new_pack(id: PackId, zone: &Zone, name: &str, clock: Clock) -> CertificatePack {
-    let now = clock.unix().as_secs();
-    CertificatePack {
-        id,
-        zone: zone.id.clone(),
-        kind: PackKind::Advanced,
-        hosts: vec![name.to_owned()],
-        method: ValidationMethod::Http,
-        certificate_authority: None,
-        has_branding: false,
-        bundle_method: BundleMethod::default(),
-        settings: TlsSettings::default(),
-        status: PackStatus::Initializing,
-        since: now,
-        attempts: 0,
-        next_step: now,
-        errors: Vec::new(),
-        is_forbidden_by_caa: false,
-        is_revoking: false,
-        order: None,
-        certificates: Vec::new(),
-        created_on: rfc3339(clock.now()),
     }
 }

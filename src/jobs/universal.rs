@@ -1,7 +1,7 @@
 //! Certificates that zones have by themselves, if they ask for them.
 
-use model::certificate_pack::{BundleMethod, TlsSettings, ValidationMethod};
-use model::{CertificatePack, PackId, PackKind, PackStatus, Resources, Zone, ZoneId};
+use model::certificate_pack::ValidationMethod;
+use model::{CertificatePack, PackId, PackKind, Resources, ZoneId};
 use sha2::{Digest, Sha256};
 use store::Change;
 
@@ -20,12 +20,6 @@ fn universal_id(zone: &ZoneId) -> PackId {
     PackId(uuid::Builder::from_random_bytes(bytes).into_uuid())
 }
 
-/// The names of the certificate of a zone: with its wildcard, if resolvers get the zone from here.
-fn hosts(snapshot: &Snapshot, zone: &Zone) -> Vec<String> {
-    let wildcard = is_answered(snapshot, zone).then(|| format!("*.{}", zone.name));
-    std::iter::once(zone.name.clone()).chain(wildcard).collect()
-}
-
 /// Makes the packs of zones that ask for them, and takes those of others away.
 pub(super) async fn keep_up(control: &Control, snapshot: &Snapshot, clock: Clock) {
     let changes = changes(snapshot, &snapshot.resources, clock);
@@ -34,23 +28,19 @@ pub(super) async fn keep_up(control: &Control, snapshot: &Snapshot, clock: Clock
     }
     let handle = control.handle().clone();
     let edit = move |resources: &Resources| Ok(self::changes(&handle.load(), resources, clock));
-    let write = Write {
-        actor: ACTOR.to_owned(),
-        edit: Box::new(edit),
-        expected: None,
-        is_dry_run: false,
-        request: None,
-    };
     // What cannot be written now is written with the next snapshot.
-    let _ = control.write(write).await;
+    let _ = control.write(Write::of(ACTOR, edit)).await;
 }
 
 fn changes(snapshot: &Snapshot, resources: &Resources, clock: Clock) -> Vec<Change> {
     let mut changes = Vec::new();
     let now = clock.unix().as_secs();
     for zone in resources.zones.values().filter(|zone| zone.tls.is_automatic) {
-        let (id, hosts) = (universal_id(&zone.id), hosts(snapshot, zone));
-        let method = if hosts.len() > 1 { ValidationMethod::Txt } else { ValidationMethod::Http };
+        let id = universal_id(&zone.id);
+        // A wildcard needs records, and those are seen if resolvers get the zone from here.
+        let has_wildcard = is_answered(snapshot, zone);
+        let hosts = CertificatePack::hosts_of(&zone.name, has_wildcard);
+        let method = if has_wildcard { ValidationMethod::Txt } else { ValidationMethod::Http };
         let pack = match resources.packs.get(&id) {
             Some(known) if known.hosts == hosts => continue,
             Some(known) => {
@@ -58,27 +48,10 @@ fn changes(snapshot: &Snapshot, resources: &Resources, clock: Clock) -> Vec<Chan
                 (pack.order, pack.attempts, pack.next_step) = (None, 0, now);
                 pack
             }
-            None => CertificatePack {
-                id,
-                zone: zone.id.clone(),
-                kind: PackKind::Universal,
-                hosts,
-                method,
-                certificate_authority: None,
-                has_branding: false,
-                bundle_method: BundleMethod::default(),
-                settings: TlsSettings::default(),
-                status: PackStatus::Initializing,
-                since: now,
-                attempts: 0,
-                next_step: now,
-                errors: Vec::new(),
-                is_forbidden_by_caa: false,
-                is_revoking: false,
-                order: None,
-                certificates: Vec::new(),
-                created_on: rfc3339(clock.now()),
-            },
+            None => {
+                let at = (now, rfc3339(clock.now()));
+                CertificatePack::new(id, zone.id.clone(), PackKind::Universal, (hosts, method), at)
+            }
         };
         changes.push(Change::PutPack { pack: Box::new(pack) });
     }

@@ -89,6 +89,12 @@ pub fn needs_branding(name: &str) -> bool {
     name.len() > MAX_COMMON_NAME_BYTES
 }
 
+/// Whether a name of a certificate is for a host (RFC 6125 section 6.4.3: a wildcard stands for one label).
+pub fn covers(known: &str, host: &str) -> bool {
+    let above = known.strip_prefix("*.");
+    known == host || above.is_some_and(|above| host.split_once('.').is_some_and(|(_, rest)| rest == above))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -64,14 +64,75 @@ pub struct CertificatePack {
     pub created_on: String,
 }
 
+/// A moment that does not come, in seconds since the epoch: nothing is done before somebody asks for it.
+pub const NEVER: u64 = u64::MAX >> 1;
+
 impl CertificatePack {
+    /// Most certificates that are kept: the one in use and the one before it.
+    pub const MAX_CERTIFICATES: usize = 2;
+
+    /// One that nothing was done for yet, and that is due. `now` is in seconds since the epoch and as RFC 3339.
+    pub fn new(
+        id: PackId,
+        zone: ZoneId,
+        kind: PackKind,
+        (hosts, method): (Vec<String>, ValidationMethod),
+        (now, created_on): (u64, String),
+    ) -> Self {
+        Self {
+            id,
+            zone,
+            kind,
+            hosts,
+            method,
+            certificate_authority: None,
+            has_branding: false,
+            bundle_method: BundleMethod::default(),
+            settings: TlsSettings::default(),
+            status: PackStatus::Initializing,
+            since: now,
+            attempts: 0,
+            next_step: now,
+            errors: Vec::new(),
+            is_forbidden_by_caa: false,
+            is_revoking: false,
+            order: None,
+            certificates: Vec::new(),
+            created_on,
+        }
+    }
+
+    /// A name and, if it is to be, its wildcard.
+    pub fn hosts_of(name: &str, has_wildcard: bool) -> Vec<String> {
+        let wildcard = has_wildcard.then(|| format!("*.{name}"));
+        std::iter::once(name.to_owned()).chain(wildcard).collect()
+    }
+
     /// The CA that was asked for by name.
     pub fn named_authority(&self) -> Option<&str> {
         self.certificate_authority.as_deref().filter(|name| !name.is_empty())
     }
 
-    /// Most certificates that are kept: the one in use and the one before it.
-    pub const MAX_CERTIFICATES: usize = 2;
+    /// Whether a name of it is a wildcard.
+    pub fn has_wildcard(&self) -> bool {
+        self.hosts.iter().any(|host| host.starts_with("*."))
+    }
+
+    /// Forgets attempts and errors, and is due now. Without a certificate it has the status that its order has.
+    pub fn begin_again(&mut self, now: u64) {
+        (self.attempts, self.next_step, self.errors, self.is_forbidden_by_caa) = (0, now, Vec::new(), false);
+        if self.certificates.is_empty() {
+            let has_order = self.order.as_ref().is_some_and(|order| order.url.is_some());
+            self.status = if has_order { PackStatus::PendingValidation } else { PackStatus::Initializing };
+            self.since = now;
+        }
+    }
+
+    /// Is due now, whatever time its certificate has left: one attempt counts as begun.
+    pub fn renew(&mut self, now: u64) {
+        self.attempts = self.attempts.max(u32::from(!self.certificates.is_empty()));
+        self.next_step = now;
+    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -135,6 +196,13 @@ pub struct TlsSettings {
     /// Suites of TLS 1.2, by the names of OpenSSL.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ciphers: Vec<String>,
+}
+
+impl TlsSettings {
+    /// Whether they rule out each version that could be spoken.
+    pub fn leave_no_version(&self) -> bool {
+        self.tls_1_3 == Some(false) && self.min_tls_version == Some(TlsVersion::V13)
+    }
 }
 
 /// Lowest version that is spoken. This edge speaks none below 1.2.

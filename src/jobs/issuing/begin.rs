@@ -1,7 +1,7 @@
 //! How an order begins: when it is due, and at which CA.
 
 use hostnames::{Authority, caa, renewal};
-use model::certificate_pack::{PendingOrder, ValidationMethod};
+use model::certificate_pack::{NEVER, PendingOrder, ValidationMethod};
 use model::{CertificatePack, PackKind, PackStatus};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -25,7 +25,7 @@ impl Issuing {
         }
         if let Some(newest) = pack.certificates.first() {
             if newest.is_uploaded {
-                return Err(Pause::Until(if now < newest.expires { newest.expires } else { u64::MAX >> 1 }));
+                return Err(Pause::Until(if now < newest.expires { newest.expires } else { NEVER }));
             }
             let due = renewal::due(newest.not_before, newest.expires);
             if now < due && pack.attempts == 0 && !hosts_differ(pack) {
@@ -54,12 +54,8 @@ impl Issuing {
         let snapshot = self.snapshot();
         let settings = &snapshot.certificate_settings;
         for issued in pack.certificates.iter().filter(|issued| !issued.is_uploaded) {
-            let authority = settings.authority(&issued.authority).ok_or_else(|| {
-                AcmeFailure::Refused(format!(
-                    "there is no CA `{}` in `certificates.authorities`",
-                    issued.authority
-                ))
-            })?;
+            let authority =
+                settings.authority(&issued.authority).ok_or_else(|| no_authority(&issued.authority))?;
             let account =
                 self.accounts.of(authority, &settings.contact, &self.control, self.master.as_ref()).await?;
             acme::revoke(&account, &issued.chain).await?;
@@ -78,7 +74,7 @@ impl Issuing {
         let PackKind::CustomHostname(id) = pack.kind else { return Ok(()) };
         let hostname = snapshot.resources.hostnames.get(&id);
         let is_served = hostname.is_some_and(|hostname| hostname.status.is_served());
-        match pack.method == ValidationMethod::Txt || pack.hosts.len() > 1 || is_served {
+        match pack.method == ValidationMethod::Txt || pack.has_wildcard() || is_served {
             true => Ok(()),
             false => Err(Pause::Unverified),
         }
@@ -133,11 +129,7 @@ impl Issuing {
         let candidates: Vec<&CertificateAuthority> =
             in_turn.filter(|authority| named.is_none_or(|name| authority.name == name)).collect();
         if candidates.is_empty() {
-            return Err(AcmeFailure::Refused(format!(
-                "there is no CA `{}` in `certificates.authorities`",
-                named.unwrap_or_default()
-            ))
-            .into());
+            return Err(no_authority(named.unwrap_or_default()).into());
         }
         let mut forbidden = Vec::new();
         for candidate in candidates {
@@ -167,6 +159,10 @@ impl Issuing {
         }
         None
     }
+}
+
+fn no_authority(name: &str) -> AcmeFailure {
+    AcmeFailure::Refused(format!("there is no CA `{name}` in `certificates.authorities`"))
 }
 
 /// Whether a name of the pack is not in the newest certificate.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hostnames::backoff;
+use model::certificate_pack::NEVER;
 use model::{CertificatePack, PackId, PackStatus, Resources};
 use store::Change;
 
@@ -50,14 +51,7 @@ impl Issuing {
             changes.push(Change::PutPack { pack: Box::new(put.clone()) });
             Ok(changes)
         };
-        let write = Write {
-            actor: ACTOR.to_owned(),
-            edit: Box::new(edit),
-            expected: None,
-            is_dry_run: false,
-            request: None,
-        };
-        let written = self.control.write(write).await;
+        let written = self.control.write(Write::of(ACTOR, edit)).await;
         if is_stale.load(Ordering::Relaxed) || written.is_err() {
             return Err(Pause::Changed);
         }
@@ -144,7 +138,7 @@ impl Issuing {
     /// Nothing more is tried before somebody asks for it; of a certificate that is in use, after a day.
     fn give_up(&self, next: &mut CertificatePack, status: PackStatus) {
         next.next_step = match next.certificates.is_empty() {
-            true => u64::MAX >> 1,
+            true => NEVER,
             false => self.now() + 86_400,
         };
         next.attempts = 0;

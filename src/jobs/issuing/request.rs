@@ -8,9 +8,8 @@ const BRANDING: &str = "sni.svc";
 
 /// The challenges that a pack may take, the best first.
 pub(super) fn kinds(pack: &CertificatePack, has_plain_listener: bool) -> Vec<ChallengeKind> {
-    let has_wildcard = pack.hosts.iter().any(|host| host.starts_with("*."));
     match pack.method {
-        _ if has_wildcard => vec![ChallengeKind::Dns],
+        _ if pack.has_wildcard() => vec![ChallengeKind::Dns],
         ValidationMethod::Txt => vec![ChallengeKind::Dns],
         ValidationMethod::Http | ValidationMethod::Email if has_plain_listener => {
             vec![ChallengeKind::Http, ChallengeKind::TlsAlpn]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hostnames::{fallback, name};
-use model::certificate_pack::{BundleMethod, CertificatePack, TlsSettings, ValidationMethod};
-use model::{Declared, PackId, PackKind, PackStatus, Resources, Zone};
+use model::certificate_pack::{CertificatePack, ValidationMethod};
+use model::{Declared, PackId, PackKind, Resources, Zone};
 use serde::Serialize;
 use store::Change;
 use uuid::Uuid;
@@ -185,13 +185,7 @@ async fn list(call: ApiCall) -> Answer {
     let mut packs = of_zone(&resources, &zone);
     match call.asked("host").map(str::to_ascii_lowercase) {
         Some(host) => {
-            let covers = |known: &String| {
-                *known == host
-                    || known
-                        .strip_prefix("*.")
-                        .is_some_and(|above| host.split_once('.').is_some_and(|(_, rest)| rest == above))
-            };
-            packs.retain(|pack| pack.hosts.iter().any(covers));
+            packs.retain(|pack| pack.hosts.iter().any(|known| name::covers(known, &host)));
         }
         None if !has_all => {
             packs.retain(|pack| !pack.certificates.is_empty() || pack.kind != PackKind::Universal)
@@ -256,26 +250,11 @@ async fn order(call: ApiCall) -> Answer {
                            and try again.";
             fields.refuse(error::BRANDING_REQUIRED, "hosts", message);
         }
+        let at = (call.unix, call.now.clone());
         Some(CertificatePack {
-            id,
-            zone: zone.id.clone(),
-            kind: PackKind::Advanced,
-            hosts,
-            method,
             certificate_authority: certificate_authority(fields, &snapshot.certificate_settings),
             has_branding,
-            bundle_method: BundleMethod::default(),
-            settings: TlsSettings::default(),
-            status: PackStatus::Initializing,
-            since: call.unix,
-            attempts: 0,
-            next_step: call.unix,
-            errors: Vec::new(),
-            is_forbidden_by_caa: false,
-            is_revoking: false,
-            order: None,
-            certificates: Vec::new(),
-            created_on: call.now.clone(),
+            ..CertificatePack::new(id, zone.id.clone(), PackKind::Advanced, (hosts, method), at)
         })
     })?;
     let reservation = match call.is_dry_run()? {
@@ -324,13 +303,7 @@ async fn restart(call: ApiCall) -> Answer {
         if pack.method != known.method || pack.has_branding != known.has_branding {
             pack.order = None;
         }
-        (pack.attempts, pack.next_step, pack.errors, pack.is_forbidden_by_caa) = (0, now, Vec::new(), false);
-        if pack.certificates.is_empty() {
-            (pack.status, pack.since) = match pack.order.as_ref().is_some_and(|order| order.url.is_some()) {
-                true => (PackStatus::PendingValidation, now),
-                false => (PackStatus::Initializing, now),
-            };
-        }
+        pack.begin_again(now);
         Ok(pack)
     });
     Ok(reply.await?.passing_over(unknown))
@@ -343,9 +316,9 @@ async fn renew(call: ApiCall) -> Answer {
             let message = "the certificate was uploaded; bring the next one with `ssl.custom_certificate`";
             return Err(ApiError::new(error::BAD_PACK, message).into());
         }
-        // One attempt counts as begun: the certificate in use is no reason to wait.
-        let attempts = known.attempts.max(u32::from(!known.certificates.is_empty()));
-        Ok(CertificatePack { attempts, next_step: now, ..known.clone() })
+        let mut pack = known.clone();
+        pack.renew(now);
+        Ok(pack)
     })
     .await
 }

@@ -82,6 +82,10 @@ pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
     ),
 ];
 
+fn not_found() -> ApiErrors {
+    ApiError::new(error::NO_HOSTNAME, "The custom hostname was not found.").into()
+}
+
 /// The custom hostname of a path.
 ///
 /// # Errors
@@ -97,7 +101,7 @@ pub(super) fn of_path<'r>(
         ApiErrors::from(ApiError::new(error::BAD_HOSTNAME_ID, message))
     })?;
     let found = resources.hostnames.get(&HostnameId(id)).filter(|hostname| hostname.zone == zone.id);
-    found.ok_or_else(|| ApiError::new(error::NO_HOSTNAME, "The custom hostname was not found.").into())
+    found.ok_or_else(not_found)
 }
 
 async fn list(call: ApiCall) -> Answer {
@@ -135,12 +139,6 @@ async fn quota(call: ApiCall) -> Answer {
     let exceeded = limit > 0 && used >= limit;
     let allocated = if limit == 0 { NO_END } else { limit };
     ApiReply::of(&Quota { allocated, used, exceeded, hard_cap: limit > 0 })
-}
-
-/// The names of the certificate of a hostname.
-fn hosts(name: &str, is_wildcard: bool) -> Vec<String> {
-    let wildcard = is_wildcard.then(|| format!("*.{name}"));
-    std::iter::once(name.to_owned()).chain(wildcard).collect()
 }
 
 /// Refuses a certificate that no CA can make.
@@ -220,26 +218,14 @@ fn new_pack(
     let (method, has_branding) = (ssl.method.unwrap_or_default(), ssl.has_branding == Some(true));
     check_ssl(name, method, is_wildcard, has_branding, ssl.uploaded.is_some())?;
     let pack = PackId(new_uuid().map_err(|message| ApiError::new(error::UNAVAILABLE, message))?);
+    let names = (CertificatePack::hosts_of(name, is_wildcard), method);
+    let at = (call.unix, call.now.clone());
     let pack = CertificatePack {
-        id: pack,
-        zone: zone.id.clone(),
-        kind: PackKind::CustomHostname(id),
-        hosts: hosts(name, is_wildcard),
-        method,
         certificate_authority: ssl.certificate_authority.clone(),
         has_branding,
         bundle_method: ssl.bundle_method.unwrap_or_default(),
         settings: ssl.settings.clone().unwrap_or_default(),
-        status: PackStatus::Initializing,
-        since: call.unix,
-        attempts: 0,
-        next_step: call.unix,
-        errors: Vec::new(),
-        is_forbidden_by_caa: false,
-        is_revoking: false,
-        order: None,
-        certificates: Vec::new(),
-        created_on: call.now.clone(),
+        ..CertificatePack::new(pack, zone.id.clone(), PackKind::CustomHostname(id), names, at)
     };
     with_uploaded(call, pack, ssl)
 }
@@ -301,9 +287,7 @@ async fn create(call: ApiCall) -> Answer {
 }
 
 fn reply(resources: &Resources, id: HostnameId, unknown: Vec<String>) -> Answer {
-    let hostname = resources.hostnames.get(&id);
-    let hostname =
-        hostname.ok_or_else(|| ApiError::new(error::NO_HOSTNAME, "The custom hostname was not found."))?;
+    let hostname = resources.hostnames.get(&id).ok_or_else(not_found)?;
     Ok(ApiReply::of(&shown(hostname, resources))?.tagged(revision(hostname)).passing_over(unknown))
 }
 
@@ -329,8 +313,8 @@ fn changed_pack(
     if let Some(settings) = &ssl.settings {
         merge(&mut pack.settings, settings);
     }
-    let is_wildcard = ssl.is_wildcard.unwrap_or(known.hosts.len() > 1);
-    pack.hosts = hosts(name, is_wildcard);
+    let is_wildcard = ssl.is_wildcard.unwrap_or_else(|| known.has_wildcard());
+    pack.hosts = CertificatePack::hosts_of(name, is_wildcard);
     let is_uploaded =
         ssl.uploaded.is_some() || pack.certificates.first().is_some_and(|newest| newest.is_uploaded);
     check_ssl(name, pack.method, is_wildcard, pack.has_branding, is_uploaded)?;
@@ -342,14 +326,7 @@ fn changed_pack(
         pack.order = None;
     }
     if is_other_order || pack.certificates.is_empty() {
-        (pack.attempts, pack.next_step, pack.since) = (0, call.unix, call.unix);
-        (pack.errors, pack.is_forbidden_by_caa) = (Vec::new(), false);
-        if pack.certificates.is_empty() {
-            pack.status = match &pack.order {
-                Some(order) if order.url.is_some() => PackStatus::PendingValidation,
-                _ => PackStatus::Initializing,
-            };
-        }
+        pack.begin_again(call.unix);
     }
     with_uploaded(call, pack, ssl)
 }
@@ -394,7 +371,7 @@ fn changed(
         hostname.metadata = metadata.as_deref().map(Into::into);
     }
     if let Some(pack) = &pack {
-        (hostname.pack, hostname.is_wildcard) = (Some(pack.id), pack.hosts.len() > 1);
+        (hostname.pack, hostname.is_wildcard) = (Some(pack.id), pack.has_wildcard());
     }
     if hostname.is_wildcard && hostname.metadata.is_some() {
         let message = "a hostname with `ssl.wildcard` has no metadata";
@@ -412,9 +389,7 @@ async fn change(call: ApiCall) -> Answer {
     let shared = Arc::clone(&call);
     let applied = call
         .write(move |resources| {
-            let known = resources.hostnames.get(&id).ok_or_else(|| {
-                ApiErrors::from(ApiError::new(error::NO_HOSTNAME, "The custom hostname was not found."))
-            })?;
+            let known = resources.hostnames.get(&id).ok_or_else(not_found)?;
             precondition.check(revision(known))?;
             let NewHostname { hostname, pack } = changed(&shared, resources, &zone, known, &written)?;
             let mut changes = vec![Change::PutHostname { hostname: Box::new(hostname) }];
@@ -430,9 +405,7 @@ async fn delete(call: ApiCall) -> Answer {
     let known = of_path(&call, &snapshot.resources, &zone)?;
     let (id, precondition) = (known.id, call.precondition());
     call.write(move |resources| {
-        let known = resources.hostnames.get(&id).ok_or_else(|| {
-            ApiErrors::from(ApiError::new(error::NO_HOSTNAME, "The custom hostname was not found."))
-        })?;
+        let known = resources.hostnames.get(&id).ok_or_else(not_found)?;
         precondition.check(revision(known))?;
         let mut changes = vec![Change::DeleteHostname { zone: known.zone.clone(), id }];
         if let Some(pack) = pack_of(resources, known) {
