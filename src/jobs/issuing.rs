@@ -11,7 +11,6 @@ mod begin;
 mod keep;
 mod request;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,19 +20,13 @@ use instant_acme::{Order, OrderStatus};
 use model::certificate_pack::{ChallengeKind, PendingChallenge, PendingOrder};
 use model::{CertificatePack, Declared, PackKind, PackStatus, Resources};
 use store::Change;
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::acme::{self, AcmeAccounts, AcmeFailure};
-use begin::RENEWAL_CHECK;
-use request::{kinds, request};
-
-use super::challenge_records;
-use super::look::NetworkLooker;
+use super::look::{LookerInUse, NetworkLooker};
 use super::on_demand::OnDemand;
-use super::schedule::DueResources;
-use super::universal;
-use super::verifying::LookerSettings;
+use super::schedule::{DueResources, TasksById};
+use super::{challenge_records, universal};
 use crate::certificates::sealing::{self, KeyOwner};
 use crate::certificates::{CertificateFacts, WantedNames, dns_value, new_uuid, record_deletions};
 use crate::clock::{Clock, rfc3339};
@@ -41,6 +34,8 @@ use crate::control::Control;
 use crate::events::Events;
 use crate::events::kinds::CertificateIssued;
 use crate::snapshot::Snapshot;
+use begin::RENEWAL_CHECK;
+use request::{kinds, request};
 
 /// How often it is looked what is due.
 const TICK: Duration = Duration::from_millis(100);
@@ -58,9 +53,8 @@ pub async fn run(
 ) {
     let mut on_demand = OnDemand::new(control.clone(), wanted, clock);
     let mut schedule = DueResources::new(|pack: &CertificatePack| pack.next_step);
-    let mut looker: Option<(LookerSettings, NetworkLooker)> = None;
-    let accounts = AcmeAccounts::default();
-    let (mut under_way, mut of_tasks, mut seen_revision) = (JoinSet::new(), HashMap::new(), 0);
+    let (mut lookers, accounts) = (LookerInUse::default(), AcmeAccounts::default());
+    let (mut under_way, mut seen_revision) = (TasksById::default(), 0);
     loop {
         tokio::time::sleep(TICK).await;
         let snapshot = control.handle().load();
@@ -74,10 +68,7 @@ pub async fn run(
         let room = MAX_AT_ONCE.saturating_sub(schedule.under_way());
         let due = schedule.take(clock.unix().as_secs(), room);
         schedule.measure("certificate", &events);
-        let settings = LookerSettings::of(&snapshot);
-        if looker.as_ref().is_none_or(|(known, _)| *known != settings) {
-            looker = settings.looker().map(|looker| (settings, looker));
-        }
+        let looker = lookers.of(&snapshot);
         for pack in due {
             let issuing = Issuing {
                 control: control.clone(),
@@ -85,18 +76,13 @@ pub async fn run(
                 events: events.clone(),
                 clock,
                 master: master.clone(),
-                looker: looker.as_ref().map(|(_, looker)| looker.clone()),
+                looker: looker.cloned(),
             };
-            let id = pack.id;
-            // Boxed, for it waits for CAs in many places.
-            let task = under_way.spawn(Box::pin(async move { issuing.go_on(pack).await }));
-            of_tasks.insert(task.id(), id);
+            // Boxed, because it waits for CAs in many places.
+            under_way.spawn(pack.id, Box::pin(async move { issuing.go_on(pack).await }));
         }
-        while let Some(done) = under_way.try_join_next_with_id() {
-            let task = done.map_or_else(|error| error.id(), |(task, ())| task);
-            if let Some(id) = of_tasks.remove(&task) {
-                schedule.done(&id);
-            }
+        for (id, _) in under_way.ended() {
+            schedule.done(&id);
         }
     }
 }

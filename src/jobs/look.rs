@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::names::resolver_of;
+use crate::snapshot::Snapshot;
 
 /// Longest chain of aliases that is followed.
 const MAX_ALIASES: usize = 8;
@@ -63,16 +64,22 @@ impl NetworkLooker {
         Some(Self { resolver: resolver_of(resolvers)?, http_port, may_be_private })
     }
 
-    /// The alias of a name; `Ok(None)` if it has none.
-    async fn alias(&self, name: &str) -> Result<Option<String>, ()> {
-        match self.resolver.lookup(format!("{name}."), RecordType::CNAME).await {
-            Ok(found) => Ok(found.answers().iter().find_map(|record| match &record.data {
-                RData::CNAME(target) => Some(plain(&target.to_string())),
-                _ => None,
-            })),
-            Err(error) if error.is_no_records_found() || error.is_nx_domain() => Ok(None),
-            Err(_) => Err(()),
+    /// The data of the records of a name; `None` if nobody could say.
+    async fn records(&self, name: &str, kind: RecordType) -> Option<Vec<RData>> {
+        match timeout(STEP, self.resolver.lookup(format!("{name}."), kind)).await.ok()? {
+            Ok(found) => Some(found.answers().iter().map(|record| record.data.clone()).collect()),
+            Err(error) if error.is_no_records_found() || error.is_nx_domain() => Some(Vec::new()),
+            Err(_) => None,
         }
+    }
+
+    /// The alias of a name, `Some(None)` if it has none; `None` if nobody could say.
+    async fn alias(&self, name: &str) -> Option<Option<String>> {
+        let found = self.records(name, RecordType::CNAME).await?;
+        Some(found.iter().find_map(|data| match data {
+            RData::CNAME(target) => Some(plain(&target.to_string())),
+            _ => None,
+        }))
     }
 
     /// The names that a name leads to, as far as somebody could say; `None` if nobody could of the first.
@@ -80,11 +87,10 @@ impl NetworkLooker {
         let mut aliases: Vec<String> = Vec::new();
         while aliases.len() < MAX_ALIASES {
             let name = aliases.last().map_or(host, String::as_str);
-            match timeout(STEP, self.alias(name)).await {
-                Ok(Ok(Some(alias))) if !aliases.contains(&alias) => aliases.push(alias),
-                Ok(Ok(_)) => break,
-                Ok(Err(())) | Err(_) if aliases.is_empty() => return None,
-                Ok(Err(())) | Err(_) => break,
+            match self.alias(name).await {
+                Some(Some(alias)) if !aliases.contains(&alias) => aliases.push(alias),
+                None if aliases.is_empty() => return None,
+                Some(_) | None => break,
             }
         }
         Some(aliases)
@@ -100,36 +106,24 @@ impl NetworkLooker {
 
     /// The texts of a name.
     pub async fn texts(&self, name: &str) -> Option<Vec<String>> {
-        match timeout(STEP, self.resolver.lookup(format!("{name}."), RecordType::TXT)).await.ok()? {
-            Ok(found) => {
-                let text = |record: &hickory_resolver::proto::rr::Record| match &record.data {
-                    RData::TXT(text) => {
-                        let bytes: Vec<u8> =
-                            text.txt_data.iter().flat_map(|part| part.iter().copied()).collect();
-                        Some(String::from_utf8_lossy(&bytes).into_owned())
-                    }
-                    _ => None,
-                };
-                Some(found.answers().iter().filter_map(text).collect())
+        let text = |data: &RData| match data {
+            RData::TXT(text) => {
+                let bytes = text.txt_data.iter().flat_map(|part| part.iter().copied()).collect::<Vec<u8>>();
+                Some(String::from_utf8_lossy(&bytes).into_owned())
             }
-            Err(error) if error.is_no_records_found() || error.is_nx_domain() => Some(Vec::new()),
-            Err(_) => None,
-        }
+            _ => None,
+        };
+        Some(self.records(name, RecordType::TXT).await?.iter().filter_map(text).collect())
     }
 
     /// The CAA records of the nearest name that has some (RFC 8659 section 3); `None` if nobody could say.
     pub async fn caa(&self, host: &str) -> Option<Vec<hostnames::CaaRecord>> {
         let mut name = host.strip_prefix("*.").unwrap_or(host);
         loop {
-            match timeout(STEP, self.resolver.lookup(format!("{name}."), RecordType::CAA)).await.ok()? {
-                Ok(found) => {
-                    let records: Vec<_> = found.answers().iter().filter_map(caa_record).collect();
-                    if !records.is_empty() {
-                        return Some(records);
-                    }
-                }
-                Err(error) if error.is_no_records_found() || error.is_nx_domain() => {}
-                Err(_) => return None,
+            let found = self.records(name, RecordType::CAA).await?;
+            let records: Vec<_> = found.iter().filter_map(caa_record).collect();
+            if !records.is_empty() {
+                return Some(records);
             }
             match name.split_once('.') {
                 Some((_, above)) => name = above,
@@ -154,8 +148,43 @@ impl NetworkLooker {
     }
 }
 
-fn caa_record(record: &hickory_resolver::proto::rr::Record) -> Option<hostnames::CaaRecord> {
-    let RData::CAA(caa) = &record.data else { return None };
+/// The looker that the settings in use make. It is made anew if they change.
+#[derive(Default)]
+pub(super) struct LookerInUse(Option<(LookerSettings, NetworkLooker)>);
+
+impl LookerInUse {
+    /// `None` if nobody can be asked.
+    pub(super) fn of(&mut self, snapshot: &Snapshot) -> Option<&NetworkLooker> {
+        let settings = LookerSettings::of(snapshot);
+        if self.0.as_ref().is_none_or(|(known, _)| *known != settings) {
+            let LookerSettings { resolvers, http_port, may_be_private } = &settings;
+            let looker = NetworkLooker::new(resolvers, *http_port, *may_be_private);
+            self.0 = looker.map(|looker| (settings, looker));
+        }
+        self.0.as_ref().map(|(_, looker)| looker)
+    }
+}
+
+/// What a looker is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct LookerSettings {
+    resolvers: Vec<SocketAddr>,
+    http_port: u16,
+    may_be_private: bool,
+}
+
+impl LookerSettings {
+    fn of(snapshot: &Snapshot) -> Self {
+        Self {
+            resolvers: snapshot.dns.resolvers.clone(),
+            http_port: snapshot.certificate_settings.http_port,
+            may_be_private: snapshot.dns.private_origins,
+        }
+    }
+}
+
+fn caa_record(data: &RData) -> Option<hostnames::CaaRecord> {
+    let RData::CAA(caa) = data else { return None };
     Some(hostnames::CaaRecord {
         is_critical: caa.issuer_critical,
         tag: caa.tag.to_ascii_lowercase(),

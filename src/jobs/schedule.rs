@@ -1,12 +1,13 @@
-//! What is due when, kept in step with resources that change.
+//! What is due when, kept in step with resources that change, and the tasks that work on it.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
 use imbl::OrdMap;
 use imbl::ordmap::DiffItem;
 use model::Declared;
+use tokio::task::{Id, JoinSet};
 
 use crate::events::Events;
 
@@ -77,5 +78,37 @@ impl<K: Ord + Copy + Hash, T: PartialEq> DueResources<K, T> {
         };
         gauge("under_way", self.under_way.len());
         gauge("scheduled", self.due.len().saturating_sub(self.under_way.len()));
+    }
+}
+
+/// Tasks, each for one id.
+#[derive(Debug)]
+pub(super) struct TasksById<K, T> {
+    tasks: JoinSet<T>,
+    ids: HashMap<Id, K>,
+}
+
+impl<K, T: Send + 'static> Default for TasksById<K, T> {
+    fn default() -> Self {
+        Self { tasks: JoinSet::new(), ids: HashMap::new() }
+    }
+}
+
+impl<K, T: Send + 'static> TasksById<K, T> {
+    pub(super) fn spawn(&mut self, id: K, task: impl Future<Output = T> + Send + 'static) {
+        self.ids.insert(self.tasks.spawn(task).id(), id);
+    }
+
+    /// Takes those that have ended, with what each returned; `None` if it broke off.
+    pub(super) fn ended(&mut self) -> Vec<(K, Option<T>)> {
+        let mut ended = Vec::new();
+        while let Some(joined) = self.tasks.try_join_next_with_id() {
+            let (task, outcome) = match joined {
+                Ok((task, outcome)) => (task, Some(outcome)),
+                Err(error) => (error.id(), None),
+            };
+            ended.extend(self.ids.remove(&task).map(|id| (id, outcome)));
+        }
+        ended
     }
 }

@@ -1,6 +1,5 @@
 //! Verification of custom hostnames: each is looked at when it is due, and what follows is written.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,11 +8,10 @@ use hostnames::verification::{self, Outcome};
 use hostnames::{Seen, fallback};
 use model::{CertificatePack, CustomHostname, Declared, HostnameId, Resources};
 use store::Change;
-use tokio::task::JoinSet;
 
 use super::LastLooks;
-use super::look::{Looked, Looker, NetworkLooker, Question};
-use super::schedule::DueResources;
+use super::look::{Looked, Looker, LookerInUse, Question};
+use super::schedule::{DueResources, TasksById};
 use crate::clock::{Clock, rfc3339};
 use crate::control::{Control, Write};
 use crate::events::Events;
@@ -161,15 +159,8 @@ impl Verifying {
         let handle = self.control.handle().clone();
         let edit =
             move |resources: &Resources| Ok(changes(&handle.load(), resources, &found, (seconds, &at)));
-        let write = Write {
-            actor: "verification".to_owned(),
-            edit: Box::new(edit),
-            expected: None,
-            is_dry_run: false,
-            request: None,
-        };
         // What cannot be written now is looked at again with the next tick.
-        let applied = self.control.write(write).await;
+        let applied = self.control.write(Write::of("verification", edit)).await;
         ids.iter().for_each(|id| self.schedule.done(id));
         if let Ok(applied) = applied {
             for known in before {
@@ -241,81 +232,43 @@ fn woken(resources: &Resources, next: &CustomHostname, now: u64) -> Option<Chang
 }
 
 /// Others of the same name that are served: the last one that was verified has it.
-fn superseded<'r>(
-    snapshot: &Snapshot,
-    resources: &'r Resources,
-    next: &CustomHostname,
-    now: u64,
-) -> Vec<Change> {
+fn superseded(snapshot: &Snapshot, resources: &Resources, next: &CustomHostname, now: u64) -> Vec<Change> {
     let others = snapshot.hostnames.of_name(&next.hostname).iter().map(|site| site.hostname.id);
     let others = others.filter(|id| *id != next.id).filter_map(|id| resources.hostnames.get(&id));
     let served = others.filter(|other| other.status.is_served());
     served
-        .map(|other: &'r Arc<Declared<CustomHostname>>| Change::PutHostname {
-            hostname: Box::new(verification::superseded(other, now)),
-        })
+        .map(|other| Change::PutHostname { hostname: Box::new(verification::superseded(other, now)) })
         .collect()
 }
 
 /// Verifies for as long as it is polled.
 pub async fn run(control: Control, looks: LastLooks, events: Events, clock: Clock) {
     let mut verifying = Verifying::new(control.clone(), looks, events);
-    let mut looker: Option<(LookerSettings, NetworkLooker)> = None;
-    let (mut under_way, mut of_tasks) = (JoinSet::new(), HashMap::new());
+    let (mut lookers, mut under_way) = (LookerInUse::default(), TasksById::default());
     loop {
         tokio::time::sleep(TICK).await;
         let room = MAX_AT_ONCE.saturating_sub(verifying.under_way());
         let due = verifying.take(clock.unix().as_secs(), room);
-        let settings = LookerSettings::of(&control.handle().load());
-        if looker.as_ref().is_none_or(|(known, _)| *known != settings) {
-            looker = settings.looker().map(|looker| (settings, looker));
-        }
+        let looker = lookers.of(&control.handle().load());
         for hostname in due {
-            let looker = looker.as_ref().map(|(_, looker)| looker.clone());
-            let id = hostname.id;
-            let task = under_way.spawn(async move {
+            let looker = looker.cloned();
+            under_way.spawn(hostname.id, async move {
                 let looked = match looker {
                     Some(looker) => looker.look(&question(&hostname)).await,
                     None => Looked::default(),
                 };
                 Found { hostname, looked }
             });
-            of_tasks.insert(task.id(), id);
         }
         let mut found = Vec::new();
-        while let Some(one) = under_way.try_join_next_with_id() {
+        for (id, one) in under_way.ended() {
             match one {
-                Ok((task, one)) => {
-                    of_tasks.remove(&task);
-                    found.push(one);
-                }
+                Some(one) => found.push(one),
                 // What broke off is due as before.
-                Err(error) => of_tasks.remove(&error.id()).iter().for_each(|id| verifying.schedule.done(id)),
+                None => verifying.schedule.done(&id),
             }
         }
         verifying.settle(found, (clock.unix().as_secs(), rfc3339(clock.now()))).await;
-    }
-}
-
-/// What a looker is made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LookerSettings {
-    resolvers: Vec<std::net::SocketAddr>,
-    http_port: u16,
-    may_be_private: bool,
-}
-
-impl LookerSettings {
-    pub(super) fn of(snapshot: &Snapshot) -> Self {
-        Self {
-            resolvers: snapshot.dns.resolvers.clone(),
-            http_port: snapshot.certificate_settings.http_port,
-            may_be_private: snapshot.dns.private_origins,
-        }
-    }
-
-    pub(super) fn looker(&self) -> Option<NetworkLooker> {
-        NetworkLooker::new(&self.resolvers, self.http_port, self.may_be_private)
     }
 }
 

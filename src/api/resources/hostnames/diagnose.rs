@@ -1,6 +1,8 @@
 //! `/zones/{zone_id}/custom_hostnames/{custom_hostname_id}/diagnose`: why a hostname is as it is, and what comes next.
 
-use hostnames::{FallbackState, backoff, fallback};
+use std::net::IpAddr;
+
+use hostnames::{FallbackState, backoff};
 use model::{CertificatePack, CustomHostname, HostnameStatus, Zone};
 use serde::Serialize;
 
@@ -10,8 +12,7 @@ use super::shown::{ShownMistake, ShownValidation, due, pack_of, status, time};
 use crate::api::envelope::ApiReply;
 use crate::api::operation::{Answer, ApiCall, Operation, ResultKind, Verb};
 use crate::jobs::look::Looked;
-use crate::jobs::verifying::question;
-use crate::snapshot::Snapshot;
+use crate::jobs::verifying::{question, seen};
 
 const PATH: &str = "/zones/{zone_id}/custom_hostnames/{custom_hostname_id}/diagnose";
 
@@ -60,62 +61,49 @@ struct DiagnosedPack<'a> {
     validation_errors: Vec<ShownMistake<'a>>,
 }
 
-fn probes(
-    snapshot: &Snapshot,
-    zone: &Zone,
-    hostname: &CustomHostname,
-    looked: Option<&Looked>,
-) -> Vec<Probe> {
-    let question = question(hostname);
+fn probes(call: &ApiCall, zone: &Zone, hostname: &CustomHostname, looked: Option<&Looked>) -> Vec<Probe> {
+    let (snapshot, question) = (&call.snapshot, question(hostname));
     let token = hostname.ownership_token.to_string();
-    let own: Vec<String> = snapshot.dns.addresses.iter().map(ToString::to_string).collect();
-    let aliases = looked.and_then(|looked| looked.aliases.clone());
-    let addresses = looked.and_then(|looked| looked.addresses.as_ref());
-    let addresses: Option<Vec<String>> =
-        addresses.map(|addresses| addresses.iter().map(ToString::to_string).collect());
-    let texts = looked.and_then(|looked| looked.texts.clone());
-    let page = looked.and_then(|looked| looked.page.clone());
-    let state = fallback::state(zone, snapshot.resources.records.get(&zone.id));
+    let texts = |addresses: &[IpAddr]| addresses.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let nothing = Looked::default();
+    let Looked { aliases, addresses, texts: found_texts, page } = looked.unwrap_or(&nothing);
+    let seen = seen(snapshot, hostname, looked.unwrap_or(&nothing), &call.now);
     let fallback_name = zone.fallback_origin.as_ref().map(|fallback| fallback.origin.clone());
-    let leads_here = |aliases: &Vec<String>| aliases.iter().any(|alias| fallback::is_in_zone(zone, alias));
-    let is_own = |addresses: &Vec<String>| {
-        !addresses.is_empty() && addresses.iter().all(|address| own.contains(address))
-    };
     vec![
         Probe {
             probe: "cname",
             target: question.host.clone(),
             expected: format!("an alias of a name in `{}`", zone.name),
-            holds: aliases.as_ref().is_some_and(leads_here),
-            found: aliases,
+            found: aliases.clone(),
+            holds: seen.has_alias_here == Some(true),
         },
         Probe {
             probe: "addresses",
             target: question.host.clone(),
-            expected: format!("addresses of this edge: {}", own.join(", ")),
-            holds: addresses.as_ref().is_some_and(is_own),
-            found: addresses,
+            expected: format!("addresses of this edge: {}", texts(&snapshot.dns.addresses).join(", ")),
+            found: addresses.as_deref().map(texts),
+            holds: seen.has_own_addresses == Some(true),
         },
         Probe {
             probe: "txt",
             target: question.text_name,
             expected: token.clone(),
-            holds: texts.as_ref().is_some_and(|texts| texts.contains(&token)),
-            found: texts,
+            found: found_texts.clone(),
+            holds: seen.has_text,
         },
         Probe {
             probe: "http",
             target: format!("http://{}{}", question.host, question.page_path),
-            holds: page.as_ref() == Some(&token),
-            found: page.map(|page| vec![page]),
             expected: token,
+            found: page.clone().map(|page| vec![page]),
+            holds: seen.has_page,
         },
         Probe {
             probe: "fallback_origin",
             target: zone.name.clone(),
             expected: "a name with a proxied record".to_owned(),
             found: Some(fallback_name.into_iter().collect()),
-            holds: state == FallbackState::Active,
+            holds: seen.fallback == FallbackState::Active,
         },
     ]
 }
@@ -153,7 +141,7 @@ fn diagnose(call: &ApiCall) -> Answer {
         next_attempt: due(hostname.next_check),
         verification_errors: &hostname.verification_errors,
         looked_at: looked.as_ref().map(|(at, _)| time(*at)),
-        probes: probes(&call.snapshot, &zone, hostname, looked.as_ref().map(|(_, looked)| looked)),
+        probes: probes(call, &zone, hostname, looked.as_ref().map(|(_, looked)| looked)),
         ssl: pack.map(diagnosed),
     })
 }
