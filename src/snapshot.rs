@@ -176,27 +176,24 @@ pub enum HostRoute<'s> {
 impl Snapshot {
     /// What a host is: a custom hostname, then a name of a zone, then what a wildcard of a custom hostname stands for.
     pub fn route<'s>(&'s self, host: &str) -> HostRoute<'s> {
-        let snapshot = self;
-        if snapshot.hostnames.is_empty() {
-            return snapshot
-                .sites
-                .find(host)
-                .map_or(HostRoute::Unknown, |site| HostRoute::Site { site, is_shadowed: false });
+        if self.hostnames.is_empty() {
+            let site = self.sites.find(host);
+            return site.map_or(HostRoute::Unknown, |site| HostRoute::Site { site, is_shadowed: false });
         }
-        let served_by = |hostname: &'s HostnameSite| match snapshot.sites.get(&hostname.zone) {
+        let served_by = |hostname: &'s HostnameSite| match self.sites.get(&hostname.zone) {
             Some(Site::Zone(zone)) => Some(HostRoute::Hostname { hostname, zone }),
             _ => None,
         };
         // Hosts of our own are nobody else's.
-        if let Some(site @ (Site::Gateway | Site::Names)) = snapshot.sites.get(host) {
+        if let Some(site @ (Site::Gateway | Site::Names)) = self.sites.get(host) {
             return HostRoute::Site { site, is_shadowed: false };
         }
-        let exact = snapshot.hostnames.exact(host);
+        let exact = self.hostnames.exact(host);
         if let Some(route) = exact.filter(|exact| exact.is_served()).and_then(served_by) {
             return route;
         }
-        let wildcard = snapshot.hostnames.wildcard(host);
-        match (snapshot.sites.find(host), wildcard.and_then(served_by)) {
+        let wildcard = self.hostnames.wildcard(host);
+        match (self.sites.find(host), wildcard.and_then(served_by)) {
             (Some(site), wildcard) => HostRoute::Site { site, is_shadowed: wildcard.is_some() },
             (None, Some(route)) => route,
             (None, None) if exact.is_some() => HostRoute::Unverified,

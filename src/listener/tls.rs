@@ -55,18 +55,18 @@ struct TlsProfile {
 }
 
 impl TlsProfile {
-    fn of(SpokenTls { own, zone, is_name_of_zone }: SpokenTls<'_>) -> Self {
+    fn of(spoken: SpokenTls<'_>) -> Self {
+        let SpokenTls { own, zone, is_name_of_zone } = spoken;
         let of_zone = zone.map(|zone| &zone.settings);
         let either =
             |read: fn(&TlsSettings) -> Option<bool>| own.and_then(read).or_else(|| of_zone.and_then(read));
-        let version = SpokenTls { own, zone, is_name_of_zone }.min_version();
         let ciphers = own.map(|own| &own.ciphers).filter(|ciphers| !ciphers.is_empty());
         let ciphers = ciphers.or_else(|| of_zone.map(|zone| &zone.ciphers));
         let mut suites: Vec<u16> =
             ciphers.into_iter().flatten().filter_map(|name| cipher_suite(name)).map(u16::from).collect();
         suites.sort_unstable();
         suites.dedup();
-        let has_no_tls_1_2 = version == TlsVersion::V13;
+        let has_no_tls_1_2 = spoken.min_version() == TlsVersion::V13;
         Self {
             has_no_http2: either(|settings| settings.http2) == Some(false),
             // Of two that leave no version the lowest version counts.

@@ -137,7 +137,7 @@ fn wildcards_are_shown_by_records_of_our_own_zones() {
     // A claim of one of the names, with a certificate, does not come before the wildcard.
     let other = api.post("/accounts", &json!({"name": "other"}))["id"].clone();
     let rival = api.post("/zones", &json!({"name": "rival.dev", "account": {"id": other}}));
-    let claim = claim_with_certificate(edge.folder.path(), "any.wild.example", json!({}));
+    let claim = claim_with_certificate(edge.folder.path(), "any.wild.example", &json!({}));
     make(
         &api,
         &format!("/zones/{}/custom_hostnames", rival["id"].as_str().unwrap()),
@@ -174,7 +174,7 @@ fn make(api: &Api, path: &str, hostname: &str, ssl: &Value) -> String {
 }
 
 /// `ssl` of a custom hostname that brings a certificate which it signs itself.
-fn claim_with_certificate(folder: &std::path::Path, host: &str, settings: Value) -> Value {
+fn claim_with_certificate(folder: &std::path::Path, host: &str, settings: &Value) -> Value {
     crate::support::certificate(folder, "claim", &[host]);
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     json!({"method": "http", "type": "dv", "settings": settings,
@@ -647,7 +647,7 @@ fn the_certificate_of_a_claim_settles_nothing_for_who_has_the_name() {
     let other = api.post("/accounts", &json!({"name": "other"}))["id"].clone();
     let zone = api.post("/zones", &json!({"name": "rival.dev", "account": {"id": other}}));
     let claim =
-        claim_with_certificate(&folder, "a.secure.dev", json!({"min_tls_version": "1.2", "http2": "off"}));
+        claim_with_certificate(&folder, "a.secure.dev", &json!({"min_tls_version": "1.2", "http2": "off"}));
     make(&api, &format!("/zones/{}/custom_hostnames", zone["id"].as_str().unwrap()), "a.secure.dev", &claim);
     assert_eq!((ask(&[]), ask(&["--tls-max", "1.2"])), ("200".to_owned(), "000".to_owned()));
 }
