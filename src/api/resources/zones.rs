@@ -12,6 +12,7 @@ use store::Change;
 
 use super::accounts::{self, Deleted};
 use super::rulesets_read::{self, revision};
+use super::zone_edit::{EditedZone, edit_zone};
 use super::zone_filters::{FULL, SECONDARY, filters, type_of};
 use super::{rule_input, shapes, zone_holds};
 use crate::api::auth::Permission;
@@ -358,29 +359,21 @@ async fn change(call: ApiCall) -> Answer {
         fields.ignore(&["id", "name", "account", "plan", "vanity_name_servers"]);
         Some(written(fields))
     })?;
-    let (id, path, now) = (call.zone()?.id.clone(), call.path.clone(), call.now.clone());
-    let (of, precondition) = (id.clone(), call.precondition());
-    let applied = call
-        .write(move |resources| {
-            let known = resources.zones.get(&of).ok_or_else(|| ApiError::unknown(&path))?;
-            precondition.check(revision(known))?;
-            let mut zone = known.value.clone();
-            if body.is_secondary.is_some_and(|is_secondary| is_secondary != zone.incoming.is_some()) {
-                let message =
-                    "the type of a zone follows from who it comes from; change `secondary_dns/incoming`";
-                return Err(ApiError::at(error::ZONE_PROPERTY, "/type", message).into());
-            }
-            zone.origins = body.origins.clone().unwrap_or(zone.origins);
-            zone.origin_protocol = body.origin_protocol.unwrap_or(zone.origin_protocol);
-            zone.balance = body.balance.unwrap_or(zone.balance);
-            if zone == known.value {
-                return Ok(Vec::new());
-            }
-            zone.modified_on.clone_from(&now);
-            Ok(vec![Change::PutZone { zone: Box::new(zone) }])
+    let EditedZone { zone, applied } = edit_zone(&call, move |known| {
+        if body.is_secondary.is_some_and(|is_secondary| is_secondary != known.incoming.is_some()) {
+            let message =
+                "the type of a zone follows from who it comes from; change `secondary_dns/incoming`";
+            return Err(ApiError::at(error::ZONE_PROPERTY, "/type", message).into());
+        }
+        Ok(Zone {
+            origins: body.origins.clone().unwrap_or_else(|| known.origins.clone()),
+            origin_protocol: body.origin_protocol.unwrap_or(known.origin_protocol),
+            balance: body.balance.unwrap_or(known.balance),
+            ..known.clone()
         })
-        .await?;
-    reply(&call, &applied.resources, &id, unknown)
+    })
+    .await?;
+    reply(&call, &applied.resources, &zone.id, unknown)
 }
 
 fn reply(call: &ApiCall, resources: &Resources, id: &ZoneId, unknown: Vec<String>) -> Answer {

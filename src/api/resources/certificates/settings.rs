@@ -7,15 +7,16 @@ use model::zone::{ClientCertificates, StrictTransport};
 use model::{Declared, Zone, ZoneTls};
 use serde::Serialize;
 use serde_json::{Value, json};
-use store::Change;
 
 use super::shapes;
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::{Answer, ApiCall, DRY_RUN, InputShape, Operation, ResultKind, Verb};
+use crate::api::resources::hostnames::{read_switch, switch_word};
 use crate::api::resources::rule_input;
 use crate::api::resources::rulesets_read::revision;
+use crate::api::resources::zone_edit::{EditedZone, edit_zone};
 use crate::listener::{cipher_suite, roots};
 
 const PATH: &str = "/zones/{zone_id}/settings/{setting_id}";
@@ -74,15 +75,11 @@ struct Setting {
 }
 
 fn word(is_on: bool) -> Value {
-    Value::from(if is_on { "on" } else { "off" })
+    Value::from(switch_word(is_on))
 }
 
 fn switch(value: &Value) -> Option<bool> {
-    match value.as_str()? {
-        "on" => Some(true),
-        "off" => Some(false),
-        _ => None,
-    }
+    read_switch(value.as_str()?)
 }
 
 const SETTINGS: &[Setting] = &[
@@ -218,27 +215,17 @@ async fn change(call: ApiCall) -> Answer {
         }
         value.cloned()
     })?;
-    let (id, path, now) = (call.zone()?.id.clone(), call.path.clone(), call.now.clone());
-    let (of, precondition) = (id.clone(), call.precondition());
-    let applied = call
-        .write(move |resources| {
-            let known = resources.zones.get(&of).ok_or_else(|| ApiError::unknown(&path))?;
-            precondition.check(revision(known))?;
-            let mut tls = known.tls.clone();
-            (setting.set)(&mut tls, &value);
-            if tls.settings.tls_1_3 == Some(false) && tls.settings.min_tls_version == Some(TlsVersion::V13) {
-                let message = "`tls_1_3` is off and `min_tls_version` is 1.3: no version is left";
-                return Err(ApiError::at(error::BAD_FIELD, "/value", message).into());
-            }
-            if tls == known.tls {
-                return Ok(Vec::new());
-            }
-            let zone = Zone { tls, modified_on: now.clone(), ..known.value.clone() };
-            Ok(vec![Change::PutZone { zone: Box::new(zone) }])
-        })
-        .await?;
-    let zone = applied.resources.zones.get(&id).ok_or_else(|| ApiError::unknown(&call.path))?;
-    Ok(ApiReply::of(&shown(setting, zone, &call))?.tagged(revision(zone)).passing_over(unknown))
+    let EditedZone { zone, .. } = edit_zone(&call, move |known| {
+        let mut tls = known.tls.clone();
+        (setting.set)(&mut tls, &value);
+        if tls.settings.leave_no_version() {
+            let message = "`tls_1_3` is off and `min_tls_version` is 1.3: no version is left";
+            return Err(ApiError::at(error::BAD_FIELD, "/value", message).into());
+        }
+        Ok(Zone { tls, ..known.clone() })
+    })
+    .await?;
+    Ok(ApiReply::of(&shown(setting, &zone, &call))?.tagged(revision(&zone)).passing_over(unknown))
 }
 
 #[cfg(test)]

@@ -2,15 +2,14 @@
 
 use model::{Zone, ZoneTls};
 use serde::Serialize;
-use store::Change;
 
 use super::shapes;
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
-use crate::api::error::{self, ApiError};
+use crate::api::error;
 use crate::api::operation::{Answer, ApiCall, DRY_RUN, InputShape, Operation, ResultKind, Verb};
 use crate::api::resources::rule_input;
-use crate::api::resources::rulesets_read::revision;
+use crate::api::resources::zone_edit::edit_zone;
 
 const PATH: &str = "/zones/{zone_id}/ssl/universal/settings";
 const ONE: ResultKind = ResultKind::One(shapes::UNIVERSAL);
@@ -58,17 +57,9 @@ async fn change(call: ApiCall) -> Answer {
         }
         fields.bool("enabled")
     })?;
-    let (id, path, now) = (call.zone()?.id.clone(), call.path.clone(), call.now.clone());
-    let precondition = call.precondition();
-    call.write(move |resources| {
-        let known = resources.zones.get(&id).ok_or_else(|| ApiError::unknown(&path))?;
-        precondition.check(revision(known))?;
-        if known.tls.is_automatic == enabled {
-            return Ok(Vec::new());
-        }
+    edit_zone(&call, move |known| {
         let tls = ZoneTls { is_automatic: enabled, ..known.tls.clone() };
-        let zone = Zone { tls, modified_on: now.clone(), ..known.value.clone() };
-        Ok(vec![Change::PutZone { zone: Box::new(zone) }])
+        Ok(Zone { tls, ..known.clone() })
     })
     .await?;
     Ok(shown(&call, enabled)?.passing_over(unknown))

@@ -15,6 +15,7 @@ use crate::api::error::{self, ApiError};
 use crate::api::input::Fields;
 use crate::api::operation::{Answer, ApiCall, DRY_RUN, InputShape, Operation, ResultKind, Verb};
 use crate::api::resources::rulesets_read::revision;
+use crate::api::resources::zone_edit::{EditedZone, edit_zone};
 use crate::api::resources::{accounts, rule_input};
 
 pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
@@ -195,23 +196,12 @@ async fn of_zone(call: ApiCall) -> Answer {
 async fn change_zone(call: ApiCall) -> Answer {
     let (zone, body) = (call.zone()?, call.body.clone());
     let (_, unknown) = rule_input::read(&body, |fields| Some(changed(fields, &zone.dns, &SETS)))?;
-    let (id, path, now, precondition) =
-        (zone.id.clone(), call.path.clone(), call.now.clone(), call.precondition());
-    let of = id.clone();
-    let applied = call
-        .write(move |resources| {
-            let known = resources.zones.get(&of).ok_or_else(|| ApiError::unknown(&path))?;
-            precondition.check(revision(known))?;
-            let (dns, _) = rule_input::read(&body, |fields| Some(changed(fields, &known.dns, &SETS)))?;
-            if dns == known.dns {
-                return Ok(Vec::new());
-            }
-            let zone = model::Zone { dns, modified_on: now.clone(), ..known.value.clone() };
-            Ok(vec![Change::PutZone { zone: Box::new(zone) }])
-        })
-        .await?;
-    let zone = applied.resources.zones.get(&id).ok_or_else(|| ApiError::unknown(&call.path))?;
-    Ok(ApiReply::of(&shown(&zone.dns, Some(&zone.name)))?.tagged(revision(zone)).passing_over(unknown))
+    let EditedZone { zone, .. } = edit_zone(&call, move |known| {
+        let (dns, _) = rule_input::read(&body, |fields| Some(changed(fields, &known.dns, &SETS)))?;
+        Ok(model::Zone { dns, ..known.clone() })
+    })
+    .await?;
+    Ok(ApiReply::of(&shown(&zone.dns, Some(&zone.name)))?.tagged(revision(&zone)).passing_over(unknown))
 }
 
 fn settings_of(resources: &Resources, call: &ApiCall) -> AccountDnsSettings {

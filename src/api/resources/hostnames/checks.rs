@@ -57,7 +57,7 @@ pub(super) fn origin_server(
         // A zone without records serves all of its names by its origins.
         None => !zone.origins.is_empty(),
     };
-    if fallback::is_in_zone(zone, &name) && has_record {
+    if has_record {
         return Ok(name);
     }
     let message = format!("the zone `{}` has no A, AAAA or CNAME record `{name}`; make one first", zone.name);

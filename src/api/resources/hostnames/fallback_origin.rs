@@ -1,10 +1,8 @@
 //! `/zones/{zone_id}/custom_hostnames/fallback_origin`: where requests of custom hostnames go.
 
-use hostnames::FallbackState;
-use hostnames::fallback;
+use hostnames::{FallbackState, fallback};
 use model::{FallbackOrigin, Resources, Zone};
 use serde::Serialize;
-use store::Change;
 
 use super::records::operation;
 use super::{checks, shapes};
@@ -12,7 +10,7 @@ use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::{Answer, ApiCall, InputShape, Operation, ResultKind, Verb};
 use crate::api::resources::rule_input;
-use crate::api::resources::rulesets_read::revision;
+use crate::api::resources::zone_edit::{EditedZone, edit_zone};
 
 const PATH: &str = "/zones/{zone_id}/custom_hostnames/fallback_origin";
 const ONE: ResultKind = ResultKind::One(shapes::FALLBACK_ORIGIN);
@@ -81,16 +79,16 @@ async fn put(call: ApiCall) -> Answer {
         }
     })?;
     let now = call.now.clone();
-    let zone = edit(&call, move |known| {
+    let EditedZone { zone, applied } = edit(&call, move |known| {
         let created_at = known.map_or_else(|| now.clone(), |known| known.created_at.clone());
         let updated_at = now.clone();
         match known.filter(|known| known.origin == origin) {
             Some(known) => Some(known.clone()),
             None => Some(FallbackOrigin { origin: origin.clone(), created_at, updated_at }),
         }
-    });
-    let (zone, resources) = zone.await?;
-    Ok(shown(&zone, &resources)?.passing_over(unknown))
+    })
+    .await?;
+    Ok(shown(&zone, &applied.resources)?.passing_over(unknown))
 }
 
 async fn delete(call: ApiCall) -> Answer {
@@ -100,26 +98,13 @@ async fn delete(call: ApiCall) -> Answer {
     Ok(shown)
 }
 
-/// Changes the fallback origin, and returns the zone and all resources as they are then. Hostnames that wait for it are
-/// looked at again at once.
 async fn edit(
     call: &ApiCall,
     change: impl Fn(Option<&FallbackOrigin>) -> Option<FallbackOrigin> + Send + 'static,
-) -> Result<(Zone, std::sync::Arc<Resources>), ApiErrors> {
-    let (id, path, now) = (call.zone()?.id.clone(), call.path.clone(), call.now.clone());
-    let (of, precondition) = (id.clone(), call.precondition());
-    let applied = call
-        .write(move |resources| {
-            let known = resources.zones.get(&of).ok_or_else(|| ApiError::unknown(&path))?;
-            precondition.check(revision(known))?;
-            let fallback_origin = change(known.fallback_origin.as_deref()).map(Box::new);
-            if fallback_origin == known.fallback_origin {
-                return Ok(Vec::new());
-            }
-            let zone = Zone { fallback_origin, modified_on: now.clone(), ..known.value.clone() };
-            Ok(vec![Change::PutZone { zone: Box::new(zone) }])
-        })
-        .await?;
-    let zone = applied.resources.zones.get(&id).map(|zone| zone.value.clone());
-    Ok((zone.ok_or_else(|| ApiError::unknown(&call.path))?, applied.resources))
+) -> Result<EditedZone, ApiErrors> {
+    edit_zone(call, move |known| {
+        let fallback_origin = change(known.fallback_origin.as_deref()).map(Box::new);
+        Ok(Zone { fallback_origin, ..known.clone() })
+    })
+    .await
 }

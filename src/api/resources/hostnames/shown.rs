@@ -9,12 +9,14 @@ use model::{CustomHostname, HostnameStatus, Resources, Zone};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::tls_input::switch_word;
 use crate::certificates::delegation_target;
 use crate::clock::rfc3339;
 use crate::jobs::verifying::question;
 
 /// The status of a hostname whose certificate CAA records forbid (spec, "Custom hostname states").
 const CAA_ERROR: &str = "caa_error";
+
 #[derive(Debug, Serialize)]
 pub(super) struct ShownHostname<'a> {
     id: String,
@@ -122,7 +124,7 @@ pub(in crate::api::resources) struct ShownMistake<'a> {
 }
 
 fn word(is_on: Option<bool>) -> Option<&'static str> {
-    is_on.map(|is_on| if is_on { "on" } else { "off" })
+    is_on.map(switch_word)
 }
 
 impl<'a> ShownTls<'a> {

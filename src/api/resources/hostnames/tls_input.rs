@@ -7,16 +7,23 @@ use crate::api::input::Fields;
 use crate::conf::CertificateSettings;
 use crate::listener::cipher_suite;
 
-/// A switch: `on` or `off`.
+/// How a switch is written: `on` or `off`.
+pub(in crate::api::resources) fn switch_word(is_on: bool) -> &'static str {
+    if is_on { "on" } else { "off" }
+}
+
+/// What a switch is set to; `None` if the text is neither word.
+pub(in crate::api::resources) fn read_switch(text: &str) -> Option<bool> {
+    [true, false].into_iter().find(|is_on| switch_word(*is_on) == text)
+}
+
 fn switch(fields: &Fields<'_>, name: &'static str, code: &'static ErrorCode) -> Option<bool> {
-    match fields.text(name)? {
-        "on" => Some(true),
-        "off" => Some(false),
-        other => {
-            fields.refuse(code, name, format!("expected `on` or `off` for `{name}`, found `{other:.40}`"));
-            None
-        }
+    let text = fields.text(name)?;
+    let switch = read_switch(text);
+    if switch.is_none() {
+        fields.refuse(code, name, format!("expected `on` or `off` for `{name}`, found `{text:.40}`"));
     }
+    switch
 }
 
 /// Reads settings; what is not there is `None`.
@@ -41,7 +48,7 @@ pub(in crate::api::resources) fn settings(fields: &Fields<'_>) -> TlsSettings {
         let message = "`ciphers` are suites of TLS 1.2, which `min_tls_version` 1.3 rules out";
         fields.refuse(error::CIPHERS_WITH_TLS_1_3, "ciphers", message);
     }
-    if settings.tls_1_3 == Some(false) && settings.min_tls_version == Some(TlsVersion::V13) {
+    if settings.leave_no_version() {
         let message = "`tls_1_3` is off and `min_tls_version` is 1.3: no version is left";
         fields.refuse(error::BAD_MIN_TLS_VERSION, "min_tls_version", message);
     }
