@@ -14,7 +14,7 @@
 //! 8. [`events`] records what happened, once; [`records`] writes a row for each AI call.
 //!
 //! Beside the request flow: [`names`] answers queries of resolvers, [`jobs`] verifies custom hostnames and gets certificates,
-//! [`api`] is the management API on the admin port, [`alerts`] tells webhooks of spikes,
+//! [`api`] is the management API on the admin port, [`alerts`] tells webhooks of spikes and of what ends soon, [`old_uses`] counts who still uses that,
 //! [`health_checks`] asks origins, [`geo`] knows where addresses are, [`regression`] runs tests of rule sets.
 //!
 //! The crates. Each depends only on crates above it in this table:
@@ -34,6 +34,7 @@
 //! | [`detection`] | the scanner for sensitive data: a text in, findings out |
 //! | [`hostnames`] | custom hostnames and certificates: names, states, waits, CAA |
 //! | [`gateway`] | calls of AI providers: options, prices, limits, usage, keys, tokens |
+//! | [`deprecations`] | the calendar of what ends, and how it is served on a day |
 //! | [`store`] | state on disk: changesets, and the log of AI calls |
 //!
 //! Words that mean one thing everywhere: a *zone* is a name and what stands behind it; an *origin* is
@@ -53,6 +54,7 @@ pub mod conf;
 pub mod geo;
 pub mod memory;
 pub mod named_file;
+pub mod old_uses;
 
 // The data plane, in request order.
 pub mod listener;

@@ -27,6 +27,7 @@ use crate::control::Control;
 use crate::events::Events;
 use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
 use crate::names::{NameContext, NameServer, NameSockets};
+use crate::old_uses::OldUses;
 use crate::proxy::{Door, Edge, EdgeParts};
 use crate::records::security::SecurityQueue;
 use crate::records::{Recorder, Retention};
@@ -54,6 +55,8 @@ pub struct Parts {
     pub security_log: SecurityLog,
     /// Those that wait to be written.
     pub security_queue: SecurityQueue,
+    /// Who used what ends.
+    pub old_uses: OldUses,
     /// What limits counted before.
     pub counted: Vec<Counted>,
     /// What found values are hashed with.
@@ -101,6 +104,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
         (records, Arc::clone(&security_log)),
         drain.subscribe(),
         (events.clone(), clock),
+        parts.old_uses,
     );
     let names_context = NameContext::new(
         snapshots.clone(),
@@ -247,6 +251,7 @@ fn upkeep(
     Upkeep {
         control,
         security_log,
+        old_uses: api.old_uses().clone(),
         may_be_private: conf.private_webhooks,
         elsewhere: api.elsewhere().clone(),
         looks: api.looks().clone(),
@@ -276,6 +281,7 @@ fn api_state(
     logs: (Box<dyn RecordReader>, Arc<Mutex<SecurityLog>>),
     draining: watch::Receiver<bool>,
     (events, clock): (Events, Clock),
+    old_uses: OldUses,
 ) -> api::State {
     let operators = Operators {
         tokens: conf.api_tokens.clone(),
@@ -283,7 +289,8 @@ fn api_state(
         rate_limit: conf.api_rate_limit,
         may_be_private: conf.private_webhooks,
     };
-    api::State::new(control.clone(), events, clock, operators, draining, logs, conf.secrets_key.clone())
+    let secrets_key = conf.secrets_key.clone();
+    api::State::new(control.clone(), events, clock, operators, draining, logs, secrets_key, old_uses)
 }
 
 fn server_conf(conf: &Conf) -> Result<ServerConf, String> {

@@ -15,7 +15,9 @@ use ipnet::IpNet;
 use crate::ai::{Gateways, Provider};
 use crate::certificates::by_name::ServedCertificate;
 use crate::certificates::{Certificates, CertificatesByName};
-use crate::conf::{CertificateSettings, ChallengeSettings, DnsSettings, Limits, UpstreamSettings};
+use crate::conf::{
+    CertificateSettings, ChallengeSettings, DeprecationCalendar, DnsSettings, Limits, UpstreamSettings,
+};
 use crate::geo::GeoDatabases;
 use crate::routing::{CustomHostnames, HostnameSite, Hosts};
 use crate::ruleset::{EntryPoints, ManagedRuleset};
@@ -56,6 +58,8 @@ pub struct Snapshot {
     /// Certificates of the store, for all TLS listeners.
     pub certificates_by_name: CertificatesByName,
     pub certificate_settings: Arc<CertificateSettings>,
+    /// What ends, and how it is served.
+    pub deprecations: Arc<DeprecationCalendar>,
     /// Everything that is declared, which all of this is made of.
     pub resources: Arc<Resources>,
     /// When the configuration was last changed (RFC 3339).

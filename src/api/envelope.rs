@@ -1,6 +1,8 @@
 //! The one shape of every management response (spec, "Conventions"): `result`, `success`, `errors`, `messages`, in this
 //! order, without spaces, because shell clients search the text.
 
+use std::borrow::Cow;
+
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, ETAG, HeaderValue};
 use http::{HeaderMap, StatusCode};
@@ -51,6 +53,8 @@ pub(super) struct Item {
     code: u32,
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    documentation_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<Pointer>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     error_chain: Vec<Cause>,
@@ -64,20 +68,31 @@ struct Pointer {
 #[derive(Clone, Debug, Serialize)]
 struct Cause {
     code: u32,
-    message: &'static str,
+    message: Cow<'static, str>,
 }
 
 impl Item {
     pub(super) fn new(code: u32, message: String) -> Self {
-        Self { code, message, source: None, error_chain: Vec::new() }
+        Self { code, message, documentation_url: None, source: None, error_chain: Vec::new() }
+    }
+
+    /// With a page that says more, and the place in the body that it is about.
+    pub(super) fn about(self, documentation: Option<String>, pointer: Option<String>) -> Self {
+        let source = pointer.map(|pointer| Pointer { pointer });
+        Self { documentation_url: documentation, source, ..self }
     }
 
     pub(super) fn of_error(error: &ApiError) -> Self {
         Self {
             code: error.code.code,
             message: error.message.clone(),
+            documentation_url: error.documentation.clone(),
             source: error.pointer.clone().map(|pointer| Pointer { pointer }),
-            error_chain: error.chain.iter().map(|(code, message)| Cause { code: *code, message }).collect(),
+            error_chain: error
+                .chain
+                .iter()
+                .map(|(code, message)| Cause { code: *code, message: message.clone() })
+                .collect(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Why the API refuses: every code with its status and cause, and the errors of one request.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use axum::response::{IntoResponse, Response};
@@ -34,6 +35,7 @@ macro_rules! codes {
 codes! {
     INVALID_TOKEN = 1000, 401, "the token that was to be verified is unknown, disabled or no longer valid";
     INVALID_ZONE_NAME = 1049, 400, "the name is not that of a zone: expected a host name such as `example.com`";
+    DNS_VALIDATION = 1004, 400, "a record is not as it must be; `error_chain` says why";
     ZONE_EXISTS = 1061, 400, "there is a zone of this name; names of zones are unique";
     ZONE_HELD = 1093, 400, "another account holds the zone above this name; its owner must release the hold";
     ZONE_PROPERTY = 1085, 400, "a property of a zone has a value that it does not take";
@@ -117,6 +119,8 @@ codes! {
     CONFLICT = 10017, 409, "another resource stands in the way; the message names it";
     NO_SECRETS_KEY = 10018, 409, "keys of providers cannot be sealed because `secrets_key_file` is not set";
     BODY_LENGTH = 10019, 400, "a body takes `Content-Length`; `Transfer-Encoding` is a second reading of where it ends";
+    ENDED = 10021, 410, "what the request uses has ended; the message says when, and what takes its place";
+    NOT_HERE = 10022, 404, "what the request asks for ends without ever having been a part of this server";
     CODED_BODY = 10020, 415, "the API takes bodies as they are, not compressed";
     TOO_MANY_REQUESTS = 10100, 429, "the token has sent more requests than it may; `retry-after` says when to go on";
     BAD_KIND = 20021, 400, "the kind of a ruleset is unknown, or cannot be written here";
@@ -151,14 +155,23 @@ pub struct ApiError {
     /// Where in the body (RFC 6901).
     pub pointer: Option<String>,
     /// Causes, the nearest first: code and message.
-    pub chain: Vec<(u32, &'static str)>,
+    pub chain: Vec<(u32, Cow<'static, str>)>,
+    /// A page that says more.
+    pub documentation: Option<String>,
     /// When the same request may succeed.
     pub retry_after_seconds: Option<u64>,
 }
 
 impl ApiError {
     pub fn new(code: &'static ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), pointer: None, chain: Vec::new(), retry_after_seconds: None }
+        Self {
+            code,
+            message: message.into(),
+            pointer: None,
+            chain: Vec::new(),
+            documentation: None,
+            retry_after_seconds: None,
+        }
     }
 
     pub fn at(code: &'static ErrorCode, pointer: impl Into<String>, message: impl Into<String>) -> Self {

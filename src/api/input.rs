@@ -3,7 +3,7 @@
 //! A field that is `null` is absent. Numbers and booleans may be written as strings. A field that nobody asked for is
 //! named in the messages of the answer.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
@@ -44,6 +44,8 @@ pub(super) struct Fields<'v> {
     pointer: String,
     findings: &'v Findings,
     asked: RefCell<BTreeSet<&'static str>>,
+    /// Whether others read the rest of it.
+    is_partial: Cell<bool>,
 }
 
 impl<'v> Fields<'v> {
@@ -55,7 +57,13 @@ impl<'v> Fields<'v> {
     /// The value at a place; `None` if it is not an object, which is then an error.
     pub(super) fn at(value: &'v Value, pointer: String, findings: &'v Findings) -> Option<Self> {
         match value {
-            Value::Object(object) => Some(Self { object, pointer, findings, asked: RefCell::default() }),
+            Value::Object(object) => Some(Self {
+                object,
+                pointer,
+                findings,
+                asked: RefCell::default(),
+                is_partial: Cell::default(),
+            }),
             other => {
                 let code = if pointer.is_empty() { error::BAD_BODY } else { error::BAD_FIELD };
                 let message = format!("expected an object, found {}", kind(other));
@@ -211,6 +219,11 @@ impl<'v> Fields<'v> {
         }
     }
 
+    /// Has no field named as unknown: others read the same object.
+    pub(super) fn pass_over(&self) {
+        self.is_partial.set(true);
+    }
+
     /// Fields that are shown and cannot be set: they are taken and mean nothing.
     pub(super) fn ignore(&self, names: &[&'static str]) {
         self.asked.borrow_mut().extend(names);
@@ -219,6 +232,9 @@ impl<'v> Fields<'v> {
 
 impl Drop for Fields<'_> {
     fn drop(&mut self) {
+        if self.is_partial.get() {
+            return;
+        }
         let asked = self.asked.borrow();
         let unknown = self.object.keys().filter(|name| !asked.contains(name.as_str()));
         self.findings.unknown.borrow_mut().extend(unknown.map(|name| self.pointer(name)));

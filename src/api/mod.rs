@@ -1,6 +1,7 @@
 //! The admin port: `/client/v4`, `/metrics` and health, on axum.
 
 pub mod auth;
+mod deprecated;
 mod envelope;
 pub mod error;
 mod idempotency;

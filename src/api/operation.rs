@@ -6,14 +6,18 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::auth::scope::ScopeSubject;
 use super::auth::{Actor, Permission};
+use super::deprecated::CallRows;
 use super::envelope::{ApiReply, ResultInfo};
 use super::error::{self, ApiError, ApiErrors};
 use super::router::State;
+use crate::certificates;
 use crate::control::{Applied, Write};
 use crate::snapshot::Snapshot;
+use deprecations::OperationName;
 use model::{AccountId, Declared, Resources, Zone, ZoneId};
 use store::{Change, KeyedRequest};
 
@@ -33,6 +37,13 @@ pub(super) enum Verb {
 }
 
 impl Verb {
+    const ALL: [Self; 5] = [Self::Get, Self::Post, Self::Put, Self::Patch, Self::Delete];
+
+    /// The verb of a method.
+    pub(super) fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verb| verb.word() == word)
+    }
+
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -58,6 +69,18 @@ pub(super) struct Operation {
     pub(super) input: Option<InputShape>,
     pub(super) output: ResultKind,
     pub(super) run: fn(ApiCall) -> Running,
+}
+
+impl Operation {
+    /// As the calendar of what ends names it.
+    pub(super) fn name(&self) -> OperationName<'static> {
+        OperationName { method: self.verb.word(), path: self.path }
+    }
+
+    /// As messages name it.
+    pub(super) fn label(&self) -> String {
+        format!("{} {}", self.verb.word(), self.path)
+    }
 }
 
 /// A parameter of a query.
@@ -131,6 +154,9 @@ pub(super) const fn required(name: &'static str, kind: Kind, doc: &'static str) 
     Field { name, kind, doc, is_required: true }
 }
 
+/// What accounts were called in paths at first.
+const ORGANIZATION: &str = "organization_id";
+
 /// What every write takes.
 pub(super) const DRY_RUN: QueryParameter = QueryParameter {
     name: "dry_run",
@@ -166,6 +192,8 @@ pub(super) struct ApiCall {
     pub(super) path: String,
     /// Its hashes, if it has an idempotency key.
     pub(super) request: Option<KeyedRequest>,
+    /// What ends of what it may use; `None` if nothing does.
+    pub(super) old: Option<Arc<CallRows>>,
 }
 
 impl ApiCall {
@@ -181,7 +209,8 @@ impl ApiCall {
     }
 
     pub(super) fn account(&self) -> AccountId {
-        AccountId::new(self.parameter("account_id"))
+        let is_account = self.parameters.iter().any(|(known, _)| known == "account_id");
+        AccountId::new(self.parameter(if is_account { "account_id" } else { ORGANIZATION }))
     }
 
     /// The zone of the path, by its id or its name.
@@ -202,7 +231,21 @@ impl ApiCall {
                 None => ScopeSubject::Unknown,
             };
         }
-        if has("account_id") { ScopeSubject::Account(self.account()) } else { ScopeSubject::User }
+        if has("account_id") || has(ORGANIZATION) {
+            ScopeSubject::Account(self.account())
+        } else {
+            ScopeSubject::User
+        }
+    }
+
+    /// Whether something that ends is served to this call, by its row.
+    pub(super) fn serves(&self, row: &str) -> bool {
+        self.old.as_ref().is_some_and(|rows| rows.mode(row).is_served())
+    }
+
+    /// Whether the answer to this call still shows something that ends.
+    pub(super) fn shows_old(&self, row: &str) -> bool {
+        self.old.as_ref().is_some_and(|rows| rows.shows(row))
     }
 
     /// Whether nothing is to be kept.
@@ -342,6 +385,14 @@ impl Paging {
         let info = self.info(items.len(), total);
         (items, info)
     }
+}
+
+/// A new UUID.
+///
+/// # Errors
+/// If the system has no random numbers.
+pub(super) fn new_uuid() -> Result<Uuid, ApiErrors> {
+    certificates::new_uuid().map_err(|message| ApiError::new(error::UNAVAILABLE, message).into())
 }
 
 /// A new identifier: 32 hex digits.

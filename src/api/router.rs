@@ -17,10 +17,11 @@ use tokio::sync::watch;
 use super::auth::permission::PermissionLevel;
 use super::auth::scope::ScopeSubject;
 use super::auth::{self, Actor, Operators};
+use super::deprecated::{self, CallAbout, CallRows, OldCaller};
 use super::error::{self, ApiError, ApiErrors};
 use super::idempotency::{self, FirstOrKnown, KeptAnswers};
 use super::issuance_rate::Issuances;
-use super::operation::{ApiCall, InputShape, Operation, Verb};
+use super::operation::{Answer, ApiCall, InputShape, Operation, Verb};
 use super::resources;
 use super::token_rates::TokenRates;
 use crate::clock::{Clock, rfc3339};
@@ -28,7 +29,9 @@ use crate::control::Control;
 use crate::events::Events;
 use crate::jobs::LastLooks;
 use crate::names::ElsewhereKnown;
+use crate::old_uses::OldUses;
 use crate::snapshot::{Snapshot, SnapshotHandle};
+use model::CalendarDate;
 use store::{RecordReader, SecurityLog, StoreError};
 
 /// Longest body that is taken.
@@ -60,6 +63,7 @@ pub struct State {
     pub(super) secrets_key: Option<gateway::vault::MasterKey>,
     pub(super) elsewhere: ElsewhereKnown,
     pub(super) looks: LastLooks,
+    pub(super) old_uses: OldUses,
 }
 
 /// The AI log, for one reader at a time.
@@ -78,6 +82,7 @@ impl State {
         draining: watch::Receiver<bool>,
         (records, security_log): (Box<dyn RecordReader>, Arc<Mutex<SecurityLog>>),
         secrets_key: Option<gateway::vault::MasterKey>,
+        old_uses: OldUses,
     ) -> Self {
         Self {
             snapshots: control.handle().clone(),
@@ -94,6 +99,7 @@ impl State {
             secrets_key,
             elsewhere: ElsewhereKnown::default(),
             looks: LastLooks::default(),
+            old_uses,
             operators: Arc::new(operators),
         }
     }
@@ -101,6 +107,11 @@ impl State {
     /// What is known of zones elsewhere.
     pub fn elsewhere(&self) -> &ElsewhereKnown {
         &self.elsewhere
+    }
+
+    /// What was used of what ends.
+    pub fn old_uses(&self) -> &OldUses {
+        &self.old_uses
     }
 
     /// What was last seen of custom hostnames.
@@ -133,7 +144,7 @@ impl State {
 
 pub(super) fn router(state: State) -> Router {
     let mut managed = Router::new();
-    for operation in resources::all() {
+    for operation in resources::all().chain(deprecated::not_here()) {
         let filter = match operation.verb {
             Verb::Get => MethodFilter::GET,
             Verb::Post => MethodFilter::POST,
@@ -228,8 +239,14 @@ async fn call(
             return Ok(response);
         }
     };
-    let outcome = admitted(state, operation, parameters, request, actor, snapshot).await;
+    let day = deprecated::requested_day(request.headers(), &snapshot.deprecations);
+    let asked = day.as_ref().ok().copied().flatten();
+    let outcome = match day {
+        Ok(day) => admitted(state, operation, parameters, request, (actor, day), snapshot).await,
+        Err(error) => Err(error.into()),
+    };
     let mut response = outcome.unwrap_or_else(IntoResponse::into_response);
+    deprecated::write_version(asked, response.headers_mut());
     if let Some(left) = left {
         left.write(response.headers_mut(), false);
     }
@@ -242,7 +259,7 @@ async fn admitted(
     operation: &'static Operation,
     parameters: Vec<(String, String)>,
     request: extract::Request,
-    actor: Actor,
+    (actor, day): (Actor, Option<CalendarDate>),
     snapshot: Arc<Snapshot>,
 ) -> Result<Response, ApiErrors> {
     let unix = state.clock.unix().as_secs();
@@ -260,6 +277,7 @@ async fn admitted(
         unix,
         path: parts.uri.path().trim_start_matches(PREFIX).to_owned(),
         request: None,
+        old: None,
     };
     // What is of an account or a zone, but names none, is of all.
     let subject = match call.subject() {
@@ -267,6 +285,30 @@ async fn admitted(
         subject => subject,
     };
     call.actor.check(operation.permission, &subject)?;
+    let about = CallAbout { operation: operation.name(), actor: &call.actor, subject: &subject, day, unix };
+    call.old = CallRows::of(&call.snapshot, about);
+    let Some(rows) = call.old.clone() else { return decided(state, operation, call, query, body).await };
+    let caller = OldCaller::of(&rows, &call, &subject);
+    let outcome = decided(state, operation, call, query, body).await;
+    let mut response = outcome.unwrap_or_else(IntoResponse::into_response);
+    caller.count(&rows, &state.old_uses, &state.events);
+    deprecated::write_headers(&rows, caller.successor.as_deref(), response.headers_mut());
+    Ok(response)
+}
+
+/// Decides on a call whose token may ask for it, and runs it.
+async fn decided(
+    state: &State,
+    operation: &'static Operation,
+    mut call: ApiCall,
+    query: &str,
+    body: Body,
+) -> Result<Response, ApiErrors> {
+    let unix = call.unix;
+    if let Some(rows) = &call.old {
+        deprecated::check_operation(rows, &call, &operation.label())?;
+        deprecated::check_query(rows, &call.query)?;
+    }
     check_query(&call, operation)?;
     check_coding(&call.headers)?;
     let text = read(body).await?;
@@ -276,7 +318,9 @@ async fn admitted(
         return Err(ApiError::new(error::BAD_HEADERS, message).into());
     }
     let key = key.filter(|_| operation.verb != Verb::Get);
-    let question = || format!("{} {}?{query}", operation.verb.word(), call.path);
+    // The same request at another day is another.
+    let version = call.headers.get("api-version").and_then(|value| value.to_str().ok()).unwrap_or("");
+    let question = || format!("{} {}?{query} {version}", operation.verb.word(), call.path);
     call.request = key.map(|key| idempotency::keyed_request(call.actor.key(), &key, &question(), &text));
     let under_way = match &call.request {
         Some(request) => match state.answers.begin(request, unix)? {
@@ -293,17 +337,31 @@ async fn admitted(
         Some(InputShape::Object(_) | InputShape::List(_)) => parse(&text)?,
         None => Value::Null,
     };
+    let unknown = match call.old.clone() {
+        Some(rows) => deprecated::check_body(&rows, &mut call.body)?,
+        None => Vec::new(),
+    };
     let Some(under_way) = under_way else {
-        return Ok((operation.run)(call).await?.into_response());
+        return Ok(run(operation, call, unknown).await?.into_response());
     };
     // It goes on though its client may be gone, so that the client hears how it ended when it asks again.
     let answered = tokio::spawn(async move {
-        let response = (operation.run)(call).await?.into_response();
+        let response = run(operation, call, unknown).await?.into_response();
         Ok(under_way.keep(unix, response).await)
     });
     let failed =
         || Err(ApiError::new(error::UNAVAILABLE, "the request failed; it may have taken effect").into());
     answered.await.unwrap_or_else(|_| failed())
+}
+
+/// Runs an operation. `unknown` are fields of its body that were dropped before.
+async fn run(operation: &'static Operation, call: ApiCall, unknown: Vec<String>) -> Answer {
+    let rows = call.old.clone();
+    let outcome = (operation.run)(call).await;
+    match rows {
+        Some(rows) => deprecated::finish(&rows, &operation.label(), unknown, outcome),
+        None => outcome,
+    }
 }
 
 /// Who asks whether a token is valid is told so in words of its own.

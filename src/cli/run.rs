@@ -10,11 +10,12 @@ use crate::clock::Clock;
 use crate::conf::{Conf, LogLevel};
 use crate::control::{self, ConfSource, Control};
 use crate::events::{Events, Level, LogWriter};
+use crate::old_uses::OldUses;
 use crate::records::security;
 use crate::server::{self, Listening, Parts, Tells};
 use challenge::ChallengeKeys;
 use detection::mac::Mac;
-use store::{FolderLock, RecordStore, SecurityLog, SqliteStore, Store, install_key};
+use store::{DeprecationLog, FolderLock, RecordStore, SecurityLog, SqliteStore, Store, install_key};
 
 /// Run the edge.
 #[derive(Debug, Args)]
@@ -94,6 +95,7 @@ pub(super) fn serve(
     let open_security = || SecurityLog::open(&conf.state_dir, conf.security_event_size.0 as u64);
     let security_queue = security::start(open_security()?, conf.security_event_retention, clock, &events);
     let security_log = open_security()?;
+    let old_uses = OldUses::new(DeprecationLog::open(&conf.state_dir)?);
     let records = Box::new(records);
     let key = install_key(&conf.state_dir)?;
     let (mac, challenge_keys) = (Mac::new(key), ChallengeKeys::of_secret(key));
@@ -112,6 +114,7 @@ pub(super) fn serve(
         tells: Tells { listening, first_token },
         security_log,
         security_queue,
+        old_uses,
     })
     .map_err(Failure::Input)
 }

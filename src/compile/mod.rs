@@ -94,6 +94,7 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
         hostnames,
         certificates_by_name,
         certificate_settings: Arc::clone(&inputs.conf.certificates),
+        deprecations: Arc::clone(&inputs.conf.deprecations),
         resources: Arc::clone(resources),
         modified: inputs.conf.modified.clone(),
         rules: inputs.rules.program.roots().len(),

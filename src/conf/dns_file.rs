@@ -1,7 +1,7 @@
 //! `[dns]` as written.
 
 use super::table::{Located, Table, Words};
-use super::{DnsSettings, OriginScheme, SrvNames, TxtContent};
+use super::{DnsSettings, OriginScheme, TxtContent};
 
 #[derive(Clone, Debug)]
 pub struct DnsFile {
@@ -9,6 +9,14 @@ pub struct DnsFile {
     pub settings: DnsSettings,
     pub name_servers: Option<Located<Vec<String>>>,
     pub https_hosts: Option<Located<Vec<String>>>,
+    pub srv_names: Option<Located<SrvNames>>,
+}
+
+/// What is done about `service`, `proto` and `name` in the data of SRV records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SrvNames {
+    Refuse,
+    Ignore,
 }
 
 impl Words for TxtContent {
@@ -27,7 +35,7 @@ impl Words for SrvNames {
 pub(super) fn dns(root: &mut Table<'_>) -> DnsFile {
     let default = DnsSettings::default();
     let Some(mut table) = root.table("dns") else {
-        return DnsFile { settings: default, name_servers: None, https_hosts: None };
+        return DnsFile { settings: default, name_servers: None, https_hosts: None, srv_names: None };
     };
     let mut port = |key, default: u16| {
         let port = table.number(key, default.into(), 1..=65_535);
@@ -40,6 +48,7 @@ pub(super) fn dns(root: &mut Table<'_>) -> DnsFile {
     let file = DnsFile {
         name_servers: table.get("name_servers"),
         https_hosts: table.get("https_hosts"),
+        srv_names: table.get("srv_names"),
         settings: DnsSettings {
             listeners: table.or("listeners", default.listeners),
             https_hosts: default.https_hosts,
@@ -48,7 +57,6 @@ pub(super) fn dns(root: &mut Table<'_>) -> DnsFile {
             name_servers: default.name_servers,
             txt_content: table.or("txt_content", default.txt_content),
             strict_names: table.or("strict_names", default.strict_names),
-            srv_names: table.or("srv_names", default.srv_names),
             private_peers: table.or("private_peers", default.private_peers),
             private_origins: table.or("private_origins", default.private_origins),
             origin_scheme: table.or("origin_scheme", default.origin_scheme),

@@ -12,6 +12,7 @@ use toml::de::DeTable;
 use super::ListenerProtocol;
 use super::certificate_file::{self, CertificatesFile, CustomHostnamesFile};
 use super::challenge_file::{self, ChallengesFile};
+use super::deprecation_file::{self, DeprecationsFile};
 use super::dns_file::{self, DnsFile};
 use super::gateway_file::{self, GatewayFile, ProviderFile};
 use super::list_file::{self, ListFile};
@@ -52,6 +53,12 @@ pub const KEYS: &[&str] = &[
     "custom_hostnames",
     "custom_hostnames.names",
     "custom_hostnames.quota",
+    "deprecations",
+    "deprecations.alert_days",
+    "deprecations.as_of",
+    "deprecations.earliest_api_version",
+    "deprecations.file",
+    "deprecations.modes",
     "dns",
     "dns.addresses",
     "dns.http_port",
@@ -226,6 +233,7 @@ pub struct ConfFile {
     pub secrets_key_file: Option<Located<String>>,
     pub challenges: ChallengesFile,
     pub dns: DnsFile,
+    pub deprecations: DeprecationsFile,
     pub certificates: CertificatesFile,
     pub custom_hostnames: CustomHostnamesFile,
 }
@@ -322,6 +330,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         secrets_key_file: table.get("secrets_key_file"),
         challenges: challenge_file::challenges(&mut table),
         dns: dns_file::dns(&mut table),
+        deprecations: deprecation_file::deprecations(&mut table),
         certificates: certificate_file::certificates(&mut table),
         custom_hostnames: certificate_file::custom_hostnames(&mut table),
     };

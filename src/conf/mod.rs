@@ -3,6 +3,7 @@
 mod certificate_file;
 pub mod certificate_settings;
 mod challenge_file;
+mod deprecation_file;
 mod dns_file;
 pub mod file;
 mod gateway_file;
@@ -24,12 +25,13 @@ use crate::clock::rfc3339;
 use crate::geo::GeoDatabases;
 pub use certificate_settings::{CertificateSettings, TicketSecret};
 use challenge::ChallengeKeys;
+use deprecations::{DeprecationSchedule, SHIPPED};
 use diagnostic::{Code, Diagnostic, Diagnostics, Source};
 pub use file::{ConfFile, LogLevel};
 use gateway::price::Prices;
 use gateway::vault::MasterKey;
 use model::origin_url::is_private;
-use model::{HostName, Resources, Secret};
+use model::{CalendarDate, DeprecationSettings, HostName, Resources, Secret};
 use seclang::BodyLimits;
 pub use table::Located;
 use units::{Bytes, Percent};
@@ -64,6 +66,8 @@ pub struct Conf {
     pub upstream: UpstreamSettings,
     pub challenges: ChallengeSettings,
     pub dns: DnsSettings,
+    /// What ends, and how it is served.
+    pub deprecations: Arc<DeprecationCalendar>,
     pub certificates: Arc<CertificateSettings>,
     /// What session tickets are made with on all nodes.
     pub ticket_secret: Option<TicketSecret>,
@@ -167,7 +171,6 @@ pub struct DnsSettings {
     pub txt_content: TxtContent,
     /// Whether each part of the name of a record that requests go to starts with a letter and ends with a letter or digit.
     pub strict_names: bool,
-    pub srv_names: SrvNames,
     /// Whether proxied records may name addresses in private networks.
     pub private_origins: bool,
     /// Whether name servers of others may be in private networks.
@@ -195,7 +198,6 @@ impl Default for DnsSettings {
             name_servers: Vec::new(),
             txt_content: TxtContent::default(),
             strict_names: true,
-            srv_names: SrvNames::default(),
             private_origins: false,
             private_peers: false,
             origin_scheme: OriginScheme::default(),
@@ -247,12 +249,26 @@ pub enum OriginScheme {
     Https,
 }
 
-/// What is done about `service`, `proto` and `name` in the data of SRV records, which have ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SrvNames {
-    #[default]
-    Refuse,
-    Ignore,
+/// What ends, and how the configuration has it served.
+#[derive(Clone, Debug)]
+pub struct DeprecationCalendar {
+    pub schedule: Arc<DeprecationSchedule>,
+    pub settings: DeprecationSettings,
+    /// The first day that a request may ask for; `None` for any.
+    pub earliest_api_version: Option<CalendarDate>,
+    /// So many days before its end, operators are told of a row that is in use.
+    pub notice_days: i32,
+}
+
+impl Default for DeprecationCalendar {
+    fn default() -> Self {
+        Self {
+            schedule: Arc::clone(&SHIPPED),
+            settings: DeprecationSettings::default(),
+            earliest_api_version: None,
+            notice_days: 30,
+        }
+    }
 }
 
 /// Every limit of DESIGN.md section 10, with its default.

@@ -2,6 +2,7 @@
 
 mod certificates;
 mod challenges;
+mod deprecations;
 mod dns;
 mod list;
 mod zone;
@@ -71,6 +72,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         trusted_proxies: file.trusted_proxies,
         gateway_hosts,
         gateway_token_headers: resolving.header_names(file.gateway_token_headers),
+        deprecations: Arc::new(resolving.deprecations(file.deprecations, file.dns.srv_names.clone())),
         dns: resolving.dns(file.dns, &listeners, &resources),
         ticket_secret: resolving.ticket_secret(file.certificates.ticket_key_file.clone()),
         certificates: Arc::new(resolving.certificates(file.certificates, file.custom_hostnames, &listeners)),

@@ -58,6 +58,10 @@ pub struct Metrics {
     pub certificates_soonest_expiry: IntGauge,
     /// kind, state
     pub jobs: IntGaugeVec,
+    /// row, mode
+    pub deprecated_uses: IntCounterVec,
+    /// row
+    pub deprecation_days: IntGaugeVec,
     /// status
     pub hostnames_changed: IntCounterVec,
     pub connections: IntGauge,
@@ -189,6 +193,16 @@ impl Metrics {
             certificates_soonest_expiry: build.gauge(
                 "certificates_soonest_expiry_timestamp_seconds",
                 "When the first of the certificates in use ends; 0 if there are none.",
+            ),
+            deprecated_uses: build.counters(
+                "deprecated_uses_total",
+                "Uses of what ends, by its row in the calendar and how it was served.",
+                &["row", "mode"],
+            ),
+            deprecation_days: build.gauges(
+                "deprecation_days",
+                "Days until something that is in use ends.",
+                &["row"],
             ),
             hostnames_changed: build.counters(
                 "custom_hostnames_changed_total",

@@ -8,14 +8,16 @@ use pingora::server::{ListenFds, ShutdownWatch};
 use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::alerts;
+use crate::alerts::{self, Watched};
 use crate::certificates::WantedNames;
 use crate::clock::Clock;
 use crate::control::Control;
 use crate::events::Events;
+use crate::events::kinds::ServiceFailed;
 use crate::health_checks;
 use crate::jobs::{LastLooks, issuing, verifying};
 use crate::names::{ElsewhereKnown, flattening, notifying, parent_ds, receiving};
+use crate::old_uses::OldUses;
 use gateway::vault::MasterKey;
 use store::SecurityLog;
 
@@ -23,6 +25,7 @@ use store::SecurityLog;
 pub(super) struct Upkeep {
     pub(super) control: Control,
     pub(super) security_log: Arc<Mutex<SecurityLog>>,
+    pub(super) old_uses: OldUses,
     pub(super) may_be_private: bool,
     pub(super) elsewhere: ElsewhereKnown,
     pub(super) looks: LastLooks,
@@ -51,10 +54,13 @@ impl ServiceWithDependents for Upkeep {
         };
         let alerts = alerts::run(
             self.control.handle().clone(),
-            Arc::clone(&self.security_log),
-            self.may_be_private,
-            self.events.clone(),
-            self.clock,
+            Watched {
+                log: Arc::clone(&self.security_log),
+                old_uses: self.old_uses.clone(),
+                may_be_private: self.may_be_private,
+                events: self.events.clone(),
+                clock: self.clock,
+            },
         );
         let flattening = flattening::run(self.control.clone(), self.clock);
         let notifying = notifying::run(
@@ -89,6 +95,10 @@ impl ServiceWithDependents for Upkeep {
             () = alerts => {}
             () = checks => {}
             () = reloads => {}
+        }
+        if let Err(error) = self.old_uses.write() {
+            let error = format!("uses of what ends were not kept: {error}");
+            self.events.emit(&ServiceFailed { service: "upkeep", error });
         }
     }
 

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::AccountId;
 use crate::dns_settings::AccountDnsSettings;
 use crate::zone_transfer::TransferPartners;
+use crate::{AccountId, DeprecationSettings};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
@@ -18,6 +18,9 @@ pub struct Account {
     /// Name servers of others; `None` if it knows none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfers: Option<Box<TransferPartners>>,
+    /// How its clients have what ends; `None` if it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deprecations: Option<Box<DeprecationSettings>>,
 }
 
 impl Account {

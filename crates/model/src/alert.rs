@@ -35,6 +35,8 @@ pub enum AlertType {
     SecurityEventsAlert,
     /// The same, of some zones or services.
     AdvancedSecurityEventsAlert,
+    /// Something that ends soon is still used.
+    DeprecationAlert,
 }
 
 /// A server that hears of alerts.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::TokenId;
+use crate::{DeprecationSettings, TokenId};
 
 /// A token of the management API. The token itself is shown once; only a hash is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +26,9 @@ pub struct ApiToken {
     /// Networks of clients that may not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused_clients: Vec<String>,
+    /// How its bearer has what ends.
+    #[serde(default, skip_serializing_if = "DeprecationSettings::is_empty")]
+    pub deprecations: DeprecationSettings,
     /// RFC 3339.
     pub issued_on: String,
     pub modified_on: String,

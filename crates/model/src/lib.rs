@@ -1,5 +1,6 @@
 //! Resources as the API shows them. Shapes only: no behaviour beyond parsing their own words.
 
+pub mod access_app;
 pub mod account;
 pub mod action;
 mod action_parameters;
@@ -10,6 +11,7 @@ pub mod backoff;
 pub mod certificate_pack;
 pub mod custom_hostname;
 pub mod declared;
+pub mod deprecation;
 pub mod dns_record;
 pub mod dns_settings;
 pub mod gateway;
@@ -34,6 +36,7 @@ pub mod zone;
 pub mod zone_dnssec;
 pub mod zone_transfer;
 
+pub use access_app::{AccessApp, AccessDestination, DestinationKind};
 pub use account::Account;
 pub use action::Action;
 pub use ai_log::{AiLog, Finding};
@@ -43,6 +46,7 @@ pub use backoff::Backoff;
 pub use certificate_pack::{AcmeAccount, CertificatePack, PackId, PackKind, PackStatus};
 pub use custom_hostname::{CustomHostname, FallbackOrigin, HostnameStatus};
 pub use declared::{Declared, Provenance};
+pub use deprecation::{CalendarDate, DeprecationMode, DeprecationSettings};
 pub use dns_record::{DnsRecord, RecordSettings, ZoneRecords};
 pub use gateway::{Gateway, GatewayToken};
 pub use host_name::HostName;

@@ -9,9 +9,9 @@ use imbl::OrdMap;
 
 use crate::gateway::{Provider, ProviderKey};
 use crate::{
-    Account, AccountId, AcmeAccount, AlertPolicy, AlertWebhook, ApiToken, CertificatePack, CustomHostname,
-    Declared, Gateway, GatewayId, GatewayToken, HostnameId, NamedList, PackId, Phase, Ruleset, RulesetOwner,
-    RulesetSlot, TokenId, Zone, ZoneId, ZoneRecords,
+    AccessApp, Account, AccountId, AcmeAccount, AlertPolicy, AlertWebhook, ApiToken, CertificatePack,
+    CustomHostname, Declared, Gateway, GatewayId, GatewayToken, HostnameId, NamedList, PackId, Phase,
+    Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone, ZoneId, ZoneRecords,
 };
 
 /// Account, gateway, provider and alias of a key.
@@ -32,6 +32,7 @@ pub struct Resources {
     pub api_tokens: BTreeMap<TokenId, Declared<ApiToken>>,
     pub alerts: BTreeMap<String, Declared<AlertPolicy>>,
     pub webhooks: BTreeMap<String, Declared<AlertWebhook>>,
+    pub access_apps: BTreeMap<String, Declared<AccessApp>>,
     /// Shared, because they may be long.
     pub lists: BTreeMap<String, Arc<Declared<NamedList>>>,
     /// Shared, because there may be many.
@@ -95,6 +96,7 @@ impl Resources {
         let list = |list: &Arc<Declared<NamedList>>| format!("the list `{}`", list.name);
         merge(&mut self.lists, stored.lists, |list| list, list, &mut conflicts);
         // Files declare none of these.
+        self.access_apps = stored.access_apps;
         self.hostnames = stored.hostnames;
         self.packs = stored.packs;
         self.acme_accounts = stored.acme_accounts;

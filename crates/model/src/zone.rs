@@ -68,6 +68,34 @@ pub struct Zone {
     pub modified_on: String,
 }
 
+impl Zone {
+    /// A zone of which nothing but the name is known.
+    pub fn new(id: ZoneId, account: AccountId, name: impl Into<String>) -> Self {
+        Self {
+            id,
+            account,
+            name: name.into(),
+            origins: Vec::new(),
+            balance: Balance::default(),
+            origin_protocol: OriginProtocol::default(),
+            origin_ca: None,
+            health_check: None,
+            rulesets: Vec::new(),
+            waf: None,
+            sensitive_data: SensitiveDataSettings::default(),
+            dns: ZoneDnsSettings::default(),
+            dnssec: None,
+            outgoing: None,
+            incoming: None,
+            hold: None,
+            fallback_origin: None,
+            tls: ZoneTls::default(),
+            created_on: String::new(),
+            modified_on: String::new(),
+        }
+    }
+}
+
 fn is_default_tls(settings: &ZoneTls) -> bool {
     *settings == ZoneTls::default()
 }

@@ -83,7 +83,14 @@ mod tests {
         crate::install_key(&state).unwrap();
         let put = |id: &str| {
             let (name, created_on) = (String::new(), String::new());
-            let account = Account { id: AccountId::new(id), name, created_on, dns: None, transfers: None };
+            let account = Account {
+                id: AccountId::new(id),
+                name,
+                created_on,
+                dns: None,
+                transfers: None,
+                deprecations: None,
+            };
             Changeset::new("test", vec![Change::PutAccount { account }])
         };
         store.commit(0, &put("a")).unwrap();

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use diagnostic::Place;
 use model::gateway::{Provider, ProviderKey};
 use model::{
-    Account, AccountId, AcmeAccount, AlertPolicy, AlertWebhook, ApiToken, CertificatePack, CustomHostname,
-    Declared, DnsRecord, Gateway, GatewayId, GatewayToken, HostnameId, NamedList, PackId, RecordId,
-    Resources, Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone, ZoneId,
+    AccessApp, Account, AccountId, AcmeAccount, AlertPolicy, AlertWebhook, ApiToken, CertificatePack,
+    CustomHostname, Declared, DnsRecord, Gateway, GatewayId, GatewayToken, HostnameId, NamedList, PackId,
+    RecordId, Resources, Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone, ZoneId,
 };
 
 use crate::Revision;
@@ -114,6 +114,14 @@ pub enum Change {
     DeleteWebhook {
         id: String,
     },
+    PutAccessApp {
+        app: AccessApp,
+    },
+    DeleteAccessApp {
+        /// That it is of, if it is not of an account.
+        zone: Option<ZoneId>,
+        id: String,
+    },
     PutList {
         list: Box<NamedList>,
     },
@@ -184,6 +192,7 @@ impl Change {
             }
             Self::DeleteZone { id } => {
                 resources.records.remove(id);
+                resources.access_apps.retain(|_, app| app.zone.as_ref() != Some(id));
                 remove_those(&mut resources.hostnames, |hostname| hostname.zone == *id);
                 remove_those(&mut resources.packs, |pack| pack.zone == *id);
                 resources.zones.remove(id);
@@ -218,6 +227,8 @@ impl Change {
                 put(&mut resources.webhooks, webhook.id.clone(), webhook, revision);
             }
             Self::DeleteWebhook { id } => drop(resources.webhooks.remove(id)),
+            Self::PutAccessApp { app } => put(&mut resources.access_apps, app.id.clone(), app, revision),
+            Self::DeleteAccessApp { id, .. } => drop(resources.access_apps.remove(id)),
             Self::PutList { list } => {
                 let declared = Declared::at_revision(NamedList::clone(list), revision);
                 resources.lists.insert(list.id.clone(), Arc::new(declared));
@@ -350,7 +361,9 @@ impl Change {
             Self::PutRecord { record } => resources.records.get(&record.zone)?.get(&record.id)?.place(),
             Self::DeleteRecord { zone, id } => resources.records.get(zone)?.get(id)?.place(),
             // Files declare none of these.
-            Self::PutHostname { .. }
+            Self::PutAccessApp { .. }
+            | Self::DeleteAccessApp { .. }
+            | Self::PutHostname { .. }
             | Self::DeleteHostname { .. }
             | Self::PutPack { .. }
             | Self::DeletePack { .. }

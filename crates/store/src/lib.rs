@@ -2,6 +2,7 @@
 
 mod backup;
 mod change;
+mod deprecation_log;
 mod error;
 mod folder_lock;
 mod install_key;
@@ -20,6 +21,7 @@ use model::Resources;
 
 pub use backup::{backup, restore};
 pub use change::{Change, Changeset, KeyedRequest};
+pub use deprecation_log::{DeprecationLog, UseCount, UseKey};
 pub use error::StoreError;
 pub use folder_lock::FolderLock;
 pub use install_key::install_key;

@@ -21,13 +21,14 @@ const PROVIDER: &str = "provider";
 const API_TOKEN: &str = "api_token";
 const ALERT: &str = "alert";
 const WEBHOOK: &str = "webhook";
+const ACCESS_APP: &str = "access_app";
 const LIST: &str = "list";
 const ACME_ACCOUNT: &str = "acme_account";
 pub(crate) const RECORD: &str = "dns_record";
 const HOSTNAME: &str = "custom_hostname";
 const PACK: &str = "certificate_pack";
 /// The kinds whose rows have ids that begin with a zone's, and go with it.
-pub(crate) const OF_ZONES: [&str; 3] = [RECORD, HOSTNAME, PACK];
+pub(crate) const OF_ZONES: [&str; 4] = [RECORD, HOSTNAME, PACK, ACCESS_APP];
 
 /// What a change does to the table of the current state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +81,10 @@ impl Change {
             Self::DeleteAlert { id } => (ALERT, id.clone(), None),
             Self::PutWebhook { webhook } => (WEBHOOK, webhook.id.clone(), Some(json(webhook)?)),
             Self::DeleteWebhook { id } => (WEBHOOK, id.clone(), None),
+            Self::PutAccessApp { app } => {
+                (ACCESS_APP, app_row_id(app.zone.as_ref(), &app.id), Some(json(app)?))
+            }
+            Self::DeleteAccessApp { zone, id } => (ACCESS_APP, app_row_id(zone.as_ref(), id), None),
             Self::PutList { list } => (LIST, list.id.clone(), Some(json(list)?)),
             Self::DeleteList { id, .. } => (LIST, id.clone(), None),
             Self::PutRecord { record } => {
@@ -183,6 +188,7 @@ pub(crate) fn add_row(
         API_TOKEN => Change::PutApiToken { token: read(kind, body)? },
         ALERT => Change::PutAlert { alert: read(kind, body)? },
         WEBHOOK => Change::PutWebhook { webhook: read(kind, body)? },
+        ACCESS_APP => Change::PutAccessApp { app: read(kind, body)? },
         LIST => Change::PutList { list: read(kind, body)? },
         RECORD => Change::PutRecord { record: read(kind, body)? },
         HOSTNAME => Change::PutHostname { hostname: read(kind, body)? },
@@ -192,6 +198,11 @@ pub(crate) fn add_row(
     };
     change.apply(resources, revision);
     Ok(())
+}
+
+/// The id of an access application's row, by which those of a zone stand together.
+fn app_row_id(zone: Option<&ZoneId>, id: &str) -> String {
+    zone.map_or_else(|| id.to_owned(), |zone| format!("{zone}/{id}"))
 }
 
 /// The id of a record's row, by which those of a zone stand together.

@@ -130,6 +130,7 @@ mod tests {
             expires_on: None,
             clients: Vec::new(),
             refused_clients: Vec::new(),
+            deprecations: model::DeprecationSettings::default(),
             issued_on: String::new(),
             modified_on: String::new(),
         };

@@ -76,6 +76,7 @@ fn first_token(now: &str) -> Result<(ApiToken, Secret), String> {
         expires_on: None,
         clients: Vec::new(),
         refused_clients: Vec::new(),
+        deprecations: model::DeprecationSettings::default(),
         issued_on: now.to_owned(),
         modified_on: now.to_owned(),
     };

@@ -53,7 +53,7 @@ pub fn admit(
         let token = value.as_bytes().split_at_checked(7);
         let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
         let Some(token) = token.map(|(_, token)| token.trim_ascii()).filter(|token| !token.is_empty()) else {
-            let chain = vec![(6111, "Invalid format for Authorization header")];
+            let chain = vec![(6111, "Invalid format for Authorization header".into())];
             return Err(ApiError { chain, ..ApiError::new(error::BAD_HEADERS, "Invalid request headers") });
         };
         let known = of_operator(token, operators).or_else(|| of_token(token, client, now, resources));
@@ -69,8 +69,8 @@ pub fn admit(
         )),
         (email, _) => {
             let missing = match email {
-                None => (6100, "Missing X-Auth-Email header"),
-                Some(_) => (6101, "Missing X-Auth-Key header"),
+                None => (6100, "Missing X-Auth-Email header".into()),
+                Some(_) => (6101, "Missing X-Auth-Key header".into()),
             };
             let error = ApiError::new(error::BAD_HEADERS, "Invalid request headers");
             Err(ApiError { chain: vec![missing], ..error })
@@ -172,6 +172,7 @@ mod tests {
     fn tokens_are_bound_to_a_time_and_to_networks() {
         let with = |change: fn(&mut ApiToken)| {
             let mut token = ApiToken {
+                deprecations: model::DeprecationSettings::default(),
                 id: TokenId::new("t"),
                 name: String::new(),
                 hash: TokenHash::of(b"secret").to_hex(),

@@ -2,16 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use model::dns_settings::AccountDnsSettings;
 use model::{Account, AccountId, Declared, Resources, RulesetOwner};
 use serde::Serialize;
 use store::Change;
 
+use super::dns::settings;
 use super::rulesets_read::{self, revision};
 use super::{rule_input, shapes};
 use crate::api::auth::Permission;
 use crate::api::auth::scope::ScopeSubject;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError};
+use crate::api::input::Fields;
 use crate::api::operation::{
     Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb,
     new_id,
@@ -80,22 +83,38 @@ struct ShownAccount<'a> {
     id: &'a str,
     name: &'a str,
     r#type: &'static str,
-    settings: AccountSettings,
+    settings: AccountSettings<'a>,
     #[serde(skip_serializing_if = "str::is_empty")]
     created_on: &'a str,
 }
 
 #[derive(Debug, Serialize)]
-struct AccountSettings {
+struct AccountSettings<'a> {
     enforce_twofactor: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default_nameservers: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    use_account_custom_ns_by_default: Option<bool>,
 }
 
-fn shown(account: &Account) -> ShownAccount<'_> {
+/// The row about the fields of name servers in the settings of an account.
+const NAMESERVER_FIELDS: &str = "account-nameserver-fields";
+/// The name servers that zones get which have those of the account, and those that have not.
+const OF_ACCOUNT: &str = "custom.account";
+const STANDARD: &str = "svc.standard";
+
+fn shown<'a>(account: &'a Account, call: &ApiCall) -> ShownAccount<'a> {
+    let kind = account.dns.as_ref().map_or(OF_ACCOUNT, |dns| &dns.zone_defaults.nameservers.r#type);
+    let kind = call.shows_old(NAMESERVER_FIELDS).then_some(kind);
     ShownAccount {
         id: account.id.as_str(),
         name: &account.name,
         r#type: "standard",
-        settings: AccountSettings { enforce_twofactor: false },
+        settings: AccountSettings {
+            enforce_twofactor: false,
+            default_nameservers: kind,
+            use_account_custom_ns_by_default: kind.map(|kind| kind == OF_ACCOUNT),
+        },
         created_on: &account.created_on,
     }
 }
@@ -109,6 +128,7 @@ fn all(resources: &Resources) -> BTreeMap<AccountId, Account> {
             created_on: String::new(),
             dns: None,
             transfers: None,
+            deprecations: None,
         };
         (id.clone(), account)
     };
@@ -149,20 +169,59 @@ async fn list(call: ApiCall) -> Answer {
         accounts.reverse();
     }
     let (accounts, info) = paging.of(accounts);
-    ApiReply::page(&accounts.iter().map(shown).collect::<Vec<_>>(), info)
+    ApiReply::page(&accounts.iter().map(|account| shown(account, &call)).collect::<Vec<_>>(), info)
 }
 
-async fn find(call: ApiCall) -> Answer {
+pub(super) async fn find(call: ApiCall) -> Answer {
     let found = all(&call.snapshot.resources).remove(&call.account());
     let account = found.ok_or_else(|| ApiError::unknown(&call.path))?;
     let stored = call.snapshot.resources.accounts.get(&account.id);
-    Ok(ApiReply::of(&shown(&account))?.tagged(stored.and_then(revision)))
+    Ok(ApiReply::of(&shown(&account, &call))?.tagged(stored.and_then(revision)))
+}
+
+/// What the settings of a body say of the name servers of new zones, in fields that end.
+#[derive(Clone, Debug, Default)]
+struct OldNameservers {
+    kind: Option<String>,
+    are_of_account: Option<bool>,
+}
+
+fn nameservers(fields: &Fields<'_>) -> OldNameservers {
+    let Some(settings) = fields.object("settings") else { return OldNameservers::default() };
+    settings.ignore(&["enforce_twofactor", "abuse_contact_email"]);
+    let kind = settings.text("default_nameservers").and_then(|kind| {
+        let known = settings::set_of(kind, &settings::SETS_OF_ACCOUNTS);
+        if known.is_none() {
+            let message =
+                format!("expected one of {}, found `{kind:.40}`", settings::SETS_OF_ACCOUNTS.join(", "));
+            settings.refuse(error::BAD_FIELD, "default_nameservers", message);
+        }
+        known.map(str::to_owned)
+    });
+    OldNameservers { kind, are_of_account: settings.bool("use_account_custom_ns_by_default") }
+}
+
+impl OldNameservers {
+    /// The account with what they say. The name of the set wins over the switch, which has two of the sets.
+    fn apply(&self, mut account: Account) -> Account {
+        let mut dns = account.dns.take().unwrap_or_default();
+        let kind = &mut dns.zone_defaults.nameservers.r#type;
+        match (&self.kind, self.are_of_account) {
+            (Some(named), _) => kind.clone_from(named),
+            (None, Some(true)) => OF_ACCOUNT.clone_into(kind),
+            (None, Some(false)) if kind == OF_ACCOUNT => STANDARD.clone_into(kind),
+            (None, _) => {}
+        }
+        let is_default = *dns == AccountDnsSettings::default();
+        Account { dns: (!is_default).then_some(dns), ..account }
+    }
 }
 
 async fn create(call: ApiCall) -> Answer {
-    let (name, unknown) = rule_input::read(&call.body, |fields| {
-        fields.ignore(&["type", "settings", "unit"]);
-        fields.required_text("name").map(str::to_owned)
+    let ((name, nameservers), unknown) = rule_input::read(&call.body, |fields| {
+        fields.ignore(&["type", "unit"]);
+        let nameservers = nameservers(fields);
+        Some((fields.required_text("name")?.to_owned(), nameservers))
     })?;
     let account = Account {
         id: AccountId::new(new_id()?),
@@ -170,16 +229,19 @@ async fn create(call: ApiCall) -> Answer {
         created_on: call.now.clone(),
         dns: None,
         transfers: None,
+        deprecations: None,
     };
+    let account = nameservers.apply(account);
     let put = account.clone();
     call.write(move |_| Ok(vec![Change::PutAccount { account: put.clone() }])).await?;
-    Ok(ApiReply::of(&shown(&account))?.passing_over(unknown))
+    Ok(ApiReply::of(&shown(&account, &call))?.passing_over(unknown))
 }
 
-async fn rename(call: ApiCall) -> Answer {
-    let (name, unknown) = rule_input::read(&call.body, |fields| {
-        fields.ignore(&["id", "type", "settings", "created_on"]);
-        fields.required_text("name").map(str::to_owned)
+pub(super) async fn rename(call: ApiCall) -> Answer {
+    let ((name, nameservers), unknown) = rule_input::read(&call.body, |fields| {
+        fields.ignore(&["id", "type", "created_on"]);
+        let nameservers = nameservers(fields);
+        Some((fields.required_text("name")?.to_owned(), nameservers))
     })?;
     let (id, path, precondition) = (call.account(), call.path.clone(), call.precondition());
     let of = id.clone();
@@ -187,13 +249,13 @@ async fn rename(call: ApiCall) -> Answer {
         .write(move |resources| {
             let known = all(resources).remove(&of).ok_or_else(|| ApiError::unknown(&path))?;
             precondition.check(resources.accounts.get(&of).and_then(revision))?;
-            let account = Account { name: name.clone(), ..known.clone() };
+            let account = nameservers.apply(Account { name: name.clone(), ..known.clone() });
             let is_same = account == known && resources.accounts.contains_key(&of);
             Ok(if is_same { Vec::new() } else { vec![Change::PutAccount { account }] })
         })
         .await?;
     let account = applied.resources.accounts.get(&id).ok_or_else(|| ApiError::unknown(&call.path))?;
-    Ok(ApiReply::of(&shown(account))?.tagged(revision(account)).passing_over(unknown))
+    Ok(ApiReply::of(&shown(account, &call))?.tagged(revision(account)).passing_over(unknown))
 }
 
 #[derive(Debug, Serialize)]

@@ -245,6 +245,10 @@ fn written(fields: &Fields<'_>, resources: &Resources, account: &AccountId) -> O
             }
         }
     }
+    if fields.value("notification_email").is_some() {
+        let message = "this server sends no mail; name webhooks in `mechanisms.webhooks`";
+        fields.refuse(error::BAD_FIELD, "notification_email", message);
+    }
     Some(AlertPolicy {
         id: String::new(),
         account: account.clone(),
@@ -396,6 +400,8 @@ async fn available() -> Answer {
     ApiReply::of(&json!({"Security": [
         {"type": AlertType::SecurityEventsAlert, "display_name": "Security Events Alert",
             "description": "A spike of security events", "filter_options": ["zones"]},
+        {"type": AlertType::DeprecationAlert, "display_name": "Deprecation Alert",
+            "description": "Something that ends soon is still used", "filter_options": []},
         {"type": AlertType::AdvancedSecurityEventsAlert, "display_name": "Advanced Security Events Alert",
             "description": "A spike of security events of some zones or services",
             "filter_options": ["zones", "services"]},

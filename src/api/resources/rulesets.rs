@@ -247,7 +247,8 @@ fn wrong_kind(found: RulesetKind, expected: RulesetKind) -> String {
     format!("expected the kind `{}`, found `{}`", expected.word(), found.word())
 }
 
-fn empty(id: String, kind: RulesetKind, phase: Phase) -> Ruleset {
+/// A ruleset without rules that was never written.
+pub(super) fn empty(id: String, kind: RulesetKind, phase: Phase) -> Ruleset {
     let (name, version) = ("default".to_owned(), "0".to_owned());
     Ruleset { id, name, version, ..Ruleset::new(kind, phase) }
 }
@@ -358,7 +359,7 @@ fn of_rule(errors: ApiErrors) -> ApiErrors {
 
 /// Changes a ruleset as `change` says, which gets what there is and the time. One that is the same afterwards keeps
 /// its version.
-async fn edit(
+pub(super) async fn edit(
     call: &ApiCall,
     owner: &RulesetOwner,
     slot: &RulesetSlot,

@@ -2,12 +2,13 @@
 
 use gateway::token::TokenHash;
 use model::api_token::{ApiToken, Policy};
-use model::{Declared, Resources, TokenId};
+use model::{Declared, DeprecationSettings, Resources, TokenId};
 use serde::Serialize;
 use serde_json::Value;
 use store::Change;
 
 use super::accounts::Deleted;
+use super::deprecations;
 use super::rulesets_read::revision;
 use super::user::time;
 use super::{rule_input, shapes};
@@ -21,6 +22,7 @@ use crate::api::operation::{
     Answer, ApiCall, DRY_RUN, InputShape, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Running,
     Verb, new_id,
 };
+use crate::conf::DeprecationCalendar;
 
 const WRITE: &[QueryParameter] = &[DRY_RUN];
 
@@ -99,6 +101,8 @@ struct ShownApiToken<'a> {
     policies: Vec<ShownPolicy<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     condition: Option<Condition<'a>>,
+    #[serde(skip_serializing_if = "DeprecationSettings::is_empty")]
+    deprecations: &'a DeprecationSettings,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<&'a str>,
 }
@@ -156,6 +160,7 @@ fn shown<'a>(token: &'a ApiToken, now: u64, value: Option<&'a str>) -> ShownApiT
         condition: has_condition.then(|| Condition {
             request_ip: RequestIp { r#in: &token.clients, not_in: &token.refused_clients },
         }),
+        deprecations: &token.deprecations,
         value,
     }
 }
@@ -170,9 +175,10 @@ struct WrittenToken {
     expires_on: Option<u64>,
     clients: Vec<String>,
     refused_clients: Vec<String>,
+    deprecations: DeprecationSettings,
 }
 
-fn written(fields: &Fields<'_>) -> Option<WrittenToken> {
+fn written(fields: &Fields<'_>, calendar: &DeprecationCalendar) -> Option<WrittenToken> {
     fields.ignore(&["id", "issued_on", "modified_on", "last_used_on", "value"]);
     let name = fields.required_text("name").map(str::to_owned);
     let is_disabled = match fields.text("status") {
@@ -199,6 +205,7 @@ fn written(fields: &Fields<'_>) -> Option<WrittenToken> {
     Some(WrittenToken {
         clients: networks("in").unwrap_or_default(),
         refused_clients: networks("not_in").unwrap_or_default(),
+        deprecations: deprecations::settings(fields, calendar),
         not_before: moment(fields, "not_before"),
         expires_on: moment(fields, "expires_on"),
         name: name?,
@@ -339,7 +346,7 @@ async fn find(call: ApiCall) -> Answer {
 }
 
 async fn create(call: ApiCall) -> Answer {
-    let (body, passed) = rule_input::read(&call.body, written)?;
+    let (body, passed) = rule_input::read(&call.body, |fields| written(fields, &call.snapshot.deprecations))?;
     check_gift(&call.actor, &body, &call.snapshot.resources)?;
     let (value, hash) = new_value()?;
     let token = token(TokenId::new(new_id()?), hash, body, call.now.clone(), call.now.clone());
@@ -349,7 +356,16 @@ async fn create(call: ApiCall) -> Answer {
 }
 
 fn token(id: TokenId, hash: String, body: WrittenToken, issued_on: String, modified_on: String) -> ApiToken {
-    let WrittenToken { name, is_disabled, policies, not_before, expires_on, clients, refused_clients } = body;
+    let WrittenToken {
+        name,
+        is_disabled,
+        policies,
+        not_before,
+        expires_on,
+        clients,
+        refused_clients,
+        deprecations,
+    } = body;
     ApiToken {
         id,
         name,
@@ -360,13 +376,14 @@ fn token(id: TokenId, hash: String, body: WrittenToken, issued_on: String, modif
         expires_on,
         clients,
         refused_clients,
+        deprecations,
         issued_on,
         modified_on,
     }
 }
 
 async fn replace(call: ApiCall) -> Answer {
-    let (body, passed) = rule_input::read(&call.body, written)?;
+    let (body, passed) = rule_input::read(&call.body, |fields| written(fields, &call.snapshot.deprecations))?;
     check_gift(&call.actor, &body, &call.snapshot.resources)?;
     let id = TokenId::new(call.parameter("token_id"));
     let (of, now, precondition) = (id.clone(), call.now.clone(), call.precondition());

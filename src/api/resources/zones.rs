@@ -316,29 +316,17 @@ async fn create(call: ApiCall) -> Answer {
     let defaults = call.snapshot.resources.accounts.get(&account).and_then(|account| account.dns.as_ref());
     let dns = defaults.map(|dns| dns.zone_defaults.clone()).unwrap_or_default();
     let zone = Zone {
-        id: ZoneId::new(new_id()?),
-        account,
-        name: name.to_string(),
         origins: written.origins.unwrap_or_default(),
         balance: written.balance.unwrap_or_default(),
         origin_protocol: written.origin_protocol.unwrap_or_default(),
-        origin_ca: None,
-        health_check: None,
-        rulesets: Vec::new(),
-        waf: None,
-        sensitive_data: model::SensitiveDataSettings::default(),
         dns,
-        dnssec: None,
-        outgoing: None,
         incoming: match written.is_secondary {
             Some(true) => Some(Box::new(IncomingTransfer::new(new_id()?, &call.now))),
             _ => None,
         },
-        hold: None,
-        fallback_origin: None,
-        tls: model::ZoneTls::default(),
         created_on: call.now.clone(),
         modified_on: call.now.clone(),
+        ..Zone::new(ZoneId::new(new_id()?), account, name.to_string())
     };
     let put = zone.clone();
     let applied = call

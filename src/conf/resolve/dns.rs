@@ -14,7 +14,7 @@ impl Resolving<'_> {
         listeners: &[Listener],
         resources: &Resources,
     ) -> DnsSettings {
-        let DnsFile { mut settings, name_servers, https_hosts } = file;
+        let DnsFile { mut settings, name_servers, https_hosts, srv_names: _ } = file;
         settings.https_hosts = self.hosts(https_hosts, resources, "a host of `dns.https_hosts`");
         for (text, place) in
             name_servers.iter().flat_map(|names| names.value.iter().map(|text| (text, &names.place)))

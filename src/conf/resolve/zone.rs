@@ -42,18 +42,7 @@ impl Resolving<'_> {
         let ca =
             file.origin_ca.as_ref().map(|file| self.existing(file)).and_then(|path| read_text(&path).ok());
         let zone = Zone {
-            id: id.clone(),
-            account: AccountId::new(Account::DEFAULT),
-            dns: model::dns_settings::ZoneDnsSettings::default(),
-            dnssec: None,
-            outgoing: None,
-            incoming: None,
-            hold: None,
-            fallback_origin: None,
             tls: ZoneTls { is_automatic: file.tls == ZoneTlsFile::Auto, ..ZoneTls::default() },
-            created_on: String::new(),
-            modified_on: String::new(),
-            name: name.as_str().to_owned(),
             origins,
             balance: file.balance,
             origin_protocol: file.origin_protocol,
@@ -64,6 +53,7 @@ impl Resolving<'_> {
             waf: file.waf.and_then(|waf| self.waf(waf)),
             sensitive_data: self.sensitive_data(file.sensitive_data),
             rulesets: file.rulesets.map_or_else(Vec::new, |located| self.own_rulesets(located)),
+            ..Zone::new(id.clone(), AccountId::new(Account::DEFAULT), name.as_str())
         };
         let place = file.name.place;
         self.one_form_of_each_phase(&zone, &place);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use model::zone::ZoneHold;
-use model::{AccountId, FallbackOrigin, HostnameStatus, Zone, ZoneId, ZoneTls};
+use model::{AccountId, FallbackOrigin, HostnameStatus, Zone, ZoneId};
 use store::MemoryStore;
 use uuid::Uuid;
 
@@ -135,26 +135,8 @@ fn status_at(way: &[(u64, &'static str)], at: u64) -> &'static str {
 
 fn zone(id: &str, name: &str, account: &str) -> Zone {
     Zone {
-        id: ZoneId::new(id),
-        account: AccountId::new(account),
-        name: name.to_owned(),
         origins: vec!["http://127.0.0.1:9".to_owned()],
-        balance: model::Balance::default(),
-        origin_protocol: model::OriginProtocol::default(),
-        origin_ca: None,
-        health_check: None,
-        rulesets: Vec::new(),
-        waf: None,
-        sensitive_data: model::SensitiveDataSettings::default(),
-        dns: model::dns_settings::ZoneDnsSettings::default(),
-        dnssec: None,
-        outgoing: None,
-        incoming: None,
-        hold: None,
-        fallback_origin: None,
-        tls: ZoneTls::default(),
-        created_on: String::new(),
-        modified_on: String::new(),
+        ..Zone::new(ZoneId::new(id), AccountId::new(account), name)
     }
 }
 

@@ -1,11 +1,10 @@
-//! Certificates of zones: packs, how far their validation is, and how TLS is spoken.
+//! Certificates of zones: packs, and how far their validation is.
 
 mod packs;
-mod settings;
 mod shapes;
 mod shown;
 mod universal;
 
 pub(super) use packs::OPERATIONS as PACKS;
-pub(super) use settings::OPERATIONS as SETTINGS;
+pub(super) use shapes::SETTING as SETTING_SHAPE;
 pub(super) use universal::OPERATIONS as UNIVERSAL;

@@ -17,13 +17,12 @@ use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::input::Fields;
 use crate::api::operation::{
     Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind,
-    Running, Verb,
+    Running, Verb, new_uuid,
 };
 use crate::api::resources::accounts::Deleted;
 use crate::api::resources::hostnames::certificate_authority;
 use crate::api::resources::rule_input;
 use crate::api::resources::rulesets_read::revision;
-use crate::certificates::new_uuid;
 
 const LIST_PATH: &str = "/zones/{zone_id}/ssl/certificate_packs";
 const ORDER_PATH: &str = "/zones/{zone_id}/ssl/certificate_packs/order";
@@ -225,7 +224,7 @@ fn hosts(fields: &Fields<'_>, zone: &Zone) -> Vec<String> {
 
 async fn order(call: ApiCall) -> Answer {
     let (zone, snapshot) = (call.zone()?, Arc::clone(&call.snapshot));
-    let id = PackId(new_uuid().map_err(|message| ApiError::new(error::UNAVAILABLE, message))?);
+    let id = PackId(new_uuid()?);
     let (pack, unknown) = rule_input::read(&call.body, |fields| {
         if fields.text("type").is_none_or(|kind| kind != "advanced") {
             fields.refuse(error::BAD_PACK, "type", "expected `advanced`");

@@ -60,7 +60,7 @@ pub(super) const UNIVERSAL: &ObjectShape = &ObjectShape {
     ],
 };
 
-pub(super) const SETTING: &ObjectShape = &ObjectShape {
+pub(in crate::api::resources) const SETTING: &ObjectShape = &ObjectShape {
     name: "ZoneSetting",
     fields: &[
         field("id", Kind::Text, "The name of the setting."),

@@ -1,14 +1,14 @@
 //! The data of records as requests write it: as fields, or as a text beside a priority.
 
 use dns::{FieldValue, Rdata, RdataError, RecordType, rdata};
-use model::DnsRecord;
+use model::{DeprecationMode, DnsRecord};
 use serde_json::Value;
 
 use super::names::host_text;
+use super::shown::{SRV_NAMES, SRV_RECORD_DATA};
 use super::written::Reading;
 use crate::api::error::{self, ErrorCode};
 use crate::api::input::Fields;
-use crate::conf::SrvNames;
 
 /// Longest data of a record, in wire form: some of a name fit into one answer.
 const MAX_RDATA_BYTES: usize = 4_096;
@@ -127,19 +127,33 @@ impl Reading<'_, '_> {
 
     /// The parts of an SRV record's name had fields of their own until 2024-05-31 (spec, "Versioning").
     fn check_srv_names(&self, data: &Fields<'_>) -> Option<()> {
-        let found: Vec<&str> =
-            ["service", "proto", "name"].into_iter().filter(|name| data.value(name).is_some()).collect();
-        if found.is_empty() || self.context.settings().srv_names == SrvNames::Ignore {
+        let Some(rows) = &self.context.old else { return Some(()) };
+        if rows.mode(SRV_RECORD_DATA) == DeprecationMode::Gone {
             return Some(());
         }
+        let found: Vec<&str> =
+            SRV_NAMES.into_iter().filter(|name| data.value(name).is_some_and(|value| *value != "")).collect();
+        let mut is_refused = false;
         for name in found {
-            let message = format!(
-                "`{name}` in the data of an SRV record ended on 2024-05-31; write `_service._protocol.name` as the \
-                 record's `name`"
-            );
-            data.refuse(error::DNS_SRV, name, message);
+            let pointer = data.pointer(name);
+            if let Some(message) =
+                rows.refusal(SRV_RECORD_DATA, &format!("`{pointer}`"), Some(pointer.clone()))
+            {
+                data.refuse(error::DNS_SRV, name, message);
+                is_refused = true;
+            }
         }
-        None
+        (!is_refused).then_some(())
+    }
+
+    /// The name of an SRV record whose parts are in its data.
+    pub(super) fn srv_name(&self) -> Option<String> {
+        let is_served = self.context.old.as_ref().is_some_and(|rows| rows.mode(SRV_RECORD_DATA).is_served());
+        let data = self.fields.object("data").filter(|_| is_served)?;
+        // What else it has is read with the content.
+        data.pass_over();
+        let [service, proto, name] = SRV_NAMES.map(|part| data.text(part));
+        Some(format!("{}.{}.{}", service?, proto?, name?))
     }
 
     fn of_content(&self, record_type: RecordType, content: &str, priority: Option<u16>) -> Option<Rdata> {

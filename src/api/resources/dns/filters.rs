@@ -8,6 +8,7 @@ use model::{Declared, DnsRecord, ZoneRecords};
 
 use super::shadows::{self, RecordFilter};
 use super::{names, shown};
+use crate::api::deprecated;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::{ApiCall, Kind, PAGE, PER_PAGE, QueryParameter};
 use crate::conf::TxtContent;
@@ -194,10 +195,10 @@ impl Filters {
                 continue;
             }
             match field {
-                "name" | "content" | "type" if comparison.is_empty() => {
-                    refuse_ended(name, value)?;
-                    read.add(field, TextComparison::Exact, value, zone, call)?;
-                }
+                "name" | "content" | "type" if comparison.is_empty() => match old_form(call, field, value) {
+                    Some(old) => read.add_old(field, &old, zone, call)?,
+                    None => read.add(field, TextComparison::Exact, value, zone, call)?,
+                },
                 "comment" if is_presence => {
                     let is_wanted = comparison == "present";
                     read.filters.push(Box::new(move |record| record.comment.is_some() == is_wanted));
@@ -217,6 +218,28 @@ impl Filters {
             }
         }
         Ok(read)
+    }
+
+    /// Adds a filter in one of its old forms. Several values are alternatives, whatever `match` says.
+    fn add_old(
+        &mut self,
+        field: &str,
+        (comparison, values): &(TextComparison, Vec<&str>),
+        zone: &str,
+        call: &ApiCall,
+    ) -> Result<(), ApiErrors> {
+        if let ("type", [part]) = (field, values.as_slice()) {
+            let part = part.to_ascii_uppercase();
+            self.filters.push(Box::new(move |record| record.rdata.record_type().word().contains(&part)));
+            return Ok(());
+        }
+        let mut alternatives =
+            Self { filters: Vec::new(), tags: Vec::new(), is_any: true, is_any_tag: true, only_name: None };
+        for value in values {
+            alternatives.add(field, *comparison, value, zone, call)?;
+        }
+        self.filters.push(Box::new(move |record| alternatives.hold(record)));
+        Ok(())
     }
 
     fn add(
@@ -340,32 +363,23 @@ fn has_tag(tag: &str, comparison: TextComparison, wanted: &str) -> bool {
     }
 }
 
-/// Refuses forms of filters that ended on 2025-02-21 and, of lists with commas, on 2025-05-23 (spec, "Versioning").
-fn refuse_ended(name: &str, value: &str) -> Result<(), ApiErrors> {
-    for (operator, now) in
-        [("contains", "contains"), ("starts_with", "startswith"), ("ends_with", "endswith")]
-    {
-        if let Some(rest) = value.strip_prefix(operator).and_then(|rest| rest.strip_prefix(':')) {
-            let now = match name {
-                "type" => "an exact type, or `search`".to_owned(),
-                _ => format!("`{name}.{now}={rest:.60}`"),
-            };
-            let message = format!("`{name}={operator}:` ended on 2025-02-21; use {now}");
-            return Err(ApiError::new(error::BAD_QUERY, message).into());
-        }
+/// A filter in a form that ended on 2025-02-21 or, of lists with commas, on 2025-05-23, if it is still served (spec,
+/// "Versioning"): how it compares, and with what.
+fn old_form<'v>(call: &ApiCall, name: &str, value: &'v str) -> Option<(TextComparison, Vec<&'v str>)> {
+    let row = if name == "type" { "dns-record-filter-type" } else { "dns-record-filter-operators" };
+    let operators: [(&str, TextComparison); 3] = [
+        ("contains:", TextComparison::Contains),
+        ("starts_with:", TextComparison::StartsWith),
+        ("ends_with:", TextComparison::EndsWith),
+    ];
+    let operator = operators.into_iter().find_map(|(operator, comparison)| {
+        let is_known = name != "type" || operator == "contains:";
+        Some((comparison, vec![value.strip_prefix(operator).filter(|_| is_known)?]))
+    });
+    if let Some(operator) = operator.filter(|_| call.serves(row)) {
+        return Some(operator);
     }
-    let parts: Vec<&str> = value.split(',').collect();
-    let is_list = parts.len() > 1
-        && match name {
-            "name" => true,
-            // Contents of some types have commas.
-            "content" => parts.iter().all(|part| part.parse::<std::net::IpAddr>().is_ok()),
-            _ => false,
-        };
-    if is_list {
-        let message =
-            format!("`{name}` with commas ended on 2025-05-23; repeat the parameter, with `match=any`");
-        return Err(ApiError::new(error::BAD_QUERY, message).into());
-    }
-    Ok(())
+    let is_list =
+        name != "type" && call.serves("dns-record-filter-lists") && deprecated::is_list(name, value, ",");
+    is_list.then(|| (TextComparison::Exact, value.split(',').map(str::trim).collect()))
 }

@@ -15,7 +15,7 @@ mod outgoing;
 mod partners;
 mod records;
 mod scan;
-mod settings;
+pub(super) mod settings;
 mod shadows;
 mod shapes;
 mod shown;

@@ -7,7 +7,7 @@ use model::{DnsRecord, RecordId, Resources, ZoneId, ZoneRecords};
 
 use super::edits::{EditedRecords, RecordEdit, edit_records, unknown_record};
 use super::shadows::Shadows;
-use super::shown::ShownRecord;
+use super::shown::{OldRecordFields, ShownRecord};
 use super::written::RecordContext;
 use super::{filters, hints, shapes, shown};
 use crate::api::auth::Permission;
@@ -78,7 +78,7 @@ pub(super) fn context(call: &ApiCall) -> Result<RecordContext, ApiErrors> {
     let origin =
         Name::parse(&zone.name, None).map_err(|message| ApiError::new(error::INVALID_ZONE_NAME, message))?;
     let (zone, snapshot) = (zone.id.clone(), Arc::clone(&call.snapshot));
-    Ok(RecordContext { zone, origin, snapshot, now: call.now.as_str().into() })
+    Ok(RecordContext { zone, origin, snapshot, now: call.now.as_str().into(), old: call.old.clone() })
 }
 
 /// The records of a zone; none if it has none.
@@ -95,7 +95,8 @@ async fn list(call: ApiCall) -> Answer {
     let (found, info) = paging.of(found);
     let origin = context(&call)?.origin;
     let shadows = Shadows::asked(&call, &records, &origin, found.len())?;
-    let shown = found.iter().map(|record| shown_with(record, settings, shadows.as_ref()));
+    let old = OldRecordFields::of(&call, &zone.id, &zone.name);
+    let shown = found.iter().map(|record| shown_with(record, settings, shadows.as_ref()).with_old(&old));
     ApiReply::page(&shown.collect::<Vec<_>>(), info)
 }
 
@@ -116,7 +117,10 @@ async fn find(call: ApiCall) -> Answer {
     let records = records(&call.snapshot.resources, &context.zone);
     let record = records.get(&id).ok_or_else(|| unknown_record(&id))?;
     let shadows = Shadows::asked(&call, &records, &context.origin, 1)?;
-    Ok(ApiReply::of(&shown_with(record, &call.snapshot.dns, shadows.as_ref()))?.tagged(revision(record)))
+    let zone = call.zone()?;
+    let old = OldRecordFields::of(&call, &zone.id, &zone.name);
+    let shown = shown_with(record, &call.snapshot.dns, shadows.as_ref()).with_old(&old);
+    Ok(ApiReply::of(&shown)?.tagged(revision(record)))
 }
 
 async fn create(call: ApiCall) -> Answer {
@@ -146,7 +150,9 @@ async fn one(call: ApiCall, edit: RecordEdit) -> Answer {
     .await?;
     let record = records.get(&left).ok_or_else(|| unknown_record(&left))?;
     let shadows = Shadows::asked(&call, &records, &context.origin, 1)?;
-    let shown = shown_with(record, context.settings(), shadows.as_ref());
+    let zone = call.zone()?;
+    let old = OldRecordFields::of(&call, &zone.id, &zone.name);
+    let shown = shown_with(record, context.settings(), shadows.as_ref()).with_old(&old);
     let mut reply = ApiReply::of(&shown)?.tagged(revision(record)).passing_over(unknown);
     reply.messages.extend(hints::hints(record, &records, &context.origin, &call.body));
     Ok(reply)

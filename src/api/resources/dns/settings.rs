@@ -64,7 +64,7 @@ pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
 /// The sets of name servers that a zone may have.
 const SETS: [&str; 5] = ["svc.standard", "svc.advanced", "custom.account", "custom.tenant", "custom.zone"];
 /// Those that an account may give its zones.
-const SETS_OF_ACCOUNTS: [&str; 4] =
+pub(in crate::api::resources) const SETS_OF_ACCOUNTS: [&str; 4] =
     ["svc.standard", "svc.standard.random", "custom.account", "custom.tenant"];
 
 #[derive(Debug, Serialize)]
@@ -108,6 +108,12 @@ fn shown<'a>(settings: &'a ZoneDnsSettings, zone: Option<&str>) -> ShownSettings
     }
 }
 
+/// The set of name servers that a word means. Clients have another word in the place of `svc`.
+pub(in crate::api::resources) fn set_of<'s>(kind: &str, sets: &[&'s str]) -> Option<&'s str> {
+    let neutral = kind.split_once('.').map(|(_, rest)| format!("svc.{rest}"));
+    sets.iter().find(|set| **set == kind || neutral.as_deref() == Some(**set)).copied()
+}
+
 /// Reads changes of settings; what is not named stays.
 fn changed(fields: &Fields<'_>, known: &ZoneDnsSettings, sets: &[&str]) -> ZoneDnsSettings {
     fields.ignore(&["internal_dns"]);
@@ -125,11 +131,8 @@ fn changed(fields: &Fields<'_>, known: &ZoneDnsSettings, sets: &[&str]) -> ZoneD
     if let Some(servers) = fields.object("nameservers") {
         servers.ignore(&["nameserver_set_id"]);
         if let Some(kind) = servers.text("type") {
-            // Clients have another word in the place of `svc`.
-            let neutral = kind.split_once('.').map(|(_, rest)| format!("svc.{rest}"));
-            let found = sets.iter().find(|set| **set == kind || neutral.as_deref() == Some(**set));
-            match found {
-                Some(set) => (*set).clone_into(&mut settings.nameservers.r#type),
+            match set_of(kind, sets) {
+                Some(set) => set.clone_into(&mut settings.nameservers.r#type),
                 None => {
                     let message = format!("expected one of {}, found `{kind:.40}`", sets.join(", "));
                     servers.refuse(error::BAD_FIELD, "type", message);

@@ -1,11 +1,12 @@
 //! Records as answers show them. The order of fields is fixed: shell clients search the text.
 
 use dns::{FieldValue, RecordType, rdata};
-use model::{DnsRecord, RecordSettings};
+use model::{DnsRecord, RecordSettings, ZoneId};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::shadows::ShadowMetadata;
+use crate::api::operation::ApiCall;
 use crate::conf::{DnsSettings, TxtContent};
 
 /// The name ends or labels by which services verify who has a domain. What such a name leads to is read by them, not
@@ -17,6 +18,8 @@ const MAIL_LABEL: &[u8] = b"dkim";
 #[derive(Debug, Serialize)]
 pub(super) struct ShownRecord<'a> {
     id: &'a str,
+    #[serde(flatten)]
+    old: OldRecordFields<'a>,
     name: String,
     r#type: RecordType,
     content: String,
@@ -38,6 +41,36 @@ pub(super) struct ShownRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tags_modified_on: Option<&'a str>,
 }
+
+/// What records showed until it ended: each is there if it is still served.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct OldRecordFields<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    zone_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    zone_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    locked: Option<bool>,
+    /// Whether the data of SRV records has the parts of the name.
+    #[serde(skip)]
+    has_srv_names: bool,
+}
+
+impl<'a> OldRecordFields<'a> {
+    pub(super) fn of(call: &ApiCall, zone: &'a ZoneId, zone_name: &'a str) -> Self {
+        let has_zone = call.shows_old("dns-record-zone-fields");
+        Self {
+            zone_id: has_zone.then_some(zone.as_str()),
+            zone_name: has_zone.then_some(zone_name),
+            locked: call.shows_old("dns-record-locked").then_some(false),
+            has_srv_names: call.shows_old(SRV_RECORD_DATA),
+        }
+    }
+}
+
+/// The row about the parts of names in the data of SRV records, and these parts.
+pub(super) const SRV_RECORD_DATA: &str = "srv-record-data";
+pub(super) const SRV_NAMES: [&str; 3] = ["service", "proto", "name"];
 
 /// The data of a record as fields, in their order.
 #[derive(Debug)]
@@ -69,6 +102,7 @@ pub(super) fn shown<'a>(record: &'a DnsRecord, settings: &DnsSettings) -> ShownR
     let record_type = record.rdata.record_type();
     ShownRecord {
         id: record.id.as_str(),
+        old: OldRecordFields::default(),
         name: record.name.to_string(),
         r#type: record_type,
         content: content(record, settings.txt_content),
@@ -95,7 +129,20 @@ pub(super) fn shown<'a>(record: &'a DnsRecord, settings: &DnsSettings) -> ShownR
     }
 }
 
-impl ShownRecord<'_> {
+impl<'a> ShownRecord<'a> {
+    /// With what it showed before that ended, as far as it is still served.
+    pub(super) fn with_old(mut self, old: &OldRecordFields<'a>) -> Self {
+        self.old = *old;
+        if let (RecordType::Srv, true, Some(data)) = (self.r#type, old.has_srv_names, &mut self.data) {
+            let mut parts = self.name.splitn(3, '.');
+            let parts = SRV_NAMES
+                .into_iter()
+                .map_while(|name| parts.next().map(|part| (name, FieldValue::Text(part.to_owned()))));
+            data.0 = parts.chain(std::mem::take(&mut data.0)).collect();
+        }
+        self
+    }
+
     /// With what delegations do to it.
     pub(super) fn with_shadows(mut self, shadows: ShadowMetadata) -> Self {
         self.meta.shadows = shadows;

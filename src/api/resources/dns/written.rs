@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::names::name_in_zone;
 use super::shown::{NotProxied, why_not_proxied};
+use crate::api::deprecated::CallRows;
 use crate::api::error::{self, ApiErrors, ErrorCode};
 use crate::api::input::{Fields, Findings};
 use crate::conf::DnsSettings;
@@ -31,6 +32,8 @@ pub(super) struct RecordContext {
     pub(super) snapshot: Arc<Snapshot>,
     /// RFC 3339.
     pub(super) now: Arc<str>,
+    /// What ends of what the call may use.
+    pub(super) old: Option<Arc<CallRows>>,
 }
 
 impl RecordContext {
@@ -191,7 +194,8 @@ impl Reading<'_, '_> {
     }
 
     fn name(&self, record_type: Option<RecordType>) -> Option<Name> {
-        let Some(text) = self.fields.text("name") else {
+        let of_data = || (record_type == Some(RecordType::Srv)).then(|| self.srv_name()).flatten();
+        let Some(text) = self.fields.text("name").map(str::to_owned).or_else(of_data) else {
             if let Some(kept) = self.kept() {
                 return Some(kept.name.clone());
             }
@@ -204,7 +208,7 @@ impl Reading<'_, '_> {
         };
         let is_host = record_type.is_some_and(RecordType::is_proxiable);
         let is_strict = is_host && self.context.settings().strict_names;
-        match name_in_zone(text, &self.context.origin, is_strict) {
+        match name_in_zone(&text, &self.context.origin, is_strict) {
             Ok(name) => Some(name),
             Err(message) => {
                 self.refuse(error::DNS_NAME, "name", format!("DNS name is invalid: {message}"));

@@ -17,12 +17,11 @@ use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, InputShape, Operation, QueryParameter, ResultKind, Running, Verb,
+    Answer, ApiCall, DRY_RUN, InputShape, Operation, QueryParameter, ResultKind, Running, Verb, new_uuid,
 };
 use crate::api::resources::accounts::Deleted;
 use crate::api::resources::rule_input;
 use crate::api::resources::rulesets_read::revision;
-use crate::certificates::new_uuid;
 use crate::snapshot::Site;
 
 const LIST_PATH: &str = "/zones/{zone_id}/custom_hostnames";
@@ -171,7 +170,6 @@ struct NewHostname {
 }
 
 fn new_hostname(call: &ApiCall, zone: &Zone, written: WrittenHostname) -> Result<NewHostname, ApiErrors> {
-    let unavailable = |message| ApiErrors::from(ApiError::new(error::UNAVAILABLE, message));
     let name = written.hostname.unwrap_or_default();
     if name == zone.name {
         let message = format!("`{name}` is the zone itself; expected a name of a customer");
@@ -181,7 +179,7 @@ fn new_hostname(call: &ApiCall, zone: &Zone, written: WrittenHostname) -> Result
         let message = format!("`{name}` is a host of this server; expected a name of a customer");
         return Err(ApiError::at(error::HOSTNAME_IS_ZONE, "/hostname", message).into());
     }
-    let id = HostnameId(new_uuid().map_err(unavailable)?);
+    let id = HostnameId(new_uuid()?);
     let is_wildcard = written.ssl.as_ref().and_then(|ssl| ssl.is_wildcard) == Some(true);
     let pack = match &written.ssl {
         Some(ssl) => Some(new_pack(call, zone, (id, &name), ssl)?),
@@ -199,7 +197,7 @@ fn new_hostname(call: &ApiCall, zone: &Zone, written: WrittenHostname) -> Result
         next_check: call.unix,
         has_pointed_here: false,
         verification_errors: Box::default(),
-        ownership_token: new_uuid().map_err(unavailable)?,
+        ownership_token: new_uuid()?,
         origin: (origin != HostnameOrigin::default()).then(|| Box::new(origin)),
         metadata: written.metadata.flatten().map(Into::into),
         pack: pack.as_ref().map(|pack| pack.id),
@@ -217,7 +215,7 @@ fn new_pack(
     let is_wildcard = ssl.is_wildcard == Some(true);
     let (method, has_branding) = (ssl.method.unwrap_or_default(), ssl.has_branding == Some(true));
     check_ssl(name, method, is_wildcard, has_branding, ssl.uploaded.is_some())?;
-    let pack = PackId(new_uuid().map_err(|message| ApiError::new(error::UNAVAILABLE, message))?);
+    let pack = PackId(new_uuid()?);
     let names = (CertificatePack::hosts_of(name, is_wildcard), method);
     let at = (call.unix, call.now.clone());
     let pack = CertificatePack {

@@ -1,0 +1,12 @@
+//! The calendar of what ends, without a clock and without requests.
+//!
+//! A [`DeprecationRow`] says what ends, when, and what takes its place. A [`DeprecationSchedule`] is all rows: those that
+//! ship with the program ([`SHIPPED`]) and those of an operator's file, found by the operation that they are about. How a
+//! row is served in a call, its [`model::DeprecationMode`], follows from [`Precedence`].
+
+mod file;
+mod row;
+mod schedule;
+
+pub use row::{AtEnd, DeprecationRow, What};
+pub use schedule::{DeprecationSchedule, OperationName, Precedence, SHIPPED, unknown_ids};

@@ -1,0 +1,101 @@
+//! What ends soon and is still used.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::conf::DeprecationCalendar;
+use model::CalendarDate;
+use model::alert::AlertPolicy;
+use store::{UseCount, UseKey};
+
+/// A row is in use if it was within so many days.
+const IN_USE_DAYS: i32 = 30;
+
+/// A row that ends soon, and how often an account used it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ending {
+    pub(super) row: String,
+    pub(super) end: CalendarDate,
+    pub(super) days: i32,
+    pub(super) account: String,
+    pub(super) uses: u64,
+}
+
+/// The rows that end within the notice of the calendar and are in use, by account.
+pub(super) fn found(
+    calendar: &DeprecationCalendar,
+    uses: &[(UseKey, UseCount)],
+    today: CalendarDate,
+) -> Vec<Ending> {
+    let mut by_account: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for (key, count) in uses {
+        let day = count.last.get(..10).and_then(CalendarDate::parse);
+        if day.is_some_and(|day| day.days_until(today) <= IN_USE_DAYS) {
+            *by_account.entry((&key.row, &key.account)).or_default() += count.uses;
+        }
+    }
+    let ending = |((row, account), uses): (&(&str, &str), &u64)| {
+        let end = calendar.schedule.row(row)?.end();
+        let days = today.days_until(end);
+        let ends_soon = days > 0 && days <= calendar.notice_days;
+        let (row, account) = ((*row).to_owned(), (*account).to_owned());
+        ends_soon.then_some(Ending { row, end, days, account, uses: *uses })
+    };
+    by_account.iter().filter_map(ending).collect()
+}
+
+/// What a policy tells of the rows that its account uses; `None` if it uses none.
+pub(super) fn told(policy: &AlertPolicy, endings: &[Ending]) -> Option<(String, Value)> {
+    let mine: Vec<&Ending> =
+        endings.iter().filter(|ending| ending.account == policy.account.as_str()).collect();
+    let first = mine.iter().min_by_key(|ending| ending.days)?;
+    let rows: Vec<Value> = mine
+        .iter()
+        .map(|ending| json!({"id": ending.row, "ends": ending.end, "days": ending.days, "uses": ending.uses}))
+        .collect();
+    let text = format!(
+        "{}: `{}` ends on {} and is still used; {} in all end soon",
+        policy.name,
+        first.row,
+        first.end,
+        rows.len()
+    );
+    Some((text, json!({"deprecations": rows})))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_soon_is_told_while_it_is_used() {
+        let calendar = DeprecationCalendar { notice_days: 30, ..DeprecationCalendar::default() };
+        let day = |text: &str| CalendarDate::parse(text).unwrap();
+        let used = |row: &str, account: &str, last: &str| {
+            let key = UseKey {
+                row: row.to_owned(),
+                account: account.to_owned(),
+                token: "t".to_owned(),
+                agent: String::new(),
+            };
+            (key, UseCount { uses: 2, last: format!("{last}T10:00:00Z") })
+        };
+        let uses = [
+            used("firewall-rules", "a", "2025-06-01"),
+            used("firewall-rules", "b", "2025-05-01"),
+            used("rate-limits", "a", "2025-06-09"),
+            used("setting-brotli", "a", "2025-06-09"),
+        ];
+        let rows = |today: &str| -> Vec<(String, String)> {
+            let found = found(&calendar, &uses, day(today));
+            found.into_iter().map(|ending| (ending.row, ending.account)).collect()
+        };
+        let of = |row: &str, account: &str| (row.to_owned(), account.to_owned());
+        assert_eq!(rows("2025-06-10"), [of("firewall-rules", "a"), of("rate-limits", "a")]);
+        assert_eq!(rows("2025-05-16").len(), 3, "thirty days before");
+        assert_eq!(rows("2025-05-15"), [], "thirty-one days before");
+        assert_eq!(rows("2025-06-14").len(), 2);
+        assert_eq!(rows("2025-06-15"), [], "it has ended");
+    }
+}

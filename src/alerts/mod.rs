@@ -1,0 +1,178 @@
+//! Alerts: spikes of security events, and what ends soon and is still used, told to webhooks.
+//!
+//! A policy is silent for two hours after it spoke, one about endings for a day.
+
+mod endings;
+mod spikes;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use crate::clock::{Clock, rfc3339};
+use crate::events::Events;
+use crate::events::kinds::{DeprecationDue, ServiceFailed};
+use crate::old_uses::OldUses;
+use crate::snapshot::{Snapshot, SnapshotHandle};
+use crate::upstream::webhook::Webhook;
+use endings::Ending;
+use model::alert::{AlertPolicy, AlertType};
+use model::{CalendarDate, Declared};
+use store::{PastAlert, SecurityLog, StoreError};
+
+/// How often policies are looked at.
+const TICK: Duration = Duration::from_secs(60);
+/// How long a policy is silent after it spoke.
+const SILENCE: Duration = Duration::from_hours(2);
+/// The same of one about endings.
+const SILENCE_OF_ENDINGS: Duration = Duration::from_hours(24);
+/// The header that a webhook's secret is sent in.
+pub const SECRET_HEADER: &str = "svc-webhook-auth";
+
+/// What policies are looked at with.
+pub struct Watched {
+    pub log: Arc<Mutex<SecurityLog>>,
+    pub old_uses: OldUses,
+    /// Whether webhooks may be in private networks.
+    pub may_be_private: bool,
+    pub events: Events,
+    pub clock: Clock,
+}
+
+/// Looks at policies for ever.
+pub async fn run(handle: SnapshotHandle, watched: Watched) {
+    let failed = |error: String| watched.events.emit(&ServiceFailed { service: "alerts", error });
+    let mut told = HashSet::new();
+    let mut tick = tokio::time::interval(TICK);
+    loop {
+        tick.tick().await;
+        let snapshot = handle.load();
+        let endings = match endings(&snapshot, &watched).await {
+            Ok(endings) => endings,
+            Err(error) => {
+                failed(error);
+                Vec::new()
+            }
+        };
+        tell_of(&endings, &mut told, &watched);
+        for policy in snapshot.resources.alerts.values().filter(|policy| policy.enabled) {
+            if let Err(error) = look(&snapshot, policy, &endings, &watched).await {
+                failed(error);
+            }
+        }
+    }
+}
+
+/// Runs what waits for a disk.
+async fn on_disk<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, String> {
+    let outcome = tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?;
+    outcome.map_err(|error| error.to_string())
+}
+
+/// Writes what was used of what ends, and reads what of it ends soon.
+async fn endings(snapshot: &Snapshot, watched: &Watched) -> Result<Vec<Ending>, String> {
+    let (uses, calendar) = (watched.old_uses.clone(), Arc::clone(&snapshot.deprecations));
+    let today = CalendarDate::of_unix(watched.clock.unix().as_secs());
+    let uses = on_disk(move || uses.all()).await?;
+    Ok(endings::found(&calendar, &uses, today))
+}
+
+/// An event for each of them, once on each day.
+fn tell_of(endings: &[Ending], told: &mut HashSet<(String, i32)>, watched: &Watched) {
+    told.retain(|(row, days)| endings.iter().any(|ending| ending.row == *row && ending.days == *days));
+    for ending in endings {
+        if told.insert((ending.row.clone(), ending.days)) {
+            watched.events.emit(&DeprecationDue {
+                row: ending.row.clone(),
+                ends: ending.end.to_string(),
+                days: ending.days,
+                uses: ending.uses,
+            });
+        }
+    }
+}
+
+/// Looks at one policy, and tells its webhooks if there is something to tell.
+async fn look(
+    snapshot: &Snapshot,
+    policy: &Declared<AlertPolicy>,
+    endings: &[Ending],
+    watched: &Watched,
+) -> Result<(), String> {
+    let now = watched.clock.unix();
+    let silence = match policy.alert_type {
+        AlertType::DeprecationAlert => SILENCE_OF_ENDINGS,
+        AlertType::SecurityEventsAlert | AlertType::AdvancedSecurityEventsAlert => SILENCE,
+    };
+    let silent_since = rfc3339(watched.clock.now() - silence);
+    let (reader, of) = (Arc::clone(&watched.log), policy.value.clone());
+    let ending = endings::told(policy, endings);
+    let found = on_disk(move || {
+        let log = reader.lock();
+        if log.alerted_since(&of.id, &silent_since)? {
+            return Ok(None);
+        }
+        match of.alert_type {
+            AlertType::DeprecationAlert => Ok(ending),
+            AlertType::SecurityEventsAlert | AlertType::AdvancedSecurityEventsAlert => {
+                spikes::found(&log, &of, now)
+            }
+        }
+    });
+    match found.await? {
+        Some((text, data)) => tell(snapshot, policy, (text, data), watched).await,
+        None => Ok(()),
+    }
+}
+
+/// Tells the webhooks of a policy, and keeps that it did.
+async fn tell(
+    snapshot: &Snapshot,
+    policy: &AlertPolicy,
+    (text, data): (String, Value),
+    watched: &Watched,
+) -> Result<(), String> {
+    let now = watched.clock.unix();
+    let mut delivered = Vec::new();
+    let mut failed = Vec::new();
+    for id in &policy.webhooks {
+        let Some(webhook) = snapshot.resources.webhooks.get(id) else { continue };
+        let message = json!({
+            "name": policy.name,
+            "text": text,
+            "data": data,
+            "ts": now.as_secs(),
+            "account_id": policy.account,
+            "policy_id": policy.id,
+            "policy_name": policy.name,
+            "alert_type": policy.alert_type,
+            "alert_event": "ALERT_STATE_EVENT_START",
+        });
+        let sent = Webhook {
+            url: webhook.url.clone(),
+            secret: webhook.secret.clone().map(|secret| (SECRET_HEADER, secret)),
+            body: message.to_string(),
+            may_be_private: watched.may_be_private,
+        };
+        match sent.send(&snapshot.upstream, now).await {
+            Ok(()) => delivered.push(webhook.name.clone()),
+            Err(reason) => failed.push(reason),
+        }
+    }
+    let past = PastAlert {
+        policy: policy.id.clone(),
+        account: policy.account.to_string(),
+        at: rfc3339(watched.clock.now()),
+        text,
+        delivered: delivered.join(", "),
+        failed: failed.join("; "),
+    };
+    let writer = Arc::clone(&watched.log);
+    on_disk(move || writer.lock().alerted(&past)).await?;
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+}

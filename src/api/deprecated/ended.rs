@@ -1,0 +1,91 @@
+//! Operations that end: after their end, and those that end without ever having been served here.
+
+use deprecations::{DeprecationRow, What};
+use model::{DeprecationMode, Phase, RulesetOwner, RulesetSlot};
+
+use super::rows::{CallRows, RowUse};
+use super::telling;
+use crate::api::error::{self, ApiError, ApiErrors};
+use crate::api::operation::{ApiCall, find_zone};
+use crate::api::router::PREFIX;
+
+/// The row that is about the operation itself.
+fn of_operation(rows: &CallRows) -> Option<(usize, &DeprecationRow, DeprecationMode)> {
+    rows.iter().find(|(_, row, _)| row.what == What::Route)
+}
+
+/// The path of what takes the place of the operation of a call, if it ends.
+pub(in crate::api) fn successor(rows: &CallRows, call: &ApiCall) -> Option<String> {
+    let (_, row, _) = of_operation(rows)?;
+    row.successors.iter().find_map(|template| filled(template, call))
+}
+
+/// A template of a path with the parameters of a call; `None` if one of them is unknown.
+fn filled(template: &str, call: &ApiCall) -> Option<String> {
+    let mut path = String::new();
+    for part in template.split('/').skip(1) {
+        path.push('/');
+        let Some(name) = part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) else {
+            path.push_str(part);
+            continue;
+        };
+        let value = match name.strip_prefix("entry_point:") {
+            Some(phase) => entry_point(phase, call)?,
+            None => call.parameter(name.trim_start_matches('*')).to_owned(),
+        };
+        if value.is_empty() {
+            return None;
+        }
+        // It was decoded, and may not begin a query or another header.
+        let value: Vec<String> = value
+            .split('/')
+            .map(|part| {
+                percent_encoding::utf8_percent_encode(part, percent_encoding::NON_ALPHANUMERIC)
+                    .to_string()
+                    .replace("%2D", "-")
+                    .replace("%2E", ".")
+                    .replace("%5F", "_")
+            })
+            .collect();
+        path.push_str(&value.join("/"));
+    }
+    Some(path)
+}
+
+/// The id of the entry point that the zone of a call has for a phase.
+fn entry_point(phase: &str, call: &ApiCall) -> Option<String> {
+    let phase = Phase::parse(phase)?;
+    let zone = find_zone(&call.snapshot.resources, call.parameter("zone_id"))?;
+    let owner = RulesetOwner::Zone(zone.id.clone());
+    let found = call.snapshot.resources.rulesets.get(&(owner, RulesetSlot::from(phase)));
+    found.map(|ruleset| ruleset.id.clone())
+}
+
+/// Notes the use of an operation that ends, and refuses it after its end.
+///
+/// # Errors
+/// If it has ended.
+pub(in crate::api) fn check(rows: &CallRows, call: &ApiCall, operation: &str) -> Result<(), ApiErrors> {
+    let Some((place, row, mode)) = of_operation(rows) else { return Ok(()) };
+    if mode == DeprecationMode::Gone {
+        return Err(ApiError::new(error::NO_ROUTE, "No route for that URI").into());
+    }
+    rows.note(RowUse { row: place, mode, pointer: None });
+    if mode.is_served() {
+        return Ok(());
+    }
+    let said = telling::sentence(rows, row, &format!("`{operation}`"));
+    let message = match successor(rows, call) {
+        Some(path) => format!("{said}: {PREFIX}{path}"),
+        None => said,
+    };
+    let documentation = Some(telling::documentation(row));
+    Err(ApiError { documentation, ..ApiError::new(error::ENDED, message) }.into())
+}
+
+/// What is said of an operation that ends, and is no part of this server before.
+pub(in crate::api) fn not_here(rows: &CallRows, operation: &str) -> ApiErrors {
+    let replacement = of_operation(rows).map_or("nothing", |(_, row, _)| row.replacement.as_str());
+    let message = format!("`{operation}` is no part of this server, and ends; use {replacement}");
+    ApiError::new(error::NOT_HERE, message).into()
+}

@@ -1,0 +1,25 @@
+//! Something that ends soon is still used.
+
+use serde::Serialize;
+
+use crate::events::{Event, Level, Metrics};
+
+#[derive(Debug, Serialize)]
+pub struct DeprecationDue {
+    /// The row of the calendar.
+    pub row: String,
+    /// The first day on which it is no longer served.
+    pub ends: String,
+    pub days: i32,
+    /// How often it was used.
+    pub uses: u64,
+}
+
+impl Event for DeprecationDue {
+    const NAME: &'static str = "deprecation_due";
+    const LEVEL: Level = Level::Warn;
+
+    fn count(&self, metrics: &Metrics) {
+        metrics.deprecation_days.with_label_values(&[self.row.as_str()]).set(self.days.into());
+    }
+}
