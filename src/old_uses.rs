@@ -1,6 +1,6 @@
 //! Who used what ends, counted: in memory first, and from time to time in the state folder.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -14,7 +14,7 @@ const OTHER: &str = "(others)";
 /// Counts of uses. All clones share them.
 #[derive(Clone)]
 pub struct OldUses {
-    held: Arc<Mutex<HashMap<UseKey, UseCount>>>,
+    held: Arc<Mutex<BTreeMap<UseKey, UseCount>>>,
     log: Arc<Mutex<DeprecationLog>>,
 }
 

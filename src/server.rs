@@ -101,10 +101,9 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let api = api_state(
         &conf,
         &control,
-        (records, Arc::clone(&security_log)),
+        (records, Arc::clone(&security_log), parts.old_uses),
         drain.subscribe(),
         (events.clone(), clock),
-        parts.old_uses,
     );
     let names_context = NameContext::new(
         snapshots.clone(),
@@ -278,10 +277,9 @@ fn bind_names(
 fn api_state(
     conf: &Conf,
     control: &Control,
-    logs: (Box<dyn RecordReader>, Arc<Mutex<SecurityLog>>),
+    logs: (Box<dyn RecordReader>, Arc<Mutex<SecurityLog>>, OldUses),
     draining: watch::Receiver<bool>,
     (events, clock): (Events, Clock),
-    old_uses: OldUses,
 ) -> api::State {
     let operators = Operators {
         tokens: conf.api_tokens.clone(),
@@ -290,7 +288,7 @@ fn api_state(
         may_be_private: conf.private_webhooks,
     };
     let secrets_key = conf.secrets_key.clone();
-    api::State::new(control.clone(), events, clock, operators, draining, logs, secrets_key, old_uses)
+    api::State::new(control.clone(), events, clock, operators, draining, logs, secrets_key)
 }
 
 fn server_conf(conf: &Conf) -> Result<ServerConf, String> {

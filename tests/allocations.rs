@@ -91,3 +91,25 @@ fn a_walk_past_a_thousand_custom_rules_allocates_nothing() {
         }
     }
 }
+
+/// A call of the API that uses nothing that ends.
+#[test]
+fn the_calendar_of_what_ends_allocates_nothing() {
+    use deprecations::{OperationName, Precedence, SHIPPED};
+    let _alone = ONE_AT_A_TIME.lock().unwrap();
+    let today = model::CalendarDate::of_unix(1_795_000_000);
+    let precedence = Precedence { request: None, settings: [None; 3], today };
+    let ask = |path| {
+        SHIPPED
+            .about(OperationName { method: "GET", path })
+            .filter(|row| precedence.mode(row).is_served())
+            .count()
+    };
+    assert_eq!(ask("/zones/{zone_id}/dns_records"), 0);
+    let region = Region::new(GLOBAL);
+    for path in ["/zones/{zone_id}", "/zones/{zone_id}/dns_records"] {
+        ask(path);
+    }
+    let change = region.change();
+    assert_eq!(change.allocations + change.reallocations, 0, "{change:?}");
+}

@@ -14,7 +14,7 @@ const IN_USE_DAYS: i32 = 30;
 
 /// A row that ends soon, and how often an account used it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ending {
+pub(super) struct DueRow {
     pub(super) row: String,
     pub(super) end: CalendarDate,
     pub(super) days: i32,
@@ -27,7 +27,7 @@ pub(super) fn found(
     calendar: &DeprecationCalendar,
     uses: &[(UseKey, UseCount)],
     today: CalendarDate,
-) -> Vec<Ending> {
+) -> Vec<DueRow> {
     let mut by_account: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for (key, count) in uses {
         let day = count.last.get(..10).and_then(CalendarDate::parse);
@@ -40,14 +40,14 @@ pub(super) fn found(
         let days = today.days_until(end);
         let ends_soon = days > 0 && days <= calendar.notice_days;
         let (row, account) = ((*row).to_owned(), (*account).to_owned());
-        ends_soon.then_some(Ending { row, end, days, account, uses: *uses })
+        ends_soon.then_some(DueRow { row, end, days, account, uses: *uses })
     };
     by_account.iter().filter_map(ending).collect()
 }
 
 /// What a policy tells of the rows that its account uses; `None` if it uses none.
-pub(super) fn told(policy: &AlertPolicy, endings: &[Ending]) -> Option<(String, Value)> {
-    let mine: Vec<&Ending> =
+pub(super) fn told(policy: &AlertPolicy, endings: &[DueRow]) -> Option<(String, Value)> {
+    let mine: Vec<&DueRow> =
         endings.iter().filter(|ending| ending.account == policy.account.as_str()).collect();
     let first = mine.iter().min_by_key(|ending| ending.days)?;
     let rows: Vec<Value> = mine

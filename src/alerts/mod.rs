@@ -18,7 +18,7 @@ use crate::events::kinds::{DeprecationDue, ServiceFailed};
 use crate::old_uses::OldUses;
 use crate::snapshot::{Snapshot, SnapshotHandle};
 use crate::upstream::webhook::Webhook;
-use endings::Ending;
+use endings::DueRow;
 use model::alert::{AlertPolicy, AlertType};
 use model::{CalendarDate, Declared};
 use store::{PastAlert, SecurityLog, StoreError};
@@ -33,7 +33,7 @@ const SILENCE_OF_ENDINGS: Duration = Duration::from_hours(24);
 pub const SECRET_HEADER: &str = "svc-webhook-auth";
 
 /// What policies are looked at with.
-pub struct Watched {
+pub struct AlertInputs {
     pub log: Arc<Mutex<SecurityLog>>,
     pub old_uses: OldUses,
     /// Whether webhooks may be in private networks.
@@ -43,7 +43,7 @@ pub struct Watched {
 }
 
 /// Looks at policies for ever.
-pub async fn run(handle: SnapshotHandle, watched: Watched) {
+pub async fn run(handle: SnapshotHandle, watched: AlertInputs) {
     let failed = |error: String| watched.events.emit(&ServiceFailed { service: "alerts", error });
     let mut told = HashSet::new();
     let mut tick = tokio::time::interval(TICK);
@@ -75,7 +75,7 @@ async fn on_disk<T: Send + 'static>(
 }
 
 /// Writes what was used of what ends, and reads what of it ends soon.
-async fn endings(snapshot: &Snapshot, watched: &Watched) -> Result<Vec<Ending>, String> {
+async fn endings(snapshot: &Snapshot, watched: &AlertInputs) -> Result<Vec<DueRow>, String> {
     let (uses, calendar) = (watched.old_uses.clone(), Arc::clone(&snapshot.deprecations));
     let today = CalendarDate::of_unix(watched.clock.unix().as_secs());
     let uses = on_disk(move || uses.all()).await?;
@@ -83,7 +83,7 @@ async fn endings(snapshot: &Snapshot, watched: &Watched) -> Result<Vec<Ending>, 
 }
 
 /// An event for each of them, once on each day.
-fn tell_of(endings: &[Ending], told: &mut HashSet<(String, i32)>, watched: &Watched) {
+fn tell_of(endings: &[DueRow], told: &mut HashSet<(String, i32)>, watched: &AlertInputs) {
     told.retain(|(row, days)| endings.iter().any(|ending| ending.row == *row && ending.days == *days));
     for ending in endings {
         if told.insert((ending.row.clone(), ending.days)) {
@@ -101,8 +101,8 @@ fn tell_of(endings: &[Ending], told: &mut HashSet<(String, i32)>, watched: &Watc
 async fn look(
     snapshot: &Snapshot,
     policy: &Declared<AlertPolicy>,
-    endings: &[Ending],
-    watched: &Watched,
+    endings: &[DueRow],
+    watched: &AlertInputs,
 ) -> Result<(), String> {
     let now = watched.clock.unix();
     let silence = match policy.alert_type {
@@ -135,7 +135,7 @@ async fn tell(
     snapshot: &Snapshot,
     policy: &AlertPolicy,
     (text, data): (String, Value),
-    watched: &Watched,
+    watched: &AlertInputs,
 ) -> Result<(), String> {
     let now = watched.clock.unix();
     let mut delivered = Vec::new();

@@ -8,6 +8,7 @@ mod idempotency;
 mod input;
 mod issuance_rate;
 mod operation;
+mod request_body;
 pub mod resources;
 mod router;
 mod service;

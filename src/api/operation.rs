@@ -13,7 +13,7 @@ use super::auth::{Actor, Permission};
 use super::deprecated::CallRows;
 use super::envelope::{ApiReply, ResultInfo};
 use super::error::{self, ApiError, ApiErrors};
-use super::router::State;
+use super::router::{PREFIX, State};
 use crate::certificates;
 use crate::control::{Applied, Write};
 use crate::snapshot::Snapshot;
@@ -75,11 +75,6 @@ impl Operation {
     /// As the calendar of what ends names it.
     pub(super) fn name(&self) -> OperationName<'static> {
         OperationName { method: self.verb.word(), path: self.path }
-    }
-
-    /// As messages name it.
-    pub(super) fn label(&self) -> String {
-        format!("{} {}", self.verb.word(), self.path)
     }
 }
 
@@ -197,6 +192,11 @@ pub(super) struct ApiCall {
 }
 
 impl ApiCall {
+    /// The operation that it asks for, as messages name it.
+    pub(super) fn label(&self, verb: Verb) -> String {
+        format!("{} {PREFIX}{:.200}", verb.word(), self.path)
+    }
+
     /// A parameter of the path.
     pub(super) fn parameter(&self, name: &str) -> &str {
         self.parameters.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)

@@ -3,13 +3,13 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{self, RawPathParams};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, get};
 use axum::{RequestExt, Router};
-use http::{HeaderMap, HeaderValue, Request, StatusCode, header};
+use http::{HeaderValue, Request, StatusCode, header};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -22,8 +22,8 @@ use super::error::{self, ApiError, ApiErrors};
 use super::idempotency::{self, FirstOrKnown, KeptAnswers};
 use super::issuance_rate::Issuances;
 use super::operation::{Answer, ApiCall, InputShape, Operation, Verb};
-use super::resources;
 use super::token_rates::TokenRates;
+use super::{request_body, resources};
 use crate::clock::{Clock, rfc3339};
 use crate::control::Control;
 use crate::events::Events;
@@ -34,10 +34,6 @@ use crate::snapshot::{Snapshot, SnapshotHandle};
 use model::CalendarDate;
 use store::{RecordReader, SecurityLog, StoreError};
 
-/// Longest body that is taken.
-const MAX_BODY_BYTES: usize = 4 << 20;
-/// Most fields of a form.
-const MAX_FORM_FIELDS: usize = 16;
 /// Longest idempotency key.
 const MAX_KEY_BYTES: usize = 255;
 /// The path of all operations.
@@ -80,9 +76,8 @@ impl State {
         clock: Clock,
         operators: Operators,
         draining: watch::Receiver<bool>,
-        (records, security_log): (Box<dyn RecordReader>, Arc<Mutex<SecurityLog>>),
+        (records, security_log, old_uses): (Box<dyn RecordReader>, Arc<Mutex<SecurityLog>>, OldUses),
         secrets_key: Option<gateway::vault::MasterKey>,
-        old_uses: OldUses,
     ) -> Self {
         Self {
             snapshots: control.handle().clone(),
@@ -233,7 +228,8 @@ async fn call(
         .map_err(|error| of_verify(operation, error))?;
     let left = match state.token_rates.count(actor.key(), unix) {
         Ok(left) => left,
-        Err((error, left)) => {
+        Err(refused) => {
+            let (error, left) = *refused;
             let mut response = ApiErrors::from(error).into_response();
             left.write(response.headers_mut(), true);
             return Ok(response);
@@ -269,7 +265,7 @@ async fn admitted(
         shared: state.clone(),
         actor,
         parameters,
-        query: form_urlencoded(query),
+        query: request_body::form_urlencoded(query),
         body: Value::Null,
         headers: parts.headers,
         snapshot,
@@ -306,12 +302,12 @@ async fn decided(
 ) -> Result<Response, ApiErrors> {
     let unix = call.unix;
     if let Some(rows) = &call.old {
-        deprecated::check_operation(rows, &call, &operation.label())?;
+        deprecated::check_operation(rows, &call, &call.label(operation.verb))?;
         deprecated::check_query(rows, &call.query)?;
     }
     check_query(&call, operation)?;
-    check_coding(&call.headers)?;
-    let text = read(body).await?;
+    request_body::check_coding(&call.headers)?;
+    let text = request_body::read(body).await?;
     let key = call.headers.get("idempotency-key").and_then(|value| value.to_str().ok()).map(str::to_owned);
     if key.as_ref().is_some_and(|key| key.len() > MAX_KEY_BYTES) {
         let message = format!("an idempotency key has at most {MAX_KEY_BYTES} bytes");
@@ -333,8 +329,8 @@ async fn decided(
         under_way.check(&state.control).await?;
     }
     call.body = match operation.input {
-        Some(InputShape::Form(_)) => form(&call.headers, &text)?,
-        Some(InputShape::Object(_) | InputShape::List(_)) => parse(&text)?,
+        Some(InputShape::Form(_)) => request_body::form(&call.headers, &text)?,
+        Some(InputShape::Object(_) | InputShape::List(_)) => request_body::parse(&text)?,
         None => Value::Null,
     };
     let unknown = match call.old.clone() {
@@ -356,12 +352,10 @@ async fn decided(
 
 /// Runs an operation. `unknown` are fields of its body that were dropped before.
 async fn run(operation: &'static Operation, call: ApiCall, unknown: Vec<String>) -> Answer {
-    let rows = call.old.clone();
+    let Some(rows) = call.old.clone() else { return (operation.run)(call).await };
+    let label = call.label(operation.verb);
     let outcome = (operation.run)(call).await;
-    match rows {
-        Some(rows) => deprecated::finish(&rows, &operation.label(), unknown, outcome),
-        None => outcome,
-    }
+    deprecated::finish(&rows, &label, unknown, outcome)
 }
 
 /// Who asks whether a token is valid is told so in words of its own.
@@ -390,85 +384,6 @@ fn check_query(call: &ApiCall, operation: &Operation) -> Result<(), ApiErrors> {
             Err(ApiError::new(error::BAD_QUERY, message).into())
         }
     }
-}
-
-/// Refuses a body that is not the text itself.
-fn check_coding(headers: &HeaderMap) -> Result<(), ApiErrors> {
-    let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
-    let coded = codings.find(|coding| !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"));
-    coded.map_or(Ok(()), |coding| {
-        let found = String::from_utf8_lossy(coding.as_bytes());
-        let message = format!("send the body as it is, without `Content-Encoding: {found}`");
-        Err(ApiError::new(error::CODED_BODY, message).into())
-    })
-}
-
-async fn read(body: Body) -> Result<Vec<u8>, ApiErrors> {
-    match to_bytes(body, MAX_BODY_BYTES).await {
-        Ok(bytes) => Ok(bytes.into()),
-        Err(_) => {
-            let message =
-                format!("the body has more than {} MiB, or did not come whole", MAX_BODY_BYTES >> 20);
-            Err(ApiError::new(error::TOO_LARGE, message).into())
-        }
-    }
-}
-
-fn parse(text: &[u8]) -> Result<Value, ApiErrors> {
-    if text.trim_ascii().is_empty() {
-        return Ok(Value::Object(serde_json::Map::new()));
-    }
-    serde_json::from_slice(text)
-        .map_err(|mistake| ApiError::new(error::BAD_BODY, format!("the body is not JSON: {mistake}")).into())
-}
-
-/// The fields of a form as an object of texts. A text alone is its field `file`.
-fn form(headers: &HeaderMap, text: &[u8]) -> Result<Value, ApiErrors> {
-    let content_type = headers.get(header::CONTENT_TYPE).map_or(&[][..], HeaderValue::as_bytes);
-    let mut fields = serde_json::Map::new();
-    let media_type = body::media_type(content_type);
-    if body::is_json(media_type) {
-        return parse(text);
-    }
-    let mut add = |name: &[u8], value: &[u8]| {
-        let value = std::str::from_utf8(value).map_err(|_| {
-            let name = String::from_utf8_lossy(name);
-            ApiError::new(error::BAD_BODY, format!("the field `{name:.60}` of the form is not UTF-8"))
-        })?;
-        fields.insert(String::from_utf8_lossy(name).into_owned(), value.into());
-        Ok::<(), ApiErrors>(())
-    };
-    if !body::is_multipart(media_type) {
-        add(b"file", text)?;
-        return Ok(Value::Object(fields));
-    }
-    let malformed = |mistake: body::BodyError| {
-        ApiErrors::from(ApiError::new(error::BAD_BODY, format!("the body is not a form: {mistake}")))
-    };
-    let form = body::multipart::Form::of(content_type, MAX_FORM_FIELDS).map_err(malformed)?;
-    let mut outcome = Ok(());
-    let read = body::multipart::read(text, form, &mut |part| {
-        let added = add(&part.name, part.decoded_content().as_deref().unwrap_or(part.content));
-        outcome = std::mem::replace(&mut outcome, Ok(())).and(added);
-    });
-    read.end.map_err(malformed)?;
-    outcome?;
-    Ok(Value::Object(fields))
-}
-
-/// Names and values of a query.
-fn form_urlencoded(query: &str) -> Vec<(String, String)> {
-    let decode = |text: &str| {
-        let spaced = text.replace('+', " ");
-        percent_encoding::percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
-    };
-    let pairs = query.split('&').filter(|pair| !pair.is_empty());
-    pairs
-        .map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decode(name), decode(value))
-        })
-        .collect()
 }
 
 /// Refuses a body without a length. A length beside it would be a second reading of where the request ends (RFC 9112

@@ -43,7 +43,7 @@ impl TokenRates {
     ///
     /// # Errors
     /// If it is one too many, with what is left: nothing.
-    pub(super) fn count(&self, actor: &str, now: u64) -> Result<Option<Left>, (ApiError, Left)> {
+    pub(super) fn count(&self, actor: &str, now: u64) -> Result<Option<Left>, Box<(ApiError, Left)>> {
         if self.limit == 0 {
             return Ok(None);
         }
@@ -63,7 +63,7 @@ impl TokenRates {
              request speed",
             self.limit
         );
-        Err((ApiError::new(error::TOO_MANY_REQUESTS, message), left))
+        Err(Box::new((ApiError::new(error::TOO_MANY_REQUESTS, message), left)))
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
         let left = |actor: &str, now| limit.count(actor, now).map(|left| left.map(|left| left.remaining));
         assert_eq!(left("a", 300).unwrap(), Some(1));
         assert_eq!(left("a", 599).unwrap(), Some(0));
-        let (refused, left_over) = left("a", 599).unwrap_err();
+        let (refused, left_over) = *left("a", 599).unwrap_err();
         assert_eq!((refused.code, left_over.remaining, left_over.reset), (error::TOO_MANY_REQUESTS, 0, 1));
         assert_eq!(left("b", 599).unwrap(), Some(1));
         assert_eq!(left("a", 600).unwrap(), Some(1), "another window");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Failure, print};
+use super::{Failure, check_fix, print};
 use crate::control::{self, ConfSource};
 use crate::rules;
 use pattern::EngineKind;
@@ -22,12 +22,20 @@ pub(super) struct Check {
     /// Also print the rulesets that zones are compiled from, the compiled rules, and the engine of each pattern.
     #[arg(long)]
     explain: bool,
+    /// Rewrite keys that end as what takes their place. Comments stay.
+    #[arg(long)]
+    fix: bool,
 }
 
 impl Check {
     pub(super) fn execute(self) -> Result<(), Failure> {
+        let rewritten = if self.fix { check_fix::fix(&self.conf)? } else { Vec::new() };
         let start = control::start(&ConfSource::File(self.conf), &MemoryStore::default())?;
         let mut text = start.warnings.to_string();
+        for key in rewritten {
+            // INVARIANT: writing to a `String` cannot fail.
+            let _ = writeln!(text, "note: rewrote `{key}`");
+        }
         // What they are compiled from is not kept: a server never asks for it.
         let (ir, _) = rules::seclang(start.conf.owasp.as_deref());
         for id in rules::bodies::added(&ir) {

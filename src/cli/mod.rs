@@ -6,8 +6,10 @@ mod api;
 mod backup;
 mod cert;
 mod check;
+mod check_fix;
 mod demo;
 mod deployment;
+mod deprecations;
 mod dns;
 mod exclusion;
 mod expression;
@@ -51,6 +53,7 @@ enum Command {
     Dns(dns::DnsCommand),
     #[command(subcommand)]
     Cert(cert::CertCommand),
+    Deprecations(deprecations::Deprecations),
     Migrate(migrate::Migrate),
     Scan(scan::Scan),
     #[command(subcommand)]
@@ -126,6 +129,7 @@ pub fn main() -> ExitCode {
         Command::Cert(command) => command.execute(),
         Command::Dns(dns::DnsCommand::Check(command)) => command.execute(),
         Command::Dns(dns::DnsCommand::Explain(command)) => command.execute(),
+        Command::Deprecations(command) => command.execute(),
         Command::Migrate(command) => command.execute(),
         Command::Scan(command) => command.execute(),
         Command::Token(command) => command.execute(),

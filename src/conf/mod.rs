@@ -7,6 +7,7 @@ mod deprecation_file;
 mod dns_file;
 pub mod file;
 mod gateway_file;
+pub mod keys;
 mod list_file;
 pub mod resolve;
 mod table;

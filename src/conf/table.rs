@@ -65,7 +65,7 @@ impl<'a> Table<'a> {
 
     fn find(&mut self, key: &'static str) -> Option<(Range<usize>, &'a DeValue<'a>)> {
         debug_assert!(
-            super::file::KEYS.contains(&self.full(key).as_str()),
+            super::keys::KEYS.contains(&self.full(key).as_str()),
             "`{}` is not in KEYS",
             self.full(key)
         );

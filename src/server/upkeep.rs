@@ -8,7 +8,7 @@ use pingora::server::{ListenFds, ShutdownWatch};
 use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::alerts::{self, Watched};
+use crate::alerts::{self, AlertInputs};
 use crate::certificates::WantedNames;
 use crate::clock::Clock;
 use crate::control::Control;
@@ -54,7 +54,7 @@ impl ServiceWithDependents for Upkeep {
         };
         let alerts = alerts::run(
             self.control.handle().clone(),
-            Watched {
+            AlertInputs {
                 log: Arc::clone(&self.security_log),
                 old_uses: self.old_uses.clone(),
                 may_be_private: self.may_be_private,

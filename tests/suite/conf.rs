@@ -15,10 +15,10 @@ fn parse(text: &str) -> Conf {
 
 #[test]
 fn every_key_has_a_test_that_exists_and_a_line_in_the_example() {
-    let keys: BTreeSet<&str> = conf::file::KEYS.iter().copied().collect();
+    let keys: BTreeSet<&str> = conf::keys::KEYS.iter().copied().collect();
     let covered: BTreeSet<&str> = EFFECTS.iter().map(|(key, _)| *key).collect();
     assert_eq!(keys, covered);
-    assert_eq!(keys.len(), conf::file::KEYS.len(), "a key stands twice");
+    assert_eq!(keys.len(), conf::keys::KEYS.len(), "a key stands twice");
     for (key, test) in EFFECTS {
         assert!(test.starts_with("support: ") || runs(test), "the test of `{key}`, {test}, does not run");
     }

@@ -36,6 +36,8 @@ mod crs_proxy;
 mod custom_hostnames;
 mod custom_rules;
 mod custom_rulesets;
+mod deprecations;
+mod deprecations_views;
 mod detection;
 mod detection_set;
 mod differential;

@@ -114,7 +114,8 @@ fn the_management_sdk_for_python_hands_zones_over() {
 #[ignore = "needs SDK_PYTHON, a Python that has octodns-cloudflare: `make test-sdk`"]
 fn octodns_plans_applies_and_dumps_a_zone() {
     let python = std::env::var("SDK_PYTHON").expect("SDK_PYTHON names a Python that has octodns-cloudflare");
-    let (edge, ..) = dns_records::zone("srv_names = \"ignore\"\n", "example.com");
+    let (edge, ..) =
+        dns_records::zone("[deprecations]\nmodes = { srv-record-data = \"warn\" }\n", "example.com");
     asks_edge(&python, concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sdk/octodns_zone.py"), &edge);
 }
 

@@ -9,7 +9,7 @@ use model::CalendarDate;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::row::{AtEnd, DeprecationRow, What};
+use crate::row::{AtEnd, DeprecationKind, DeprecationRow};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -103,51 +103,16 @@ fn checked(row: RowFile, refuse: &mut impl FnMut(String)) -> Option<DeprecationR
             return None;
         }
     };
-    let what = match row.what.as_str() {
-        "route" => What::Route,
-        "request_field" => What::RequestField(row.names),
-        "response_field" => What::ResponseField(row.names),
-        "query_form" => {
-            What::QueryForm { parameters: row.names, prefixes: row.prefixes, separator: row.separator }
-        }
-        "value" => What::Value { pointers: row.names, values: row.values },
-        "transport" => What::Transport,
-        "configuration_key" => What::ConfigurationKey(row.names),
-        "event" => What::Event(row.names),
-        "metric" => What::Metric(row.names),
-        _ => {
-            wrong(
-                "expected one of `route`, `request_field`, `response_field`, `query_form`, `value`, `transport`, \
-                 `configuration_key`, `event` and `metric` for `what`",
-            );
-            return None;
-        }
+    let operations = operations(&row.operations, &mut wrong);
+    let Some(what) = kind(&row.what, row.names, row.prefixes, (row.separator, row.values)) else {
+        wrong(
+            "expected one of `route`, `request_field`, `response_field`, `query_form`, `value`, `transport`, \
+             `configuration_key`, `event` and `metric` for `what`",
+        );
+        return None;
     };
-    let is_of_api = matches!(
-        what,
-        What::Route
-            | What::RequestField(_)
-            | What::ResponseField(_)
-            | What::QueryForm { .. }
-            | What::Value { .. }
-    );
-    if is_of_api == row.operations.is_empty() {
+    if what.is_of_operations() == row.operations.is_empty() {
         wrong("expected `operations` for what is of the API, and for nothing else");
-    }
-    let mut operations = Vec::new();
-    for operation in &row.operations {
-        let parts = operation.split_once(' ').filter(|(_, path)| path.starts_with('/'));
-        let Some((methods, path)) = parts else {
-            wrong("expected operations such as `GET,PATCH /zones/{zone_id}`");
-            continue;
-        };
-        for method in methods.split(',') {
-            if METHODS.contains(&method) {
-                operations.push((method.to_owned(), path.to_owned()));
-            } else {
-                wrong("expected the methods GET, POST, PUT, PATCH and DELETE, with commas between");
-            }
-        }
     }
     Some(DeprecationRow {
         id: row.id,
@@ -166,4 +131,45 @@ fn checked(row: RowFile, refuse: &mut impl FnMut(String)) -> Option<DeprecationR
         is_fixed: row.fixed,
         place: None,
     })
+}
+
+/// What a row is about; `None` if the word is none.
+fn kind(
+    word: &str,
+    names: Vec<String>,
+    prefixes: Vec<String>,
+    (separator, values): (Option<String>, Vec<String>),
+) -> Option<DeprecationKind> {
+    Some(match word {
+        "route" => DeprecationKind::Route,
+        "request_field" => DeprecationKind::RequestField(names),
+        "response_field" => DeprecationKind::ResponseField(names),
+        "query_form" => DeprecationKind::QueryForm { parameters: names, prefixes, separator },
+        "value" => DeprecationKind::Value { pointers: names, values },
+        "transport" => DeprecationKind::Transport,
+        "configuration_key" => DeprecationKind::ConfigurationKey(names),
+        "event" => DeprecationKind::Event(names),
+        "metric" => DeprecationKind::Metric(names),
+        _ => return None,
+    })
+}
+
+/// Methods and paths of operations such as `GET,PATCH /zones`.
+fn operations(written: &[String], wrong: &mut impl FnMut(&str)) -> Vec<(String, String)> {
+    let mut operations = Vec::new();
+    for operation in written {
+        let parts = operation.split_once(' ').filter(|(_, path)| path.starts_with('/'));
+        let Some((methods, path)) = parts else {
+            wrong("expected operations such as `GET,PATCH /zones/{zone_id}`");
+            continue;
+        };
+        for method in methods.split(',') {
+            if METHODS.contains(&method) {
+                operations.push((method.to_owned(), path.to_owned()));
+            } else {
+                wrong("expected the methods GET, POST, PUT, PATCH and DELETE, with commas between");
+            }
+        }
+    }
+    operations
 }

@@ -8,5 +8,5 @@ mod file;
 mod row;
 mod schedule;
 
-pub use row::{AtEnd, DeprecationRow, What};
+pub use row::{AtEnd, DeprecationKind, DeprecationRow};
 pub use schedule::{DeprecationSchedule, OperationName, Precedence, SHIPPED, unknown_ids};

@@ -11,7 +11,7 @@ const NOTICE_DAYS: i32 = 365;
 pub struct DeprecationRow {
     /// Unique in a schedule.
     pub id: String,
-    pub what: What,
+    pub what: DeprecationKind,
     /// The operations that it is about: a method and a path below `/client/v4`. None for what is no part of the API.
     pub operations: Vec<(String, String)>,
     /// From when its users are told.
@@ -22,7 +22,7 @@ pub struct DeprecationRow {
     pub extended: Option<CalendarDate>,
     /// From when it is as if it had never been.
     pub removed: Option<CalendarDate>,
-    /// What to use in its place, in words.
+    /// DeprecationKind to use in its place, in words.
     pub replacement: String,
     /// Paths below `/client/v4` of what takes its place, with the parameters of the operation in braces, of which the
     /// first counts whose parameters are all known. `{entry_point:PHASE}` is the id of a zone's entry point.
@@ -39,9 +39,9 @@ pub struct DeprecationRow {
     pub place: Option<Place>,
 }
 
-/// What a row is about.
+/// DeprecationKind a row is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum DeprecationKind {
     /// The operations themselves.
     Route,
     /// Fields of bodies, as JSON pointers; `*` is any entry of a list. None if the operation itself knows them.
@@ -68,7 +68,7 @@ pub enum What {
     Metric(Vec<String>),
 }
 
-impl What {
+impl DeprecationKind {
     /// The word of the calendar.
     pub fn word(&self) -> &'static str {
         match self {
@@ -84,6 +84,18 @@ impl What {
         }
     }
 
+    /// Whether it is about operations of the API.
+    pub(crate) fn is_of_operations(&self) -> bool {
+        match self {
+            Self::Route
+            | Self::RequestField(_)
+            | Self::ResponseField(_)
+            | Self::QueryForm { .. }
+            | Self::Value { .. } => true,
+            Self::Transport | Self::ConfigurationKey(_) | Self::Event(_) | Self::Metric(_) => false,
+        }
+    }
+
     /// Whether it ends with the first release on its day or later, and not before: no program stops at midnight to read its
     /// configuration, or to tell what it told.
     pub fn ends_with_a_release(&self) -> bool {
@@ -91,7 +103,7 @@ impl What {
     }
 }
 
-/// What becomes of a field or a form that is sent after its end.
+/// DeprecationKind becomes of a field or a form that is sent after its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AtEnd {
     #[default]

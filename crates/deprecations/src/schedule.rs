@@ -65,7 +65,7 @@ impl DeprecationSchedule {
         diagnostics.into_result(Self::of(SHIPPED.rows.iter().cloned().chain(added).collect()))
     }
 
-    /// What is wrong with rows of a file that are about no operation. `exists` says whether the API has one.
+    /// DeprecationKind is wrong with rows of a file that are about no operation. `exists` says whether the API has one.
     pub fn without_operation(&self, exists: impl Fn(OperationName<'_>) -> bool) -> Diagnostics {
         let mut diagnostics = Diagnostics::default();
         for row in self.rows.iter().filter(|row| row.place.is_some()) {
@@ -118,7 +118,7 @@ fn at(row: &DeprecationRow, diagnostic: Diagnostic) -> Diagnostic {
 pub struct Precedence<'a> {
     /// The day that a request asks for.
     pub request: Option<CalendarDate>,
-    /// What its token, its account and the configuration say, in this order.
+    /// DeprecationKind its token, its account and the configuration say, in this order.
     pub settings: [Option<&'a DeprecationSettings>; 3],
     pub today: CalendarDate,
 }
@@ -173,7 +173,7 @@ pub fn unknown_ids<'s>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::What;
+    use crate::row::DeprecationKind;
 
     fn day(text: &str) -> CalendarDate {
         CalendarDate::parse(text).unwrap()
@@ -258,7 +258,7 @@ mod tests {
         let good = row("what = \"route\"\noperations = [\"GET,POST /zones\"]");
         let schedule = read(good.clone()).unwrap();
         let found: Vec<_> = schedule.about(OperationName { method: "POST", path: "/zones" }).collect();
-        assert_eq!((found.len(), &found[0].what), (1, &What::Route));
+        assert_eq!((found.len(), &found[0].what), (1, &DeprecationKind::Route));
         for (text, expected) in [
             ("[[row]]\nid = 5\n".to_owned(), "mine.toml:2:"),
             (format!("{good}{good}"), "the row `mine` stands twice"),

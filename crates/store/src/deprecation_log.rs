@@ -1,6 +1,6 @@
 //! Who used what ends, and how often, in a file of its own.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const MIGRATIONS: &[Migration] = &[Migration::Sql(
 )];
 
 /// Whose uses are counted together.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UseKey {
     /// The row of the calendar.
     pub row: String,
@@ -49,12 +49,15 @@ pub struct DeprecationLog {
 }
 
 impl DeprecationLog {
+    /// Its name in the state folder.
+    pub const FILE: &str = "deprecations.db";
+
     /// Opens the log in a folder, which is made if it is missing.
     ///
     /// # Errors
     /// [`StoreError::Failed`] if the file cannot be made or read.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        let mut connection = Connection::open(private_file(folder, "deprecations.db")?)?;
+        let mut connection = Connection::open(private_file(folder, Self::FILE)?)?;
         connection.busy_timeout(BUSY)?;
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
         migrate(&mut connection, MIGRATIONS)?;
@@ -65,7 +68,7 @@ impl DeprecationLog {
     ///
     /// # Errors
     /// [`StoreError::Failed`] if they cannot be written; none of them is then.
-    pub fn add(&mut self, counts: &HashMap<UseKey, UseCount>) -> Result<(), StoreError> {
+    pub fn add(&mut self, counts: &BTreeMap<UseKey, UseCount>) -> Result<(), StoreError> {
         if counts.is_empty() {
             return Ok(());
         }
@@ -130,7 +133,7 @@ mod tests {
         drop(log);
         let mut log = DeprecationLog::open(folder.path()).unwrap();
         assert_eq!(log.all().unwrap(), [(key(2), count(1, 6)), (key(1), count(5, 5))]);
-        let many: HashMap<_, _> = (0..20_100).map(|nth| (key(nth), count(1, nth + 10))).collect();
+        let many: BTreeMap<_, _> = (0..20_100).map(|nth| (key(nth), count(1, nth + 10))).collect();
         log.add(&many).unwrap();
         let all = log.all().unwrap();
         assert!(all.len() <= 20_001 && all[0].0 == key(20_099), "{}", all.len());

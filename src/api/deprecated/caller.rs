@@ -9,10 +9,10 @@ use crate::api::operation::ApiCall;
 use crate::events::Events;
 use crate::old_uses::OldUses;
 
-/// What is kept of a user agent, in characters.
+/// DeprecationKind is kept of a user agent, in characters.
 const MAX_AGENT: usize = 120;
 
-/// What a call says of who sent it.
+/// DeprecationKind a call says of who sent it.
 #[derive(Debug)]
 pub(in crate::api) struct OldCaller {
     account: String,

@@ -1,6 +1,6 @@
 //! Operations that end: after their end, and those that end without ever having been served here.
 
-use deprecations::{DeprecationRow, What};
+use deprecations::{DeprecationKind, DeprecationRow};
 use model::{DeprecationMode, Phase, RulesetOwner, RulesetSlot};
 
 use super::rows::{CallRows, RowUse};
@@ -11,7 +11,7 @@ use crate::api::router::PREFIX;
 
 /// The row that is about the operation itself.
 fn of_operation(rows: &CallRows) -> Option<(usize, &DeprecationRow, DeprecationMode)> {
-    rows.iter().find(|(_, row, _)| row.what == What::Route)
+    rows.iter().find(|(_, row, _)| row.what == DeprecationKind::Route)
 }
 
 /// The path of what takes the place of the operation of a call, if it ends.
@@ -83,9 +83,9 @@ pub(in crate::api) fn check(rows: &CallRows, call: &ApiCall, operation: &str) ->
     Err(ApiError { documentation, ..ApiError::new(error::ENDED, message) }.into())
 }
 
-/// What is said of an operation that ends, and is no part of this server before.
-pub(in crate::api) fn not_here(rows: &CallRows, operation: &str) -> ApiErrors {
+/// DeprecationKind is said of an operation that ends, and is no part of this server before.
+pub(in crate::api) fn not_here(rows: &CallRows, path: &str) -> ApiErrors {
     let replacement = of_operation(rows).map_or("nothing", |(_, row, _)| row.replacement.as_str());
-    let message = format!("`{operation}` is no part of this server, and ends; use {replacement}");
+    let message = format!("`{PREFIX}{path:.200}` is no part of this server, and ends; use {replacement}");
     ApiError::new(error::NOT_HERE, message).into()
 }

@@ -1,7 +1,7 @@
-//! Old forms in a request, found before its operation runs: each is noted, and refused or dropped after its end. What
+//! Old forms in a request, found before its operation runs: each is noted, and refused or dropped after its end. DeprecationKind
 //! is still served stays in the request, and the operation reads it.
 
-use deprecations::{AtEnd, DeprecationRow, What};
+use deprecations::{AtEnd, DeprecationKind, DeprecationRow};
 use model::DeprecationMode;
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ use crate::api::error::{self, ApiError, ApiErrors};
 pub(in crate::api) fn check_query(rows: &CallRows, query: &[(String, String)]) -> Result<(), ApiErrors> {
     let mut errors = Vec::new();
     for (place, row, mode) in rows.iter() {
-        let What::QueryForm { parameters, prefixes, separator } = &row.what else { continue };
+        let DeprecationKind::QueryForm { parameters, prefixes, separator } = &row.what else { continue };
         for (name, value) in query.iter().filter(|(name, _)| parameters.contains(name)) {
             let is_prefixed = prefixes.iter().any(|prefix| value.starts_with(prefix));
             let is_list = separator.as_deref().is_some_and(|separator| is_list(name, value, separator));
@@ -48,8 +48,8 @@ pub(in crate::api) fn check_body(rows: &CallRows, body: &mut Value) -> Result<Ve
     let (mut errors, mut unknown) = (Vec::new(), Vec::new());
     for (place, row, mode) in rows.iter() {
         let (patterns, values): (&[String], Option<&[String]>) = match &row.what {
-            What::RequestField(pointers) => (pointers, None),
-            What::Value { pointers, values } => (pointers, Some(values)),
+            DeprecationKind::RequestField(pointers) => (pointers, None),
+            DeprecationKind::Value { pointers, values } => (pointers, Some(values)),
             _ => continue,
         };
         let mut found: Vec<String> = Vec::new();

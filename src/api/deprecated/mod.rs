@@ -1,8 +1,8 @@
-//! What ends: found in requests, told to clients, refused after its end; and the old forms of resources, which are read
+//! DeprecationKind ends: found in requests, told to clients, refused after its end; and the old forms of resources, which are read
 //! from the new ones and written as these.
 //!
 //! The calendar is the crate [`deprecations`]. A row about fields, values or forms of a query is found in [`forms`]; one
-//! about operations in [`ended`]. What is still served of fields is read and shown by the resource itself; operations that
+//! about operations in [`ended`]. DeprecationKind is still served of fields is read and shown by the resource itself; operations that
 //! end are the files `*_view`, each over the resource that took its place.
 
 mod caller;
@@ -14,7 +14,7 @@ mod telling;
 
 use std::sync::LazyLock;
 
-use deprecations::{SHIPPED, What};
+use deprecations::{DeprecationKind, SHIPPED};
 
 use super::auth::Permission;
 use super::envelope::Item;
@@ -34,7 +34,7 @@ pub(super) fn not_here() -> impl Iterator<Item = &'static Operation> {
         let is_served = |verb: Verb, path: &str| {
             resources::all().any(|operation| operation.verb == verb && operation.path == path)
         };
-        let of_routes = SHIPPED.rows().iter().filter(|row| row.what == What::Route);
+        let of_routes = SHIPPED.rows().iter().filter(|row| row.what == DeprecationKind::Route);
         let named = of_routes.flat_map(|row| &row.operations);
         named
             .filter_map(|(method, path)| {
@@ -57,8 +57,7 @@ pub(super) fn not_here() -> impl Iterator<Item = &'static Operation> {
 
 fn refuse(call: ApiCall) -> Running {
     Box::pin(async move {
-        let label = format!("/client/v4{}", call.path);
-        let refused = call.old.as_ref().map(|rows| ended::not_here(rows, &label));
+        let refused = call.old.as_ref().map(|rows| ended::not_here(rows, &call.path));
         Err(refused.unwrap_or_else(|| super::error::ApiError::unknown(&call.path).into()))
     })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use deprecations::{DeprecationRow, What};
+use deprecations::{DeprecationKind, DeprecationRow};
 use http::header::{HeaderMap, HeaderName, HeaderValue, LINK};
 use model::DeprecationMode;
 
@@ -19,7 +19,7 @@ pub(super) fn documentation(row: &DeprecationRow) -> String {
     row.documentation.clone().unwrap_or_else(|| format!("{PREFIX}/deprecations/{}", row.id))
 }
 
-/// What is said of a row that something, such as a field, is used of.
+/// DeprecationKind is said of a row that something, such as a field, is used of.
 pub(super) fn sentence(rows: &CallRows, row: &DeprecationRow, something: &str) -> String {
     let verb = if row.end() <= rows.today { "ended" } else { "ends" };
     format!("{something} {verb} on {}; use {}", row.end(), row.replacement)
@@ -33,7 +33,7 @@ pub(in crate::api) fn messages(rows: &CallRows, operation: &str) -> Vec<Item> {
         let row = rows.row(found.row)?;
         let something = match (&found.pointer, &row.what) {
             (Some(pointer), _) => format!("`{pointer}`"),
-            (None, What::QueryForm { parameters, .. }) => {
+            (None, DeprecationKind::QueryForm { parameters, .. }) => {
                 format!("this form of `{}`", parameters.join("` or `"))
             }
             (None, _) => format!("`{operation}`"),
@@ -49,9 +49,9 @@ pub(in crate::api) fn messages(rows: &CallRows, operation: &str) -> Vec<Item> {
 pub(in crate::api) fn write_headers(rows: &CallRows, successor: Option<&str>, headers: &mut HeaderMap) {
     let uses = rows.uses();
     let used = uses.iter().filter(|found| found.mode != DeprecationMode::Legacy).map(|found| found.row);
-    // What an answer has is told with every answer, because nobody can see whether it is read.
+    // DeprecationKind an answer has is told with every answer, because nobody can see whether it is read.
     let shown = rows.iter().filter_map(|(place, row, mode)| {
-        let is_told = matches!(row.what, What::ResponseField(_)) && mode == DeprecationMode::Warn;
+        let is_told = matches!(row.what, DeprecationKind::ResponseField(_)) && mode == DeprecationMode::Warn;
         (is_told && rows.shows(&row.id)).then_some(place)
     });
     let places: BTreeSet<usize> = used.chain(shown).collect();

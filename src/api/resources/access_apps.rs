@@ -15,8 +15,8 @@ use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::input::Fields;
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, InputShape, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Running,
-    Verb, new_uuid,
+    Answer, ApiCall, DRY_RUN, InputShape, Kind, ObjectShape, Operation, PAGE, PER_PAGE, QueryParameter,
+    ResultKind, Running, Verb, field, new_uuid, required,
 };
 
 /// The row about `self_hosted_domains`.
@@ -42,7 +42,7 @@ const fn operation(
     };
     let input = match verb {
         Verb::Get | Verb::Delete => None,
-        _ => Some(InputShape::Object(shapes::ACCESS_APP)),
+        _ => Some(InputShape::Object(ACCESS_APP)),
     };
     Operation { verb, path, summary, permission, query, input, output, run }
 }
@@ -56,7 +56,7 @@ macro_rules! operations {
                 concat!($owner, "/access/apps"),
                 "Lists access applications.",
                 Permission::$read,
-                ResultKind::List(shapes::ACCESS_APP),
+                ResultKind::List(ACCESS_APP),
                 |call| Box::pin(list(call)),
             ),
             operation(
@@ -64,7 +64,7 @@ macro_rules! operations {
                 concat!($owner, "/access/apps"),
                 "Makes an access application, which is kept and shown.",
                 Permission::$write,
-                ResultKind::One(shapes::ACCESS_APP),
+                ResultKind::One(ACCESS_APP),
                 |call| Box::pin(create(call)),
             ),
             operation(
@@ -72,7 +72,7 @@ macro_rules! operations {
                 concat!($owner, "/access/apps/{app_id}"),
                 "Shows an access application.",
                 Permission::$read,
-                ResultKind::One(shapes::ACCESS_APP),
+                ResultKind::One(ACCESS_APP),
                 |call| Box::pin(find(call)),
             ),
             operation(
@@ -80,7 +80,7 @@ macro_rules! operations {
                 concat!($owner, "/access/apps/{app_id}"),
                 "Replaces an access application.",
                 Permission::$write,
-                ResultKind::One(shapes::ACCESS_APP),
+                ResultKind::One(ACCESS_APP),
                 |call| Box::pin(replace(call)),
             ),
             operation(
@@ -98,6 +98,27 @@ macro_rules! operations {
 pub(super) const OF_ACCOUNTS: &[Operation] =
     operations!("/accounts/{account_id}", AccountRead, AccountWrite).as_slice();
 pub(super) const OF_ZONES: &[Operation] = operations!("/zones/{zone_id}", ZoneRead, ZoneWrite).as_slice();
+
+const ACCESS_APP: &ObjectShape = &ObjectShape {
+    name: "AccessApp",
+    fields: &[
+        field("id", Kind::Text, "Identifier (UUID)."),
+        required("name", Kind::Text, "What it is called."),
+        field("type", Kind::Words(&["self_hosted"]), "What it is."),
+        field("self_hosted_domains", Kind::Texts, "Public destinations, in the form that ends."),
+        field("destinations", Kind::Objects(ACCESS_DESTINATION), "Where it is reached."),
+        field("created_at", Kind::Text, "When it was made (RFC 3339)."),
+        field("updated_at", Kind::Text, "When it was last changed (RFC 3339)."),
+    ],
+};
+
+const ACCESS_DESTINATION: &ObjectShape = &ObjectShape {
+    name: "AccessDestination",
+    fields: &[
+        field("type", Kind::Words(&["public", "private"]), "Who reaches it."),
+        required("uri", Kind::Text, "A host, with a path or without."),
+    ],
+};
 
 #[derive(Debug, Serialize)]
 struct ShownApp<'a> {

@@ -7,13 +7,14 @@ use model::{Account, AccountId, CalendarDate, DeprecationMode, DeprecationSettin
 use serde::Serialize;
 use store::{Change, UseCount, UseKey};
 
-use super::{accounts, rule_input, shapes};
+use super::{accounts, rule_input};
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::input::Fields;
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, InputShape, Operation, QueryParameter, ResultKind, Running, Verb,
+    Answer, ApiCall, DRY_RUN, InputShape, Kind, ObjectShape, Operation, QueryParameter, ResultKind, Running,
+    Verb, field,
 };
 use crate::conf::DeprecationCalendar;
 
@@ -27,7 +28,7 @@ const fn operation(
 ) -> Operation {
     let (query, input): (&[QueryParameter], _) = match verb {
         Verb::Get => (&[], None),
-        _ => (&[DRY_RUN], Some(InputShape::Object(shapes::DEPRECATION_SETTINGS))),
+        _ => (&[DRY_RUN], Some(InputShape::Object(DEPRECATION_SETTINGS))),
     };
     Operation { verb, path, summary, permission, query, input, output, run }
 }
@@ -38,7 +39,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "/deprecations",
         "Lists what ends, when, and what takes its place.",
         Permission::Any,
-        ResultKind::List(shapes::DEPRECATION),
+        ResultKind::List(DEPRECATION),
         |call| Box::pin(list(call)),
     ),
     operation(
@@ -46,7 +47,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "/deprecations/{row_id}",
         "Shows something that ends.",
         Permission::Any,
-        ResultKind::One(shapes::DEPRECATION),
+        ResultKind::One(DEPRECATION),
         |call| Box::pin(find(call)),
     ),
     operation(
@@ -54,7 +55,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "/accounts/{account_id}/deprecations",
         "Lists what ends with how it is served in an account, who used it there, and when last.",
         Permission::AccountRead,
-        ResultKind::List(shapes::DEPRECATION),
+        ResultKind::List(DEPRECATION),
         |call| Box::pin(of_account(call)),
     ),
     operation(
@@ -62,7 +63,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "/accounts/{account_id}/deprecations/settings",
         "Shows how an account has what ends.",
         Permission::AccountRead,
-        ResultKind::One(shapes::DEPRECATION_SETTINGS),
+        ResultKind::One(DEPRECATION_SETTINGS),
         |call| Box::pin(show_settings(call)),
     ),
     operation(
@@ -70,10 +71,56 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "/accounts/{account_id}/deprecations/settings",
         "Replaces how an account has what ends.",
         Permission::AccountWrite,
-        ResultKind::One(shapes::DEPRECATION_SETTINGS),
+        ResultKind::One(DEPRECATION_SETTINGS),
         |call| Box::pin(put_settings(call)),
     ),
 ];
+
+const DEPRECATION: &ObjectShape = &ObjectShape {
+    name: "Deprecation",
+    fields: &[
+        field("id", Kind::Text, "The row of the calendar."),
+        field(
+            "what",
+            Kind::Text,
+            "What ends: an operation (`route`), a field, a form of a query, and so on.",
+        ),
+        field("operations", Kind::Texts, "The operations that it is about."),
+        field("announced", Kind::Text, "From when its users are told."),
+        field("date", Kind::Text, "The first day on which it is no longer served."),
+        field("extended", Kind::Any, "The day that took its place."),
+        field("removed", Kind::Any, "From when it is as if it had never been."),
+        field("days", Kind::Whole, "Days until its end; negative once it has ended."),
+        field("replacement", Kind::Text, "What to use in its place."),
+        field("successors", Kind::Texts, "Paths of what takes its place."),
+        field("mirrored", Kind::Flag, "Whether old and new show each other's changes."),
+        field("mode", Kind::Words(MODES), "How it is served."),
+        field("documentation", Kind::Any, "A page about it."),
+        field("uses", Kind::Whole, "How often it was used in the account."),
+        field("last_used", Kind::Any, "When last (RFC 3339)."),
+        field("used_by", Kind::Objects(DEPRECATION_USE), "Who used it, the last first."),
+    ],
+};
+
+const MODES: &[&str] = &["legacy", "warn", "enforce", "gone"];
+
+const DEPRECATION_USE: &ObjectShape = &ObjectShape {
+    name: "DeprecationUse",
+    fields: &[
+        field("token", Kind::Text, "The token, as the history names it."),
+        field("user_agent", Kind::Text, "What its client calls itself."),
+        field("uses", Kind::Whole, "How often."),
+        field("last_used", Kind::Text, "When last (RFC 3339)."),
+    ],
+};
+
+pub(super) const DEPRECATION_SETTINGS: &ObjectShape = &ObjectShape {
+    name: "DeprecationSettings",
+    fields: &[
+        field("api_version", Kind::Text, "The day at which the calendar is read, in place of today."),
+        field("modes", Kind::Any, "Modes by rows: `legacy`, `warn`, `enforce` or `gone`."),
+    ],
+};
 
 #[derive(Debug, Serialize)]
 struct ShownDeprecation<'a> {

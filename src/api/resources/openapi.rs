@@ -1,5 +1,6 @@
 //! The description of the API (OpenAPI 3.1), made from the lists of operations.
 
+use deprecations::{DeprecationKind, SHIPPED};
 use serde_json::{Map, Value, json};
 
 use super::all;
@@ -104,6 +105,12 @@ fn operation_of(operation: &Operation, schemas: &mut Map<String, Value>) -> Valu
         "summary": operation.summary, "parameters": parameters, "responses": responses,
         "x-permission": operation.permission.name(),
     });
+    let mut rows = SHIPPED.about(operation.name());
+    if let (true, Some(described)) =
+        (rows.any(|row| row.what == DeprecationKind::Route), described.as_object_mut())
+    {
+        described.insert("deprecated".to_owned(), true.into());
+    }
     if let (Some(shape), Some(described)) = (operation.input, described.as_object_mut()) {
         let schema = match shape {
             InputShape::Object(shape) | InputShape::Form(shape) => reference(shape, schemas),

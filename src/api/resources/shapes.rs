@@ -82,7 +82,11 @@ pub(super) const API_TOKEN: &ObjectShape = &ObjectShape {
         field("expires_on", Kind::Text, "Until when it is valid (RFC 3339)."),
         required("policies", Kind::Objects(POLICY), "What it may do, and where."),
         field("condition", Kind::Any, "`request_ip` with `in` and `not_in`: networks of clients."),
-        field("deprecations", Kind::Object(DEPRECATION_SETTINGS), "How its bearer has what ends."),
+        field(
+            "deprecations",
+            Kind::Object(super::deprecations::DEPRECATION_SETTINGS),
+            "How its bearer has what ends.",
+        ),
         field("value", Kind::Text, "The token itself, shown once."),
     ],
 };
@@ -390,73 +394,6 @@ pub(super) const TOP_VALUE: &ObjectShape = &ObjectShape {
     fields: &[
         field("value", Kind::Text, "A value of the field."),
         field("count", Kind::Whole, "How many events have it."),
-    ],
-};
-
-pub(super) const ACCESS_APP: &ObjectShape = &ObjectShape {
-    name: "AccessApp",
-    fields: &[
-        field("id", Kind::Text, "Identifier (UUID)."),
-        required("name", Kind::Text, "What it is called."),
-        field("type", Kind::Words(&["self_hosted"]), "What it is."),
-        field("self_hosted_domains", Kind::Texts, "Public destinations, in the form that ends."),
-        field("destinations", Kind::Objects(ACCESS_DESTINATION), "Where it is reached."),
-        field("created_at", Kind::Text, "When it was made (RFC 3339)."),
-        field("updated_at", Kind::Text, "When it was last changed (RFC 3339)."),
-    ],
-};
-
-const ACCESS_DESTINATION: &ObjectShape = &ObjectShape {
-    name: "AccessDestination",
-    fields: &[
-        field("type", Kind::Words(&["public", "private"]), "Who reaches it."),
-        required("uri", Kind::Text, "A host, with a path or without."),
-    ],
-};
-
-pub(super) const DEPRECATION: &ObjectShape = &ObjectShape {
-    name: "Deprecation",
-    fields: &[
-        field("id", Kind::Text, "The row of the calendar."),
-        field(
-            "what",
-            Kind::Text,
-            "What ends: an operation (`route`), a field, a form of a query, and so on.",
-        ),
-        field("operations", Kind::Texts, "The operations that it is about."),
-        field("announced", Kind::Text, "From when its users are told."),
-        field("date", Kind::Text, "The first day on which it is no longer served."),
-        field("extended", Kind::Any, "The day that took its place."),
-        field("removed", Kind::Any, "From when it is as if it had never been."),
-        field("days", Kind::Whole, "Days until its end; negative once it has ended."),
-        field("replacement", Kind::Text, "What to use in its place."),
-        field("successors", Kind::Texts, "Paths of what takes its place."),
-        field("mirrored", Kind::Flag, "Whether old and new show each other's changes."),
-        field("mode", Kind::Words(MODES), "How it is served."),
-        field("documentation", Kind::Any, "A page about it."),
-        field("uses", Kind::Whole, "How often it was used in the account."),
-        field("last_used", Kind::Any, "When last (RFC 3339)."),
-        field("used_by", Kind::Objects(DEPRECATION_USE), "Who used it, the last first."),
-    ],
-};
-
-const MODES: &[&str] = &["legacy", "warn", "enforce", "gone"];
-
-const DEPRECATION_USE: &ObjectShape = &ObjectShape {
-    name: "DeprecationUse",
-    fields: &[
-        field("token", Kind::Text, "The token, as the history names it."),
-        field("user_agent", Kind::Text, "What its client calls itself."),
-        field("uses", Kind::Whole, "How often."),
-        field("last_used", Kind::Text, "When last (RFC 3339)."),
-    ],
-};
-
-pub(super) const DEPRECATION_SETTINGS: &ObjectShape = &ObjectShape {
-    name: "DeprecationSettings",
-    fields: &[
-        field("api_version", Kind::Text, "The day at which the calendar is read, in place of today."),
-        field("modes", Kind::Any, "Modes by rows: `legacy`, `warn`, `enforce` or `gone`."),
     ],
 };
 

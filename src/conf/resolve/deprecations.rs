@@ -75,7 +75,7 @@ impl Resolving<'_> {
     /// Warns of a key that ends.
     fn warn_of_key(&mut self, key: &str, place: &Place) {
         let of_key = |row: &&deprecations::DeprecationRow| match &row.what {
-            deprecations::What::ConfigurationKey(keys) => keys.iter().any(|known| known == key),
+            deprecations::DeprecationKind::ConfigurationKey(keys) => keys.iter().any(|known| known == key),
             _ => false,
         };
         let Some(row) = SHIPPED.rows().iter().find(of_key) else { return };

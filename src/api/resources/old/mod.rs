@@ -3,11 +3,14 @@
 
 mod custom_nameservers;
 mod filters;
+mod firewall_rule_form;
 mod firewall_rules;
 mod organizations;
+mod rate_limit_form;
 mod rate_limits;
 mod shapes;
 mod url_pattern;
+mod waf_deployed;
 mod waf_overrides;
 mod waf_packages;
 mod zone_rules;

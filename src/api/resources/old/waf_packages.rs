@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
-use model::ruleset::{ActionParameters, CategoryOverride, ExecuteParameters, Overrides, Rule, RuleOverride};
-use model::{Action, Phase, RuleId};
-use serde::Serialize;
+use model::ruleset::{ActionParameters, CategoryOverride, ExecuteParameters, Rule};
+use model::{Action, Phase};
 
 use super::shapes;
-use super::zone_rules::{edit, rules, unknown, with_new_id};
+use super::waf_deployed::{
+    ACTION_MODES, Deployed, SENSITIVITIES, execute_rule, group_id, override_of, packages, with_overrides,
+};
+use super::zone_rules::{edit, rules, with_new_id};
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiErrors};
@@ -17,9 +19,9 @@ use crate::api::operation::{
     Running, Verb,
 };
 use crate::api::resources::rule_input;
-use crate::ruleset::{ManagedRule, ManagedRuleset};
+use crate::ruleset::ManagedRule;
 
-const PHASE: Phase = Phase::HttpRequestFirewallManaged;
+pub(super) const PHASE: Phase = Phase::HttpRequestFirewallManaged;
 const PACKAGE: &str = "/zones/{zone_id}/firewall/waf/packages/{package_id}";
 const GROUP: &str = "/zones/{zone_id}/firewall/waf/packages/{package_id}/groups/{group_id}";
 const RULE: &str = "/zones/{zone_id}/firewall/waf/packages/{package_id}/rules/{rule_id}";
@@ -105,224 +107,6 @@ pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
     }),
 ];
 
-#[derive(Debug, Serialize)]
-struct ShownPackage<'a> {
-    id: &'a str,
-    name: &'a str,
-    description: &'a str,
-    zone_id: &'a str,
-    detection_mode: &'static str,
-    status: &'static str,
-    sensitivity: &'static str,
-    action_mode: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct ShownGroup<'a> {
-    id: String,
-    name: &'a str,
-    description: &'a str,
-    rules_count: usize,
-    modified_rules_count: usize,
-    package_id: &'a str,
-    mode: &'static str,
-    allowed_modes: [&'static str; 2],
-}
-
-#[derive(Debug, Serialize)]
-struct ShownRule<'a> {
-    id: &'a str,
-    description: &'a str,
-    priority: &'a str,
-    group: Option<GroupReference<'a>>,
-    package_id: &'a str,
-    mode: &'static str,
-    allowed_modes: [&'static str; 2],
-}
-
-#[derive(Debug, Serialize)]
-struct GroupReference<'a> {
-    id: String,
-    name: &'a str,
-}
-
-const SWITCH: [&str; 2] = ["on", "off"];
-
-fn switch(is_on: bool) -> &'static str {
-    if is_on { "on" } else { "off" }
-}
-
-/// The sensitivities of a package, and the thresholds of scores that took their place (spec, "Managed rulesets").
-const SENSITIVITIES: [(&str, i64); 3] = [("high", 25), ("medium", 40), ("low", 60)];
-
-/// The modes of a package, and the actions that took their place.
-const ACTION_MODES: [(&str, Action); 3] =
-    [("simulate", Action::Log), ("block", Action::Block), ("challenge", Action::ManagedChallenge)];
-
-/// A managed ruleset as a zone has it.
-struct Deployed {
-    managed: Arc<ManagedRuleset>,
-    /// `None` if no rule of the zone executes it.
-    execute: Option<Rule>,
-}
-
-/// The id of a group, which is the same everywhere.
-fn group_id(package: &str, category: &str) -> String {
-    RuleId::derived("waf group", &format!("{package}/{category}")).to_string()
-}
-
-/// The managed rulesets that were packages.
-fn packages(call: &ApiCall) -> impl Iterator<Item = &Arc<ManagedRuleset>> {
-    call.snapshot.managed.iter().filter(|managed| managed.phase == PHASE)
-}
-
-/// The rule that executes a managed ruleset.
-fn execute_rule<'r>(rules: &'r [Rule], id: &str) -> Option<&'r Rule> {
-    rules.iter().find(|rule| matches!(&rule.action_parameters, Some(ActionParameters::Execute(execute)) if execute.id == id))
-}
-
-impl Deployed {
-    fn of(call: &ApiCall, rules: &[Rule]) -> Result<Self, ApiErrors> {
-        let id = call.parameter("package_id");
-        let managed = packages(call).find(|managed| managed.id.as_str() == id);
-        let managed = Arc::clone(managed.ok_or_else(|| unknown("WAF package", id))?);
-        Ok(Self { execute: execute_rule(rules, id).cloned(), managed })
-    }
-
-    fn overrides(&self) -> Option<&Overrides> {
-        match &self.execute.as_ref()?.action_parameters {
-            Some(ActionParameters::Execute(execute)) => execute.overrides.as_ref(),
-            _ => None,
-        }
-    }
-
-    fn of_threshold(&self) -> Option<&RuleOverride> {
-        let id = self.managed.threshold_rule()?.id.as_str();
-        self.overrides()?.rules.iter().find(|rule| rule.id == id)
-    }
-
-    fn is_on(&self) -> bool {
-        self.execute.as_ref().is_some_and(|rule| rule.enabled)
-            && self.overrides().and_then(|overrides| overrides.enabled) != Some(false)
-    }
-
-    fn sensitivity(&self) -> &'static str {
-        let by_default = self.managed.threshold_rule().and_then(|rule| rule.score_threshold);
-        let threshold = self.of_threshold().and_then(|rule| rule.score_threshold).or(by_default).unwrap_or(0);
-        let found = SENSITIVITIES.into_iter().find(|(_, most)| threshold <= *most);
-        if self.is_on() { found.map_or("low", |(word, _)| word) } else { "off" }
-    }
-
-    fn action_mode(&self) -> &'static str {
-        let of_ruleset = self.overrides().and_then(|overrides| overrides.action);
-        let action = self.of_threshold().and_then(|rule| rule.action).or(of_ruleset).unwrap_or(Action::Block);
-        match action {
-            Action::Log => "simulate",
-            Action::Block => "block",
-            _ => "challenge",
-        }
-    }
-
-    fn package<'a>(&'a self, call: &'a ApiCall) -> ShownPackage<'a> {
-        ShownPackage {
-            id: self.managed.id.as_str(),
-            name: self.managed.name,
-            description: self.managed.description,
-            zone_id: call.parameter("zone_id"),
-            detection_mode: "anomaly",
-            status: "active",
-            sensitivity: self.sensitivity(),
-            action_mode: self.action_mode(),
-        }
-    }
-
-    /// The categories of its rules, in their order.
-    fn categories(&self) -> Vec<&str> {
-        let mut all: Vec<&str> =
-            self.managed.rules.iter().flat_map(|rule| &rule.categories).map(String::as_str).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
-
-    fn of_category(&self, category: &str) -> Option<bool> {
-        let categories = &self.overrides()?.categories;
-        categories.iter().rev().find(|known| known.category == category).and_then(|known| known.enabled)
-    }
-
-    fn shown_group<'a>(&'a self, category: &'a str) -> ShownGroup<'a> {
-        let package = self.managed.id.as_str();
-        let rules: Vec<&ManagedRule> = self
-            .managed
-            .rules
-            .iter()
-            .filter(|rule| rule.categories.iter().any(|known| known == category))
-            .collect();
-        let is_modified = |rule: &&&ManagedRule| {
-            let own = self.overrides().map(|overrides| overrides.rules.as_slice()).unwrap_or_default();
-            own.iter().any(|known| known.id == rule.id.as_str())
-        };
-        ShownGroup {
-            id: group_id(package, category),
-            name: category,
-            description: "",
-            rules_count: rules.len(),
-            modified_rules_count: rules.iter().filter(is_modified).count(),
-            package_id: package,
-            mode: switch(self.of_category(category) != Some(false)),
-            allowed_modes: SWITCH,
-        }
-    }
-
-    fn category(&self, call: &ApiCall) -> Result<&str, ApiErrors> {
-        let id = call.parameter("group_id");
-        let package = self.managed.id.as_str();
-        let mut categories = self.categories().into_iter();
-        let found = categories.find(|category| group_id(package, category) == id);
-        found.ok_or_else(|| unknown("WAF group", id))
-    }
-
-    fn group(&self, call: &ApiCall) -> Result<ShownGroup<'_>, ApiErrors> {
-        Ok(self.shown_group(self.category(call)?))
-    }
-
-    /// Whether a rule runs: what says so of itself, then of the last of its categories, then of all.
-    fn runs(&self, rule: &ManagedRule) -> bool {
-        let Some(overrides) = self.overrides() else { return rule.enabled };
-        let own = overrides.rules.iter().find(|known| known.id == rule.id.as_str());
-        let of_category = overrides
-            .categories
-            .iter()
-            .rev()
-            .filter(|known| rule.categories.contains(&known.category))
-            .find_map(|known| known.enabled);
-        own.and_then(|own| own.enabled).or(of_category).or(overrides.enabled).unwrap_or(rule.enabled)
-    }
-
-    fn shown_rule<'a>(&'a self, rule: &'a ManagedRule) -> ShownRule<'a> {
-        let package = self.managed.id.as_str();
-        let group = rule
-            .categories
-            .first()
-            .map(|category| GroupReference { id: group_id(package, category), name: category });
-        ShownRule {
-            id: rule.id.as_str(),
-            description: &rule.description,
-            priority: &rule.reference,
-            group,
-            package_id: package,
-            mode: switch(self.runs(rule)),
-            allowed_modes: SWITCH,
-        }
-    }
-
-    fn rule(&self, call: &ApiCall) -> Result<ShownRule<'_>, ApiErrors> {
-        let id = call.parameter("rule_id");
-        let found = self.managed.rules.iter().find(|rule| rule.id.as_str() == id);
-        found.map(|rule| self.shown_rule(rule)).ok_or_else(|| unknown("WAF rule", id))
-    }
-}
-
 async fn list(call: ApiCall) -> Answer {
     let rules = rules(&call, PHASE)?;
     let deployed: Vec<Deployed> = packages(&call)
@@ -386,27 +170,6 @@ async fn edit_package(
     })
     .await?;
     Deployed::of(call, &rules)
-}
-
-/// Changes the overrides of a rule that executes a ruleset.
-fn with_overrides(rule: &mut Rule, change: impl FnOnce(&mut Overrides)) {
-    if let Some(ActionParameters::Execute(execute)) = &mut rule.action_parameters {
-        let mut overrides = execute.overrides.take().unwrap_or_default();
-        change(&mut overrides);
-        execute.overrides = (overrides != Overrides::default()).then_some(overrides);
-    }
-}
-
-/// The override of a rule among others, made if it is missing.
-fn override_of<'o>(overrides: &'o mut Overrides, id: &str) -> &'o mut RuleOverride {
-    let found = overrides.rules.iter().position(|rule| rule.id == id);
-    let at = found.unwrap_or_else(|| {
-        overrides.rules.push(RuleOverride { id: id.to_owned(), ..RuleOverride::default() });
-        overrides.rules.len() - 1
-    });
-    // INVARIANT: `at` was found or has just been added.
-    #[expect(clippy::indexing_slicing, reason = "it is there")]
-    &mut overrides.rules[at]
 }
 
 async fn change_package(call: ApiCall) -> Answer {
