@@ -14,5 +14,6 @@ mod router;
 mod service;
 mod token_rates;
 
+pub use resources::has_operation;
 pub use router::State;
 pub use service::AdminService;

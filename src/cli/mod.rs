@@ -115,6 +115,8 @@ impl From<String> for Failure {
 /// Runs the command of this process's arguments.
 #[expect(clippy::print_stderr, reason = "the one place where errors reach the terminal")]
 pub fn main() -> ExitCode {
+    // What a file says ends must be there.
+    ::deprecations::EXISTS.get_or_init(|| crate::api::has_operation);
     let cli = Cli::parse();
     let outcome = match cli.command {
         Command::Run(command) => command.execute(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Client, Edge, Response};
+use crate::support::{Api, Client, Edge, Origin, Response, wait_for};
 
 const TOKEN: &str = "api";
 /// What operations are asked about that were never made.
@@ -431,6 +431,10 @@ fn an_operators_own_rows_end_like_those_of_the_program() {
         (200, Some("<https://docs.example/zones>; rel=\"deprecation\""))
     );
     assert_eq!(caller(Some("2030-01-01")).ask("GET", "/zones", &Value::Null).0.status, 410);
+    let wrong = rows.replace("GET /zones\"", "GET /zoness\"");
+    std::fs::write(&file, wrong).unwrap();
+    let refused = crate::support::refused_by_check(&conf(&setting));
+    assert!(refused.contains("no operation `GET /zoness`") && refused.contains("mine.toml:"), "{refused}");
 }
 
 /// Uses are counted by row, token and client, kept over a restart, and told before the end.
@@ -470,10 +474,25 @@ fn who_uses_what_ends_is_shown_and_told_in_time() {
     let other = api.post("/accounts", &json!({"name": "b"}))["id"].as_str().unwrap().to_owned();
     let elsewhere = api.get(&format!("/accounts/{other}/deprecations"));
     assert!(elsewhere.as_array().unwrap().iter().all(|row| row["uses"] == 0), "accounts see their own");
+    let listener = Origin::fixed("text/plain", "ok");
+    let alerting = format!("/accounts/{}/alerting/v3", ids.account);
+    let hook = json!({"name": "ops", "url": format!("{}/hook", listener.url())});
+    let webhook = api.post(&format!("{alerting}/destinations/webhooks"), &hook)["id"].clone();
+    let policy = json!({"name": "ends", "alert_type": "deprecation_alert", "mechanisms": {"webhooks": [{"id": webhook}]}});
+    api.post(&format!("{alerting}/policies"), &policy);
+    listener.forget();
     edge.signal("TERM");
     let mut edge = edge;
     edge.wait_for_exit();
     let mut edge = edge.again();
+    // Policies are looked at when the edge starts.
+    let told = wait_for("the alert", || listener.requests().into_iter().next());
+    let message: Value = serde_json::from_slice(&told.body).unwrap();
+    assert_eq!(
+        message["data"]["deprecations"],
+        json!([{"id": "zone-show", "ends": soon.to_string(), "days": 10, "uses": 3}]),
+        "{message}"
+    );
     let api = Api::new(&edge, TOKEN);
     assert_eq!(of(&api, "zone-show")["uses"], 3, "kept");
     let due = edge.wait_for_event("deprecation_due", |event| event["row"] == "zone-show");

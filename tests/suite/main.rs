@@ -58,6 +58,7 @@ mod filters;
 mod frames;
 mod gateway;
 mod geo;
+mod interface;
 mod listener;
 mod lists;
 mod nginx;

@@ -77,6 +77,11 @@ pub(crate) fn read(source: &Arc<Source>) -> Result<Vec<DeprecationRow>, Diagnost
         let mut refuse = |message: String| {
             diagnostics.push(Diagnostic::error(Code::ConfBadValue, message).at(at.clone()));
         };
+        // It stands in paths, in headers and in metrics.
+        let is_id = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if row.id.is_empty() || row.id.len() > 80 || !row.id.bytes().all(is_id) {
+            refuse(format!("the row `{:.80}`: expected an id of lower-case letters, digits and `-`", row.id));
+        }
         if !ids.insert(row.id.clone()) {
             refuse(format!("the row `{}` stands twice; give each row an id of its own", row.id));
         }

@@ -9,4 +9,4 @@ mod row;
 mod schedule;
 
 pub use row::{AtEnd, DeprecationKind, DeprecationRow};
-pub use schedule::{DeprecationSchedule, OperationName, Precedence, SHIPPED, unknown_ids};
+pub use schedule::{DeprecationSchedule, EXISTS, OperationName, Precedence, SHIPPED, unknown_ids};

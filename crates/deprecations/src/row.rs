@@ -22,7 +22,7 @@ pub struct DeprecationRow {
     pub extended: Option<CalendarDate>,
     /// From when it is as if it had never been.
     pub removed: Option<CalendarDate>,
-    /// DeprecationKind to use in its place, in words.
+    /// What to use in its place, in words.
     pub replacement: String,
     /// Paths below `/client/v4` of what takes its place, with the parameters of the operation in braces, of which the
     /// first counts whose parameters are all known. `{entry_point:PHASE}` is the id of a zone's entry point.
@@ -39,7 +39,7 @@ pub struct DeprecationRow {
     pub place: Option<Place>,
 }
 
-/// DeprecationKind a row is about.
+/// What a row is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeprecationKind {
     /// The operations themselves.
@@ -103,7 +103,7 @@ impl DeprecationKind {
     }
 }
 
-/// DeprecationKind becomes of a field or a form that is sent after its end.
+/// What becomes of a field or a form that is sent after its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AtEnd {
     #[default]

@@ -1,7 +1,7 @@
 //! All rows, found by the operation that they are about.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use diagnostic::{Code, Diagnostic, Diagnostics, Source};
 use model::{CalendarDate, DeprecationMode, DeprecationSettings};
@@ -16,6 +16,10 @@ pub static SHIPPED: LazyLock<Arc<DeprecationSchedule>> = LazyLock::new(|| {
     let rows = file::read(&source).unwrap_or_default().into_iter();
     Arc::new(DeprecationSchedule::of(rows.map(|row| DeprecationRow { place: None, ..row }).collect()))
 });
+
+/// Whether the API has an operation. A program that has one sets it once, before it reads a file; until then rows about any
+/// operation are taken.
+pub static EXISTS: OnceLock<fn(OperationName<'_>) -> bool> = OnceLock::new();
 
 /// An operation of the API, as schedules name it.
 #[derive(Clone, Copy, Debug)]
@@ -55,22 +59,10 @@ impl DeprecationSchedule {
     pub fn with_file(source: &Arc<Source>) -> Result<Self, Diagnostics> {
         let added = file::read(source)?;
         let mut diagnostics = Diagnostics::default();
-        for row in added.iter().filter(|row| SHIPPED.row(&row.id).is_some()) {
-            let message = format!(
-                "the row `{}` ships with the program; `deprecations.modes` changes how it is served",
-                row.id
-            );
-            diagnostics.push(at(row, Diagnostic::error(Code::ConfConflict, message)));
-        }
-        diagnostics.into_result(Self::of(SHIPPED.rows.iter().cloned().chain(added).collect()))
-    }
-
-    /// DeprecationKind is wrong with rows of a file that are about no operation. `exists` says whether the API has one.
-    pub fn without_operation(&self, exists: impl Fn(OperationName<'_>) -> bool) -> Diagnostics {
-        let mut diagnostics = Diagnostics::default();
-        for row in self.rows.iter().filter(|row| row.place.is_some()) {
+        for row in &added {
             for (method, path) in &row.operations {
-                if !exists(OperationName { method, path }) {
+                let operation = OperationName { method, path };
+                if EXISTS.get().is_some_and(|exists| !exists(operation)) {
                     let message = format!(
                         "the row `{}`: the API has no operation `{method} {path}`; `/openapi.json` lists them",
                         row.id
@@ -79,7 +71,14 @@ impl DeprecationSchedule {
                 }
             }
         }
-        diagnostics
+        for row in added.iter().filter(|row| SHIPPED.row(&row.id).is_some()) {
+            let message = format!(
+                "the row `{}` ships with the program; `deprecations.modes` changes how it is served",
+                row.id
+            );
+            diagnostics.push(at(row, Diagnostic::error(Code::ConfConflict, message)));
+        }
+        diagnostics.into_result(Self::of(SHIPPED.rows.iter().cloned().chain(added).collect()))
     }
 
     pub fn rows(&self) -> &[DeprecationRow] {
@@ -118,7 +117,7 @@ fn at(row: &DeprecationRow, diagnostic: Diagnostic) -> Diagnostic {
 pub struct Precedence<'a> {
     /// The day that a request asks for.
     pub request: Option<CalendarDate>,
-    /// DeprecationKind its token, its account and the configuration say, in this order.
+    /// What its token, its account and the configuration say, in this order.
     pub settings: [Option<&'a DeprecationSettings>; 3],
     pub today: CalendarDate,
 }
@@ -249,11 +248,10 @@ mod tests {
         let row = |rest: &str| {
             format!("[[row]]\nid = \"mine\"\nreplacement = \"other\"\ndate = \"2030-01-01\"\n{rest}\n")
         };
-        let exists = |operation: OperationName<'_>| operation.path == "/zones";
+        EXISTS.get_or_init(|| |operation| operation.path == "/zones");
         let read = |text: String| {
             let read = DeprecationSchedule::with_file(&Source::new("mine.toml", text));
-            let checked = read.and_then(|schedule| schedule.without_operation(exists).into_result(schedule));
-            checked.map_err(|error| error.to_string())
+            read.map_err(|error| error.to_string())
         };
         let good = row("what = \"route\"\noperations = [\"GET,POST /zones\"]");
         let schedule = read(good.clone()).unwrap();
@@ -268,6 +266,7 @@ mod tests {
             (row("what = \"habit\""), "`request_field`"),
             (row("what = \"event\"\nnames = [\"x\"]\nremoved = \"2029-01-01\""), "in this order of days"),
             (row("what = \"event\"\nnames = [\"x\"]\nat_end = \"burn\""), "`refuse` or `ignore`"),
+            (good.replace("\"mine\"", "\"My row\""), "expected an id of lower-case letters"),
             (row("what = \"event\"\ncolour = \"red\""), "colour"),
             (good.replace("mine", "firewall-rules"), "ships with the program"),
             (good.replace("2030-01-01", "2030-1-1"), "expected a day such as"),

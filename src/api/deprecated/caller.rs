@@ -9,10 +9,10 @@ use crate::api::operation::ApiCall;
 use crate::events::Events;
 use crate::old_uses::OldUses;
 
-/// DeprecationKind is kept of a user agent, in characters.
+/// What is kept of a user agent, in characters.
 const MAX_AGENT: usize = 120;
 
-/// DeprecationKind a call says of who sent it.
+/// What a call says of who sent it.
 #[derive(Debug)]
 pub(in crate::api) struct OldCaller {
     account: String,

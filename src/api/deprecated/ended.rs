@@ -83,7 +83,7 @@ pub(in crate::api) fn check(rows: &CallRows, call: &ApiCall, operation: &str) ->
     Err(ApiError { documentation, ..ApiError::new(error::ENDED, message) }.into())
 }
 
-/// DeprecationKind is said of an operation that ends, and is no part of this server before.
+/// What is said of an operation that ends, and is no part of this server before.
 pub(in crate::api) fn not_here(rows: &CallRows, path: &str) -> ApiErrors {
     let replacement = of_operation(rows).map_or("nothing", |(_, row, _)| row.replacement.as_str());
     let message = format!("`{PREFIX}{path:.200}` is no part of this server, and ends; use {replacement}");

@@ -1,4 +1,4 @@
-//! Old forms in a request, found before its operation runs: each is noted, and refused or dropped after its end. DeprecationKind
+//! Old forms in a request, found before its operation runs: each is noted, and refused or dropped after its end. What
 //! is still served stays in the request, and the operation reads it.
 
 use deprecations::{AtEnd, DeprecationKind, DeprecationRow};

@@ -1,8 +1,8 @@
-//! DeprecationKind ends: found in requests, told to clients, refused after its end; and the old forms of resources, which are read
+//! What ends: found in requests, told to clients, refused after its end; and the old forms of resources, which are read
 //! from the new ones and written as these.
 //!
 //! The calendar is the crate [`deprecations`]. A row about fields, values or forms of a query is found in [`forms`]; one
-//! about operations in [`ended`]. DeprecationKind is still served of fields is read and shown by the resource itself; operations that
+//! about operations in [`ended`]. What is still served of fields is read and shown by the resource itself; operations that
 //! end are the files `*_view`, each over the resource that took its place.
 
 mod caller;

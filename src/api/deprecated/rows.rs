@@ -40,7 +40,7 @@ pub(in crate::api) fn requested_day(
     }
 }
 
-/// DeprecationKind a call may use that ends.
+/// What a call may use that ends.
 #[derive(Debug)]
 pub(in crate::api) struct CallRows {
     pub(super) calendar: Arc<DeprecationCalendar>,
@@ -59,7 +59,7 @@ pub(super) struct RowUse {
     pub(super) pointer: Option<String>,
 }
 
-/// DeprecationKind the rows of a call follow from.
+/// What the rows of a call follow from.
 #[derive(Clone, Copy)]
 pub(in crate::api) struct CallAbout<'a> {
     pub(in crate::api) operation: OperationName<'a>,

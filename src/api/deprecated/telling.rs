@@ -19,7 +19,7 @@ pub(super) fn documentation(row: &DeprecationRow) -> String {
     row.documentation.clone().unwrap_or_else(|| format!("{PREFIX}/deprecations/{}", row.id))
 }
 
-/// DeprecationKind is said of a row that something, such as a field, is used of.
+/// What is said of a row that something, such as a field, is used of.
 pub(super) fn sentence(rows: &CallRows, row: &DeprecationRow, something: &str) -> String {
     let verb = if row.end() <= rows.today { "ended" } else { "ends" };
     format!("{something} {verb} on {}; use {}", row.end(), row.replacement)

@@ -38,6 +38,8 @@ mod zone_holds;
 mod zone_settings;
 mod zones;
 
+use ::deprecations::OperationName;
+
 use super::operation::Operation;
 
 /// The operations of each file.
@@ -95,6 +97,11 @@ const ALL: &[&[Operation]] = &[
     errors::OPERATIONS,
     openapi::OPERATIONS,
 ];
+
+/// Whether there is an operation of a name.
+pub fn has_operation(name: OperationName<'_>) -> bool {
+    all().any(|operation| operation.verb.word() == name.method && operation.path == name.path)
+}
 
 /// Every operation.
 pub(super) fn all() -> impl Iterator<Item = &'static Operation> {
