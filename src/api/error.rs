@@ -121,6 +121,7 @@ codes! {
     BODY_LENGTH = 10019, 400, "a body takes `Content-Length`; `Transfer-Encoding` is a second reading of where it ends";
     ENDED = 10021, 410, "what the request uses has ended; the message says when, and what takes its place";
     NOT_HERE = 10022, 404, "what the request asks for ends without ever having been a part of this server";
+    NO_RESOLVER = 10023, 503, "the resolvers of `dns.resolvers`, or of the system, do not answer";
     CODED_BODY = 10020, 415, "the API takes bodies as they are, not compressed";
     TOO_MANY_REQUESTS = 10100, 429, "the token has sent more requests than it may; `retry-after` says when to go on";
     BAD_KIND = 20021, 400, "the kind of a ruleset is unknown, or cannot be written here";

@@ -18,8 +18,8 @@ use super::resolver::{resolver_of, wire_of};
 
 /// Most look-ups at once.
 const MAX_LOOK_UPS: usize = 32;
-/// How long a scan takes at most.
-const LONGEST: Duration = Duration::from_secs(60);
+/// How long a scan takes at most: clients wait a minute for an answer.
+const LONGEST: Duration = Duration::from_secs(40);
 /// Most zones that are looked for at once; others wait.
 const MAX_SCANS: usize = 4;
 /// Most records that are kept of a zone.
@@ -66,6 +66,8 @@ impl Default for RecordScans {
 #[derive(Default)]
 struct ZoneScan {
     is_running: bool,
+    /// Why the last one found nothing, if it could not look.
+    failure: Option<String>,
     /// By the ids under which they are reviewed.
     found: BTreeMap<String, FoundRecord>,
 }
@@ -77,10 +79,19 @@ impl RecordScans {
         !std::mem::replace(&mut scans.entry(zone.clone()).or_default().is_running, true)
     }
 
-    /// A scan has ended.
-    pub fn end(&self, zone: &ZoneId, found: impl IntoIterator<Item = (String, FoundRecord)>) {
+    /// A scan has ended, with what it found or why it could not look.
+    pub fn end(&self, zone: &ZoneId, outcome: Result<Vec<(String, FoundRecord)>, String>) {
+        let (found, failure) = match outcome {
+            Ok(found) => (found, None),
+            Err(reason) => (Vec::new(), Some(reason)),
+        };
         let found = found.into_iter().take(MAX_RECORDS).collect();
-        self.of_zones.lock().insert(zone.clone(), ZoneScan { is_running: false, found });
+        self.of_zones.lock().insert(zone.clone(), ZoneScan { is_running: false, failure, found });
+    }
+
+    /// Why the last scan of a zone could not look.
+    pub fn failure(&self, zone: &ZoneId) -> Option<String> {
+        self.of_zones.lock().get(zone).and_then(|scan| scan.failure.clone())
     }
 
     /// Whether a scan of a zone is running.
@@ -105,15 +116,25 @@ impl RecordScans {
 
 impl RecordScans {
     /// Looks for records of a zone when its turn comes, by asking resolvers, those of the system if none are given.
-    pub async fn scan(&self, apex: Name, resolvers: &[SocketAddr]) -> Vec<FoundRecord> {
+    ///
+    /// # Errors
+    /// If none of them answers.
+    pub async fn scan(&self, apex: Name, resolvers: &[SocketAddr]) -> Result<Vec<FoundRecord>, String> {
         // INVARIANT: nobody closes it.
         let _permit = self.permits.acquire().await;
         scan(apex, resolvers).await
     }
 }
 
-async fn scan(apex: Name, resolvers: &[SocketAddr]) -> Vec<FoundRecord> {
-    let Some(resolver) = resolver_of(resolvers) else { return Vec::new() };
+async fn scan(apex: Name, resolvers: &[SocketAddr]) -> Result<Vec<FoundRecord>, String> {
+    let resolver = resolver_of(resolvers).ok_or("the system names no resolvers; set `dns.resolvers`")?;
+    // Whoever does not answer this does not answer hundreds of questions either.
+    if let Err(error) = resolver.lookup(format!("{apex}."), rr::RecordType::NS).await
+        && !error.is_no_records_found()
+        && !error.is_nx_domain()
+    {
+        return Err(format!("the resolvers do not answer for `{apex}`: {error}"));
+    }
     let wildcard = hosts(&resolver, &apex, UNLIKELY).await;
     let permits = Arc::new(Semaphore::new(MAX_LOOK_UPS));
     let mut look_ups = JoinSet::new();
@@ -152,7 +173,7 @@ async fn scan(apex: Name, resolvers: &[SocketAddr]) -> Vec<FoundRecord> {
     all.extend(wildcard.into_iter().filter_map(|record| Some(FoundRecord { name: star.clone()?, ..record })));
     all.sort_by(|one, other| (&one.name, one.rdata.wire()).cmp(&(&other.name, other.rdata.wire())));
     all.dedup();
-    all
+    Ok(all)
 }
 
 /// Names and the types that are asked for them; none for those of hosts.

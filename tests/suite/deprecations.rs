@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Api, Client, Edge, Origin, Response, wait_for};
 
-const TOKEN: &str = "api";
+pub(crate) const TOKEN: &str = "api";
 /// What operations are asked about that were never made.
 const NONE: &str = "00000000000000000000000000000000";
 

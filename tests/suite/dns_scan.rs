@@ -109,3 +109,16 @@ fn what_is_found_is_taken_at_once_by_the_form_of_before() {
     assert_eq!(summary(&api.get(&records)).len(), 8);
     assert_eq!(api.post(&format!("{records}/scan"), &json!({}))["recs_added"], 0);
 }
+
+/// Who does not answer is asked once, not hundreds of times: clients wait a minute.
+#[test]
+fn resolvers_that_do_not_answer_are_named() {
+    let (_edge, api, _, records) = name_server("resolvers = [\"127.0.0.1:9\"]\n");
+    assert_eq!(api.refused("POST", &format!("{records}/scan"), &json!({})), (503, vec![10_023]));
+    api.post(&format!("{records}/scan/trigger"), &json!({}));
+    let said = wait_for("the scan to end", || {
+        let (_, answer) = api.call("GET", &format!("{records}/scan/review"), &Value::Null);
+        answer["messages"].as_array().unwrap().iter().find(|item| item["code"] == 10_023).cloned()
+    });
+    assert!(said["message"].as_str().unwrap().contains("do not answer for `example.com"), "{said}");
+}

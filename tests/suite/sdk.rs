@@ -3,9 +3,11 @@
 
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::protocols::Killed;
-use crate::support::{BINARY, Edge, Origin, wait_for};
-use crate::{api, dns_records};
+use crate::support::{Api, BINARY, Edge, Origin, wait_for};
+use crate::{api, deprecations, dns_records};
 
 const SCRIPT: &str = r#"
 import os, openai
@@ -133,22 +135,74 @@ fn the_management_sdk_for_javascript_works() {
 #[test]
 #[ignore = "needs SDK_SCHEMATHESIS, the program `st`: `make test-sdk`"]
 fn schemathesis_finds_nothing() {
-    let program = std::env::var("SDK_SCHEMATHESIS").expect("SDK_SCHEMATHESIS names the program `st`");
     let origin = Origin::echo();
     let (edge, api) = api::edge(&origin);
-    let document = edge.folder.path().join("openapi.json");
-    std::fs::write(&document, api.ask("GET", "/openapi.json", "", "").body).unwrap();
+    let zone = api::zone(&api, "new.example", &origin);
+    let ids = deprecations::Ids { account: "acme".to_owned(), zone };
+    // Nobody answers for names elsewhere here, and an error of 503 says so.
+    let but = ["--exclude-path-regex", "dns_records/scan$"];
+    schemathesis(&edge, &api, (api::TOKEN, &ids), &but, 180);
+}
+
+/// The same of operations that end, before they do.
+#[test]
+#[ignore = "needs SDK_SCHEMATHESIS, the program `st`: `make test-sdk`"]
+fn schemathesis_finds_nothing_in_what_ends() {
+    let (edge, api, ids) = deprecations::edge("as_of = \"2019-12-31\"");
+    let paths = "firewall/|/filters|rate_limits|/settings|dns_settings/|organizations|access/apps|custom_ns|dns_records$";
+    schemathesis(&edge, &api, (deprecations::TOKEN, &ids), &["--include-path-regex", paths], 70);
+}
+
+/// Runs the program over operations of which it may ask what it finds in the description. Zone and account are those there
+/// are: in others it would meet nothing but that they are unknown.
+fn schemathesis(
+    edge: &Edge,
+    api: &Api,
+    (token, ids): (&str, &deprecations::Ids),
+    more: &[&str],
+    least_operations: usize,
+) {
+    let program = std::env::var("SDK_SCHEMATHESIS").expect("SDK_SCHEMATHESIS names the program `st`");
+    let known = [("zone_id", &ids.zone), ("account_id", &ids.account), ("organization_id", &ids.account)];
+    let mut document: Value = serde_json::from_slice(&api.ask("GET", "/openapi.json", "", "").body).unwrap();
+    let paths = document["paths"].as_object_mut().unwrap();
+    // Deletions of these would end all other calls.
+    let ends_all = ["/zones/{zone_id}", "/accounts/{account_id}"];
+    *paths = std::mem::take(paths)
+        .into_iter()
+        .map(|(path, mut methods)| {
+            if ends_all.contains(&path.as_str()) {
+                methods.as_object_mut().unwrap().remove("delete");
+            }
+            for operation in methods.as_object_mut().unwrap().values_mut() {
+                let parameters = operation["parameters"].as_array_mut().unwrap();
+                parameters.retain(|parameter| known.iter().all(|(name, _)| parameter["name"] != *name));
+            }
+            let fill = |path: String, (name, id): &(&str, &String)| path.replace(&format!("{{{name}}}"), id);
+            (known.iter().fold(path, fill), methods)
+        })
+        .collect();
+    let file = edge.folder.path().join("openapi.json");
+    std::fs::write(&file, document.to_string()).unwrap();
     let (url, header) =
-        (format!("http://{}/client/v4", edge.admin), format!("Authorization: Bearer {}", api::TOKEN));
+        (format!("http://{}/client/v4", edge.admin), format!("Authorization: Bearer {token}"));
     let checks =
         "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance";
     // It keeps what it found for its next run, in the folder that it runs in.
     let scratch = tempfile::tempdir().unwrap();
+    // It would send methods that the description does not have, and so delete the zone.
+    let methods = "[phases.coverage]\nunexpected-methods = [\"OPTIONS\", \"TRACE\"]\n";
+    std::fs::write(scratch.path().join("schemathesis.toml"), methods).unwrap();
     let output = Command::new(program)
         .current_dir(scratch.path())
-        .args(["run", document.to_str().unwrap(), "--url", &url, "-H", &header, "--checks", checks])
-        .args(["--max-examples", "10", "--phases", "examples,coverage,fuzzing"])
+        .args(["run", file.to_str().unwrap(), "--url", &url, "-H", &header, "--checks", checks])
+        .args(["--max-examples", "10", "--phases", "examples,coverage,fuzzing", "--request-timeout", "60"])
+        .args(more)
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}");
+    let operations = said.lines().find_map(|line| line.trim().strip_prefix("Operations:")).unwrap();
+    let selected = operations.split_whitespace().next().and_then(|count| count.parse::<usize>().ok());
+    assert!(selected.is_some_and(|count| count >= least_operations), "{operations}");
 }

@@ -99,6 +99,7 @@ async fn lacking(
     apex: Name,
 ) -> Result<(usize, Vec<(String, FoundRecord)>), ApiErrors> {
     let found = call.shared.elsewhere.scans.scan(apex, &call.snapshot.dns.resolvers).await;
+    let found = found.map_err(|reason| ApiError::new(error::NO_RESOLVER, reason))?;
     let total = found.len();
     let known = records(&call.shared.snapshots.load().resources, &zone);
     let lacking = found.into_iter().filter(|found| !is_there(&known, found));
@@ -121,7 +122,7 @@ async fn trigger(call: ApiCall) -> Answer {
     }
     tokio::spawn(async move {
         let found = lacking(&call, zone.clone(), origin).await;
-        scans.end(&zone, found.map(|(_, found)| found).unwrap_or_default());
+        scans.end(&zone, found.map(|(_, found)| found).map_err(|errors| errors.to_string()));
     });
     ApiReply::of(&Value::Null)
 }
@@ -139,6 +140,9 @@ async fn waiting(call: ApiCall) -> Answer {
     let found: Vec<DnsRecord> = found.map(|(id, found)| record(&id, found, &context)).collect();
     let mut reply =
         ApiReply::of(&found.iter().map(|found| shown(found, context.settings())).collect::<Vec<_>>())?;
+    if let Some(reason) = call.shared.elsewhere.scans.failure(&context.zone) {
+        reply.messages.push(Item::new(error::NO_RESOLVER.code, reason));
+    }
     if call.shared.elsewhere.scans.is_running(&context.zone) {
         let message = "the scan is still running; read its results again when it has ended".to_owned();
         reply.messages.push(Item::new(error::CONFLICT.code, message));
@@ -196,7 +200,7 @@ async fn take_found(call: ApiCall) -> Answer {
         return Err(busy(&context.origin));
     }
     let found = lacking(&call, context.zone.clone(), context.origin.clone()).await;
-    call.shared.elsewhere.scans.end(&context.zone, []);
+    call.shared.elsewhere.scans.end(&context.zone, Ok(Vec::new()));
     let (total_records_parsed, found) = found?;
     let within = context.clone();
     let EditedRecords { left: recs_added, .. } = edit_records(&call, &context, move |edits| {
