@@ -455,7 +455,7 @@ fn mistakes_in_rules_and_filters_have_places() {
         ("DELETE", rules.clone(), Value::Null, 400, ""),
         ("DELETE", format!("{rules}/{unknown}"), Value::Null, 404, ""),
         ("PUT", format!("{filters}/{unknown}"), json!({"expression": "ssl"}), 404, ""),
-        ("POST", rules.clone(), json!([{"action": "block", "filter": {"id": unknown}}]), 404, ""),
+        ("POST", rules, json!([{"action": "block", "filter": {"id": unknown}}]), 404, ""),
     ] {
         let (answer, value) = caller.ask(method, &path, &body);
         let found = value["errors"][0]["source"]["pointer"].as_str().unwrap_or("");

@@ -40,7 +40,7 @@ fn the_openai_sdk_works_through_the_gateway() {
     let mut line = String::new();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(demo.0.stdout.take().unwrap()), &mut line)
         .unwrap();
-    let addresses: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let addresses: Value = serde_json::from_str(&line).unwrap();
     let mut keys: Vec<_> = addresses.as_object().unwrap().keys().map(String::as_str).collect();
     keys.sort_unstable();
     assert_eq!(keys, ["admin", "gateway", "proxy", "token"]);

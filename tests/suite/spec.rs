@@ -26,5 +26,5 @@ fn every_statement_has_a_test_or_waits_for_its_issue() {
         }
     }
     assert_eq!((ids.len(), tested + waiting), (278, 276), "two statements have nothing to test");
-    assert!(tested >= 205, "{tested} statements are tested");
+    assert_eq!((tested, waiting), (276, 0));
 }
