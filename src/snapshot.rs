@@ -16,7 +16,8 @@ use crate::ai::{Gateways, Provider};
 use crate::certificates::by_name::ServedCertificate;
 use crate::certificates::{Certificates, CertificatesByName};
 use crate::conf::{
-    CertificateSettings, ChallengeSettings, DeprecationCalendar, DnsSettings, Limits, UpstreamSettings,
+    CertificateSettings, ChallengeSettings, DeprecationCalendar, DnsSettings, Limits, MailSettings,
+    UpstreamSettings,
 };
 use crate::geo::GeoDatabases;
 use crate::routing::{CustomHostnames, HostnameSite, Hosts};
@@ -60,6 +61,8 @@ pub struct Snapshot {
     pub certificate_settings: Arc<CertificateSettings>,
     /// What ends, and how it is served.
     pub deprecations: Arc<DeprecationCalendar>,
+    /// How mails are sent; `None` if none are.
+    pub mail: Option<Arc<MailSettings>>,
     /// Everything that is declared, which all of this is made of.
     pub resources: Arc<Resources>,
     /// When the configuration was last changed (RFC 3339).

@@ -1,9 +1,10 @@
-//! Alerts: spikes of security events, and what ends soon and is still used, told to webhooks.
+//! Alerts: spikes of security events, and what ends soon and is still used, told to webhooks and by mail.
 //!
 //! A policy is silent for two hours after it spoke, one about endings for a day.
 
 mod endings;
 mod spikes;
+pub mod webhook_secret;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,8 +18,10 @@ use crate::events::Events;
 use crate::events::kinds::{DeprecationDue, ServiceFailed};
 use crate::old_uses::OldUses;
 use crate::snapshot::{Snapshot, SnapshotHandle};
+use crate::upstream::mail::Mail;
 use crate::upstream::webhook::Webhook;
 use endings::DueRow;
+use gateway::vault::MasterKey;
 use model::alert::{AlertPolicy, AlertType};
 use model::{CalendarDate, Declared};
 use store::{PastAlert, SecurityLog, StoreError};
@@ -38,6 +41,8 @@ pub struct AlertInputs {
     pub old_uses: OldUses,
     /// Whether webhooks may be in private networks.
     pub may_be_private: bool,
+    /// What secrets of webhooks are sealed with.
+    pub secrets_key: Option<MasterKey>,
     pub events: Events,
     pub clock: Clock,
 }
@@ -130,7 +135,7 @@ async fn look(
     }
 }
 
-/// Tells the webhooks of a policy, and keeps that it did.
+/// Tells the webhooks and mailboxes of a policy, and keeps that it did.
 async fn tell(
     snapshot: &Snapshot,
     policy: &AlertPolicy,
@@ -153,14 +158,38 @@ async fn tell(
             "alert_type": policy.alert_type,
             "alert_event": "ALERT_STATE_EVENT_START",
         });
+        let secret = match webhook_secret::opened(webhook, watched.secrets_key.as_ref()) {
+            Ok(secret) => secret,
+            Err(reason) => {
+                failed.push(reason);
+                continue;
+            }
+        };
         let sent = Webhook {
             url: webhook.url.clone(),
-            secret: webhook.secret.clone().map(|secret| (SECRET_HEADER, secret)),
+            secret: secret.map(|secret| (SECRET_HEADER, secret)),
             body: message.to_string(),
             may_be_private: watched.may_be_private,
         };
         match sent.send(&snapshot.upstream, now).await {
             Ok(()) => delivered.push(webhook.name.clone()),
+            Err(reason) => failed.push(reason),
+        }
+    }
+    for to in &policy.emails {
+        let Some(settings) = &snapshot.mail else {
+            failed.push(format!("mail to `{to}`: `[mail]` is not set in the configuration"));
+            continue;
+        };
+        let figures = serde_json::to_string_pretty(&data).unwrap_or_default();
+        let about = format!("Account {}, policy {} ({}).", policy.account, policy.name, policy.id);
+        let mail = Mail {
+            to: to.clone(),
+            subject: format!("Alert: {}", policy.name),
+            text: format!("{text}\n\n{figures}\n\n{about}\n"),
+        };
+        match mail.send(settings).await {
+            Ok(()) => delivered.push(to.clone()),
             Err(reason) => failed.push(reason),
         }
     }

@@ -95,6 +95,7 @@ pub fn compile(inputs: Inputs<'_>) -> Result<Snapshot, Diagnostics> {
         certificates_by_name,
         certificate_settings: Arc::clone(&inputs.conf.certificates),
         deprecations: Arc::clone(&inputs.conf.deprecations),
+        mail: inputs.conf.mail.clone(),
         resources: Arc::clone(resources),
         modified: inputs.conf.modified.clone(),
         rules: inputs.rules.program.roots().len(),

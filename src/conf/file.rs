@@ -16,6 +16,7 @@ use super::deprecation_file::{self, DeprecationsFile};
 use super::dns_file::{self, DnsFile};
 use super::gateway_file::{self, GatewayFile, ProviderFile};
 use super::list_file::{self, ListFile};
+use super::mail_file::{self, MailFile};
 use super::table::{Located, Reader, Table, Words};
 use super::units::{Bytes, Percent};
 use super::zone_file::{self, ZoneFile};
@@ -62,6 +63,7 @@ pub struct ConfFile {
     pub challenges: ChallengesFile,
     pub dns: DnsFile,
     pub deprecations: DeprecationsFile,
+    pub mail: Option<MailFile>,
     pub certificates: CertificatesFile,
     pub custom_hostnames: CustomHostnamesFile,
 }
@@ -159,6 +161,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         challenges: challenge_file::challenges(&mut table),
         dns: dns_file::dns(&mut table),
         deprecations: deprecation_file::deprecations(&mut table),
+        mail: mail_file::mail(&mut table),
         certificates: certificate_file::certificates(&mut table),
         custom_hostnames: certificate_file::custom_hostnames(&mut table),
     };

@@ -9,6 +9,7 @@ pub mod file;
 mod gateway_file;
 pub mod keys;
 mod list_file;
+mod mail_file;
 pub mod resolve;
 mod table;
 pub mod units;
@@ -31,6 +32,7 @@ use diagnostic::{Code, Diagnostic, Diagnostics, Source};
 pub use file::{ConfFile, LogLevel};
 use gateway::price::Prices;
 use gateway::vault::MasterKey;
+pub use mail_file::MailSecurity;
 use model::origin_url::is_private;
 use model::{CalendarDate, DeprecationSettings, HostName, Resources, Secret};
 use seclang::BodyLimits;
@@ -69,6 +71,8 @@ pub struct Conf {
     pub dns: DnsSettings,
     /// What ends, and how it is served.
     pub deprecations: Arc<DeprecationCalendar>,
+    /// How mails are sent; `None` if none are.
+    pub mail: Option<Arc<MailSettings>>,
     pub certificates: Arc<CertificateSettings>,
     /// What session tickets are made with on all nodes.
     pub ticket_secret: Option<TicketSecret>,
@@ -248,6 +252,19 @@ pub enum OriginScheme {
     AsClient,
     Http,
     Https,
+}
+
+/// The server that takes mails, and how it is spoken to.
+#[derive(Clone, Debug)]
+pub struct MailSettings {
+    pub host: String,
+    pub port: u16,
+    pub security: MailSecurity,
+    /// An address, with a name or without.
+    pub from: String,
+    pub credentials: Option<(String, Secret)>,
+    /// Certificates of CAs that are trusted beside the system's, as PEM.
+    pub roots: Option<String>,
 }
 
 /// What ends, and how the configuration has it served.

@@ -5,6 +5,7 @@ mod challenges;
 mod deprecations;
 mod dns;
 mod list;
+mod mail;
 mod zone;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,6 +74,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         gateway_hosts,
         gateway_token_headers: resolving.header_names(file.gateway_token_headers),
         deprecations: Arc::new(resolving.deprecations(file.deprecations, file.dns.srv_names.clone())),
+        mail: file.mail.and_then(|mail| resolving.mail(mail)),
         dns: resolving.dns(file.dns, &listeners, &resources),
         ticket_secret: resolving.ticket_secret(file.certificates.ticket_key_file.clone()),
         certificates: Arc::new(resolving.certificates(file.certificates, file.custom_hostnames, &listeners)),
@@ -138,7 +140,7 @@ impl Resolving<'_> {
     }
 
     fn host(&mut self, text: &str, place: &Place) -> Option<HostName> {
-        HostName::parse(text).map_err(|message| self.bad(place, message)).ok()
+        HostName::parse_international(text).map_err(|message| self.bad(place, message)).ok()
     }
 
     fn gateway(&mut self, file: GatewayFile, resources: &mut Resources) {
@@ -317,7 +319,7 @@ impl Resolving<'_> {
         value.into_iter().map(|name| name.to_ascii_lowercase()).collect()
     }
 
-    /// Those that are named; if there are none, and a zone gets certificates by itself, the two ports of HTTP.
+    /// Those that are named; if there are none, and a zone gets certificates automatically, the two ports of HTTP.
     fn listeners(&mut self, files: Vec<ListenerFile>, resources: &Resources) -> Vec<Listener> {
         let mut seen = BTreeSet::new();
         let mut listeners = Vec::new();

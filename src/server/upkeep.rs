@@ -58,6 +58,7 @@ impl ServiceWithDependents for Upkeep {
                 log: Arc::clone(&self.security_log),
                 old_uses: self.old_uses.clone(),
                 may_be_private: self.may_be_private,
+                secrets_key: self.secrets_key.clone(),
                 events: self.events.clone(),
                 clock: self.clock,
             },

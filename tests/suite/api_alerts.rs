@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::api::TOKEN;
 use crate::support::{Api, Edge, Origin, wait_for};
 
-fn edge(origin: &Origin, settings: &str) -> Edge {
+pub(crate) fn edge(origin: &Origin, settings: &str) -> Edge {
     Edge::start(&format!(
         "[[listeners]]\naddress = \"127.0.0.1:0\"\n[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"{TOKEN}\"]\n{settings}\
          [[zones]]\nname = \"a.example\"\norigins = [\"{0}\"]\n[zones.waf]\n\
@@ -15,7 +15,7 @@ fn edge(origin: &Origin, settings: &str) -> Edge {
 }
 
 /// Events of the last whole interval of five minutes and of the one under way, as the writer would have kept them.
-fn keep(edge: &Edge, zone: &str, source: &str, events: usize) {
+pub(crate) fn keep(edge: &Edge, zone: &str, source: &str, events: usize) {
     let log = rusqlite::Connection::open(edge.folder.path().join("state/events.db")).unwrap();
     for before in [300, 0] {
         let at: String = log
@@ -34,6 +34,45 @@ fn keep(edge: &Edge, zone: &str, source: &str, events: usize) {
             )
             .unwrap();
         }
+    }
+}
+
+/// Starts the edge anew: policies are looked at when it starts, and then each minute.
+pub(crate) fn again(mut edge: Edge) -> Edge {
+    edge.signal("TERM");
+    edge.wait_for_exit();
+    edge.again()
+}
+
+/// With a key to seal with, the state folder does not show the secrets of webhooks, which still go with messages.
+#[test]
+fn secrets_of_webhooks_are_sealed() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("secrets.key");
+    std::fs::write(&key, "0b".repeat(32)).unwrap();
+    let (origin, listener) = (Origin::echo(), Origin::fixed("text/plain", "ok"));
+    let edge = Edge::start(&format!(
+        "secrets_key_file = \"{}\"\n[[listeners]]\naddress = \"127.0.0.1:0\"\n[admin]\naddress = \"127.0.0.1:0\"\n\
+         api_tokens = [\"{TOKEN}\"]\nprivate_webhooks = true\n[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n[zones.waf]\n",
+        key.display(),
+        origin.url()
+    ));
+    let api = Api::new(&edge, TOKEN);
+    let secret = ["s", "3", "cret-of-a-hook"].concat();
+    let body = json!({"name": "ops", "url": format!("{}/hook", listener.url()), "secret": secret});
+    let webhook = api.post("/accounts/default/alerting/v3/destinations/webhooks", &body);
+    let policy = json!({"name": "spike", "alert_type": "security_events_alert", "mechanisms": {"webhooks": [{"id": webhook["id"]}]}});
+    api.post("/accounts/default/alerting/v3/policies", &policy);
+    keep(&edge, "a.example", "firewallmanaged", 250);
+    listener.forget();
+    let edge = again(edge);
+    let told = wait_for("the alert", || listener.requests().into_iter().next());
+    assert_eq!(told.header("svc-webhook-auth"), Some(secret.as_str()));
+    for entry in std::fs::read_dir(edge.folder.path().join("state")).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = std::fs::read(&path).unwrap_or_default();
+        let is_shown = bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
+        assert!(!is_shown, "{} shows the secret", path.display());
     }
 }
 
@@ -61,13 +100,6 @@ fn a_spike_is_told_to_a_webhook_once() {
     keep(&edge, "a.example", "firewallmanaged", 250);
     keep(&edge, "b.example", "firewallmanaged", 150);
     listener.forget();
-    // Policies are looked at when the edge starts, and then each minute.
-    let again = |edge: Edge| {
-        edge.signal("TERM");
-        let mut edge = edge;
-        edge.wait_for_exit();
-        edge.again()
-    };
     edge = again(edge);
     api = Api::new(&edge, TOKEN);
     let told = wait_for("the alert", || listener.requests().into_iter().next());

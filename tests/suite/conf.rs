@@ -50,6 +50,8 @@ fn every_key_has_a_test_that_exists_and_a_line_in_the_example() {
                 "root_file",
                 "eab_key",
                 "ticket_key_file",
+                "password_file",
+                "username",
                 "[[listeners.certificates",
             ]
             .iter()

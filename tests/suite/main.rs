@@ -19,6 +19,7 @@ mod api_alerts;
 mod api_auth;
 mod api_durability;
 mod api_events;
+mod api_mail;
 mod api_reads;
 mod audit;
 mod bodies;

@@ -16,6 +16,9 @@ pub struct AlertPolicy {
     pub alert_type: AlertType,
     /// Ids of webhooks.
     pub webhooks: Vec<String>,
+    /// Addresses that mails go to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub emails: Vec<String>,
     /// Names of zones; all of the account if empty.
     #[serde(default)]
     pub zones: Vec<String>,
@@ -49,6 +52,9 @@ pub struct AlertWebhook {
     /// Sent with each message; never shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
+    /// Whether the secret is sealed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_sealed: bool,
     /// RFC 3339.
     pub created_at: String,
 }

@@ -61,6 +61,9 @@ const MIGRATIONS: &[Migration] = &[
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX keyed_requests_by_time ON keyed_requests (at);",
     ),
+    Migration::Format(
+        "calendars of accounts and tokens, access applications, addresses of alerts, sealed secrets of webhooks",
+    ),
 ];
 
 #[derive(Debug)]

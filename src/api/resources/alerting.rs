@@ -8,7 +8,7 @@ use store::Change;
 
 use super::accounts::Deleted;
 use super::{rule_input, shapes};
-use crate::alerts::SECRET_HEADER;
+use crate::alerts::{SECRET_HEADER, webhook_secret};
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
@@ -16,6 +16,7 @@ use crate::api::input::Fields;
 use crate::api::operation::{
     Answer, ApiCall, DRY_RUN, InputShape, Operation, QueryParameter, ResultKind, Running, Verb, new_id,
 };
+use crate::upstream::mail;
 use crate::upstream::webhook::Webhook;
 
 const fn operation(
@@ -139,6 +140,7 @@ struct ShownAlertPolicy<'a> {
 
 fn shown(policy: &AlertPolicy) -> ShownAlertPolicy<'_> {
     let webhooks: Vec<_> = policy.webhooks.iter().map(|id| json!({"id": id})).collect();
+    let emails: Vec<_> = policy.emails.iter().map(|address| json!({"id": address})).collect();
     let services: Vec<_> = policy.sources.iter().map(|source| service(source)).collect();
     ShownAlertPolicy {
         id: &policy.id,
@@ -146,7 +148,7 @@ fn shown(policy: &AlertPolicy) -> ShownAlertPolicy<'_> {
         description: &policy.description,
         enabled: policy.enabled,
         alert_type: policy.alert_type,
-        mechanisms: json!({"webhooks": webhooks}),
+        mechanisms: json!({"email": emails, "webhooks": webhooks}),
         filters: json!({"zones": policy.zones, "services": services}),
         created: &policy.created,
         modified: &policy.modified,
@@ -193,8 +195,44 @@ async fn policies(call: ApiCall) -> Answer {
     ApiReply::of(&mine.map(|policy| shown(policy)).collect::<Vec<_>>())
 }
 
+/// Most addresses of a policy.
+const MAX_EMAILS: usize = 20;
+
+/// The addresses of a policy, also those of the field that ended on 2023-04-03, with commas between.
+fn emails(fields: &Fields<'_>, mechanisms: Option<&Fields<'_>>, sends_mail: bool) -> Vec<String> {
+    let mut emails: Vec<String> = Vec::new();
+    let mut take = |fields: &Fields<'_>, field: &str, address: &str| {
+        if !sends_mail {
+            let message = "this server sends no mail, because `[mail]` is not set in its configuration";
+            fields.refuse(error::BAD_FIELD, field, message);
+        } else if let Err(message) = mail::check_address(address) {
+            fields.refuse(error::BAD_FIELD, field, message);
+        } else if !emails.iter().any(|known| known == address) {
+            emails.push(address.to_owned());
+        }
+    };
+    for email in mechanisms.and_then(|all| all.objects("email")).unwrap_or_default() {
+        email.ignore(&["name"]);
+        if let Some(address) = email.required_text("id") {
+            take(&email, "id", address);
+        }
+    }
+    for address in fields.text("notification_email").into_iter().flat_map(|list| list.split(',')) {
+        take(fields, "notification_email", address.trim());
+    }
+    if emails.len() > MAX_EMAILS {
+        fields.refuse(error::BAD_FIELD, "mechanisms", format!("a policy has at most {MAX_EMAILS} addresses"));
+    }
+    emails
+}
+
 /// What a body says of a policy; ids and times are filled in later.
-fn written(fields: &Fields<'_>, resources: &Resources, account: &AccountId) -> Option<AlertPolicy> {
+fn written(
+    fields: &Fields<'_>,
+    resources: &Resources,
+    account: &AccountId,
+    sends_mail: bool,
+) -> Option<AlertPolicy> {
     fields.ignore(&["id", "created", "modified", "alert_interval"]);
     let name = fields.required_text("name").map(str::to_owned);
     let alert_type = fields.word("alert_type", error::BAD_FIELD);
@@ -215,8 +253,10 @@ fn written(fields: &Fields<'_>, resources: &Resources, account: &AccountId) -> O
         }
         webhooks.push(id.to_owned());
     }
-    if webhooks.is_empty() {
-        let message = "a policy needs at least one webhook in `mechanisms.webhooks`";
+    let emails = emails(fields, mechanisms.as_ref(), sends_mail);
+    if webhooks.is_empty() && emails.is_empty() {
+        let message =
+            "a policy needs at least one webhook or address in `mechanisms.webhooks` or `mechanisms.email`";
         fields.refuse(error::BAD_FIELD, "mechanisms", message);
     }
     let filters = fields.object("filters");
@@ -245,10 +285,6 @@ fn written(fields: &Fields<'_>, resources: &Resources, account: &AccountId) -> O
             }
         }
     }
-    if fields.value("notification_email").is_some() {
-        let message = "this server sends no mail; name webhooks in `mechanisms.webhooks`";
-        fields.refuse(error::BAD_FIELD, "notification_email", message);
-    }
     Some(AlertPolicy {
         id: String::new(),
         account: account.clone(),
@@ -257,6 +293,7 @@ fn written(fields: &Fields<'_>, resources: &Resources, account: &AccountId) -> O
         enabled: fields.bool("enabled").unwrap_or(true),
         alert_type: alert_type?,
         webhooks,
+        emails,
         zones,
         sources,
         created: String::new(),
@@ -267,7 +304,9 @@ fn written(fields: &Fields<'_>, resources: &Resources, account: &AccountId) -> O
 async fn put_policy(call: ApiCall, is_new: bool) -> Answer {
     let account = call.account();
     let resources = &call.snapshot.resources;
-    let (mut alert, unknown) = rule_input::read(&call.body, |fields| written(fields, resources, &account))?;
+    let (mut alert, unknown) = rule_input::read(&call.body, |fields| {
+        written(fields, resources, &account, call.snapshot.mail.is_some())
+    })?;
     alert.modified.clone_from(&call.now);
     if is_new {
         (alert.id, alert.created) = (new_id()?, call.now.clone());
@@ -327,11 +366,13 @@ async fn put_webhook(call: ApiCall, is_new: bool) -> Answer {
         let known = webhook(&call.snapshot.resources, &call)?;
         (known.id.clone(), known.created_at.clone())
     };
-    let webhook = AlertWebhook { id, account: call.account(), name, url, secret, created_at };
+    let webhook =
+        AlertWebhook { id, account: call.account(), name, url, secret, is_sealed: false, created_at };
     if !call.is_dry_run()? {
         send_test(&webhook, &call).await?;
     }
-    let put = webhook.clone();
+    let put = webhook_secret::kept(webhook.clone(), call.shared.secrets_key.as_ref())
+        .map_err(|message| ApiError::new(error::UNAVAILABLE, message))?;
     call.write(move |resources| {
         if !is_new && !resources.webhooks.contains_key(&put.id) {
             return Err(unknown("webhook", &put.id));
