@@ -18,7 +18,7 @@ use crate::certificates;
 use crate::control::{Applied, Write};
 use crate::snapshot::Snapshot;
 use deprecations::OperationName;
-use model::{AccountId, Declared, Resources, Zone, ZoneId};
+use model::{AccountId, Declared, HostName, Resources, Zone, ZoneId};
 use store::{Change, KeyedRequest};
 
 /// What an operation answers.
@@ -315,9 +315,8 @@ impl ApiCall {
 pub(super) fn find_zone<'r>(resources: &'r Resources, id: &str) -> Option<&'r Arc<Declared<Zone>>> {
     let by_id = resources.zones.get(&ZoneId::new(id));
     by_id.or_else(|| {
-        let name = id.trim_end_matches('.').to_ascii_lowercase();
-        let is_name = name.contains('.');
-        is_name.then(|| resources.zones.values().find(|zone| zone.name == name)).flatten()
+        let name = HostName::ascii(id.trim_end_matches('.')).filter(|name| name.contains('.'))?;
+        resources.zones.values().find(|zone| zone.name == name)
     })
 }
 

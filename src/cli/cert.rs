@@ -115,7 +115,7 @@ impl Show {
 // INVARIANT: writing to a `String` cannot fail.
 fn described(pack: &CertificatePack) -> String {
     let kind = match pack.kind {
-        PackKind::Universal => "of a zone, by itself".to_owned(),
+        PackKind::Universal => "of a zone, automatic".to_owned(),
         PackKind::Advanced => "ordered".to_owned(),
         PackKind::CustomHostname(id) => format!("of the custom hostname {id}"),
     };

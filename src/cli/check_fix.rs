@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use toml_edit::{DocumentMut, Item, Key, Table, Value};
+use toml_edit::{Decor, DocumentMut, Item, Key, Table, Value};
 
 use super::Failure;
 
@@ -40,12 +40,23 @@ const FIXES: &[(&str, Fix)] = &[("dns.srv_names", |document| {
         .or_insert_with(|| Item::Table(Table::new()));
     match modes {
         Item::Table(modes) => {
+            // In an inline table the space before it is no comment.
+            let is_comment =
+                decor.prefix().and_then(|prefix| prefix.as_str()).is_some_and(|text| text.contains('#'));
+            let decor = if is_comment { decor } else { Decor::default() };
             let key = Key::new("srv-record-data").with_leaf_decor(decor);
             modes.insert_formatted(&key, Item::Value(value));
         }
-        // An inline table has no room for comments.
+        // An inline table has no room for comments, so they stand before it.
         other => {
-            other.as_table_like_mut()?.insert("srv-record-data", Item::Value(Value::from(value.as_str()?)));
+            let inline = other.as_inline_table_mut()?;
+            inline.insert("srv-record-data", Value::from(value.as_str()?));
+            inline.fmt();
+            let comment = decor.prefix().and_then(|prefix| prefix.as_str()).unwrap_or("").trim();
+            if !comment.is_empty() {
+                let ends = document.get_mut("deprecations")?.as_table_like_mut()?;
+                ends.key_mut("modes")?.leaf_decor_mut().set_prefix(format!("{comment}\n"));
+            }
         }
     }
     Some(())
@@ -96,7 +107,7 @@ mod tests {
             ),
             (
                 "[deprecations]\nmodes = { tunnels = \"gone\" }\n[dns]\n# why\nsrv_names = \"ignore\"\n",
-                "[deprecations]\nmodes = { tunnels = \"gone\", srv-record-data = \"warn\" }\n[dns]\n",
+                "[deprecations]\n# why\nmodes = { tunnels = \"gone\", srv-record-data = \"warn\" }\n[dns]\n",
             ),
         ] {
             assert_eq!(of(before).as_deref(), Some(after), "{before}");

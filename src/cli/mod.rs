@@ -203,6 +203,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 36);
+        assert_eq!(seen, 37);
     }
 }

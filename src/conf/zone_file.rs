@@ -27,7 +27,7 @@ pub enum ZoneTlsFile {
     /// From nowhere, or from files of listeners.
     #[default]
     Off,
-    /// From a CA, by itself.
+    /// From a CA, automatically.
     Auto,
 }
 

@@ -1,4 +1,4 @@
-//! Certificates on demand: for names below zones that have certificates by themselves, when a client asks for one and the
+//! Certificates on demand: for names below zones that get certificates automatically, when a client asks for one and the
 //! operator's server allows it.
 
 use std::collections::HashMap;

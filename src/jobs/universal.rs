@@ -1,4 +1,4 @@
-//! Certificates that zones have by themselves, if they ask for them.
+//! Certificates that zones get automatically, if they ask for them.
 
 use model::certificate_pack::ValidationMethod;
 use model::{CertificatePack, PackId, PackKind, Resources, ZoneId};
@@ -13,7 +13,7 @@ use crate::control::{Control, Write};
 use crate::events::Events;
 use crate::snapshot::Snapshot;
 
-/// The id of the pack that a zone has by itself: the same on every node.
+/// The id of the pack that a zone gets automatically: the same on every node.
 fn universal_id(zone: &ZoneId) -> PackId {
     let digest = Sha256::digest(format!("universal\0{zone}"));
     let bytes = digest.first_chunk::<16>().copied().unwrap_or_default();

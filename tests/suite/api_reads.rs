@@ -105,6 +105,21 @@ fn managed_rulesets_have_every_field() {
     );
 }
 
+/// Names of zones in letters of any script are those that names have (RFC 5891).
+#[test]
+fn zones_are_made_and_found_by_names_of_any_script() {
+    let origin = Origin::echo();
+    let (_edge, api) = edge(&origin);
+    let made = api.post("/zones", &json!({"name": "Bücher.Example"}));
+    assert_eq!(made["name"], "xn--bcher-kva.example");
+    for name in ["b%C3%BCcher.example", "xn--bcher-kva.example", "B%C3%9CCHER.example."] {
+        assert_eq!(api.get(&format!("/zones/{name}"))["id"], made["id"], "{name}");
+        assert_eq!(api.get(&format!("/zones?name={name}"))[0]["id"], made["id"], "{name}");
+    }
+    assert_eq!(api.refused("POST", "/zones", &json!({"name": "bücher.example"})), (400, vec![1061]));
+    assert_eq!(api.refused("POST", "/zones", &json!({"name": "a\u{202e}b.example"})), (400, vec![1049]));
+}
+
 /// The description of the API changes only where somebody wrote it down: `RECORD=1` writes it anew.
 #[test]
 fn the_description_is_that_of_the_repository() {

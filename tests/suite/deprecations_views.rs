@@ -452,6 +452,7 @@ fn mistakes_in_rules_and_filters_have_places() {
         ),
         ("POST", filters.clone(), json!([{"expression": "ssl"}, {"expression": ""}]), 400, "/1/expression"),
         ("POST", filters.clone(), json!([5]), 400, "/0"),
+        ("POST", filters.clone(), json!(vec![json!({"expression": "ssl"}); 1_001]), 400, ""),
         ("DELETE", rules.clone(), Value::Null, 400, ""),
         ("DELETE", format!("{rules}/{unknown}"), Value::Null, 404, ""),
         ("PUT", format!("{filters}/{unknown}"), json!({"expression": "ssl"}), 404, ""),

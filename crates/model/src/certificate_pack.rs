@@ -143,7 +143,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PackKind {
-    /// The names of a zone, by itself.
+    /// The names of a zone, automatically.
     Universal,
     /// Names of a zone that somebody ordered.
     Advanced,

@@ -35,6 +35,26 @@ impl HostName {
         Ok(Self(name))
     }
 
+    /// Reads a name whose letters may be beyond ASCII: `bücher.example` is `xn--bcher-kva.example` (RFC 5891, with the
+    /// mapping of UTS #46).
+    ///
+    /// # Errors
+    /// As [`Self::parse`], and if such letters make no name.
+    pub fn parse_international(text: &str) -> Result<Self, String> {
+        if text.is_ascii() {
+            return Self::parse(text);
+        }
+        let ascii = Self::ascii(text);
+        ascii
+            .ok_or_else(|| format!("`{text:.80}` is not a host name: its letters make no name of IDNA"))
+            .and_then(|ascii| Self::parse(&ascii))
+    }
+
+    /// A text as it stands in names: letters beyond ASCII as IDNA has them, in lower case. `None` if they make no name.
+    pub fn ascii(text: &str) -> Option<String> {
+        if text.is_ascii() { Some(text.to_ascii_lowercase()) } else { idna::domain_to_ascii(text).ok() }
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -54,6 +74,12 @@ mod tests {
     fn names_are_normalised_or_refused() {
         assert_eq!(HostName::parse("Shop.Example.").unwrap().as_str(), "shop.example");
         assert!(HostName::parse("_acme-challenge.a_b.example").is_ok());
+        let international = |text| HostName::parse_international(text).map(|name| name.to_string());
+        assert_eq!(international("Bücher.Example.").as_deref(), Ok("xn--bcher-kva.example"));
+        assert_eq!(international("shop。example").as_deref(), Ok("shop.example"), "another full stop");
+        for text in ["a\u{202e}b.example", "ü..example", "xn--a.example\u{ad}\u{2f}x", "é b.example"] {
+            assert!(international(text).is_err(), "{text}");
+        }
         for text in ["", ".", "a..b", "-a.b", "a b", "é.example", &"a".repeat(64), &"a.".repeat(128)] {
             assert!(HostName::parse(text).is_err(), "{text}");
         }

@@ -103,7 +103,7 @@ fn is_default_tls(settings: &ZoneTls) -> bool {
 /// How a zone speaks TLS.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZoneTls {
-    /// Whether it gets certificates by itself.
+    /// Whether it gets certificates automatically.
     #[serde(default)]
     pub is_automatic: bool,
     #[serde(default)]

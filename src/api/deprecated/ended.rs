@@ -2,12 +2,16 @@
 
 use deprecations::{DeprecationKind, DeprecationRow};
 use model::{DeprecationMode, Phase, RulesetOwner, RulesetSlot};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::rows::{CallRows, RowUse};
 use super::telling;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::{ApiCall, find_zone};
 use crate::api::router::PREFIX;
+
+/// What is escaped in paths: everything but what names and ids have.
+const IN_PATHS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'/');
 
 /// The row that is about the operation itself.
 fn of_operation(rows: &CallRows) -> Option<(usize, &DeprecationRow, DeprecationMode)> {
@@ -37,17 +41,7 @@ fn filled(template: &str, call: &ApiCall) -> Option<String> {
             return None;
         }
         // It was decoded, and may not begin a query or another header.
-        let value: Vec<String> = value
-            .split('/')
-            .map(|part| {
-                percent_encoding::utf8_percent_encode(part, percent_encoding::NON_ALPHANUMERIC)
-                    .to_string()
-                    .replace("%2D", "-")
-                    .replace("%2E", ".")
-                    .replace("%5F", "_")
-            })
-            .collect();
-        path.push_str(&value.join("/"));
+        path.extend(utf8_percent_encode(&value, IN_PATHS));
     }
     Some(path)
 }

@@ -3,7 +3,7 @@
 //!
 //! The calendar is the crate [`deprecations`]. A row about fields, values or forms of a query is found in [`forms`]; one
 //! about operations in [`ended`]. What is still served of fields is read and shown by the resource itself; operations that
-//! end are the files `*_view`, each over the resource that took its place.
+//! end are in `resources/old`, each over the resource that took its place.
 
 mod caller;
 mod ended;

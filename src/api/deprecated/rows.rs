@@ -6,6 +6,7 @@ use deprecations::{AtEnd, DeprecationRow, OperationName, Precedence};
 use http::{HeaderMap, HeaderName};
 use model::{CalendarDate, DeprecationMode};
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 
 use super::telling;
 use crate::api::auth::Actor;
@@ -40,13 +41,16 @@ pub(in crate::api) fn requested_day(
     }
 }
 
+/// Most uses of one call that are noted and told.
+const MAX_NOTED: usize = 100;
+
 /// What a call may use that ends.
 #[derive(Debug)]
 pub(in crate::api) struct CallRows {
     pub(super) calendar: Arc<DeprecationCalendar>,
     pub(super) today: CalendarDate,
     /// Places in the schedule, with how each is served, and whether it is still shown.
-    rows: Vec<(usize, DeprecationMode, bool)>,
+    rows: SmallVec<[(usize, DeprecationMode, bool); 8]>,
     uses: Mutex<Vec<RowUse>>,
 }
 
@@ -144,7 +148,8 @@ impl CallRows {
 
     pub(super) fn note(&self, found: RowUse) {
         let mut uses = self.uses.lock();
-        if !uses.contains(&found) {
+        // A batch can use a row thousands of times, of which a client need not read.
+        if uses.len() < MAX_NOTED && !uses.contains(&found) {
             uses.push(found);
         }
     }

@@ -1,6 +1,6 @@
 //! Which zones a list shows.
 
-use model::{Resources, Zone};
+use model::{HostName, Resources, Zone};
 
 use super::accounts;
 use crate::api::error::{self, ApiError, ApiErrors};
@@ -53,7 +53,9 @@ fn by_name(value: &str) -> ZoneFilter {
         Some((operator, text)) => (operator.trim_end_matches("_case_sensitive"), text),
         None => ("equal", value),
     };
-    let text = text.trim_end_matches('.').to_ascii_lowercase();
+    let text = text.trim_end_matches('.');
+    // A part of a name may be of letters beyond ASCII, and is then compared as names have them.
+    let text = HostName::ascii(text).unwrap_or_else(|| text.to_lowercase());
     match operator {
         "not_equal" => Box::new(move |zone, _| zone.name != text),
         "starts_with" => Box::new(move |zone, _| zone.name.starts_with(&text)),

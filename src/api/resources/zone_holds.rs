@@ -65,7 +65,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             QueryParameter {
                 name: "hold_after",
                 kind: Kind::Text,
-                doc: "When it is held again by itself (RFC 3339).",
+                doc: "When it is held again without a request (RFC 3339).",
             },
         ],
         input: None,

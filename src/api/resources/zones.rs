@@ -293,7 +293,7 @@ fn written(fields: &Fields<'_>) -> WrittenZone {
 async fn create(call: ApiCall) -> Answer {
     let ((name, account, written), unknown) = rule_input::read(&call.body, |fields| {
         fields.ignore(&["jump_start", "id", "plan"]);
-        let name = fields.required_text("name").and_then(|name| match HostName::parse(name) {
+        let name = fields.required_text("name").and_then(|name| match HostName::parse_international(name) {
             Ok(name) => Some(name),
             Err(message) => {
                 fields.refuse(error::INVALID_ZONE_NAME, "name", message);

@@ -118,7 +118,7 @@ impl Issuing {
             true => record_deletions(resources, &known),
             false => Vec::new(),
         };
-        // If it was changed meanwhile it is due again by itself.
+        // If it was changed meanwhile, the change makes it due again.
         let _ = self.save(&pack, next, deletions).await;
     }
 

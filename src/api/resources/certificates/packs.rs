@@ -354,7 +354,7 @@ async fn delete(call: ApiCall) -> Answer {
             PackKind::Advanced => Ok(crate::certificates::deletion(resources, known)),
             PackKind::Universal => {
                 let message =
-                    "the zone has this pack by itself; end it with PATCH of `ssl/universal/settings`";
+                    "the zone gets this pack automatically; end it with PATCH of `ssl/universal/settings`";
                 Err(ApiError::new(error::CONFLICT, message).into())
             }
             PackKind::CustomHostname(_) => {

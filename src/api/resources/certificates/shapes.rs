@@ -9,7 +9,7 @@ pub(super) const PACK: &ObjectShape = &ObjectShape {
         required(
             "type",
             Kind::Words(&["advanced"]),
-            "What it is for; `universal` and `custom_hostname` are made by themselves.",
+            "What it is for; `universal` and `custom_hostname` are made automatically.",
         ),
         required("hosts", Kind::Texts, "The names, at most 50: the zone's own or below it."),
         field("status", Kind::Text, "How far it is, such as `active`."),
@@ -55,7 +55,7 @@ pub(super) const DELEGATION: &ObjectShape = &ObjectShape {
 pub(super) const UNIVERSAL: &ObjectShape = &ObjectShape {
     name: "UniversalSettings",
     fields: &[
-        required("enabled", Kind::Flag, "Whether the zone gets certificates by itself."),
+        required("enabled", Kind::Flag, "Whether the zone gets certificates automatically."),
         field("certificate_authority", Kind::Text, "The CA that is asked first."),
     ],
 };

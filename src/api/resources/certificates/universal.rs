@@ -1,4 +1,4 @@
-//! `/zones/{zone_id}/ssl/universal/settings`: whether a zone gets certificates by itself.
+//! `/zones/{zone_id}/ssl/universal/settings`: whether a zone gets certificates automatically.
 
 use model::{Zone, ZoneTls};
 use serde::Serialize;
@@ -18,7 +18,7 @@ pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
     Operation {
         verb: Verb::Get,
         path: PATH,
-        summary: "Says whether a zone gets certificates by itself.",
+        summary: "Says whether a zone gets certificates automatically.",
         permission: Permission::CertificatesRead,
         query: &[],
         input: None,
@@ -28,7 +28,7 @@ pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
     Operation {
         verb: Verb::Patch,
         path: PATH,
-        summary: "Lets a zone get certificates by itself, or ends that.",
+        summary: "Switches automatic certificates of a zone on or off.",
         permission: Permission::CertificatesWrite,
         query: &[DRY_RUN],
         input: Some(InputShape::Object(shapes::UNIVERSAL)),

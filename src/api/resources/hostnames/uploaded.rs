@@ -7,7 +7,7 @@ use model::certificate_pack::IssuedCertificate;
 use crate::api::error::{self, ErrorCode};
 use crate::certificates::{CertificateFacts, ChainMistake, by_name::certified_key, chain_mistake, sealing};
 
-/// Reads a certificate and its key for some hosts.
+/// Reads a certificate that is uploaded with its key, and checks that it is for these hosts.
 ///
 /// # Errors
 /// The code and one sentence: one of them is malformed, they do not belong together, or a host is not in it.

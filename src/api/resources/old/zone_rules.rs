@@ -82,6 +82,10 @@ pub(super) fn read_list<T>(
     let findings = Findings::default();
     let mut all = Vec::new();
     match body {
+        Value::Array(list) if list.len() > MAX_RULES => {
+            let message = format!("expected at most {MAX_RULES} entries, found {}", list.len());
+            findings.push(ApiError::at(error::TOO_MANY_RULES, "", message));
+        }
         Value::Array(list) => {
             for (nth, entry) in list.iter().enumerate() {
                 let read = Fields::at(entry, format!("/{nth}"), &findings).and_then(|fields| read(&fields));
