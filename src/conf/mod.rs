@@ -3,6 +3,7 @@
 mod certificate_file;
 pub mod certificate_settings;
 mod challenge_file;
+mod deprecation_calendar;
 mod deprecation_file;
 mod dns_file;
 pub mod file;
@@ -10,6 +11,7 @@ mod gateway_file;
 pub mod keys;
 mod list_file;
 mod mail_file;
+mod mail_settings;
 pub mod resolve;
 mod table;
 pub mod units;
@@ -27,14 +29,15 @@ use crate::clock::rfc3339;
 use crate::geo::GeoDatabases;
 pub use certificate_settings::{CertificateSettings, TicketSecret};
 use challenge::ChallengeKeys;
-use deprecations::{DeprecationSchedule, SHIPPED};
+pub use deprecation_calendar::DeprecationCalendar;
 use diagnostic::{Code, Diagnostic, Diagnostics, Source};
 pub use file::{ConfFile, LogLevel};
 use gateway::price::Prices;
 use gateway::vault::MasterKey;
 pub use mail_file::MailSecurity;
+pub use mail_settings::MailSettings;
 use model::origin_url::is_private;
-use model::{CalendarDate, DeprecationSettings, HostName, Resources, Secret};
+use model::{HostName, Resources, Secret};
 use seclang::BodyLimits;
 pub use table::Located;
 use units::{Bytes, Percent};
@@ -252,41 +255,6 @@ pub enum OriginScheme {
     AsClient,
     Http,
     Https,
-}
-
-/// The server that takes mails, and how it is spoken to.
-#[derive(Clone, Debug)]
-pub struct MailSettings {
-    pub host: String,
-    pub port: u16,
-    pub security: MailSecurity,
-    /// An address, with a name or without.
-    pub from: String,
-    pub credentials: Option<(String, Secret)>,
-    /// Certificates of CAs that are trusted beside the system's, as PEM.
-    pub roots: Option<String>,
-}
-
-/// What ends, and how the configuration has it served.
-#[derive(Clone, Debug)]
-pub struct DeprecationCalendar {
-    pub schedule: Arc<DeprecationSchedule>,
-    pub settings: DeprecationSettings,
-    /// The first day that a request may ask for; `None` for any.
-    pub earliest_api_version: Option<CalendarDate>,
-    /// So many days before its end, operators are told of a row that is in use.
-    pub notice_days: i32,
-}
-
-impl Default for DeprecationCalendar {
-    fn default() -> Self {
-        Self {
-            schedule: Arc::clone(&SHIPPED),
-            settings: DeprecationSettings::default(),
-            earliest_api_version: None,
-            notice_days: 30,
-        }
-    }
 }
 
 /// Every limit of DESIGN.md section 10, with its default.
