@@ -281,7 +281,15 @@ async fn admitted(
         subject => subject,
     };
     call.actor.check(operation.permission, &subject)?;
-    let about = CallAbout { operation: operation.name(), actor: &call.actor, subject: &subject, day, unix };
+    let about = CallAbout {
+        operation: operation.name(),
+        actor: &call.actor,
+        subject: &subject,
+        day,
+        query: &call.query,
+        has_body: operation.input.is_some(),
+        unix,
+    };
     call.old = CallRows::of(&call.snapshot, about);
     let Some(rows) = call.old.clone() else { return decided(state, operation, call, query, body).await };
     let caller = OldCaller::of(&rows, &call, &subject);

@@ -16,11 +16,8 @@ use crate::api::error::{self, ApiError, ApiErrors};
 pub(in crate::api) fn check_query(rows: &CallRows, query: &[(String, String)]) -> Result<(), ApiErrors> {
     let mut errors = Vec::new();
     for (place, row, mode) in rows.iter() {
-        let DeprecationKind::QueryForm { parameters, prefixes, separator } = &row.what else { continue };
-        for (name, value) in query.iter().filter(|(name, _)| parameters.contains(name)) {
-            let is_prefixed = prefixes.iter().any(|prefix| value.starts_with(prefix));
-            let is_list = separator.as_deref().is_some_and(|separator| is_list(name, value, separator));
-            if mode == DeprecationMode::Gone || !(is_prefixed || is_list) {
+        for (name, value) in query.iter().filter(|(name, value)| is_old_query(row, name, value)) {
+            if mode == DeprecationMode::Gone {
                 continue;
             }
             rows.note(RowUse { row: place, mode, pointer: None });
@@ -31,6 +28,14 @@ pub(in crate::api) fn check_query(rows: &CallRows, query: &[(String, String)]) -
         }
     }
     ApiErrors::of(errors).map_or(Ok(()), Err)
+}
+
+/// Whether a parameter of a query has the form that a row is about.
+pub(super) fn is_old_query(row: &DeprecationRow, name: &str, value: &str) -> bool {
+    let DeprecationKind::QueryForm { parameters, prefixes, separator } = &row.what else { return false };
+    let is_prefixed = || prefixes.iter().any(|prefix| value.starts_with(prefix));
+    let is_list = || separator.as_deref().is_some_and(|separator| is_list(name, value, separator));
+    parameters.iter().any(|known| known == name) && (is_prefixed() || is_list())
 }
 
 /// Whether a value is several. Contents of records have commas of their own, so there it is several addresses.

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use deprecations::{AtEnd, DeprecationRow, OperationName, Precedence};
+use deprecations::{AtEnd, DeprecationKind, DeprecationRow, OperationName, Precedence};
 use http::{HeaderMap, HeaderName};
 use model::{CalendarDate, DeprecationMode};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use super::telling;
+use super::{forms, telling};
 use crate::api::auth::Actor;
 use crate::api::auth::scope::ScopeSubject;
 use crate::api::error::{self, ApiError};
@@ -70,12 +70,35 @@ pub(in crate::api) struct CallAbout<'a> {
     pub(in crate::api) actor: &'a Actor,
     pub(in crate::api) subject: &'a ScopeSubject,
     pub(in crate::api) day: Option<CalendarDate>,
+    pub(in crate::api) query: &'a [(String, String)],
+    /// Whether the operation takes a body.
+    pub(in crate::api) has_body: bool,
     /// Seconds since the epoch.
     pub(in crate::api) unix: u64,
 }
 
+impl CallAbout<'_> {
+    /// Whether the call may use a row that is served so, or its answer show it.
+    fn may_use(&self, row: &DeprecationRow, mode: DeprecationMode) -> bool {
+        match &row.what {
+            DeprecationKind::Route => true,
+            DeprecationKind::QueryForm { .. } => {
+                self.query.iter().any(|(name, value)| forms::is_old_query(row, name, value))
+            }
+            DeprecationKind::RequestField(_) | DeprecationKind::Value { .. } => {
+                self.has_body || mode.is_served()
+            }
+            DeprecationKind::ResponseField(_) => mode.is_served(),
+            DeprecationKind::Transport
+            | DeprecationKind::ConfigurationKey(_)
+            | DeprecationKind::Event(_)
+            | DeprecationKind::Metric(_) => false,
+        }
+    }
+}
+
 impl CallRows {
-    /// `None` if no row is about the operation: what then follows costs nothing.
+    /// `None` if the call can use no row: what then follows costs nothing.
     pub(in crate::api) fn of(snapshot: &Snapshot, about: CallAbout<'_>) -> Option<Arc<Self>> {
         let calendar = &snapshot.deprecations;
         let places = calendar.schedule.places(about.operation);
@@ -96,6 +119,11 @@ impl CallRows {
         let precedence =
             Precedence { request: about.day, settings: [token, account, Some(&calendar.settings)], today };
         let rows = calendar.schedule.rows();
+        let may_use =
+            |place: &usize| rows.get(*place).is_some_and(|row| about.may_use(row, precedence.mode(row)));
+        if !places.iter().any(may_use) {
+            return None;
+        }
         let mode =
             |place: &usize| rows.get(*place).map(|row| (*place, precedence.mode(row), precedence.shows(row)));
         Some(Arc::new(Self {
