@@ -1,5 +1,7 @@
 //! Mails of alerts: sent by the operator's server, to whom a policy names, never in the clear with a password.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::api::TOKEN;
@@ -25,7 +27,7 @@ fn history(edge: &Edge) -> Value {
 
 #[test]
 fn alerts_are_mailed_to_those_who_asked() {
-    let (origin, server) = (Origin::echo(), MailServer::start(None));
+    let (origin, server) = (Origin::echo(), MailServer::start(None, false));
     let mail = format!(
         "[mail]\nserver = \"{}\"\nsecurity = \"none\"\nfrom = \"Edge <edge@example.com>\"\n",
         server.address
@@ -97,10 +99,17 @@ fn passwords_go_only_to_a_server_that_shows_who_it_is() {
     let (root, password) = (folder.path().join("ca.pem"), folder.path().join("password"));
     std::fs::write(&root, key.cert.pem()).unwrap();
     std::fs::write(&password, ["pass", "word\n"].concat()).unwrap();
-    let server = MailServer::start(Some((key.cert.pem(), key.signing_key.serialize_pem())));
+    let identity = (key.cert.pem(), key.signing_key.serialize_pem());
+    for security in ["tls", "starttls"] {
+        let server = MailServer::start(Some(identity.clone()), security == "starttls");
+        shows_a_password(&server, security, (&root, &password));
+    }
+}
+
+fn shows_a_password(server: &MailServer, security: &str, (root, password): (&Path, &Path)) {
     let mail = |root_file: &str| {
         format!(
-            "[mail]\nserver = \"localhost:{}\"\nsecurity = \"tls\"\nfrom = \"edge@example.com\"\nusername = \"edge\"\n\
+            "[mail]\nserver = \"localhost:{}\"\nsecurity = \"{security}\"\nfrom = \"edge@example.com\"\nusername = \"edge\"\n\
              password_file = \"{}\"\n{root_file}",
             server.address.port(),
             password.display()
@@ -117,7 +126,14 @@ fn passwords_go_only_to_a_server_that_shows_who_it_is() {
         let past = history(&edge);
         let said: Vec<String> = server.received().concat();
         let shows_password = said.iter().any(|line| line.starts_with("AUTH PLAIN "));
-        assert_eq!(shows_password, is_known, "{said:?}");
+        assert_eq!(shows_password, is_known, "{security}: {said:?}");
+        if security == "starttls" {
+            let asked = said.iter().position(|line| line == "STARTTLS").unwrap();
+            assert!(
+                !said[..asked].iter().any(|line| line.starts_with("AUTH") || line.starts_with("MAIL")),
+                "{said:?}"
+            );
+        }
         assert_eq!(past["delivered"] == "ops@example.com", is_known, "{past}");
         let reason = past["failed"].as_str().unwrap();
         assert_eq!(reason.starts_with("mail to `ops@example.com`: "), !is_known, "{past}");

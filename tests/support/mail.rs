@@ -13,8 +13,8 @@ pub struct MailServer {
 }
 
 impl MailServer {
-    /// With a certificate and its key, as PEM, it speaks TLS.
-    pub fn start(identity: Option<(String, String)>) -> Self {
+    /// With a certificate and its key, as PEM, it speaks TLS: from the first byte, or when it is asked to.
+    pub fn start(identity: Option<(String, String)>, when_asked: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let received = Arc::new(Mutex::new(Vec::new()));
@@ -31,10 +31,15 @@ impl MailServer {
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let conversation = match &tls {
-                    None => converse(stream),
+                    None => converse(&stream, true),
                     Some(config) => {
-                        let connection = rustls::ServerConnection::new(Arc::clone(config)).unwrap();
-                        converse(rustls::StreamOwned::new(connection, stream))
+                        let mut before = if when_asked { converse(&stream, true) } else { Vec::new() };
+                        if !when_asked || before.last().is_some_and(|line| line == "STARTTLS") {
+                            let connection = rustls::ServerConnection::new(Arc::clone(config)).unwrap();
+                            let stream = rustls::StreamOwned::new(connection, &stream);
+                            before.extend(converse(stream, !when_asked));
+                        }
+                        before
                     }
                 };
                 kept.lock().unwrap().push(conversation);
@@ -49,12 +54,12 @@ impl MailServer {
     }
 }
 
-/// Takes what a client says until it goes.
-fn converse(stream: impl Read + Write) -> Conversation {
+/// Takes what a client says until it goes, or asks for TLS.
+fn converse(stream: impl Read + Write, greets: bool) -> Conversation {
     let mut stream = BufReader::new(stream);
     let mut lines = Vec::new();
     let mut is_text = false;
-    let mut answer = Some("220 mail.example ESMTP".to_owned());
+    let mut answer = greets.then(|| "220 mail.example ESMTP".to_owned());
     loop {
         if let Some(answer) = answer.take()
             && stream.get_mut().write_all(format!("{answer}\r\n").as_bytes()).is_err()
@@ -72,7 +77,9 @@ fn converse(stream: impl Read + Write) -> Conversation {
                 Some("250 taken".to_owned())
             }
             _ if is_text => None,
-            "EHLO" => Some("250-mail.example\r\n250-AUTH PLAIN LOGIN\r\n250 8BITMIME".to_owned()),
+            "EHLO" => {
+                Some("250-mail.example\r\n250-AUTH PLAIN LOGIN\r\n250-STARTTLS\r\n250 8BITMIME".to_owned())
+            }
             "DATA" => {
                 is_text = true;
                 Some("354 go on".to_owned())
@@ -81,6 +88,11 @@ fn converse(stream: impl Read + Write) -> Conversation {
             "QUIT" => Some("221 bye".to_owned()),
             _ => Some("250 ok".to_owned()),
         };
+        let asks_for_tls = line == "STARTTLS" && !is_text;
         lines.push(line);
+        if asks_for_tls {
+            let _ = stream.get_mut().write_all(b"220 go on\r\n");
+            return lines;
+        }
     }
 }
