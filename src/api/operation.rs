@@ -253,11 +253,20 @@ impl ApiCall {
     /// # Errors
     /// If the parameter is neither `true` nor `false`.
     pub(super) fn is_dry_run(&self) -> Result<bool, ApiErrors> {
-        match self.asked("dry_run") {
-            None | Some("false") => Ok(false),
-            Some("true") => Ok(true),
+        Ok(self.flag(DRY_RUN.name)? == Some(true))
+    }
+
+    /// A parameter of the query that is `true` or `false`; `None` if it is absent.
+    ///
+    /// # Errors
+    /// If it is neither.
+    pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, ApiErrors> {
+        match self.asked(name) {
+            None => Ok(None),
+            Some("true") => Ok(Some(true)),
+            Some("false") => Ok(Some(false)),
             Some(other) => {
-                let message = format!("expected `true` or `false` for `dry_run`, found `{other}`");
+                let message = format!("expected `true` or `false` for `{name}`, found `{other:.40}`");
                 Err(ApiError::new(error::BAD_QUERY, message).into())
             }
         }

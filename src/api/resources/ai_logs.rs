@@ -100,19 +100,6 @@ fn unknown() -> ApiErrors {
     ApiError::new(error::NOT_FOUND, "Log not found").into()
 }
 
-/// A parameter that is `true` or `false`.
-fn flag(call: &ApiCall, name: &str) -> Result<Option<bool>, ApiErrors> {
-    match call.asked(name) {
-        None => Ok(None),
-        Some("true") => Ok(Some(true)),
-        Some("false") => Ok(Some(false)),
-        Some(other) => {
-            let message = format!("expected `true` or `false` for `{name}`, found `{other}`");
-            Err(ApiError::new(error::BAD_QUERY, message).into())
-        }
-    }
-}
-
 /// The rows that the parameters of a request name.
 fn query(call: &ApiCall, skip: u64, limit: u32) -> Result<LogQuery, ApiErrors> {
     let text = |name: &str| call.asked(name).map(str::to_owned);
@@ -124,8 +111,8 @@ fn query(call: &ApiCall, skip: u64, limit: u32) -> Result<LogQuery, ApiErrors> {
         ascending: direction == Some("asc"),
         start_date: text("start_date"),
         end_date: text("end_date"),
-        success: flag(call, "success")?,
-        cached: flag(call, "cached")?,
+        success: call.flag("success")?,
+        cached: call.flag("cached")?,
         provider: text("provider"),
         model: text("model"),
     })

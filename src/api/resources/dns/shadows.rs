@@ -7,6 +7,7 @@ use dns::{Name, RecordType};
 use model::{DnsRecord, RecordId, ZoneRecords};
 use serde::Serialize;
 
+use super::filters::INCLUDE_SHADOWS;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::ApiCall;
 
@@ -112,15 +113,7 @@ impl<'r> Shadows<'r> {
 
 /// Whether a call asks for what delegations do.
 fn is_asked(call: &ApiCall) -> Result<bool, ApiErrors> {
-    match call.asked("include_shadow_metadata") {
-        None | Some("false") => Ok(false),
-        Some("true") => Ok(true),
-        Some(other) => {
-            let message =
-                format!("expected `true` or `false` for `include_shadow_metadata`, found `{other:.40}`");
-            Err(ApiError::new(error::BAD_QUERY, message).into())
-        }
-    }
+    Ok(call.flag(INCLUDE_SHADOWS.name)? == Some(true))
 }
 
 /// Whether a record is one of a delegation: an NS record below the zone's own name.

@@ -4,15 +4,14 @@ use model::ruleset::Rule;
 use model::{Action, Phase};
 use serde::Serialize;
 
+use super::operation::{WRITE, operation};
 use super::shapes;
-use super::zone_rules::{edit, expression, read_list, rules, unknown, with_new_id};
-use crate::api::auth::Permission;
+use super::zone_rules::{asked_ids, edit, expression, read_list, rules, unknown, with_new_id};
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::input::Fields;
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind,
-    Running, Verb,
+    Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb,
 };
 use crate::api::resources::rule_input;
 
@@ -22,36 +21,25 @@ const ONE: &str = "/zones/{zone_id}/filters/{filter_id}";
 const ID: QueryParameter =
     QueryParameter { name: "id", kind: Kind::Text, doc: "The filters of these ids; repeated for several." };
 
-const fn operation(
-    verb: Verb,
-    path: &'static str,
-    summary: &'static str,
-    (query, is_list): (&'static [QueryParameter], bool),
-    run: fn(ApiCall) -> Running,
-) -> Operation {
-    let permission = match verb {
-        Verb::Get => Permission::WafRead,
-        _ => Permission::WafWrite,
-    };
-    let input = match verb {
-        Verb::Get | Verb::Delete => None,
-        _ if is_list => Some(InputShape::List(shapes::FILTER)),
-        _ => Some(InputShape::Object(shapes::FILTER)),
-    };
-    let output = if is_list { ResultKind::List(shapes::FILTER) } else { ResultKind::One(shapes::FILTER) };
-    Operation { verb, path, summary, permission, query, input, output, run }
-}
+const ITEM: InputShape = InputShape::Object(shapes::FILTER);
+const ITEMS: InputShape = InputShape::List(shapes::FILTER);
+const OF_ONE: ResultKind = ResultKind::One(shapes::FILTER);
+const OF_ALL: ResultKind = ResultKind::List(shapes::FILTER);
 
 pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
-    operation(Verb::Get, ALL, "Lists filters.", (&[PAGE, PER_PAGE, ID], true), |call| Box::pin(list(call))),
-    operation(Verb::Post, ALL, "Makes filters.", (&[DRY_RUN], true), |call| Box::pin(create(call))),
-    operation(Verb::Put, ALL, "Changes filters.", (&[DRY_RUN], true), |call| Box::pin(change_several(call))),
-    operation(Verb::Delete, ALL, "Deletes filters.", (&[DRY_RUN, ID], true), |call| {
+    operation(Verb::Get, ALL, "Lists filters.", (&[PAGE, PER_PAGE, ID], ITEMS), OF_ALL, |call| {
+        Box::pin(list(call))
+    }),
+    operation(Verb::Post, ALL, "Makes filters.", (WRITE, ITEMS), OF_ALL, |call| Box::pin(create(call))),
+    operation(Verb::Put, ALL, "Changes filters.", (WRITE, ITEMS), OF_ALL, |call| {
+        Box::pin(change_several(call))
+    }),
+    operation(Verb::Delete, ALL, "Deletes filters.", (&[DRY_RUN, ID], ITEMS), OF_ALL, |call| {
         Box::pin(delete_several(call))
     }),
-    operation(Verb::Get, ONE, "Shows a filter.", (&[], false), |call| Box::pin(find(call))),
-    operation(Verb::Put, ONE, "Changes a filter.", (&[DRY_RUN], false), |call| Box::pin(change(call))),
-    operation(Verb::Delete, ONE, "Deletes a filter.", (&[DRY_RUN], false), |call| Box::pin(delete(call))),
+    operation(Verb::Get, ONE, "Shows a filter.", (&[], ITEM), OF_ONE, |call| Box::pin(find(call))),
+    operation(Verb::Put, ONE, "Changes a filter.", (WRITE, ITEM), OF_ONE, |call| Box::pin(change(call))),
+    operation(Verb::Delete, ONE, "Deletes a filter.", (WRITE, ITEM), OF_ONE, |call| Box::pin(delete(call))),
 ];
 
 /// A filter as it was shown.
@@ -91,18 +79,13 @@ fn find_rule<'r>(rules: &'r [Rule], id: &str) -> Result<&'r Rule, ApiErrors> {
     rules.iter().find(|rule| rule.id == id).ok_or_else(|| unknown("filter", id))
 }
 
-/// What the query asks for by `id`.
-fn ids(call: &ApiCall) -> Vec<String> {
-    call.query.iter().filter(|(name, _)| name == "id").map(|(_, id)| id.clone()).collect()
-}
-
 fn of_ids(rules: &[Rule], ids: &[String], passed: Vec<String>) -> Answer {
     let found = ids.iter().filter_map(|id| rules.iter().find(|rule| rule.id == *id));
     Ok(ApiReply::of(&found.map(ShownFilter::of).collect::<Vec<_>>())?.passing_over(passed))
 }
 
 async fn list(call: ApiCall) -> Answer {
-    let (rules, ids) = (rules(&call, PHASE)?, ids(&call));
+    let (rules, ids) = (rules(&call, PHASE)?, asked_ids(&call));
     let asked = rules.iter().filter(|rule| ids.is_empty() || ids.contains(&rule.id));
     let (page, info) = call.paging(25, 100)?.of(asked.map(ShownFilter::of).collect());
     ApiReply::page(&page, info)
@@ -194,7 +177,7 @@ async fn delete(call: ApiCall) -> Answer {
 }
 
 async fn delete_several(call: ApiCall) -> Answer {
-    let ids = ids(&call);
+    let ids = asked_ids(&call);
     if ids.is_empty() {
         let message = "expected the filters to delete as `id=…`, repeated for several";
         return Err(ApiError::new(error::BAD_QUERY, message).into());

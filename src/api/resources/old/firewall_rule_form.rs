@@ -196,26 +196,19 @@ impl WrittenRule {
 
     /// Adds it to rules, and returns its id. A filter that no rule uses becomes the rule.
     pub(super) fn add(&self, rules: &mut Vec<Rule>) -> Result<String, ApiErrors> {
-        let unused = match &self.filter {
-            Some(ChosenFilter::Known(id)) => {
-                rules.iter().position(|rule| rule.id == *id && filters::is_unused(rule))
-            }
-            _ => None,
-        };
-        let fresh = match unused {
-            Some(nth) => {
-                let filter = rules.remove(nth);
-                Rule { r#ref: filter.id.clone(), enabled: true, ..filter }
-            }
+        let unused = rules.iter().position(|rule| {
+            let is_named = matches!(&self.filter, Some(ChosenFilter::Known(id)) if *id == rule.id);
+            is_named && filters::is_unused(rule)
+        });
+        let fresh = match unused.and_then(|nth| rules.get(nth)) {
+            Some(filter) => Rule { r#ref: filter.id.clone(), enabled: true, ..filter.clone() },
             None => zone_rules::with_new_id(Rule::new(Action::Log))?,
         };
-        let (id, last) = (fresh.id.clone(), rules.len());
-        // A filter that became the rule is no longer among the others.
-        let filter = match (&self.filter, unused) {
-            (Some(ChosenFilter::Known(_)), Some(_)) => None,
-            (filter, _) => filter.clone(),
-        };
-        let rule = Self { filter, ..self.clone() }.over(fresh, rules)?;
+        let rule = self.over(fresh, rules)?;
+        if let Some(nth) = unused {
+            rules.remove(nth);
+        }
+        let (id, last) = (rule.id.clone(), rules.len());
         self.insert(rules, rule, last);
         Ok(id)
     }

@@ -4,14 +4,13 @@ use model::Phase;
 use model::ruleset::Rule;
 
 use super::firewall_rule_form::{ShownFirewallRule, place, shown, written};
-use super::zone_rules::{edit, read_list, rules, with_rules_left_out};
+use super::operation::{WRITE, operation};
+use super::zone_rules::{asked_ids, edit, read_list, rules, with_rules_left_out};
 use super::{filters, shapes};
-use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind,
-    Running, Verb,
+    Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb,
 };
 use crate::api::resources::rule_input;
 
@@ -28,51 +27,45 @@ const WITH_FILTER: QueryParameter = QueryParameter {
     doc: "Whether its filter goes with it.",
 };
 
-const fn operation(
-    verb: Verb,
-    path: &'static str,
-    summary: &'static str,
-    (query, is_list): (&'static [QueryParameter], bool),
-    run: fn(ApiCall) -> Running,
-) -> Operation {
-    let permission = match verb {
-        Verb::Get => Permission::WafRead,
-        _ => Permission::WafWrite,
-    };
-    let input = match verb {
-        Verb::Get | Verb::Delete => None,
-        _ if is_list => Some(InputShape::List(shapes::FIREWALL_RULE)),
-        _ => Some(InputShape::Object(shapes::FIREWALL_RULE)),
-    };
-    let output = match is_list {
-        true => ResultKind::List(shapes::FIREWALL_RULE),
-        false => ResultKind::One(shapes::FIREWALL_RULE),
-    };
-    Operation { verb, path, summary, permission, query, input, output, run }
-}
+const ITEM: InputShape = InputShape::Object(shapes::FIREWALL_RULE);
+const ITEMS: InputShape = InputShape::List(shapes::FIREWALL_RULE);
+const OF_ONE: ResultKind = ResultKind::One(shapes::FIREWALL_RULE);
+const OF_ALL: ResultKind = ResultKind::List(shapes::FIREWALL_RULE);
 
 pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
-    operation(Verb::Get, ALL, "Lists firewall rules.", (LIST, true), |call| Box::pin(list(call))),
-    operation(Verb::Post, ALL, "Makes firewall rules.", (&[DRY_RUN], true), |call| Box::pin(create(call))),
-    operation(Verb::Put, ALL, "Replaces firewall rules.", (&[DRY_RUN], true), |call| {
+    operation(Verb::Get, ALL, "Lists firewall rules.", (LIST, ITEMS), OF_ALL, |call| Box::pin(list(call))),
+    operation(Verb::Post, ALL, "Makes firewall rules.", (WRITE, ITEMS), OF_ALL, |call| {
+        Box::pin(create(call))
+    }),
+    operation(Verb::Put, ALL, "Replaces firewall rules.", (WRITE, ITEMS), OF_ALL, |call| {
         Box::pin(change_several(call, true))
     }),
-    operation(Verb::Patch, ALL, "Changes firewall rules.", (&[DRY_RUN], true), |call| {
+    operation(Verb::Patch, ALL, "Changes firewall rules.", (WRITE, ITEMS), OF_ALL, |call| {
         Box::pin(change_several(call, false))
     }),
-    operation(Verb::Delete, ALL, "Deletes firewall rules.", (&[DRY_RUN, ID, WITH_FILTER], true), |call| {
-        Box::pin(delete_several(call))
-    }),
-    operation(Verb::Get, ONE, "Shows a firewall rule.", (&[], false), |call| Box::pin(find(call))),
-    operation(Verb::Put, ONE, "Replaces a firewall rule.", (&[DRY_RUN], false), |call| {
+    operation(
+        Verb::Delete,
+        ALL,
+        "Deletes firewall rules.",
+        (&[DRY_RUN, ID, WITH_FILTER], ITEMS),
+        OF_ALL,
+        |call| Box::pin(delete_several(call)),
+    ),
+    operation(Verb::Get, ONE, "Shows a firewall rule.", (&[], ITEM), OF_ONE, |call| Box::pin(find(call))),
+    operation(Verb::Put, ONE, "Replaces a firewall rule.", (WRITE, ITEM), OF_ONE, |call| {
         Box::pin(change(call, true))
     }),
-    operation(Verb::Patch, ONE, "Changes a firewall rule.", (&[DRY_RUN], false), |call| {
+    operation(Verb::Patch, ONE, "Changes a firewall rule.", (WRITE, ITEM), OF_ONE, |call| {
         Box::pin(change(call, false))
     }),
-    operation(Verb::Delete, ONE, "Deletes a firewall rule.", (&[DRY_RUN, WITH_FILTER], false), |call| {
-        Box::pin(delete(call))
-    }),
+    operation(
+        Verb::Delete,
+        ONE,
+        "Deletes a firewall rule.",
+        (&[DRY_RUN, WITH_FILTER], ITEM),
+        OF_ONE,
+        |call| Box::pin(delete(call)),
+    ),
 ];
 
 const LIST: &[QueryParameter] = &[
@@ -93,15 +86,14 @@ async fn list(call: ApiCall) -> Answer {
     let all: Vec<ShownFirewallRule<'_>> = (0..rules.len()).filter_map(|nth| shown(&rules, nth)).collect();
     let unused = rules.iter().filter(|rule| filters::is_unused(rule)).count();
     let left_out = rules.len() - all.len() - unused;
-    let ids: Vec<&str> =
-        call.query.iter().filter(|(name, _)| name == "id").map(|(_, id)| id.as_str()).collect();
+    let ids = asked_ids(&call);
     let is_asked = |rule: &ShownFirewallRule<'_>| {
         call.asked("action").is_none_or(|action| rule.action == action)
             && call
                 .asked("description")
                 .is_none_or(|text| rule.description.to_lowercase().contains(&text.to_lowercase()))
             && call.asked("paused").is_none_or(|paused| rule.paused.to_string() == paused)
-            && (ids.is_empty() || ids.contains(&rule.id))
+            && (ids.is_empty() || ids.iter().any(|id| id == rule.id))
     };
     let all = all.into_iter().filter(is_asked).collect();
     let (all, info) = call.paging(25, 100)?.of(all);
@@ -178,21 +170,9 @@ fn remove(rules: &mut Vec<Rule>, id: &str, with_filter: bool) -> Result<(), ApiE
     Ok(())
 }
 
-/// Whether filters go with their rules, which a body could say too.
-fn with_filter(call: &ApiCall) -> Result<bool, ApiErrors> {
-    match call.asked("delete_filter_if_unused") {
-        None | Some("false") => Ok(false),
-        Some("true") => Ok(true),
-        Some(other) => {
-            let message =
-                format!("expected `true` or `false` for `delete_filter_if_unused`, found `{other:.40}`");
-            Err(ApiError::new(error::BAD_QUERY, message).into())
-        }
-    }
-}
-
 async fn delete(call: ApiCall) -> Answer {
-    let (id, with_filter) = (call.parameter("rule_id").to_owned(), with_filter(&call)?);
+    let (id, with_filter) =
+        (call.parameter("rule_id").to_owned(), call.flag(WITH_FILTER.name)? == Some(true));
     let before = rules(&call, PHASE)?;
     let nth = place(&before, &id)?;
     edit(&call, PHASE, move |rules| remove(rules, &id, with_filter)).await?;
@@ -200,13 +180,12 @@ async fn delete(call: ApiCall) -> Answer {
 }
 
 async fn delete_several(call: ApiCall) -> Answer {
-    let ids: Vec<String> =
-        call.query.iter().filter(|(name, _)| name == "id").map(|(_, id)| id.clone()).collect();
+    let ids = asked_ids(&call);
     if ids.is_empty() {
         let message = "expected the rules to delete as `id=…`, repeated for several";
         return Err(ApiError::new(error::BAD_QUERY, message).into());
     }
-    let (before, with_filter) = (rules(&call, PHASE)?, with_filter(&call)?);
+    let (before, with_filter) = (rules(&call, PHASE)?, call.flag(WITH_FILTER.name)? == Some(true));
     let of = ids.clone();
     edit(&call, PHASE, move |rules| of.iter().try_for_each(|id| remove(rules, id, with_filter))).await?;
     of_ids(&before, &ids, Vec::new())

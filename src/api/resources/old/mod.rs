@@ -5,6 +5,7 @@ mod custom_nameservers;
 mod filters;
 mod firewall_rule_form;
 mod firewall_rules;
+mod operation;
 mod organizations;
 mod rate_limit_form;
 mod rate_limits;

@@ -1,24 +1,18 @@
 //! Rate limits: rate limiting rules that count by the address of the client.
 
-use std::sync::Arc;
-
 use model::ruleset::Rule;
 use model::{Action, Phase};
-use parking_lot::Mutex;
 
+use super::operation::{PAGES, WRITE, operation};
 use super::rate_limit_form::{
     EVERY, MODES, OldAction, OldActionResponse, OldBypass, OldMatch, OldRateLimit, old, rule,
 };
 use super::shapes;
 use super::zone_rules::{edit, rules, unknown, with_new_id, with_rules_left_out};
-use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiErrors};
 use crate::api::input::Fields;
-use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, InputShape, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Running,
-    Verb,
-};
+use crate::api::operation::{Answer, ApiCall, InputShape, Operation, ResultKind, Verb};
 use crate::api::resources::accounts::Deleted;
 use crate::api::resources::{rule_input, shapes as common};
 
@@ -26,38 +20,31 @@ const PHASE: Phase = Phase::HttpRatelimit;
 const ALL: &str = "/zones/{zone_id}/rate_limits";
 const ONE: &str = "/zones/{zone_id}/rate_limits/{rate_limit_id}";
 
-const fn operation(
-    verb: Verb,
-    path: &'static str,
-    summary: &'static str,
-    output: ResultKind,
-    run: fn(ApiCall) -> Running,
-) -> Operation {
-    let (permission, input) = match verb {
-        Verb::Get => (Permission::WafRead, None),
-        Verb::Delete => (Permission::WafWrite, None),
-        _ => (Permission::WafWrite, Some(InputShape::Object(shapes::RATE_LIMIT))),
-    };
-    let query: &[QueryParameter] = match (verb, output) {
-        (Verb::Get, ResultKind::List(_)) => &[PAGE, PER_PAGE],
-        (Verb::Get, _) => &[],
-        _ => &[DRY_RUN],
-    };
-    Operation { verb, path, summary, permission, query, input, output, run }
-}
-
 const OF_ONE: ResultKind = ResultKind::One(shapes::RATE_LIMIT);
+const BODY: InputShape = InputShape::Object(shapes::RATE_LIMIT);
 
 pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
-    operation(Verb::Get, ALL, "Lists rate limits.", ResultKind::List(shapes::RATE_LIMIT), |call| {
-        Box::pin(list(call))
+    operation(
+        Verb::Get,
+        ALL,
+        "Lists rate limits.",
+        (PAGES, BODY),
+        ResultKind::List(shapes::RATE_LIMIT),
+        |call| Box::pin(list(call)),
+    ),
+    operation(Verb::Post, ALL, "Makes a rate limit.", (WRITE, BODY), OF_ONE, |call| Box::pin(create(call))),
+    operation(Verb::Get, ONE, "Shows a rate limit.", (&[], BODY), OF_ONE, |call| Box::pin(find(call))),
+    operation(Verb::Put, ONE, "Replaces a rate limit.", (WRITE, BODY), OF_ONE, |call| {
+        Box::pin(replace(call))
     }),
-    operation(Verb::Post, ALL, "Makes a rate limit.", OF_ONE, |call| Box::pin(create(call))),
-    operation(Verb::Get, ONE, "Shows a rate limit.", OF_ONE, |call| Box::pin(find(call))),
-    operation(Verb::Put, ONE, "Replaces a rate limit.", OF_ONE, |call| Box::pin(replace(call))),
-    operation(Verb::Delete, ONE, "Deletes a rate limit.", ResultKind::One(common::DELETED), |call| {
-        Box::pin(delete(call))
-    }),
+    operation(
+        Verb::Delete,
+        ONE,
+        "Deletes a rate limit.",
+        (WRITE, BODY),
+        ResultKind::One(common::DELETED),
+        |call| Box::pin(delete(call)),
+    ),
 ];
 
 /// Reads words of a list, each one of `known`, or any if that is empty.
@@ -181,16 +168,13 @@ async fn find(call: ApiCall) -> Answer {
 
 async fn create(call: ApiCall) -> Answer {
     let (new, passed) = rule_input::read(&call.body, written)?;
-    let made = Arc::new(Mutex::new(String::new()));
-    let told = Arc::clone(&made);
+    let added = rule(&new, with_new_id(Rule::new(Action::Log))?);
+    let id = added.id.clone();
     let rules = edit(&call, PHASE, move |rules| {
-        let added = rule(&new, with_new_id(Rule::new(Action::Log))?);
-        told.lock().clone_from(&added.id);
-        rules.push(added);
+        rules.push(added.clone());
         Ok(())
     })
     .await?;
-    let id = made.lock().clone();
     Ok(ApiReply::of(&find_rule(&rules, &id)?)?.passing_over(passed))
 }
 
@@ -199,10 +183,9 @@ async fn replace(call: ApiCall) -> Answer {
     let id = call.parameter("rate_limit_id").to_owned();
     let of = id.clone();
     let rules = edit(&call, PHASE, move |rules| {
-        find_rule(rules, &of)?;
-        for known in rules.iter_mut().filter(|known| known.id == of) {
-            *known = rule(&new, known.clone());
-        }
+        let known = rules.iter_mut().find(|rule| rule.id == of && old(rule).is_some());
+        let known = known.ok_or_else(|| unknown("rate limit", &of))?;
+        *known = rule(&new, known.clone());
         Ok(())
     })
     .await?;

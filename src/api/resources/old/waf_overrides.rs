@@ -6,20 +6,16 @@ use std::sync::Arc;
 
 use model::ruleset::{ActionParameters, Rule, SkipParameters};
 use model::{Action, Phase, RuleId};
-use parking_lot::Mutex;
 use serde::Serialize;
 
+use super::operation::{PAGES, WRITE, operation};
 use super::shapes;
 use super::url_pattern::{condition, pattern};
 use super::zone_rules::{edit, rules, unknown, with_new_id};
-use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiErrors};
 use crate::api::input::Fields;
-use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, InputShape, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Running,
-    Verb,
-};
+use crate::api::operation::{Answer, ApiCall, InputShape, Operation, ResultKind, Verb};
 use crate::api::resources::accounts::Deleted;
 use crate::api::resources::{rule_input, shapes as common};
 use crate::ruleset::ManagedRuleset;
@@ -28,38 +24,31 @@ const PHASE: Phase = Phase::HttpRequestFirewallManaged;
 const ALL: &str = "/zones/{zone_id}/firewall/waf/overrides";
 const ONE: &str = "/zones/{zone_id}/firewall/waf/overrides/{override_id}";
 
-const fn operation(
-    verb: Verb,
-    path: &'static str,
-    summary: &'static str,
-    output: ResultKind,
-    run: fn(ApiCall) -> Running,
-) -> Operation {
-    let (permission, input) = match verb {
-        Verb::Get => (Permission::WafRead, None),
-        Verb::Delete => (Permission::WafWrite, None),
-        _ => (Permission::WafWrite, Some(InputShape::Object(shapes::WAF_OVERRIDE))),
-    };
-    let query: &[QueryParameter] = match (verb, output) {
-        (Verb::Get, ResultKind::List(_)) => &[PAGE, PER_PAGE],
-        (Verb::Get, _) => &[],
-        _ => &[DRY_RUN],
-    };
-    Operation { verb, path, summary, permission, query, input, output, run }
-}
-
 const OF_ONE: ResultKind = ResultKind::One(shapes::WAF_OVERRIDE);
+const BODY: InputShape = InputShape::Object(shapes::WAF_OVERRIDE);
 
 pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
-    operation(Verb::Get, ALL, "Lists WAF overrides.", ResultKind::List(shapes::WAF_OVERRIDE), |call| {
-        Box::pin(list(call))
+    operation(
+        Verb::Get,
+        ALL,
+        "Lists WAF overrides.",
+        (PAGES, BODY),
+        ResultKind::List(shapes::WAF_OVERRIDE),
+        |call| Box::pin(list(call)),
+    ),
+    operation(Verb::Post, ALL, "Makes a WAF override.", (WRITE, BODY), OF_ONE, |call| Box::pin(create(call))),
+    operation(Verb::Get, ONE, "Shows a WAF override.", (&[], BODY), OF_ONE, |call| Box::pin(find(call))),
+    operation(Verb::Put, ONE, "Replaces a WAF override.", (WRITE, BODY), OF_ONE, |call| {
+        Box::pin(replace(call))
     }),
-    operation(Verb::Post, ALL, "Makes a WAF override.", OF_ONE, |call| Box::pin(create(call))),
-    operation(Verb::Get, ONE, "Shows a WAF override.", OF_ONE, |call| Box::pin(find(call))),
-    operation(Verb::Put, ONE, "Replaces a WAF override.", OF_ONE, |call| Box::pin(replace(call))),
-    operation(Verb::Delete, ONE, "Deletes a WAF override.", ResultKind::One(common::DELETED), |call| {
-        Box::pin(delete(call))
-    }),
+    operation(
+        Verb::Delete,
+        ONE,
+        "Deletes a WAF override.",
+        (WRITE, BODY),
+        ResultKind::One(common::DELETED),
+        |call| Box::pin(delete(call)),
+    ),
 ];
 
 /// An override in its old form.
@@ -226,17 +215,14 @@ async fn find(call: ApiCall) -> Answer {
 async fn create(call: ApiCall) -> Answer {
     let managed = managed(&call);
     let (new, passed) = rule_input::read(&call.body, |fields| written(fields, &managed))?;
-    let made = Arc::new(Mutex::new(String::new()));
-    let told = Arc::clone(&made);
+    let added = rule(&new, &managed, with_new_id(Rule::new(Action::Skip))?);
+    let id = added.id.clone();
     let rules = edit(&call, PHASE, move |rules| {
-        let added = rule(&new, &managed, with_new_id(Rule::new(Action::Skip))?);
-        told.lock().clone_from(&added.id);
         let first = rules.iter().position(|rule| rule.action == Action::Execute);
-        rules.insert(first.unwrap_or(rules.len()), added);
+        rules.insert(first.unwrap_or(rules.len()), added.clone());
         Ok(())
     })
     .await?;
-    let id = made.lock().clone();
     Ok(ApiReply::of(&find_rule(&rules, &id)?)?.passing_over(passed))
 }
 
@@ -246,10 +232,9 @@ async fn replace(call: ApiCall) -> Answer {
     let id = call.parameter("override_id").to_owned();
     let of = id.clone();
     let rules = edit(&call, PHASE, move |rules| {
-        find_rule(rules, &of)?;
-        for known in rules.iter_mut().filter(|known| known.id == of) {
-            *known = rule(&new, &managed, known.clone());
-        }
+        let known = rules.iter_mut().find(|rule| rule.id == of && old(rule).is_some());
+        let known = known.ok_or_else(|| unknown("WAF override", &of))?;
+        *known = rule(&new, &managed, known.clone());
         Ok(())
     })
     .await?;

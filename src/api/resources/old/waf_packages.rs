@@ -6,17 +6,16 @@ use std::sync::Arc;
 use model::ruleset::{ActionParameters, CategoryOverride, ExecuteParameters, Rule};
 use model::{Action, Phase};
 
+use super::operation::{WRITE, operation};
 use super::shapes;
 use super::waf_deployed::{
     ACTION_MODES, Deployed, SENSITIVITIES, execute_rule, group_id, override_of, packages, with_overrides,
 };
 use super::zone_rules::{edit, rules, with_new_id};
-use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiErrors};
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind,
-    Running, Verb,
+    Answer, ApiCall, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb,
 };
 use crate::api::resources::rule_input;
 use crate::ruleset::ManagedRule;
@@ -26,25 +25,6 @@ const PACKAGE: &str = "/zones/{zone_id}/firewall/waf/packages/{package_id}";
 const GROUP: &str = "/zones/{zone_id}/firewall/waf/packages/{package_id}/groups/{group_id}";
 const RULE: &str = "/zones/{zone_id}/firewall/waf/packages/{package_id}/rules/{rule_id}";
 
-const fn operation(
-    verb: Verb,
-    path: &'static str,
-    summary: &'static str,
-    output: ResultKind,
-    run: fn(ApiCall) -> Running,
-) -> Operation {
-    let (permission, input) = match verb {
-        Verb::Get => (Permission::WafRead, None),
-        _ => (Permission::WafWrite, Some(InputShape::Object(shapes::WAF_MODE))),
-    };
-    let query: &[QueryParameter] = match (verb, output) {
-        (Verb::Get, ResultKind::List(_)) => LIST,
-        (Verb::Get, _) => &[],
-        _ => &[DRY_RUN],
-    };
-    Operation { verb, path, summary, permission, query, input, output, run }
-}
-
 const LIST: &[QueryParameter] = &[
     PAGE,
     PER_PAGE,
@@ -52,6 +32,7 @@ const LIST: &[QueryParameter] = &[
     QueryParameter { name: "group_id", kind: Kind::Text, doc: "Only rules of this group." },
     QueryParameter { name: "mode", kind: Kind::Text, doc: "Only those that are `on` or `off`." },
 ];
+const BODY: InputShape = InputShape::Object(shapes::WAF_MODE);
 const OF_PACKAGE: ResultKind = ResultKind::One(shapes::WAF_PACKAGE);
 const OF_GROUP: ResultKind = ResultKind::One(shapes::WAF_GROUP);
 const OF_RULE: ResultKind = ResultKind::One(shapes::WAF_RULE);
@@ -61,48 +42,51 @@ pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
         Verb::Get,
         "/zones/{zone_id}/firewall/waf/packages",
         "Lists WAF packages.",
+        (LIST, BODY),
         ResultKind::List(shapes::WAF_PACKAGE),
         |call| Box::pin(list(call)),
     ),
-    operation(Verb::Get, PACKAGE, "Shows a WAF package.", OF_PACKAGE, |call| {
+    operation(Verb::Get, PACKAGE, "Shows a WAF package.", (&[], BODY), OF_PACKAGE, |call| {
         Box::pin(async move {
             let deployed = Deployed::of(&call, &rules(&call, PHASE)?)?;
             ApiReply::of(&deployed.package(&call))
         })
     }),
-    operation(Verb::Patch, PACKAGE, "Changes a WAF package.", OF_PACKAGE, |call| {
+    operation(Verb::Patch, PACKAGE, "Changes a WAF package.", (WRITE, BODY), OF_PACKAGE, |call| {
         Box::pin(change_package(call))
     }),
     operation(
         Verb::Get,
         "/zones/{zone_id}/firewall/waf/packages/{package_id}/groups",
         "Lists the groups of a WAF package.",
+        (LIST, BODY),
         ResultKind::List(shapes::WAF_GROUP),
         |call| Box::pin(groups(call)),
     ),
-    operation(Verb::Get, GROUP, "Shows a group of a WAF package.", OF_GROUP, |call| {
+    operation(Verb::Get, GROUP, "Shows a group of a WAF package.", (&[], BODY), OF_GROUP, |call| {
         Box::pin(async move {
             let deployed = Deployed::of(&call, &rules(&call, PHASE)?)?;
             ApiReply::of(&deployed.group(&call)?)
         })
     }),
-    operation(Verb::Patch, GROUP, "Switches a group of a WAF package.", OF_GROUP, |call| {
+    operation(Verb::Patch, GROUP, "Switches a group of a WAF package.", (WRITE, BODY), OF_GROUP, |call| {
         Box::pin(change_group(call))
     }),
     operation(
         Verb::Get,
         "/zones/{zone_id}/firewall/waf/packages/{package_id}/rules",
         "Lists the rules of a WAF package.",
+        (LIST, BODY),
         ResultKind::List(shapes::WAF_RULE),
         |call| Box::pin(rules_of_package(call)),
     ),
-    operation(Verb::Get, RULE, "Shows a rule of a WAF package.", OF_RULE, |call| {
+    operation(Verb::Get, RULE, "Shows a rule of a WAF package.", (&[], BODY), OF_RULE, |call| {
         Box::pin(async move {
             let deployed = Deployed::of(&call, &rules(&call, PHASE)?)?;
             ApiReply::of(&deployed.rule(&call)?)
         })
     }),
-    operation(Verb::Patch, RULE, "Switches a rule of a WAF package.", OF_RULE, |call| {
+    operation(Verb::Patch, RULE, "Switches a rule of a WAF package.", (WRITE, BODY), OF_RULE, |call| {
         Box::pin(change_rule(call))
     }),
 ];

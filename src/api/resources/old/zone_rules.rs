@@ -71,6 +71,11 @@ pub(super) fn unknown(what: &str, id: &str) -> ApiErrors {
     ApiError::new(error::NOT_FOUND, format!("the zone has no {what} `{id:.60}`")).into()
 }
 
+/// The ids that a query asks for.
+pub(super) fn asked_ids(call: &ApiCall) -> Vec<String> {
+    call.query.iter().filter(|(name, _)| name == "id").map(|(_, id)| id.clone()).collect()
+}
+
 /// Reads the list of a body with a function, with every error in it; one object is a list of one.
 ///
 /// # Errors
