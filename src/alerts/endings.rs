@@ -9,7 +9,7 @@ use model::CalendarDate;
 use model::alert::AlertPolicy;
 use store::{UseCount, UseKey};
 
-/// A row is in use if it was within so many days.
+/// A row is in use if it was used in the last so many days.
 const IN_USE_DAYS: i32 = 30;
 
 /// A row that ends soon, and how often an account used it.
@@ -20,6 +20,17 @@ pub(super) struct DueRow {
     pub(super) days: i32,
     pub(super) account: String,
     pub(super) uses: u64,
+}
+
+/// Whether a row ends within the notice of the calendar.
+fn ends_soon(calendar: &DeprecationCalendar, end: CalendarDate, today: CalendarDate) -> bool {
+    let days = today.days_until(end);
+    days > 0 && days <= calendar.notice_days
+}
+
+/// Whether any row does: on most days none, and then nobody need read who uses what.
+pub(super) fn any_ends_soon(calendar: &DeprecationCalendar, today: CalendarDate) -> bool {
+    calendar.schedule.rows().iter().any(|row| ends_soon(calendar, row.end(), today))
 }
 
 /// The rows that end within the notice of the calendar and are in use, by account.
@@ -37,15 +48,23 @@ pub(super) fn found(
     }
     let ending = |((row, account), uses): (&(&str, &str), &u64)| {
         let end = calendar.schedule.row(row)?.end();
-        let days = today.days_until(end);
-        let ends_soon = days > 0 && days <= calendar.notice_days;
-        let (row, account) = ((*row).to_owned(), (*account).to_owned());
-        ends_soon.then_some(DueRow { row, end, days, account, uses: *uses })
+        let (row, account, days) = ((*row).to_owned(), (*account).to_owned(), today.days_until(end));
+        ends_soon(calendar, end, today).then_some(DueRow { row, end, days, account, uses: *uses })
     };
     by_account.iter().filter_map(ending).collect()
 }
 
-/// What a policy tells of the rows that its account uses; `None` if it uses none.
+/// Each row once, with the uses of all accounts.
+pub(super) fn of_all_accounts(endings: &[DueRow]) -> Vec<DueRow> {
+    let mut rows: BTreeMap<&str, DueRow> = BTreeMap::new();
+    for ending in endings {
+        let none = || DueRow { account: String::new(), uses: 0, ..ending.clone() };
+        rows.entry(&ending.row).or_insert_with(none).uses += ending.uses;
+    }
+    rows.into_values().collect()
+}
+
+/// What is said to a policy about the rows that its account uses; `None` if it uses none.
 pub(super) fn told(policy: &AlertPolicy, endings: &[DueRow]) -> Option<(String, Value)> {
     let mine: Vec<&DueRow> =
         endings.iter().filter(|ending| ending.account == policy.account.as_str()).collect();
@@ -93,6 +112,10 @@ mod tests {
         };
         let of = |row: &str, account: &str| (row.to_owned(), account.to_owned());
         assert_eq!(rows("2025-06-10"), [of("firewall-rules", "a"), of("rate-limits", "a")]);
+        let all = of_all_accounts(&found(&calendar, &uses, day("2025-05-16")));
+        let sums: Vec<(&str, u64)> = all.iter().map(|row| (row.row.as_str(), row.uses)).collect();
+        assert_eq!(sums, [("firewall-rules", 4), ("rate-limits", 2)]);
+        assert!(any_ends_soon(&calendar, day("2025-05-16")) && !any_ends_soon(&calendar, day("2026-06-01")));
         assert_eq!(rows("2025-05-16").len(), 3, "thirty days before");
         assert_eq!(rows("2025-05-15"), [], "thirty-one days before");
         assert_eq!(rows("2025-06-14").len(), 2);

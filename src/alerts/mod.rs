@@ -1,6 +1,7 @@
-//! Alerts: spikes of security events, and what ends soon and is still used, told to webhooks and by mail.
+//! Alerts, sent to webhooks and by mail. There are two kinds: spikes of security events, and parts of the interface that end
+//! soon although somebody still uses them.
 //!
-//! A policy is silent for two hours after it spoke, one about endings for a day.
+//! A policy about spikes sends at most once in two hours, one about endings at most once in a day.
 
 mod endings;
 mod spikes;
@@ -79,21 +80,28 @@ async fn on_disk<T: Send + 'static>(
     outcome.map_err(|error| error.to_string())
 }
 
-/// Writes what was used of what ends, and reads what of it ends soon.
+/// Writes down who used what ends, and finds the rows among it that end soon.
 async fn endings(snapshot: &Snapshot, watched: &AlertInputs) -> Result<Vec<DueRow>, String> {
     let (uses, calendar) = (watched.old_uses.clone(), Arc::clone(&snapshot.deprecations));
     let today = CalendarDate::of_unix(watched.clock.unix().as_secs());
+    if !endings::any_ends_soon(&calendar, today) {
+        return on_disk(move || uses.write()).await.map(|()| Vec::new());
+    }
     let uses = on_disk(move || uses.all()).await?;
     Ok(endings::found(&calendar, &uses, today))
 }
 
-/// An event for each of them, once on each day.
+/// An event for each row, once on each day, and a gauge as long as it is due.
 fn tell_of(endings: &[DueRow], told: &mut HashSet<(String, i32)>, watched: &AlertInputs) {
-    told.retain(|(row, days)| endings.iter().any(|ending| ending.row == *row && ending.days == *days));
-    for ending in endings {
+    let rows = endings::of_all_accounts(endings);
+    told.retain(|(row, days)| rows.iter().any(|ending| ending.row == *row && ending.days == *days));
+    let gauges = &watched.events.metrics().deprecation_days;
+    gauges.reset();
+    for ending in rows {
+        gauges.with_label_values(&[ending.row.as_str()]).set(ending.days.into());
         if told.insert((ending.row.clone(), ending.days)) {
             watched.events.emit(&DeprecationDue {
-                row: ending.row.clone(),
+                row: ending.row,
                 ends: ending.end.to_string(),
                 days: ending.days,
                 uses: ending.uses,
@@ -145,19 +153,20 @@ async fn tell(
     let now = watched.clock.unix();
     let mut delivered = Vec::new();
     let mut failed = Vec::new();
+    let message = json!({
+        "name": policy.name,
+        "text": text,
+        "data": data,
+        "ts": now.as_secs(),
+        "account_id": policy.account,
+        "policy_id": policy.id,
+        "policy_name": policy.name,
+        "alert_type": policy.alert_type,
+        "alert_event": "ALERT_STATE_EVENT_START",
+    })
+    .to_string();
     for id in &policy.webhooks {
         let Some(webhook) = snapshot.resources.webhooks.get(id) else { continue };
-        let message = json!({
-            "name": policy.name,
-            "text": text,
-            "data": data,
-            "ts": now.as_secs(),
-            "account_id": policy.account,
-            "policy_id": policy.id,
-            "policy_name": policy.name,
-            "alert_type": policy.alert_type,
-            "alert_event": "ALERT_STATE_EVENT_START",
-        });
         let secret = match webhook_secret::opened(webhook, watched.secrets_key.as_ref()) {
             Ok(secret) => secret,
             Err(reason) => {
@@ -168,7 +177,7 @@ async fn tell(
         let sent = Webhook {
             url: webhook.url.clone(),
             secret: secret.map(|secret| (SECRET_HEADER, secret)),
-            body: message.to_string(),
+            body: message.clone(),
             may_be_private: watched.may_be_private,
         };
         match sent.send(&snapshot.upstream, now).await {
@@ -176,18 +185,15 @@ async fn tell(
             Err(reason) => failed.push(reason),
         }
     }
+    let figures = serde_json::to_string_pretty(&data).unwrap_or_default();
+    let about = format!("Account {}, policy {} ({}).", policy.account, policy.name, policy.id);
+    let letter = format!("{text}\n\n{figures}\n\n{about}\n");
     for to in &policy.emails {
         let Some(settings) = &snapshot.mail else {
             failed.push(format!("mail to `{to}`: `[mail]` is not set in the configuration"));
             continue;
         };
-        let figures = serde_json::to_string_pretty(&data).unwrap_or_default();
-        let about = format!("Account {}, policy {} ({}).", policy.account, policy.name, policy.id);
-        let mail = Mail {
-            to: to.clone(),
-            subject: format!("Alert: {}", policy.name),
-            text: format!("{text}\n\n{figures}\n\n{about}\n"),
-        };
+        let mail = Mail { to: to.clone(), subject: format!("Alert: {}", policy.name), text: letter.clone() };
         match mail.send(settings).await {
             Ok(()) => delivered.push(to.clone()),
             Err(reason) => failed.push(reason),

@@ -310,7 +310,7 @@ async fn decided(
 ) -> Result<Response, ApiErrors> {
     let unix = call.unix;
     if let Some(rows) = &call.old {
-        deprecated::check_operation(rows, &call, &call.label(operation.verb))?;
+        deprecated::check_operation(rows, &call, operation.verb)?;
         deprecated::check_query(rows, &call.query)?;
     }
     check_query(&call, operation)?;

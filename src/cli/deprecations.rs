@@ -1,6 +1,5 @@
 //! `portcullis deprecations`: what ends, how it is served, and who still uses it, from the state folder.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -9,7 +8,7 @@ use deprecations::Precedence;
 use super::{Failure, print, printable};
 use crate::clock::Clock;
 use model::CalendarDate;
-use store::{DeprecationLog, UseCount, UseKey};
+use store::{DeprecationLog, RowUses};
 
 /// List what ends, when, and who still uses it.
 #[derive(Debug, Args)]
@@ -32,10 +31,7 @@ impl Deprecations {
         } else {
             Vec::new()
         };
-        let mut by_row: BTreeMap<&str, Vec<(&UseKey, &UseCount)>> = BTreeMap::new();
-        for (key, count) in &uses {
-            by_row.entry(&key.row).or_default().push((key, count));
-        }
+        let mut by_row = RowUses::by_row(&uses);
         let calendar = &conf.deprecations;
         let today = CalendarDate::of_unix(Clock::real().unix().as_secs());
         let settings = [None, None, Some(&calendar.settings)];
@@ -43,16 +39,14 @@ impl Deprecations {
         let mut text = "row\tmode\tends\tdays\tuses\tlast used\treplacement\n".to_owned();
         for row in calendar.schedule.rows() {
             let used = by_row.remove(row.id.as_str()).unwrap_or_default();
-            if self.used && used.is_empty() {
+            if self.used && used.by.is_empty() {
                 continue;
             }
-            let total: u64 = used.iter().map(|(_, count)| count.uses).sum();
-            // The last is the first.
-            let last = used.first().map_or("-", |(_, count)| count.last.as_str());
+            let (total, last) = (used.total, used.last().unwrap_or("-"));
             let (mode, end) = (precedence.mode(row).word(), row.end());
             let days = today.days_until(end);
             text += &format!("{}\t{mode}\t{end}\t{days}\t{total}\t{last}\t{}\n", row.id, row.replacement);
-            for (key, count) in used.iter().filter(|_| self.used) {
+            for (key, count) in used.by.iter().filter(|_| self.used) {
                 let (token, agent) = (printable(&key.token), printable(&key.agent));
                 text += &format!("  {}\t{token}\t{agent}\t{}\n", count.uses, count.last);
             }

@@ -52,7 +52,13 @@ impl HostName {
 
     /// A text as it stands in names: letters beyond ASCII as IDNA has them, in lower case. `None` if they make no name.
     pub fn ascii(text: &str) -> Option<String> {
-        if text.is_ascii() { Some(text.to_ascii_lowercase()) } else { idna::domain_to_ascii(text).ok() }
+        // Label by label: those in ASCII are taken as they are.
+        let ascii = |label: &str| match label.is_ascii() {
+            true => Some(label.to_ascii_lowercase()),
+            false => idna::domain_to_ascii(label).ok(),
+        };
+        let labels: Option<Vec<String>> = text.split('.').map(ascii).collect();
+        Some(labels?.join("."))
     }
 
     pub fn as_str(&self) -> &str {

@@ -43,6 +43,32 @@ pub struct UseCount {
     pub last: String,
 }
 
+/// The uses of one row.
+#[derive(Clone, Debug, Default)]
+pub struct RowUses<'u> {
+    pub total: u64,
+    /// The last first, as [`DeprecationLog::all`] has them.
+    pub by: Vec<(&'u UseKey, &'u UseCount)>,
+}
+
+impl<'u> RowUses<'u> {
+    /// Uses by their rows.
+    pub fn by_row(uses: impl IntoIterator<Item = &'u (UseKey, UseCount)>) -> BTreeMap<&'u str, Self> {
+        let mut rows: BTreeMap<&str, Self> = BTreeMap::new();
+        for (key, count) in uses {
+            let row = rows.entry(&key.row).or_default();
+            row.total += count.uses;
+            row.by.push((key, count));
+        }
+        rows
+    }
+
+    /// When it was last used (RFC 3339).
+    pub fn last(&self) -> Option<&'u str> {
+        self.by.first().map(|(_, count)| count.last.as_str())
+    }
+}
+
 /// The counts in `deprecations.db`.
 pub struct DeprecationLog {
     connection: Connection,

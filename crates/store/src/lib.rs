@@ -21,7 +21,7 @@ use model::Resources;
 
 pub use backup::{backup, restore};
 pub use change::{Change, Changeset, KeyedRequest};
-pub use deprecation_log::{DeprecationLog, UseCount, UseKey};
+pub use deprecation_log::{DeprecationLog, RowUses, UseCount, UseKey};
 pub use error::StoreError;
 pub use folder_lock::FolderLock;
 pub use install_key::install_key;

@@ -7,7 +7,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use super::rows::{CallRows, RowUse};
 use super::telling;
 use crate::api::error::{self, ApiError, ApiErrors};
-use crate::api::operation::{ApiCall, find_zone};
+use crate::api::operation::{ApiCall, Verb, find_zone};
 use crate::api::router::PREFIX;
 
 /// What is escaped in paths: everything but what names and ids have.
@@ -59,7 +59,7 @@ fn entry_point(phase: &str, call: &ApiCall) -> Option<String> {
 ///
 /// # Errors
 /// If it has ended.
-pub(in crate::api) fn check(rows: &CallRows, call: &ApiCall, operation: &str) -> Result<(), ApiErrors> {
+pub(in crate::api) fn check(rows: &CallRows, call: &ApiCall, verb: Verb) -> Result<(), ApiErrors> {
     let Some((place, row, mode)) = of_operation(rows) else { return Ok(()) };
     if mode == DeprecationMode::Gone {
         return Err(ApiError::new(error::NO_ROUTE, "No route for that URI").into());
@@ -68,7 +68,7 @@ pub(in crate::api) fn check(rows: &CallRows, call: &ApiCall, operation: &str) ->
     if mode.is_served() {
         return Ok(());
     }
-    let said = telling::sentence(rows, row, &format!("`{operation}`"));
+    let said = telling::sentence(rows, row, &format!("`{}`", call.label(verb)));
     let message = match successor(rows, call) {
         Some(path) => format!("{said}: {PREFIX}{path}"),
         None => said,

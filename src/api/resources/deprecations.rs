@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use deprecations::DeprecationRow;
 use model::{Account, AccountId, CalendarDate, DeprecationMode, DeprecationSettings, Resources};
 use serde::Serialize;
-use store::{Change, UseCount, UseKey};
+use store::{Change, RowUses, UseCount, UseKey};
 
 use super::{accounts, rule_input};
 use crate::api::auth::Permission;
@@ -214,17 +214,13 @@ async fn of_account(call: ApiCall) -> Answer {
     let uses = tokio::task::spawn_blocking(move || uses.all()).await;
     let failed = || ApiError::new(error::UNAVAILABLE, "uses cannot be read now");
     let uses = uses.ok().and_then(Result::ok).ok_or_else(failed)?;
-    let mut by_row: BTreeMap<&str, Vec<(&UseKey, &UseCount)>> = BTreeMap::new();
-    for (key, count) in uses.iter().filter(|(key, _)| key.account == account.as_str()) {
-        by_row.entry(&key.row).or_default().push((key, count));
-    }
+    let mut by_row = RowUses::by_row(uses.iter().filter(|(key, _)| key.account == account.as_str()));
     let rows = call.snapshot.deprecations.schedule.rows().iter().map(|row| {
-        // The last is the first.
         let uses = by_row.remove(row.id.as_str()).unwrap_or_default();
         let used = ShownUses {
-            uses: uses.iter().map(|(_, count)| count.uses).sum(),
-            last_used: uses.first().map(|(_, count)| count.last.as_str()),
-            used_by: uses.iter().map(|(key, count)| shown_use(key, count)).collect(),
+            uses: uses.total,
+            last_used: uses.last(),
+            used_by: uses.by.iter().map(|(key, count)| shown_use(key, count)).collect(),
         };
         ShownDeprecation { used: Some(used), ..shown(row, &call, Some(&settings)) }
     });

@@ -19,7 +19,6 @@ impl Event for DeprecationDue {
     const NAME: &'static str = "deprecation_due";
     const LEVEL: Level = Level::Warn;
 
-    fn count(&self, metrics: &Metrics) {
-        metrics.deprecation_days.with_label_values(&[self.row.as_str()]).set(self.days.into());
-    }
+    // Its gauge is set at every look, and gone when the row is no longer due.
+    fn count(&self, _: &Metrics) {}
 }

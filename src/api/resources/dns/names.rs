@@ -3,13 +3,14 @@
 use std::net::IpAddr;
 
 use dns::Name;
+use model::HostName;
 
 /// A host name as records hold it: letters beyond ASCII encoded. `None` if it is none, or an address.
 pub(super) fn host_text(text: &str) -> Option<String> {
     if text == "." {
         return Some(text.to_owned());
     }
-    let text = ascii(text)?;
+    let text = HostName::ascii(text)?;
     let name = text.strip_suffix('.').unwrap_or(&text);
     let is_label = |label: &str| {
         (1..=dns::name::MAX_LABEL_BYTES).contains(&label.len())
@@ -21,31 +22,14 @@ pub(super) fn host_text(text: &str) -> Option<String> {
     (is_host && !last_is_number && name.len() <= 253).then(|| text.clone())
 }
 
-/// A name with its letters beyond ASCII encoded (RFC 5890).
-fn ascii(text: &str) -> Option<String> {
-    if text.is_ascii() {
-        return Some(text.to_ascii_lowercase());
-    }
-    let labels: Option<Vec<String>> = text
-        .split('.')
-        .map(|label| {
-            if label.is_ascii() {
-                Some(label.to_ascii_lowercase())
-            } else {
-                idna::domain_to_ascii(label).ok()
-            }
-        })
-        .collect();
-    Some(labels?.join("."))
-}
-
 /// A name of a record, as the API takes it: the whole name, or one below the zone's.
 ///
 /// # Errors
 /// One sentence: which rule it breaks.
 pub(super) fn name_in_zone(text: &str, origin: &Name, is_strict: bool) -> Result<Name, String> {
     let shown: String = text.chars().take(80).collect();
-    let text = ascii(text.trim()).ok_or_else(|| format!("`{shown}` has a letter that no name has"))?;
+    let text =
+        HostName::ascii(text.trim()).ok_or_else(|| format!("`{shown}` has a letter that no name has"))?;
     if text == "@" {
         return Ok(origin.clone());
     }
