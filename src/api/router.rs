@@ -322,9 +322,9 @@ async fn decided(
         return Err(ApiError::new(error::BAD_HEADERS, message).into());
     }
     let key = key.filter(|_| operation.verb != Verb::Get);
-    // The same request at another day is another.
-    let version = call.headers.get("api-version").and_then(|value| value.to_str().ok()).unwrap_or("");
-    let question = || format!("{} {}?{query} {version}", operation.verb.word(), call.path);
+    // A request that is served otherwise is another. The day itself is not: clients send today's, and try again at midnight.
+    let served = call.old.as_ref().map_or_else(String::new, |rows| rows.how_served());
+    let question = || format!("{} {}?{query}{served}", operation.verb.word(), call.path);
     call.request = key.map(|key| idempotency::keyed_request(call.actor.key(), &key, &question(), &text));
     let under_way = match &call.request {
         Some(request) => match state.answers.begin(request, unix)? {

@@ -143,6 +143,11 @@ impl CallRows {
         self.rows.iter().filter_map(|(place, mode, _)| Some((*place, self.row(*place)?, *mode)))
     }
 
+    /// How all of them are served, as a text that sets two calls apart which are served otherwise.
+    pub(in crate::api) fn how_served(&self) -> String {
+        self.rows.iter().map(|(_, mode, is_shown)| format!(" {}{is_shown}", mode.word())).collect()
+    }
+
     /// How a row is served; as if it had never been if it is not about the operation.
     pub(in crate::api) fn mode(&self, id: &str) -> DeprecationMode {
         self.iter().find(|(_, row, _)| row.id == id).map_or(DeprecationMode::Gone, |(_, _, mode)| mode)
