@@ -3,7 +3,7 @@
 use diagnostic::Place;
 use model::{CalendarDate, DeprecationMode};
 
-/// Days between the announcement of an end and the end, where a row does not say.
+/// A row that does not name the day of its announcement is announced this many days before its end.
 const NOTICE_DAYS: i32 = 365;
 
 /// Something that ends.
@@ -14,22 +14,22 @@ pub struct DeprecationRow {
     pub what: DeprecationKind,
     /// The operations that it is about: a method and a path below `/client/v4`. None for what is no part of the API.
     pub operations: Vec<(String, String)>,
-    /// From when its users are told.
+    /// The first day on which answers warn those who use it.
     pub announced: CalendarDate,
     /// The day that was announced first.
     pub date: CalendarDate,
     /// The day that took its place.
     pub extended: Option<CalendarDate>,
-    /// From when it is as if it had never been.
+    /// The first day on which the server acts as if it had never existed.
     pub removed: Option<CalendarDate>,
     /// What to use in its place, in words.
     pub replacement: String,
-    /// Paths below `/client/v4` of what takes its place, with the parameters of the operation in braces, of which the
-    /// first counts whose parameters are all known. `{entry_point:PHASE}` is the id of a zone's entry point.
+    /// Paths below `/client/v4` that take its place, with names of parameters in braces. The first path whose parameters
+    /// the call knows is used. `{entry_point:PHASE}` is the id of a zone's entry point.
     pub successors: Vec<String>,
     pub documentation: Option<String>,
     pub at_end: AtEnd,
-    /// A field beside which this one is ignored at its end, where it is refused alone.
+    /// The pointer of the new field. After its end, the old field is ignored if the new one is there too, and refused if not.
     pub beside: Option<String>,
     /// Whether what is written in its way is read in the new one, and the other way round.
     pub is_mirrored: bool,
@@ -96,8 +96,8 @@ impl DeprecationKind {
         }
     }
 
-    /// Whether it ends with the first release on its day or later, and not before: no program stops at midnight to read its
-    /// configuration, or to tell what it told.
+    /// Whether it ends with the first release on its day or later, and never by the clock alone: a running program must not
+    /// refuse its own configuration, or drop an event, because midnight passed.
     pub fn ends_with_a_release(&self) -> bool {
         matches!(self, Self::ConfigurationKey(_) | Self::Event(_) | Self::Metric(_))
     }

@@ -64,7 +64,7 @@ pub struct CertificatePack {
     pub created_on: String,
 }
 
-/// A moment that does not come, in seconds since the epoch: nothing is done before somebody asks for it.
+/// The time of a next step that is not planned, in seconds since the epoch: later than any clock shows.
 pub const NEVER: u64 = u64::MAX >> 1;
 
 impl CertificatePack {

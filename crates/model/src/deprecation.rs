@@ -88,7 +88,7 @@ impl CalendarDate {
         begins.ok().and_then(|seconds| u64::try_from(seconds).ok()).unwrap_or(0)
     }
 
-    /// The day so many days later, or earlier.
+    /// The day that is this many days later; earlier if the number is negative.
     #[must_use]
     pub fn plus_days(self, days: i32) -> Self {
         Self(self.0.saturating_add(jiff::Span::new().days(days)))

@@ -69,7 +69,7 @@ pub struct Zone {
 }
 
 impl Zone {
-    /// A zone of which nothing but the name is known.
+    /// A zone with this name and default settings.
     pub fn new(id: ZoneId, account: AccountId, name: impl Into<String>) -> Self {
         Self {
             id,
