@@ -9,6 +9,7 @@ use crate::api::auth::FirstToken;
 use crate::clock::Clock;
 use crate::conf::{Conf, LogLevel};
 use crate::control::{self, ConfSource, Control};
+use crate::events::kinds::ServiceFailed;
 use crate::events::{Events, Level, LogWriter};
 use crate::old_uses::OldUses;
 use crate::records::security;
@@ -95,6 +96,10 @@ pub(super) fn serve(
     let open_security = || SecurityLog::open(&conf.state_dir, conf.security_event_size.0 as u64);
     let security_queue = security::start(open_security()?, conf.security_event_retention, clock, &events);
     let security_log = open_security()?;
+    if let Some(aside) = DeprecationLog::set_damaged_aside(&conf.state_dir)? {
+        let error = format!("its counts were damaged and begin anew; the file is now `{}`", aside.display());
+        events.emit(&ServiceFailed { service: "deprecations", error });
+    }
     let old_uses = OldUses::new(DeprecationLog::open(&conf.state_dir)?);
     let records = Box::new(records);
     let key = install_key(&conf.state_dir)?;

@@ -125,6 +125,48 @@ fn who_uses_what_ends_is_shown_and_told_in_time() {
     assert_eq!(text.lines().count(), 37 + 1, "a row each, and a head");
 }
 
+/// Counts are worth less than an edge: one whose file is damaged starts without them and says so. State that counts more is
+/// named and refused.
+#[test]
+fn damaged_counts_are_set_aside_and_damaged_state_is_named() {
+    let (edge, api, ids) = edge("");
+    let report = format!("/accounts/{}/deprecations", ids.account);
+    let used = |api: &Api| {
+        let rows = api.get(&report);
+        rows.as_array().unwrap().iter().map(|row| row["uses"].as_u64().unwrap()).sum::<u64>()
+    };
+    let flattening = format!("/zones/{}/settings/cname_flattening", ids.zone);
+    assert_eq!(api.call("GET", &flattening, &Value::Null).0, 410);
+    assert_eq!(used(&api), 1);
+    let stop = |mut edge: Edge| {
+        edge.signal("TERM");
+        edge.wait_for_exit();
+        edge
+    };
+    let edge = stop(edge);
+    let state = edge.folder.path().join("state");
+    std::fs::write(state.join("deprecations.db"), [7; 5_000]).unwrap();
+    let mut edge = edge.again();
+    let said = edge.wait_for_event("service_failed", |event| event["service"] == "deprecations");
+    assert!(said["error"].as_str().unwrap().contains("deprecations.db.damaged"), "{said}");
+    let api = Api::new(&edge, TOKEN);
+    assert_eq!((used(&api), api.call("GET", &flattening, &Value::Null).0, used(&api)), (0, 410, 1));
+    let edge = stop(edge);
+    let state = edge.folder.path().join("state");
+    assert_eq!(std::fs::read(state.join("deprecations.db.damaged")).unwrap(), [7; 5_000]);
+    let conf = edge.folder.path().join("p.toml").display().to_string();
+    for file in ["events.db", "records.db"] {
+        let kept = std::fs::read(state.join(file)).unwrap();
+        std::fs::write(state.join(file), [7; 5_000]).unwrap();
+        // A log of what is to be written holds the first page too, which would be read instead.
+        let _ = std::fs::remove_file(state.join(format!("{file}-wal")));
+        let output = crate::support::run_cli(&["run", "--conf", &conf], b"");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(&format!("`{file}`: file is not a database")), "{error}");
+        std::fs::write(state.join(file), kept).unwrap();
+    }
+}
+
 /// Requests of clients that were written before a day work at that day, and get an error that helps without it.
 #[test]
 fn clients_recorded_before_a_day_work_at_their_day() {

@@ -1,7 +1,7 @@
 //! Who used what ends, and how often, in a file of its own.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, params};
@@ -83,11 +83,45 @@ impl DeprecationLog {
     /// # Errors
     /// [`StoreError::Failed`] if the file cannot be made or read.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        let mut connection = Connection::open(private_file(folder, Self::FILE)?)?;
+        Self::at(&private_file(folder, Self::FILE)?).map_err(|error| error.of_file(Self::FILE))
+    }
+
+    fn at(path: &Path) -> Result<Self, StoreError> {
+        let mut connection = Connection::open(path)?;
         connection.busy_timeout(BUSY)?;
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
         migrate(&mut connection, MIGRATIONS)?;
         Ok(Self { connection })
+    }
+
+    /// Renames a file that is no database, so that counts begin anew: nobody need go without an edge for them. Returns its new
+    /// name if there was one.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if it cannot be renamed.
+    pub fn set_damaged_aside(folder: &Path) -> Result<Option<PathBuf>, StoreError> {
+        let path = folder.join(Self::FILE);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let looked = Connection::open(&path).and_then(|connection| {
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+        });
+        let is_damaged = looked.is_err_and(|error| {
+            let code = error.sqlite_error_code();
+            matches!(code, Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt))
+        });
+        if !is_damaged {
+            return Ok(None);
+        }
+        let aside = folder.join(format!("{}.damaged", Self::FILE));
+        let failed = |error: std::io::Error| StoreError::Failed(error.to_string()).of_file(Self::FILE);
+        std::fs::rename(&path, &aside).map_err(failed)?;
+        // What belongs to it would be taken for that of the new file.
+        for part in ["-wal", "-shm"] {
+            let _ = std::fs::remove_file(folder.join(format!("{}{part}", Self::FILE)));
+        }
+        Ok(Some(aside))
     }
 
     /// Adds counts to those that are there.

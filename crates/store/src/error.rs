@@ -27,6 +27,16 @@ impl fmt::Display for StoreError {
     }
 }
 
+impl StoreError {
+    /// The same about a file, which people must know to mend it.
+    pub(crate) fn of_file(self, name: &str) -> Self {
+        match self {
+            Self::Failed(reason) => Self::Failed(format!("`{name}`: {reason}")),
+            conflict @ Self::Conflict { .. } => conflict,
+        }
+    }
+}
+
 impl std::error::Error for StoreError {}
 
 impl From<rusqlite::Error> for StoreError {

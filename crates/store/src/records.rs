@@ -10,6 +10,8 @@ use super::record_log::{Annotation, LogQuery, RecordLog, RecordReader};
 use super::{StoreError, private_file};
 use model::{AiLog, Counted};
 
+/// Its name in the state folder.
+const FILE: &str = "records.db";
 /// Rows that are kept; the oldest go first.
 const MAX_ROWS: u64 = 1_000_000;
 /// Rows with the beginnings of their bodies take 2 to 3 KB: in pages of 4 KiB there is one in each, and to
@@ -53,7 +55,9 @@ impl RecordStore {
     /// # Errors
     /// [`StoreError::Failed`] if the file cannot be made or read.
     pub fn open(folder: &Path, max_bytes: u64) -> Result<Self, StoreError> {
-        Self::on(Connection::open(private_file(folder, "records.db")?)?, max_bytes)
+        let connection = Connection::open(private_file(folder, FILE)?).map_err(StoreError::from);
+        let opened = connection.and_then(|connection| Self::on(connection, max_bytes));
+        opened.map_err(|error| error.of_file(FILE))
     }
 
     fn on(mut connection: Connection, max_bytes: u64) -> Result<Self, StoreError> {

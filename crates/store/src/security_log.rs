@@ -14,6 +14,8 @@ use model::SecurityRecord;
 const MAX_COUNTED: u64 = 10_000;
 /// Rows that go at once.
 const SWEPT_ROWS: usize = 1_000;
+/// Its name in the state folder.
+const FILE: &str = "events.db";
 /// How long a writer waits for another writer.
 const BUSY: Duration = Duration::from_secs(30);
 
@@ -77,7 +79,11 @@ impl SecurityLog {
     /// # Errors
     /// [`StoreError::Failed`] if the file cannot be made or read.
     pub fn open(folder: &Path, max_bytes: u64) -> Result<Self, StoreError> {
-        let mut connection = Connection::open(private_file(folder, "events.db")?)?;
+        Self::at(&private_file(folder, FILE)?, max_bytes).map_err(|error| error.of_file(FILE))
+    }
+
+    fn at(path: &Path, max_bytes: u64) -> Result<Self, StoreError> {
+        let mut connection = Connection::open(path)?;
         connection.busy_timeout(BUSY)?;
         connection.execute_batch(
             "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;",

@@ -77,7 +77,11 @@ impl SqliteStore {
     /// # Errors
     /// If the file cannot be made or read, or is of a later version.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        let mut connection = Connection::open(private_file(folder, FILE)?)?;
+        Self::at(&private_file(folder, FILE)?).map_err(|error| error.of_file(FILE))
+    }
+
+    fn at(path: &Path) -> Result<Self, StoreError> {
+        let mut connection = Connection::open(path)?;
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
