@@ -1,7 +1,7 @@
 //! Organizations: accounts under their first name.
 
 use crate::api::auth::Permission;
-use crate::api::operation::{Answer, ApiCall, DRY_RUN, InputShape, Operation, ResultKind, Verb};
+use crate::api::operation::{DRY_RUN, InputShape, Operation, ResultKind, Verb};
 use crate::api::resources::{accounts, shapes};
 
 const PATH: &str = "/organizations/{organization_id}";
@@ -15,7 +15,7 @@ pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
         query: &[],
         input: None,
         output: ResultKind::One(shapes::ACCOUNT),
-        run: |call| Box::pin(find(call)),
+        run: |call| Box::pin(accounts::find(call)),
     },
     Operation {
         verb: Verb::Patch,
@@ -25,14 +25,6 @@ pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
         query: &[DRY_RUN],
         input: Some(InputShape::Object(shapes::ACCOUNT)),
         output: ResultKind::One(shapes::ACCOUNT),
-        run: |call| Box::pin(change(call)),
+        run: |call| Box::pin(accounts::rename(call)),
     },
 ];
-
-async fn find(call: ApiCall) -> Answer {
-    accounts::find(call).await
-}
-
-async fn change(call: ApiCall) -> Answer {
-    accounts::rename(call).await
-}
