@@ -345,9 +345,15 @@ async fn find(call: ApiCall) -> Answer {
     Ok(ApiReply::of(&shown(token, call.unix, None))?.tagged(revision(token)))
 }
 
-async fn create(call: ApiCall) -> Answer {
+/// The token that a body describes, if its writer may give all of it away, with what was passed over.
+fn given(call: &ApiCall) -> Result<(WrittenToken, Vec<String>), ApiErrors> {
     let (body, passed) = rule_input::read(&call.body, |fields| written(fields, &call.snapshot.deprecations))?;
     check_gift(&call.actor, &body, &call.snapshot.resources)?;
+    Ok((body, passed))
+}
+
+async fn create(call: ApiCall) -> Answer {
+    let (body, passed) = given(&call)?;
     let (value, hash) = new_value()?;
     let token = token(TokenId::new(new_id()?), hash, body, call.now.clone(), call.now.clone());
     let put = token.clone();
@@ -383,8 +389,7 @@ fn token(id: TokenId, hash: String, body: WrittenToken, issued_on: String, modif
 }
 
 async fn replace(call: ApiCall) -> Answer {
-    let (body, passed) = rule_input::read(&call.body, |fields| written(fields, &call.snapshot.deprecations))?;
-    check_gift(&call.actor, &body, &call.snapshot.resources)?;
+    let (body, passed) = given(&call)?;
     let id = TokenId::new(call.parameter("token_id"));
     let (of, now, precondition) = (id.clone(), call.now.clone(), call.precondition());
     let applied = call
