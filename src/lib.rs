@@ -15,7 +15,7 @@
 //!
 //! Beside the request flow: [`names`] answers queries of resolvers, [`jobs`] verifies custom hostnames and gets certificates,
 //! [`api`] is the management API on the admin port, [`alerts`] tells webhooks of spikes and of what ends soon, [`old_uses`] counts who still uses that,
-//! [`health_checks`] asks origins, [`geo`] knows where addresses are, [`regression`] runs tests of rule sets.
+//! [`health_checks`] asks origins, [`zone_settings`] names what zones can be set to, [`geo`] knows where addresses are, [`regression`] runs tests of rule sets.
 //!
 //! The crates. Each depends only on crates above it in this table:
 //!
@@ -75,6 +75,7 @@ pub mod scanning;
 
 // Where the planes meet.
 pub mod snapshot;
+pub mod zone_settings;
 
 // The control plane.
 pub mod api;

@@ -25,4 +25,3 @@ pub(crate) use service::until;
 pub use service::{EdgeListener, ListenerContext, Queries};
 pub use socket::{Bound, bind, reserve};
 pub(crate) use stream::without_socket;
-pub use tls::{cipher_suite, roots};

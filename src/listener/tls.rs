@@ -8,17 +8,16 @@ use model::certificate_pack::{TlsSettings, TlsVersion};
 use model::zone::ClientCertificates;
 use parking_lot::RwLock;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 use rustls::server::{ClientHello, ResolvesServerCert, ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
-use rustls::{CipherSuite, RootCertStore, ServerConfig};
+use rustls::{CipherSuite, ServerConfig};
 
 use super::tickets::SharedTickets;
 use crate::certificates::WantedNames;
 use crate::clock::Clock;
 use crate::conf::{ListenerProtocol, TicketSecret};
 use crate::snapshot::{SnapshotHandle, SpokenTls};
+use crate::zone_settings::{cipher_suite, roots};
 
 /// Sessions kept for clients that resume without tickets.
 const SESSION_CACHE: usize = 10_240;
@@ -26,21 +25,6 @@ const SESSION_CACHE: usize = 10_240;
 const MAX_PROFILES: usize = 64;
 /// What a CA speaks that looks whether a name is ours (RFC 8737).
 const ACME_TLS: &[u8] = b"acme-tls/1";
-
-/// Suites of TLS 1.2, by the names of OpenSSL.
-const SUITES: &[(&str, CipherSuite)] = &[
-    ("ECDHE-ECDSA-AES128-GCM-SHA256", CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
-    ("ECDHE-ECDSA-AES256-GCM-SHA384", CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
-    ("ECDHE-ECDSA-CHACHA20-POLY1305", CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256),
-    ("ECDHE-RSA-AES128-GCM-SHA256", CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256),
-    ("ECDHE-RSA-AES256-GCM-SHA384", CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384),
-    ("ECDHE-RSA-CHACHA20-POLY1305", CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256),
-];
-
-/// A suite of TLS 1.2 by its name.
-pub fn cipher_suite(name: &str) -> Option<CipherSuite> {
-    SUITES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, suite)| *suite)
-}
 
 /// How TLS is spoken with clients that ask for some name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -209,22 +193,6 @@ fn with_provider(
     .with_cert_resolver(names);
     config.session_storage = ServerSessionMemoryCache::new(SESSION_CACHE);
     Ok(config)
-}
-
-/// CAs from PEM.
-///
-/// # Errors
-/// One sentence: the text is not PEM, has no certificate, or one that cannot be a CA.
-pub fn roots(pem: &str) -> Result<RootCertStore, String> {
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
-        let certificate = certificate.map_err(|error| format!("the certificates are not PEM: {error}"))?;
-        roots.add(certificate).map_err(|error| format!("a certificate cannot be a CA: {error}"))?;
-    }
-    if roots.is_empty() {
-        return Err("there is no certificate in the text".to_owned());
-    }
-    Ok(roots)
 }
 
 /// Certificates of the snapshot in use, so that a changed certificate is a new snapshot and no restart.

@@ -15,7 +15,7 @@ pub(super) use diagnose::OPERATIONS as DIAGNOSE;
 pub(super) use fallback_origin::OPERATIONS as FALLBACK_ORIGIN;
 pub(super) use records::OPERATIONS as RECORDS;
 pub(super) use shown::{ShownMistake, ShownValidation, due, time};
-pub(super) use tls_input::{certificate_authority, read_switch, switch_word};
+pub(super) use tls_input::certificate_authority;
 
 #[cfg(test)]
 mod tests {

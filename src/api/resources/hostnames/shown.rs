@@ -9,10 +9,10 @@ use model::{CustomHostname, HostnameStatus, Resources, Zone};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::tls_input::switch_word;
 use crate::certificates::delegation_target;
 use crate::clock::rfc3339;
 use crate::jobs::verifying::question;
+use crate::zone_settings::switch_word;
 
 /// The status of a hostname whose certificate CAA records forbid (spec, "Custom hostname states").
 const CAA_ERROR: &str = "caa_error";

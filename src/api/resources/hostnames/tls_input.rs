@@ -5,17 +5,7 @@ use model::certificate_pack::{TlsSettings, TlsVersion};
 use crate::api::error::{self, ErrorCode};
 use crate::api::input::Fields;
 use crate::conf::CertificateSettings;
-use crate::listener::cipher_suite;
-
-/// How a switch is written: `on` or `off`.
-pub(in crate::api::resources) fn switch_word(is_on: bool) -> &'static str {
-    if is_on { "on" } else { "off" }
-}
-
-/// What a switch is set to; `None` if the text is neither word.
-pub(in crate::api::resources) fn read_switch(text: &str) -> Option<bool> {
-    [true, false].into_iter().find(|is_on| switch_word(*is_on) == text)
-}
+use crate::zone_settings::{cipher_suite, read_switch};
 
 fn switch(fields: &Fields<'_>, name: &'static str, code: &'static ErrorCode) -> Option<bool> {
     let text = fields.text(name)?;

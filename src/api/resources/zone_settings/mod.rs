@@ -2,9 +2,8 @@
 
 mod old;
 mod setting;
-mod tls;
 
-use model::{AccountId, Declared, Zone, ZoneId};
+use model::{Declared, Zone};
 use serde_json::Value;
 
 use super::certificates::SETTING_SHAPE;
@@ -18,8 +17,9 @@ use crate::api::input::Fields;
 use crate::api::operation::{
     Answer, ApiCall, DRY_RUN, InputShape, Kind, ObjectShape, Operation, ResultKind, Verb, field,
 };
+use crate::zone_settings::{self, Setting, unnamed};
 pub(super) use old::OPERATIONS as OLD;
-use setting::{Setting, ShownSetting, shown};
+use setting::{ShownSetting, shown};
 
 /// The row about the setting `cname_flattening` among all settings.
 const CNAME_FLATTENING_IN_LIST: &str = "setting-cname-flattening-in-list";
@@ -88,7 +88,7 @@ const SETTINGS_SHAPE: &ObjectShape = &ObjectShape {
 /// The settings of a call, by their ids.
 fn settings(call: &ApiCall) -> impl Iterator<Item = &'static Setting> {
     let old = call.serves(CNAME_FLATTENING_IN_LIST).then_some(old::CNAME_FLATTENING);
-    let mut all: Vec<&Setting> = tls::SETTINGS.iter().chain(old).collect();
+    let mut all: Vec<&Setting> = zone_settings::all().chain(old).collect();
     all.sort_by_key(|setting| setting.id);
     all.into_iter()
 }
@@ -99,18 +99,13 @@ fn all_shown<'a>(zone: &'a Declared<Zone>, call: &'a ApiCall) -> Vec<ShownSettin
 
 fn of_path(call: &ApiCall) -> Result<&'static Setting, ApiErrors> {
     let id = call.parameter("setting_id");
-    let found = tls::SETTINGS.iter().find(|setting| setting.id == id);
+    let found = zone_settings::all().find(|setting| setting.id == id);
     found.ok_or_else(|| ApiError::unknown(&call.path).into())
 }
 
 fn show_setting(call: &ApiCall, setting: &Setting) -> Answer {
     let zone = call.zone()?;
     Ok(ApiReply::of(&shown(setting, &zone, call))?.tagged(revision(&zone)))
-}
-
-/// A zone to try values on.
-fn unnamed() -> Zone {
-    Zone::new(ZoneId::new(""), AccountId::new(""), "")
 }
 
 /// The value that a body has for a setting; one that it does not take is an error.

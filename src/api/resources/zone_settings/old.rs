@@ -1,15 +1,15 @@
 //! Settings that end (spec, "Deprecation schedule"): each mirrors a field of the DNS settings, or has the one value that is
 //! true of this edge.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::setting::{Setting, switch, word};
 use super::{change_setting, show_setting};
 use crate::api::auth::Permission;
 use crate::api::operation::{
     ApiCall, DRY_RUN, InputShape, Operation, QueryParameter, ResultKind, Running, Verb,
 };
 use crate::api::resources::certificates::SETTING_SHAPE;
+use crate::zone_settings::{Setting, switch, word};
 
 /// The setting that the list of settings has while that is served.
 pub(super) const CNAME_FLATTENING: &Setting = &Setting {
@@ -31,7 +31,7 @@ pub(super) const CNAME_FLATTENING: &Setting = &Setting {
 const USE_APEX_NS: &Setting = &Setting {
     id: "use_apex_ns",
     show: |zone| word(zone.dns.multi_provider),
-    set: |zone, value| flag(value).map(|is_on| zone.dns.multi_provider = is_on),
+    set: |zone, value| switch(value).map(|is_on| zone.dns.multi_provider = is_on),
     expected: "`on` or `off`",
     is_editable: true,
 };
@@ -39,14 +39,10 @@ const USE_APEX_NS: &Setting = &Setting {
 const SECONDARY_OVERRIDES: &Setting = &Setting {
     id: "secondary_overrides",
     show: |zone| word(zone.dns.secondary_overrides),
-    set: |zone, value| flag(value).map(|is_on| zone.dns.secondary_overrides = is_on),
+    set: |zone, value| switch(value).map(|is_on| zone.dns.secondary_overrides = is_on),
     expected: "`on` or `off`",
     is_editable: true,
 };
-
-fn flag(value: &Value) -> Option<bool> {
-    value.as_bool().or_else(|| switch(value))
-}
 
 /// A setting that this edge has one value of.
 macro_rules! fixed {
@@ -140,8 +136,8 @@ const ALL: &[&Setting] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::unnamed;
     use super::*;
+    use crate::zone_settings::unnamed;
 
     #[test]
     fn each_takes_what_it_shows_and_mirrors_what_took_its_place() {

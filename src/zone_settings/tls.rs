@@ -6,10 +6,9 @@ use model::certificate_pack::TlsVersion;
 use model::zone::{ClientCertificates, StrictTransport};
 use serde_json::{Value, json};
 
-use super::setting::{Setting, switch, word};
-use crate::listener::{cipher_suite, roots};
+use super::{Setting, cipher_suite, roots, switch, word};
 
-pub(super) const SETTINGS: &[Setting] = &[
+pub const SETTINGS: &[Setting] = &[
     Setting {
         id: "always_use_https",
         show: |zone| word(zone.tls.is_always_https),
@@ -114,32 +113,3 @@ pub(super) const SETTINGS: &[Setting] = &[
         is_editable: true,
     },
 ];
-
-#[cfg(test)]
-mod tests {
-    use model::ZoneTls;
-
-    use super::super::unnamed;
-    use super::*;
-
-    #[test]
-    fn each_setting_takes_what_it_shows() {
-        let mut zone = unnamed();
-        zone.tls = ZoneTls {
-            strict_transport: Some(StrictTransport {
-                max_age: 5,
-                includes_subdomains: true,
-                is_preloaded: false,
-            }),
-            ..ZoneTls::default()
-        };
-        for setting in SETTINGS {
-            let value = (setting.show)(&zone);
-            assert!((setting.set)(&mut zone, &value).is_some(), "{}", setting.id);
-            assert_eq!((setting.show)(&zone), value, "{}", setting.id);
-            assert!((setting.set)(&mut zone, &json!("nonsense")).is_none(), "{}", setting.id);
-            assert!((setting.set)(&mut zone, &Value::Null).is_none(), "{}", setting.id);
-        }
-        assert!(SETTINGS.is_sorted_by_key(|setting| setting.id));
-    }
-}
