@@ -9,10 +9,11 @@ use crate::ruleset::{EntryPoints, ManagedRuleset, RuleList, overrides};
 use crate::snapshot::{CompiledZone, Site};
 use crate::upstream::{Origin, OriginKey, Pool};
 use diagnostic::{Code, Diagnostic, Place};
+use model::compression::{CompressionAlgorithm, CompressionParameters};
 use model::ruleset::{
     ActionParameters, ExecuteParameters, Overrides, Rule, Ruleset, RulesetKind, RulesetOwner, RulesetSlot,
 };
-use model::{Action, Declared, HealthCheck, OriginProtocol, Phase, Zone};
+use model::{Action, Declared, HealthCheck, OriginProtocol, Phase, SecurityLevel, Zone};
 
 impl Compiling<'_> {
     /// Compiles a zone, or takes it over from the previous snapshot if nothing that it is made of has changed.
@@ -56,7 +57,8 @@ impl Compiling<'_> {
             name: zone.name.clone(),
             pool: Arc::new(self.pool(zone, zone.origins.clone(), zone.health_check.clone(), place)),
             routes: self.routes(zone, &entry_points, place),
-            challenges: entry_points.challenges(),
+            challenges: entry_points.challenges()
+                || zone.traffic.security_level == Some(SecurityLevel::UnderAttack),
             entry_points,
             response_rules: zone.waf.as_ref().is_some_and(|waf| waf.response_rules),
             rulesets,
@@ -129,6 +131,19 @@ impl Compiling<'_> {
         if zone.sensitive_data.enabled {
             let phase = Phase::HttpResponseFirewallManaged;
             rulesets.push(entry_point(phase, sensitive_data, None, &zone.sensitive_data.expression));
+        }
+        if !zone.compression.is_empty() {
+            let algorithms =
+                zone.compression.iter().map(|name| CompressionAlgorithm { name: *name }).collect();
+            let rule = Rule {
+                expression: "true".to_owned(),
+                action_parameters: Some(ActionParameters::CompressResponse(CompressionParameters {
+                    algorithms,
+                })),
+                ..Rule::new(Action::CompressResponse)
+            };
+            let ruleset = Ruleset::new(RulesetKind::Zone, Phase::HttpResponseCompression);
+            rulesets.push(Ruleset { rules: vec![rule], ..ruleset });
         }
     }
 

@@ -1,11 +1,14 @@
 //! `[[zones]]` as written.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
+
+use serde_json::Value;
 
 use super::table::{Located, Table, Words};
 use detection::plan::Settings;
 use model::ruleset::Ruleset;
-use model::{Balance, OriginProtocol};
+use model::{Balance, CompressionName, OriginProtocol};
 
 #[derive(Clone, Debug)]
 pub struct ZoneFile {
@@ -19,6 +22,9 @@ pub struct ZoneFile {
     pub sensitive_data: SensitiveDataFile,
     pub rulesets: Option<Located<Vec<Ruleset>>>,
     pub tls: ZoneTlsFile,
+    /// Values of settings, by their names in the API.
+    pub settings: Option<Located<BTreeMap<String, Value>>>,
+    pub compression: Vec<CompressionName>,
 }
 
 /// Where the certificates of a zone come from.
@@ -65,6 +71,11 @@ impl Words for OriginProtocol {
     const WORDS: &'static [(&'static str, Self)] = &[("http1", Self::Http1), ("http2", Self::Http2)];
 }
 
+impl Words for CompressionName {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("zstd", Self::Zstd), ("brotli", Self::Brotli), ("gzip", Self::Gzip), ("auto", Self::Auto)];
+}
+
 pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
     let (name, origins) = (table.required("name"), table.required("origins"));
     let balance = table.or("balance", Balance::default());
@@ -80,6 +91,8 @@ pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
     let sensitive_data = table.table("sensitive_data").map(sensitive_data).unwrap_or_default();
     let rulesets = table.resource("rulesets");
     let tls = table.or("tls", ZoneTlsFile::default());
+    let settings = table.resource("settings");
+    let compression = table.or("compression", Vec::new());
     table.finish();
     Some(ZoneFile {
         name: name?,
@@ -92,6 +105,8 @@ pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
         sensitive_data,
         rulesets,
         tls,
+        settings,
+        compression,
     })
 }
 

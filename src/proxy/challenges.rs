@@ -129,7 +129,10 @@ impl Challenges {
         };
         let of_zone = puzzle.scope == ClearanceScope::ZONE;
         let (name, clearance) = match of_zone {
-            true => (ZONE_COOKIE, puzzle.clearance(settings.clearance)),
+            true => {
+                let ttl = zone.source.challenge_ttl.map(|seconds| Duration::from_secs(seconds.into()));
+                (ZONE_COOKIE, puzzle.clearance(ttl.unwrap_or(settings.clearance)))
+            }
             false => {
                 let expires = now + REQUEST_CLEARANCE;
                 (REQUEST_COOKIE, Clearance { expires, ..puzzle.clearance(REQUEST_CLEARANCE) })

@@ -25,6 +25,7 @@ use crate::ruleset::{Decisions, FieldEdit, Outcome, Run, Verdict};
 use crate::scanning::Tee;
 use crate::snapshot::{CompiledZone, Snapshot};
 use crate::upstream::Origin;
+use body::compress::Encoder;
 use challenge::RenderedPage;
 use counters::RateExceeded;
 use expression::ReadBody;
@@ -76,6 +77,8 @@ pub struct Context {
     pub(super) error_page: Option<Box<(ResponseHeader, Bytes)>>,
     /// The page that replaces the body while the rest of an origin's answer goes on to the client.
     pub(super) error_body: Option<ErrorBody>,
+    /// Compresses the answer.
+    pub(super) encoder: Option<Box<Encoder>>,
     /// The rate that it came past.
     pub(super) rate_exceeded: Option<RateExceeded>,
     /// The page that has its client solve a puzzle.
@@ -87,6 +90,8 @@ pub struct Context {
     /// What rules changed of the header fields that the origin gets.
     pub(super) field_edits: Vec<FieldEdit>,
     pub(super) body: RequestBody,
+    /// Of its body, what went on to an origin; counted if there is a limit.
+    pub(super) uploaded_bytes: u64,
     /// If the body is a stream of messages that are judged one by one.
     pub(super) messages: Option<Box<MessageStream>>,
     /// Whether it asks for a WebSocket.
@@ -216,12 +221,14 @@ impl Context {
             read_body: None,
             error_page: None,
             error_body: None,
+            encoder: None,
             rate_exceeded: None,
             challenge_page: None,
             location: None,
             sent_target: None,
             field_edits: Vec::new(),
             body: RequestBody::default(),
+            uploaded_bytes: 0,
             messages: None,
             is_web_socket: false,
             response_hold: None,

@@ -133,6 +133,20 @@ pub(super) fn name_host(request: &mut RequestHeader) -> pingora::Result<()> {
     }
 }
 
+/// Sets a field of a request under all names that servers read as one, so that a client cannot send its own beside it.
+pub(super) fn tell(
+    request: &mut RequestHeader,
+    name: &'static str,
+    value: HeaderValue,
+) -> pingora::Result<()> {
+    let is_twin = |known: &&HeaderName| hyphenated(known.as_str()) == name;
+    let twins: Vec<HeaderName> = request.headers.keys().filter(is_twin).cloned().collect();
+    for twin in &twins {
+        request.remove_header(twin);
+    }
+    request.insert_header(name, value)
+}
+
 /// Joins the cookies that a client of HTTP/2 sent one by one (RFC 9113 section 8.2.3).
 pub(super) fn join_cookies(request: &mut RequestHeader) {
     let mut cookies = request.headers.get_all(http::header::COOKIE).iter();

@@ -4,6 +4,7 @@ use super::Edge;
 use super::context::Context;
 use super::record_pool::RecordPool;
 use super::refusal::Refusal;
+use super::zone_traffic::encrypts;
 use crate::routing::HostnameSite;
 use crate::snapshot::{CompiledZone, HostRoute, Site, Snapshot};
 use model::CustomHostname;
@@ -37,13 +38,15 @@ impl Edge {
         match snapshot.route(&ctx.host) {
             HostRoute::Site { site, is_shadowed } => {
                 if let Site::Zone(zone) = site {
-                    ctx.record_pool = self.record_pool(snapshot, zone, &ctx.host, ctx.tls);
+                    let is_tls = encrypts(snapshot, zone, ctx);
+                    ctx.record_pool = self.record_pool(snapshot, zone, &ctx.host, is_tls);
                     ctx.record_pool.shadow(is_shadowed, zone);
                 }
                 Ok(Some(site))
             }
             HostRoute::Hostname { hostname, zone } => {
-                ctx.record_pool = self.hostname_pool(snapshot, zone, &hostname.hostname, ctx.tls);
+                let is_tls = encrypts(snapshot, zone, ctx);
+                ctx.record_pool = self.hostname_pool(snapshot, zone, &hostname.hostname, is_tls);
                 ctx.hostname = Some(hostname.clone());
                 Ok(snapshot.sites.get(&zone.name))
             }

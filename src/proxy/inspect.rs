@@ -20,7 +20,7 @@ use super::offload::Offload;
 use super::refusal::Refusal;
 use super::request_body::{self, HeldEnd, HoldLimits};
 use super::rule_watch::RuleWatch;
-use super::{field_edits, headers, refuse};
+use super::{field_edits, headers, refuse, zone_traffic};
 use crate::admission::Refused;
 use crate::clock::Clock;
 use crate::conf::BodyPolicy;
@@ -30,6 +30,7 @@ use crate::ruleset::{Edits, Ending, EntryPoint, Outcome, Phase, Redirection, Ref
 use crate::snapshot::CompiledZone;
 use body::grpc;
 use expression::ReadBody;
+use model::TrafficSettings;
 use seclang::BodyLimits;
 
 /// A body from here on may keep rules or scanners busy for more than a millisecond: it is judged on another thread
@@ -56,6 +57,13 @@ impl Inspection {
     ) -> Result<()> {
         let received = self.clock.unix();
         for phase in Phase::ALL.into_iter().filter(|phase| !phase.is_of_response()) {
+            match phase {
+                // Rules have set what they set.
+                Phase::HttpRequestFirewallCustom => zone_traffic::admit_upload(session, ctx)?,
+                // Custom rules come first, so that who may not come at all solves nothing.
+                Phase::HttpRatelimit => zone_traffic::challenge_all(ctx)?,
+                _ => {}
+            }
             let Some(entry_point) = zone.entry_points.of(phase) else { continue };
             if entry_point.reads_body() && ctx.read_body.is_none() {
                 self.read_body(session, ctx).await?;
@@ -195,6 +203,10 @@ impl Inspection {
         ctx.body = body;
         let held = held?;
         self.held_bodies.record();
+        let longest = ctx.setting(TrafficSettings::max_upload_bytes);
+        if longest.is_some_and(|longest| held.bytes.len() as u64 > longest) {
+            return refuse(ctx, Refusal::UploadTooLong);
+        }
         let is_short = match (held.end, limits.inspected_body_policy) {
             (HeldEnd::TooLong, BodyPolicy::Refuse) => return refuse(ctx, Refusal::BodyTooLong),
             (HeldEnd::NoRoom, BodyPolicy::Refuse) => return refuse(ctx, Refusal::TooManyBodies),

@@ -14,6 +14,7 @@ mod admit;
 mod answer;
 mod call;
 mod challenges;
+mod compressing;
 mod context;
 mod delivery;
 mod door;
@@ -32,6 +33,7 @@ mod inspect_response;
 mod messages;
 mod names;
 mod offload;
+mod origin_request;
 mod origin_timeout;
 mod outcome;
 mod prescan;
@@ -47,6 +49,7 @@ mod step_answers;
 mod steps;
 mod tls_only;
 mod universal;
+mod zone_traffic;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -161,6 +164,7 @@ impl ProxyHttp for Edge {
                     self.challenges.read_passed(zone, session, ctx);
                 }
                 self.inspection.inspect_request(zone, session, ctx).await?;
+                self.settle_traffic(&snapshot, ctx)?;
             }
             Some(Site::Gateway) => {
                 // Boxed, for it is large and requests of zones need it not.
@@ -185,7 +189,7 @@ impl ProxyHttp for Edge {
             session.req_header_mut().remove_header(&http::header::EXPECT);
         }
         let mut body = std::mem::take(&mut ctx.body);
-        let patience = AnswerTimeout::new(self.clock, snapshot.upstream.read_timeout);
+        let patience = AnswerTimeout::new(self.clock, ctx.read_timeout());
         body.release(session, ctx.is_web_socket, patience);
         ctx.body = body;
         Ok(false)
@@ -251,32 +255,7 @@ impl ProxyHttp for Edge {
                 }
                 Ok(())
             }
-            Route::Zone(_) | Route::Names | Route::Unknown => {
-                if let Some(stream) = &mut ctx.messages {
-                    stream.restart();
-                }
-                if ctx.body.is_held() {
-                    // If the client waited for `100 Continue` it has it: the origin gets the body at once.
-                    request.remove_header("expect");
-                }
-                let peer_is_trusted =
-                    ctx.snapshot.trusted_proxies.iter().any(|network| network.contains(&ctx.peer));
-                let forwarded = headers::Forwarded {
-                    peer: ctx.peer,
-                    client: &ctx.client_text,
-                    peer_is_trusted,
-                    tls: ctx.tls,
-                    host: &ctx.host,
-                    ray: &ctx.ray,
-                };
-                headers::origin_form(request)?;
-                headers::forward(request, forwarded)?;
-                field_edits::edit_request(request, &ctx.field_edits)?;
-                match &ctx.decisions.origin.host_header {
-                    Some(host) => headers::tell_host(request, host),
-                    None => Ok(()),
-                }
-            }
+            Route::Zone(_) | Route::Names | Route::Unknown => origin_request::to_origin(request, ctx),
         }
     }
 
@@ -294,12 +273,11 @@ impl ProxyHttp for Edge {
                 .await
                 .map_err(|error| error.into_down())?;
         }
-        if !session.was_upgraded()
-            && let (Some(chunk), Some(call)) = (body.as_ref(), ctx.call())
-        {
+        let Some(chunk) = body.as_ref().filter(|_| !session.was_upgraded()) else { return Ok(()) };
+        if let Some(call) = ctx.call() {
             call.request.push(chunk);
         }
-        Ok(())
+        zone_traffic::count_upload(chunk.len(), ctx)
     }
 
     async fn response_filter(
@@ -346,7 +324,8 @@ impl ProxyHttp for Edge {
         if ctx.error_body.is_none() {
             self.copies.begin(session, response, ctx);
         }
-        self.inspection.edit_response(session, response, ctx)
+        self.inspection.edit_response(session, response, ctx)?;
+        self.inspection.compress_response(session, response, ctx)
     }
 
     fn response_body_filter(
@@ -376,7 +355,20 @@ impl ProxyHttp for Edge {
         if ctx.response_hold.is_some() && !session.was_upgraded() {
             self.inspection.hold_response(body, end, ctx)?;
         }
+        compressing::compress(body, end, ctx)?;
         Ok(None)
+    }
+
+    async fn response_trailer_filter(
+        &self,
+        _: &mut Session,
+        _: &mut http::HeaderMap,
+        ctx: &mut Context,
+    ) -> Result<Option<Bytes>> {
+        // Trailers end a compressed body in their place.
+        let mut rest = None;
+        compressing::compress(&mut rest, true, ctx)?;
+        Ok(rest)
     }
 
     fn fail_to_connect(

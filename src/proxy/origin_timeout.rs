@@ -27,5 +27,5 @@ pub(super) fn origin_timeout(session: &Session, ctx: &Context) -> Duration {
         None if headers.contains_key(http::header::TRANSFER_ENCODING) => UNKNOWN_UPLOAD,
         None => Duration::ZERO,
     };
-    ctx.snapshot.upstream.read_timeout + upload
+    ctx.read_timeout() + upload
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::Edge;
 use super::record_targets::{NoTarget, RecordTarget, targets};
 use super::refusal::Refusal;
-use crate::conf::OriginScheme;
 use crate::snapshot::{CompiledZone, Snapshot};
 use crate::upstream::{OriginKey, Pool};
 use model::{Balance, OriginProtocol};
@@ -49,7 +48,7 @@ impl RecordPool {
 }
 
 impl Edge {
-    /// Where requests for a host go; `is_tls` says how they came.
+    /// Where requests for a host go; `is_tls` says whether with TLS.
     pub(super) fn record_pool(
         &self,
         snapshot: &Snapshot,
@@ -62,11 +61,6 @@ impl Edge {
             Ok(found) => found,
             Err(NoTarget::NoRecord) if !zone.pool.origins.is_empty() => return RecordPool::OfZone,
             Err(none) => return RecordPool::None(Refusal::of_no_target(none)),
-        };
-        let is_tls = match snapshot.dns.origin_scheme {
-            OriginScheme::AsClient => is_tls,
-            OriginScheme::Http => false,
-            OriginScheme::Https => true,
         };
         let (scheme, port) =
             if is_tls { ("https", snapshot.dns.https_port) } else { ("http", snapshot.dns.http_port) };

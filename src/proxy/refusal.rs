@@ -32,6 +32,10 @@ pub(super) enum Refusal {
     /// The time for rules was over before the rules were.
     RulesTime,
     BodyTooLong,
+    /// The body is longer than the zone takes.
+    UploadTooLong,
+    /// It asks for a WebSocket, and the zone has none.
+    NoWebSockets,
     /// All held bodies together would be too many bytes.
     TooManyBodies,
     TooManyArguments,
@@ -83,9 +87,11 @@ impl Refusal {
             Self::Rules(status) | Self::Rate(status) | Self::Redirect(status) | Self::ErrorPage(status) => {
                 status
             }
-            Self::Challenge { .. } | Self::BadSolution | Self::ProhibitedOrigin | Self::ClientCertificate => {
-                403
-            }
+            Self::Challenge { .. }
+            | Self::BadSolution
+            | Self::ProhibitedOrigin
+            | Self::ClientCertificate
+            | Self::NoWebSockets => 403,
             Self::Misdirected => 421,
             Self::NoRecord | Self::OtherAccount => 409,
             Self::OriginNameUnresolved
@@ -96,7 +102,7 @@ impl Refusal {
             Self::NoQuery(QueryRefusal::Method) => 405,
             Self::NoQuery(QueryRefusal::MediaType) => 415,
             Self::NoQuery(QueryRefusal::Malformed) => 400,
-            Self::BodyTooLong => 413,
+            Self::BodyTooLong | Self::UploadTooLong => 413,
             Self::BodyCoding => 415,
             Self::TooManyBodies | Self::RulesTime => 503,
             Self::TooManyArguments | Self::BodyBrokenOff | Self::BadRedirect => 400,
@@ -123,6 +129,8 @@ impl Refusal {
             Self::ErrorPage(_) => "error_page",
             Self::RulesTime => "rules_time",
             Self::BodyTooLong => "body_too_long",
+            Self::UploadTooLong => "upload_too_long",
+            Self::NoWebSockets => "no_web_sockets",
             Self::TooManyBodies => "too_many_bodies",
             Self::TooManyArguments => "too_many_arguments",
             Self::BodyCoding => "body_coding",
@@ -149,23 +157,7 @@ impl Refusal {
     /// What the client sees. Never which rule matched.
     pub(super) fn text(self) -> &'static str {
         match self {
-            Self::Admission(refused) => match refused {
-                Refused::MethodNotAllowed => "This method is not allowed here.",
-                Refused::RequestLineTooLong => "The address is too long.",
-                Refused::HeaderSectionTooLong | Refused::TooManyHeaderFields => {
-                    "The request headers are too large."
-                }
-                Refused::UnknownTransferEncoding => "This transfer encoding is not supported.",
-                Refused::MissingHost | Refused::BadHost => "The request does not name a valid host.",
-                Refused::BareLf
-                | Refused::LengthAndTransferEncoding
-                | Refused::RepeatedContentLength
-                | Refused::BadContentLength
-                | Refused::BadTransferEncoding
-                | Refused::BadHeaderField
-                | Refused::BadRequestLine
-                | Refused::BadMethod => "The request is malformed.",
-            },
+            Self::Admission(refused) => admission_text(refused),
             Self::UnknownHost => "Error 1018: no site of this name is served here.",
             Self::NoQuery(QueryRefusal::Path) => "DNS queries are answered at /dns-query.",
             Self::NoQuery(QueryRefusal::Method) => "DNS queries come by GET or POST.",
@@ -183,6 +175,8 @@ impl Refusal {
             Self::BadSolution => "The solution is not valid; load the page again.",
             Self::Rules(_) => "The request was blocked by the site's security rules.",
             Self::BodyTooLong => "The request body is too long to be inspected.",
+            Self::UploadTooLong => "The request body is longer than this site takes.",
+            Self::NoWebSockets => "This site takes no WebSockets.",
             Self::TooManyBodies | Self::RulesTime => "The server is busy; try again in a moment.",
             Self::TooManyArguments => "The request has too many arguments.",
             Self::BodyCoding => "The coding of the request body is not supported.",
@@ -219,5 +213,24 @@ impl Refusal {
             Self::OriginBroken => "The site's answer broke off.",
             Self::Internal => "Something went wrong on this server.",
         }
+    }
+}
+
+/// What the client of a request sees that was not admitted.
+fn admission_text(refused: Refused) -> &'static str {
+    match refused {
+        Refused::MethodNotAllowed => "This method is not allowed here.",
+        Refused::RequestLineTooLong => "The address is too long.",
+        Refused::HeaderSectionTooLong | Refused::TooManyHeaderFields => "The request headers are too large.",
+        Refused::UnknownTransferEncoding => "This transfer encoding is not supported.",
+        Refused::MissingHost | Refused::BadHost => "The request does not name a valid host.",
+        Refused::BareLf
+        | Refused::LengthAndTransferEncoding
+        | Refused::RepeatedContentLength
+        | Refused::BadContentLength
+        | Refused::BadTransferEncoding
+        | Refused::BadHeaderField
+        | Refused::BadRequestLine
+        | Refused::BadMethod => "The request is malformed.",
     }
 }

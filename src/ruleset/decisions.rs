@@ -6,10 +6,11 @@ use super::actions::{Edits, Execute, OriginChoice, Redirection, Skip};
 use super::entry_point::RuleSource;
 use super::rate_limiter::PendingCount;
 use ::challenge::ChallengeLevel;
+use body::compress::ContentEncoding;
 use counters::RateExceeded;
 use expression::Expression;
 use model::ruleset::{BlockResponse, ErrorPage};
-use model::{Action, Phase, RulesetKind};
+use model::{Action, Phase, RulesetKind, TrafficSettings};
 
 /// The decisions so far. What a rule of an account passes over are rules of accounts, and so with zones.
 #[derive(Debug, Default)]
@@ -23,6 +24,12 @@ pub struct Decisions {
     pub edits: Edits,
     /// Which origin it goes to, if not one of the zone.
     pub origin: OriginChoice,
+    /// What is added to the score of managed rules.
+    pub score: i64,
+    /// In what other ways it is treated than its zone is set to. Boxed, because few zones have such rules.
+    pub settings: Option<Box<TrafficSettings>>,
+    /// The codings that its response may be compressed by.
+    pub encodings: Option<Arc<[ContentEncoding]>>,
     /// The challenges that the client has passed.
     pub passed: Passed,
 }

@@ -9,7 +9,7 @@ use super::overrides::{self, Effective};
 use super::score;
 use ::challenge::ChallengeLevel;
 use diagnostic::Diagnostics;
-use model::RulesetId;
+use model::{Action, RulesetId};
 use seclang::{Plan, PlanSettings, Program};
 
 /// A managed ruleset under overrides, ready to score requests.
@@ -21,6 +21,10 @@ pub struct ScoredRuleset {
     pub threshold_rule: u64,
     /// The challenge that this rule answers with, if it does not refuse.
     pub challenge: Option<ChallengeLevel>,
+    /// From which score on it acts.
+    pub threshold: i64,
+    /// Whether it only reports.
+    pub only_reports: bool,
 }
 
 impl ScoredRuleset {
@@ -66,6 +70,7 @@ impl Plans {
         let threshold_rule = managed.threshold_rule().filter(|_| effective.action.is_some());
         let threshold_rule = threshold_rule.and_then(|rule| rule.reference.parse().ok()).unwrap_or(0);
         let challenge = effective.action.and_then(challenge::level);
-        ScoredRuleset { id: managed.id.clone(), plan, threshold_rule, challenge }
+        let (threshold, only_reports) = (effective.score_threshold, effective.action == Some(Action::Log));
+        ScoredRuleset { id: managed.id.clone(), plan, threshold_rule, challenge, threshold, only_reports }
     }
 }

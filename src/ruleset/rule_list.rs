@@ -9,6 +9,7 @@ use super::decisions::{Decisions, Ending, Refusing, ToldRule};
 use super::entry_point::CompiledRule;
 use super::rate_limiter::RateFinding;
 use super::trace::Tracer;
+use counters::RateExceeded;
 use expression::{CandidateSet, ExpressionIndex, Facts};
 use model::{Action, Phase, RulesetKind};
 
@@ -95,36 +96,41 @@ impl CompiledRule {
         ToldRule { source, phase, action, expression }
     }
 
-    /// Does what the rule does, if it is for a request and that has passed its rate.
+    /// Whether the rule acts on a request: it is for it, and the request has come past its rate, if it has one, which is
+    /// then given.
+    fn acts(
+        &self,
+        walk: Walk<'_, '_>,
+        is_passed: bool,
+        decisions: &mut Decisions,
+    ) -> Option<Option<RateExceeded>> {
+        let Walk { facts, tracer, .. } = walk;
+        let is_for = self.expression.matches(facts);
+        if let Some(tracer) = tracer {
+            tracer.borrow_mut().asked(self, is_for);
+        }
+        let Some(rate) = &self.rate else { return is_for.then_some(None) };
+        if tracer.is_some() {
+            return None;
+        }
+        let counts_all = is_passed || !self.action.refuses();
+        let RateFinding { exceeded, pending } = rate.judge(is_for, counts_all, facts)?;
+        decisions.pending.extend(pending);
+        exceeded.map(Some)
+    }
+
+    /// Does what the rule does, if it acts.
     fn judge<'l>(
         &'l self,
         walk: Walk<'_, '_>,
         decisions: &mut Decisions,
         run: &mut dyn FnMut(&'l Execute, RulesetKind, &Decisions),
     ) -> Step {
-        let Self { source, expression, action, rate } = self;
+        let Self { source, action, .. } = self;
         let Walk { phase, kind, facts, tracer } = walk;
         let is_passed =
             matches!(action, CompiledAction::Challenge(level) if Some(*level) <= decisions.passed.by_zone);
-        let is_for = expression.matches(facts);
-        if let Some(tracer) = tracer {
-            tracer.borrow_mut().asked(self, is_for);
-        }
-        let exceeded = match rate {
-            Some(_) if tracer.is_some() => return Step::GoOn,
-            None if is_for => None,
-            None => return Step::GoOn,
-            Some(rate) => {
-                let counts_all = is_passed || !action.refuses();
-                let finding = rate.judge(is_for, counts_all, facts);
-                let Some(RateFinding { exceeded, pending }) = finding else { return Step::GoOn };
-                decisions.pending.extend(pending);
-                if exceeded.is_none() {
-                    return Step::GoOn;
-                }
-                exceeded
-            }
-        };
+        let Some(exceeded) = self.acts(walk, is_passed, decisions) else { return Step::GoOn };
         let told = |action| self.told(phase, action);
         match action {
             CompiledAction::Execute(execute) if decisions.skips_run(kind, execute) => {}
@@ -160,6 +166,14 @@ impl CompiledRule {
             }
             CompiledAction::Route(choice) => decisions.origin.add(choice),
             CompiledAction::ServeError(page) => return Step::End(Ending::Served(Arc::clone(page))),
+            CompiledAction::SetConfig(settings) => {
+                settings.put_into(decisions.settings.get_or_insert_default())
+            }
+            CompiledAction::CompressResponse(encodings) => decisions.encodings = Some(Arc::clone(encodings)),
+            CompiledAction::Score(increment) => {
+                decisions.told.push(told(Action::Score));
+                decisions.score = decisions.score.saturating_add(*increment);
+            }
             CompiledAction::Rewrite(rewrite) => rewrite.add_to(facts, &mut decisions.edits),
             CompiledAction::Skip(skip) => {
                 if skip.is_told {

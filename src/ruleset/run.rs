@@ -25,6 +25,30 @@ struct Scoring {
     /// As in [`ScoredRuleset`].
     threshold_rule: u64,
     challenge: Option<ChallengeLevel>,
+    /// What rules that people wrote add to its score.
+    added: i64,
+    /// The score from which on its threshold rule acts.
+    threshold: i64,
+    /// Whether that rule only reports this request.
+    only_reports: bool,
+    /// Whether the threshold was reached by what was added, and reported.
+    is_reached: bool,
+}
+
+impl Scoring {
+    fn score(&self) -> i64 {
+        self.transaction.score().saturating_add(self.added)
+    }
+
+    /// Acts as the threshold rule does if the threshold is reached only with what was added.
+    fn judge_added(&mut self) -> Option<Interruption> {
+        if self.added == 0 || self.threshold_rule == 0 || self.score() < self.threshold {
+            return None;
+        }
+        self.is_reached = true;
+        let (rule, phase) = (self.threshold_rule, seclang::Phase::RequestBody);
+        (!self.only_reports).then_some(Interruption { rule, status: 403, phase, location: None })
+    }
 }
 
 /// An entry point at work on one request.
@@ -68,7 +92,7 @@ impl EntryPoint {
                 Execute::Score(scored) => {
                     // INVARIANT: rules of the managed ruleset that scores are named by numbers.
                     let skipped = decisions.skipped_rules(kind).filter_map(|rule| rule.parse().ok());
-                    run.begin(scored, facts.request, limits, skipped, decisions.passed.by_request);
+                    run.begin(scored, facts.request, limits, skipped, decisions);
                 }
                 // INVARIANT: rules of the request phases never scan responses.
                 // Those of the kind `custom` are walked already.
@@ -88,30 +112,44 @@ impl Run {
         head: &RequestHead<'_>,
         limits: BodyLimits,
         skipped: impl IntoIterator<Item = u64>,
-        passed: Option<ChallengeLevel>,
+        decisions: &Decisions,
     ) {
         let mut transaction = Transaction::new(Arc::clone(&scored.plan), limits);
         transaction.exclude(skipped);
-        if scored.challenge.is_some_and(|level| Some(level) <= passed) {
+        let passed = decisions.passed.by_request;
+        let has_passed = scored.challenge.is_some_and(|level| Some(level) <= passed);
+        if has_passed {
             transaction.only_report(scored.threshold_rule);
         }
         transaction.request_head(head);
-        let (ruleset, threshold_rule) = (scored.id.clone(), scored.threshold_rule);
-        self.scorings.push(Scoring { transaction, ruleset, threshold_rule, challenge: scored.challenge });
+        self.scorings.push(Scoring {
+            transaction,
+            ruleset: scored.id.clone(),
+            threshold_rule: scored.threshold_rule,
+            challenge: scored.challenge,
+            added: decisions.score,
+            threshold: scored.threshold,
+            only_reports: scored.only_reports || has_passed,
+            is_reached: false,
+        });
     }
 
     fn phase(&mut self, phase: seclang::Phase, watch: &mut impl Watch) {
         if self.interruption.is_none() {
             self.interruption = self.scorings.iter_mut().find_map(|scoring| {
-                let interruption = scoring.transaction.run_watched(phase, watch)?;
-                Some((scoring.ruleset.clone(), interruption))
+                let interruption = scoring.transaction.run_watched(phase, watch);
+                let judged = interruption.or_else(|| match phase {
+                    seclang::Phase::RequestBody => scoring.judge_added(),
+                    _ => None,
+                });
+                Some((scoring.ruleset.clone(), judged?))
             });
         }
     }
 
     /// What the rules add up to so far.
     pub fn score(&self) -> i64 {
-        self.scorings.iter().map(|scoring| scoring.transaction.score()).sum()
+        self.scorings.iter().map(Scoring::score).sum()
     }
 
     /// Whether no rule is for this request.
@@ -199,7 +237,11 @@ impl Run {
                     let scoring = self.scorings.iter().find(|scoring| scoring.threshold_rule == m.rule)?;
                     Some(RuleReference::of_managed(scoring.ruleset.clone(), m.rule))
                 };
-                let rule = matches.iter().find_map(reached);
+                let by_added = || {
+                    let scoring = self.scorings.iter().find(|scoring| scoring.is_reached)?;
+                    Some(RuleReference::of_managed(scoring.ruleset.clone(), scoring.threshold_rule))
+                };
+                let rule = matches.iter().find_map(reached).or_else(by_added);
                 rule.map_or(Outcome::Pass, |rule| Outcome::Logged { rule })
             }
         };

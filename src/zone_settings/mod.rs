@@ -4,6 +4,7 @@ mod cipher_suites;
 mod client_cas;
 mod setting;
 mod tls;
+mod traffic;
 
 pub use cipher_suites::cipher_suite;
 pub use client_cas::roots;
@@ -12,7 +13,18 @@ pub use setting::{Setting, read_switch, switch, switch_word, word};
 use model::{AccountId, Zone, ZoneId};
 
 /// All of them, by their names.
-pub const ALL: &[&[Setting]] = &[tls::SETTINGS];
+pub const ALL: &[&[Setting]] = &[tls::SETTINGS, traffic::SETTINGS];
+
+/// Whether the settings of a zone go together.
+///
+/// # Errors
+/// One sentence: why they do not.
+pub fn check(zone: &Zone) -> Result<(), &'static str> {
+    if zone.tls.settings.leave_no_version() {
+        return Err("`tls_1_3` is off and `min_tls_version` is 1.3: no version is left");
+    }
+    Ok(())
+}
 
 /// The settings, each.
 pub fn all() -> impl Iterator<Item = &'static Setting> {
@@ -48,7 +60,8 @@ mod tests {
             assert!((setting.set)(&mut zone, &value).is_some(), "{}", setting.id);
             assert_eq!((setting.show)(&zone), value, "{}", setting.id);
             assert!((setting.set)(&mut zone, &json!("nonsense")).is_none(), "{}", setting.id);
-            assert!((setting.set)(&mut zone, &Value::Null).is_none(), "{}", setting.id);
+            let takes_nothing = (setting.set)(&mut zone, &Value::Null).is_some();
+            assert!(!takes_nothing || (setting.show)(&zone).is_null(), "{}", setting.id);
         }
         assert!(ALL.iter().all(|settings| settings.is_sorted_by_key(|setting| setting.id)));
     }

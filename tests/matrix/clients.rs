@@ -1,5 +1,6 @@
 //! How requests are sent.
 
+use std::io::Read as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,11 +68,22 @@ pub fn send(
     tls: SocketAddr,
     request: Request<'_>,
 ) -> Option<(Response, Option<Response>)> {
-    match framing {
-        Framing::Http2 => http2(tls, request, false).map(|response| (response, None)),
-        Framing::Http2Frames => http2(tls, request, true).map(|response| (response, None)),
-        _ => http1(framing, plain, request),
+    let (response, next) = match framing {
+        Framing::Http2 => (http2(tls, request, false)?, None),
+        Framing::Http2Frames => (http2(tls, request, true)?, None),
+        _ => http1(framing, plain, request)?,
+    };
+    Some((decoded(response)?, next.map(decoded).map_or(Some(None), |next| next.map(Some))?))
+}
+
+/// The body as it was before it was compressed; `None` if it is damaged.
+fn decoded(mut response: Response) -> Option<Response> {
+    if response.header("content-encoding") == Some("gzip") {
+        let mut body = Vec::new();
+        flate2::read::GzDecoder::new(&*response.body).read_to_end(&mut body).ok()?;
+        response.body = body;
     }
+    Some(response)
 }
 
 fn http1(
@@ -82,11 +94,12 @@ fn http1(
     let Request { host, target, content_type, coding, body } = request;
     let mut client = Client::connect(address);
     client.reader.get_ref().set_read_timeout(Some(PATIENCE)).unwrap();
-    let next = format!("GET /next HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    let next = format!("GET /next HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: gzip\r\n\r\n");
     let version = if framing == Framing::Http10 { "1.0" } else { "1.1" };
     let coding = coding.map(|coding| format!("Content-Encoding: {coding}\r\n")).unwrap_or_default();
-    let head =
-        format!("POST {target} HTTP/{version}\r\nHost: {host}\r\nContent-Type: {content_type}\r\n{coding}");
+    let head = format!(
+        "POST {target} HTTP/{version}\r\nHost: {host}\r\nContent-Type: {content_type}\r\nAccept-Encoding: gzip\r\n{coding}"
+    );
     let length = format!("Content-Length: {}\r\n", body.len());
     let with_length = |fields: &str| [format!("{head}{length}{fields}\r\n").as_bytes(), body].concat();
     match framing {
@@ -202,7 +215,8 @@ async fn over_http2(address: SocketAddr, request: Request<'_>, in_frames: bool) 
     let mut head = http::Request::builder()
         .method("POST")
         .uri(format!("https://{host}{target}"))
-        .header("content-type", content_type);
+        .header("content-type", content_type)
+        .header("accept-encoding", "gzip");
     if let Some(coding) = coding {
         head = head.header("content-encoding", coding);
     }

@@ -132,6 +132,10 @@ const BODIES: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_request_fi
     [[zones.rulesets.rules]]\naction = \"log\"\n\
     expression = 'http.request.body.size eq 7 and any(http.request.body.json[\"/a\"][*] eq \"b\")'\n";
 
+const TREATED: &str = "compression = [\"zstd\", \"gzip\"]\nrulesets = [{ phase = \"http_config_settings\", rules = [\
+    { action = \"set_config\", action_parameters = { max_upload = 5, proxy_read_timeout = 2, true_client_ip_header = true } }] }]\n\
+    [zones.settings]\nmax_upload = 1\n";
+
 pub const ZONES: &[Feature] = &[
     ZONE,
     Feature { name: "own rules", settings: WAF, must_see: true, refuses: 403, ..ZONE },
@@ -192,6 +196,15 @@ pub const ZONES: &[Feature] = &[
         ..ZONE
     },
     Feature { name: "rules that log", settings: "[zones.waf]\naction = \"log\"\n", must_see: true, ..ZONE },
+    Feature { name: "compressed answers and settings", settings: TREATED, ..ZONE },
+    Feature {
+        name: "compressed answers, HTTP/2 origin",
+        settings: "compression = [\"gzip\"]\n[zones.waf]\n[zones.sensitive_data]\n",
+        must_see: true,
+        refuses: 403,
+        has_http2_origin: true,
+        ..ZONE
+    },
 ];
 
 const GATEWAY: Feature =

@@ -295,3 +295,65 @@ fn what_explain_suggests_can_be_posted_and_lets_that_request_pass_alone() {
         assert_eq!((status(&target), status(&target.replace('?', "/x?"))), (200, 403), "{rule}");
     }
 }
+
+#[test]
+fn what_rules_add_counts_towards_the_threshold_of_managed_rules() {
+    let origin = Origin::echo();
+    let (edge, api) = edge(&origin);
+    let id = zone(&api, "a.example", &origin);
+    let owner = format!("/zones/{id}");
+    let from = |agent: &str| format!("http.user_agent eq \"{agent}\"");
+    let rules = json!({"rules": [
+        rule("score", &from("odd"), &json!({"increment": 3})),
+        rule("score", &from("odd"), &json!({"increment": 1})),
+        rule("score", &from("bad"), &json!({"increment": 5})),
+    ]});
+    api.result("PUT", &entry_point(&owner, CUSTOM), &rules);
+    let send = |agent: &str, target: &str, body: &str| {
+        let length = body.len();
+        let head = format!("POST {target} HTTP/1.1\r\nHost: a.example\r\nUser-Agent: {agent}\r\n");
+        let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+        let request = format!("{head}{form}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}");
+        Client::once(edge.proxy[0], request).status
+    };
+    assert_eq!(send("bad", "/", ""), 200, "there is no sum to add to");
+    let managed = managed(&api, REQUESTS);
+    let deploy = |action: &str, threshold: u32| {
+        let rules = api.get(&format!("/accounts/acme/rulesets/{managed}"));
+        let last = rules["rules"].as_array().unwrap().last().unwrap()["id"].clone();
+        let mut run = execute(&managed);
+        run["action_parameters"]["overrides"] =
+            json!({"rules": [{"id": last, "action": action, "score_threshold": threshold}]});
+        api.result("PUT", &entry_point(&owner, REQUESTS), &json!({"rules": [run]}));
+    };
+    deploy("block", 5);
+    // An attack scores 5 and more by itself.
+    let attack = "q=1'%20UNION%20SELECT%20password%20FROM%20users--";
+    for (agent, expected) in [("plain", 200), ("odd", 200), ("bad", 403)] {
+        origin.forget();
+        assert_eq!((send(agent, "/", "a=b"), send(agent, "/", attack)), (expected, 403), "{agent}");
+        assert_eq!(origin.requests().len(), usize::from(expected == 200));
+    }
+    deploy("block", 9);
+    assert_eq!(
+        (send("bad", "/", "a=b"), send("odd", "/", attack), send("bad", "/", attack)),
+        (200, 403, 403)
+    );
+    deploy("managed_challenge", 5);
+    let request = "GET / HTTP/1.1\r\nHost: a.example\r\nUser-Agent: bad\r\nConnection: close\r\n\r\n";
+    let challenged = Client::once(edge.proxy[0], request);
+    assert_eq!((challenged.status, challenged.header("svc-mitigated")), (403, Some("challenge")));
+    deploy("log", 5);
+    assert_eq!(send("bad", "/logged", "a=b"), 200);
+    let event = wait_for("the event of the threshold", || {
+        let list = api.get(&format!("{owner}/security/events?action=log"));
+        list.as_array()?.iter().find(|event| event["ClientRequestPath"] == "/logged").cloned()
+    });
+    assert_eq!(event["Source"], "firewallmanaged", "{event}");
+    for increment in [0, 101, -5] {
+        let rules = json!({"rules": [rule("score", "true", &json!({"increment": increment}))]});
+        let (status, answer) = api.call("PUT", &entry_point(&owner, CUSTOM), &rules);
+        let pointer = &answer["errors"][0]["source"]["pointer"];
+        assert_eq!((status, pointer), (400, &json!("/rules/0/action_parameters/increment")), "{answer}");
+    }
+}

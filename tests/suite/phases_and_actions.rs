@@ -33,7 +33,8 @@ impl Origins {
         let answer = |name: &'static str| {
             Origin::start(move |_, stream| {
                 let text = format!(
-                    "HTTP/1.1 404 X\r\ncontent-type: text/plain\r\ncontent-length: 24\r\n\r\n{name}4111 1111 1111 1111"
+                    "HTTP/1.1 404 X\r\ncontent-type: text/plain\r\ncontent-length: 300\r\n\r\n{name}{:295}",
+                    "4111 1111 1111 1111"
                 );
                 std::io::Write::write_all(stream, text.as_bytes()).is_ok()
             })
@@ -74,6 +75,12 @@ fn rule(
         (Action::Rewrite, _) => (field, "a field of the request"),
         (Action::Route, _) => (json!({"origin": {"port": origins.port()}}), "another origin"),
         (Action::ServeError, _) => (json!({"content": "page", "content_type": "text/plain"}), "a page"),
+        (Action::SetConfig, _) => (json!({"true_client_ip_header": true}), "the client's address"),
+        (Action::CompressResponse, _) => {
+            (json!({"algorithms": [{"name": "auto"}]}), "that codings are chosen")
+        }
+        // No managed rules are there to add to.
+        (Action::Score, _) => (json!({"increment": 5}), NOTHING),
         (Action::Skip, _) => (json!({"ruleset": "current"}), NOTHING),
     };
     let mut rule = json!({"action": action.word(), "expression": "not http.host eq \"none.example\""});
@@ -95,6 +102,8 @@ fn usual(phase: Phase) -> Action {
         Phase::HttpRequestTransform
         | Phase::HttpRequestLateTransform
         | Phase::HttpResponseHeadersTransform => Action::Rewrite,
+        Phase::HttpConfigSettings => Action::SetConfig,
+        Phase::HttpResponseCompression => Action::CompressResponse,
         Phase::HttpRequestOrigin => Action::Route,
         Phase::HttpCustomErrors => Action::ServeError,
     }
@@ -152,8 +161,12 @@ fn seen(edge: &Edge, host: &str, version: &str, origins: &Origins) -> &'static s
         "302" if answer.contains("location: /moved") && reached == 0 => "redirected",
         "404" if reached == 1 && answer.ends_with("page") => "a page",
         "404" if reached == 1 && answer.contains("x-rule: 1") => "a field of the answer",
+        "404" if reached == 1 && answer.contains("vary: accept-encoding") => "that codings are chosen",
         "404" if other.len() == 1 => "another origin",
         "404" if reached == 1 && own[0].header("x-rule") == Some("1") => "a field of the request",
+        "404" if reached == 1 && own[0].header("true-client-ip") == Some("127.0.0.1") => {
+            "the client's address"
+        }
         "404" if reached == 1 && own[0].path().starts_with("/rewritten") => "another path",
         "404" if reached == 1 => NOTHING,
         _ => panic!("{host} {version}: {reached} {answer}"),

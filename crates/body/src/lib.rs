@@ -5,6 +5,7 @@
 
 pub mod base64;
 pub mod charset;
+pub mod compress;
 pub mod decompress;
 pub mod grpc;
 pub mod guess;

@@ -22,12 +22,18 @@ pub enum Action {
     Route,
     /// Puts a page in the place of an error.
     ServeError,
+    /// Treats requests in other ways than their zone is set to.
+    SetConfig,
+    /// Compresses responses.
+    CompressResponse,
+    /// Adds to the score of managed rules.
+    Score,
 }
 
 serde_by_word!(Action, "action");
 
 impl Action {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Block,
         Self::ManagedChallenge,
         Self::JsChallenge,
@@ -39,6 +45,9 @@ impl Action {
         Self::Rewrite,
         Self::Route,
         Self::ServeError,
+        Self::SetConfig,
+        Self::CompressResponse,
+        Self::Score,
     ];
 
     /// The word of the API.
@@ -55,6 +64,9 @@ impl Action {
             Self::Rewrite => "rewrite",
             Self::Route => "route",
             Self::ServeError => "serve_error",
+            Self::SetConfig => "set_config",
+            Self::CompressResponse => "compress_response",
+            Self::Score => "score",
         }
     }
 
@@ -68,7 +80,10 @@ impl Action {
             | Self::Redirect
             | Self::Rewrite
             | Self::Route
-            | Self::ServeError => false,
+            | Self::ServeError
+            | Self::SetConfig
+            | Self::CompressResponse
+            | Self::Score => false,
         }
     }
 
@@ -95,7 +110,15 @@ impl Action {
             Self::Block | Self::Log | Self::ManagedChallenge | Self::JsChallenge | Self::Challenge => {
                 Ok(self)
             }
-            Self::Execute | Self::Skip | Self::Redirect | Self::Rewrite | Self::Route | Self::ServeError => {
+            Self::Execute
+            | Self::Skip
+            | Self::Redirect
+            | Self::Rewrite
+            | Self::Route
+            | Self::ServeError
+            | Self::SetConfig
+            | Self::CompressResponse
+            | Self::Score => {
                 Err(format!("the action `{word}` is not for a managed rule; use `block` or `log`"))
             }
         }

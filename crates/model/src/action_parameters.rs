@@ -6,9 +6,11 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Phase;
+use crate::compression::{CompressionAlgorithm, CompressionParameters};
 use crate::overrides::Overrides;
 use crate::rewrite::{HeaderEdit, RedirectParameters, RedirectTarget, RewriteParameters, UriReplacement};
 use crate::route::{RouteOrigin, RouteParameters, RouteSni};
+use crate::traffic_settings::{OriginEncryption, SecurityLevel, TrafficSettings};
 
 /// The parameters of an action. Which they are shows in their fields.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,6 +22,9 @@ pub enum ActionParameters {
     Rewrite(RewriteParameters),
     Route(RouteParameters),
     ServeError(ErrorPage),
+    SetConfig(TrafficSettings),
+    CompressResponse(CompressionParameters),
+    Score(ScoreParameters),
     Skip(SkipParameters),
 }
 
@@ -33,6 +38,14 @@ pub struct ErrorPage {
     /// From 400 to 999; that of the error if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status_code: Option<u16>,
+}
+
+/// What a `score` rule adds to the score of managed rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScoreParameters {
+    /// From 1 to 100.
+    pub increment: i64,
 }
 
 /// What an `execute` rule runs.
@@ -84,71 +97,103 @@ impl ActionParameters {
     }
 }
 
-impl<'de> Deserialize<'de> for ActionParameters {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// The fields of all actions.
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Fields {
-            id: Option<String>,
-            version: Option<String>,
-            overrides: Option<Overrides>,
-            response: Option<BlockResponse>,
-            ruleset: Option<String>,
-            #[serde(default)]
-            rulesets: Vec<String>,
-            #[serde(default)]
-            rules: BTreeMap<String, Vec<String>>,
-            #[serde(default)]
-            phases: Vec<Phase>,
-            from_value: Option<RedirectTarget>,
-            uri: Option<UriReplacement>,
-            #[serde(default)]
-            headers: BTreeMap<String, HeaderEdit>,
-            host_header: Option<String>,
-            origin: Option<RouteOrigin>,
-            sni: Option<RouteSni>,
-            content: Option<String>,
-            content_type: Option<String>,
-            status_code: Option<u16>,
-        }
-        let fields = Fields::deserialize(deserializer)?;
+/// The fields of all actions, as they are written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ParameterFields {
+    id: Option<String>,
+    version: Option<String>,
+    overrides: Option<Overrides>,
+    response: Option<BlockResponse>,
+    ruleset: Option<String>,
+    #[serde(default)]
+    rulesets: Vec<String>,
+    #[serde(default)]
+    rules: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    phases: Vec<Phase>,
+    from_value: Option<RedirectTarget>,
+    uri: Option<UriReplacement>,
+    #[serde(default)]
+    headers: BTreeMap<String, HeaderEdit>,
+    host_header: Option<String>,
+    origin: Option<RouteOrigin>,
+    sni: Option<RouteSni>,
+    content: Option<String>,
+    content_type: Option<String>,
+    status_code: Option<u16>,
+    algorithms: Option<Vec<CompressionAlgorithm>>,
+    increment: Option<i64>,
+    security_level: Option<SecurityLevel>,
+    ssl: Option<OriginEncryption>,
+    websockets: Option<bool>,
+    max_upload: Option<u32>,
+    proxy_read_timeout: Option<u32>,
+    ip_geolocation: Option<bool>,
+    true_client_ip_header: Option<bool>,
+}
+
+impl ParameterFields {
+    /// The parameters of each action that has fields here; of `skip` also if there are none.
+    ///
+    /// # Errors
+    /// The name of a field that is missing beside others.
+    fn given(self) -> Result<Vec<ActionParameters>, &'static str> {
+        use ActionParameters as Of;
         let mut given = Vec::new();
-        match fields.id {
+        match self.id {
             Some(id) => {
-                let version = fields.version.unwrap_or_else(|| "latest".to_owned());
-                given.push(Self::Execute(ExecuteParameters { id, version, overrides: fields.overrides }));
+                let version = self.version.unwrap_or_else(|| "latest".to_owned());
+                given.push(Of::Execute(ExecuteParameters { id, version, overrides: self.overrides }));
             }
-            None if fields.version.is_some() || fields.overrides.is_some() => {
-                return Err(D::Error::missing_field("id"));
-            }
+            None if self.version.is_some() || self.overrides.is_some() => return Err("id"),
             None => {}
         }
-        given.extend(fields.response.map(|response| Self::Block(BlockParameters { response })));
-        given.extend(fields.from_value.map(|from_value| Self::Redirect(RedirectParameters { from_value })));
-        let rewrite = RewriteParameters { uri: fields.uri, headers: fields.headers };
-        if rewrite != RewriteParameters::default() {
-            given.push(Self::Rewrite(rewrite));
-        }
-        let (host_header, origin, sni) = (fields.host_header, fields.origin, fields.sni);
-        let route = RouteParameters { host_header, origin, sni };
-        if route != RouteParameters::default() {
-            given.push(Self::Route(route));
-        }
-        match (fields.content, fields.content_type, fields.status_code) {
+        match (self.content, self.content_type, self.status_code) {
             (Some(content), Some(content_type), status_code) => {
-                given.push(Self::ServeError(ErrorPage { content, content_type, status_code }));
+                given.push(Of::ServeError(ErrorPage { content, content_type, status_code }));
             }
             (None, None, None) => {}
-            (None, ..) => return Err(D::Error::missing_field("content")),
-            (_, None, _) => return Err(D::Error::missing_field("content_type")),
+            (None, ..) => return Err("content"),
+            (_, None, _) => return Err("content_type"),
         }
-        let (ruleset, rulesets, rules, phases) =
-            (fields.ruleset, fields.rulesets, fields.rules, fields.phases);
-        let skip = Self::Skip(SkipParameters { ruleset, rulesets, rules, phases });
-        if given.is_empty() || !skip.is_empty() {
-            given.push(skip);
+        given.extend(self.response.map(|response| Of::Block(BlockParameters { response })));
+        given.extend(self.from_value.map(|from_value| Of::Redirect(RedirectParameters { from_value })));
+        let compression = self.algorithms.map(|algorithms| CompressionParameters { algorithms });
+        given.extend(compression.map(Of::CompressResponse));
+        given.extend(self.increment.map(|increment| Of::Score(ScoreParameters { increment })));
+        let rewrite = RewriteParameters { uri: self.uri, headers: self.headers };
+        given.extend(set(rewrite).map(Of::Rewrite));
+        let route = RouteParameters { host_header: self.host_header, origin: self.origin, sni: self.sni };
+        given.extend(set(route).map(Of::Route));
+        let settings = TrafficSettings {
+            security_level: self.security_level,
+            ssl: self.ssl,
+            websockets: self.websockets,
+            max_upload: self.max_upload,
+            proxy_read_timeout: self.proxy_read_timeout,
+            ip_geolocation: self.ip_geolocation,
+            true_client_ip_header: self.true_client_ip_header,
+        };
+        given.extend(set(settings).map(Of::SetConfig));
+        let (ruleset, rulesets, rules, phases) = (self.ruleset, self.rulesets, self.rules, self.phases);
+        let skip = SkipParameters { ruleset, rulesets, rules, phases };
+        if given.is_empty() || skip != SkipParameters::default() {
+            given.push(Of::Skip(skip));
         }
+        Ok(given)
+    }
+}
+
+/// Parameters of which any is given.
+fn set<T: Default + PartialEq>(parameters: T) -> Option<T> {
+    (parameters != T::default()).then_some(parameters)
+}
+
+impl<'de> Deserialize<'de> for ActionParameters {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut given =
+            ParameterFields::deserialize(deserializer)?.given().map_err(D::Error::missing_field)?;
         match (given.pop(), given.is_empty()) {
             (Some(only), true) => Ok(only),
             _ => Err(D::Error::custom("fields of several actions; keep those of the rule's own action")),
@@ -173,6 +218,9 @@ mod tests {
             (r#"{"host_header":"a","origin":{"host":"b","port":1},"sni":{"value":"c"}}"#, ""),
             (r#"{"headers":{"X-A":{"operation":"set","value":"a"}}}"#, ""),
             (r#"{"content":"no","content_type":"text/plain"}"#, ""),
+            (r#"{"increment":3}"#, ""),
+            (r#"{"algorithms":[{"name":"zstd"},{"name":"gzip"}]}"#, ""),
+            (r#"{"security_level":"under_attack","websockets":false,"max_upload":8}"#, ""),
             (r#"{"content":"no","content_type":"text/plain","status_code":503}"#, ""),
             (
                 r#"{"from_value":{"target_url":{"value":"/"}}}"#,

@@ -8,12 +8,14 @@ pub enum Phase {
     HttpRequestDynamicRedirect,
     HttpRequestRedirect,
     HttpRequestTransform,
+    HttpConfigSettings,
     HttpRequestFirewallCustom,
     HttpRatelimit,
     HttpRequestFirewallManaged,
     HttpRequestLateTransform,
     HttpRequestOrigin,
     HttpResponseHeadersTransform,
+    HttpResponseCompression,
     HttpResponseFirewallManaged,
     HttpCustomErrors,
 }
@@ -21,16 +23,18 @@ pub enum Phase {
 serde_by_word!(Phase, "phase");
 
 impl Phase {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::HttpRequestDynamicRedirect,
         Self::HttpRequestRedirect,
         Self::HttpRequestTransform,
+        Self::HttpConfigSettings,
         Self::HttpRequestFirewallCustom,
         Self::HttpRatelimit,
         Self::HttpRequestFirewallManaged,
         Self::HttpRequestLateTransform,
         Self::HttpRequestOrigin,
         Self::HttpResponseHeadersTransform,
+        Self::HttpResponseCompression,
         Self::HttpResponseFirewallManaged,
         Self::HttpCustomErrors,
     ];
@@ -41,12 +45,14 @@ impl Phase {
             Self::HttpRequestDynamicRedirect => "http_request_dynamic_redirect",
             Self::HttpRequestRedirect => "http_request_redirect",
             Self::HttpRequestTransform => "http_request_transform",
+            Self::HttpConfigSettings => "http_config_settings",
             Self::HttpRequestFirewallCustom => "http_request_firewall_custom",
             Self::HttpRatelimit => "http_ratelimit",
             Self::HttpRequestFirewallManaged => "http_request_firewall_managed",
             Self::HttpRequestLateTransform => "http_request_late_transform",
             Self::HttpRequestOrigin => "http_request_origin",
             Self::HttpResponseHeadersTransform => "http_response_headers_transform",
+            Self::HttpResponseCompression => "http_response_compression",
             Self::HttpResponseFirewallManaged => "http_response_firewall_managed",
             Self::HttpCustomErrors => "http_custom_errors",
         }
@@ -64,6 +70,8 @@ impl Phase {
             Self::HttpRequestTransform
             | Self::HttpRequestLateTransform
             | Self::HttpResponseHeadersTransform => ("transform", "Transform Rules"),
+            Self::HttpConfigSettings => ("config", "Configuration Rules"),
+            Self::HttpResponseCompression => ("compression", "Compression Rules"),
             Self::HttpRequestOrigin => ("origin", "Origin Rules"),
             Self::HttpRequestFirewallCustom => ("firewallcustom", "Custom Rules"),
             Self::HttpRatelimit => ("ratelimit", "Rate Limiting Rules"),

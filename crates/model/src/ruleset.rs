@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 pub use crate::action_parameters::{
-    ActionParameters, BlockParameters, BlockResponse, ErrorPage, ExecuteParameters, SkipParameters,
+    ActionParameters, BlockParameters, BlockResponse, ErrorPage, ExecuteParameters, ScoreParameters,
+    SkipParameters,
 };
 pub use crate::overrides::{CategoryOverride, Overrides, RuleOverride};
 

@@ -8,12 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::action::Action;
 use super::certificate_pack::TlsSettings;
+use super::compression::CompressionName;
 use super::custom_hostname::FallbackOrigin;
 use super::dns_settings::ZoneDnsSettings;
 use super::id::{AccountId, ZoneId};
 use super::milliseconds;
 use super::payload_key::PayloadKey;
 use super::ruleset::Ruleset;
+use super::traffic_settings::TrafficSettings;
 use super::zone_dnssec::ZoneDnssec;
 use super::zone_transfer::{IncomingTransfer, OutgoingTransfer};
 
@@ -61,6 +63,14 @@ pub struct Zone {
     pub fallback_origin: Option<Box<FallbackOrigin>>,
     #[serde(default, skip_serializing_if = "is_default_tls")]
     pub tls: ZoneTls,
+    #[serde(default, skip_serializing_if = "is_default_traffic")]
+    pub traffic: TrafficSettings,
+    /// How long who solved a challenge is not challenged again, in seconds; as the edge has it if it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub challenge_ttl: Option<u32>,
+    /// The short form of an entry point that compresses all responses: the codings, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compression: Vec<CompressionName>,
     /// When it was made and last changed (RFC 3339); empty if a file declares it.
     #[serde(default)]
     pub created_on: String,
@@ -90,6 +100,9 @@ impl Zone {
             hold: None,
             fallback_origin: None,
             tls: ZoneTls::default(),
+            traffic: TrafficSettings::default(),
+            challenge_ttl: None,
+            compression: Vec::new(),
             created_on: String::new(),
             modified_on: String::new(),
         }
@@ -98,6 +111,10 @@ impl Zone {
 
 fn is_default_tls(settings: &ZoneTls) -> bool {
     *settings == ZoneTls::default()
+}
+
+fn is_default_traffic(settings: &TrafficSettings) -> bool {
+    *settings == TrafficSettings::default()
 }
 
 /// How a zone speaks TLS.

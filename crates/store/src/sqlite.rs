@@ -64,6 +64,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::Format(
         "calendars of accounts and tokens, access applications, addresses of alerts, sealed secrets of webhooks",
     ),
+    Migration::Format("settings of zones for their requests, rules that set these or compress responses"),
 ];
 
 #[derive(Debug)]

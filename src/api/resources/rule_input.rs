@@ -1,10 +1,13 @@
 //! Rules as requests write them, matched with the rules that a ruleset has.
 
+use std::ops::RangeInclusive;
+
 use serde_json::Value;
 
 use super::super::error::{self, ApiErrors};
 use super::super::input::{Fields, Findings};
 use super::super::operation::new_id;
+use model::compression::{CompressionAlgorithm, CompressionParameters};
 use model::rate_limit::RateLimit;
 use model::rewrite::{
     HeaderEdit, RedirectParameters, RedirectTarget, Replacement, RewriteParameters, UriReplacement,
@@ -12,9 +15,9 @@ use model::rewrite::{
 use model::route::{RouteOrigin, RouteParameters, RouteSni};
 use model::ruleset::{
     ActionParameters, BlockParameters, BlockResponse, CategoryOverride, ErrorPage, ExecuteParameters,
-    Overrides, Rule, RuleLogging, RuleOverride, SkipParameters,
+    Overrides, Rule, RuleLogging, RuleOverride, ScoreParameters, SkipParameters,
 };
-use model::{Action, Phase};
+use model::{Action, Phase, TrafficSettings};
 
 /// Most rules of a ruleset.
 pub(super) const MAX_RULES: usize = 1_000;
@@ -90,6 +93,21 @@ fn action_parameters(action: Option<Action>, fields: &Fields<'_>) -> Option<Acti
             content_type: fields.required_text("content_type").unwrap_or("").to_owned(),
             status_code: fields.within("status_code", 400..=999).and_then(|code| u16::try_from(code).ok()),
         }),
+        Action::SetConfig => ActionParameters::SetConfig(traffic_settings(fields)),
+        Action::CompressResponse => ActionParameters::CompressResponse(CompressionParameters {
+            algorithms: fields
+                .objects("algorithms")
+                .unwrap_or_default()
+                .iter()
+                .filter_map(|fields| {
+                    fields.required_text("name")?;
+                    Some(CompressionAlgorithm { name: fields.word("name", error::BAD_FIELD)? })
+                })
+                .collect(),
+        }),
+        Action::Score => ActionParameters::Score(ScoreParameters {
+            increment: fields.within("increment", 1..=100).unwrap_or_default(),
+        }),
         _ => ActionParameters::Skip(skip_parameters(fields)),
     })
 }
@@ -103,6 +121,22 @@ fn route_parameters(fields: &Fields<'_>) -> RouteParameters {
         .object("sni")
         .map(|sni| RouteSni { value: sni.required_text("value").unwrap_or("").to_owned() });
     RouteParameters { host_header: fields.text("host_header").map(str::to_owned), origin, sni }
+}
+
+fn traffic_settings(fields: &Fields<'_>) -> TrafficSettings {
+    let within = |name, range: RangeInclusive<u32>| {
+        let (start, end) = range.into_inner();
+        fields.within(name, start.into()..=end.into()).and_then(|value| u32::try_from(value).ok())
+    };
+    TrafficSettings {
+        security_level: fields.word("security_level", error::BAD_FIELD),
+        ssl: fields.word("ssl", error::BAD_FIELD),
+        websockets: fields.bool("websockets"),
+        max_upload: within("max_upload", TrafficSettings::MEGABYTES),
+        proxy_read_timeout: within("proxy_read_timeout", TrafficSettings::SECONDS),
+        ip_geolocation: fields.bool("ip_geolocation"),
+        true_client_ip_header: fields.bool("true_client_ip_header"),
+    }
 }
 
 fn rate_limit(fields: &Fields<'_>) -> RateLimit {

@@ -1,11 +1,15 @@
 //! `[[zones]]` resolved.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use serde_json::Value;
 
 use super::Resolving;
 use crate::conf::table::Located;
 use crate::conf::zone_file::{SensitiveDataFile, WafFile, ZoneFile, ZoneTlsFile};
 use crate::named_file::read_text;
+use crate::zone_settings;
 use diagnostic::{Code, Diagnostic, Place};
 use expression::{Expression, NamedSets};
 use model::origin_url::OriginUrl;
@@ -41,7 +45,7 @@ impl Resolving<'_> {
         }
         let ca =
             file.origin_ca.as_ref().map(|file| self.existing(file)).and_then(|path| read_text(&path).ok());
-        let zone = Zone {
+        let mut zone = Zone {
             tls: ZoneTls { is_automatic: file.tls == ZoneTlsFile::Auto, ..ZoneTls::default() },
             origins,
             balance: file.balance,
@@ -53,13 +57,39 @@ impl Resolving<'_> {
             waf: file.waf.and_then(|waf| self.waf(waf)),
             sensitive_data: self.sensitive_data(file.sensitive_data),
             rulesets: file.rulesets.map_or_else(Vec::new, |located| self.own_rulesets(located)),
+            compression: file.compression,
             ..Zone::new(id.clone(), AccountId::new(Account::DEFAULT), name.as_str())
         };
+        if let Some(settings) = file.settings {
+            self.set(&mut zone, settings);
+        }
         let place = file.name.place;
         self.one_form_of_each_phase(&zone, &place);
         let zone = Arc::new(Declared::in_file(zone, place.clone()));
         if resources.zones.insert(id, zone).is_some() {
             self.conflict(&place, format!("the zone `{name}` is declared twice"));
+        }
+    }
+
+    /// `[zones.settings]`: settings by the names that the management API has for them.
+    fn set(&mut self, zone: &mut Zone, file: Located<BTreeMap<String, Value>>) {
+        let Located { value: settings, place } = file;
+        for (id, value) in settings {
+            let Some(setting) = zone_settings::all().find(|setting| setting.id == id) else {
+                let known: Vec<&str> = zone_settings::all().map(|setting| setting.id).collect();
+                let message =
+                    format!("`zones.settings` has no `{id}`; expected one of `{}`", known.join("`, `"));
+                self.bad(&place, message);
+                continue;
+            };
+            if (setting.set)(zone, &value).is_none() {
+                let message =
+                    format!("`zones.settings.{id}`: expected {}, found `{value}`", setting.expected);
+                self.bad(&place, message);
+            }
+        }
+        if let Err(message) = zone_settings::check(zone) {
+            self.bad(&place, message);
         }
     }
 
@@ -150,6 +180,7 @@ impl Resolving<'_> {
         let short_forms = [
             (Phase::HttpRequestFirewallManaged, zone.waf.is_some()),
             (Phase::HttpResponseFirewallManaged, zone.sensitive_data.enabled),
+            (Phase::HttpResponseCompression, !zone.compression.is_empty()),
         ];
         for (phase, _) in short_forms.into_iter().filter(|(_, is_set)| *is_set) {
             if zone.rulesets.iter().any(|ruleset| ruleset.slot() == phase.into()) {

@@ -35,7 +35,10 @@ pub fn level(action: Action) -> Option<ChallengeLevel> {
         | Action::Redirect
         | Action::Rewrite
         | Action::Route
-        | Action::ServeError => None,
+        | Action::ServeError
+        | Action::SetConfig
+        | Action::CompressResponse
+        | Action::Score => None,
     }
 }
 

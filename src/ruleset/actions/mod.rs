@@ -2,12 +2,15 @@
 
 pub mod block;
 pub mod challenge;
+pub mod compress_response;
 pub mod execute;
 pub mod log;
 pub mod redirect;
 pub mod rewrite;
 pub mod route;
+pub mod score;
 pub mod serve_error;
+pub mod set_config;
 pub mod skip;
 
 pub use execute::Execute;
@@ -22,11 +25,12 @@ use super::custom::CustomRulesets;
 use super::managed::ManagedRuleset;
 use super::plans::Plans;
 use ::challenge::ChallengeLevel;
+use body::compress::ContentEncoding;
 use detection::{Detector, ScanPlan};
 use diagnostic::Diagnostics;
 use expression::NamedSets;
 use model::ruleset::{BlockResponse, ErrorPage, Rule};
-use model::{Action, Phase, SensitiveDataSettings};
+use model::{Action, Phase, SecurityLevel, SensitiveDataSettings, TrafficSettings};
 use seclang::Program;
 
 /// What a rule does with a request or response that it is for.
@@ -36,12 +40,17 @@ pub enum CompiledAction {
     Block(Option<Arc<BlockResponse>>),
     /// Has the client solve a puzzle, if it has not.
     Challenge(ChallengeLevel),
+    /// Compresses the response by the first of these codings that the client takes.
+    CompressResponse(Arc<[ContentEncoding]>),
     Log,
     Execute(Execute),
     Redirect(Arc<Redirect>),
     Rewrite(Arc<Rewrite>),
     Route(Arc<OriginChoice>),
+    /// Adds this to the score of managed rules.
+    Score(i64),
     ServeError(Arc<ErrorPage>),
+    SetConfig(Arc<TrafficSettings>),
     Skip(Arc<Skip>),
 }
 
@@ -60,12 +69,15 @@ pub struct Definition {
 pub const ALL: &[Definition] = &[
     block::DEFINITION,
     challenge::DEFINITION,
+    compress_response::DEFINITION,
     execute::DEFINITION,
     log::DEFINITION,
     redirect::DEFINITION,
     rewrite::DEFINITION,
     route::DEFINITION,
+    score::DEFINITION,
     serve_error::DEFINITION,
+    set_config::DEFINITION,
     skip::DEFINITION,
 ];
 
@@ -109,12 +121,15 @@ impl CompiledAction {
         match self {
             Self::Block(_) => Action::Block,
             Self::Challenge(level) => challenge::action(*level),
+            Self::CompressResponse(_) => Action::CompressResponse,
             Self::Log => Action::Log,
             Self::Execute(_) => Action::Execute,
             Self::Redirect(_) => Action::Redirect,
             Self::Rewrite(_) => Action::Rewrite,
             Self::Route(_) => Action::Route,
+            Self::Score(_) => Action::Score,
             Self::ServeError(_) => Action::ServeError,
+            Self::SetConfig(_) => Action::SetConfig,
             Self::Skip(_) => Action::Skip,
         }
     }
@@ -129,6 +144,7 @@ impl CompiledAction {
         match self {
             Self::Challenge(_) => true,
             Self::Execute(Execute::Score(scored)) => scored.challenge.is_some(),
+            Self::SetConfig(settings) => settings.security_level == Some(SecurityLevel::UnderAttack),
             _ => false,
         }
     }

@@ -111,7 +111,8 @@ fn show_setting(call: &ApiCall, setting: &Setting) -> Answer {
 /// The value that a body has for a setting; one that it does not take is an error.
 fn value_of(fields: &Fields<'_>, setting: &Setting) -> Option<Value> {
     fields.ignore(&["id", "editable", "modified_on"]);
-    let value = fields.value("value");
+    // `null` is a value: of some settings it means what the edge has.
+    let value = fields.value("value").or_else(|| fields.has("value").then_some(&Value::Null));
     let is_taken = value.and_then(|value| (setting.set)(&mut unnamed(), value)).is_some();
     if !is_taken {
         fields.refuse(error::BAD_FIELD, "value", format!("expected {}", setting.expected));
@@ -125,10 +126,7 @@ fn with_settings(known: &Zone, values: &[(&Setting, Value)]) -> Result<Zone, Api
     for (setting, value) in values {
         (setting.set)(&mut zone, value);
     }
-    if zone.tls.settings.leave_no_version() {
-        let message = "`tls_1_3` is off and `min_tls_version` is 1.3: no version is left";
-        return Err(ApiError::at(error::BAD_FIELD, "/value", message).into());
-    }
+    zone_settings::check(&zone).map_err(|message| ApiError::at(error::BAD_FIELD, "/value", message))?;
     Ok(zone)
 }
 

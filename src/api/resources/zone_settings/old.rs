@@ -57,7 +57,8 @@ macro_rules! fixed {
     };
 }
 
-const BROTLI: &Setting = fixed!("brotli", json!("off"), "`off`: this edge compresses nothing itself");
+const BROTLI: &Setting =
+    fixed!("brotli", json!("off"), "`off`: rules of the phase `http_response_compression` do this");
 const MINIFY: &Setting = fixed!(
     "minify",
     json!({"css": "off", "html": "off", "js": "off"}),

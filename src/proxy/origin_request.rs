@@ -1,0 +1,35 @@
+//! What an origin is told.
+
+use pingora::Result;
+use pingora::http::RequestHeader;
+
+use super::context::Context;
+use super::{field_edits, headers, zone_traffic};
+
+/// Makes the request of a client one for an origin.
+pub(super) fn to_origin(request: &mut RequestHeader, ctx: &mut Context) -> Result<()> {
+    if let Some(stream) = &mut ctx.messages {
+        stream.restart();
+    }
+    if ctx.body.is_held() {
+        // If the client waited for `100 Continue` it has it: the origin gets the body at once.
+        request.remove_header("expect");
+    }
+    let peer_is_trusted = ctx.snapshot.trusted_proxies.iter().any(|network| network.contains(&ctx.peer));
+    let forwarded = headers::Forwarded {
+        peer: ctx.peer,
+        client: &ctx.client_text,
+        peer_is_trusted,
+        tls: ctx.tls,
+        host: &ctx.host,
+        ray: &ctx.ray,
+    };
+    headers::origin_form(request)?;
+    headers::forward(request, forwarded)?;
+    zone_traffic::tell_origin(request, ctx)?;
+    field_edits::edit_request(request, &ctx.field_edits)?;
+    match &ctx.decisions.origin.host_header {
+        Some(host) => headers::tell_host(request, host),
+        None => Ok(()),
+    }
+}
