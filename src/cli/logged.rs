@@ -8,9 +8,9 @@ use serde::Deserialize;
 
 use super::Failure;
 
-/// What is read of a `security_event`.
+/// What is read of a `security_event`, or of a `request` whose rules changed something.
 #[derive(Debug, Deserialize)]
-pub(super) struct SecurityEvent {
+pub(super) struct LoggedEvent {
     event: String,
     #[serde(rename = "RayID", default)]
     pub(super) ray: String,
@@ -41,6 +41,20 @@ pub(super) struct SecurityEvent {
     pub(super) values: BTreeMap<String, String>,
     #[serde(default)]
     pub(super) contributions: Vec<Contribution>,
+    /// Of a `request`: rules that changed something of it.
+    #[serde(rename = "Rules", default)]
+    pub(super) rules: Vec<LoggedRule>,
+}
+
+/// A rule that changed something of a request, as the line of the request has it.
+#[derive(Debug, Deserialize)]
+pub(super) struct LoggedRule {
+    pub(super) phase: String,
+    pub(super) action: String,
+    pub(super) ruleset: String,
+    pub(super) rule: String,
+    #[serde(default)]
+    pub(super) description: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -53,11 +67,11 @@ pub(super) struct Contribution {
     pub(super) variable: String,
 }
 
-/// Calls with each `security_event` of a log, or of standard input, and returns what was read.
+/// Calls with each event of a log that tells of rules, or of standard input, and returns what was read.
 ///
 /// # Errors
 /// The log cannot be read.
-pub(super) fn events(log: Option<&Path>, mut each: impl FnMut(SecurityEvent)) -> Result<String, Failure> {
+pub(super) fn events(log: Option<&Path>, mut each: impl FnMut(LoggedEvent)) -> Result<String, Failure> {
     let name = log.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string());
     let unreadable = |error: std::io::Error| Failure::Input(format!("cannot read `{name}`: {error}"));
     let reader: Box<dyn BufRead> = match log {
@@ -67,8 +81,8 @@ pub(super) fn events(log: Option<&Path>, mut each: impl FnMut(SecurityEvent)) ->
     for line in reader.split(b'\n') {
         let line = line.map_err(unreadable)?;
         // Other programs may write to the same log.
-        let Ok(event) = serde_json::from_slice::<SecurityEvent>(&line) else { continue };
-        if event.event == "security_event" {
+        let Ok(event) = serde_json::from_slice::<LoggedEvent>(&line) else { continue };
+        if event.event == "security_event" || !event.rules.is_empty() {
             each(event);
         }
     }

@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::deployment::Deployment;
 use super::exclusion::{self, Exclusion};
-use super::logged::{self, SecurityEvent};
+use super::logged::{self, LoggedEvent};
 use super::{Failure, print};
 use crate::rules;
 use trial::Trial;
@@ -50,7 +50,11 @@ impl Learn {
         let (ir, diagnostics) = rules::seclang(paths);
         let ir = diagnostics.into_result(ir)?;
         let mut requests = Vec::new();
-        let name = logged::events(self.log.as_deref(), |event| requests.push(Scored::of(event)))?;
+        let name = logged::events(self.log.as_deref(), |event| {
+            if event.rules.is_empty() {
+                requests.push(Scored::of(event));
+            }
+        })?;
         requests.retain(|request| request.parts.values().sum::<i64>() >= self.score_threshold);
         if requests.is_empty() {
             return Err(Failure::Input(format!(
@@ -96,7 +100,7 @@ impl Learn {
 }
 
 impl Scored {
-    fn of(event: SecurityEvent) -> Self {
+    fn of(event: LoggedEvent) -> Self {
         let mut parts = BTreeMap::new();
         for part in event.contributions.into_iter().filter(|part| part.score > 0) {
             // A rule that looks at nothing cannot be left out of a field.

@@ -1,4 +1,4 @@
-//! `portcullis waf why`: which rules refused a request, from its ray id and the log.
+//! `portcullis waf why`: which rules refused or changed a request, from its ray id and the log.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::exclusion::target;
-use super::logged::{self, Contribution, SecurityEvent};
+use super::logged::{self, Contribution, LoggedEvent, LoggedRule};
 use super::{Failure, print, printable};
 use crate::rules;
 use model::Phase;
 use seclang::ir::RuleSetIr;
 
-/// Show the rules that a request matched, by the ray id on its block page.
+/// Show the rules that refused, logged or changed a request, by its ray id.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  portcullis waf why 4f1c09a2b7d35e68-1 --log portcullis.log\n  journalctl -u portcullis -o cat | portcullis waf why 4f1c09a2b7d35e68-1"
@@ -49,12 +49,22 @@ impl Why {
     }
 }
 
-fn describe(line: &SecurityEvent, ir: &RuleSetIr, text: &mut String) {
+fn describe(line: &LoggedEvent, ir: &RuleSetIr, text: &mut String) {
     // INVARIANT: writing to a `String` cannot fail.
-    let SecurityEvent { datetime, method, host, path, action, status, .. } = line;
+    let LoggedEvent { datetime, method, host, path, action, status, .. } = line;
+    for LoggedRule { phase, action, ruleset, rule, description } in &line.rules {
+        let place = format!("rule {rule} of ruleset {ruleset}, phase {phase}");
+        let _ = writeln!(text, "{}: {}", printable(action), printable(&place));
+        if !description.is_empty() {
+            let _ = writeln!(text, "    {}", printable(description));
+        }
+    }
+    if !line.rules.is_empty() {
+        return;
+    }
     let _ = writeln!(text, "{datetime} {method} {}: {action}, {status}", printable(&format!("{host}{path}")));
     if line.source != Phase::HttpRequestFirewallManaged.source().0 {
-        let SecurityEvent { reference, ruleset, description, .. } = line;
+        let LoggedEvent { reference, ruleset, description, .. } = line;
         let _ = writeln!(text, "  rule {} of ruleset {}", printable(reference), printable(ruleset));
         if !description.is_empty() {
             let _ = writeln!(text, "    {}", printable(description));

@@ -13,10 +13,11 @@ use super::facts::with_facts;
 use super::refusal::Refusal;
 use super::{Edge, headers};
 use crate::events::kinds::{
-    Contribution, GatewayRequest, OriginChanged, RequestFinished, RequestRefused, RuleMatched, SecurityEvent,
+    ChangingRule, Contribution, GatewayRequest, OriginChanged, RequestFinished, RequestRefused, RuleMatched,
+    SecurityEvent,
 };
 use crate::events::{Event, Level};
-use crate::ruleset::{Action, Outcome, Phase, ToldRule};
+use crate::ruleset::{ActedRule, Action, Outcome, Phase, ToldRule};
 use crate::upstream::Origin;
 use expression::ToldValue;
 use seclang::ResponseHead;
@@ -122,7 +123,19 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
             format!("{}: {}: {context}{cause}", error.esource().as_str(), error.etype().as_str())
         }),
         snapshot: ctx.snapshot.revision,
+        rules: changing_rules(ctx),
     });
+}
+
+fn changing_rules(ctx: &Context) -> Vec<ChangingRule<'_>> {
+    let rules = ctx.decisions.acted.iter().map(|ActedRule { source, phase, action }| ChangingRule {
+        phase: phase.word(),
+        action: action.word(),
+        ruleset: &source.ruleset,
+        rule: &source.reference,
+        description: &source.description,
+    });
+    rules.collect()
 }
 
 /// A gateway's call ended: counted, and handed to the recorder if a provider was asked.

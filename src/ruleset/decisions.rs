@@ -18,6 +18,8 @@ pub struct Decisions {
     skips: Vec<(RulesetKind, Arc<Skip>)>,
     /// Rules that are told in events, in the order in which they matched.
     pub told: Vec<ToldRule>,
+    /// Rules that led it elsewhere or changed something of it or its answer, in the order in which they matched.
+    pub acted: Vec<ActedRule>,
     /// What is counted when the answer is known.
     pub pending: Vec<PendingCount>,
     /// What is changed of the message.
@@ -60,6 +62,14 @@ pub struct ToldRule {
     pub action: Action,
     /// What it matched by.
     pub expression: Expression,
+}
+
+/// A rule that changed something.
+#[derive(Clone, Debug)]
+pub struct ActedRule {
+    pub source: Arc<RuleSource>,
+    pub phase: Phase,
+    pub action: Action,
 }
 
 /// What ends the walk of an entry point.

@@ -29,7 +29,7 @@ pub use actions::CompiledAction;
 pub use actions::OriginChoice;
 pub use actions::{Edits, FieldEdit, Redirection};
 pub use custom::{CustomRuleset, CustomRulesets};
-pub use decisions::{Decisions, Ending, Passed, Refusing, ToldRule};
+pub use decisions::{ActedRule, Decisions, Ending, Passed, Refusing, ToldRule};
 pub use entry_point::{CompiledRule, EntryPoint, EntryPoints, RuleSource};
 pub use managed::{ManagedRule, ManagedRuleset};
 pub use model::Action;

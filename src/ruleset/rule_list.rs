@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::actions::challenge;
 use super::actions::{CompiledAction, Execute};
-use super::decisions::{Decisions, Ending, Refusing, ToldRule};
+use super::decisions::{ActedRule, Decisions, Ending, Refusing, ToldRule};
 use super::entry_point::CompiledRule;
 use super::rate_limiter::RateFinding;
 use super::trace::Tracer;
@@ -132,6 +132,10 @@ impl CompiledRule {
             matches!(action, CompiledAction::Challenge(level) if Some(*level) <= decisions.passed.by_zone);
         let Some(exceeded) = self.acts(walk, is_passed, decisions) else { return Step::GoOn };
         let told = |action| self.told(phase, action);
+        if action.changes() {
+            let (source, action) = (Arc::clone(source), action.action());
+            decisions.acted.push(ActedRule { source, phase, action });
+        }
         match action {
             CompiledAction::Execute(execute) if decisions.skips_run(kind, execute) => {}
             CompiledAction::Execute(Execute::Custom(custom)) => {

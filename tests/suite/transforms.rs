@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use crate::api::{REQUESTS, TOKEN, edge, execute, managed, zone};
 use crate::listener::tls_listener;
-use crate::support::{Api, Client, Edge, Origin, Response, certificate, curl, refused_by_check, wait_for};
+use crate::support::{
+    Api, Client, Edge, Origin, Response, certificate, curl, refused_by_check, run_cli, wait_for,
+};
 
 const REDIRECTS: [&str; 2] = ["http_request_dynamic_redirect", "http_request_redirect"];
 const TRANSFORM: &str = "http_request_transform";
@@ -71,6 +73,16 @@ fn a_client_is_led_elsewhere_before_anything_else_is_asked() {
         assert_eq!((client.receive().unwrap().status, client.receive().unwrap().status), (308, 403));
         api.result("PUT", &entry_point(&owner, phase), &json!({"rules": []}));
     }
+    // The line of the request says which rule it was.
+    let moved = send(&edge, "/old", "");
+    assert_eq!(moved.status, 403, "no rule leads it elsewhere any more");
+    api.result("PUT", &entry_point(&owner, REDIRECTS[0]), &rules);
+    let ray = send(&edge, "/old", "").header("svc-ray").unwrap().to_owned();
+    let why = wait_for("the line of the request", || {
+        let output = run_cli(&["waf", "why", &ray], edge.log_text().as_bytes());
+        output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+    });
+    assert!(why.starts_with("redirect: rule ") && why.contains(&format!("phase {}", REDIRECTS[0])), "{why}");
     assert_eq!(origin.requests().len(), 0);
     let events = api.get(&format!("{owner}/security/events"));
     assert!(events.as_array().unwrap().iter().all(|event| event["Action"] == "block"), "{events}");

@@ -41,7 +41,7 @@ pub use dns_query::DnsQuery;
 pub use gateway_request::GatewayRequest;
 pub use hostname_changed::HostnameChanged;
 pub use origin_changed::OriginChanged;
-pub use request_finished::RequestFinished;
+pub use request_finished::{ChangingRule, RequestFinished};
 pub use request_refused::RequestRefused;
 pub use rule_matched::RuleMatched;
 pub use rules_unfinished::RulesUnfinished;

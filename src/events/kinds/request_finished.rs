@@ -33,6 +33,19 @@ pub struct RequestFinished<'a> {
     pub duration_ms: f64,
     pub error: Option<String>,
     pub snapshot: u64,
+    /// Rules that led the request elsewhere, or changed something of it or its answer.
+    #[serde(rename = "Rules", skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<ChangingRule<'a>>,
+}
+
+/// A rule that changed something.
+#[derive(Debug, Serialize)]
+pub struct ChangingRule<'a> {
+    pub phase: &'static str,
+    pub action: &'static str,
+    pub ruleset: &'a str,
+    pub rule: &'a str,
+    pub description: &'a str,
 }
 
 impl Event for RequestFinished<'_> {

@@ -139,6 +139,24 @@ impl CompiledAction {
         matches!(self, Self::Block(_) | Self::Challenge(_))
     }
 
+    /// Whether it changes something of a request or its answer that nobody would find the reason of otherwise.
+    pub fn changes(&self) -> bool {
+        match self {
+            Self::Redirect(_)
+            | Self::Rewrite(_)
+            | Self::Route(_)
+            | Self::ServeError(_)
+            | Self::SetConfig(_) => true,
+            Self::Block(_)
+            | Self::Challenge(_)
+            | Self::CompressResponse(_)
+            | Self::Log
+            | Self::Execute(_)
+            | Self::Score(_)
+            | Self::Skip(_) => false,
+        }
+    }
+
     /// Whether it may answer with a challenge.
     pub fn challenges(&self) -> bool {
         match self {
