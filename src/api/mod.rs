@@ -1,4 +1,4 @@
-//! The admin port: `/client/v4`, `/metrics` and health, on axum.
+//! The admin port: a page, `/client/v4`, `/metrics` and health, on axum.
 
 pub mod auth;
 mod deprecated;
@@ -8,6 +8,7 @@ mod idempotency;
 mod input;
 mod issuance_rate;
 mod operation;
+mod page;
 mod request_body;
 pub mod resources;
 mod router;

@@ -23,7 +23,7 @@ use super::idempotency::{self, FirstOrKnown, KeptAnswers};
 use super::issuance_rate::Issuances;
 use super::operation::{Answer, ApiCall, InputShape, Operation, Verb};
 use super::token_rates::TokenRates;
-use super::{request_body, resources};
+use super::{page, request_body, resources};
 use crate::clock::{Clock, rfc3339};
 use crate::control::Control;
 use crate::events::Events;
@@ -164,6 +164,7 @@ pub(super) fn router(state: State) -> Router {
         });
     let routes = Router::new()
         .nest(PREFIX, managed)
+        .merge(page::routes())
         .route("/metrics", get(metrics))
         .route("/health/live", get(async || "live\n"))
         .route("/health/ready", get(ready))

@@ -135,6 +135,9 @@ curl -iN '{gateway}/openai/v1/chat/completions' -H 'svc-aig-authorization: Beare
 curl -i 'http://localhost:{proxy}/account'
 curl -s 'http://127.0.0.1:{admin}/metrics' | grep portcullis_detections_total
 
+# what happened, and why, in a browser; the token stands above
+http://127.0.0.1:{admin}/
+
 Ctrl-C ends it.
 
 "#

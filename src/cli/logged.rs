@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::Failure;
+use model::security_record::Contribution;
 
 /// What is read of a `security_event`, or of a `request` whose rules changed something.
 #[derive(Debug, Deserialize)]
@@ -55,16 +56,6 @@ pub(super) struct LoggedRule {
     pub(super) rule: String,
     #[serde(default)]
     pub(super) description: String,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Contribution {
-    #[serde(rename = "Ref")]
-    pub(super) rule: String,
-    #[serde(rename = "Description")]
-    pub(super) description: String,
-    pub(super) score: i64,
-    pub(super) variable: String,
 }
 
 /// Calls with each event of a log that tells of rules, or of standard input, and returns what was read.

@@ -104,7 +104,7 @@ impl Scored {
         let mut parts = BTreeMap::new();
         for part in event.contributions.into_iter().filter(|part| part.score > 0) {
             // A rule that looks at nothing cannot be left out of a field.
-            if let Ok(rule) = part.rule.parse()
+            if let Ok(rule) = part.reference.parse()
                 && !part.variable.is_empty()
             {
                 *parts.entry(Exclusion { rule, variable: part.variable }).or_default() += part.score;

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::exclusion::target;
-use super::logged::{self, Contribution, LoggedEvent, LoggedRule};
+use super::logged::{self, LoggedEvent, LoggedRule};
 use super::{Failure, print, printable};
 use crate::rules;
 use model::Phase;
+use model::security_record::Contribution;
 use seclang::ir::RuleSetIr;
 
 /// Show the rules that refused, logged or changed a request, by its ray id.
@@ -75,7 +76,7 @@ fn describe(line: &LoggedEvent, ir: &RuleSetIr, text: &mut String) {
         return;
     }
     for contribution in &line.contributions {
-        let Contribution { rule, description, score, variable } = contribution;
+        let Contribution { reference: rule, description, score, variable, .. } = contribution;
         let _ =
             writeln!(text, "  rule {rule} (+{score}) {}: {}", printable(description), printable(variable));
         if let Some(root) = ir.roots().find(|root| root.id.to_string() == *rule) {
@@ -87,7 +88,7 @@ fn describe(line: &LoggedEvent, ir: &RuleSetIr, text: &mut String) {
         let _ = writeln!(
             text,
             "  to leave this field out of it: SecRuleUpdateTargetById {} \"!{}\"",
-            contribution.rule,
+            contribution.reference,
             target(&contribution.variable)
         );
     }

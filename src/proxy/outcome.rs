@@ -13,13 +13,13 @@ use super::facts::with_facts;
 use super::refusal::Refusal;
 use super::{Edge, headers};
 use crate::events::kinds::{
-    ChangingRule, Contribution, GatewayRequest, OriginChanged, RequestFinished, RequestRefused, RuleMatched,
-    SecurityEvent,
+    ChangingRule, GatewayRequest, OriginChanged, RequestFinished, RequestRefused, RuleMatched, SecurityEvent,
 };
 use crate::events::{Event, Level};
-use crate::ruleset::{ActedRule, Action, Outcome, Phase, ToldRule};
+use crate::ruleset::{ActedRule, Action, ManagedRuleset, Outcome, Phase, ToldRule};
 use crate::upstream::Origin;
 use expression::ToldValue;
+use model::security_record::Contribution;
 use seclang::ResponseHead;
 
 /// An origin could not be reached or broke off.
@@ -215,6 +215,7 @@ fn security_events(edge: &Edge, session: &Session, client: &str, status: u16, ct
     }
     let acted = ctx.verdict.matches.iter().find(|m| rule.is_of(m));
     let contributions = ctx.verdict.matches.iter().filter(|m| m.score != 0).map(|m| Contribution {
+        rule: ManagedRuleset::rule_id(m.rule).to_string(),
         reference: m.rule.to_string(),
         description: m.message.clone(),
         score: m.score,

@@ -93,7 +93,8 @@ pub fn decided(rule: &ManagedRule, overrides: &Overrides) -> Decided {
     }
 }
 
-fn paranoia_level(rule: &ManagedRule) -> Option<u8> {
+/// The paranoia level of a rule; `None` if it runs at all of them.
+pub fn paranoia_level(rule: &ManagedRule) -> Option<u8> {
     rule.categories.iter().find_map(|category| category.strip_prefix("paranoia-level-")?.parse().ok())
 }
 

@@ -72,6 +72,7 @@ mod lists;
 mod nginx;
 mod operations;
 mod origin_rules;
+mod page;
 mod parsers;
 mod phases_and_actions;
 mod places;

@@ -50,9 +50,25 @@ pub struct SecurityRecord {
     /// What the expression of a rule saw of the request.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, String>,
+    /// Rules that made up the score, the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contributions: Vec<Contribution>,
     /// How often this was found, if it is one finding that comes again.
     #[serde(default = "once")]
     pub count: u64,
+}
+
+/// One rule's part in a score. Names the variable, never its value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contribution {
+    #[serde(rename = "RuleID", default)]
+    pub rule: String,
+    #[serde(rename = "Ref")]
+    pub reference: String,
+    #[serde(rename = "Description")]
+    pub description: String,
+    pub score: i64,
+    pub variable: String,
 }
 
 fn once() -> u64 {

@@ -188,6 +188,7 @@ pub(super) const EXPLANATION: &ObjectShape = &ObjectShape {
         field("id", Kind::Text, "The managed rule."),
         field("ref", Kind::Text, "Its number or name in its file."),
         field("description", Kind::Text, "What it finds."),
+        field("paranoia_level", Kind::Any, "Its level, 1 to 4, if it has one."),
         field("enabled", Kind::Flag, "Whether it runs."),
         field("enabled_by", Kind::Text, "The override that decided, or `default`."),
         field("action", Kind::Any, "What it does, if it acts."),

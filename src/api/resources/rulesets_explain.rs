@@ -42,6 +42,7 @@ struct Explanation<'r> {
     id: &'r str,
     r#ref: &'r str,
     description: &'r str,
+    paranoia_level: Option<u8>,
     enabled: bool,
     enabled_by: String,
     action: Option<Action>,
@@ -74,6 +75,7 @@ async fn explain(call: ApiCall) -> Answer {
             id: known.id.as_str(),
             r#ref: &known.reference,
             description: &known.description,
+            paranoia_level: overrides::paranoia_level(known),
             enabled: rule.enabled && is_enabled,
             enabled_by: if rule.enabled { by } else { "the rule that runs the ruleset".to_owned() },
             action: match phase.is_of_response() {

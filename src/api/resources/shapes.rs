@@ -385,6 +385,11 @@ pub(super) const SECURITY_EVENT: &ObjectShape = &ObjectShape {
             Kind::Any,
             "What the expression of a rule saw, by how it names that; secrets are masked.",
         ),
+        field(
+            "contributions",
+            Kind::Any,
+            "Rules that made up the score: `RuleID`, `Ref`, `Description`, `score` and the `variable`, never its value.",
+        ),
         field("count", Kind::Whole, "How often it was found."),
     ],
 };

@@ -46,7 +46,7 @@ pub use request_refused::RequestRefused;
 pub use rule_matched::RuleMatched;
 pub use rules_unfinished::RulesUnfinished;
 pub use scan_skipped::{ScanSkipped, SkipReason};
-pub use security_event::{Contribution, SecurityEvent};
+pub use security_event::SecurityEvent;
 pub use sensitive_data_found::SensitiveDataFound;
 pub use sensitive_data_repeated::SensitiveDataRepeated;
 pub use server_started::ServerStarted;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::events::{Event, Level, Metrics, ZoneLabel};
+use model::security_record::Contribution;
 use model::{Phase, SecurityRecord};
 
 /// In the field names of security event logs.
@@ -49,16 +50,8 @@ pub struct SecurityEvent<'a> {
     pub contributions: Vec<Contribution>,
 }
 
-/// One rule's part in a security event. Names the variable, never its value.
-#[derive(Debug, Serialize)]
-pub struct Contribution {
-    #[serde(rename = "Ref")]
-    pub reference: String,
-    #[serde(rename = "Description")]
-    pub description: String,
-    pub score: i64,
-    pub variable: String,
-}
+/// Most rules that a stored event names.
+const STORED_CONTRIBUTIONS: usize = 50;
 
 /// What people call a source.
 fn service(source: &str) -> &'static str {
@@ -91,6 +84,7 @@ impl Event for SecurityEvent<'_> {
             account_id: self.zone.account_id.to_owned(),
             score: self.score,
             values: self.values.clone(),
+            contributions: self.contributions.iter().take(STORED_CONTRIBUTIONS).cloned().collect(),
             count: 1,
             ..SecurityRecord::default()
         };

@@ -1,0 +1,44 @@
+// AI gateways: budgets, and the calls that went through.
+
+import { all, call, path } from "/page/api.js";
+import { choice, h, number, table, time } from "/page/dom.js";
+
+const money = (value) => (value === null || value === undefined ? "–" : `$${Number(value).toFixed(4)}`);
+const limit = ({ measure, limit: most, interval, by }) =>
+  `${measure === "cost" ? `$${most}` : `${number(most)} ${measure}`} every ${interval}${by?.length ? ` by ${by.join(", ")}` : ""}`;
+
+export async function ai({ query }) {
+  const accounts = await all("/accounts");
+  const gateways = (await Promise.all(accounts.map(async ({ id }) =>
+    (await all(path`/accounts/${id}/ai-gateway/gateways`)).map((gateway) => ({ ...gateway, account: id }))))).flat();
+  const known = gateways.map(({ account, id }) => [`${account}/${id}`, `${account} / ${id}`]);
+  if (known.length === 0) return [h("h1", {}, "AI"), h("p", {}, "There is no gateway. `[[gateways]]` in the file or the API makes one.")];
+  const chosen = query.gateway ?? known[0][0];
+  const [account, id] = chosen.split("/");
+  const gateway = gateways.find((one) => one.account === account && one.id === id);
+  const base = path`/accounts/${account}/ai-gateway/gateways/${id}`;
+  const page = Number(query.page ?? 1);
+  const { result, result_info: info } = await call("GET", `${base}/logs`, { query: { page, per_page: 50 } });
+  const go = (change) => { location.hash = `/ai?${new URLSearchParams({ gateway: chosen, ...change })}`; };
+  return [
+    h("h1", {}, "AI"),
+    h("div", { class: "filters" }, choice("Gateway", known, chosen, (value) => go({ gateway: value }))),
+    h("p", {}, `${gateway?.authentication ? "Calls need a token of the gateway." : "Calls need no token."} `,
+      gateway?.limits?.length ? `Limits: ${gateway.limits.map(limit).join("; ")}.` : "No limits."),
+    h("h2", {}, `${number(info?.total_count ?? result.length)} calls`),
+    table("AI calls", [
+      ["Time", (row) => time(row.created_at)],
+      ["Provider", (row) => row.provider],
+      ["Model", (row) => row.model ?? "–"],
+      ["Status", (row) => h("span", { class: row.success ? "good" : "bad" }, `${row.success ? "✓" : "✗"} ${row.status_code ?? ""}`)],
+      ["Tokens in", (row) => number(row.tokens_in ?? 0), true],
+      ["Tokens out", (row) => number(row.tokens_out ?? 0), true],
+      ["Cost", (row) => money(row.cost), true],
+      ["Took", (row) => `${number(row.duration ?? 0)} ms`, true],
+      ["Cached", (row) => (row.cached ? "yes" : "")],
+    ], result, "No call was logged yet."),
+    h("p", { class: "row" },
+      page > 1 ? h("button", { type: "button", onclick: () => go({ page: page - 1 }) }, "Newer") : null,
+      page < (info?.total_pages ?? 1) ? h("button", { type: "button", onclick: () => go({ page: page + 1 }) }, "Older") : null),
+  ];
+}
