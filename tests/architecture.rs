@@ -218,13 +218,13 @@ fn nothing_is_left_unfinished() {
 #[rustfmt::skip]
 const SHARED_NAMES: &[&str] = &[
     "Addresses", "Answer", "Argument", "Begins", "Body", "Bytes", "Cache", "Change", "Classes", "Compiled",
-    "Context", "Contribution", "Control", "Cursor", "Definition", "Dialect", "End", "Entries", "Entry",
+    "Context", "Control", "Cursor", "Definition", "Dialect", "End", "Entries", "Entry",
     "Expansion", "Failure", "Field", "Fields", "FileYaml", "Finding", "Findings", "Fold", "Folded", "Form",
     "Found", "Framing", "Gateway", "Group", "Groups", "Held", "Host", "InFlight", "Item", "Kept", "Key",
     "Kind", "Lexer", "Limits", "Line", "Lines", "List", "Listener", "Literals", "Message", "Metadata",
     "Node", "Open", "Operand", "Order", "Outcome", "Overrides", "Pair", "Parsed", "Part", "Phase", "Place",
     "Provider", "Question", "Read", "Reader", "Reading", "Record", "Refusal", "Refused", "Report",
-    "Request", "Row", "Rule", "Run", "Scalar", "SecurityEvent", "Seen", "Shared", "Site", "Source",
+    "Request", "Row", "Rule", "Run", "Scalar", "Seen", "Shared", "Site", "Source",
     "Stage", "Step", "Table", "Tables", "Test", "Text", "Token", "Tokens", "Update", "Value", "Values",
     "Verdict", "Walk", "Within", "Word", "Words", "Writer", "Zone",
 ];
