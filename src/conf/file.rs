@@ -1,6 +1,7 @@
 //! The configuration file as written: every key with its type and default, places kept.
 
 use model::{Ruleset, Secret};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use super::certificate_file::{self, CertificatesFile, CustomHostnamesFile};
 use super::challenge_file::{self, ChallengesFile};
 use super::deprecation_file::{self, DeprecationsFile};
 use super::dns_file::{self, DnsFile};
+use super::environment;
 use super::gateway_file::{self, GatewayFile, ProviderFile};
 use super::list_file::{self, ListFile};
 use super::mail_file::{self, MailFile};
@@ -66,6 +68,21 @@ pub struct ConfFile {
     pub mail: Option<MailFile>,
     pub certificates: CertificatesFile,
     pub custom_hostnames: CustomHostnamesFile,
+    /// Patterns of files with further sites and gateways.
+    pub include: Option<Located<Vec<String>>>,
+    /// Those files, and the folders in which further ones may appear.
+    pub included: BTreeSet<PathBuf>,
+}
+
+/// What an included file may declare.
+#[derive(Clone, Debug)]
+pub struct ConfPart {
+    pub listeners: Vec<ListenerFile>,
+    pub rulesets: Option<Located<Vec<Ruleset>>>,
+    pub lists: Vec<ListFile>,
+    pub zones: Vec<ZoneFile>,
+    pub gateways: Vec<GatewayFile>,
+    pub providers: Vec<ProviderFile>,
 }
 
 #[derive(Clone, Debug)]
@@ -106,8 +123,17 @@ impl Words for super::RulesTimePolicy {
 
 /// Reads a file. `None` if it is not TOML at all.
 pub fn read(source: &Arc<Source>) -> (Option<ConfFile>, Diagnostics) {
+    read_with(source, |table| whole(source, table))
+}
+
+/// Reads an included file. `None` if it is not TOML at all.
+pub(super) fn read_part(source: &Arc<Source>) -> (Option<ConfPart>, Diagnostics) {
+    read_with(source, part)
+}
+
+fn read_with<T>(source: &Arc<Source>, typed: impl FnOnce(Table<'_>) -> T) -> (Option<T>, Diagnostics) {
     let reader = Reader { source: Arc::clone(source), diagnostics: Diagnostics::default().into() };
-    let (table, errors) = DeTable::parse_recoverable(&source.text);
+    let (mut table, errors) = DeTable::parse_recoverable(&source.text);
     for error in &errors {
         let place = reader.place(error.span().unwrap_or(0..0));
         reader.push(Diagnostic::error(Code::ConfSyntax, error.message().to_owned()).at(place));
@@ -115,8 +141,22 @@ pub fn read(source: &Arc<Source>) -> (Option<ConfFile>, Diagnostics) {
     if !errors.is_empty() {
         return (None, reader.diagnostics.into_inner());
     }
-    let file = whole(source, Table::root(&reader, table.get_ref()));
-    (Some(file), reader.diagnostics.into_inner())
+    environment::expand(&reader, table.get_mut());
+    let read = typed(Table::root(&reader, table.get_ref()));
+    (Some(read), reader.diagnostics.into_inner())
+}
+
+fn part(mut table: Table<'_>) -> ConfPart {
+    let part = ConfPart {
+        listeners: table.tables("listeners").into_iter().filter_map(listener).collect(),
+        rulesets: table.resource("rulesets"),
+        lists: table.tables("lists").into_iter().filter_map(list_file::list).collect(),
+        zones: table.tables("zones").into_iter().filter_map(zone_file::zone).collect(),
+        gateways: table.tables("gateways").into_iter().filter_map(gateway_file::gateway).collect(),
+        providers: table.tables("providers").into_iter().filter_map(gateway_file::provider).collect(),
+    };
+    table.finish();
+    part
 }
 
 fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
@@ -155,6 +195,8 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         zones: table.tables("zones").into_iter().filter_map(zone_file::zone).collect(),
         gateways: table.tables("gateways").into_iter().filter_map(gateway_file::gateway).collect(),
         providers: table.tables("providers").into_iter().filter_map(gateway_file::provider).collect(),
+        include: table.get("include"),
+        included: BTreeSet::new(),
         model_prices: table.get("model_prices"),
         geo_databases: table.get("geo_databases"),
         secrets_key_file: table.get("secrets_key_file"),

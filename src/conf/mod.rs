@@ -6,8 +6,10 @@ mod challenge_file;
 mod deprecation_calendar;
 mod deprecation_file;
 mod dns_file;
+mod environment;
 pub mod file;
 mod gateway_file;
+mod included;
 pub mod keys;
 mod list_file;
 mod mail_file;
@@ -405,7 +407,10 @@ pub fn parse(source: &Arc<Source>, base: &Path) -> Result<(Conf, Diagnostics), D
 
 fn parse_leniently(source: &Arc<Source>, base: &Path) -> (Option<Conf>, Diagnostics) {
     let (file, mut diagnostics) = file::read(source);
-    let conf = file.map(|file| resolve::resolve(file, base, &mut diagnostics));
+    let conf = file.map(|mut file| {
+        included::add(&mut file, base, &mut diagnostics);
+        resolve::resolve(file, base, &mut diagnostics)
+    });
     (conf, diagnostics)
 }
 

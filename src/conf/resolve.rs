@@ -29,7 +29,7 @@ use model::{AccountId, Declared, Dimension, Gateway, GatewayId, HostName, Limit,
 
 /// Resolves a file; what is invalid is left out of the result and named in `diagnostics`.
 pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Conf {
-    let mut resolving = Resolving { base, diagnostics, files: BTreeSet::new() };
+    let mut resolving = Resolving { base, diagnostics, files: file.included };
     let mut resources = Resources::default();
     for list in file.lists {
         resolving.list(list, &mut resources);

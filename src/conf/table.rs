@@ -12,6 +12,7 @@ use ipnet::IpNet;
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
+use super::environment;
 use super::units::{self, Bytes, Dollars, Percent};
 use detection::payload;
 use diagnostic::{Code, Diagnostic, Diagnostics, Place, Source, nearest};
@@ -184,7 +185,12 @@ impl<'a> Table<'a> {
         // the error names the field.
         let parsed = toml::from_str::<toml::Table>(&self.reader.source.text).ok();
         let found = parsed.as_ref().and_then(|whole| self.lookup(whole, key));
-        match found.map(|value| value.clone().try_into::<T>()) {
+        let read = |value: &toml::Value| {
+            let mut value = value.clone();
+            environment::expand_again(&mut value);
+            value.try_into::<T>()
+        };
+        match found.map(read) {
             Some(Ok(value)) => Some(Located { value, place }),
             Some(Err(error)) => {
                 let message = format!("`{}`: {}", self.full(key), error.message());

@@ -1,6 +1,7 @@
 //! `[[zones]]` as written.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use super::table::{Located, Table, Words};
 use detection::plan::Settings;
 use model::ruleset::Ruleset;
-use model::{Balance, CompressionName, OriginProtocol};
+use model::{Balance, CompressionName, HealthCheck, OriginProtocol};
 
 #[derive(Clone, Debug)]
 pub struct ZoneFile {
@@ -17,7 +18,7 @@ pub struct ZoneFile {
     pub balance: Balance,
     pub origin_protocol: OriginProtocol,
     pub origin_ca: Option<Located<String>>,
-    pub health_check: Option<(Located<String>, Duration)>,
+    pub health_check: Option<Located<HealthCheck>>,
     pub waf: Option<WafFile>,
     pub sensitive_data: SensitiveDataFile,
     pub rulesets: Option<Located<Vec<Ruleset>>>,
@@ -63,8 +64,12 @@ pub struct WafFile {
 }
 
 impl Words for Balance {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("round_robin", Self::RoundRobin), ("least_connections", Self::LeastConnections)];
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("round_robin", Self::RoundRobin),
+        ("least_connections", Self::LeastConnections),
+        ("client_address", Self::ClientAddress),
+        ("cookie", Self::Cookie),
+    ];
 }
 
 impl Words for OriginProtocol {
@@ -83,9 +88,16 @@ pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
     let origin_ca = table.get("origin_ca");
     let health_check = table.table("health_check").and_then(|mut table| {
         let path = table.required("path");
-        let interval = table.or("interval", Duration::from_secs(10));
+        let check = HealthCheck {
+            path: String::new(),
+            interval: table.or("interval", Duration::from_secs(10)),
+            timeout: table.or("timeout", HealthCheck::usual_timeout()),
+            healthy_after: table.or("healthy_after", NonZeroU32::MIN),
+            unhealthy_after: table.or("unhealthy_after", NonZeroU32::MIN),
+        };
         table.finish();
-        Some((path?, interval))
+        let Located { value, place } = path?;
+        Some(Located { value: HealthCheck { path: value, ..check }, place })
     });
     let waf = table.table("waf").map(waf);
     let sensitive_data = table.table("sensitive_data").map(sensitive_data).unwrap_or_default();

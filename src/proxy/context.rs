@@ -100,6 +100,8 @@ pub struct Context {
     /// Whether an upstream was looked for.
     pub(super) is_forwarded: bool,
     pub(super) tried: Vec<Arc<Origin>>,
+    /// Whether its client gets the cookie that keeps it with one origin.
+    pub(super) gets_affinity: bool,
     pub(super) attempt: Option<InFlight>,
     pub(super) origin_status: u16,
     /// Boxed, for most requests have none and all move their context about.
@@ -234,6 +236,7 @@ impl Context {
             response_hold: None,
             is_forwarded: false,
             tried: Vec::new(),
+            gets_affinity: false,
             attempt: None,
             origin_status: 0,
             tee: None,

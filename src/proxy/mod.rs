@@ -11,6 +11,7 @@
 //! 6. `fail_to_proxy`: the answer we make ourselves; `logging`: what happened (`events`)
 
 mod admit;
+mod affinity;
 mod answer;
 mod call;
 mod challenges;
@@ -204,7 +205,9 @@ impl ProxyHttp for Edge {
         };
         let is_of_record = ctx.record_pool.is(&pool);
         let now = self.clock.unix();
-        let Some(origin) = pool.choose(&ctx.tried, now) else { return refuse(ctx, Refusal::NoOrigin) };
+        let client = affinity::client(&pool, session, ctx);
+        let origin = pool.choose(&ctx.tried, now, client.as_deref());
+        let Some(origin) = origin else { return refuse(ctx, Refusal::NoOrigin) };
         ctx.tried.push(Arc::clone(&origin));
         let Ok(address) = origin.address(now).await else {
             outcome::origin_failed(self, ctx, &origin, now);
@@ -310,6 +313,7 @@ impl ProxyHttp for Edge {
         self.inspection.replace_error(session, response, ctx)?;
         response.insert_header("svc-ray", &ctx.ray)?;
         tls_only::tell_strict_transport(response, ctx)?;
+        affinity::keep(response, ctx)?;
         let elapsed = ctx.started.elapsed();
         if let Some(call) = ctx.call() {
             call.begin_answer(response, elapsed)?;

@@ -359,7 +359,8 @@ impl Edge {
     ) -> Result<Begun> {
         let (now, settings) = (self.clock.unix(), &ctx.snapshot.upstream);
         let failed = |reason| Error::explain(ErrorType::ConnectError, reason).into_up();
-        let origin = call.provider.pool.choose(&[], now).ok_or_else(|| failed("there is no address"))?;
+        let origin =
+            call.provider.pool.choose(&[], now, None).ok_or_else(|| failed("there is no address"))?;
         let begun = async {
             let address = origin.address(now).await.map_err(|_| failed("the name does not resolve"))?;
             if !call.provider.may_be_at(address.ip()) {

@@ -9,9 +9,19 @@ use pingora::lb::health_check::{HealthCheck as _, HttpHealthCheck};
 use super::origin::Origin;
 use super::peer;
 use crate::conf::UpstreamSettings;
+use model::HealthCheck;
 
-/// Whether an origin answers `GET path` with a 2xx in time.
-pub async fn check(origin: &Arc<Origin>, path: &str, settings: &UpstreamSettings, now: Duration) -> bool {
+/// Whether an origin answers a `GET` of the path with a 2xx in time.
+pub async fn check(
+    origin: &Arc<Origin>,
+    asked: &HealthCheck,
+    settings: &UpstreamSettings,
+    now: Duration,
+) -> bool {
+    tokio::time::timeout(asked.timeout, answers(origin, &asked.path, settings, now)).await.unwrap_or(false)
+}
+
+async fn answers(origin: &Arc<Origin>, path: &str, settings: &UpstreamSettings, now: Duration) -> bool {
     let Ok(address) = origin.address(now).await else { return false };
     let mut check = HttpHealthCheck::new(&origin.url.authority(), origin.url.tls);
     check.peer_template = peer::peer(origin, address, settings);
@@ -23,7 +33,5 @@ pub async fn check(origin: &Arc<Origin>, path: &str, settings: &UpstreamSettings
         pingora::Error::e_explain(pingora::ErrorType::HTTPStatus(response.status.as_u16()), "health check")
     }));
     let Ok(backend) = Backend::new(&address.to_string()) else { return false };
-    tokio::time::timeout(settings.connect_timeout + settings.read_timeout, check.check(&backend))
-        .await
-        .is_ok_and(|outcome| outcome.is_ok())
+    check.check(&backend).await.is_ok()
 }

@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -47,6 +48,8 @@ pub struct Origin {
     /// Milliseconds since the Unix epoch; 0 if it does not rest.
     rests_until: AtomicU64,
     checked_down: AtomicBool,
+    /// Checks in a row that say something else.
+    other_checks: AtomicU32,
     addresses: RwLock<Addresses>,
     /// Held by who looks the name up.
     look_up: tokio::sync::Mutex<()>,
@@ -85,6 +88,7 @@ impl Origin {
             failures: AtomicU32::new(0),
             rests_until: AtomicU64::new(0),
             checked_down: AtomicBool::new(false),
+            other_checks: AtomicU32::new(0),
             addresses: RwLock::new(Addresses { known, ..Addresses::default() }),
             look_up: tokio::sync::Mutex::new(()),
         }))
@@ -126,9 +130,18 @@ impl Origin {
         self.rests_until.swap(0, Ordering::Relaxed) > 0
     }
 
-    /// Notes the outcome of an active check; true if it changes something.
-    pub fn checked(&self, up: bool) -> bool {
-        self.checked_down.swap(!up, Ordering::Relaxed) == up
+    /// Notes the outcome of a check; true if it changes whether the origin gets requests: that takes so many in a row.
+    pub fn checked(&self, up: bool, in_a_row: NonZeroU32) -> bool {
+        if up != self.checked_down.load(Ordering::Relaxed) {
+            self.other_checks.store(0, Ordering::Relaxed);
+            return false;
+        }
+        if self.other_checks.fetch_add(1, Ordering::Relaxed) + 1 < in_a_row.get() {
+            return false;
+        }
+        self.other_checks.store(0, Ordering::Relaxed);
+        self.checked_down.store(!up, Ordering::Relaxed);
+        true
     }
 
     /// The next address to connect to; a name is resolved off this thread, and not more often than

@@ -103,6 +103,7 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("gateways.id", "gateway::the_state_table_and_one_body_for_all_refusals"),
     ("geo_databases", "geo::rules_ask_where_clients_are"),
     ("graceful_stop", "conf::a_stop_waits_no_longer_than_its_grace"),
+    ("include", "conf_files::sites_in_files_of_their_own_come_change_and_go"),
     ("limits", "bodies::limits_refuse_or_pass_as_set"),
     ("limits.arguments", "bodies::limits_refuse_or_pass_as_set"),
     ("limits.connections", "listener::caps_hold_in_all_and_for_one_address"),
@@ -175,6 +176,18 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("zones.balance", "upstream::least_connections_goes_where_there_is_room"),
     ("zones.compression", "compression::every_byte_arrives_by_the_best_coding_that_the_client_takes"),
     ("zones.health_check", "upstream::active_checks_take_an_origin_out_and_back"),
+    (
+        "zones.health_check.healthy_after",
+        "upstream::so_many_checks_in_a_row_decide_and_a_slow_zone_holds_up_no_other",
+    ),
+    (
+        "zones.health_check.timeout",
+        "upstream::so_many_checks_in_a_row_decide_and_a_slow_zone_holds_up_no_other",
+    ),
+    (
+        "zones.health_check.unhealthy_after",
+        "upstream::so_many_checks_in_a_row_decide_and_a_slow_zone_holds_up_no_other",
+    ),
     ("zones.health_check.interval", "upstream::active_checks_take_an_origin_out_and_back"),
     ("zones.health_check.path", "upstream::active_checks_take_an_origin_out_and_back"),
     ("zones.name", "admission::unknown_hosts_get_a_page_with_the_reason"),

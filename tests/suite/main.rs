@@ -33,6 +33,7 @@ mod cli;
 mod compression;
 mod conf;
 mod conf_effects;
+mod conf_files;
 mod connections;
 mod crs;
 mod crs_proxy;

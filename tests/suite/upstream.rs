@@ -188,3 +188,83 @@ fn forwarded_fields_cannot_be_spoofed_and_trusted_proxies_are_believed() {
     assert_eq!(origin.last().header("x-forwarded-for"), Some("203.0.113.9, 127.0.0.1"));
     assert_eq!(origin.last().header("x-forwarded-proto"), Some("https"));
 }
+
+#[test]
+fn so_many_checks_in_a_row_decide_and_a_slow_zone_holds_up_no_other() {
+    let answers = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let next = std::sync::Arc::clone(&answers);
+    let origin = Origin::start(move |request, stream| {
+        if request.path() != "/health" {
+            return stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").is_ok();
+        }
+        let mut next = next.lock().unwrap();
+        let nth = next.len();
+        // Two fail, one succeeds, three fail, then all succeed.
+        let up = nth == 2 || nth > 5;
+        next.push(up);
+        let status = if up { "200 OK" } else { "503 No" };
+        stream.write_all(format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n").as_bytes()).is_ok()
+    });
+    // It takes connections and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let check = "[zones.health_check]\npath = \"/health\"\ninterval = \"100ms\"\nunhealthy_after = 3\nhealthy_after = 2\n";
+    let slow = format!(
+        "[[zones]]\nname = \"slow.example\"\norigins = [\"http://{}\"]\n[zones.health_check]\npath = \"/\"\ninterval = \"100ms\"\ntimeout = \"1s\"\n",
+        silent.local_addr().unwrap()
+    );
+    let mut edge = Edge::start(&format!("{slow}{}", zone(&[origin.url()], check)));
+    let of_zone = |event: &serde_json::Value, up: bool| event["zone"] == "a.example" && event["up"] == up;
+    edge.wait_for_event("origin_changed", |event| of_zone(event, false));
+    let asked = answers.lock().unwrap().clone();
+    assert!(asked.starts_with(&[false, false, true, false, false, false]), "{asked:?}");
+    edge.wait_for_event("origin_changed", |event| of_zone(event, true));
+    assert!(answers.lock().unwrap().len() >= 8, "two have to succeed");
+    edge.wait_for_event("origin_changed", |event| event["zone"] == "slow.example" && event["up"] == false);
+}
+
+#[test]
+fn a_client_stays_with_its_origin_by_address_or_cookie() {
+    let (a, b) = (named("a"), named("b"));
+    let edge = Edge::start(&format!(
+        "trusted_proxies = [\"127.0.0.0/8\"]\n{}",
+        zone(&[a.url(), b.url()], "balance = \"client_address\"\n")
+    ));
+    let from = |address: &str| {
+        let head = format!(
+            "GET / HTTP/1.1\r\nHost: a.example\r\nX-Forwarded-For: {address}\r\nConnection: close\r\n\r\n"
+        );
+        Client::once(edge.proxy[0], head).text()
+    };
+    let mut all = String::new();
+    for nth in 0..40 {
+        let (v4, v6) = (format!("192.0.2.{nth}"), format!("2001:db8:0:{nth:x}"));
+        let first = from(&v4);
+        assert!((0..3).all(|_| from(&v4) == first));
+        assert_eq!(from(&format!("{v6}::1")), from(&format!("{v6}:aaaa:bbbb:cccc:dddd")), "of one network");
+        all.push_str(&first);
+    }
+    assert!(all.contains('a') && all.contains('b'), "{all}");
+    let edge = Edge::start(&zone(&[a.url(), b.url()], "balance = \"cookie\"\n"));
+    let mut all = String::new();
+    for _ in 0..40 {
+        let first = Client::get(edge.proxy[0], "a.example", "/");
+        let cookie = first.header("set-cookie").unwrap();
+        assert!(
+            cookie.starts_with("svc_affinity=") && cookie.ends_with("; Path=/; HttpOnly; SameSite=Lax"),
+            "{cookie}"
+        );
+        let cookie = cookie.split_once(';').unwrap().0;
+        for _ in 0..3 {
+            let head = format!(
+                "GET / HTTP/1.1\r\nHost: a.example\r\nCookie: x=y; {cookie}\r\nConnection: close\r\n\r\n"
+            );
+            let again = Client::once(edge.proxy[0], head);
+            assert_eq!((again.text(), again.header("set-cookie")), (first.text(), None));
+        }
+        all.push_str(&first.text());
+    }
+    assert!(all.contains('a') && all.contains('b'), "{all}");
+    // One that is down is left for another, and no longer than that.
+    let edge = Edge::start(&zone(&[dead(), a.url()], "balance = \"cookie\"\n"));
+    assert!((0..10).all(|_| get(&edge) == (200, "a".to_owned())));
+}

@@ -218,6 +218,10 @@ pub enum Balance {
     #[default]
     RoundRobin,
     LeastConnections,
+    /// The same for all requests of an address, of IPv6 a network of 64 bits.
+    ClientAddress,
+    /// The same for all requests of a browser, by a cookie.
+    Cookie,
 }
 
 /// What is spoken to origins.
@@ -236,4 +240,23 @@ pub struct HealthCheck {
     pub path: String,
     #[serde(with = "milliseconds")]
     pub interval: Duration,
+    /// Longest wait for the answer.
+    #[serde(with = "milliseconds", default = "HealthCheck::usual_timeout")]
+    pub timeout: Duration,
+    /// Checks in a row that have to succeed before an origin that was down gets requests again.
+    #[serde(default = "HealthCheck::once")]
+    pub healthy_after: NonZeroU32,
+    /// Checks in a row that have to fail before an origin gets none.
+    #[serde(default = "HealthCheck::once")]
+    pub unhealthy_after: NonZeroU32,
+}
+
+impl HealthCheck {
+    pub fn usual_timeout() -> Duration {
+        Duration::from_secs(5)
+    }
+
+    fn once() -> NonZeroU32 {
+        NonZeroU32::MIN
+    }
 }

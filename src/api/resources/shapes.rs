@@ -44,7 +44,7 @@ pub(super) const ZONE: &ObjectShape = &ObjectShape {
         field("origin_protocol", Kind::Words(&["http1", "http2"]), "What is spoken to origins."),
         field(
             "balance",
-            Kind::Words(&["round_robin", "least_connections"]),
+            Kind::Words(&["round_robin", "least_connections", "client_address", "cookie"]),
             "How the next origin is chosen.",
         ),
         field("declared_at", Kind::Any, "The place in a file, if a file declares the zone."),

@@ -14,7 +14,7 @@ use diagnostic::{Code, Diagnostic, Place};
 use expression::{Expression, NamedSets};
 use model::origin_url::OriginUrl;
 use model::{
-    Account, AccountId, Action, Declared, HealthCheck, Phase, Resources, Ruleset, RulesetKind, RulesetOwner,
+    Account, AccountId, Action, Declared, Phase, Resources, Ruleset, RulesetKind, RulesetOwner,
     SensitiveDataSettings, WafSettings, Zone, ZoneId, ZoneTls,
 };
 
@@ -30,12 +30,12 @@ impl Resolving<'_> {
             let parsed = OriginUrl::parse(origin).and_then(OriginUrl::without_path);
             parsed.map_err(|message| self.bad(&file.origins.place, message)).is_ok()
         });
-        if let Some((path, interval)) = &file.health_check {
-            if !path.value.starts_with('/') {
-                self.bad(&path.place, "`zones.health_check.path` begins with `/`");
+        if let Some(Located { value: check, place }) = &file.health_check {
+            if !check.path.starts_with('/') {
+                self.bad(place, "`zones.health_check.path` begins with `/`");
             }
-            if interval.is_zero() {
-                self.bad(&path.place, "`zones.health_check.interval` must be above 0");
+            if check.interval.is_zero() || check.timeout.is_zero() {
+                self.bad(place, "`interval` and `timeout` of `zones.health_check` must be above 0");
             }
         }
         if file.waf.is_none() && file.rulesets.is_none() {
@@ -51,9 +51,7 @@ impl Resolving<'_> {
             balance: file.balance,
             origin_protocol: file.origin_protocol,
             origin_ca: ca,
-            health_check: file
-                .health_check
-                .map(|(path, interval)| HealthCheck { path: path.value, interval }),
+            health_check: file.health_check.map(|located| located.value),
             waf: file.waf.and_then(|waf| self.waf(waf)),
             sensitive_data: self.sensitive_data(file.sensitive_data),
             rulesets: file.rulesets.map_or_else(Vec::new, |located| self.own_rulesets(located)),
