@@ -1,26 +1,28 @@
-# Build, then only what is needed to run: the binary, the rules, the configuration.
+# Build, then only what is needed to run: the binary, its licences, a configuration. No shell, no root.
 FROM rust:1.95-bookworm AS build
-RUN apt-get update && apt-get install -y --no-install-recommends cmake && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install -y --no-install-recommends cmake python3 && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
-RUN cargo build --profile dist --locked
+ARG COMMIT=unknown
+RUN PORTCULLIS_COMMIT=$COMMIT cargo build --profile dist --locked \
+    && mkdir -p /out/etc/portcullis/sites /out/usr/share/doc/portcullis /out/var/lib/portcullis \
+    && cp conf/packages/portcullis.toml /out/etc/portcullis/ \
+    && cp LICENSE conf/portcullis.toml /out/usr/share/doc/portcullis/ \
+    && conf/packages/licences . --texts /out/usr/share/doc/portcullis/THIRD-PARTY.txt --sbom /out/usr/share/doc/portcullis/sbom.cdx.json
 
-FROM debian:bookworm-slim
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates curl \
-    && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --no-create-home --uid 10001 portcullis \
-    && install -d -o portcullis -g portcullis /var/lib/portcullis
-COPY --from=build /src/target/dist/portcullis /usr/local/bin/portcullis
-COPY rules /usr/share/portcullis/rules
-COPY conf /etc/portcullis
-# `state_dir` is beside the configuration, which the user may not write.
-RUN ln -s /var/lib/portcullis /etc/portcullis/state
-USER portcullis
-WORKDIR /var/lib/portcullis
+FROM gcr.io/distroless/cc-debian12:nonroot
+COPY --from=build /src/target/dist/portcullis /usr/bin/portcullis
+COPY --from=build /out/etc /etc
+COPY --from=build /out/usr /usr
+COPY --from=build --chown=nonroot:nonroot /out/var/lib/portcullis /var/lib/portcullis
+# The root may be read-only: everything that is written is here.
 VOLUME /var/lib/portcullis
+WORKDIR /var/lib/portcullis
+# Ports below 1024 are root's in some engines.
+ENV PORTCULLIS_PORT=8080
 EXPOSE 8080
-# SIGTERM drains: requests under way finish.
+# SIGTERM lets requests under way finish.
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=2s CMD ["curl", "-fsS", "http://127.0.0.1:9180/health/ready"]
-ENTRYPOINT ["portcullis"]
+HEALTHCHECK --interval=10s --timeout=3s CMD ["/usr/bin/portcullis", "health"]
+ENTRYPOINT ["/usr/bin/portcullis"]
 CMD ["run", "--conf", "/etc/portcullis/portcullis.toml"]

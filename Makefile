@@ -1,5 +1,5 @@
 # The one door: people and CI use the same words.
-.PHONY: demo test test-sdk test-crs soak matrix lint rules-table detection-world byte-pairs bench instructions fuzz fuzz-build load load-waf packages
+.PHONY: demo deb test test-sdk test-crs soak matrix lint rules-table detection-world byte-pairs bench instructions fuzz fuzz-build load load-waf packages
 
 CARGO ?= cargo
 APT := chromium cmake modsecurity-crs nginx-light wrk nghttp2-client nghttp2-server curl python3-venv valgrind bind9-dnsutils pebble openssl
@@ -8,6 +8,11 @@ TOOLS := chromium cmake nginx wrk nghttp nghttpd curl valgrind dig pebble openss
 demo: cmake
 	$(CARGO) build --release
 	exec ./target/release/portcullis demo
+
+# A Debian package in target/deb.
+deb: cmake
+	$(CARGO) build --profile dist --locked
+	conf/packages/deb target/dist/portcullis target/deb
 
 test: packages
 	$(CARGO) test --workspace --all-targets

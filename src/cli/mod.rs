@@ -13,6 +13,8 @@ mod deprecations;
 mod dns;
 mod exclusion;
 mod expression;
+mod generate;
+mod health;
 mod key;
 mod logged;
 mod migrate;
@@ -31,9 +33,20 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+/// What `--version` says, `-V` in one word: what a report of a fault needs.
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\ncommit: ",
+    env!("PORTCULLIS_COMMIT"),
+    "\ntarget: ",
+    env!("PORTCULLIS_TARGET"),
+    "\nprofile: ",
+    env!("PORTCULLIS_PROFILE"),
+);
+
 /// A self-hosted edge: WAF, AI gateway and sensitive data detection in one binary.
 #[derive(Debug, Parser)]
-#[command(version, about, max_term_width = 100)]
+#[command(version, long_version = LONG_VERSION, about, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -44,6 +57,7 @@ enum Command {
     Run(run::Run),
     Check(check::Check),
     Demo(demo::Demo),
+    Health(health::Health),
     #[command(subcommand)]
     Waf(WafCommand),
     #[command(subcommand)]
@@ -67,6 +81,8 @@ enum Command {
     Payload(payload::PayloadCommand),
     #[command(subcommand)]
     Rules(RulesCommand),
+    #[command(subcommand)]
+    Generate(generate::GenerateCommand),
 }
 
 /// Work with rules without a server.
@@ -122,6 +138,7 @@ pub fn main() -> ExitCode {
         Command::Run(command) => command.execute(),
         Command::Check(command) => command.execute(),
         Command::Demo(command) => command.execute(),
+        Command::Health(command) => command.execute(),
         Command::Waf(WafCommand::Explain(command)) => command.execute(),
         Command::Waf(WafCommand::Learn(command)) => command.execute(),
         Command::Waf(WafCommand::Test(command)) => command.execute(),
@@ -141,6 +158,7 @@ pub fn main() -> ExitCode {
         Command::Restore(command) => command.execute(),
         Command::Payload(command) => command.execute(),
         Command::Rules(RulesCommand::Export(command)) => command.execute(),
+        Command::Generate(command) => command.execute(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -203,6 +221,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 37);
+        assert_eq!(seen, 40);
     }
 }

@@ -73,6 +73,7 @@ mod lists;
 mod nginx;
 mod operations;
 mod origin_rules;
+mod packages;
 mod page;
 mod parsers;
 mod phases_and_actions;
