@@ -1,5 +1,5 @@
 # The one door: people and CI use the same words.
-.PHONY: demo deb test test-sdk test-crs soak matrix lint rules-table detection-world byte-pairs bench instructions fuzz fuzz-build load load-waf packages
+.PHONY: demo deb promtool test test-sdk test-crs soak matrix lint rules-table detection-world byte-pairs bench instructions fuzz fuzz-build load load-waf packages
 
 CARGO ?= cargo
 APT := chromium cmake modsecurity-crs nginx-light wrk nghttp2-client nghttp2-server curl python3-venv valgrind bind9-dnsutils pebble openssl
@@ -9,13 +9,20 @@ demo: cmake
 	$(CARGO) build --release
 	exec ./target/release/portcullis demo
 
+PROMTOOL := target/tmp/prometheus/usr/bin/promtool
+
+# What checks alert rules; without its service.
+promtool:
+	@[ -x $(PROMTOOL) ] || { mkdir -p target/tmp && cd target/tmp && apt-get download prometheus >/dev/null 2>&1 \
+		&& dpkg-deb -x prometheus_*.deb prometheus; } || echo "NOT RUN: promtool cannot be had here"
+
 # A Debian package in target/deb.
 deb: cmake
 	$(CARGO) build --profile dist --locked
 	conf/packages/deb target/dist/portcullis target/deb
 
-test: packages
-	$(CARGO) test --workspace --all-targets
+test: packages promtool
+	[ ! -x $(PROMTOOL) ] || export PROMTOOL=$(CURDIR)/$(PROMTOOL); $(CARGO) test --workspace --all-targets
 	$(CARGO) test --workspace --doc
 	@$(MAKE) --no-print-directory test-sdk test-crs
 

@@ -1,6 +1,7 @@
 //! Every metric, in one list. Label values come from configuration and from fixed words, so a
 //! client cannot make new series.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -79,6 +80,8 @@ pub struct Metrics {
     pub gen_ai: GenAi,
     /// reason
     pub ai_logs_dropped: IntCounterVec,
+    /// All of these, without those of the process.
+    described: Vec<MetricDescription>,
 }
 
 /// Upper bounds in seconds.
@@ -93,7 +96,7 @@ impl Metrics {
     #[expect(clippy::too_many_lines, reason = "one table")]
     pub(super) fn new() -> Self {
         let registry = Registry::new();
-        let build = Build(&registry);
+        let build = Build { registry: &registry, described: RefCell::default() };
         build
             .gauges("build_info", "1; which build this is.", &["version"])
             .with_label_values(&[env!("CARGO_PKG_VERSION")])
@@ -258,8 +261,14 @@ impl Metrics {
                 "Rows of the AI log that were lost.",
                 &["reason"],
             ),
+            described: build.described.take(),
             registry,
         }
+    }
+
+    /// All metrics, for the reference.
+    pub fn descriptions() -> Vec<MetricDescription> {
+        Self::new().described
     }
 
     /// Lets the series of zones go that there are no more.
@@ -302,20 +311,44 @@ pub fn status_label(status: u16) -> &'static str {
     status.checked_sub(100).and_then(|nth| LABELS.get(usize::from(nth))).map_or("other", String::as_str)
 }
 
-pub(super) struct Build<'a>(&'a Registry);
+/// What there is to know of a metric before it has a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetricDescription {
+    pub name: String,
+    /// `counter`, `gauge` or `histogram`.
+    pub kind: &'static str,
+    pub labels: Vec<String>,
+    pub help: String,
+}
+
+pub(super) struct Build<'a> {
+    registry: &'a Registry,
+    described: RefCell<Vec<MetricDescription>>,
+}
 
 #[expect(clippy::expect_used, reason = "names and labels are constants of this file; a test builds them all")]
 impl Build<'_> {
-    fn register<M: prometheus::core::Collector + Clone + 'static>(&self, metric: prometheus::Result<M>) -> M {
+    fn register<M: prometheus::core::Collector + Clone + 'static>(
+        &self,
+        kind: &'static str,
+        metric: prometheus::Result<M>,
+    ) -> M {
         let metric = metric.expect("the name is valid");
-        self.0.register(Box::new(metric.clone())).expect("the name is new");
+        let described = metric.desc().into_iter().map(|of| MetricDescription {
+            name: of.fq_name.clone(),
+            kind,
+            labels: of.variable_labels.clone(),
+            help: of.help.clone(),
+        });
+        self.described.borrow_mut().extend(described);
+        self.registry.register(Box::new(metric.clone())).expect("the name is new");
         metric
     }
 
     /// Memory, processor time, descriptors and start of the process, under the names that Prometheus gives them.
     fn process(&self) {
         #[cfg(target_os = "linux")]
-        self.0
+        self.registry
             .register(Box::new(prometheus::process_collector::ProcessCollector::for_self()))
             .expect("the names are new");
     }
@@ -325,28 +358,28 @@ impl Build<'_> {
     }
 
     fn counter(&self, name: &str, help: &str) -> IntCounter {
-        self.register(IntCounter::with_opts(Self::options(name, help)))
+        self.register("counter", IntCounter::with_opts(Self::options(name, help)))
     }
 
     fn counters(&self, name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
-        self.register(IntCounterVec::new(Self::options(name, help), labels))
+        self.register("counter", IntCounterVec::new(Self::options(name, help), labels))
     }
 
     fn numbers(&self, name: &str, help: &str, labels: &[&str]) -> GaugeVec {
-        self.register(GaugeVec::new(Self::options(name, help), labels))
+        self.register("gauge", GaugeVec::new(Self::options(name, help), labels))
     }
 
     fn gauge(&self, name: &str, help: &str) -> IntGauge {
-        self.register(IntGauge::with_opts(Self::options(name, help)))
+        self.register("gauge", IntGauge::with_opts(Self::options(name, help)))
     }
 
     fn gauges(&self, name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
-        self.register(IntGaugeVec::new(Self::options(name, help), labels))
+        self.register("gauge", IntGaugeVec::new(Self::options(name, help), labels))
     }
 
     /// By a name of the telemetry conventions, without a prefix of ours.
     pub(super) fn plain_counters(&self, name: &str, help: &str, labels: &[&str]) -> CounterVec {
-        self.register(CounterVec::new(Opts::new(name, help), labels))
+        self.register("counter", CounterVec::new(Opts::new(name, help), labels))
     }
 
     /// The same for histograms.
@@ -358,17 +391,17 @@ impl Build<'_> {
         labels: &[&str],
     ) -> HistogramVec {
         let options = HistogramOpts::from(Opts::new(name, help)).buckets(buckets.to_vec());
-        self.register(HistogramVec::new(options, labels))
+        self.register("histogram", HistogramVec::new(options, labels))
     }
 
     fn histogram(&self, name: &str, help: &str, buckets: &[f64]) -> Histogram {
         let options = HistogramOpts::from(Self::options(name, help)).buckets(buckets.to_vec());
-        self.register(Histogram::with_opts(options))
+        self.register("histogram", Histogram::with_opts(options))
     }
 
     fn histograms(&self, name: &str, help: &str, buckets: &[f64], labels: &[&str]) -> HistogramVec {
         let options = HistogramOpts::from(Self::options(name, help)).buckets(buckets.to_vec());
-        self.register(HistogramVec::new(options, labels))
+        self.register("histogram", HistogramVec::new(options, labels))
     }
 }
 

@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::clock::{Clock, rfc3339};
 pub use audit_log::AuditLog;
 pub use log::{Level, LogWriter};
-pub use metrics::{Metrics, status_label};
+pub use metrics::{MetricDescription, Metrics, status_label};
 use model::SecurityRecord;
 pub use rule_costs::{RuleCost, RuleCosts};
 pub use zone_label::ZoneLabel;

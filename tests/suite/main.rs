@@ -61,6 +61,7 @@ mod dns_server;
 mod dns_settings;
 mod dns_signed;
 mod dns_transfers;
+mod docs;
 mod error_pages;
 mod expressions;
 mod filters;
