@@ -23,7 +23,7 @@ use crate::geo::GeoDatabases;
 use crate::routing::{CustomHostnames, HostnameSite, Hosts};
 use crate::ruleset::{EntryPoints, ManagedRuleset};
 use crate::upstream::{Origin, OriginKey, Pool};
-use expression::{NamedSet, NamedSets};
+use expression::{Expression, NamedSet, NamedSets};
 use model::certificate_pack::{TlsSettings, TlsVersion};
 use model::dns_settings::ZoneDnsSettings;
 use model::route::RouteOrigin;
@@ -150,6 +150,8 @@ pub struct CompiledZone {
     /// Origins that rules name in place of those.
     pub routes: BTreeMap<RouteOrigin, Arc<Pool>>,
     pub entry_points: EntryPoints,
+    /// Requests that need a name and a password.
+    pub password_guards: Vec<PasswordGuard>,
     /// Whether a rule may answer with a challenge.
     pub challenges: bool,
     /// Whether rules of the response phases run.
@@ -160,6 +162,15 @@ pub struct CompiledZone {
     pub source: Arc<Declared<Zone>>,
     /// The entry points that were not written with it.
     pub stored: Vec<Arc<Declared<Ruleset>>>,
+}
+
+/// Requests of a zone that need a name and a password.
+#[derive(Debug)]
+pub struct PasswordGuard {
+    pub expression: Expression,
+    pub realm: String,
+    /// Hashes by names.
+    pub users: Arc<BTreeMap<String, String>>,
 }
 
 /// What a host is.

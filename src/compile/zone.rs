@@ -6,14 +6,15 @@ use std::sync::Arc;
 use super::Compiling;
 use super::ruleset::RuleOwner;
 use crate::ruleset::{EntryPoints, ManagedRuleset, RuleList, overrides};
-use crate::snapshot::{CompiledZone, Site};
+use crate::snapshot::{CompiledZone, PasswordGuard, Site};
 use crate::upstream::{Origin, OriginKey, Pool};
 use diagnostic::{Code, Diagnostic, Place};
+use expression::{Expression, NamedSets};
 use model::compression::{CompressionAlgorithm, CompressionParameters};
 use model::ruleset::{
     ActionParameters, ExecuteParameters, Overrides, Rule, Ruleset, RulesetKind, RulesetOwner, RulesetSlot,
 };
-use model::{Action, Declared, HealthCheck, OriginProtocol, Phase, SecurityLevel, Zone};
+use model::{Action, BasicAuth, Declared, HealthCheck, OriginProtocol, Phase, SecurityLevel, Zone};
 
 impl Compiling<'_> {
     /// Compiles a zone, or takes it over from the previous snapshot if nothing that it is made of has changed.
@@ -59,6 +60,7 @@ impl Compiling<'_> {
             routes: self.routes(zone, &entry_points, place),
             challenges: entry_points.challenges()
                 || zone.traffic.security_level == Some(SecurityLevel::UnderAttack),
+            password_guards: self.password_guards(zone, &sets),
             entry_points,
             response_rules: zone.waf.as_ref().is_some_and(|waf| waf.response_rules),
             rulesets,
@@ -108,6 +110,25 @@ impl Compiling<'_> {
             }
         }
         Pool::new(origins, zone.balance, health_check)
+    }
+
+    /// Who is asked for a password.
+    fn password_guards(&mut self, zone: &Declared<Zone>, sets: &NamedSets) -> Vec<PasswordGuard> {
+        let mut guards = Vec::new();
+        for BasicAuth { expression, realm, users } in &zone.basic_auth {
+            match Expression::parse_with(expression, Phase::HttpRequestFirewallCustom, sets) {
+                Ok(expression) if !expression.reads_body() => {
+                    let (realm, users) = (realm.clone(), users.clone());
+                    guards.push(PasswordGuard { expression, realm, users: Arc::new(users) });
+                }
+                Ok(_) => {
+                    let message = "expressions of `zones.basic_auth` cannot ask for the body".to_owned();
+                    self.refuse(Code::RulesetExpression, message, zone.place());
+                }
+                Err(mistake) => self.refuse(Code::RulesetExpression, mistake.to_string(), zone.place()),
+            }
+        }
+        guards
     }
 
     fn refuse(&mut self, code: Code, message: String, place: Option<&Place>) {

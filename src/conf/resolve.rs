@@ -1,5 +1,6 @@
 //! `ConfFile` → `Conf`: names, URLs and files checked, conflicts found, every error collected.
 
+mod basic_auth;
 mod certificates;
 mod challenges;
 mod deprecations;

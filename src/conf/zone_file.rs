@@ -26,6 +26,15 @@ pub struct ZoneFile {
     /// Values of settings, by their names in the API.
     pub settings: Option<Located<BTreeMap<String, Value>>>,
     pub compression: Vec<CompressionName>,
+    pub basic_auth: Vec<BasicAuthFile>,
+}
+
+/// `[[zones.basic_auth]]`.
+#[derive(Clone, Debug)]
+pub struct BasicAuthFile {
+    pub expression: Option<Located<String>>,
+    pub realm: Option<Located<String>>,
+    pub users_file: Located<String>,
 }
 
 /// Where the certificates of a zone come from.
@@ -105,6 +114,7 @@ pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
     let tls = table.or("tls", ZoneTlsFile::default());
     let settings = table.resource("settings");
     let compression = table.or("compression", Vec::new());
+    let basic_auth = table.tables("basic_auth").into_iter().filter_map(basic_auth).collect();
     table.finish();
     Some(ZoneFile {
         name: name?,
@@ -119,7 +129,15 @@ pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
         tls,
         settings,
         compression,
+        basic_auth,
     })
+}
+
+fn basic_auth(mut table: Table<'_>) -> Option<BasicAuthFile> {
+    let (expression, realm) = (table.get("expression"), table.get("realm"));
+    let users_file = table.required("users_file");
+    table.finish();
+    Some(BasicAuthFile { expression, realm, users_file: users_file? })
 }
 
 fn sensitive_data(mut table: Table<'_>) -> SensitiveDataFile {

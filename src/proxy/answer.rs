@@ -64,6 +64,7 @@ impl Edge {
                 | Refusal::Redirect(_)
                 | Refusal::Challenge { .. }
                 | Refusal::BadSolution
+                | Refusal::Unauthenticated
                 | Refusal::Gateway(_)
                 | Refusal::UnknownHost
                 | Refusal::NoQuery(_)
@@ -135,6 +136,11 @@ fn say_why(header: &mut ResponseHeader, refusal: Refusal, session: &Session, ctx
     if let (Refusal::Redirect(_), Some(location)) = (refusal, &ctx.location) {
         // INVARIANT: it is printable ASCII.
         let _ = header.insert_header(http::header::LOCATION, location.as_str());
+    }
+    if let (Refusal::Unauthenticated, Some(realm)) = (refusal, &ctx.realm) {
+        let asks = format!("Basic realm=\"{realm}\", charset=\"UTF-8\"");
+        // INVARIANT: a realm is printable ASCII without quotes.
+        let _ = header.insert_header(http::header::WWW_AUTHENTICATE, asks);
     }
     if let Some(exceeded) = ctx.rate_exceeded {
         for (name, value) in headers::rate_fields(exceeded) {

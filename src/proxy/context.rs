@@ -83,6 +83,10 @@ pub struct Context {
     pub(super) rate_exceeded: Option<RateExceeded>,
     /// The page that has its client solve a puzzle.
     pub(super) challenge_page: Option<Box<RenderedPage>>,
+    /// Who sends it, by name and password.
+    pub(super) authenticated_user: Option<String>,
+    /// What browsers show that ask for a password.
+    pub(super) realm: Option<String>,
     /// Where a rule leads the client.
     pub(super) location: Option<String>,
     /// Path and query as the client sent them, if rules changed them.
@@ -226,6 +230,8 @@ impl Context {
             encoder: None,
             rate_exceeded: None,
             challenge_page: None,
+            authenticated_user: None,
+            realm: None,
             location: None,
             sent_target: None,
             field_edits: Vec::new(),

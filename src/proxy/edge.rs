@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use super::basic_auth::Passwords;
 use super::challenges::Challenges;
 use super::held_bodies::HeldBodies;
 use super::inspect::Inspection;
@@ -38,6 +39,7 @@ pub struct Edge {
     pub(super) prescan: Prescan,
     pub(super) copies: ResponseCopies,
     pub(super) challenges: Challenges,
+    pub(super) passwords: Passwords,
     pub(super) record_origins: RecordOrigins,
     pub(super) names: NameContext,
 }
@@ -81,6 +83,7 @@ impl Edge {
             },
             prescan: Prescan::new(events.clone(), Arc::clone(&offload)),
             copies: ResponseCopies::new(scans, clock),
+            passwords: Passwords::new(clock),
             record_origins: RecordOrigins::default(),
             names,
             challenges: Challenges::new(challenge_keys, events.clone(), clock, held_bodies.clone()),

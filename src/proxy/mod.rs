@@ -13,6 +13,7 @@
 mod admit;
 mod affinity;
 mod answer;
+mod basic_auth;
 mod call;
 mod challenges;
 mod compressing;
@@ -166,6 +167,7 @@ impl ProxyHttp for Edge {
                 }
                 self.inspection.inspect_request(zone, session, ctx).await?;
                 self.settle_traffic(&snapshot, ctx)?;
+                self.passwords.check(zone, session, ctx).await?;
             }
             Some(Site::Gateway) => {
                 // Boxed, for it is large and requests of zones need it not.

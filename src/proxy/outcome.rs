@@ -95,6 +95,10 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
             Refusal::Rules(_) | Refusal::Rate(_) | Refusal::Challenge { .. } => {
                 refused.count(edge.events.metrics())
             }
+            // A browser that has not asked for the password yet.
+            Refusal::Unauthenticated if !request.headers.contains_key(http::header::AUTHORIZATION) => {
+                refused.count(edge.events.metrics());
+            }
             // Answers, not refusals.
             Refusal::Redirect(_) | Refusal::ErrorPage(_) => {}
             _ => edge.events.emit(&refused),

@@ -34,6 +34,10 @@ pub(super) enum Refusal {
     BodyTooLong,
     /// The body is longer than the zone takes.
     UploadTooLong,
+    /// It needs a name and a password.
+    Unauthenticated,
+    /// Too many passwords wait to be checked.
+    TooManyPasswords,
     /// It asks for a WebSocket, and the zone has none.
     NoWebSockets,
     /// All held bodies together would be too many bytes.
@@ -104,7 +108,8 @@ impl Refusal {
             Self::NoQuery(QueryRefusal::Malformed) => 400,
             Self::BodyTooLong | Self::UploadTooLong => 413,
             Self::BodyCoding => 415,
-            Self::TooManyBodies | Self::RulesTime => 503,
+            Self::Unauthenticated => 401,
+            Self::TooManyBodies | Self::RulesTime | Self::TooManyPasswords => 503,
             Self::TooManyArguments | Self::BodyBrokenOff | Self::BadRedirect => 400,
             Self::BodyTimeout => 408,
             Self::Gateway(error) => error.status(),
@@ -131,6 +136,8 @@ impl Refusal {
             Self::BodyTooLong => "body_too_long",
             Self::UploadTooLong => "upload_too_long",
             Self::NoWebSockets => "no_web_sockets",
+            Self::Unauthenticated => "unauthenticated",
+            Self::TooManyPasswords => "too_many_passwords",
             Self::TooManyBodies => "too_many_bodies",
             Self::TooManyArguments => "too_many_arguments",
             Self::BodyCoding => "body_coding",
@@ -177,7 +184,10 @@ impl Refusal {
             Self::BodyTooLong => "The request body is too long to be inspected.",
             Self::UploadTooLong => "The request body is longer than this site takes.",
             Self::NoWebSockets => "This site takes no WebSockets.",
-            Self::TooManyBodies | Self::RulesTime => "The server is busy; try again in a moment.",
+            Self::Unauthenticated => "This page needs a name and a password.",
+            Self::TooManyBodies | Self::RulesTime | Self::TooManyPasswords => {
+                "The server is busy; try again in a moment."
+            }
             Self::TooManyArguments => "The request has too many arguments.",
             Self::BodyCoding => "The coding of the request body is not supported.",
             Self::BodyBrokenOff => "The request body is incomplete.",

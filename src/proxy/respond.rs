@@ -70,7 +70,7 @@ pub(super) fn refusal(
         Refusal::NoQuery(QueryRefusal::Method) => {
             header.insert_header("allow", "GET, HEAD, POST")?;
         }
-        Refusal::TooManyBodies | Refusal::RulesTime => {
+        Refusal::TooManyBodies | Refusal::RulesTime | Refusal::TooManyPasswords => {
             header.insert_header("retry-after", "1")?;
         }
         _ => {}

@@ -21,6 +21,8 @@ use crate::conf::OriginScheme;
 use crate::ruleset::{Outcome, RuleReference, RuleSource, ToldRule};
 use crate::snapshot::{CompiledZone, Snapshot};
 
+/// Who has shown a password of the zone.
+const USER_FIELD: &str = "svc-authenticated-user";
 /// The country of an address that no database knows.
 const UNKNOWN_COUNTRY: &str = "XX";
 
@@ -94,6 +96,16 @@ pub(super) fn tell_origin(request: &mut RequestHeader, ctx: &Context) -> Result<
         let country = country.and_then(|country| HeaderValue::try_from(country).ok());
         let country = country.unwrap_or(HeaderValue::from_static(UNKNOWN_COUNTRY));
         headers::tell(request, "svc-ipcountry", country)?;
+    }
+    let has_guards = matches!(&ctx.route, Route::Zone(zone) if !zone.password_guards.is_empty());
+    if has_guards {
+        // Also where nobody was asked: the client does not say who it is.
+        headers::tell(request, USER_FIELD, HeaderValue::from_static(""))?;
+        request.remove_header(USER_FIELD);
+    }
+    if let Some(user) = &ctx.authenticated_user {
+        let user = HeaderValue::from_bytes(user.as_bytes()).unwrap_or(HeaderValue::from_static(""));
+        request.insert_header(USER_FIELD, user)?;
     }
     if ctx.setting(|settings| settings.true_client_ip_header) == Some(true) {
         headers::tell(request, "true-client-ip", ctx.client_text.clone())?;

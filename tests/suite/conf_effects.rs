@@ -173,6 +173,16 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("upstream.pool", "conf::unused_connections_are_kept_up_to_the_pool"),
     ("upstream.read_timeout", "upstream::silence_ends_with_504_and_timeouts_are_settings"),
     ("zones", "upstream::origins_take_turns"),
+    ("zones.basic_auth", "basic_auth::who_has_a_password_goes_on_and_nobody_else_does_by_any_spelling"),
+    (
+        "zones.basic_auth.expression",
+        "basic_auth::who_has_a_password_goes_on_and_nobody_else_does_by_any_spelling",
+    ),
+    ("zones.basic_auth.realm", "basic_auth::who_has_a_password_goes_on_and_nobody_else_does_by_any_spelling"),
+    (
+        "zones.basic_auth.users_file",
+        "basic_auth::who_has_a_password_goes_on_and_nobody_else_does_by_any_spelling",
+    ),
     ("zones.balance", "upstream::least_connections_goes_where_there_is_room"),
     ("zones.compression", "compression::every_byte_arrives_by_the_best_coding_that_the_client_takes"),
     ("zones.health_check", "upstream::active_checks_take_an_origin_out_and_back"),

@@ -22,6 +22,7 @@ mod api_events;
 mod api_mail;
 mod api_reads;
 mod audit;
+mod basic_auth;
 mod bodies;
 mod body_rules;
 mod budgets;

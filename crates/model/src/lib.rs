@@ -63,7 +63,9 @@ pub use ruleset::{Overrides, Rule, Ruleset, RulesetKind, RulesetOwner, RulesetSl
 pub use secret::Secret;
 pub use security_record::SecurityRecord;
 pub use traffic_settings::{OriginEncryption, SecurityLevel, TrafficSettings};
-pub use zone::{Balance, HealthCheck, OriginProtocol, SensitiveDataSettings, WafSettings, Zone, ZoneTls};
+pub use zone::{
+    Balance, BasicAuth, HealthCheck, OriginProtocol, SensitiveDataSettings, WafSettings, Zone, ZoneTls,
+};
 pub use zone_dnssec::{KeyRollover, RolloverStage, ZoneDnssec};
 pub use zone_transfer::{
     IncomingTransfer, OutgoingTransfer, ReceivedAuthority, SharedKey, TransferAcl, TransferPartners,

@@ -1,5 +1,6 @@
 //! A zone: a name, everything below it, and where its requests go.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,6 +72,9 @@ pub struct Zone {
     /// The short form of an entry point that compresses all responses: the codings, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compression: Vec<CompressionName>,
+    /// Who is asked for a name and a password.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub basic_auth: Vec<BasicAuth>,
     /// When it was made and last changed (RFC 3339); empty if a file declares it.
     #[serde(default)]
     pub created_on: String,
@@ -103,6 +107,7 @@ impl Zone {
             traffic: TrafficSettings::default(),
             challenge_ttl: None,
             compression: Vec::new(),
+            basic_auth: Vec::new(),
             created_on: String::new(),
             modified_on: String::new(),
         }
@@ -232,6 +237,17 @@ pub enum OriginProtocol {
     Http1,
     /// HTTP/2: by ALPN over TLS, by prior knowledge without.
     Http2,
+}
+
+/// Requests that need a name and a password (RFC 7617).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BasicAuth {
+    /// Which requests: a filter expression.
+    pub expression: String,
+    /// What browsers show.
+    pub realm: String,
+    /// Hashes of passwords (bcrypt), by names.
+    pub users: BTreeMap<String, String>,
 }
 
 /// An active check: a `GET` that must answer 2xx.

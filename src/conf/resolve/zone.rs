@@ -56,6 +56,11 @@ impl Resolving<'_> {
             sensitive_data: self.sensitive_data(file.sensitive_data),
             rulesets: file.rulesets.map_or_else(Vec::new, |located| self.own_rulesets(located)),
             compression: file.compression,
+            basic_auth: file
+                .basic_auth
+                .into_iter()
+                .map(|auth| self.basic_auth(auth, name.as_str()))
+                .collect(),
             ..Zone::new(id.clone(), AccountId::new(Account::DEFAULT), name.as_str())
         };
         if let Some(settings) = file.settings {
@@ -160,7 +165,7 @@ impl Resolving<'_> {
     }
 
     /// A filter expression of a phase; the one for everything if none is given.
-    fn expression(&mut self, written: Option<Located<String>>, phase: Phase) -> String {
+    pub(super) fn expression(&mut self, written: Option<Located<String>>, phase: Phase) -> String {
         let Some(Located { value, place }) = written else { return "true".to_owned() };
         // Which lists there are is known when all resources are.
         match Expression::parse_with(&value, phase, &NamedSets::open()) {
