@@ -48,7 +48,9 @@ impl Inspection {
             return Ok(());
         };
         // Caches must know, whatever this client takes (RFC 9110 section 12.5.5).
-        response.append_header(header::VARY, "accept-encoding")?;
+        if !varies(response) {
+            response.append_header(header::VARY, "accept-encoding")?;
+        }
         let request = session.req_header();
         // HTTP/1.0 knows no chunks, and an answer to HEAD has no body to know the length of.
         if request.version == http::Version::HTTP_10 || request.method == http::Method::HEAD {
@@ -107,6 +109,17 @@ fn may_be_compressed(response: &ResponseHeader) -> bool {
         && !is_fixed
         && !response.headers.contains_key(header::CONTENT_ENCODING)
         && gets_smaller(media_type(field(&header::CONTENT_TYPE)))
+}
+
+/// Whether a response says already that it depends on the codings that the client takes.
+fn varies(response: &ResponseHeader) -> bool {
+    response.headers.get_all(header::VARY).iter().any(|value| {
+        value
+            .as_bytes()
+            .split(|byte| *byte == b',')
+            .map(<[u8]>::trim_ascii)
+            .any(|name| name == b"*" || name.eq_ignore_ascii_case(b"accept-encoding"))
+    })
 }
 
 /// Whether bodies of a media type get smaller; streams of messages do not wait for anything and are left out.
@@ -192,6 +205,16 @@ mod tests {
         ] {
             assert!(!may_be_compressed(&response(200, fields)), "{fields:?}");
         }
+    }
+
+    #[test]
+    fn what_varies_already_is_known() {
+        for (vary, expected) in
+            [("cookie, Accept-Encoding", true), ("*", true), ("cookie", false), ("x-accept-encoding", false)]
+        {
+            assert_eq!(varies(&response(200, &[("vary", vary)])), expected, "{vary}");
+        }
+        assert!(!varies(&response(200, &[])));
     }
 
     #[test]

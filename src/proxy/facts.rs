@@ -11,7 +11,7 @@ use super::context::Context;
 use super::headers;
 use crate::geo::GeoDatabases;
 use crate::ruleset::Run;
-use expression::{Facts, ReadBody};
+use expression::{AnomalyScore, Facts, ReadBody};
 use seclang::{RequestHead, ResponseHead};
 
 /// What is known of a request besides its head.
@@ -23,7 +23,7 @@ struct KnownOfRequest<'c> {
     server: Option<IpAddr>,
     ray: &'c str,
     sent: Option<&'c [u8]>,
-    score: Option<i64>,
+    score: Option<AnomalyScore>,
     body: Option<&'c ReadBody<Bytes>>,
     places: &'c GeoDatabases,
     metadata: Option<&'c str>,
@@ -39,7 +39,7 @@ pub(super) struct AskedRequest {
     server: Option<IpAddr>,
     ray: String,
     sent: Option<Vec<u8>>,
-    score: Option<i64>,
+    score: Option<AnomalyScore>,
     body: Option<Arc<ReadBody<Bytes>>>,
     places: Arc<GeoDatabases>,
     metadata: Option<Arc<str>>,
@@ -56,7 +56,7 @@ impl AskedRequest {
             server: ctx.server,
             ray: ctx.ray.clone(),
             sent: ctx.sent_target.clone(),
-            score: ctx.rules.as_ref().map(Run::score),
+            score: ctx.rules.as_ref().map(Run::found),
             body: ctx.read_body.clone(),
             places: Arc::clone(&ctx.snapshot.geo),
             metadata: ctx.hostname_metadata().cloned(),
@@ -96,7 +96,7 @@ pub(super) fn with_facts<T>(
         ray: &ctx.ray,
         sent: ctx.sent_target.as_deref(),
         // At the end of a request its rules are gone, but not what they found.
-        score: ctx.rules.as_ref().map(Run::score).or((ctx.verdict.score != 0).then_some(ctx.verdict.score)),
+        score: ctx.rules.as_ref().map(Run::found).or((ctx.verdict.score != 0).then_some(ctx.verdict.found)),
         body: ctx.read_body.as_deref(),
         places: &ctx.snapshot.geo,
         metadata: ctx.hostname_metadata().map(|text| &**text),

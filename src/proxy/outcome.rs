@@ -22,6 +22,9 @@ use expression::ToldValue;
 use model::security_record::Contribution;
 use seclang::ResponseHead;
 
+/// Longest name of a variable in an event.
+const MAX_NAME_CHARACTERS: usize = 256;
+
 /// An origin could not be reached or broke off.
 pub(super) fn origin_failed(edge: &Edge, ctx: &Context, origin: &Arc<Origin>, now: Duration) {
     if origin.failed(now) {
@@ -223,7 +226,7 @@ fn security_events(edge: &Edge, session: &Session, client: &str, status: u16, ct
         reference: m.rule.to_string(),
         description: m.message.clone(),
         score: m.score,
-        variable: m.variable().to_owned(),
+        variable: shortened(m.variable()),
     });
     edge.events.emit(&SecurityEvent {
         action: ctx.verdict.outcome.action().map_or("", Action::word),
@@ -236,6 +239,14 @@ fn security_events(edge: &Edge, session: &Session, client: &str, status: u16, ct
         contributions: contributions.collect(),
         ..of_request(session, client, status, ctx)
     });
+}
+
+/// The name of a variable, which a client may have made as long as a body.
+fn shortened(name: &str) -> String {
+    match name.char_indices().nth(MAX_NAME_CHARACTERS) {
+        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or("")),
+        None => name.to_owned(),
+    }
 }
 
 /// What the expression of each rule that is told saw.

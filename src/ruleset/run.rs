@@ -12,7 +12,7 @@ use super::plans::ScoredRuleset;
 use super::trace::Tracer;
 use super::verdict::{Outcome, RuleReference, Verdict};
 use ::challenge::ChallengeLevel;
-use expression::Facts;
+use expression::{AnomalyScore, Facts};
 use model::{Phase, RulesetId};
 use seclang::audit::AuditRecord;
 use seclang::{BodyLimits, Interruption, RequestHead, ResponseHead, Transaction, Watch};
@@ -152,6 +152,17 @@ impl Run {
         self.scorings.iter().map(Scoring::score).sum()
     }
 
+    /// What the rules found so far, and how much of it is of a kind of attack.
+    pub fn found(&self) -> AnomalyScore {
+        let of = |tag: &str| self.scorings.iter().map(|scoring| scoring.transaction.score_of(tag)).sum();
+        AnomalyScore {
+            all: self.score(),
+            sqli: of("attack-sqli"),
+            xss: of("attack-xss"),
+            rce: of("attack-rce"),
+        }
+    }
+
     /// Whether no rule is for this request.
     pub fn is_empty(&self) -> bool {
         self.scorings.is_empty()
@@ -246,6 +257,6 @@ impl Run {
             }
         };
         let location = self.interruption.as_ref().and_then(|(_, interruption)| interruption.location.clone());
-        Verdict { outcome, score, matches, location }
+        Verdict { outcome, score, found: self.found(), matches, location }
     }
 }

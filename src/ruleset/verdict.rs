@@ -4,6 +4,7 @@ use super::actions::challenge;
 use super::entry_point::RuleSource;
 use super::managed::ManagedRuleset;
 use ::challenge::ChallengeLevel;
+use expression::AnomalyScore;
 use model::{Action, RuleId, RulesetId};
 use seclang::Match;
 
@@ -13,6 +14,8 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// The anomaly score, all levels together.
     pub score: i64,
+    /// The same, with how much of it is of a kind of attack.
+    pub found: AnomalyScore,
     /// Rules that matched, in order.
     pub matches: Vec<Match>,
     /// Where a refusal leads the client.

@@ -159,3 +159,24 @@ fn events_are_kept_as_long_as_is_set() {
     });
     assert!(bytes() < 4 << 20, "{}", bytes());
 }
+
+#[test]
+fn a_name_as_long_as_a_body_makes_no_event_as_long_as_one() {
+    let origin = Origin::echo();
+    let (mut edge, api) = edge(&origin);
+    let id = zone(&api, "new.example", &origin);
+    guard(&api, &id);
+    let name = format!("{}1' UNION SELECT password FROM users--", "é".repeat(500_000));
+    let form = format!("{name}=x");
+    let answer =
+        Client::post(edge.proxy[0], "new.example", "/", "application/x-www-form-urlencoded", form.as_bytes());
+    assert_eq!(answer.status, 403);
+    let event = edge.wait_for_event("security_event", |event| event["ClientRequestHost"] == "new.example");
+    let parts = event["contributions"].as_array().unwrap();
+    assert!(!parts.is_empty() && event.to_string().len() < 100_000, "{}", event.to_string().len());
+    assert!(parts.iter().any(|part| part["variable"].as_str().unwrap().ends_with("é…")), "{event}");
+    let kept = wait_for("the event to be kept", || {
+        events(&api, &format!("/zones/{id}/security/events")).0.first().cloned()
+    });
+    assert!(kept.to_string().len() < 100_000);
+}

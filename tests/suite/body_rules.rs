@@ -188,12 +188,15 @@ fn bodies_over_http_2_and_scores_are_known_to_rules() {
     put(&api, &owner, REQUESTS, &json!([log]));
     let score = json!({"headers": {"x-score": {"operation": "set", "expression": "to_string(waf.score)"}}});
     let above = json!({"headers": {"x-above": {"operation": "set", "value": "yes"}}});
+    let kinds = json!({"headers": {"x-kinds": {"operation": "set",
+        "expression": "concat(to_string(waf.score.sqli), \" \", to_string(waf.score.xss), \" \", to_string(waf.score.rce))"}}});
     put(
         &api,
         &owner,
         "http_request_late_transform",
         &json!([{"action": "rewrite", "expression": "true", "action_parameters": score},
-            {"action": "rewrite", "expression": "waf.score ge 5", "action_parameters": above}]),
+            {"action": "rewrite", "expression": "waf.score ge 5", "action_parameters": above},
+            {"action": "rewrite", "expression": "true", "action_parameters": kinds}]),
     );
     assert_eq!(post(&edge, "", b"fine"), 200);
     let score = || origin.last().header("x-score").unwrap().parse::<u32>().unwrap();
@@ -203,4 +206,14 @@ fn bodies_over_http_2_and_scores_are_known_to_rules() {
         200
     );
     assert!(score() >= 5 && origin.last().header("x-above") == Some("yes"));
+    // How much of it is of which kind of attack.
+    let kinds = |target: &str| {
+        Client::get(edge.proxy[0], "a.example", target);
+        let kinds = origin.last().header("x-kinds").unwrap().to_owned();
+        kinds.split(' ').map(|score| score.parse::<u32>().unwrap()).collect::<Vec<_>>()
+    };
+    let [sql, markup] =
+        ["/?q=1'%20UNION%20SELECT%20a%20FROM%20b--", "/?q=%3Cscript%3Ealert(1)%3C/script%3E"].map(kinds);
+    assert!(sql[0] >= 5 && sql[0] > sql[1] && markup[1] >= 5 && markup[1] > markup[0], "{sql:?} {markup:?}");
+    assert_eq!(kinds("/"), [0, 0, 0]);
 }

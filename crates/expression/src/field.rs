@@ -12,6 +12,15 @@ use super::value::{Scalar, Value};
 use body::head::{RequestHead, ResponseHead};
 use body::{self, urlencoded};
 
+/// What managed rules found in a request, and how much of it is of a kind of attack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AnomalyScore {
+    pub all: i64,
+    pub sqli: i64,
+    pub xss: i64,
+    pub rce: i64,
+}
+
 /// What an expression is asked of.
 #[derive(Clone)]
 pub struct Facts<'r> {
@@ -24,7 +33,7 @@ pub struct Facts<'r> {
     /// `None` in phases of the request.
     pub response: Option<&'r ResponseHead<'r>>,
     /// What managed rules found, once they were asked.
-    pub score: Option<i64>,
+    pub score: Option<AnomalyScore>,
     /// What its custom hostname brings with it: JSON as text.
     pub hostname_metadata: Option<&'r str>,
     body: Option<&'r dyn BodyParts>,
@@ -140,6 +149,18 @@ const fn of_response(name: &'static str, kind: Type, read: for<'f> fn(&'f Facts<
     Field { name, kind, known: KnownIn::WithResponse, read: Read::One(read) }
 }
 
+/// A field of what managed rules found.
+macro_rules! of_score {
+    ($name:literal, $part:ident) => {
+        Field {
+            name: $name,
+            kind: One(Int),
+            known: KnownIn::WithScore,
+            read: Read::One(|facts| facts.score.map_or(Value::Missing, |score| Value::Int(score.$part))),
+        }
+    };
+}
+
 /// A field of where the client is.
 macro_rules! of_place {
     ($name:literal, $scalar:expr, $known:expr, $read:expr) => {
@@ -243,12 +264,10 @@ pub(super) const FIELDS: &[Field] = &[
     of_request("svc.hostname.metadata", One(Text), |facts| optional_text(facts.hostname_metadata)),
     of_request("ray", One(Text), |facts| Value::text(facts.request.request_id.as_bytes())),
     of_request("ssl", One(Scalar::Bool), |facts| Value::Bool(facts.tls)),
-    Field {
-        name: "waf.score",
-        kind: One(Int),
-        known: KnownIn::WithScore,
-        read: Read::One(|facts| facts.score.map_or(Value::Missing, Value::Int)),
-    },
+    of_score!("waf.score", all),
+    of_score!("waf.score.sqli", sqli),
+    of_score!("waf.score.xss", xss),
+    of_score!("waf.score.rce", rce),
     of_response("http.response.code", One(Int), |facts| {
         facts.response.map_or(Value::Missing, |response| Value::Int(response.status.into()))
     }),

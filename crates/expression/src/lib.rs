@@ -30,8 +30,8 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use client_place::{ClientPlace, PlaceKinds, PlaceSource};
-pub use field::Facts;
 use field::KnownIn;
+pub use field::{AnomalyScore, Facts};
 pub use index::{CandidateSet, ExpressionIndex};
 pub use named_set::{AddressSet, HostSet, NamedSet, NamedSets, NumberSet};
 use node::Node;

@@ -48,7 +48,8 @@ fn with_facts<T>(ask: impl FnOnce(&Facts<'_>) -> T) -> T {
         headers: &[(b"Content-Type", b"Text/HTML; charset=utf-8"), (b"X-Cache", b"hit")],
     };
     let mut facts = Facts::new(&request, "shop.example");
-    (facts.tls, facts.response, facts.score) = (true, Some(&response), Some(7));
+    (facts.tls, facts.response, facts.score) =
+        (true, Some(&response), Some(AnomalyScore { all: 7, sqli: 4, xss: 3, rce: 0 }));
     facts.hostname_metadata = Some(r#"{"tier":"gold"}"#);
     let body = ReadBody::new("a=b&c={\"x\":[3]}", true, b"Text/Plain; charset=utf-8");
     ask(&facts.with_body(Some(&body)).with_places(Some(&Everywhere)))
@@ -112,6 +113,9 @@ fn each_field_reads_what_its_name_says() {
         ("ray", "eq \"1\""),
         ("ssl", ""),
         ("waf.score", "eq 7"),
+        ("waf.score.sqli", "eq 4"),
+        ("waf.score.xss", "in {1..3}"),
+        ("waf.score.rce", "lt 1"),
         ("http.response.code", "in {200 400..499}"),
         ("http.response.headers", r#"["x-cache"][0] eq "hit""#),
         ("http.response.headers.names", r#"[1] eq "x-cache""#),
@@ -128,7 +132,7 @@ fn each_field_reads_what_its_name_says() {
         assert!(with_facts(|facts| expression.matches(facts)), "{field} {test}");
         let is_of_body = field.starts_with("http.request.body.");
         assert_eq!(expression.reads_body(), is_of_body);
-        let is_late = field.starts_with("http.response") || field == "waf.score";
+        let is_late = field.starts_with("http.response") || field.starts_with("waf.score");
         assert_eq!(parse(REQUEST, &sets).is_ok(), !is_late, "{field}");
         assert_eq!(parse(RESPONSE, &sets).is_ok(), !is_of_body, "{field}");
         let is_of_place = field.starts_with("ip.src.");

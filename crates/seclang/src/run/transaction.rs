@@ -344,6 +344,15 @@ impl Transaction {
         self.verdict.scores.iter().sum()
     }
 
+    /// What of the anomaly score rules with a tag added.
+    pub fn score_of(&self, tag: &str) -> i64 {
+        let has_tag = |hit: &&Hit| {
+            let root = self.plan.program.roots.get(hit.root);
+            hit.score != 0 && root.is_some_and(|root| root.meta.tags.iter().any(|known| known == tag))
+        };
+        self.verdict.hits.iter().filter(has_tag).map(|hit| hit.score).sum()
+    }
+
     /// Whether any rule that reports has matched.
     pub fn has_matches(&self) -> bool {
         self.logged().next().is_some()
