@@ -8,6 +8,8 @@ use super::{field_edits, headers, zone_traffic};
 
 /// Makes the request of a client one for an origin.
 pub(super) fn to_origin(request: &mut RequestHeader, ctx: &mut Context) -> Result<()> {
+    // Each attempt sends the body from its beginning.
+    ctx.uploaded_bytes = 0;
     if let Some(stream) = &mut ctx.messages {
         stream.restart();
     }

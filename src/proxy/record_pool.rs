@@ -8,7 +8,7 @@ use super::record_targets::{NoTarget, RecordTarget, targets};
 use super::refusal::Refusal;
 use crate::snapshot::{CompiledZone, Snapshot};
 use crate::upstream::{OriginKey, Pool};
-use model::{Balance, OriginProtocol};
+use model::OriginProtocol;
 
 /// Where requests for a host of a zone go, by its records.
 #[derive(Clone, Default)]
@@ -85,6 +85,6 @@ impl Edge {
         // A pool of one request begins with the first of its origins.
         let turn = self.record_origins.turn() % origins.len();
         origins.rotate_left(turn);
-        RecordPool::Pool(Arc::new(Pool::new(origins, Balance::RoundRobin, None)))
+        RecordPool::Pool(Arc::new(Pool::new(origins, zone.source.balance, None)))
     }
 }

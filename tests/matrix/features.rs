@@ -132,9 +132,10 @@ const BODIES: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_request_fi
     [[zones.rulesets.rules]]\naction = \"log\"\n\
     expression = 'http.request.body.size eq 7 and any(http.request.body.json[\"/a\"][*] eq \"b\")'\n";
 
-const TREATED: &str = "compression = [\"zstd\", \"gzip\"]\nrulesets = [{ phase = \"http_config_settings\", rules = [\
+const TREATED: &str = "balance = \"cookie\"\ncompression = [\"zstd\", \"gzip\"]\nrulesets = [{ phase = \"http_config_settings\", rules = [\
     { action = \"set_config\", action_parameters = { max_upload = 5, proxy_read_timeout = 2, true_client_ip_header = true } }] }]\n\
-    [zones.settings]\nmax_upload = 1\n";
+    [zones.settings]\nmax_upload = 1\n[[zones.basic_auth]]\nexpression = 'http.request.uri.path eq \"/staff\"'\n\
+    users_file = \"staff\"\n";
 
 pub const ZONES: &[Feature] = &[
     ZONE,
@@ -319,6 +320,7 @@ impl Feature {
 
     /// Makes what the configuration names, in the folder where it will be.
     pub fn prepare(&self, folder: &Path, conf: &str) {
+        std::fs::write(folder.join("staff"), format!("ann:{}\n", bcrypt::hash("x", 4).unwrap())).unwrap();
         if self.is_custom_hostname {
             let mut store = SqliteStore::open(&folder.join("state")).unwrap();
             let change = Change::PutHostname { hostname: Box::new(hostname()) };

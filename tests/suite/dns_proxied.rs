@@ -137,3 +137,35 @@ fn proxied_names_are_asked_for_over_tls_if_they_came_so() {
         (curl(&["-k", "--http2", "--resolve", &resolve, &url]).0 == 200).then_some(())
     });
 }
+
+#[test]
+fn a_browser_stays_with_one_address_of_a_record_where_its_zone_says_so() {
+    let named = |address: String, name: &'static str| {
+        Origin::on(TcpListener::bind(address).unwrap(), move |_, stream| {
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{name}", name.len());
+            stream.write_all(head.as_bytes()).is_ok()
+        })
+    };
+    let first = named("127.0.0.2:0".to_owned(), "two");
+    let port = first.address.port();
+    let _second = named(format!("127.0.0.3:{port}"), "three");
+    let (edge, api, _, records) = name_server(&format!("private_origins = true\nhttp_port = {port}\n"));
+    for content in ["127.0.0.2", "127.0.0.3"] {
+        api.post(&records, &json!({"type": "A", "name": "www", "content": content, "proxied": true}));
+    }
+    let owner = records.strip_suffix("/dns_records").unwrap();
+    api.result("PATCH", owner, &json!({"balance": "cookie"}));
+    let mut all = String::new();
+    for _ in 0..20 {
+        let first = Client::get(edge.proxy[0], "www.example.com", "/");
+        let cookie = first.header("set-cookie").unwrap().split_once(';').unwrap().0.to_owned();
+        for _ in 0..3 {
+            let head = format!(
+                "GET / HTTP/1.1\r\nHost: www.example.com\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n"
+            );
+            assert_eq!(Client::once(edge.proxy[0], head).text(), first.text());
+        }
+        all.push_str(&first.text());
+    }
+    assert!(all.contains("two") && all.contains("three"), "{all}");
+}

@@ -201,6 +201,23 @@ fn no_body_is_longer_than_its_zone_takes_however_it_comes() {
 }
 
 #[test]
+fn a_body_that_is_sent_again_is_not_counted_twice() {
+    let count = std::sync::atomic::AtomicUsize::new(0);
+    let origin = Origin::start(move |_, stream| {
+        // The second request meets a connection that ends, and comes again on another.
+        let nth = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        nth != 1 && stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").is_ok()
+    });
+    let edge = Edge::start(&conf(&origin, "[zones.waf]\n[zones.settings]\nmax_upload = 1\n"));
+    let body = "x".repeat(700_000);
+    for _ in 0..2 {
+        let length = format!("Content-Type: text/plain\r\nContent-Length: {}\r\n", body.len());
+        assert_eq!(send(&edge, "PUT /", &length, &body).status, 200);
+    }
+    assert_eq!(origin.requests().len(), 3);
+}
+
+#[test]
 fn web_sockets_are_opened_where_they_may() {
     let origin = Origin::start(|request, stream| {
         let key = request.header("sec-websocket-key").unwrap_or("");
