@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::conf::{Conf, LogLevel};
 use crate::control::{self, ConfSource, Control};
 use crate::events::kinds::ServiceFailed;
-use crate::events::{Events, Level, LogWriter};
+use crate::events::{AccessLog, Events, Level, LogWriter};
 use crate::old_uses::OldUses;
 use crate::records::security;
 use crate::server::{self, Listening, Parts, Tells};
@@ -84,6 +84,10 @@ pub(super) fn serve(
     let clock = Clock::real();
     let events = Events::new(level, writer, clock);
     let conf = start.conf.clone();
+    if let Some(settings) = &conf.access_log {
+        let failed = |error| format!("cannot open the access log `{}`: {error}", settings.path.display());
+        events.log_requests_to(AccessLog::open(settings).map_err(failed)?);
+    }
     let control = Control::start(source, store, start, events.clone(), clock).map_err(Failure::Input)?;
     let open = || RecordStore::open(&conf.state_dir, conf.ai_log_size.0 as u64);
     let (rows, records) = (Box::new(open()?), open()?);

@@ -11,6 +11,7 @@ use ipnet::IpNet;
 use toml::de::DeTable;
 
 use super::ListenerProtocol;
+use super::access_log_file::{self, AccessLogFile};
 use super::certificate_file::{self, CertificatesFile, CustomHostnamesFile};
 use super::challenge_file::{self, ChallengesFile};
 use super::deprecation_file::{self, DeprecationsFile};
@@ -39,6 +40,7 @@ pub struct ConfFile {
     pub scan_cpu: Percent,
     pub graceful_stop: Duration,
     pub log_level: LogLevel,
+    pub access_log: Option<AccessLogFile>,
     pub trusted_proxies: Vec<IpNet>,
     pub gateway_hosts: Option<Located<Vec<String>>>,
     pub gateway_token_headers: Option<Located<Vec<String>>>,
@@ -177,6 +179,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         scan_cpu: table.or("scan_cpu_percent", Percent::ALL),
         graceful_stop: table.or("graceful_stop", Duration::from_secs(30)),
         log_level: table.or("log_level", LogLevel::Info),
+        access_log: access_log_file::access_log(&mut table),
         trusted_proxies: table.or("trusted_proxies", Vec::new()),
         gateway_hosts: table.get("gateway_hosts"),
         gateway_token_headers: table.get("gateway_token_headers"),

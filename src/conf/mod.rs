@@ -1,5 +1,6 @@
 //! Process settings and file-declared resources: `file` (as written) → `resolve` → [`Conf`].
 
+mod access_log_file;
 mod certificate_file;
 pub mod certificate_settings;
 mod challenge_file;
@@ -28,6 +29,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use crate::clock::rfc3339;
+use crate::events::AccessLogSettings;
 use crate::geo::GeoDatabases;
 pub use certificate_settings::{CertificateSettings, TicketSecret};
 use challenge::ChallengeKeys;
@@ -65,6 +67,8 @@ pub struct Conf {
     pub scan_cpu: Percent,
     pub graceful_stop: Duration,
     pub log_level: LogLevel,
+    /// Where requests are logged, if not with the other events.
+    pub access_log: Option<AccessLogSettings>,
     pub trusted_proxies: Vec<IpNet>,
     pub gateway_hosts: Vec<HostName>,
     /// Further header names that may carry a gateway token, in lower case.

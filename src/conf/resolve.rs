@@ -13,11 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::access_log_file::AccessLogFile;
 use super::file::{ConfFile, ListenerFile};
 use super::gateway_file::{GatewayFile, LimitFile, ProviderFile};
 use super::table::Located;
 use super::{Conf, Listener, ListenerProtocol};
 use crate::clock::rfc3339;
+use crate::events::AccessLogSettings;
 use crate::geo::GeoDatabases;
 use crate::named_file::{read_database, read_text};
 use diagnostic::{Code, Diagnostic, Diagnostics, Place};
@@ -71,6 +73,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         scan_cpu: file.scan_cpu,
         graceful_stop: file.graceful_stop,
         log_level: file.log_level,
+        access_log: file.access_log.map(|log| resolving.access_log(&log)),
         trusted_proxies: file.trusted_proxies,
         gateway_hosts,
         gateway_token_headers: resolving.header_names(file.gateway_token_headers),
@@ -112,6 +115,12 @@ struct Resolving<'a> {
 }
 
 impl Resolving<'_> {
+    fn access_log(&self, file: &AccessLogFile) -> AccessLogSettings {
+        let AccessLogFile { file, format, sample_every } = file;
+        let path = self.path(Path::new(&file.value));
+        AccessLogSettings { path, format: *format, sample_every: *sample_every as u64 }
+    }
+
     fn bad(&mut self, place: &Place, message: impl Into<String>) {
         self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message).at(place.clone()));
     }

@@ -2,6 +2,7 @@
 //!
 //! `emit` never waits: lines go to a queue bounded in bytes, and what does not fit is counted.
 
+mod access_log;
 mod audit_log;
 mod gen_ai;
 pub mod kinds;
@@ -16,6 +17,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Serialize;
 
 use crate::clock::{Clock, rfc3339};
+pub use access_log::{AccessEntry, AccessFormat, AccessLog, AccessLogSettings};
 pub use audit_log::AuditLog;
 pub use log::{Level, LogWriter};
 pub use metrics::{MetricDescription, Metrics, status_label};
@@ -32,6 +34,8 @@ pub struct Events {
     clock: Clock,
     /// Where security events are kept, once something keeps them.
     records: Arc<OnceLock<Box<dyn SecurityRecords>>>,
+    /// Where requests are logged, if not with the others.
+    access: Arc<OnceLock<AccessLog>>,
 }
 
 /// Keeps security events.
@@ -51,6 +55,11 @@ pub trait Event: Serialize {
 
     /// What is kept of it, and whether it is a finding that was recorded before; `None` if it is no security event.
     fn record(&self) -> Option<(SecurityRecord, bool)> {
+        None
+    }
+
+    /// What an access log says of it, if it is the end of a request.
+    fn access(&self) -> Option<AccessEntry<'_>> {
         None
     }
 
@@ -79,13 +88,21 @@ impl Events {
             level,
             clock,
             records: Arc::default(),
+            access: Arc::default(),
         }
     }
 
     /// Events that are counted but written nowhere.
     pub fn silent() -> Self {
         let (level, clock) = (Level::Error, Clock::real());
-        Self { metrics: Arc::new(Metrics::new()), writer: None, level, clock, records: Arc::default() }
+        Self {
+            metrics: Arc::new(Metrics::new()),
+            writer: None,
+            level,
+            clock,
+            records: Arc::default(),
+            access: Arc::default(),
+        }
     }
 
     /// Has security events kept from now on. Only the first keeper is one.
@@ -97,6 +114,9 @@ impl Events {
     pub fn metrics(&self) -> &Metrics {
         if let Some(writer) = &self.writer {
             self.metrics.log_lines_dropped.inc_by(writer.take_lost());
+        }
+        if let Some(access) = self.access.get() {
+            self.metrics.log_lines_dropped.inc_by(access.take_lost());
         }
         &self.metrics
     }
@@ -116,21 +136,42 @@ impl Events {
                 self.metrics.security_events_dropped.inc();
             }
         }
-        let is_written = E::LEVEL <= self.level && event.is_written();
-        let Some(writer) = self.writer.as_ref().filter(|_| is_written) else { return };
-        let line = Line {
-            datetime: rfc3339(self.clock.now()),
-            level: E::LEVEL.word(),
-            event: E::NAME,
-            fields: event,
-        };
-        // A struct of strings and numbers always serialises.
-        if let Ok(mut text) = serde_json::to_vec(&line) {
+        let text = || {
+            let line = Line {
+                datetime: rfc3339(self.clock.now()),
+                level: E::LEVEL.word(),
+                event: E::NAME,
+                fields: event,
+            };
+            // A struct of strings and numbers always serialises.
+            let mut text = serde_json::to_vec(&line).unwrap_or_default();
             text.push(b'\n');
-            if !writer.write_line(text) {
+            text
+        };
+        if let Some(access) = self.access.get()
+            && let Some(entry) = event.access()
+        {
+            if !access.write(&entry, self.clock.now(), text) {
                 self.metrics.log_lines_dropped.inc();
             }
+            return;
         }
+        let is_written = E::LEVEL <= self.level && event.is_written();
+        let Some(writer) = self.writer.as_ref().filter(|_| is_written) else { return };
+        if !writer.write_line(text()) {
+            self.metrics.log_lines_dropped.inc();
+        }
+    }
+
+    /// Has requests written to a log of their own from now on. Only the first is one.
+    pub fn log_requests_to(&self, access: AccessLog) {
+        // A second one is let go.
+        let _ = self.access.set(access);
+    }
+
+    /// The log of requests, if they have one of their own.
+    pub fn access_log(&self) -> Option<&AccessLog> {
+        self.access.get()
     }
 }
 

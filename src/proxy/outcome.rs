@@ -15,7 +15,7 @@ use super::{Edge, headers};
 use crate::events::kinds::{
     ChangingRule, GatewayRequest, OriginChanged, RequestFinished, RequestRefused, RuleMatched, SecurityEvent,
 };
-use crate::events::{Event, Level};
+use crate::events::{AccessEntry, Event, Level};
 use crate::ruleset::{ActedRule, Action, ManagedRuleset, Outcome, Phase, ToldRule};
 use crate::upstream::Origin;
 use expression::ToldValue;
@@ -109,17 +109,41 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
     }
     let duration = ctx.started.elapsed();
     gateway_call(edge, error, status, duration, ctx);
-    let (path, _) = sent_path(session, ctx);
+    request_finished(edge, session, error, (client, status, duration), ctx);
+}
+
+/// The line of a request.
+fn request_finished(
+    edge: &Edge,
+    session: &Session,
+    error: Option<&Error>,
+    (client, status, duration): (&str, u16, Duration),
+    ctx: &Context,
+) {
+    let request = session.req_header();
+    let (path, query) = sent_path(session, ctx);
+    let (protocol, bytes) = (headers::protocol(request.version), session.body_bytes_sent());
     edge.events.emit(&RequestFinished {
+        access: AccessEntry {
+            client,
+            user: ctx.authenticated_user.as_deref().unwrap_or(""),
+            method: request.method.as_str(),
+            target: (path, query),
+            protocol,
+            status,
+            bytes,
+            referer: headers::bytes(&request.headers, &http::header::REFERER),
+            user_agent: headers::bytes(&request.headers, &http::header::USER_AGENT),
+        },
         ray: &ctx.ray,
         client,
         method: request.method.as_str(),
         host: &ctx.host,
         path,
-        protocol: headers::protocol(request.version),
+        protocol,
         status,
         origin_status: ctx.origin_status,
-        bytes: session.body_bytes_sent(),
+        bytes,
         zone: ctx.zone_label().name,
         verdict: ctx.verdict_word(),
         duration_ms: duration.as_secs_f64() * 1000.0,

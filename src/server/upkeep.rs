@@ -46,6 +46,15 @@ impl ServiceWithDependents for Upkeep {
     ) {
         ready.notify_ready();
         let Ok(mut hang_up) = signal(SignalKind::hangup()) else { return };
+        let Ok(mut moved_files) = signal(SignalKind::user_defined1()) else { return };
+        let events = self.events.clone();
+        let reopens = async {
+            while moved_files.recv().await.is_some() {
+                if let Some(access) = events.access_log() {
+                    access.reopen();
+                }
+            }
+        };
         let checks = health_checks::run(self.control.handle().clone(), self.events.clone(), self.clock);
         let reloads = async {
             while hang_up.recv().await.is_some() {
@@ -96,6 +105,7 @@ impl ServiceWithDependents for Upkeep {
             () = alerts => {}
             () = checks => {}
             () = reloads => {}
+            () = reopens => {}
         }
         if let Err(error) = self.old_uses.write() {
             let error = format!("uses of what ends were not kept: {error}");

@@ -39,7 +39,8 @@ fn every_key_has_a_test_that_exists_and_a_line_in_the_example() {
             ![
                 "origin_ca",
                 "chain",
-                "file",
+                "file = \"office",
+                "file = \"deprecations",
                 "key",
                 "rulesets",
                 "owasp",

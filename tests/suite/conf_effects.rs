@@ -3,6 +3,10 @@
 /// Where the effect of each key is shown: a test of this suite, or `conf` for those that only shape
 /// the resolved configuration.
 pub const EFFECTS: &[(&str, &str)] = &[
+    ("access_log", "access_log::lines_are_as_log_tools_read_them_and_follow_a_rotation"),
+    ("access_log.file", "access_log::lines_are_as_log_tools_read_them_and_follow_a_rotation"),
+    ("access_log.format", "access_log::lines_are_as_log_tools_read_them_and_follow_a_rotation"),
+    ("access_log.sample_every", "access_log::as_many_requests_as_is_said_have_a_line"),
     ("admin", "support: every edge has one"),
     ("admin.address", "support: every edge sets it"),
     ("admin.api_keys", "api_auth::users_with_a_key_are_operators"),

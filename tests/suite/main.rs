@@ -6,6 +6,7 @@
 #[expect(dead_code, unused_imports, reason = "the matrix uses what the suite does not")]
 mod support;
 
+mod access_log;
 mod account_rulesets;
 mod admission;
 mod ai_calls;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::events::status_label;
-use crate::events::{Event, Level, Metrics};
+use crate::events::{AccessEntry, Event, Level, Metrics};
 
 #[derive(Debug, Serialize)]
 pub struct RequestFinished<'a> {
@@ -33,6 +33,9 @@ pub struct RequestFinished<'a> {
     pub duration_ms: f64,
     pub error: Option<String>,
     pub snapshot: u64,
+    /// For an access log alone.
+    #[serde(skip)]
+    pub access: AccessEntry<'a>,
     /// Rules that led the request elsewhere, or changed something of it or its answer.
     #[serde(rename = "Rules", skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<ChangingRule<'a>>,
@@ -51,6 +54,10 @@ pub struct ChangingRule<'a> {
 impl Event for RequestFinished<'_> {
     const NAME: &'static str = "request";
     const LEVEL: Level = Level::Info;
+
+    fn access(&self) -> Option<AccessEntry<'_>> {
+        Some(self.access)
+    }
 
     fn count(&self, metrics: &Metrics) {
         metrics.requests.with_label_values(&[self.zone, status_label(self.status), self.verdict]).inc();
