@@ -264,7 +264,8 @@ fn follow(name: &str, page: &str) -> usize {
                 ran += 1;
             }
             "sh" => {
-                // A page that waits in vain fails.
+                // A page that waits in vain fails. Without `pipefail`, as most shells are: who has found what it looks for
+                // reads no more.
                 let mut shell = Command::new("timeout");
                 shell
                     .args(["30", "bash", "-euo", "pipefail", "-c", &text])

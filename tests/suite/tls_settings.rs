@@ -32,12 +32,20 @@ fn zones_lead_to_https_and_say_so() {
         ids,
         [
             "always_use_https",
+            "challenge_ttl",
             "ciphers",
             "client_certificates",
             "http2",
+            "ip_geolocation",
+            "max_upload",
             "min_tls_version",
+            "proxy_read_timeout",
             "security_header",
-            "tls_1_3"
+            "security_level",
+            "ssl",
+            "tls_1_3",
+            "true_client_ip_header",
+            "websockets"
         ]
     );
     let set =
