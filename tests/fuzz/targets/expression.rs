@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use body::head::{RequestHead, ResponseHead};
-use expression::{Expression, ExpressionIndex, Facts, NamedSets, ReadBody, ValueExpression};
+use expression::{AnomalyScore, Expression, ExpressionIndex, Facts, NamedSets, ReadBody, ValueExpression};
 use libfuzzer_sys::fuzz_target;
 use model::Phase;
 
@@ -24,7 +24,10 @@ fuzz_target!(|input: (&str, &[u8], &[u8])| {
     for phase in [Phase::HttpResponseFirewallManaged, Phase::HttpRequestLateTransform] {
         let body = ReadBody::new(body, false, target);
         let mut facts = Facts::new(&request, "a").with_body(Some(&body));
-        (facts.response, facts.score) = (phase.is_of_response().then_some(&response), Some(5));
+        (facts.response, facts.score) = (
+            phase.is_of_response().then_some(&response),
+            Some(AnomalyScore { all: 5, sqli: 3, xss: 2, rce: 0 }),
+        );
         if let Ok(value) = ValueExpression::parse(text, phase, &NamedSets::open()) {
             let _ = value.give(&facts);
             value.add_to_key(&facts, &mut Vec::new());
