@@ -13,9 +13,10 @@
 //! 7. [`scanning`] has a copy of the response scanned, on threads of its own.
 //! 8. [`events`] records what happened, once; [`records`] writes a row for each AI call.
 //!
-//! Beside the request flow: [`names`] answers queries of resolvers, [`jobs`] verifies custom hostnames and gets certificates,
-//! [`api`] is the management API on the admin port, and the page that speaks to it, [`alerts`] tells webhooks of spikes and of what ends soon, [`old_uses`] counts who still uses that,
-//! [`health_checks`] asks origins, [`zone_settings`] names what zones can be set to, [`geo`] knows where addresses are, [`regression`] runs tests of rule sets.
+//! Beside the request flow: [`names`] answers queries of resolvers, [`jobs`] verifies custom hostnames and gets certificates.
+//! [`api`] is the admin port: the management API, and the page that shows it in a browser. [`alerts`] tells webhooks of
+//! spikes and of what ends soon, [`old_uses`] counts who still uses that. [`health_checks`] asks origins. [`zone_settings`]
+//! lists the settings of zones, [`geo`] knows where addresses are, [`regression`] runs tests of rule sets.
 //!
 //! The crates. Each depends only on crates above it in this table:
 //!

@@ -170,7 +170,7 @@ pub struct PasswordGuard {
     pub expression: Expression,
     pub realm: String,
     /// Hashes by names.
-    pub users: Arc<BTreeMap<String, String>>,
+    pub users: BTreeMap<String, String>,
 }
 
 /// What a host is.

@@ -9,7 +9,7 @@ use model::CalendarDate;
 use model::alert::AlertPolicy;
 use store::{UseCount, UseKey};
 
-/// A row is in use if it was used in the last so many days.
+/// A row counts as in use if it was used within this many days.
 const IN_USE_DAYS: i32 = 30;
 
 /// A row that ends soon, and how often an account used it.

@@ -58,7 +58,8 @@ pub(super) struct LoggedRule {
     pub(super) description: String,
 }
 
-/// Calls with each event of a log that tells of rules, or of standard input, and returns what was read.
+/// Reads a log, or standard input without one, and calls `each` with every event that names rules. Returns the name of
+/// what was read.
 ///
 /// # Errors
 /// The log cannot be read.

@@ -108,10 +108,10 @@ fn described(zone: &CompiledZone, trace: &Trace) -> String {
                     origin.port.map(|port| format!(" on port {port}")).unwrap_or_default()
                 ),
             };
-            writeln!(text, "goes to {origin} for {}, score {}", printable(&target), trace.verdict.score)
+            writeln!(text, "goes to {origin} for {}, score {}", printable(&target), trace.verdict.score.all)
         }
         TraceEnd::Blocked { status } => {
-            writeln!(text, "blocked with {status}, score {}", trace.verdict.score)
+            writeln!(text, "blocked with {status}, score {}", trace.verdict.score.all)
         }
         TraceEnd::Challenged(level) => {
             writeln!(text, "answered with a {}", challenge::action(*level).word())

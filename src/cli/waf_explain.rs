@@ -64,14 +64,14 @@ impl Explain {
         let _ = writeln!(
             text,
             "score {} at paranoia level {}, threshold {}: {}",
-            verdict.score,
+            verdict.score.all,
             self.paranoia_level,
             self.score_threshold,
             word(&verdict)
         );
         for level in 1..=4 {
             let verdict = judge(&deployment(level).entry_point(&program), &request, &mut ());
-            let _ = writeln!(text, "  at level {level}: score {}, {}", verdict.score, word(&verdict));
+            let _ = writeln!(text, "  at level {level}: score {}, {}", verdict.score.all, word(&verdict));
         }
         text.extend(suggestion::suggest(&ir, own, &request));
         print(&text)

@@ -119,7 +119,7 @@ impl Compiling<'_> {
             match Expression::parse_with(expression, Phase::HttpRequestFirewallCustom, sets) {
                 Ok(expression) if !expression.reads_body() => {
                     let (realm, users) = (realm.clone(), users.clone());
-                    guards.push(PasswordGuard { expression, realm, users: Arc::new(users) });
+                    guards.push(PasswordGuard { expression, realm, users });
                 }
                 Ok(_) => {
                     let message = "expressions of `zones.basic_auth` cannot ask for the body".to_owned();

@@ -96,17 +96,17 @@ pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
     let origin_protocol = table.or("origin_protocol", OriginProtocol::default());
     let origin_ca = table.get("origin_ca");
     let health_check = table.table("health_check").and_then(|mut table| {
-        let path = table.required("path");
-        let check = HealthCheck {
-            path: String::new(),
-            interval: table.or("interval", Duration::from_secs(10)),
-            timeout: table.or("timeout", HealthCheck::usual_timeout()),
-            healthy_after: table.or("healthy_after", NonZeroU32::MIN),
-            unhealthy_after: table.or("unhealthy_after", NonZeroU32::MIN),
-        };
+        let path: Option<Located<String>> = table.required("path");
+        let interval = table.or("interval", Duration::from_secs(10));
+        let timeout = table.or("timeout", HealthCheck::usual_timeout());
+        let healthy_after = table.or("healthy_after", NonZeroU32::MIN);
+        let unhealthy_after = table.or("unhealthy_after", NonZeroU32::MIN);
         table.finish();
-        let Located { value, place } = path?;
-        Some(Located { value: HealthCheck { path: value, ..check }, place })
+        let Located { value: path, place } = path?;
+        Some(Located {
+            value: HealthCheck { path, interval, timeout, healthy_after, unhealthy_after },
+            place,
+        })
     });
     let waf = table.table("waf").map(waf);
     let sensitive_data = table.table("sensitive_data").map(sensitive_data).unwrap_or_default();

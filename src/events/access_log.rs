@@ -46,13 +46,12 @@ pub struct AccessEntry<'a> {
     pub user_agent: &'a [u8],
 }
 
-/// The open file; clones share it.
-#[derive(Clone)]
+/// The open file.
 pub struct AccessLog {
     writer: LogWriter,
     format: AccessFormat,
     sample_every: u64,
-    requests: Arc<AtomicU64>,
+    requests: AtomicU64,
     is_stale: Arc<AtomicBool>,
 }
 
@@ -72,7 +71,7 @@ impl AccessLog {
             writer: LogWriter::new(file),
             format: settings.format,
             sample_every: settings.sample_every.max(1),
-            requests: Arc::default(),
+            requests: AtomicU64::new(0),
             is_stale,
         })
     }

@@ -1,4 +1,4 @@
-//! What keeps a client with one origin, where a zone goes by that.
+//! Session affinity: sends all requests of a client to the same origin, where a zone is set so.
 
 use std::net::IpAddr;
 
@@ -12,12 +12,12 @@ use super::context::Context;
 use super::headers;
 use crate::upstream::Pool;
 
-/// The cookie of zones that go by one. It says nothing but that requests are of one browser.
+/// The cookie that names a browser. Its value is an id that means nothing else.
 const COOKIE: &[u8] = b"svc_affinity=";
 /// Longest value that is looked at.
 const MAX_VALUE_BYTES: usize = 64;
 
-/// What a client is known by to a pool; a browser without the cookie gets one with its answer.
+/// What identifies the client of a request to a pool. A browser without the cookie gets one with its answer.
 pub(super) fn client(pool: &Pool, session: &Session, ctx: &mut Context) -> Option<Vec<u8>> {
     match pool.balance {
         Balance::RoundRobin | Balance::LeastConnections => None,

@@ -5,28 +5,30 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http::header;
+use http::{HeaderValue, header};
 use parking_lot::Mutex;
 use pingora::Result;
+use pingora::http::RequestHeader;
 use pingora::proxy::Session;
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
 
-use super::context::Context;
+use super::context::{Context, Route};
 use super::facts::with_facts;
 use super::refusal::Refusal;
-use super::{headers, refuse};
+use super::{field_edits, headers, refuse};
 use crate::clock::Clock;
 use crate::snapshot::{CompiledZone, PasswordGuard};
 
+/// Tells origins whose password was right.
+const USER_FIELD: &str = "svc-authenticated-user";
 /// Checks at once: guesses must not take the machine from who has a password.
 const AT_ONCE: usize = 2;
-/// Checks that wait; past them a request is told to come again.
-const MAX_WAITING: usize = 64;
+/// Most requests whose password is being checked or waits for that; a further one is answered with 503.
+const MAX_UNDER_WAY: usize = 64;
 /// Right passwords that are remembered, as hashes with that of the user: a changed user is checked anew.
 const REMEMBERED: usize = 4_096;
 /// Longest value of the field that is looked at.
@@ -35,7 +37,7 @@ const MAX_FIELD_BYTES: usize = 1_024;
 /// The step that asks for passwords.
 pub(super) struct Passwords {
     turns: Arc<Semaphore>,
-    waiting: AtomicUsize,
+    places: Semaphore,
     /// Short: no check is made while it is held.
     right: Mutex<HashSet<[u8; 32]>>,
     clock: Clock,
@@ -45,7 +47,7 @@ impl Passwords {
     pub(super) fn new(clock: Clock) -> Self {
         Self {
             turns: Arc::new(Semaphore::new(AT_ONCE)),
-            waiting: AtomicUsize::new(0),
+            places: Semaphore::new(MAX_UNDER_WAY),
             right: Mutex::default(),
             clock,
         }
@@ -96,11 +98,7 @@ impl Passwords {
         if known && self.right.lock().contains(&key) {
             return Ok(name);
         }
-        if self.waiting.fetch_add(1, Ordering::Relaxed) >= MAX_WAITING {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
-            return Err(Refusal::TooManyPasswords);
-        }
-        let _waiting = WaitingCheck(&self.waiting);
+        let _place = self.places.try_acquire().map_err(|_| Refusal::TooManyPasswords)?;
         let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| Refusal::Internal)?;
         let hash = hash.clone();
         let checked = tokio::task::spawn_blocking(move || {
@@ -123,12 +121,17 @@ impl Passwords {
     }
 }
 
-/// One that waits.
-struct WaitingCheck<'c>(&'c AtomicUsize);
-
-impl Drop for WaitingCheck<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+/// Tells an origin whose password was right; where nobody was asked too, a client cannot say it.
+pub(super) fn tell_user(request: &mut RequestHeader, ctx: &Context) -> Result<()> {
+    if matches!(&ctx.route, Route::Zone(zone) if !zone.password_guards.is_empty()) {
+        field_edits::remove_twins(request, USER_FIELD);
+    }
+    match &ctx.authenticated_user {
+        Some(user) => {
+            let user = HeaderValue::from_bytes(user.as_bytes()).unwrap_or(HeaderValue::from_static(""));
+            request.insert_header(USER_FIELD, user)
+        }
+        None => Ok(()),
     }
 }
 

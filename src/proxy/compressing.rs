@@ -1,4 +1,4 @@
-//! Responses compressed on their way, where rules say so.
+//! Compresses responses on their way to clients, where rules ask for it.
 //!
 //! What an origin compressed itself, parts of a body, and what does not get smaller goes on as it is. Everything that
 //! came is sent at once, so that nothing waits for a block to be full.
@@ -13,7 +13,6 @@ use pingora::proxy::Session;
 use pingora::{ErrorType, OrErr, Result};
 
 use super::context::{Context, Route};
-use super::facts::with_facts;
 use super::headers;
 use super::inspect::Inspection;
 
@@ -32,17 +31,12 @@ impl Inspection {
         ctx: &mut Context,
     ) -> Result<()> {
         let phase = Phase::HttpResponseCompression;
-        let Route::Zone(zone) = &ctx.route else { return Ok(()) };
-        if zone.entry_points.of(phase).is_none() || ctx.error_body.is_some() || !may_be_compressed(response) {
+        let has_rules = matches!(&ctx.route, Route::Zone(zone) if zone.entry_points.of(phase).is_some());
+        if !has_rules || ctx.error_body.is_some() || !may_be_compressed(response) {
             return Ok(());
         }
-        let zone = std::sync::Arc::clone(zone);
-        let mut decisions = std::mem::take(&mut ctx.decisions);
-        with_facts(session.req_header(), Some(response), self.clock.unix(), ctx, |facts| {
-            // INVARIANT: no rule of this phase ends a request.
-            zone.entry_points.of(phase)?.walk(phase, facts, &mut decisions, |_, _, _| ())
-        });
-        ctx.decisions = decisions;
+        // INVARIANT: no rule of this phase ends a request.
+        self.walk_response(phase, session, response, ctx);
         let Some(encodings) = ctx.decisions.encodings.as_deref().filter(|encodings| !encodings.is_empty())
         else {
             return Ok(());
@@ -97,13 +91,8 @@ fn may_be_compressed(response: &ResponseHeader) -> bool {
         && status != StatusCode::NOT_MODIFIED
         && !response.headers.contains_key(header::CONTENT_RANGE);
     let is_long = headers::content_length(&response.headers).is_none_or(|length| length >= MIN_BYTES);
-    // RFC 9110 section 5.3: several fields are one list.
-    let is_fixed = response.headers.get_all(header::CACHE_CONTROL).iter().any(|value| {
-        value
-            .as_bytes()
-            .split(|byte| *byte == b',')
-            .any(|word| word.trim_ascii().eq_ignore_ascii_case(b"no-transform"))
-    });
+    let is_fixed = headers::words(&response.headers, header::CACHE_CONTROL)
+        .any(|word| word.eq_ignore_ascii_case(b"no-transform"));
     is_whole
         && is_long
         && !is_fixed
@@ -113,13 +102,8 @@ fn may_be_compressed(response: &ResponseHeader) -> bool {
 
 /// Whether a response says already that it depends on the codings that the client takes.
 fn varies(response: &ResponseHeader) -> bool {
-    response.headers.get_all(header::VARY).iter().any(|value| {
-        value
-            .as_bytes()
-            .split(|byte| *byte == b',')
-            .map(<[u8]>::trim_ascii)
-            .any(|name| name == b"*" || name.eq_ignore_ascii_case(b"accept-encoding"))
-    })
+    headers::words(&response.headers, header::VARY)
+        .any(|name| name == b"*" || name.eq_ignore_ascii_case(b"accept-encoding"))
 }
 
 /// Whether bodies of a media type get smaller; streams of messages do not wait for anything and are left out.

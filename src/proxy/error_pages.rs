@@ -8,8 +8,7 @@ use pingora::Result;
 use pingora::http::ResponseHeader;
 use pingora::proxy::Session;
 
-use super::context::{Context, Route};
-use super::facts::with_facts;
+use super::context::Context;
 use super::inspect::Inspection;
 use super::refusal::Refusal;
 use super::{headers, refuse};
@@ -103,15 +102,10 @@ impl Inspection {
         response: &ResponseHeader,
         ctx: &mut Context,
     ) -> Option<Arc<ErrorPage>> {
-        let Route::Zone(zone) = &ctx.route else { return None };
-        let is_error = response.status.is_client_error() || response.status.is_server_error();
-        let entry_point = zone.entry_points.of(Phase::HttpCustomErrors).filter(|_| is_error)?;
-        let mut decisions = std::mem::take(&mut ctx.decisions);
-        let ending = with_facts(session.req_header(), Some(response), self.clock.unix(), ctx, |facts| {
-            entry_point.walk(Phase::HttpCustomErrors, facts, &mut decisions, |_, _, _| ())
-        });
-        ctx.decisions = decisions;
-        match ending {
+        if !response.status.is_client_error() && !response.status.is_server_error() {
+            return None;
+        }
+        match self.walk_response(Phase::HttpCustomErrors, session, response, ctx) {
             Some(Ending::Served(page)) => Some(page),
             _ => None,
         }

@@ -96,7 +96,11 @@ pub(super) fn with_facts<T>(
         ray: &ctx.ray,
         sent: ctx.sent_target.as_deref(),
         // At the end of a request its rules are gone, but not what they found.
-        score: ctx.rules.as_ref().map(Run::found).or((ctx.verdict.score != 0).then_some(ctx.verdict.found)),
+        score: ctx
+            .rules
+            .as_ref()
+            .map(Run::found)
+            .or((ctx.verdict.score.all != 0).then_some(ctx.verdict.score)),
         body: ctx.read_body.as_deref(),
         places: &ctx.snapshot.geo,
         metadata: ctx.hostname_metadata().map(|text| &**text),

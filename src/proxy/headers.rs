@@ -79,7 +79,7 @@ pub(super) fn hyphenated(name: &str) -> Cow<'_, str> {
 }
 
 /// The words of a field whose values are lists with commas (RFC 9110 section 5.6.1), without the space around.
-fn words(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &[u8]> {
+pub(super) fn words(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &[u8]> {
     let values = headers.get_all(name).into_iter();
     values.flat_map(|value| value.as_bytes().split(|byte| *byte == b',')).map(<[u8]>::trim_ascii)
 }
@@ -131,20 +131,6 @@ pub(super) fn name_host(request: &mut RequestHeader) -> pingora::Result<()> {
         Some(authority) => request.insert_header(http::header::HOST, authority),
         None => Ok(()),
     }
-}
-
-/// Sets a field of a request under all names that servers read as one, so that a client cannot send its own beside it.
-pub(super) fn tell(
-    request: &mut RequestHeader,
-    name: &'static str,
-    value: HeaderValue,
-) -> pingora::Result<()> {
-    let is_twin = |known: &&HeaderName| hyphenated(known.as_str()) == name;
-    let twins: Vec<HeaderName> = request.headers.keys().filter(is_twin).cloned().collect();
-    for twin in &twins {
-        request.remove_header(twin);
-    }
-    request.insert_header(name, value)
 }
 
 /// Joins the cookies that a client of HTTP/2 sent one by one (RFC 9113 section 8.2.3).

@@ -293,20 +293,29 @@ impl Inspection {
         response: &mut ResponseHeader,
         ctx: &mut Context,
     ) -> Result<()> {
-        let phase = Phase::HttpResponseHeadersTransform;
-        let Route::Zone(zone) = &ctx.route else { return Ok(()) };
-        if zone.entry_points.of(phase).is_none() {
-            return Ok(());
-        }
+        // INVARIANT: no rule of this phase ends a request.
+        self.walk_response(Phase::HttpResponseHeadersTransform, session, response, ctx);
+        let edits = std::mem::take(&mut ctx.decisions.edits);
+        field_edits::edit_response(response, &edits.fields)
+    }
+
+    /// Takes a response past the rules of a phase.
+    pub(super) fn walk_response(
+        &self,
+        phase: Phase,
+        session: &Session,
+        response: &ResponseHeader,
+        ctx: &mut Context,
+    ) -> Option<Ending> {
+        let Route::Zone(zone) = &ctx.route else { return None };
+        zone.entry_points.of(phase)?;
         let zone = Arc::clone(zone);
         let mut decisions = std::mem::take(&mut ctx.decisions);
-        with_facts(session.req_header(), Some(response), self.clock.unix(), ctx, |facts| {
-            // INVARIANT: no rule of this phase ends a request.
+        let ending = with_facts(session.req_header(), Some(response), self.clock.unix(), ctx, |facts| {
             zone.entry_points.of(phase)?.walk(phase, facts, &mut decisions, |_, _, _| ())
         });
-        let edits = std::mem::take(&mut decisions.edits);
         ctx.decisions = decisions;
-        field_edits::edit_response(response, &edits.fields)
+        ending
     }
 
     /// Counts what is counted by the answer of a request.

@@ -123,8 +123,7 @@ impl Inspection {
         judged?;
         self.judge_part(message, is_cut, session, ctx).await?;
         ctx.rules_time += spent_before;
-        let score = |run: &Run| run.verdict().score;
-        if before.as_ref().map(score) >= ctx.rules.as_ref().map(score) {
+        if before.as_ref().map(Run::score) >= ctx.rules.as_ref().map(Run::score) {
             ctx.rules = before;
         }
         Ok(())

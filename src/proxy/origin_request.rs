@@ -4,7 +4,7 @@ use pingora::Result;
 use pingora::http::RequestHeader;
 
 use super::context::Context;
-use super::{field_edits, headers, zone_traffic};
+use super::{basic_auth, field_edits, headers, zone_traffic};
 
 /// Makes the request of a client one for an origin.
 pub(super) fn to_origin(request: &mut RequestHeader, ctx: &mut Context) -> Result<()> {
@@ -29,6 +29,7 @@ pub(super) fn to_origin(request: &mut RequestHeader, ctx: &mut Context) -> Resul
     headers::origin_form(request)?;
     headers::forward(request, forwarded)?;
     zone_traffic::tell_origin(request, ctx)?;
+    basic_auth::tell_user(request, ctx)?;
     field_edits::edit_request(request, &ctx.field_edits)?;
     match &ctx.decisions.origin.host_header {
         Some(host) => headers::tell_host(request, host),

@@ -15,7 +15,7 @@ use super::{Edge, headers};
 use crate::events::kinds::{
     ChangingRule, GatewayRequest, OriginChanged, RequestFinished, RequestRefused, RuleMatched, SecurityEvent,
 };
-use crate::events::{AccessEntry, Event, Level};
+use crate::events::{Event, Level};
 use crate::ruleset::{ActedRule, Action, ManagedRuleset, Outcome, Phase, ToldRule};
 use crate::upstream::Origin;
 use expression::ToldValue;
@@ -81,7 +81,7 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
             ctx.verdict = rules.verdict();
         }
         #[expect(clippy::cast_precision_loss, reason = "scores are small")]
-        metrics.waf_score.observe(ctx.verdict.score as f64);
+        metrics.waf_score.observe(ctx.verdict.score.all as f64);
         if edge.events.writes(Level::Debug) {
             rule_matches(edge, ctx);
         }
@@ -122,28 +122,20 @@ fn request_finished(
 ) {
     let request = session.req_header();
     let (path, query) = sent_path(session, ctx);
-    let (protocol, bytes) = (headers::protocol(request.version), session.body_bytes_sent());
     edge.events.emit(&RequestFinished {
-        access: AccessEntry {
-            client,
-            user: ctx.authenticated_user.as_deref().unwrap_or(""),
-            method: request.method.as_str(),
-            target: (path, query),
-            protocol,
-            status,
-            bytes,
-            referer: headers::bytes(&request.headers, &http::header::REFERER),
-            user_agent: headers::bytes(&request.headers, &http::header::USER_AGENT),
-        },
+        query,
+        user: ctx.authenticated_user.as_deref().unwrap_or(""),
+        referer: headers::bytes(&request.headers, &http::header::REFERER),
+        user_agent: headers::bytes(&request.headers, &http::header::USER_AGENT),
         ray: &ctx.ray,
         client,
         method: request.method.as_str(),
         host: &ctx.host,
         path,
-        protocol,
+        protocol: headers::protocol(request.version),
         status,
         origin_status: ctx.origin_status,
-        bytes,
+        bytes: session.body_bytes_sent(),
         zone: ctx.zone_label().name,
         verdict: ctx.verdict_word(),
         duration_ms: duration.as_secs_f64() * 1000.0,
@@ -259,7 +251,7 @@ fn security_events(edge: &Edge, session: &Session, client: &str, status: u16, ct
         rule_id: rule.id.as_str(),
         reference: &rule.reference,
         description: acted.map_or_else(String::new, |m| m.message.clone()),
-        score: ctx.verdict.score,
+        score: ctx.verdict.score.all,
         contributions: contributions.collect(),
         ..of_request(session, client, status, ctx)
     });

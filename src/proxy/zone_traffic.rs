@@ -1,5 +1,5 @@
-//! Settings of a zone at work, and what rules put in their place: who is challenged, what bodies may be long, whether
-//! WebSockets are opened, how origins are asked and what they are told of the client.
+//! Applies the settings of a zone, and those that rules set for a request: who is challenged, how long a body may be,
+//! whether WebSockets are opened, how origins are reached, and what they are told of the client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,15 +14,13 @@ use pingora::proxy::Session;
 
 use super::context::{Context, Route};
 use super::edge::Edge;
-use super::headers;
 use super::refusal::Refusal;
 use super::refuse;
+use super::{field_edits, headers};
 use crate::conf::OriginScheme;
 use crate::ruleset::{Outcome, RuleReference, RuleSource, ToldRule};
 use crate::snapshot::{CompiledZone, Snapshot};
 
-/// Who has shown a password of the zone.
-const USER_FIELD: &str = "svc-authenticated-user";
 /// The country of an address that no database knows.
 const UNKNOWN_COUNTRY: &str = "XX";
 
@@ -95,20 +93,10 @@ pub(super) fn tell_origin(request: &mut RequestHeader, ctx: &Context) -> Result<
         let country = ctx.snapshot.geo.find(ctx.client).country;
         let country = country.and_then(|country| HeaderValue::try_from(country).ok());
         let country = country.unwrap_or(HeaderValue::from_static(UNKNOWN_COUNTRY));
-        headers::tell(request, "svc-ipcountry", country)?;
-    }
-    let has_guards = matches!(&ctx.route, Route::Zone(zone) if !zone.password_guards.is_empty());
-    if has_guards {
-        // Also where nobody was asked: the client does not say who it is.
-        headers::tell(request, USER_FIELD, HeaderValue::from_static(""))?;
-        request.remove_header(USER_FIELD);
-    }
-    if let Some(user) = &ctx.authenticated_user {
-        let user = HeaderValue::from_bytes(user.as_bytes()).unwrap_or(HeaderValue::from_static(""));
-        request.insert_header(USER_FIELD, user)?;
+        field_edits::tell(request, "svc-ipcountry", country)?;
     }
     if ctx.setting(|settings| settings.true_client_ip_header) == Some(true) {
-        headers::tell(request, "true-client-ip", ctx.client_text.clone())?;
+        field_edits::tell(request, "true-client-ip", ctx.client_text.clone())?;
     }
     Ok(())
 }

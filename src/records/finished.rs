@@ -144,7 +144,7 @@ impl Finished {
         let mut run = entry_point.start(&Facts::of_request(&head), BodyLimits::default(), &mut ());
         run.body(&body, !is_all, &mut ());
         let verdict = run.verdict();
-        self.log.waf_score = Some(verdict.score);
+        self.log.waf_score = Some(verdict.score.all);
         self.log.waf_rules = verdict.matches.iter().filter(|m| m.score > 0).map(|m| m.rule).collect();
     }
 

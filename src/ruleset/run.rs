@@ -229,7 +229,6 @@ impl Run {
 
     /// What was decided, with what matched.
     pub fn verdict(&self) -> Verdict {
-        let score = self.score();
         let matches: Vec<_> =
             self.scorings.iter().flat_map(|scoring| scoring.transaction.matches()).collect();
         let outcome = match &self.interruption {
@@ -257,6 +256,6 @@ impl Run {
             }
         };
         let location = self.interruption.as_ref().and_then(|(_, interruption)| interruption.location.clone());
-        Verdict { outcome, score, found: self.found(), matches, location }
+        Verdict { outcome, score: self.found(), matches, location }
     }
 }

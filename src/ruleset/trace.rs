@@ -141,7 +141,7 @@ impl EntryPoints {
             let mut facts = Facts::new(&head, request.host);
             facts.hostname_metadata = request.hostname_metadata;
             let is_behind = phase > Phase::HttpRequestFirewallManaged;
-            facts.score = is_behind.then_some(trace.verdict.found);
+            facts.score = is_behind.then_some(trace.verdict.score);
             let mut facts = facts.with_body(Some(&body)).with_places(Some(places));
             (facts.tls, facts.sent) = (request.tls, (target != sent).then_some(sent.as_slice()));
             let tracer = RefCell::default();

@@ -12,10 +12,8 @@ use seclang::Match;
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
     pub outcome: Outcome,
-    /// The anomaly score, all levels together.
-    pub score: i64,
-    /// The same, with how much of it is of a kind of attack.
-    pub found: AnomalyScore,
+    /// The anomaly score of all levels together, and its parts.
+    pub score: AnomalyScore,
     /// Rules that matched, in order.
     pub matches: Vec<Match>,
     /// Where a refusal leads the client.

@@ -34,3 +34,20 @@ pub fn word(is_on: bool) -> Value {
 pub fn switch(value: &Value) -> Option<bool> {
     value.as_bool().or_else(|| read_switch(value.as_str()?))
 }
+
+/// A setting that is on or off, by its name and the field of a zone that holds it; without a value it is as said last.
+macro_rules! on_off {
+    ($id:literal, $($field:ident).+, $default:literal) => {
+        $crate::zone_settings::Setting {
+            id: $id,
+            show: |zone| $crate::zone_settings::word(zone.$($field).+.unwrap_or($default)),
+            set: |zone, value| {
+                $crate::zone_settings::switch(value).map(|is_on| zone.$($field).+ = Some(is_on))
+            },
+            expected: "`on` or `off`",
+            is_editable: true,
+        }
+    };
+}
+
+pub(super) use on_off;

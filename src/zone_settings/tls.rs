@@ -6,6 +6,7 @@ use model::certificate_pack::TlsVersion;
 use model::zone::{ClientCertificates, StrictTransport};
 use serde_json::{Value, json};
 
+use super::setting::on_off;
 use super::{Setting, cipher_suite, roots, switch, word};
 
 pub const SETTINGS: &[Setting] = &[
@@ -54,13 +55,7 @@ pub const SETTINGS: &[Setting] = &[
         expected: "`ca` with certificates of CAs as PEM, nothing to take all clients, and `required`",
         is_editable: true,
     },
-    Setting {
-        id: "http2",
-        show: |zone| word(zone.tls.settings.http2 != Some(false)),
-        set: |zone, value| switch(value).map(|is_on| zone.tls.settings.http2 = Some(is_on)),
-        expected: "`on` or `off`",
-        is_editable: true,
-    },
+    on_off!("http2", tls.settings.http2, true),
     Setting {
         id: "min_tls_version",
         show: |zone| json!(zone.tls.settings.min_tls_version.unwrap_or_default()),
@@ -105,11 +100,5 @@ pub const SETTINGS: &[Setting] = &[
         expected: "`strict_transport_security` with `enabled`, `max_age` in seconds, `include_subdomains` and `preload`",
         is_editable: true,
     },
-    Setting {
-        id: "tls_1_3",
-        show: |zone| word(zone.tls.settings.tls_1_3 != Some(false)),
-        set: |zone, value| switch(value).map(|is_on| zone.tls.settings.tls_1_3 = Some(is_on)),
-        expected: "`on` or `off`",
-        is_editable: true,
-    },
+    on_off!("tls_1_3", tls.settings.tls_1_3, true),
 ];

@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 use model::{OriginEncryption, SecurityLevel, TrafficSettings};
 use serde_json::{Value, json};
 
-use super::{Setting, switch, word};
+use super::Setting;
+use super::setting::on_off;
 
 /// How long a clearance may last, in seconds.
 const CLEARANCE_SECONDS: RangeInclusive<u32> = 900..=86_400;
@@ -27,13 +28,7 @@ pub const SETTINGS: &[Setting] = &[
         expected: "900 to 86400 seconds, or null for what `challenges.clearance` says",
         is_editable: true,
     },
-    Setting {
-        id: "ip_geolocation",
-        show: |zone| word(zone.traffic.ip_geolocation == Some(true)),
-        set: |zone, value| switch(value).map(|is_on| zone.traffic.ip_geolocation = Some(is_on)),
-        expected: "`on` or `off`",
-        is_editable: true,
-    },
+    on_off!("ip_geolocation", traffic.ip_geolocation, false),
     Setting {
         id: "max_upload",
         show: |zone| json!(zone.traffic.max_upload),
@@ -76,18 +71,6 @@ pub const SETTINGS: &[Setting] = &[
                    `dns.origin_scheme` says",
         is_editable: true,
     },
-    Setting {
-        id: "true_client_ip_header",
-        show: |zone| word(zone.traffic.true_client_ip_header == Some(true)),
-        set: |zone, value| switch(value).map(|is_on| zone.traffic.true_client_ip_header = Some(is_on)),
-        expected: "`on` or `off`",
-        is_editable: true,
-    },
-    Setting {
-        id: "websockets",
-        show: |zone| word(zone.traffic.websockets != Some(false)),
-        set: |zone, value| switch(value).map(|is_on| zone.traffic.websockets = Some(is_on)),
-        expected: "`on` or `off`",
-        is_editable: true,
-    },
+    on_off!("true_client_ip_header", traffic.true_client_ip_header, false),
+    on_off!("websockets", traffic.websockets, true),
 ];

@@ -183,7 +183,11 @@ fn verdicts(rules: &Rules) -> String {
                 Outcome::Blocked { rule, status } => format!("{status} by {}", rule.reference),
                 Outcome::Challenged { rule, .. } => format!("challenged by {}", rule.reference),
             };
-            table.push_str(&format!("{name} {level}: {word}, score {} [{}]\n", verdict.score, ids.join(" ")));
+            table.push_str(&format!(
+                "{name} {level}: {word}, score {} [{}]\n",
+                verdict.score.all,
+                ids.join(" ")
+            ));
         }
     }
     table
@@ -257,7 +261,7 @@ fn thresholds_and_actions_of_4_28_0_are_those_of_the_ruleset() {
 
 fn takes_thresholds_and_actions(rules: &Rules) {
     let (_, target, headers, body) = REQUESTS[4];
-    let score = judge(&deployed(rules, 1, 5), target, headers, body).score;
+    let score = judge(&deployed(rules, 1, 5), target, headers, body).score.all;
     assert!(score > 5);
     let at = |threshold| judge(&deployed(rules, 1, threshold), target, headers, body).outcome;
     assert_refused_by("949110", &at(score));

@@ -26,8 +26,8 @@ impl ContentEncoding {
         }
     }
 
-    /// The first of these that a client takes by its `Accept-Encoding` fields (RFC 9110 section 12.5.3), of those that it
-    /// takes as much as any; `None` if it takes none, or a body as it is rather.
+    /// The coding to use, by a client's `Accept-Encoding` fields (RFC 9110 section 12.5.3): the first of those with the
+    /// highest weight. `None` if the client takes none of them, or prefers `identity`.
     pub fn accepted<'f>(among: &[Self], fields: impl Iterator<Item = &'f [u8]>) -> Option<Self> {
         let mut weights: [Option<u16>; Self::ALL.len()] = [None; 3];
         let (mut of_others, mut identity) = (None, None);
@@ -70,12 +70,12 @@ fn thousandths(text: &[u8]) -> Option<u16> {
     Some(weight)
 }
 
-/// Compresses one body. Everything that went in comes out with the same call, so that nothing waits for what follows.
+/// Compresses one body. Each call returns everything that was pushed so far, so that a client never waits for later pieces.
 pub struct Encoder(Writer);
 
 enum Writer {
-    /// Boxed, as the others are large by themselves.
     Zstd(zstd::stream::write::Encoder<'static, Vec<u8>>),
+    /// Boxed, because it is much larger than the others.
     Brotli(Box<brotli::CompressorWriter<Vec<u8>>>),
     Gzip(GzEncoder<Vec<u8>>),
 }
@@ -91,15 +91,14 @@ impl Encoder {
     /// # Errors
     /// If there is no memory for it.
     pub fn new(encoding: ContentEncoding) -> io::Result<Self> {
-        let out = Vec::new;
         Ok(Self(match encoding {
-            ContentEncoding::Zstd => Writer::Zstd(zstd::stream::write::Encoder::new(out(), ZSTD_LEVEL)?),
+            ContentEncoding::Zstd => Writer::Zstd(zstd::stream::write::Encoder::new(Vec::new(), ZSTD_LEVEL)?),
             ContentEncoding::Brotli => {
                 let writer =
-                    brotli::CompressorWriter::new(out(), 4 << 10, BROTLI_QUALITY, BROTLI_WINDOW_BITS);
+                    brotli::CompressorWriter::new(Vec::new(), 4 << 10, BROTLI_QUALITY, BROTLI_WINDOW_BITS);
                 Writer::Brotli(Box::new(writer))
             }
-            ContentEncoding::Gzip => Writer::Gzip(GzEncoder::new(out(), Compression::new(GZIP_LEVEL))),
+            ContentEncoding::Gzip => Writer::Gzip(GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL))),
         }))
     }
 
@@ -108,20 +107,22 @@ impl Encoder {
     /// # Errors
     /// If the encoder fails; the body is then lost.
     pub fn push(&mut self, piece: &[u8]) -> io::Result<Vec<u8>> {
+        /// Has a writer give out everything that it has.
+        fn feed(writer: &mut impl Write, piece: &[u8]) -> io::Result<()> {
+            writer.write_all(piece)?;
+            writer.flush()
+        }
         let out = match &mut self.0 {
             Writer::Zstd(writer) => {
-                writer.write_all(piece)?;
-                writer.flush()?;
+                feed(writer, piece)?;
                 writer.get_mut()
             }
             Writer::Brotli(writer) => {
-                writer.write_all(piece)?;
-                writer.flush()?;
+                feed(writer, piece)?;
                 writer.get_mut()
             }
             Writer::Gzip(writer) => {
-                writer.write_all(piece)?;
-                writer.flush()?;
+                feed(writer, piece)?;
                 writer.get_mut()
             }
         };

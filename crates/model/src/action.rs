@@ -105,23 +105,10 @@ impl Action {
     /// # Errors
     /// One sentence: actions such as `execute` are not for such a rule.
     pub fn on_threshold(self) -> Result<Self, String> {
-        let word = self.word();
-        match self {
-            Self::Block | Self::Log | Self::ManagedChallenge | Self::JsChallenge | Self::Challenge => {
-                Ok(self)
-            }
-            Self::Execute
-            | Self::Skip
-            | Self::Redirect
-            | Self::Rewrite
-            | Self::Route
-            | Self::ServeError
-            | Self::SetConfig
-            | Self::CompressResponse
-            | Self::Score => {
-                Err(format!("the action `{word}` is not for a managed rule; use `block` or `log`"))
-            }
+        if self.ends_requests() || self == Self::Log {
+            return Ok(self);
         }
+        Err(format!("the action `{}` is not for a managed rule; use `block` or `log`", self.word()))
     }
 }
 

@@ -185,7 +185,7 @@ impl ParameterFields {
     }
 }
 
-/// Parameters of which any is given.
+/// The parameters, unless all of them have their defaults.
 fn set<T: Default + PartialEq>(parameters: T) -> Option<T> {
     (parameters != T::default()).then_some(parameters)
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::word::serde_by_word;
 
-/// Settings of a zone, or those that a rule puts in their place. What is absent is as the edge has it.
+/// Settings of a zone, or those that a rule sets for some of its requests. For an absent one the edge's default holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrafficSettings {
@@ -25,10 +25,10 @@ pub struct TrafficSettings {
     /// How long an origin may be silent, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy_read_timeout: Option<u32>,
-    /// Whether origins are told the country of the client.
+    /// Whether the edge sends the client's country to origins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ip_geolocation: Option<bool>,
-    /// Whether origins are told the address of the client in `true-client-ip` too.
+    /// Whether the edge also sends the client's address to origins as `true-client-ip`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub true_client_ip_header: Option<bool>,
 }

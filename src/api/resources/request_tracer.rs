@@ -236,7 +236,7 @@ fn shown(zone: &CompiledZone, trace: &Trace, rulesets: &[&Ruleset]) -> ShownTrac
         zone_name: zone.name.clone(),
         location,
         target: String::from_utf8_lossy(&trace.target).into_owned(),
-        score: trace.verdict.score,
+        score: trace.verdict.score.all,
         trace: phases.collect(),
     }
 }

@@ -33,9 +33,16 @@ pub struct RequestFinished<'a> {
     pub duration_ms: f64,
     pub error: Option<String>,
     pub snapshot: u64,
-    /// For an access log alone.
+    // What only an access log says.
     #[serde(skip)]
-    pub access: AccessEntry<'a>,
+    pub query: &'a str,
+    /// Who showed a password of the zone; empty if nobody did.
+    #[serde(skip)]
+    pub user: &'a str,
+    #[serde(skip)]
+    pub referer: &'a [u8],
+    #[serde(skip)]
+    pub user_agent: &'a [u8],
     /// Rules that led the request elsewhere, or changed something of it or its answer.
     #[serde(rename = "Rules", skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<ChangingRule<'a>>,
@@ -56,7 +63,17 @@ impl Event for RequestFinished<'_> {
     const LEVEL: Level = Level::Info;
 
     fn access(&self) -> Option<AccessEntry<'_>> {
-        Some(self.access)
+        Some(AccessEntry {
+            client: self.client,
+            user: self.user,
+            method: self.method,
+            target: (self.path, self.query),
+            protocol: self.protocol,
+            status: self.status,
+            bytes: self.bytes,
+            referer: self.referer,
+            user_agent: self.user_agent,
+        })
     }
 
     fn count(&self, metrics: &Metrics) {

@@ -12,6 +12,9 @@ async function owners() {
   return [...accounts.map(({ id, name }) => [`accounts/${id}`, `Account ${name}`]), ...zones.map(({ id, name }) => [`zones/${id}`, name])];
 }
 
+/** The path of the events of an owner. */
+const eventsOf = (owner) => `/${owner.split("/").map(encodeURIComponent).join("/")}/security/events`;
+
 const address = (query) => `events?${new URLSearchParams(Object.entries(query).filter(([, value]) => value))}`;
 
 export async function events({ query }) {
@@ -20,7 +23,7 @@ export async function events({ query }) {
   if (!owner) return [h("h1", {}, "Events"), h("p", {}, "There is neither an account nor a zone.")];
   const filters = Object.fromEntries(Object.keys(FILTERS).map((name) => [name, query[name]]));
   const page = Number(query.page ?? 1);
-  const base = `/${owner.split("/").map(encodeURIComponent).join("/")}/security/events`;
+  const base = eventsOf(owner);
   const [{ result, result_info: info }, top] = await Promise.all([
     call("GET", base, { query: { ...filters, page, per_page: 50 } }),
     get(`${base}/top`, { ...filters, field: "reference", per_page: 8 }),
@@ -110,7 +113,7 @@ function letPass(event, zone) {
 
 export async function request({ rest: [ray], query }) {
   const owner = query.owner ?? (await owners())[0]?.[0];
-  const base = `/${owner.split("/").map(encodeURIComponent).join("/")}/security/events`;
+  const base = eventsOf(owner);
   const [found, zones] = await Promise.all([get(base, { ray, per_page: 50 }), all("/zones")]);
   if (found.length === 0) return [h("h1", {}, `Request ${ray}`), h("p", {}, "No event of this request is kept.")];
   const sections = found.map((event) => {
