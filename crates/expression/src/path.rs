@@ -2,7 +2,8 @@
 //!
 //! A filter that lets `/uploads` be must not let `/uploads/../admin` be. So escapes of characters that need
 //! none are taken back and dot segments are resolved (RFC 3986 section 6.2.2), and, as many origins do,
-//! `\` is a `/` and several `/` are one.
+//! `\` is a `/` and several `/` are one. Servers of Java take parameters of a segment (`;…`) away before that, so
+//! `..;` is `..` here too.
 
 use std::borrow::Cow;
 
@@ -12,7 +13,7 @@ use body::urlencoded;
 pub(super) fn normal_form(path: &[u8]) -> Cow<'_, [u8]> {
     let is_normal = path.starts_with(b"/")
         && !path.iter().any(|byte| matches!(byte, b'%' | b'\\'))
-        && !path.windows(2).any(|two| matches!(two, b"//" | b"/."));
+        && !path.windows(2).any(|two| matches!(two, b"//" | b"/." | b"/;"));
     if is_normal {
         return Cow::Borrowed(path);
     }
@@ -20,8 +21,9 @@ pub(super) fn normal_form(path: &[u8]) -> Cow<'_, [u8]> {
     let mut segments: Vec<&[u8]> = Vec::new();
     let mut ends_in_folder = false;
     for segment in plain.split(|byte| *byte == b'/') {
-        ends_in_folder = matches!(segment, b"" | b"." | b"..");
-        match segment {
+        let name = segment.split(|byte| *byte == b';').next().unwrap_or(segment);
+        ends_in_folder = matches!(name, b"" | b"." | b"..");
+        match name {
             b"" | b"." => {}
             b".." => drop(segments.pop()),
             _ => segments.push(segment),
@@ -82,6 +84,12 @@ mod tests {
             ("/a%2", "/a%2"),
             ("/a%zz%25", "/a%zz%25"),
             ("/.well-known/x", "/.well-known/x"),
+            ("/uploads/..;/admin", "/admin"),
+            ("/uploads/%2e%2e;a=b/admin", "/admin"),
+            ("/;/admin", "/admin"),
+            ("/.;x/admin/..;", "/"),
+            ("/a;b/c;d", "/a;b/c;d"),
+            ("/..a;/b", "/..a;/b"),
             ("*", "/*"),
         ] {
             assert_eq!(normal_form(path.as_bytes()), normal.as_bytes(), "{path}");
