@@ -31,6 +31,8 @@ pub(super) const ACTOR: &str = "certificates";
 pub(super) enum AcmeFailure {
     /// It was not to be had; the same may succeed later.
     Unreachable(String),
+    /// It took none of several nonces, which it gave itself (RFC 8555 section 6.5): the same succeeds with another.
+    StaleNonce(String),
     /// It says that there were too many orders.
     RateLimited(String),
     /// It looked, and did not see that a name is ours.
@@ -47,7 +49,7 @@ impl AcmeFailure {
     /// The word in metrics.
     pub(super) fn cause(&self) -> &'static str {
         match self {
-            Self::Unreachable(_) => "unreachable",
+            Self::Unreachable(_) | Self::StaleNonce(_) => "unreachable",
             Self::RateLimited(_) => "rate_limited",
             Self::NotValidated { .. } => "not_validated",
             Self::Refused(_) => "refused",
@@ -58,7 +60,9 @@ impl AcmeFailure {
 
     pub(super) fn message(&self, authority: &str) -> String {
         match self {
-            Self::Unreachable(detail) => format!("the CA `{authority}` cannot be reached: {detail}"),
+            Self::Unreachable(detail) | Self::StaleNonce(detail) => {
+                format!("the CA `{authority}` cannot be reached: {detail}")
+            }
             Self::RateLimited(detail) => format!("the CA `{authority}` takes no more orders now: {detail}"),
             Self::NotValidated { host, detail } => format!("Domain validation failed for {host}: {detail}"),
             Self::Refused(detail) => format!("the CA `{authority}` refused the order: {detail}"),
@@ -75,7 +79,8 @@ impl AcmeFailure {
                 let kind = kind.rsplit(':').next().unwrap_or("");
                 match (kind, problem.status) {
                     ("rateLimited", _) => Self::RateLimited(detail),
-                    ("serverInternal" | "badNonce", _) => Self::Unreachable(detail),
+                    ("badNonce", _) => Self::StaleNonce(detail),
+                    ("serverInternal", _) => Self::Unreachable(detail),
                     (_, Some(404)) => Self::Gone,
                     (_, Some(status)) if status >= 500 => Self::Unreachable(detail),
                     _ => Self::Refused(detail),
@@ -278,9 +283,10 @@ pub(super) async fn tell(order: &mut Order, ready: &[PendingChallenge]) -> Resul
 pub(super) async fn validated(order: &mut Order) -> Result<bool, AcmeFailure> {
     match order.poll_ready(&RetryPolicy::default().timeout(PATIENCE)).await {
         Ok(OrderStatus::Ready) => return Ok(true),
-        Ok(_) | Err(Error::Api(_)) => {}
         Err(Error::Timeout(_)) => return Ok(false),
-        Err(error) => return Err(AcmeFailure::of(error)),
+        // An order that is not valid says so in its state, and as an error too.
+        Err(error) if order.state().status != OrderStatus::Invalid => return Err(AcmeFailure::of(error)),
+        Ok(_) | Err(_) => {}
     }
     if order.state().status == OrderStatus::Valid {
         return Ok(true);

@@ -132,11 +132,13 @@ impl Issuing {
     /// Goes on as far as it can, and writes when it goes on again.
     async fn go_on(&self, pack: Arc<Declared<CertificatePack>>) {
         let mut pack = pack.value.clone();
+        let mut last = Pause::CaBusy;
         // An order has few steps; a CA that makes more of them is asked again later.
-        for _ in 0..8 {
+        for _ in 0..12 {
             // What was done and not written is as after a kill: the order goes on from what is known of it.
             match timeout(LONGEST_STEP, self.step(&pack)).await {
-                Ok(Ok(next)) => pack = next,
+                Ok(Ok(next)) => (pack, last) = (next, Pause::CaBusy),
+                Ok(Err(Pause::Failed(failure @ AcmeFailure::StaleNonce(_)))) => last = failure.into(),
                 Ok(Err(pause)) => return self.pause(pack, pause).await,
                 Err(_) => {
                     let failure = AcmeFailure::Unreachable("it takes too long to answer".to_owned());
@@ -144,7 +146,7 @@ impl Issuing {
                 }
             }
         }
-        self.pause(pack, Pause::CaBusy).await;
+        self.pause(pack, last).await;
     }
 
     /// Takes the next step, and returns the pack as it is then.

@@ -187,6 +187,23 @@ pub(crate) fn wait_for_ssl(api: &Api, path: &str, status: &str) -> Value {
 }
 
 #[test]
+fn a_ca_that_refuses_nonces_is_asked_with_others() {
+    let pebble = Pebble::start(&PebbleSettings { refused_nonces: Some(35), ..PebbleSettings::default() });
+    let (_edge, api, path, _origin) = saas(&pebble, "");
+    let shops: Vec<String> = (0..8)
+        .map(|nth| {
+            let host = format!("shop-{nth}.customer.dev");
+            pebble.tell("set-cname", &json!({"host": host, "target": "saas.dev"}));
+            make(&api, &path, &host, &json!({"method": "http", "type": "dv"}))
+        })
+        .collect();
+    for shop in shops {
+        wait_for_ssl(&api, &shop, "active");
+    }
+    assert_eq!(pebble.logged("reject 35% of good nonces"), 1);
+}
+
+#[test]
 fn a_customer_has_https_by_pointing_here() {
     let pebble = Pebble::start(&PebbleSettings::default());
     let (mut edge, api, path, _origin) = saas(&pebble, "");

@@ -36,6 +36,8 @@ pub struct PebbleSettings {
     pub external_account: Option<(String, String)>,
     /// Where the CA looks without TLS, if not at a free port.
     pub http: Option<u16>,
+    /// How many of a hundred nonces, which it gave itself, the CA refuses; 5 if nothing is said.
+    pub refused_nonces: Option<u8>,
 }
 
 /// A port that nobody has, over TCP and UDP, for those who must be told one before they listen. It is below those that the
@@ -85,6 +87,7 @@ impl Pebble {
             http,
             tls,
         };
+        let refused_nonces = settings.refused_nonces.unwrap_or(5).to_string();
         if settings.names.is_none() {
             pebble.spawn(
                 "pebble-challtestsrv",
@@ -104,21 +107,23 @@ impl Pebble {
                     "-defaultIPv4",
                     "127.0.0.1",
                 ],
+                &[],
             );
             wait_for("the name server", || std::net::TcpStream::connect(("127.0.0.1", names)).ok());
         }
         let conf = pebble.folder.path().join("pebble.json").display().to_string();
-        pebble.spawn("pebble", &["-config", &conf, "-dnsserver", &format!("127.0.0.1:{names}")]);
+        let arguments = ["-config", &conf, "-dnsserver", &format!("127.0.0.1:{names}")];
+        pebble.spawn("pebble", &arguments, &[("PEBBLE_WFE_NONCEREJECT", &refused_nonces)]);
         wait_for("the CA", || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
         pebble
     }
 
-    fn spawn(&mut self, program: &str, arguments: &[&str]) {
+    fn spawn(&mut self, program: &str, arguments: &[&str], environment: &[(&str, &str)]) {
         let mut child = Command::new(program)
             .args(arguments)
             .env("PEBBLE_VA_NOSLEEP", "1")
-            .env("PEBBLE_WFE_NONCEREJECT", "5")
             .env("PEBBLE_AUTHZREUSE", "0")
+            .envs(environment.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

@@ -90,7 +90,10 @@ impl Issuing {
             Pause::Failed(failure) => {
                 let authority = pack.order.as_ref().map_or("", |order| &order.authority);
                 // An order that could not be asked for now may be there later.
-                drops_order = !matches!(failure, AcmeFailure::Unreachable(_) | AcmeFailure::Here(_));
+                drops_order = !matches!(
+                    failure,
+                    AcmeFailure::Unreachable(_) | AcmeFailure::StaleNonce(_) | AcmeFailure::Here(_)
+                );
                 let least = if matches!(failure, AcmeFailure::RateLimited(_)) { RATE_WAIT } else { 0 };
                 let is_of_names = matches!(failure, AcmeFailure::NotValidated { .. });
                 self.failed(&mut next, vec![failure.message(authority)], failure.cause(), least);
