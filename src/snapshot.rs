@@ -154,6 +154,8 @@ pub struct CompiledZone {
     pub password_guards: Vec<PasswordGuard>,
     /// Whether a rule may answer with a challenge.
     pub challenges: bool,
+    /// Block lists in the DNS that rules ask whether they name the client.
+    pub block_lists: Vec<Arc<str>>,
     /// Whether rules of the response phases run.
     pub response_rules: bool,
     /// The entry point rulesets it was compiled from, as the API shows them.

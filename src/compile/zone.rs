@@ -60,6 +60,7 @@ impl Compiling<'_> {
             routes: self.routes(zone, &entry_points, place),
             challenges: entry_points.challenges()
                 || zone.traffic.security_level == Some(SecurityLevel::UnderAttack),
+            block_lists: entry_points.block_lists(),
             password_guards: self.password_guards(zone, &sets),
             entry_points,
             response_rules: zone.waf.as_ref().is_some_and(|waf| waf.response_rules),

@@ -70,6 +70,8 @@ pub struct Metrics {
     pub connections_ended: IntCounterVec,
     pub held_bodies: IntGauge,
     pub bodies_uninspected: IntCounter,
+    /// outcome
+    pub block_list_lookups: IntCounterVec,
     pub log_lines_dropped: IntCounter,
     pub security_events_dropped: IntCounter,
     pub audit_records_lost: IntCounter,
@@ -228,6 +230,11 @@ impl Metrics {
             bodies_uninspected: build.counter(
                 "bodies_uninspected_total",
                 "Request bodies passed on though only their first part was inspected.",
+            ),
+            block_list_lookups: build.counters(
+                "block_list_lookups_total",
+                "Look-ups of clients in block lists, by what came of them.",
+                &["outcome"],
             ),
             security_events_dropped: build.counter(
                 "security_events_dropped_total",

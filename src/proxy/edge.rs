@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::basic_auth::Passwords;
+use super::block_lists::BlockLists;
 use super::challenges::Challenges;
 use super::held_bodies::HeldBodies;
 use super::inspect::Inspection;
@@ -79,6 +80,7 @@ impl Edge {
                 clock,
                 held_bodies: held_bodies.clone(),
                 offload: Arc::clone(&offload),
+                block_lists: BlockLists::new(events.clone(), clock),
                 judged: AtomicU64::new(0),
             },
             prescan: Prescan::new(events.clone(), Arc::clone(&offload)),

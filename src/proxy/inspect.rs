@@ -12,6 +12,7 @@ use pingora::Result;
 use pingora::http::ResponseHeader;
 use pingora::proxy::Session;
 
+use super::block_lists::BlockLists;
 use super::context::{Context, Route};
 use super::facts::{AskedRequest, with_facts};
 use super::held_bodies::HeldBodies;
@@ -43,6 +44,7 @@ pub(super) struct Inspection {
     pub(super) clock: Clock,
     pub(super) held_bodies: HeldBodies,
     pub(super) offload: Arc<Offload>,
+    pub(super) block_lists: BlockLists,
     /// Requests so far.
     pub(super) judged: AtomicU64,
 }
@@ -176,6 +178,11 @@ impl Inspection {
         let Some(entry_point) = zone.entry_points.of(Phase::HttpRequestFirewallManaged) else {
             return Ok(());
         };
+        if !zone.block_lists.is_empty() {
+            let resolvers = &ctx.snapshot.dns.resolvers;
+            let naming = self.block_lists.naming(ctx.client, &zone.block_lists, resolvers).await;
+            ctx.decisions.listed_in = naming;
+        }
         ctx.times_rules = self.samples_rules();
         match long_body(entry_point, ctx) {
             Some(bytes) => self.start_rules_away(bytes, zone, received, session, ctx).await?,

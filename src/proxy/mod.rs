@@ -14,6 +14,7 @@ mod admit;
 mod affinity;
 mod answer;
 mod basic_auth;
+mod block_lists;
 mod call;
 mod challenges;
 mod compressing;

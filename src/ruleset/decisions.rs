@@ -34,6 +34,8 @@ pub struct Decisions {
     pub encodings: Option<Arc<[ContentEncoding]>>,
     /// The challenges that the client has passed.
     pub passed: Passed,
+    /// Block lists that name the client, of those that managed rules ask.
+    pub listed_in: Vec<Arc<str>>,
 }
 
 /// The challenges that the client of a request has passed, as far as that holds for the request.

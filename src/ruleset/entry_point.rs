@@ -1,6 +1,7 @@
 //! The compiled rules of a zone, by phase.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::actions::{CompiledAction, Execute};
@@ -26,6 +27,13 @@ impl EntryPoints {
     /// Whether a rule may answer with a challenge.
     pub fn challenges(&self) -> bool {
         self.0.iter().flatten().any(EntryPoint::challenges)
+    }
+
+    /// The block lists that managed rules ask whether they name the client.
+    pub fn block_lists(&self) -> Vec<Arc<str>> {
+        let rules = self.0.iter().flatten().flat_map(EntryPoint::all_rules);
+        let lists: BTreeSet<_> = rules.flat_map(|rule| rule.action.block_lists()).collect();
+        lists.into_iter().collect()
     }
 
     /// Adds rules behind those that their phase has.

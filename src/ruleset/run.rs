@@ -121,6 +121,7 @@ impl Run {
         if has_passed {
             transaction.only_report(scored.threshold_rule);
         }
+        transaction.client_is_listed_in(&decisions.listed_in);
         transaction.request_head(head);
         self.scorings.push(Scoring {
             transaction,

@@ -24,6 +24,7 @@ mod api_mail;
 mod api_reads;
 mod audit;
 mod basic_auth;
+mod block_lists;
 mod bodies;
 mod body_rules;
 mod budgets;

@@ -373,11 +373,14 @@ fn files_of_json_are_read_beside_fields() {
 }
 
 #[test]
-fn unknown_xpath_is_a_warning() {
+fn targets_in_which_nothing_is_found_are_a_warning() {
     let (_, diagnostics) = load("SecRule XML:/a/b[1] \"@rx x\" \"id:1,phase:2,pass\"\n");
     assert!(
         diagnostics.starts_with("warning[seclang/unsupported]: `XML:/a/b[1]` finds nothing"),
         "{diagnostics}"
     );
+    let (_, diagnostics) = load("SecRule REMOTE_ADDR|ARGS \"@rbl a.example\" \"id:1,phase:2,pass\"\n");
+    assert!(diagnostics.contains("`@rbl` finds nothing in `ARGS`: only"), "{diagnostics}");
+    assert_eq!(diagnostics.matches("warning").count(), 1, "{diagnostics}");
     assert_eq!(load("SecRule XML:/*|XML://@* \"@rx x\" \"id:1,phase:2,pass\"\n").1, "");
 }

@@ -116,6 +116,14 @@ impl CompiledAction {
         }
     }
 
+    /// The block lists that rules of a managed ruleset which it runs ask whether they name the client.
+    pub fn block_lists(&self) -> Vec<Arc<str>> {
+        match self {
+            Self::Execute(Execute::Score(scored)) => scored.plan.block_lists(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The word of the API for it.
     pub fn action(&self) -> Action {
         match self {

@@ -1,6 +1,7 @@
 //! What a request is made of, read once into the transaction's buffers.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use super::decoded::add_decoded;
 use super::names::NameSet;
@@ -86,6 +87,8 @@ pub(crate) struct MessageData {
     pub(crate) session_id: Text,
     pub(crate) user_id: Text,
     pub(crate) geo: Vec<Pair>,
+    /// Block lists that name the client.
+    pub(crate) listed_in: Vec<Arc<str>>,
     pub(crate) received_time: ReceivedTime,
     pub(crate) response_status: Text,
     pub(crate) response_protocol: Text,

@@ -7,7 +7,7 @@ mod update;
 use std::collections::{HashMap, HashSet};
 
 use super::Phase;
-use super::ir::{ActionsIr, ItemIr, RuleIr, RuleSetIr, RulesIr, SelectorIr, TargetIr, exclude};
+use super::ir::{ActionsIr, ItemIr, OperatorIr, RuleIr, RuleSetIr, RulesIr, SelectorIr, TargetIr, exclude};
 use super::syntax::Loader;
 use super::syntax::ast::{ItemAst, SelectorAst, UpdateBy, VariableAst};
 use super::{operators, transformations, variables};
@@ -74,6 +74,7 @@ impl Lowering<'_> {
             ItemAst::Rule { variables, operator, actions, place } => {
                 let targets = targets(&variables, self.diagnostics);
                 let operator = self.operator(operator);
+                self.warn_of_block_list(targets.as_deref(), operator.as_ref(), &place);
                 self.rule(targets, operator, &actions, place);
             }
             ItemAst::Action { actions, place } => self.rule(Some(Vec::new()), Some(None), &actions, place),
@@ -95,6 +96,23 @@ impl Lowering<'_> {
 
     fn warn(&mut self, code: Code, place: Place, message: impl Into<String>) {
         self.diagnostics.push(Diagnostic::warning(code, message).at(place));
+    }
+
+    /// What a client says is looked up nowhere.
+    fn warn_of_block_list(
+        &mut self,
+        targets: Option<&[TargetIr]>,
+        operator: Option<&Option<OperatorIr>>,
+        place: &Place,
+    ) {
+        let is_block_list = matches!(operator, Some(Some(operator)) if operator.definition.name == "rbl");
+        let others =
+            targets.unwrap_or_default().iter().filter(|target| target.variable.name != "REMOTE_ADDR");
+        for target in others.filter(|_| is_block_list) {
+            let message =
+                format!("`@rbl` finds nothing in `{target}`: only `REMOTE_ADDR` is looked up in block lists");
+            self.diagnostics.push(Diagnostic::warning(Code::SecLangUnsupported, message).at(place.clone()));
+        }
     }
 
     fn close_chain(&mut self) {

@@ -124,6 +124,11 @@ pub trait Test: Send + Sync {
         None
     }
 
+    /// The block list that it asks whether it names the client.
+    fn block_list(&self) -> Option<&Arc<str>> {
+        None
+    }
+
     /// A cheap necessary condition, if there is one.
     fn prefilter(&self) -> Option<&Prefilter> {
         None
@@ -213,8 +218,7 @@ pub const ALL: &[&Definition] = &[
 ];
 
 /// Operators that are understood but never match, and why.
-pub const WITHOUT_EFFECT: [(&str, &str); 8] = [
-    ("rbl", "nothing is looked up in the DNS while a request waits"),
+pub const WITHOUT_EFFECT: [(&str, &str); 7] = [
     ("gsbLookup", "there is no such list here"),
     ("inspectFile", "programs are never run, and files are never written to disk"),
     ("fuzzyHash", "fuzzy hashes are not computed"),

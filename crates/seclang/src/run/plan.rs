@@ -1,5 +1,6 @@
 //! A program under the settings of one zone: what runs, what it starts from, what it may do.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::fold::{Folded, fold};
@@ -112,6 +113,14 @@ impl Plan {
 
     pub fn program(&self) -> &Arc<Program> {
         &self.program
+    }
+
+    /// The block lists that rules which run ask whether they name the client, each once.
+    pub fn block_lists(&self) -> Vec<Arc<str>> {
+        let roots = self.phases.iter().flatten().filter_map(|rule| self.program.roots.get(rule.root));
+        let tests = roots.flat_map(|root| &root.links).filter_map(|link| link.test.as_ref());
+        let lists: BTreeSet<_> = tests.filter_map(|test| test.block_list()).cloned().collect();
+        lists.into_iter().collect()
     }
 
     /// Whether the rule at this index refuses the request when it matches.

@@ -171,6 +171,11 @@ impl Transaction {
         self.controls.excluded.extend(rules);
     }
 
+    /// Says which block lists name the client, of those that rules ask ([`Plan::block_lists`]).
+    pub fn client_is_listed_in(&mut self, block_lists: &[Arc<str>]) {
+        self.data.message.listed_in.extend_from_slice(block_lists);
+    }
+
     /// Has a rule report, and not refuse, this request.
     pub fn only_report(&mut self, rule: u64) {
         self.controls.reporting.push(rule);
