@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use dns::dnssec::ZoneKey;
@@ -152,6 +153,8 @@ pub struct CompiledZone {
     pub entry_points: EntryPoints,
     /// Requests that need a name and a password.
     pub password_guards: Vec<PasswordGuard>,
+    /// Services that are asked about requests.
+    pub auth_services: Vec<AuthService>,
     /// Whether a rule may answer with a challenge.
     pub challenges: bool,
     /// Block lists in the DNS that rules ask whether they name the client.
@@ -173,6 +176,17 @@ pub struct PasswordGuard {
     pub realm: String,
     /// Hashes by names.
     pub users: BTreeMap<String, String>,
+}
+
+/// A service that is asked whether requests may go on.
+#[derive(Debug)]
+pub struct AuthService {
+    pub expression: Expression,
+    pub origin: Arc<Origin>,
+    /// Path and query.
+    pub target: String,
+    pub copy_headers: Vec<HeaderName>,
+    pub timeout: Duration,
 }
 
 /// What a host is.

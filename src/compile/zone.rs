@@ -1,20 +1,26 @@
 //! One zone: its short form lowered to entry point rulesets, these compiled to plans.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use std::sync::Arc;
+
+use http::HeaderName;
 
 use super::Compiling;
 use super::ruleset::RuleOwner;
 use crate::ruleset::{EntryPoints, ManagedRuleset, RuleList, overrides};
-use crate::snapshot::{CompiledZone, PasswordGuard, Site};
+use crate::snapshot::{AuthService, CompiledZone, PasswordGuard, Site};
 use crate::upstream::{Origin, OriginKey, Pool};
 use diagnostic::{Code, Diagnostic, Place};
 use expression::{Expression, NamedSets};
 use model::compression::{CompressionAlgorithm, CompressionParameters};
+use model::origin_url::place_and_target;
 use model::ruleset::{
     ActionParameters, ExecuteParameters, Overrides, Rule, Ruleset, RulesetKind, RulesetOwner, RulesetSlot,
 };
-use model::{Action, BasicAuth, Declared, HealthCheck, OriginProtocol, Phase, SecurityLevel, Zone};
+use model::{
+    Action, BasicAuth, Declared, ForwardAuth, HealthCheck, OriginProtocol, Phase, SecurityLevel, Zone,
+};
 
 impl Compiling<'_> {
     /// Compiles a zone, or takes it over from the previous snapshot if nothing that it is made of has changed.
@@ -62,6 +68,7 @@ impl Compiling<'_> {
                 || zone.traffic.security_level == Some(SecurityLevel::UnderAttack),
             block_lists: entry_points.block_lists(),
             password_guards: self.password_guards(zone, &sets),
+            auth_services: self.auth_services(zone, &sets),
             entry_points,
             response_rules: zone.waf.as_ref().is_some_and(|waf| waf.response_rules),
             rulesets,
@@ -117,19 +124,51 @@ impl Compiling<'_> {
     fn password_guards(&mut self, zone: &Declared<Zone>, sets: &NamedSets) -> Vec<PasswordGuard> {
         let mut guards = Vec::new();
         for BasicAuth { expression, realm, users } in &zone.basic_auth {
-            match Expression::parse_with(expression, Phase::HttpRequestFirewallCustom, sets) {
-                Ok(expression) if !expression.reads_body() => {
-                    let (realm, users) = (realm.clone(), users.clone());
-                    guards.push(PasswordGuard { expression, realm, users });
-                }
-                Ok(_) => {
-                    let message = "expressions of `zones.basic_auth` cannot ask for the body".to_owned();
-                    self.refuse(Code::RulesetExpression, message, zone.place());
-                }
-                Err(mistake) => self.refuse(Code::RulesetExpression, mistake.to_string(), zone.place()),
+            if let Some(expression) = self.guard_expression(expression, "basic_auth", zone, sets) {
+                let (realm, users) = (realm.clone(), users.clone());
+                guards.push(PasswordGuard { expression, realm, users });
             }
         }
         guards
+    }
+
+    /// Who is asked about requests.
+    fn auth_services(&mut self, zone: &Declared<Zone>, sets: &NamedSets) -> Vec<AuthService> {
+        let mut services = Vec::new();
+        for ForwardAuth { expression, url, copy_headers, timeout } in &zone.forward_auth {
+            let made = place_and_target(url).and_then(|(url, target)| {
+                let key = OriginKey { zone: zone.name.clone(), url, http2: false, ca: None };
+                Ok((self.origin(key)?, target))
+            });
+            let expression = self.guard_expression(expression, "forward_auth", zone, sets);
+            match (made, expression) {
+                (Ok((origin, target)), Some(expression)) => {
+                    let names = copy_headers.iter().filter_map(|name| HeaderName::from_str(name).ok());
+                    let (copy_headers, timeout) = (names.collect(), *timeout);
+                    services.push(AuthService { expression, origin, target, copy_headers, timeout });
+                }
+                (Err(message), _) => self.refuse(Code::ConfBadValue, message, zone.place()),
+                (Ok(_), None) => {}
+            }
+        }
+        services
+    }
+
+    /// The requests that `zones.KEY` is for.
+    fn guard_expression(
+        &mut self,
+        expression: &str,
+        key: &str,
+        zone: &Declared<Zone>,
+        sets: &NamedSets,
+    ) -> Option<Expression> {
+        let message = match Expression::parse_with(expression, Phase::HttpRequestFirewallCustom, sets) {
+            Ok(expression) if !expression.reads_body() => return Some(expression),
+            Ok(_) => format!("expressions of `zones.{key}` cannot ask for the body"),
+            Err(mistake) => mistake.to_string(),
+        };
+        self.refuse(Code::RulesetExpression, message, zone.place());
+        None
     }
 
     fn refuse(&mut self, code: Code, message: String, place: Option<&Place>) {

@@ -27,6 +27,16 @@ pub struct ZoneFile {
     pub settings: Option<Located<BTreeMap<String, Value>>>,
     pub compression: Vec<CompressionName>,
     pub basic_auth: Vec<BasicAuthFile>,
+    pub forward_auth: Vec<ForwardAuthFile>,
+}
+
+/// `[[zones.forward_auth]]`.
+#[derive(Clone, Debug)]
+pub struct ForwardAuthFile {
+    pub expression: Option<Located<String>>,
+    pub url: Located<String>,
+    pub copy_headers: Option<Located<Vec<String>>>,
+    pub timeout: Duration,
 }
 
 /// `[[zones.basic_auth]]`.
@@ -35,6 +45,11 @@ pub struct BasicAuthFile {
     pub expression: Option<Located<String>>,
     pub realm: Option<Located<String>>,
     pub users_file: Located<String>,
+}
+
+impl ForwardAuthFile {
+    /// Longest wait if nothing is said.
+    const USUAL_TIMEOUT: Duration = Duration::from_secs(5);
 }
 
 /// Where the certificates of a zone come from.
@@ -115,6 +130,7 @@ pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
     let settings = table.resource("settings");
     let compression = table.or("compression", Vec::new());
     let basic_auth = table.tables("basic_auth").into_iter().filter_map(basic_auth).collect();
+    let forward_auth = table.tables("forward_auth").into_iter().filter_map(forward_auth).collect();
     table.finish();
     Some(ZoneFile {
         name: name?,
@@ -130,6 +146,7 @@ pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
         settings,
         compression,
         basic_auth,
+        forward_auth,
     })
 }
 
@@ -138,6 +155,14 @@ fn basic_auth(mut table: Table<'_>) -> Option<BasicAuthFile> {
     let users_file = table.required("users_file");
     table.finish();
     Some(BasicAuthFile { expression, realm, users_file: users_file? })
+}
+
+fn forward_auth(mut table: Table<'_>) -> Option<ForwardAuthFile> {
+    let (url, expression) = (table.required("url"), table.get("expression"));
+    let copy_headers = table.get("copy_headers");
+    let timeout = table.or("timeout", ForwardAuthFile::USUAL_TIMEOUT);
+    table.finish();
+    Some(ForwardAuthFile { expression, url: url?, copy_headers, timeout })
 }
 
 fn sensitive_data(mut table: Table<'_>) -> SensitiveDataFile {

@@ -65,6 +65,7 @@ impl Edge {
                 | Refusal::Challenge { .. }
                 | Refusal::BadSolution
                 | Refusal::Unauthenticated
+                | Refusal::ForwardAuth(_)
                 | Refusal::Gateway(_)
                 | Refusal::UnknownHost
                 | Refusal::NoQuery(_)
@@ -85,8 +86,8 @@ impl Edge {
             session.as_downstream_mut().set_close_on_response_before_downstream_finish(false);
         }
         let form = Form::of_accept(headers::bytes(&session.req_header().headers, &http::header::ACCEPT));
-        let made = match ctx.error_page.take() {
-            Some(page) => Ok(*page),
+        let made = match ctx.whole_answer.take() {
+            Some(answer) => Ok(*answer),
             None => self.own_answer(refusal, form, session, ctx),
         };
         if let Ok((header, body)) = made {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::HeaderValue;
+use http::{HeaderName, HeaderValue};
 use pingora::http::ResponseHeader;
 
 use super::call::Call;
@@ -73,8 +73,8 @@ pub struct Context {
     pub(super) block_response: Option<Arc<BlockResponse>>,
     /// Its body, if rules that people wrote ask for it.
     pub(super) read_body: Option<Arc<ReadBody<Bytes>>>,
-    /// The whole answer that replaces an origin's error.
-    pub(super) error_page: Option<Box<(ResponseHeader, Bytes)>>,
+    /// The whole answer that replaces an origin's, or comes from a service that is asked about the request.
+    pub(super) whole_answer: Option<Box<(ResponseHeader, Bytes)>>,
     /// The page that replaces the body while the rest of an origin's answer goes on to the client.
     pub(super) error_body: Option<ErrorBody>,
     /// Compresses the answer.
@@ -85,6 +85,8 @@ pub struct Context {
     pub(super) challenge_page: Option<Box<RenderedPage>>,
     /// Who sends it, by name and password.
     pub(super) authenticated_user: Option<String>,
+    /// What services said of the client, for the origin.
+    pub(super) auth_fields: Vec<(HeaderName, HeaderValue)>,
     /// What browsers show that ask for a password.
     pub(super) realm: Option<String>,
     /// Where a rule leads the client.
@@ -225,12 +227,13 @@ impl Context {
             decisions: Decisions::default(),
             block_response: None,
             read_body: None,
-            error_page: None,
+            whole_answer: None,
             error_body: None,
             encoder: None,
             rate_exceeded: None,
             challenge_page: None,
             authenticated_user: None,
+            auth_fields: Vec::new(),
             realm: None,
             location: None,
             sent_target: None,

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 use super::basic_auth::Passwords;
 use super::block_lists::BlockLists;
 use super::challenges::Challenges;
+use super::forward_auth::AuthServices;
 use super::held_bodies::HeldBodies;
 use super::inspect::Inspection;
 use super::offload::Offload;
@@ -41,6 +42,7 @@ pub struct Edge {
     pub(super) copies: ResponseCopies,
     pub(super) challenges: Challenges,
     pub(super) passwords: Passwords,
+    pub(super) auth_services: AuthServices,
     pub(super) record_origins: RecordOrigins,
     pub(super) names: NameContext,
 }
@@ -86,6 +88,7 @@ impl Edge {
             prescan: Prescan::new(events.clone(), Arc::clone(&offload)),
             copies: ResponseCopies::new(scans, clock),
             passwords: Passwords::new(clock),
+            auth_services: AuthServices::new(clock),
             record_origins: RecordOrigins::default(),
             names,
             challenges: Challenges::new(challenge_keys, events.clone(), clock, held_bodies.clone()),

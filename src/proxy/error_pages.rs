@@ -71,7 +71,7 @@ impl Inspection {
         response.insert_header("svc-ray", &ctx.ray)?;
         self.edit_response(session, response, ctx)?;
         let status = response.status.as_u16();
-        ctx.error_page = Some(Box::new((response.clone(), body)));
+        ctx.whole_answer = Some(Box::new((response.clone(), body)));
         refuse(ctx, Refusal::ErrorPage(status))
     }
 

@@ -26,6 +26,7 @@ mod error_pages;
 mod facts;
 mod field_edits;
 mod flight;
+mod forward_auth;
 mod forwarded_session;
 mod gateway;
 mod headers;
@@ -52,6 +53,7 @@ mod step_answers;
 mod steps;
 mod tls_only;
 mod universal;
+mod zone_request;
 mod zone_traffic;
 
 use std::sync::Arc;
@@ -152,23 +154,9 @@ impl ProxyHttp for Edge {
         };
         match site {
             Some(Site::Zone(zone)) => {
-                ctx.route = Route::Zone(Arc::clone(zone));
-                if let Some(refusal) = tls_only::connection_refusal(zone, ctx) {
-                    return refuse(ctx, refusal);
+                if self.take_zone_request(zone, &snapshot, session, ctx).await? {
+                    return Ok(true);
                 }
-                if let Some((refusal, location)) = tls_only::https_location(session, ctx) {
-                    ctx.location = Some(location);
-                    return refuse(ctx, refusal);
-                }
-                if zone.challenges {
-                    if self.challenges.take_solution(zone, session, ctx).await? {
-                        return Ok(true);
-                    }
-                    self.challenges.read_passed(zone, session, ctx);
-                }
-                self.inspection.inspect_request(zone, session, ctx).await?;
-                self.settle_traffic(&snapshot, ctx)?;
-                self.passwords.check(zone, session, ctx).await?;
             }
             Some(Site::Gateway) => {
                 // Boxed, for it is large and requests of zones need it not.

@@ -102,6 +102,8 @@ pub(super) fn record(edge: &Edge, session: &Session, error: Option<&Error>, ctx:
             Refusal::Unauthenticated if !request.headers.contains_key(http::header::AUTHORIZATION) => {
                 refused.count(edge.events.metrics());
             }
+            // Who is sent to sign in.
+            Refusal::ForwardAuth(_) => refused.count(edge.events.metrics()),
             // Answers, not refusals.
             Refusal::Redirect(_) | Refusal::ErrorPage(_) => {}
             _ => edge.events.emit(&refused),

@@ -38,6 +38,10 @@ pub(super) enum Refusal {
     Unauthenticated,
     /// Too many passwords wait to be checked.
     TooManyPasswords,
+    /// A service that is asked about it answers in place of an origin, with this status.
+    ForwardAuth(u16),
+    /// A service that is asked about it does not answer.
+    ForwardAuthSilent,
     /// It asks for a WebSocket, and the zone has none.
     NoWebSockets,
     /// All held bodies together would be too many bytes.
@@ -88,9 +92,11 @@ impl Refusal {
     pub(super) fn status(self) -> u16 {
         match self {
             Self::Admission(refused) => refused.status(),
-            Self::Rules(status) | Self::Rate(status) | Self::Redirect(status) | Self::ErrorPage(status) => {
-                status
-            }
+            Self::Rules(status)
+            | Self::Rate(status)
+            | Self::Redirect(status)
+            | Self::ErrorPage(status)
+            | Self::ForwardAuth(status) => status,
             Self::Challenge { .. }
             | Self::BadSolution
             | Self::ProhibitedOrigin
@@ -113,7 +119,7 @@ impl Refusal {
             Self::TooManyArguments | Self::BodyBrokenOff | Self::BadRedirect => 400,
             Self::BodyTimeout => 408,
             Self::Gateway(error) => error.status(),
-            Self::NoOrigin | Self::OriginUnreachable | Self::OriginBroken => 502,
+            Self::NoOrigin | Self::OriginUnreachable | Self::OriginBroken | Self::ForwardAuthSilent => 502,
             Self::OriginTimeout => 504,
             Self::Internal => 500,
         }
@@ -138,6 +144,8 @@ impl Refusal {
             Self::NoWebSockets => "no_web_sockets",
             Self::Unauthenticated => "unauthenticated",
             Self::TooManyPasswords => "too_many_passwords",
+            Self::ForwardAuth(_) => "forward_auth",
+            Self::ForwardAuthSilent => "forward_auth_silent",
             Self::TooManyBodies => "too_many_bodies",
             Self::TooManyArguments => "too_many_arguments",
             Self::BodyCoding => "body_coding",
@@ -185,6 +193,8 @@ impl Refusal {
             Self::UploadTooLong => "The request body is longer than this site takes.",
             Self::NoWebSockets => "This site takes no WebSockets.",
             Self::Unauthenticated => "This page needs a name and a password.",
+            Self::ForwardAuth(_) => "You have to sign in first.",
+            Self::ForwardAuthSilent => "Nobody can say now who may see this page.",
             Self::TooManyBodies | Self::RulesTime | Self::TooManyPasswords => {
                 "The server is busy; try again in a moment."
             }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Uri;
 use pingora::connectors::http::Connector;
 use pingora::http::RequestHeader;
 use pingora::upstreams::peer::HttpPeer;
@@ -11,7 +10,7 @@ use pingora::upstreams::peer::HttpPeer;
 use super::origin::{Origin, OriginKey};
 use super::peer;
 use crate::conf::UpstreamSettings;
-use model::origin_url::{OriginUrl, is_private};
+use model::origin_url::{is_private, place_and_target};
 
 /// How long the whole exchange may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -89,42 +88,5 @@ impl Webhook {
         session.finish_request_body().await.map_err(failed)?;
         session.read_response_header().await.map_err(failed)?;
         Ok(session.response_header().map_or(0, |head| head.status.as_u16()))
-    }
-}
-
-/// The origin of a webhook, and what is asked of it: path and query as they stand in the URL.
-fn place_and_target(url: &str) -> Result<(String, String), String> {
-    let (place, query) = url.split_once('?').unwrap_or((url, ""));
-    OriginUrl::parse(place)?;
-    if query.contains('#') || !url.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(format!("`{place}` may be followed by a query of letters, digits and signs without `#`"));
-    }
-    let uri: Uri = url.parse().map_err(|error| format!("`{place}` with its query is not a URL: {error}"))?;
-    // The path of a URL without one is `/`, also if a query follows.
-    let target = uri.query().map_or_else(|| uri.path().to_owned(), |query| format!("{}?{query}", uri.path()));
-    Ok((place.to_owned(), target))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::place_and_target;
-
-    #[test]
-    fn path_and_query_are_asked_for_as_they_stand() {
-        for (url, place, target) in [
-            ("https://a.example", "https://a.example", "/"),
-            ("https://a.example/hook/", "https://a.example/hook/", "/hook/"),
-            ("http://a.example:81/x?sig=a%2Fb&to=@c", "http://a.example:81/x", "/x?sig=a%2Fb&to=@c"),
-            ("http://a.example?b=1", "http://a.example", "/?b=1"),
-        ] {
-            assert_eq!(place_and_target(url), Ok((place.to_owned(), target.to_owned())), "{url}");
-        }
-        for url in ["ftp://a.example", "http://u@a.example/", "http://a.example/#f", "http://a.example/?b#f"]
-        {
-            assert!(place_and_target(url).is_err(), "{url}");
-        }
-        for url in ["http://a.example/?b c", "http://a.example/?b\r\nx: y", "http://a.example/?b\u{e4}"] {
-            assert!(place_and_target(url).is_err(), "{url:?}");
-        }
     }
 }

@@ -1,6 +1,8 @@
 //! What an edge of the matrix does, and what it makes of each body.
 
+use std::io::Write;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use model::custom_hostname::HostnameOrigin;
 use model::{CustomHostname, HostnameId, HostnameStatus, ZoneId};
@@ -9,7 +11,7 @@ use uuid::Uuid;
 
 use super::content::{Kind, LIMIT};
 use super::origins::Answer;
-use super::support::run_cli;
+use super::support::{Origin, run_cli};
 
 /// A configuration, and how it judges.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +49,16 @@ pub enum Envelope {
     Fallback,
     /// A compatible request, which names its provider in the model.
     Compatible,
+}
+
+/// Where a service lets every request go on.
+fn auth_service() -> String {
+    static SERVICE: LazyLock<Origin> = LazyLock::new(|| {
+        Origin::start(|_, stream| {
+            stream.write_all(b"HTTP/1.1 200 OK\r\nx-user: ann\r\ncontent-length: 2\r\n\r\nok").is_ok()
+        })
+    });
+    SERVICE.url()
 }
 
 /// The zone that serves the custom hostname.
@@ -135,7 +147,7 @@ const BODIES: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_request_fi
 const TREATED: &str = "balance = \"cookie\"\ncompression = [\"zstd\", \"gzip\"]\nrulesets = [{ phase = \"http_config_settings\", rules = [\
     { action = \"set_config\", action_parameters = { max_upload = 5, proxy_read_timeout = 2, true_client_ip_header = true } }] }]\n\
     [zones.settings]\nmax_upload = 1\n[[zones.basic_auth]]\nexpression = 'http.request.uri.path eq \"/staff\"'\n\
-    users_file = \"staff\"\n";
+    users_file = \"staff\"\n[[zones.forward_auth]]\nurl = \"AUTH_SERVICE/check\"\ncopy_headers = [\"x-user\"]\n";
 
 pub const ZONES: &[Feature] = &[
     ZONE,
@@ -348,7 +360,8 @@ impl Feature {
 
     /// A configuration with a plain listener, then one with TLS.
     pub fn conf(&self, origin: &str) -> String {
-        let Self { settings, before, .. } = self;
+        let before = self.before;
+        let settings = self.settings.replace("AUTH_SERVICE", &auth_service());
         let site = if self.is_gateway {
             format!(
                 "[[providers]]\nslug = \"openai\"\nbase_url = \"{origin}\"\n\

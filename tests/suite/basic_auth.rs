@@ -69,7 +69,9 @@ fn who_has_a_password_goes_on_and_nobody_else_does_by_any_spelling() {
         "/x/..;a=b/admin",
         "/x\\..\\admin",
     ] {
-        assert_eq!(send(&edge, &format!("GET {target}"), "").status, 401, "{target}");
+        // A dot segment with a parameter is an attack to the rules, which decide before.
+        let expected = if target.contains("..;") { 403 } else { 401 };
+        assert_eq!(send(&edge, &format!("GET {target}"), "").status, expected, "{target}");
     }
     assert_eq!(Client::post(edge.proxy[0], "a.example", "/admin", "text/plain", b"abc").status, 401);
     assert_eq!(origin.begun().len(), 0, "nothing of these left");

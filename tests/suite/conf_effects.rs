@@ -189,6 +189,23 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ),
     ("zones.balance", "upstream::least_connections_goes_where_there_is_room"),
     ("zones.compression", "compression::every_byte_arrives_by_the_best_coding_that_the_client_takes"),
+    ("zones.forward_auth", "forward_auth::whom_the_service_lets_go_on_reaches_the_origin_with_its_fields"),
+    (
+        "zones.forward_auth.copy_headers",
+        "forward_auth::whom_the_service_lets_go_on_reaches_the_origin_with_its_fields",
+    ),
+    (
+        "zones.forward_auth.expression",
+        "forward_auth::whom_the_service_lets_go_on_reaches_the_origin_with_its_fields",
+    ),
+    (
+        "zones.forward_auth.timeout",
+        "forward_auth::whom_it_does_not_gets_its_answer_and_the_origin_hears_nothing",
+    ),
+    (
+        "zones.forward_auth.url",
+        "forward_auth::whom_the_service_lets_go_on_reaches_the_origin_with_its_fields",
+    ),
     ("zones.health_check", "upstream::active_checks_take_an_origin_out_and_back"),
     (
         "zones.health_check.healthy_after",

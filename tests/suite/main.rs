@@ -68,6 +68,7 @@ mod docs;
 mod error_pages;
 mod expressions;
 mod filters;
+mod forward_auth;
 mod frames;
 mod gateway;
 mod geo;

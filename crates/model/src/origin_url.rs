@@ -98,6 +98,22 @@ impl OriginUrl {
     }
 }
 
+/// The origin of a URL that may have a query, and what is asked of it: path and query as they stand in the URL.
+///
+/// # Errors
+/// One sentence: what is missing or may not be there.
+pub fn place_and_target(url: &str) -> Result<(String, String), String> {
+    let (place, query) = url.split_once('?').unwrap_or((url, ""));
+    OriginUrl::parse(place)?;
+    if query.contains('#') || !url.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(format!("`{place}` may be followed by a query of letters, digits and signs without `#`"));
+    }
+    let uri: Uri = url.parse().map_err(|error| format!("`{place}` with its query is not a URL: {error}"))?;
+    // The path of a URL without one is `/`, also if a query follows.
+    let target = uri.query().map_or_else(|| uri.path().to_owned(), |query| format!("{}?{query}", uri.path()));
+    Ok((place.to_owned(), target))
+}
+
 /// Whether an address is this machine's, of its network, or otherwise not of the public Internet.
 pub fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
@@ -185,6 +201,25 @@ mod tests {
             "http://a\u{1f}",
         ] {
             assert!(OriginUrl::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn path_and_query_are_asked_for_as_they_stand() {
+        for (url, place, target) in [
+            ("https://a.example", "https://a.example", "/"),
+            ("https://a.example/hook/", "https://a.example/hook/", "/hook/"),
+            ("http://a.example:81/x?sig=a%2Fb&to=@c", "http://a.example:81/x", "/x?sig=a%2Fb&to=@c"),
+            ("http://a.example?b=1", "http://a.example", "/?b=1"),
+        ] {
+            assert_eq!(place_and_target(url), Ok((place.to_owned(), target.to_owned())), "{url}");
+        }
+        for url in ["ftp://a.example", "http://u@a.example/", "http://a.example/#f", "http://a.example/?b#f"]
+        {
+            assert!(place_and_target(url).is_err(), "{url}");
+        }
+        for url in ["http://a.example/?b c", "http://a.example/?b\r\nx: y", "http://a.example/?b\u{e4}"] {
+            assert!(place_and_target(url).is_err(), "{url:?}");
         }
     }
 }

@@ -75,6 +75,9 @@ pub struct Zone {
     /// Who is asked for a name and a password.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub basic_auth: Vec<BasicAuth>,
+    /// Who is asked of whether a request may go on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forward_auth: Vec<ForwardAuth>,
     /// When it was made and last changed (RFC 3339); empty if a file declares it.
     #[serde(default)]
     pub created_on: String,
@@ -108,6 +111,7 @@ impl Zone {
             challenge_ttl: None,
             compression: Vec::new(),
             basic_auth: Vec::new(),
+            forward_auth: Vec::new(),
             created_on: String::new(),
             modified_on: String::new(),
         }
@@ -248,6 +252,20 @@ pub struct BasicAuth {
     pub realm: String,
     /// Hashes of passwords (bcrypt), by names.
     pub users: BTreeMap<String, String>,
+}
+
+/// Requests that a service answers for: it is asked about each before an origin is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForwardAuth {
+    /// Which requests: a filter expression.
+    pub expression: String,
+    /// What is asked, with `GET`; answered with 2xx, the request goes on.
+    pub url: String,
+    /// Fields of that answer which the origin gets.
+    pub copy_headers: Vec<String>,
+    /// Longest wait for the answer.
+    #[serde(with = "milliseconds")]
+    pub timeout: Duration,
 }
 
 /// An active check: a `GET` that must answer 2xx.

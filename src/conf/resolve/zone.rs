@@ -61,6 +61,7 @@ impl Resolving<'_> {
                 .into_iter()
                 .map(|auth| self.basic_auth(auth, name.as_str()))
                 .collect(),
+            forward_auth: file.forward_auth.into_iter().map(|auth| self.forward_auth(auth)).collect(),
             ..Zone::new(id.clone(), AccountId::new(Account::DEFAULT), name.as_str())
         };
         if let Some(settings) = file.settings {
