@@ -42,12 +42,13 @@ pub async fn run(handle: SnapshotHandle, events: Events, clock: Clock) {
             let (snapshot, events, zone) = (Arc::clone(&snapshot), events.clone(), Arc::clone(zone));
             let check = check.clone();
             under_way.spawn(async move {
-                let mut checks = JoinSet::new();
+                let (mut checks, proxy_protocol) = (JoinSet::new(), zone.pool.proxy_protocol);
                 for origin in &zone.pool.origins {
                     let (origin, check, snapshot) =
                         (Arc::clone(origin), check.clone(), Arc::clone(&snapshot));
                     checks.spawn(async move {
-                        let up = health::check(&origin, &check, &snapshot.upstream, now).await;
+                        let asked = (&check, proxy_protocol);
+                        let up = health::check(&origin, asked, &snapshot.upstream, now).await;
                         (origin, up)
                     });
                 }

@@ -117,7 +117,7 @@ impl Compiling<'_> {
                 Err(message) => self.refuse(Code::ConfBadValue, message, place),
             }
         }
-        Pool::new(origins, zone.balance, health_check)
+        Pool::new(origins, zone.balance, health_check).with_proxy_protocol(zone.origin_proxy_protocol)
     }
 
     /// Who is asked for a password.

@@ -181,6 +181,7 @@ pub const KEYS: &[&str] = &[
     "zones.name",
     "zones.origin_ca",
     "zones.origin_protocol",
+    "zones.origin_proxy_protocol",
     "zones.origins",
     "zones.rulesets",
     "zones.sensitive_data",

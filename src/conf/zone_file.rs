@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::table::{Located, Table, Words};
 use detection::plan::Settings;
 use model::ruleset::Ruleset;
-use model::{Balance, CompressionName, HealthCheck, OriginProtocol};
+use model::{Balance, CompressionName, HealthCheck, OriginProtocol, OriginProxyProtocol};
 
 #[derive(Clone, Debug)]
 pub struct ZoneFile {
@@ -17,6 +17,7 @@ pub struct ZoneFile {
     pub origins: Located<Vec<String>>,
     pub balance: Balance,
     pub origin_protocol: OriginProtocol,
+    pub origin_proxy_protocol: OriginProxyProtocol,
     pub origin_ca: Option<Located<String>>,
     pub health_check: Option<Located<HealthCheck>>,
     pub waf: Option<WafFile>,
@@ -100,6 +101,10 @@ impl Words for OriginProtocol {
     const WORDS: &'static [(&'static str, Self)] = &[("http1", Self::Http1), ("http2", Self::Http2)];
 }
 
+impl Words for OriginProxyProtocol {
+    const WORDS: &'static [(&'static str, Self)] = &[("off", Self::Off), ("v1", Self::V1), ("v2", Self::V2)];
+}
+
 impl Words for CompressionName {
     const WORDS: &'static [(&'static str, Self)] =
         &[("zstd", Self::Zstd), ("brotli", Self::Brotli), ("gzip", Self::Gzip), ("auto", Self::Auto)];
@@ -109,6 +114,7 @@ pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
     let (name, origins) = (table.required("name"), table.required("origins"));
     let balance = table.or("balance", Balance::default());
     let origin_protocol = table.or("origin_protocol", OriginProtocol::default());
+    let origin_proxy_protocol = table.or("origin_proxy_protocol", OriginProxyProtocol::default());
     let origin_ca = table.get("origin_ca");
     let health_check = table.table("health_check").and_then(|mut table| {
         let path: Option<Located<String>> = table.required("path");
@@ -137,6 +143,7 @@ pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
         origins: origins?,
         balance,
         origin_protocol,
+        origin_proxy_protocol,
         origin_ca,
         health_check,
         waf,

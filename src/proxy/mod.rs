@@ -213,6 +213,7 @@ impl ProxyHttp for Edge {
             return refuse(ctx, Refusal::Gateway(GatewayError::InvalidProvider));
         }
         let mut peer = peer::peer(&origin, address, &ctx.snapshot.upstream);
+        origin_request::begin_connection(&mut peer, &pool, session, ctx);
         peer.options.read_timeout = Some(origin_timeout::origin_timeout(session, ctx));
         match &ctx.decisions.origin.server_name {
             Some(name) => peer.sni.clone_from(name),

@@ -1,10 +1,18 @@
 //! What an origin is told.
 
+use std::net::{Ipv4Addr, SocketAddr};
+
 use pingora::Result;
 use pingora::http::RequestHeader;
+use pingora::protocols::l4::socket::SocketAddr as PeerAddress;
+use pingora::proxy::Session;
+use pingora::upstreams::peer::HttpPeer;
 
 use super::context::Context;
 use super::{basic_auth, field_edits, forward_auth, headers, zone_traffic};
+use crate::upstream::Pool;
+use crate::upstream::proxy_header::{self, ClientConnection};
+use model::OriginProxyProtocol;
 
 /// Makes the request of a client one for an origin.
 pub(super) fn to_origin(request: &mut RequestHeader, ctx: &mut Context) -> Result<()> {
@@ -39,4 +47,19 @@ pub(super) fn forwarded(ctx: &Context) -> headers::Forwarded<'_> {
         host: &ctx.host,
         ray: &ctx.ray,
     }
+}
+
+/// Has connections to an origin begin with who the client is, if its pool says so.
+pub(super) fn begin_connection(peer: &mut HttpPeer, pool: &Pool, session: &Session, ctx: &Context) {
+    if pool.proxy_protocol == OriginProxyProtocol::Off {
+        return;
+    }
+    let address = |known: Option<&PeerAddress>| known.and_then(PeerAddress::as_inet).copied();
+    let connected = address(session.client_addr());
+    // Who is spoken for by a proxy has no port that is known.
+    let port = connected.filter(|from| from.ip() == ctx.client).map_or(0, |from| from.port());
+    let client = SocketAddr::new(ctx.client, port);
+    let server = address(session.server_addr()).unwrap_or(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0));
+    let of = ClientConnection { client, server };
+    proxy_header::begin_with(peer, pool.proxy_protocol, Some(of));
 }

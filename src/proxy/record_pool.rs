@@ -85,6 +85,7 @@ impl Edge {
         // A pool of one request begins with the first of its origins.
         let turn = self.record_origins.turn() % origins.len();
         origins.rotate_left(turn);
-        RecordPool::Pool(Arc::new(Pool::new(origins, zone.source.balance, None)))
+        let pool = Pool::new(origins, zone.source.balance, None);
+        RecordPool::Pool(Arc::new(pool.with_proxy_protocol(zone.source.origin_proxy_protocol)))
     }
 }

@@ -8,6 +8,7 @@ pub mod mail;
 mod origin;
 pub mod peer;
 mod pool;
+pub mod proxy_header;
 mod record_origins;
 pub mod webhook;
 

@@ -6,19 +6,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::origin::Origin;
-use model::{Balance, HealthCheck, OriginProtocol};
+use model::{Balance, HealthCheck, OriginProtocol, OriginProxyProtocol};
 
 #[derive(Debug)]
 pub struct Pool {
     pub origins: Vec<Arc<Origin>>,
     pub balance: Balance,
     pub health_check: Option<HealthCheck>,
+    pub proxy_protocol: OriginProxyProtocol,
     next: AtomicUsize,
 }
 
 impl Pool {
     pub fn new(origins: Vec<Arc<Origin>>, balance: Balance, health_check: Option<HealthCheck>) -> Self {
-        Self { origins, balance, health_check, next: AtomicUsize::new(0) }
+        let proxy_protocol = OriginProxyProtocol::Off;
+        Self { origins, balance, health_check, proxy_protocol, next: AtomicUsize::new(0) }
+    }
+
+    /// The same pool, whose origins are told the client by the PROXY protocol.
+    pub fn with_proxy_protocol(self, proxy_protocol: OriginProxyProtocol) -> Self {
+        Self { proxy_protocol, ..self }
     }
 
     /// Whether one of them is spoken to over HTTP/2.

@@ -224,6 +224,7 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("zones.name", "admission::unknown_hosts_get_a_page_with_the_reason"),
     ("zones.origin_ca", "upstream::tls_origins_are_verified"),
     ("zones.origin_protocol", "protocols::grpc_trailers_pass_from_http2_to_http2"),
+    ("zones.origin_proxy_protocol", "origin_proxy_protocol::origins_are_told_the_client_of_each_connection"),
     ("zones.origins", "upstream::origins_take_turns"),
     ("zones.rulesets", "conf::the_long_form_overrides_categories_rules_and_threshold"),
     ("zones.sensitive_data", "detection::a_leak_is_reported_masked_and_the_page_arrives_as_it_was"),

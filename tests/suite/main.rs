@@ -77,6 +77,7 @@ mod listener;
 mod lists;
 mod nginx;
 mod operations;
+mod origin_proxy_protocol;
 mod origin_rules;
 mod packages;
 mod page;

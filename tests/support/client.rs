@@ -40,6 +40,11 @@ impl Client {
         Self { reader: BufReader::new(stream) }
     }
 
+    /// Where it is connected from.
+    pub fn local_address(&self) -> SocketAddr {
+        self.reader.get_ref().local_addr().unwrap()
+    }
+
     /// Sends bytes. A peer that refused early may have closed: then what is read says why.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) -> &mut Self {
         let _ = self.reader.get_mut().write_all(bytes.as_ref());

@@ -64,8 +64,8 @@ pub use secret::Secret;
 pub use security_record::SecurityRecord;
 pub use traffic_settings::{OriginEncryption, SecurityLevel, TrafficSettings};
 pub use zone::{
-    Balance, BasicAuth, ForwardAuth, HealthCheck, OriginProtocol, SensitiveDataSettings, WafSettings, Zone,
-    ZoneTls,
+    Balance, BasicAuth, ForwardAuth, HealthCheck, OriginProtocol, OriginProxyProtocol, SensitiveDataSettings,
+    WafSettings, Zone, ZoneTls,
 };
 pub use zone_dnssec::{KeyRollover, RolloverStage, ZoneDnssec};
 pub use zone_transfer::{

@@ -75,6 +75,9 @@ pub struct Zone {
     /// Who is asked for a name and a password.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub basic_auth: Vec<BasicAuth>,
+    /// How each connection to an origin begins.
+    #[serde(default, skip_serializing_if = "is_default_proxy_protocol")]
+    pub origin_proxy_protocol: OriginProxyProtocol,
     /// Who is asked of whether a request may go on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forward_auth: Vec<ForwardAuth>,
@@ -112,6 +115,7 @@ impl Zone {
             compression: Vec::new(),
             basic_auth: Vec::new(),
             forward_auth: Vec::new(),
+            origin_proxy_protocol: OriginProxyProtocol::default(),
             created_on: String::new(),
             modified_on: String::new(),
         }
@@ -120,6 +124,10 @@ impl Zone {
 
 fn is_default_tls(settings: &ZoneTls) -> bool {
     *settings == ZoneTls::default()
+}
+
+fn is_default_proxy_protocol(version: &OriginProxyProtocol) -> bool {
+    *version == OriginProxyProtocol::Off
 }
 
 fn is_default_traffic(settings: &TrafficSettings) -> bool {
@@ -241,6 +249,16 @@ pub enum OriginProtocol {
     Http1,
     /// HTTP/2: by ALPN over TLS, by prior knowledge without.
     Http2,
+}
+
+/// Whether a connection to an origin begins with a header that names the client (PROXY protocol).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OriginProxyProtocol {
+    #[default]
+    Off,
+    V1,
+    V2,
 }
 
 /// Requests that need a name and a password (RFC 7617).

@@ -50,6 +50,7 @@ impl Resolving<'_> {
             origins,
             balance: file.balance,
             origin_protocol: file.origin_protocol,
+            origin_proxy_protocol: file.origin_proxy_protocol,
             origin_ca: ca,
             health_check: file.health_check.map(|located| located.value),
             waf: file.waf.and_then(|waf| self.waf(waf)),
