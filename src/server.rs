@@ -32,6 +32,7 @@ use crate::proxy::{Door, Edge, EdgeParts};
 use crate::records::security::SecurityQueue;
 use crate::records::{Recorder, Retention};
 use crate::scanning::{ScanQueue, Scanners};
+use crate::span_export::SpanExport;
 use crate::watchdog::Watchdog;
 use announcing::Announcing;
 use challenge::ChallengeKeys;
@@ -146,11 +147,13 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let names = add_name_servers(&mut server, name_sockets, &names_context);
     // Its place is behind the listeners.
     let last = conf.listeners.len();
-    server.add_service(upkeep(&conf, (control, wanted), &api, security_log, (events.clone(), clock)));
+    let spans = span_export(&conf, &control, (events.clone(), clock));
+    let kept = (security_log, spans.clone());
+    server.add_service(upkeep(&conf, (control, wanted), &api, kept, (events.clone(), clock)));
     server.add_service(api::AdminService::new(conf.admin_address, reserved_admin, api, bound, last));
     server.add_service(Announcing { bindings, expected: last + 1, names, events, tells });
 
-    let signals = Signals { drain, connections, grace: conf.graceful_stop };
+    let signals = Signals { drain, connections, grace: conf.graceful_stop, spans };
     server.run(RunArgs { shutdown_signal: Box::new(signals) });
     recorder.flush();
     security_queue.flush();
@@ -244,7 +247,7 @@ fn upkeep(
     conf: &Conf,
     (control, wanted): (Control, WantedNames),
     api: &api::State,
-    security_log: Arc<Mutex<SecurityLog>>,
+    (security_log, spans): (Arc<Mutex<SecurityLog>>, Option<SpanExport>),
     (events, clock): (Events, Clock),
 ) -> Upkeep {
     Upkeep {
@@ -256,9 +259,16 @@ fn upkeep(
         looks: api.looks().clone(),
         wanted,
         secrets_key: conf.secrets_key.clone(),
+        spans,
         events,
         clock,
     }
+}
+
+/// What sends spans; `None` if nothing does.
+fn span_export(conf: &Conf, control: &Control, (events, clock): (Events, Clock)) -> Option<SpanExport> {
+    let (queue, settings) = (events.spans()?.clone(), conf.tracing.clone()?);
+    Some(SpanExport { queue, settings, handle: control.handle().clone(), events, clock })
 }
 
 /// The sockets of the name server, by one of its ways to have them.
@@ -323,6 +333,7 @@ struct Signals {
     drain: watch::Sender<bool>,
     connections: Connections,
     grace: Duration,
+    spans: Option<SpanExport>,
 }
 
 #[async_trait]
@@ -349,7 +360,10 @@ impl ShutdownSignalWatch for Signals {
         tokio::select! {
             () = drained => {}
             () = tokio::time::sleep(self.grace) => {}
-            _ = interrupt.recv() => {}
+            _ = interrupt.recv() => return ShutdownSignal::FastShutdown,
+        }
+        if let Some(spans) = &self.spans {
+            spans.finish().await;
         }
         ShutdownSignal::FastShutdown
     }

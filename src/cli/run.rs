@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use crate::conf::{Conf, LogLevel};
 use crate::control::{self, ConfSource, Control};
 use crate::events::kinds::ServiceFailed;
+use crate::events::spans::SpanQueue;
 use crate::events::{AccessLog, Events, Level, LogWriter};
 use crate::old_uses::OldUses;
 use crate::records::security;
@@ -44,6 +45,18 @@ impl Run {
 
 /// Makes a store for a configuration.
 pub(super) type OpenStore<'a> = &'a dyn Fn(&Conf) -> Result<Box<dyn Store>, Failure>;
+
+/// Has requests logged and traced where the configuration says.
+fn send_elsewhere(events: &Events, conf: &Conf) -> Result<(), String> {
+    if let Some(settings) = &conf.access_log {
+        let failed = |error| format!("cannot open the access log `{}`: {error}", settings.path.display());
+        events.log_requests_to(AccessLog::open(settings).map_err(failed)?);
+    }
+    if let Some(settings) = &conf.tracing {
+        events.trace_to(SpanQueue::new(settings.sample_every));
+    }
+    Ok(())
+}
 
 /// Starts everything and runs until a signal ends the process.
 pub(super) fn serve(
@@ -84,10 +97,7 @@ pub(super) fn serve(
     let clock = Clock::real();
     let events = Events::new(level, writer, clock);
     let conf = start.conf.clone();
-    if let Some(settings) = &conf.access_log {
-        let failed = |error| format!("cannot open the access log `{}`: {error}", settings.path.display());
-        events.log_requests_to(AccessLog::open(settings).map_err(failed)?);
-    }
+    send_elsewhere(&events, &conf)?;
     let control = Control::start(source, store, start, events.clone(), clock).map_err(Failure::Input)?;
     let open = || RecordStore::open(&conf.state_dir, conf.ai_log_size.0 as u64);
     let (rows, records) = (Box::new(open()?), open()?);

@@ -21,6 +21,7 @@ use super::gateway_file::{self, GatewayFile, ProviderFile};
 use super::list_file::{self, ListFile};
 use super::mail_file::{self, MailFile};
 use super::table::{Located, Reader, Table, Words};
+use super::tracing_file::{self, TracingFile};
 use super::units::{Bytes, Percent};
 use super::zone_file::{self, ZoneFile};
 use diagnostic::{Code, Diagnostic, Diagnostics, Source};
@@ -41,6 +42,7 @@ pub struct ConfFile {
     pub graceful_stop: Duration,
     pub log_level: LogLevel,
     pub access_log: Option<AccessLogFile>,
+    pub tracing: Option<TracingFile>,
     pub trusted_proxies: Vec<IpNet>,
     pub gateway_hosts: Option<Located<Vec<String>>>,
     pub gateway_token_headers: Option<Located<Vec<String>>>,
@@ -180,6 +182,7 @@ fn whole(source: &Arc<Source>, mut table: Table<'_>) -> ConfFile {
         graceful_stop: table.or("graceful_stop", Duration::from_secs(30)),
         log_level: table.or("log_level", LogLevel::Info),
         access_log: access_log_file::access_log(&mut table),
+        tracing: tracing_file::tracing(&mut table),
         trusted_proxies: table.or("trusted_proxies", Vec::new()),
         gateway_hosts: table.get("gateway_hosts"),
         gateway_token_headers: table.get("gateway_token_headers"),

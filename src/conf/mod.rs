@@ -17,6 +17,8 @@ mod mail_file;
 mod mail_settings;
 pub mod resolve;
 mod table;
+mod tracing_file;
+mod tracing_settings;
 pub mod units;
 mod zone_file;
 
@@ -44,6 +46,7 @@ use model::origin_url::is_private;
 use model::{HostName, Resources, Secret};
 use seclang::BodyLimits;
 pub use table::Located;
+pub use tracing_settings::TracingSettings;
 use units::{Bytes, Percent};
 
 /// What the process may rely on: already valid.
@@ -69,6 +72,8 @@ pub struct Conf {
     pub log_level: LogLevel,
     /// Where requests are logged, if not with the other events.
     pub access_log: Option<AccessLogSettings>,
+    /// Where spans of requests go, if anywhere.
+    pub tracing: Option<TracingSettings>,
     pub trusted_proxies: Vec<IpNet>,
     pub gateway_hosts: Vec<HostName>,
     /// Further header names that may carry a gateway token, in lower case.

@@ -8,6 +8,7 @@ mod dns;
 mod forward_auth;
 mod list;
 mod mail;
+mod tracing;
 mod zone;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,6 +76,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         graceful_stop: file.graceful_stop,
         log_level: file.log_level,
         access_log: file.access_log.map(|log| resolving.access_log(&log)),
+        tracing: file.tracing.map(|tracing| resolving.tracing(tracing)),
         trusted_proxies: file.trusted_proxies,
         gateway_hosts,
         gateway_token_headers: resolving.header_names(file.gateway_token_headers),
@@ -415,6 +417,8 @@ pub fn needs_restart(before: &Conf, after: &Conf) -> Vec<&'static str> {
         ("security_event_size", before.security_event_size != after.security_event_size),
         ("certificates.ticket_key_file", before.ticket_secret != after.ticket_secret),
         ("node", before.node != after.node),
+        ("access_log", before.access_log != after.access_log),
+        ("tracing", before.tracing != after.tracing),
         ("log_level", before.log_level != after.log_level),
         ("graceful_stop", before.graceful_stop != after.graceful_stop),
         ("limits.scan_queue", before.limits.scan_queue != after.limits.scan_queue),

@@ -72,6 +72,8 @@ pub struct Metrics {
     pub bodies_uninspected: IntCounter,
     /// outcome
     pub block_list_lookups: IntCounterVec,
+    /// outcome
+    pub spans: IntCounterVec,
     pub log_lines_dropped: IntCounter,
     pub security_events_dropped: IntCounter,
     pub audit_records_lost: IntCounter,
@@ -231,6 +233,7 @@ impl Metrics {
                 "bodies_uninspected_total",
                 "Request bodies passed on though only their first part was inspected.",
             ),
+            spans: build.counters("spans_total", "Spans for the collector, by what came of them.", &["outcome"]),
             block_list_lookups: build.counters(
                 "block_list_lookups_total",
                 "Look-ups of clients in block lists, by what came of them.",

@@ -10,6 +10,7 @@ mod log;
 mod metrics;
 mod rule_costs;
 mod sleeper;
+pub mod spans;
 mod zone_label;
 
 use std::sync::{Arc, OnceLock};
@@ -23,6 +24,7 @@ pub use log::{Level, LogWriter};
 pub use metrics::{MetricDescription, Metrics, status_label};
 use model::SecurityRecord;
 pub use rule_costs::{RuleCost, RuleCosts};
+use spans::{SpanQueue, TraceSpan};
 pub use zone_label::ZoneLabel;
 
 /// The way to emit events; clones share everything.
@@ -36,6 +38,8 @@ pub struct Events {
     records: Arc<OnceLock<Box<dyn SecurityRecords>>>,
     /// Where requests are logged, if not with the others.
     access: Arc<OnceLock<AccessLog>>,
+    /// Where spans wait to be sent, if they are.
+    spans: Arc<OnceLock<SpanQueue>>,
 }
 
 /// Keeps security events.
@@ -89,6 +93,7 @@ impl Events {
             clock,
             records: Arc::default(),
             access: Arc::default(),
+            spans: Arc::default(),
         }
     }
 
@@ -102,6 +107,7 @@ impl Events {
             clock,
             records: Arc::default(),
             access: Arc::default(),
+            spans: Arc::default(),
         }
     }
 
@@ -167,6 +173,25 @@ impl Events {
     pub fn log_requests_to(&self, access: AccessLog) {
         // A second one is let go.
         let _ = self.access.set(access);
+    }
+
+    /// Has spans kept for a collector from now on. Only the first queue is one.
+    pub fn trace_to(&self, queue: SpanQueue) {
+        // A second one is let go.
+        let _ = self.spans.set(queue);
+    }
+
+    /// Where spans go, if anywhere.
+    pub fn spans(&self) -> Option<&SpanQueue> {
+        self.spans.get()
+    }
+
+    /// Keeps a span for the collector, if there is one and it is sampled.
+    pub fn span(&self, span: TraceSpan) {
+        let Some(queue) = self.spans.get().filter(|_| span.context.is_sampled) else { return };
+        if !queue.push(span) {
+            self.metrics.spans.with_label_values(&["dropped"]).inc();
+        }
     }
 
     /// The log of requests, if they have one of their own.

@@ -248,6 +248,7 @@ impl Call {
             streamed_for: self
                 .first_byte_at
                 .map_or(Duration::ZERO, |first| end.duration.saturating_sub(first)),
+            span: None,
         }
     }
 }

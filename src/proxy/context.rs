@@ -20,6 +20,7 @@ use super::request_body::RequestBody;
 use crate::ai::Gateway;
 use crate::clock::Stopwatch;
 use crate::events::ZoneLabel;
+use crate::events::spans::TraceContext;
 use crate::routing::HostnameSite;
 use crate::ruleset::{Decisions, FieldEdit, Outcome, Run, Verdict};
 use crate::scanning::Tee;
@@ -83,6 +84,8 @@ pub struct Context {
     pub(super) rate_exceeded: Option<RateExceeded>,
     /// The page that has its client solve a puzzle.
     pub(super) challenge_page: Option<Box<RenderedPage>>,
+    /// Its place in a trace, if spans are kept.
+    pub(super) trace: Option<TraceContext>,
     /// Who sends it, by name and password.
     pub(super) authenticated_user: Option<String>,
     /// What services said of the client, for the origin.
@@ -232,6 +235,7 @@ impl Context {
             encoder: None,
             rate_exceeded: None,
             challenge_page: None,
+            trace: None,
             authenticated_user: None,
             auth_fields: Vec::new(),
             realm: None,

@@ -52,6 +52,7 @@ mod rule_watch;
 mod step_answers;
 mod steps;
 mod tls_only;
+mod tracing;
 mod universal;
 mod zone_request;
 mod zone_traffic;
@@ -122,6 +123,7 @@ impl ProxyHttp for Edge {
         if session.is_http2() {
             headers::join_cookies(session.req_header_mut());
         }
+        self.begin_trace(session, ctx)?;
         let is_http_10 = session.req_header().version == http::Version::HTTP_10;
         // HTTP/1.0 knows no 1xx (RFC 9110 section 15.2).
         session.as_downstream_mut().set_ignore_info_resp(is_http_10);

@@ -124,7 +124,7 @@ fn request_finished(
 ) {
     let request = session.req_header();
     let (path, query) = sent_path(session, ctx);
-    edge.events.emit(&RequestFinished {
+    let ended = RequestFinished {
         query,
         user: ctx.authenticated_user.as_deref().unwrap_or(""),
         referer: headers::bytes(&request.headers, &http::header::REFERER),
@@ -149,7 +149,9 @@ fn request_finished(
         }),
         snapshot: ctx.snapshot.revision,
         rules: changing_rules(ctx),
-    });
+    };
+    edge.end_trace(session, &ended, ctx);
+    edge.events.emit(&ended);
 }
 
 fn changing_rules(ctx: &Context) -> Vec<ChangingRule<'_>> {
@@ -198,7 +200,9 @@ pub(super) fn call_ended(edge: &Edge, call: Call, status: u16, error: Option<&'s
     let prices = Arc::clone(&ctx.snapshot.gateways.prices);
     let findings = ctx.blocked_for.as_ref().map_or_else(Vec::new, |blocked| blocked.findings.clone());
     let end = End { status, error, duration, findings };
-    edge.recorder.finish(call.finish(end, prices, &ctx.ray, created_at));
+    let mut finished = call.finish(end, prices, &ctx.ray, created_at);
+    finished.span = edge.call_span(duration, ctx).map(Box::new);
+    edge.recorder.finish(finished);
 }
 
 fn rule_matches(edge: &Edge, ctx: &Context) {

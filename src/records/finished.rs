@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use crate::ai::scan;
 use crate::events::Events;
+use crate::events::spans::TraceSpan;
 use crate::ruleset::EntryPoint;
 use crate::scanning::{self, Subject};
 use body::decompress::{self, Coding};
@@ -54,6 +55,8 @@ pub struct Finished {
     pub counts_caller_price: bool,
     /// From the first byte of the answer to the last.
     pub streamed_for: Duration,
+    /// The span that is kept of it.
+    pub span: Option<Box<TraceSpan>>,
 }
 
 impl Finished {

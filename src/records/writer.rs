@@ -9,6 +9,8 @@ use super::{Finished, Retention, Waiting};
 use crate::clock::{Stopwatch, rfc3339};
 use crate::events::Events;
 use crate::events::kinds::{AiCall, AiLogDropped, ServiceFailed};
+use crate::events::spans::TraceSpan;
+use gateway::usage::Usage;
 use model::{AiLog, Counted};
 use store::RecordLog;
 
@@ -135,6 +137,9 @@ impl Writer {
             streamed_for: call.streamed_for,
             writes_line: call.collect_log,
         });
+        if let Some(span) = call.span.take() {
+            self.events.span(spanned(*span, &call, &usage));
+        }
         if call.collect_log {
             call.payloads();
             self.batch.push(call.log);
@@ -185,4 +190,36 @@ fn report(events: &Events, done: Result<(), String>) {
     if let Err(error) = done {
         events.emit(&ServiceFailed { service: "ai-log", error });
     }
+}
+
+/// A span with what is known of its call, by the conventions for generative AI.
+fn spanned(mut span: TraceSpan, call: &Finished, usage: &Usage) -> TraceSpan {
+    let log = &call.log;
+    span.name = format!("{} {}", log.model_type, log.model).trim_end().to_owned();
+    span.has_failed = !log.success;
+    for (name, value) in [
+        ("gen_ai.operation.name", log.model_type.as_str()),
+        ("gen_ai.provider.name", call.telemetry_name),
+        ("gen_ai.request.model", &log.model),
+        ("error.type", log.error.as_deref().unwrap_or("")),
+        ("portcullis.gateway", &format!("{}/{}", log.account_id, log.gateway_id)),
+        ("portcullis.ray", &log.ray),
+    ] {
+        span.text(name, value);
+    }
+    span.int("http.response.status_code", log.status_code);
+    for (name, tokens) in [
+        ("gen_ai.usage.input_tokens", usage.input),
+        ("gen_ai.usage.output_tokens", usage.output),
+        ("gen_ai.usage.cache_read.input_tokens", usage.cache_read),
+        ("gen_ai.usage.cache_creation.input_tokens", usage.cache_write),
+    ] {
+        if let Some(tokens) = tokens {
+            span.int(name, tokens);
+        }
+    }
+    if let Some(cost) = log.cost {
+        span.double("portcullis.cost", cost);
+    }
+    span
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use pingora::server::{ListenFds, ShutdownWatch};
 use pingora::services::{ServiceReadyNotifier, ServiceWithDependents};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::alerts::{self, AlertInputs};
 use crate::certificates::WantedNames;
@@ -18,6 +18,7 @@ use crate::health_checks;
 use crate::jobs::{LastLooks, issuing, verifying};
 use crate::names::{ElsewhereKnown, flattening, notifying, parent_ds, receiving};
 use crate::old_uses::OldUses;
+use crate::span_export::SpanExport;
 use gateway::vault::MasterKey;
 use store::SecurityLog;
 
@@ -31,8 +32,18 @@ pub(super) struct Upkeep {
     pub(super) looks: LastLooks,
     pub(super) wanted: WantedNames,
     pub(super) secrets_key: Option<MasterKey>,
+    pub(super) spans: Option<SpanExport>,
     pub(super) events: Events,
     pub(super) clock: Clock,
+}
+
+/// Opens the log of requests anew whenever its file was moved.
+async fn reopen_logs(events: Events, mut moved_files: Signal) {
+    while moved_files.recv().await.is_some() {
+        if let Some(access) = events.access_log() {
+            access.reopen();
+        }
+    }
 }
 
 #[async_trait]
@@ -46,15 +57,8 @@ impl ServiceWithDependents for Upkeep {
     ) {
         ready.notify_ready();
         let Ok(mut hang_up) = signal(SignalKind::hangup()) else { return };
-        let Ok(mut moved_files) = signal(SignalKind::user_defined1()) else { return };
-        let events = self.events.clone();
-        let reopens = async {
-            while moved_files.recv().await.is_some() {
-                if let Some(access) = events.access_log() {
-                    access.reopen();
-                }
-            }
-        };
+        let Ok(moved_files) = signal(SignalKind::user_defined1()) else { return };
+        let reopens = reopen_logs(self.events.clone(), moved_files);
         let checks = health_checks::run(self.control.handle().clone(), self.events.clone(), self.clock);
         let reloads = async {
             while hang_up.recv().await.is_some() {
@@ -94,7 +98,14 @@ impl ServiceWithDependents for Upkeep {
             (self.events.clone(), self.clock),
             self.secrets_key.clone(),
         );
+        let spans = async {
+            match &self.spans {
+                Some(export) => export.run().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
+            () = spans => {}
             () = certificates => {}
             () = hostnames => {}
             _ = shutdown.changed() => {}

@@ -1,0 +1,96 @@
+//! A span as OTLP has it in JSON (opentelemetry-proto 1.x, JSON mapping): ids in hexadecimal, 64-bit numbers as text.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::context::TraceContext;
+
+/// What a span is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpanKind {
+    /// A request that came.
+    Server = 2,
+    /// A request that was made.
+    Client = 3,
+}
+
+/// The value of an attribute.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AttributeValue {
+    Text(String),
+    Int(i64),
+    Double(f64),
+}
+
+impl AttributeValue {
+    fn otlp(&self) -> Value {
+        match self {
+            Self::Text(text) => json!({"stringValue": text}),
+            Self::Int(number) => json!({"intValue": number.to_string()}),
+            Self::Double(number) => json!({"doubleValue": number}),
+        }
+    }
+}
+
+/// What happened from one moment to another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceSpan {
+    pub context: TraceContext,
+    pub kind: SpanKind,
+    pub name: String,
+    /// Since the Unix epoch.
+    pub begin: Duration,
+    pub end: Duration,
+    /// By the names of the semantic conventions.
+    pub attributes: Vec<(&'static str, AttributeValue)>,
+    /// Whether it failed.
+    pub has_failed: bool,
+}
+
+impl TraceSpan {
+    pub fn new(context: TraceContext, kind: SpanKind, name: String) -> Self {
+        let (begin, end) = (Duration::ZERO, Duration::ZERO);
+        Self { context, kind, name, begin, end, attributes: Vec::new(), has_failed: false }
+    }
+
+    /// Adds an attribute whose value is a text, unless that is empty.
+    pub fn text(&mut self, name: &'static str, value: &str) {
+        if !value.is_empty() {
+            self.attributes.push((name, AttributeValue::Text(value.to_owned())));
+        }
+    }
+
+    pub fn int(&mut self, name: &'static str, value: impl TryInto<i64>) {
+        self.attributes.push((name, AttributeValue::Int(value.try_into().unwrap_or(i64::MAX))));
+    }
+
+    pub fn double(&mut self, name: &'static str, value: f64) {
+        self.attributes.push((name, AttributeValue::Double(value)));
+    }
+
+    /// The span for a collector.
+    pub fn otlp(&self) -> Value {
+        let TraceContext { trace, parent, span, is_sampled } = self.context;
+        let attributes = self.attributes.iter();
+        let mut shown = json!({
+            "traceId": format!("{trace:032x}"),
+            "spanId": format!("{span:016x}"),
+            "flags": u8::from(is_sampled),
+            "name": self.name,
+            "kind": self.kind as u8,
+            "startTimeUnixNano": self.begin.as_nanos().to_string(),
+            "endTimeUnixNano": self.end.as_nanos().to_string(),
+            "attributes": attributes
+                .map(|(name, value)| json!({"key": name, "value": value.otlp()}))
+                .collect::<Vec<_>>(),
+            "status": if self.has_failed { json!({"code": 2}) } else { json!({}) },
+        });
+        if parent != 0
+            && let Some(members) = shown.as_object_mut()
+        {
+            members.insert("parentSpanId".to_owned(), json!(format!("{parent:016x}")));
+        }
+        shown
+    }
+}

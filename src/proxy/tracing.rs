@@ -1,0 +1,78 @@
+//! The place of a request in its trace, and the spans of a request and of an AI call.
+
+use std::time::Duration;
+
+use http::HeaderName;
+use pingora::Result;
+use pingora::proxy::Session;
+
+use super::context::Context;
+use super::{Edge, field_edits, headers};
+use crate::events::kinds::RequestFinished;
+use crate::events::spans::{SpanKind, TraceSpan};
+
+const TRACEPARENT: &str = "traceparent";
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
+impl Edge {
+    /// Puts a request into its trace; whoever is asked next learns of it by a field.
+    pub(super) fn begin_trace(&self, session: &mut Session, ctx: &mut Context) -> Result<()> {
+        let Some(queue) = self.events.spans() else { return Ok(()) };
+        let request = session.req_header_mut();
+        let is_one = request.headers.get_all(TRACEPARENT).iter().count() == 1;
+        let told = request.headers.get(TRACEPARENT).filter(|_| is_one).map(http::HeaderValue::as_bytes);
+        let is_trusted = ctx.snapshot.trusted_proxies.iter().any(|network| network.contains(&ctx.peer));
+        let Some(trace) = queue.begin(told, is_trusted) else { return Ok(()) };
+        if trace.parent == 0 {
+            // It is of the trace that ends here.
+            request.remove_header(&TRACESTATE);
+        }
+        ctx.trace = Some(trace);
+        let field = http::HeaderValue::try_from(trace.traceparent());
+        // INVARIANT: digits, letters and hyphens are a valid value.
+        field.map_or(Ok(()), |field| field_edits::tell(request, TRACEPARENT, field))
+    }
+
+    /// Keeps the span of a request that has ended.
+    pub(super) fn end_trace(&self, session: &Session, ended: &RequestFinished<'_>, ctx: &Context) {
+        let Some(trace) = ctx.trace.filter(|trace| trace.is_sampled) else { return };
+        let mut span = TraceSpan::new(trace, SpanKind::Server, ended.method.to_owned());
+        span.end = self.clock.unix();
+        span.begin = span.end.saturating_sub(ctx.started.elapsed());
+        span.has_failed = ended.status >= 500;
+        let version = headers::protocol(session.req_header().version).trim_start_matches("HTTP/");
+        for (name, value) in [
+            ("http.request.method", ended.method),
+            ("url.scheme", if ctx.tls { "https" } else { "http" }),
+            // Without the query, in which secrets are found.
+            ("url.path", ended.path),
+            ("server.address", ended.host),
+            ("client.address", ended.client),
+            ("network.protocol.version", version.trim_end_matches(".0")),
+            ("user_agent.original", std::str::from_utf8(ended.user_agent).unwrap_or("")),
+            ("error.type", ctx.refusal.map_or("", |refusal| refusal.word())),
+            ("portcullis.ray", ended.ray),
+            ("portcullis.zone", ended.zone),
+            ("portcullis.verdict", ended.verdict),
+        ] {
+            span.text(name, value);
+        }
+        span.int("http.response.status_code", ended.status);
+        if ended.origin_status != 0 {
+            span.int("portcullis.origin.status_code", ended.origin_status);
+        }
+        if ctx.verdict.score.all != 0 {
+            span.int("portcullis.waf.score", ctx.verdict.score.all);
+        }
+        self.events.span(span);
+    }
+
+    /// The span of a call that a provider was asked for, as far as it is known before its answer is read.
+    pub(super) fn call_span(&self, duration: Duration, ctx: &Context) -> Option<TraceSpan> {
+        let context = ctx.trace.filter(|trace| trace.is_sampled)?.child()?;
+        let mut span = TraceSpan::new(context, SpanKind::Client, String::new());
+        span.end = self.clock.unix();
+        span.begin = span.end.saturating_sub(duration);
+        Some(span)
+    }
+}
