@@ -1,5 +1,5 @@
 # The one door: people and CI use the same words.
-.PHONY: demo deb promtool test test-sdk test-crs soak matrix lint rules-table detection-world byte-pairs bench instructions fuzz fuzz-build load load-waf packages
+.PHONY: demo deb deny promtool test test-sdk test-crs soak matrix lint rules-table detection-world byte-pairs bench instructions fuzz fuzz-build load load-waf packages
 
 CARGO ?= cargo
 APT := chromium cmake modsecurity-crs nginx-light wrk nghttp2-client nghttp2-server curl python3-venv valgrind bind9-dnsutils pebble openssl
@@ -55,6 +55,11 @@ lint: cmake
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items
+
+# Known faults, licences and sources of all dependencies, as deny.toml says what they may be.
+deny:
+	@command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny
+	$(CARGO) deny check
 
 # What the default rules detect and refuse wrongly, by family, at three paranoia levels.
 rules-table: cmake
