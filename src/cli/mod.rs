@@ -23,6 +23,7 @@ mod rules_export;
 mod run;
 mod scan;
 mod token;
+mod top;
 mod trace;
 mod waf_explain;
 mod waf_learn;
@@ -58,6 +59,7 @@ enum Command {
     Check(check::Check),
     Demo(demo::Demo),
     Health(health::Health),
+    Top(top::TopCommand),
     #[command(subcommand)]
     Waf(WafCommand),
     #[command(subcommand)]
@@ -139,6 +141,7 @@ pub fn main() -> ExitCode {
         Command::Check(command) => command.execute(),
         Command::Demo(command) => command.execute(),
         Command::Health(command) => command.execute(),
+        Command::Top(command) => command.execute(),
         Command::Waf(WafCommand::Explain(command)) => command.execute(),
         Command::Waf(WafCommand::Learn(command)) => command.execute(),
         Command::Waf(WafCommand::Test(command)) => command.execute(),
@@ -221,6 +224,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 40);
+        assert_eq!(seen, 41);
     }
 }

@@ -95,6 +95,7 @@ mod seclang;
 mod seclang_outside;
 mod spec;
 mod tls_settings;
+mod top;
 mod tracing;
 mod traffic_settings;
 mod transforms;
