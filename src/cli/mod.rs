@@ -2,6 +2,7 @@
 //!
 //! Errors go to stderr. Exit codes: 0 ok, 1 the input is wrong, 2 usage (from the argument parser).
 
+mod ai_export;
 mod api;
 mod backup;
 mod cert;
@@ -63,6 +64,8 @@ enum Command {
     #[command(subcommand)]
     Waf(WafCommand),
     #[command(subcommand)]
+    Ai(AiCommand),
+    #[command(subcommand)]
     Expression(expression::ExpressionCommand),
     Trace(trace::TraceCommand),
     #[command(subcommand)]
@@ -94,6 +97,12 @@ enum WafCommand {
     Learn(waf_learn::Learn),
     Test(waf_test::Test),
     Why(waf_why::Why),
+}
+
+/// AI gateways.
+#[derive(Debug, Subcommand)]
+enum AiCommand {
+    Export(ai_export::AiExport),
 }
 
 /// The rules in the binary.
@@ -142,6 +151,7 @@ pub fn main() -> ExitCode {
         Command::Demo(command) => command.execute(),
         Command::Health(command) => command.execute(),
         Command::Top(command) => command.execute(),
+        Command::Ai(AiCommand::Export(command)) => command.execute(),
         Command::Waf(WafCommand::Explain(command)) => command.execute(),
         Command::Waf(WafCommand::Learn(command)) => command.execute(),
         Command::Waf(WafCommand::Test(command)) => command.execute(),
@@ -224,6 +234,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 41);
+        assert_eq!(seen, 42);
     }
 }

@@ -5,6 +5,7 @@ mod certificates;
 mod challenges;
 mod deprecations;
 mod dns;
+mod error_pages;
 mod forward_auth;
 mod list;
 mod mail;

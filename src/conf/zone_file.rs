@@ -29,6 +29,15 @@ pub struct ZoneFile {
     pub compression: Vec<CompressionName>,
     pub basic_auth: Vec<BasicAuthFile>,
     pub forward_auth: Vec<ForwardAuthFile>,
+    pub error_pages: Vec<ErrorPageFile>,
+}
+
+/// `[[zones.error_pages]]`.
+#[derive(Clone, Debug)]
+pub struct ErrorPageFile {
+    /// Such as `404` and `5xx`.
+    pub statuses: Located<Vec<String>>,
+    pub file: Located<String>,
 }
 
 /// `[[zones.forward_auth]]`.
@@ -137,6 +146,7 @@ pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
     let compression = table.or("compression", Vec::new());
     let basic_auth = table.tables("basic_auth").into_iter().filter_map(basic_auth).collect();
     let forward_auth = table.tables("forward_auth").into_iter().filter_map(forward_auth).collect();
+    let error_pages = table.tables("error_pages").into_iter().filter_map(error_page).collect();
     table.finish();
     Some(ZoneFile {
         name: name?,
@@ -154,6 +164,7 @@ pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
         compression,
         basic_auth,
         forward_auth,
+        error_pages,
     })
 }
 
@@ -170,6 +181,12 @@ fn forward_auth(mut table: Table<'_>) -> Option<ForwardAuthFile> {
     let timeout = table.or("timeout", ForwardAuthFile::USUAL_TIMEOUT);
     table.finish();
     Some(ForwardAuthFile { expression, url: url?, copy_headers, timeout })
+}
+
+fn error_page(mut table: Table<'_>) -> Option<ErrorPageFile> {
+    let (statuses, file) = (table.required("statuses"), table.required("file"));
+    table.finish();
+    Some(ErrorPageFile { statuses: statuses?, file: file? })
 }
 
 fn sensitive_data(mut table: Table<'_>) -> SensitiveDataFile {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::ai_calls::{CHAT, GATEWAY, call, chat, conf, line, request};
-use crate::support::{Api, Client, Edge, Origin, wait_for};
+use crate::support::{Api, Client, Edge, Origin, run_cli, wait_for};
 
 /// Everything in the files of the log.
 pub(crate) fn stored(edge: &Edge) -> Vec<u8> {
@@ -177,4 +177,63 @@ fn rows_go_when_they_are_old() {
     wait_for("the row", || (count() == 1).then_some(()));
     wait_for("the row to go", || (count() == 0).then_some(()));
     edge.wait_for_event("ai_call", |_| true);
+}
+
+#[test]
+fn rows_are_exported_as_lines_while_the_edge_runs() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let edge = Edge::start(&conf(&provider, GATEWAY));
+    let ids: Vec<String> =
+        (0..3).map(|_| chat(&edge, "").header("svc-aig-log-id").unwrap().to_owned()).collect();
+    wait_for("the rows to be stored", || {
+        ids.iter().map(|id| request_head_bytes(&edge, id)).collect::<Option<Vec<_>>>()
+    });
+    let file = edge.folder.path().join("p.toml").display().to_string();
+    let export = |arguments: &[&str]| {
+        let run = run_cli(&[&["ai", "export"], arguments, &["--conf", &file]].concat(), b"");
+        let rows: Vec<Value> = run
+            .stdout
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .collect();
+        (run.status.code(), rows, String::from_utf8_lossy(&run.stderr).into_owned())
+    };
+    let (code, rows, _) = export(&["acme/main"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(rows.iter().map(|row| row["id"].as_str().unwrap()).collect::<Vec<_>>(), ids);
+    assert_eq!((&rows[0]["tokens_in"], &rows[0]["model"]), (&json!(19), &json!("m-1")));
+    let second = rows[1]["created_at"].as_str().unwrap();
+    assert_eq!(export(&["acme/main", "--since", second]).1.len(), 2);
+    assert_eq!(export(&["acme/main", "--until", second]).1.len(), 1);
+    assert_eq!(export(&["acme/other"]).1.len(), 0);
+    let (code, _, said) = export(&["main"]);
+    assert!(code == Some(1) && said.contains("expected `ACCOUNT/ID`"), "{said}");
+}
+
+/// Rows of one moment are neither lost nor doubled where a page ends.
+#[test]
+fn an_export_has_each_row_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    std::fs::create_dir(&state).unwrap();
+    let mut rows = store::RecordStore::open(&state, 1 << 30).unwrap();
+    let row = |nth: usize| model::AiLog {
+        id: format!("{nth:026}"),
+        account_id: "acme".to_owned(),
+        gateway_id: "main".to_owned(),
+        // 2,500 rows of one moment, then of others.
+        created_at: format!("2026-11-26T00:00:{:02}.000000Z", nth.saturating_sub(2_500) / 100),
+        ..model::AiLog::default()
+    };
+    let all: Vec<_> = (0..5_000).map(row).collect();
+    store::RecordLog::append(&mut rows, &all, &[]).unwrap();
+    let file = folder.path().join("p.toml");
+    std::fs::write(&file, "state_dir = \"state\"\n[[listeners]]\naddress = \"127.0.0.1:0\"\n").unwrap();
+    let run = run_cli(&["ai", "export", "acme/main", "--conf", &file.display().to_string()], b"");
+    let text = String::from_utf8(run.stdout).unwrap();
+    let ids: Vec<String> = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(ids, all.iter().map(|row| row.id.clone()).collect::<Vec<_>>());
 }

@@ -62,7 +62,9 @@ fn every_key_has_a_test_that_exists_and_a_line_in_the_example() {
         .collect();
     let users = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(users.path(), format!("ann:{}\n", bcrypt::hash("x", 4).unwrap())).unwrap();
-    parse(&live.replace("staff.htpasswd", &users.path().display().to_string()));
+    let page = tempfile::Builder::new().suffix(".html").tempfile().unwrap();
+    let live = live.replace("staff.htpasswd", &users.path().display().to_string());
+    parse(&live.replace("pages/sorry.html", &page.path().display().to_string()));
     for key in keys {
         let last = key.rsplit('.').next().unwrap();
         assert!(

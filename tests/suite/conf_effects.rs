@@ -194,6 +194,9 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ),
     ("zones.balance", "upstream::least_connections_goes_where_there_is_room"),
     ("zones.compression", "compression::every_byte_arrives_by_the_best_coding_that_the_client_takes"),
+    ("zones.error_pages", "error_pages::files_of_a_zone_are_its_pages"),
+    ("zones.error_pages.file", "error_pages::files_of_a_zone_are_its_pages"),
+    ("zones.error_pages.statuses", "error_pages::files_of_a_zone_are_its_pages"),
     ("zones.forward_auth", "forward_auth::whom_the_service_lets_go_on_reaches_the_origin_with_its_fields"),
     (
         "zones.forward_auth.copy_headers",

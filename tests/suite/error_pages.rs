@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::api::{edge, zone};
 use crate::listener::tls_listener;
-use crate::support::{Api, Client, Edge, Origin, certificate, curl, refused_by_check};
+use crate::support::{Api, Client, Edge, Origin, certificate, curl, refused_by_check, wait_for};
 
 const PHASE: &str = "http_custom_errors";
 
@@ -188,4 +188,58 @@ fn clients_of_http_2_get_them_and_files_have_them() {
         let refused = refused_by_check(&zone(&rules.replace(from, to)));
         assert!(refused.contains(words), "{refused}");
     }
+}
+
+#[test]
+fn files_of_a_zone_are_its_pages() {
+    let origin = failing();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("sorry.html"), "<p>Sorry, ::RAY_ID::</p>").unwrap();
+    std::fs::write(folder.path().join("gone.json"), "{\"gone\":true}").unwrap();
+    let conf = format!(
+        "[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n[zones.waf]\n[[zones.error_pages]]\nstatuses = [\"404\"]\nfile = \"gone.json\"\n\
+         [[zones.error_pages]]\nstatuses = [\"5xx\", \"403\"]\nfile = \"sorry.html\"\n",
+        origin.url()
+    );
+    let edge = Edge::start_in(folder, &conf, &[]);
+    let seen = |target: &str| {
+        let answer = ask(&edge, "GET", target);
+        (answer.status, answer.header("content-type").unwrap_or("").to_owned(), answer.text())
+    };
+    assert_eq!(seen("/404"), (404, "application/json".to_owned(), "{\"gone\":true}".to_owned()));
+    let (status, kind, text) = seen("/chunks");
+    assert_eq!((status, kind.as_str()), (500, "text/html"));
+    assert!(text.starts_with("<p>Sorry, ") && !text.contains("RAY_ID"), "{text}");
+    // Our own errors, too; what is no error of these is as it was.
+    assert_eq!(seen("/ok?q=1'%20UNION%20SELECT%20a%20FROM%20b--").0, 403);
+    assert!(seen("/ok?q=1'%20UNION%20SELECT%20a%20FROM%20b--").2.starts_with("<p>Sorry, "));
+    assert_eq!((seen("/ok").2.as_str(), seen("/401").0, seen("/tea").2.as_str()), ("ok", 401, "tea"));
+    // A changed file holds at once.
+    std::fs::write(edge.folder.path().join("gone.json"), "{}").unwrap();
+    wait_for("the new page", || (seen("/404").2 == "{}").then_some(()));
+}
+
+#[test]
+fn files_that_can_be_no_page_are_refused_with_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.display().to_string()
+    };
+    let (good, image) = (write("a.html", b"x"), write("a.png", b"x"));
+    let (latin, long) = (write("latin.html", b"\xe4"), write("long.txt", &[b'x'; 30_001]));
+    let check = |statuses: &str, file: &str, more: &str| {
+        refused_by_check(&format!(
+            "[[zones]]\nname = \"a.example\"\norigins = [\"http://127.0.0.1:9\"]\n{more}[[zones.error_pages]]\nstatuses = {statuses}\nfile = {file:?}\n"
+        ))
+    };
+    assert!(check("[\"200\"]", &good, "").contains("takes statuses from 400 on"));
+    assert!(check("[]", &good, "").contains("takes statuses from 400 on"));
+    assert!(check("[\"404\"]", "missing.html", "").contains("cannot read"));
+    assert!(check("[\"404\"]", &image, "").contains("takes files ending in"));
+    assert!(check("[\"404\"]", &latin, "").contains("expected text in UTF-8"));
+    assert!(check("[\"404\"]", &long, "").contains("at most 30000 bytes"));
+    let both = "rulesets = [{ phase = \"http_custom_errors\", rules = [] }]\n";
+    assert!(check("[\"404\"]", &good, both).contains("both by `rulesets` and by its short form"));
 }

@@ -45,6 +45,8 @@ impl Resolving<'_> {
         }
         let ca =
             file.origin_ca.as_ref().map(|file| self.existing(file)).and_then(|path| read_text(&path).ok());
+        let pages = self.error_pages(file.error_pages);
+        let has_pages = pages.is_some();
         let mut zone = Zone {
             tls: ZoneTls { is_automatic: file.tls == ZoneTlsFile::Auto, ..ZoneTls::default() },
             origins,
@@ -69,7 +71,8 @@ impl Resolving<'_> {
             self.set(&mut zone, settings);
         }
         let place = file.name.place;
-        self.one_form_of_each_phase(&zone, &place);
+        self.one_form_of_each_phase(&zone, has_pages, &place);
+        zone.rulesets.extend(pages);
         let zone = Arc::new(Declared::in_file(zone, place.clone()));
         if resources.zones.insert(id, zone).is_some() {
             self.conflict(&place, format!("the zone `{name}` is declared twice"));
@@ -181,11 +184,12 @@ impl Resolving<'_> {
     }
 
     /// A phase is set by `rulesets` or by its short form.
-    fn one_form_of_each_phase(&mut self, zone: &Zone, place: &Place) {
+    fn one_form_of_each_phase(&mut self, zone: &Zone, has_error_pages: bool, place: &Place) {
         let short_forms = [
             (Phase::HttpRequestFirewallManaged, zone.waf.is_some()),
             (Phase::HttpResponseFirewallManaged, zone.sensitive_data.enabled),
             (Phase::HttpResponseCompression, !zone.compression.is_empty()),
+            (Phase::HttpCustomErrors, has_error_pages),
         ];
         for (phase, _) in short_forms.into_iter().filter(|(_, is_set)| *is_set) {
             if zone.rulesets.iter().any(|ruleset| ruleset.slot() == phase.into()) {
