@@ -1,5 +1,5 @@
 # The one door: people and CI use the same words.
-.PHONY: demo deb deny promtool test test-sdk test-crs soak matrix lint rules-table detection-world byte-pairs bench instructions fuzz fuzz-build load load-waf packages
+.PHONY: demo deb deny promtool test test-sdk test-crs soak matrix lint rules-table detection-world byte-pairs bench instructions fuzz fuzz-build load load-waf load-proxies load-soak packages
 
 CARGO ?= cargo
 APT := chromium cmake modsecurity-crs nginx-light wrk nghttp2-client nghttp2-server curl python3-venv valgrind bind9-dnsutils pebble openssl
@@ -93,6 +93,16 @@ load: packages
 load-waf: packages
 	@[ -f /usr/include/modsecurity/modsecurity.h ] || $(MAKE) --no-print-directory install MISSING=" ModSecurity" PACKAGES="libnginx-mod-http-modsecurity libmodsecurity-dev"
 	benches/load/waf
+
+# Pages of three sizes through nginx, HAProxy, a bare Pingora proxy and Portcullis.
+load-proxies: packages
+	@command -v haproxy >/dev/null || $(MAKE) --no-print-directory install MISSING=" HAProxy" PACKAGES=haproxy
+	@command -v h2load >/dev/null || $(MAKE) --no-print-directory install MISSING=" h2load" PACKAGES=nghttp2-client
+	benches/load/proxies
+
+# Two hours under load while origins die and stall and settings change.
+load-soak: packages
+	benches/load/soak --svg target/soak.svg
 
 # On stable, without sanitizers: that the targets build.
 fuzz-build: cmake
