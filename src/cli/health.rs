@@ -1,17 +1,13 @@
 //! `portcullis health`: whether the edge of this machine takes requests, for containers and scripts that have no curl.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 
-use super::{Failure, print};
+use super::{Failure, admin_port, print};
 use crate::conf;
 
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// Longest answer that is read.
 const MAX_BYTES: u64 = 4 << 10;
 
@@ -35,21 +31,10 @@ impl Health {
         };
         let failed =
             |error: std::io::Error| Failure::Input(format!("the edge at {admin} does not answer: {error}"));
-        let answer = ask(admin).map_err(failed)?;
-        let status = answer.split(' ').nth(1).unwrap_or("");
-        match status {
+        let (status, _) = admin_port::get(admin, "/health/ready", MAX_BYTES).map_err(failed)?;
+        match &*status {
             "200" => print("ready\n"),
             _ => Err(Failure::Input(format!("the edge at {admin} is not ready: it answers {status}"))),
         }
     }
-}
-
-fn ask(admin: SocketAddr) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect_timeout(&admin, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    stream.write_all(b"GET /health/ready HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
-    let mut answer = Vec::new();
-    stream.take(MAX_BYTES).read_to_end(&mut answer)?;
-    Ok(String::from_utf8_lossy(&answer).into_owned())
 }

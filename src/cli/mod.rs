@@ -2,6 +2,7 @@
 //!
 //! Errors go to stderr. Exit codes: 0 ok, 1 the input is wrong, 2 usage (from the argument parser).
 
+mod admin_port;
 mod ai_export;
 mod api;
 mod backup;

@@ -58,7 +58,7 @@ pub struct BasicAuthFile {
 }
 
 impl ForwardAuthFile {
-    /// Longest wait if nothing is said.
+    /// The timeout of a service if the file sets none.
     const USUAL_TIMEOUT: Duration = Duration::from_secs(5);
 }
 

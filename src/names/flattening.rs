@@ -1,14 +1,13 @@
 //! Names elsewhere whose addresses names of zones have: looked up before they are needed again, off the path of answers.
 
 use std::collections::{BTreeSet, HashMap};
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use dns::Name;
 use hickory_resolver::TokioResolver;
 use tokio::task::JoinSet;
 
-use super::resolver::resolver_of;
+use super::resolver::KeptResolver;
 
 use crate::clock::{Clock, Stopwatch};
 use crate::control::Control;
@@ -32,7 +31,7 @@ struct Due {
 /// Looks names up for as long as it is polled.
 pub async fn run(control: Control, clock: Clock) {
     let mut due: HashMap<Name, Due> = HashMap::new();
-    let mut resolver: Option<(Vec<SocketAddr>, TokioResolver)> = None;
+    let mut resolver = KeptResolver::default();
     let (mut names, mut seen) = (BTreeSet::new(), 0);
     loop {
         tokio::time::sleep(TICK).await;
@@ -46,11 +45,7 @@ pub async fn run(control: Control, clock: Clock) {
         if asked.is_empty() {
             continue;
         }
-        let servers = &snapshot.dns.resolvers;
-        if resolver.as_ref().is_none_or(|(known, _)| known != servers) {
-            resolver = resolver_of(servers).map(|made| (servers.clone(), made));
-        }
-        let Some((_, resolver)) = &resolver else { continue };
+        let Some(resolver) = resolver.of(&snapshot.dns.resolvers) else { continue };
         let mut look_ups = JoinSet::new();
         for name in asked {
             let resolver = resolver.clone();

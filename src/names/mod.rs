@@ -43,7 +43,7 @@ use crate::events::Events;
 use crate::events::kinds::ServiceFailed;
 use crate::listener;
 use crate::snapshot::SnapshotHandle;
-pub use resolver::resolver_of;
+pub use resolver::{KeptResolver, resolver_of};
 pub use sockets::NameSockets;
 pub use transfers::{ReceiveWish, Transfers};
 

@@ -38,6 +38,20 @@ pub fn resolver_of(servers: &[SocketAddr]) -> Option<TokioResolver> {
     builder.build().ok()
 }
 
+/// A resolver that is kept for as long as the servers that it asks are the same.
+#[derive(Default)]
+pub struct KeptResolver(Option<(Vec<SocketAddr>, TokioResolver)>);
+
+impl KeptResolver {
+    /// As [`resolver_of`].
+    pub fn of(&mut self, servers: &[SocketAddr]) -> Option<TokioResolver> {
+        if self.0.as_ref().is_none_or(|(known, _)| known != servers) {
+            self.0 = resolver_of(servers).map(|resolver| (servers.to_vec(), resolver));
+        }
+        self.0.as_ref().map(|(_, resolver)| resolver.clone())
+    }
+}
+
 /// The data of a record in wire form.
 pub(super) fn wire_of(record: &rr::Record) -> Option<Vec<u8>> {
     let mut wire = Vec::new();

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
 
 use super::context::{Context, Route};
-use super::facts::with_facts;
+use super::facts::is_for;
 use super::refusal::Refusal;
 use super::{field_edits, headers, refuse};
 use crate::clock::Clock;
@@ -61,10 +61,7 @@ impl Passwords {
         ctx: &mut Context,
     ) -> Result<()> {
         for guard in &zone.password_guards {
-            let is_for = with_facts(session.req_header(), None, self.clock.unix(), ctx, |facts| {
-                guard.expression.matches(facts)
-            });
-            if !is_for {
+            if !is_for(&guard.expression, session, self.clock.unix(), ctx) {
                 continue;
             }
             match self.user(guard, session).await {

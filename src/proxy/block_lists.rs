@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use crate::clock::Clock;
 use crate::events::Events;
-use crate::names::resolver_of;
+use crate::names::KeptResolver;
 use model::origin_url::is_private;
 
 /// How long a request waits for all lists together.
@@ -48,7 +48,7 @@ type ListingKey = (Arc<str>, IpAddr);
 /// The step that asks block lists.
 pub(super) struct BlockLists {
     known: Mutex<HashMap<ListingKey, watch::Receiver<Listing>>>,
-    resolver: Mutex<Option<(Vec<SocketAddr>, TokioResolver)>>,
+    resolver: Mutex<KeptResolver>,
     places: Arc<Semaphore>,
     events: Events,
     clock: Clock,
@@ -106,10 +106,10 @@ impl BlockLists {
             return Some(listing.clone());
         }
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
-            self.count("busy");
+            count(&self.events, "busy");
             return None;
         };
-        let resolver = self.resolver(resolvers)?;
+        let resolver = self.resolver.lock().of(resolvers)?;
         if known.len() >= MAX_REMEMBERED {
             known.retain(|_, listing| is_of_use(listing));
         }
@@ -122,18 +122,11 @@ impl BlockLists {
         tokio::spawn(look_up(resolver, name, sender, (self.events.clone(), self.clock), place));
         Some(receiver)
     }
+}
 
-    fn resolver(&self, servers: &[SocketAddr]) -> Option<TokioResolver> {
-        let mut known = self.resolver.lock();
-        if known.as_ref().is_none_or(|(of, _)| of != servers) {
-            *known = resolver_of(servers).map(|resolver| (servers.to_vec(), resolver));
-        }
-        known.as_ref().map(|(_, resolver)| resolver.clone())
-    }
-
-    fn count(&self, outcome: &str) {
-        self.events.metrics().block_list_lookups.with_label_values(&[outcome]).inc();
-    }
+/// Counts what came of a look-up.
+fn count(events: &Events, outcome: &str) {
+    events.metrics().block_list_lookups.with_label_values(&[outcome]).inc();
 }
 
 async fn look_up(
@@ -158,7 +151,7 @@ async fn look_up(
         Err(error) if error.is_no_records_found() || error.is_nx_domain() => ("clean", false, CLEAN_SECONDS),
         Err(_) => ("failed", false, FAILED_SECONDS),
     };
-    events.metrics().block_list_lookups.with_label_values(&[outcome]).inc();
+    count(&events, outcome);
     let until = clock.unix().as_secs() + seconds;
     // Nobody may wait any more.
     let _ = sender.send(Listing::Known { is_listed, until });

@@ -181,6 +181,11 @@ pub(super) struct Hold {
 }
 
 impl Context {
+    /// Whether its peer is a proxy whose fields about the client are believed.
+    pub(super) fn peer_is_trusted(&self) -> bool {
+        self.snapshot.trusted_proxies.iter().any(|network| network.contains(&self.peer))
+    }
+
     /// The origins that the request may go to.
     pub(super) fn pool(&self) -> Option<Arc<Pool>> {
         match &self.route {

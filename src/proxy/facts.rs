@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use pingora::http::{RequestHeader, ResponseHeader};
+use pingora::proxy::Session;
 
 use super::context::Context;
 use super::headers;
 use crate::geo::GeoDatabases;
 use crate::ruleset::Run;
-use expression::{AnomalyScore, Facts, ReadBody};
+use expression::{AnomalyScore, Expression, Facts, ReadBody};
 use seclang::{RequestHead, ResponseHead};
 
 /// What is known of a request besides its head.
@@ -106,6 +107,11 @@ pub(super) fn with_facts<T>(
         metadata: ctx.hostname_metadata().map(|text| &**text),
     };
     ask_with(request, response, now, known, ask)
+}
+
+/// Whether an expression is for a request.
+pub(super) fn is_for(expression: &Expression, session: &Session, now: Duration, ctx: &Context) -> bool {
+    with_facts(session.req_header(), None, now, ctx, |facts| expression.matches(facts))
 }
 
 fn ask_with<T>(

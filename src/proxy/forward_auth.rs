@@ -13,7 +13,7 @@ use pingora::upstreams::peer::HttpPeer;
 use pingora::{Error, ErrorType, Result};
 
 use super::context::{Context, Route};
-use super::facts::with_facts;
+use super::facts::is_for;
 use super::refusal::Refusal;
 use super::{field_edits, headers, origin_request, refuse, tls_only};
 use crate::clock::Clock;
@@ -41,7 +41,6 @@ pub(super) struct AuthServices {
 /// What a service answered.
 struct AuthAnswer {
     head: ResponseHeader,
-    /// Empty if the request goes on.
     body: Bytes,
 }
 
@@ -58,10 +57,7 @@ impl AuthServices {
         ctx: &mut Context,
     ) -> Result<()> {
         for service in &zone.auth_services {
-            let is_for = with_facts(session.req_header(), None, self.clock.unix(), ctx, |facts| {
-                service.expression.matches(facts)
-            });
-            if !is_for {
+            if !is_for(&service.expression, session, self.clock.unix(), ctx) {
                 continue;
             }
             let asked = tokio::time::timeout(service.timeout, self.ask(service, session, ctx)).await;
@@ -132,11 +128,7 @@ fn question(service: &AuthService, session: &Session, ctx: &Context) -> Result<R
 async fn exchange(upstream: &mut HttpSession, head: &RequestHeader) -> Result<AuthAnswer> {
     upstream.write_request_header(Box::new(head.clone())).await?;
     upstream.finish_request_body().await?;
-    upstream.read_response_header().await?;
-    // 1xx come before the answer.
-    while upstream.response_header().is_some_and(|head| head.status.is_informational()) {
-        upstream.read_response_header().await?;
-    }
+    peer::read_final_head(upstream).await?;
     let head = upstream.response_header().cloned();
     let head = head.ok_or_else(|| Error::explain(ErrorType::InvalidHTTPHeader, "no answer"))?;
     let mut body = BytesMut::new();

@@ -42,7 +42,7 @@ pub(super) fn forwarded(ctx: &Context) -> headers::Forwarded<'_> {
     headers::Forwarded {
         peer: ctx.peer,
         client: &ctx.client_text,
-        peer_is_trusted: ctx.snapshot.trusted_proxies.iter().any(|network| network.contains(&ctx.peer)),
+        peer_is_trusted: ctx.peer_is_trusted(),
         tls: ctx.tls,
         host: &ctx.host,
         ray: &ctx.ray,

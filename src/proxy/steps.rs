@@ -376,11 +376,7 @@ impl Edge {
                 upstream.write_request_body(body.clone(), true).await?;
             }
             upstream.finish_request_body().await?;
-            upstream.read_response_header().await?;
-            // 1xx come before the answer.
-            while upstream.response_header().is_some_and(|head| head.status.is_informational()) {
-                upstream.read_response_header().await?;
-            }
+            peer::read_final_head(&mut upstream).await?;
             Ok(Begun { upstream, peer })
         };
         let asked = match deadline {

@@ -71,7 +71,7 @@ pub(super) fn https_location(session: &Session, ctx: &Context) -> Option<(Refusa
 
 /// Whether a proxy in front, which is trusted, says that the client came by HTTPS.
 fn came_by_https(session: &Session, ctx: &Context) -> bool {
-    let is_trusted = ctx.snapshot.trusted_proxies.iter().any(|network| network.contains(&ctx.peer));
+    let is_trusted = ctx.peer_is_trusted();
     let name = http::HeaderName::from_static("x-forwarded-proto");
     is_trusted && headers::bytes(&session.req_header().headers, &name).eq_ignore_ascii_case(b"https")
 }

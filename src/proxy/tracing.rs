@@ -21,7 +21,7 @@ impl Edge {
         let request = session.req_header_mut();
         let is_one = request.headers.get_all(TRACEPARENT).iter().count() == 1;
         let told = request.headers.get(TRACEPARENT).filter(|_| is_one).map(http::HeaderValue::as_bytes);
-        let is_trusted = ctx.snapshot.trusted_proxies.iter().any(|network| network.contains(&ctx.peer));
+        let is_trusted = ctx.peer_is_trusted();
         let Some(trace) = queue.begin(told, is_trusted) else { return Ok(()) };
         if trace.parent == 0 {
             // It is of the trace that ends here.
@@ -36,9 +36,9 @@ impl Edge {
     /// Keeps the span of a request that has ended.
     pub(super) fn end_trace(&self, session: &Session, ended: &RequestFinished<'_>, ctx: &Context) {
         let Some(trace) = ctx.trace.filter(|trace| trace.is_sampled) else { return };
-        let mut span = TraceSpan::new(trace, SpanKind::Server, ended.method.to_owned());
-        span.end = self.clock.unix();
-        span.begin = span.end.saturating_sub(ctx.started.elapsed());
+        let (end, duration) = (self.clock.unix(), ctx.started.elapsed());
+        let mut span = TraceSpan::new(trace, SpanKind::Server, end, duration);
+        ended.method.clone_into(&mut span.name);
         span.has_failed = ended.status >= 500;
         let version = headers::protocol(session.req_header().version).trim_start_matches("HTTP/");
         for (name, value) in [
@@ -70,9 +70,6 @@ impl Edge {
     /// The span of a call that a provider was asked for, as far as it is known before its answer is read.
     pub(super) fn call_span(&self, duration: Duration, ctx: &Context) -> Option<TraceSpan> {
         let context = ctx.trace.filter(|trace| trace.is_sampled)?.child()?;
-        let mut span = TraceSpan::new(context, SpanKind::Client, String::new());
-        span.end = self.clock.unix();
-        span.begin = span.end.saturating_sub(duration);
-        Some(span)
+        Some(TraceSpan::new(context, SpanKind::Client, self.clock.unix(), duration))
     }
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use pingora::protocols::ALPN;
+use pingora::protocols::http::client::HttpSession;
 use pingora::protocols::tls::CaType;
 use pingora::upstreams::peer::HttpPeer;
 use pingora::utils::tls::{WrappedX509, parse_x509};
@@ -49,6 +50,18 @@ impl std::fmt::Debug for Trusted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} certificates", self.0.len())
     }
+}
+
+/// Reads the head of an answer, and passes over those of interim answers (1xx) before it.
+///
+/// # Errors
+/// If the origin breaks off, or answers in no form of HTTP.
+pub async fn read_final_head(session: &mut HttpSession) -> pingora::Result<()> {
+    session.read_response_header().await?;
+    while session.response_header().is_some_and(|head| head.status.is_informational()) {
+        session.read_response_header().await?;
+    }
+    Ok(())
 }
 
 /// The peer for one attempt. Addresses are resolved before: the peer's own look-up would block.

@@ -86,7 +86,7 @@ impl Webhook {
         session.write_request_header(Box::new(head)).await.map_err(failed)?;
         session.write_request_body(Bytes::from(self.body.clone()), true).await.map_err(failed)?;
         session.finish_request_body().await.map_err(failed)?;
-        session.read_response_header().await.map_err(failed)?;
+        peer::read_final_head(&mut session).await.map_err(failed)?;
         Ok(session.response_header().map_or(0, |head| head.status.as_u16()))
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::word::serde_by_word;
 
-/// Settings of a zone, or those that a rule sets for some of its requests. For an absent one the edge's default holds.
+/// Settings of a zone, or of the requests that a rule sets them for. A setting that is absent has the default of the edge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrafficSettings {

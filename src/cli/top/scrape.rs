@@ -1,14 +1,12 @@
 //! The metrics of an edge at one moment.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::cli::admin_port;
 use crate::clock::Clock;
 
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// Longest answer that is read.
 const MAX_BYTES: u64 = 64 << 20;
 
@@ -49,23 +47,10 @@ pub(super) fn of_text(at: Duration, text: &str) -> Scrape {
 /// Asks the admin port.
 pub(super) fn scrape(admin: SocketAddr, clock: Clock) -> Result<Scrape, String> {
     let failed = |error: std::io::Error| format!("the edge at {admin} does not answer: {error}");
-    let answer = ask(admin).map_err(failed)?;
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-    match head.split(' ').nth(1) {
-        Some("200") => Ok(Scrape { at: clock.unix(), series: parse(body) }),
-        status => Err(format!("the edge at {admin} answers {} for its metrics", status.unwrap_or("nothing"))),
+    match admin_port::get(admin, "/metrics", MAX_BYTES).map_err(failed)? {
+        (status, body) if status == "200" => Ok(Scrape { at: clock.unix(), series: parse(&body) }),
+        (status, _) => Err(format!("the edge at {admin} answers `{status}` for its metrics; expected 200")),
     }
-}
-
-fn ask(admin: SocketAddr) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect_timeout(&admin, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    // HTTP/1.0 knows no chunks.
-    stream.write_all(b"GET /metrics HTTP/1.0\r\nhost: localhost\r\n\r\n")?;
-    let mut answer = Vec::new();
-    stream.take(MAX_BYTES).read_to_end(&mut answer)?;
-    Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
 /// The lines of the text format of Prometheus, 0.0.4. What is no line of it is passed over.

@@ -35,7 +35,7 @@ impl Resolving<'_> {
             );
             None
         })?;
-        // What cannot be read was told by `existing`, but for bytes that are no text.
+        // `existing` reports a file that is not there; one that is there and is not UTF-8 is reported here.
         let content = match read_text(&path) {
             Ok(content) => content,
             Err(error) if path.is_file() => {

@@ -31,13 +31,13 @@ impl TraceContext {
         (trace != 0 && span != 0).then_some(Self { trace, parent: 0, span, is_sampled })
     }
 
-    /// A span below one that is told, or the first of a trace of its own.
-    pub fn new(told: Option<Self>, random: [u8; 24], is_sampled: bool) -> Self {
+    /// A child of the caller's span; without a caller, the first span of a new trace.
+    pub fn new(caller: Option<Self>, random: [u8; 24], is_sampled: bool) -> Self {
         let [trace, span] = [&random[..16], &random[16..]].map(|bytes| {
             // 0 is no id.
             bytes.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte)).max(1)
         });
-        let (trace, parent) = told.map_or((trace, 0), |told| (told.trace, told.span));
+        let (trace, parent) = caller.map_or((trace, 0), |caller| (caller.trace, caller.span));
         Self { trace, parent, span: u64::try_from(span).unwrap_or(1), is_sampled }
     }
 

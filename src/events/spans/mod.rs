@@ -25,21 +25,21 @@ pub struct SpanQueue {
 }
 
 impl SpanQueue {
-    /// One for one in so many requests.
+    /// An empty queue that samples one of every `sample_every` requests.
     pub fn new(sample_every: u64) -> Self {
         let waiting = Arc::new(ArrayQueue::new(MAX_WAITING));
         Self { waiting, requests: Arc::default(), sample_every: sample_every.max(1) }
     }
 
-    /// The place of a request in its trace; `None` if this machine has no random numbers. `told` is the field of the request, and
-    /// `is_trusted` whether it may say that the request is sampled.
-    pub fn begin(&self, told: Option<&[u8]>, is_trusted: bool) -> Option<TraceContext> {
+    /// Starts the span of a request; `None` if the system has no random numbers. `traceparent` is the field that the request
+    /// has. If it says that the trace is sampled, this request is too, but only if `is_trusted`.
+    pub fn begin(&self, traceparent: Option<&[u8]>, is_trusted: bool) -> Option<TraceContext> {
         let is_next = self.requests.fetch_add(1, Ordering::Relaxed).is_multiple_of(self.sample_every);
         let mut random = [0; 24];
         getrandom::fill(&mut random).ok()?;
-        let told = told.and_then(TraceContext::parse);
-        let is_sampled = is_next || is_trusted && told.is_some_and(|told| told.is_sampled);
-        Some(TraceContext::new(told, random, is_sampled))
+        let caller = traceparent.and_then(TraceContext::parse);
+        let is_sampled = is_next || is_trusted && caller.is_some_and(|caller| caller.is_sampled);
+        Some(TraceContext::new(caller, random, is_sampled))
     }
 
     /// Takes a span; false if there is no room.
@@ -47,7 +47,7 @@ impl SpanQueue {
         self.waiting.push(span).is_ok()
     }
 
-    /// Up to so many spans, the oldest first.
+    /// Removes at most `most` spans from the queue, the oldest first.
     pub fn take(&self, most: usize) -> Vec<TraceSpan> {
         std::iter::from_fn(|| self.waiting.pop()).take(most).collect()
     }
@@ -55,6 +55,8 @@ impl SpanQueue {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const TOLD: &[u8] = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -71,7 +73,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_not_taken() {
         let queue = SpanQueue::new(1);
-        let span = |context| TraceSpan::new(context, SpanKind::Server, "GET".to_owned());
+        let span = |context| TraceSpan::new(context, SpanKind::Server, Duration::ZERO, Duration::ZERO);
         for _ in 0..MAX_WAITING {
             assert!(queue.push(span(queue.begin(None, false).unwrap())));
         }

@@ -49,9 +49,10 @@ pub struct TraceSpan {
 }
 
 impl TraceSpan {
-    pub fn new(context: TraceContext, kind: SpanKind, name: String) -> Self {
-        let (begin, end) = (Duration::ZERO, Duration::ZERO);
-        Self { context, kind, name, begin, end, attributes: Vec::new(), has_failed: false }
+    /// What has ended at `end`, since the Unix epoch, after so long, as yet without a name.
+    pub fn new(context: TraceContext, kind: SpanKind, end: Duration, duration: Duration) -> Self {
+        let begin = end.saturating_sub(duration);
+        Self { context, kind, name: String::new(), begin, end, attributes: Vec::new(), has_failed: false }
     }
 
     /// Adds an attribute whose value is a text, unless that is empty.

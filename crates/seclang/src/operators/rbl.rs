@@ -1,5 +1,5 @@
-//! Whether a block list in the DNS names the client (RFC 5782). Nothing is looked up here: whoever runs the rules says
-//! which lists name the client.
+//! Whether a block list in the DNS names the client (RFC 5782). The engine looks nothing up: its caller passes in the
+//! lists that name the client.
 
 use std::sync::Arc;
 
