@@ -38,7 +38,7 @@ impl Edge {
         let Some(trace) = ctx.trace.filter(|trace| trace.is_sampled) else { return };
         let (end, duration) = (self.clock.unix(), ctx.started.elapsed());
         let mut span = TraceSpan::new(trace, SpanKind::Server, end, duration);
-        ended.method.clone_into(&mut span.name);
+        span.set_name(ended.method);
         span.has_failed = ended.status >= 500;
         let version = headers::protocol(session.req_header().version).trim_start_matches("HTTP/");
         for (name, value) in [

@@ -195,7 +195,7 @@ fn report(events: &Events, done: Result<(), String>) {
 /// A span with what is known of its call, by the conventions for generative AI.
 fn spanned(mut span: TraceSpan, call: &Finished, usage: &Usage) -> TraceSpan {
     let log = &call.log;
-    span.name = format!("{} {}", log.model_type, log.model).trim_end().to_owned();
+    span.set_name(format!("{} {}", log.model_type, log.model).trim_end());
     span.has_failed = !log.success;
     for (name, value) in [
         ("gen_ai.operation.name", log.model_type.as_str()),

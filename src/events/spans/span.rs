@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 
 use super::context::TraceContext;
 
+/// Longest text in a span, in bytes: clients make paths and agents as long as heads may be, and thousands of spans wait.
+const MAX_TEXT_BYTES: usize = 1_024;
+
 /// What a span is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpanKind {
@@ -38,7 +41,7 @@ impl AttributeValue {
 pub struct TraceSpan {
     pub context: TraceContext,
     pub kind: SpanKind,
-    pub name: String,
+    name: String,
     /// Since the Unix epoch.
     pub begin: Duration,
     pub end: Duration,
@@ -55,10 +58,14 @@ impl TraceSpan {
         Self { context, kind, name: String::new(), begin, end, attributes: Vec::new(), has_failed: false }
     }
 
-    /// Adds an attribute whose value is a text, unless that is empty.
+    pub fn set_name(&mut self, name: &str) {
+        cut(name).clone_into(&mut self.name);
+    }
+
+    /// Adds an attribute whose value is a text, cut to what a span may hold, unless that is empty.
     pub fn text(&mut self, name: &'static str, value: &str) {
         if !value.is_empty() {
-            self.attributes.push((name, AttributeValue::Text(value.to_owned())));
+            self.attributes.push((name, AttributeValue::Text(cut(value).to_owned())));
         }
     }
 
@@ -93,5 +100,33 @@ impl TraceSpan {
             members.insert("parentSpanId".to_owned(), json!(format!("{parent:016x}")));
         }
         shown
+    }
+}
+
+fn cut(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_a_client_makes_long_are_cut_between_characters() {
+        let context = TraceContext { trace: 1, parent: 0, span: 1, is_sampled: true };
+        let mut span = TraceSpan::new(context, SpanKind::Server, Duration::ZERO, Duration::ZERO);
+        for text in ["", "short", &"x".repeat(5_000), &"ä".repeat(5_000), &format!("x{}", "ä".repeat(5_000))]
+        {
+            span.text("a", text);
+        }
+        let lengths: Vec<usize> = span
+            .attributes
+            .iter()
+            .map(|(_, value)| match value {
+                AttributeValue::Text(text) => text.len(),
+                _ => 0,
+            })
+            .collect();
+        assert_eq!(lengths, [5, 1_024, 1_024, 1_023]);
     }
 }
