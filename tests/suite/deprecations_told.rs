@@ -125,6 +125,13 @@ fn who_uses_what_ends_is_shown_and_told_in_time() {
     assert_eq!(text.lines().count(), 37 + 1, "a row each, and a head");
 }
 
+/// Makes a file of the state no database.
+fn damage(state: &std::path::Path, file: &str) {
+    std::fs::write(state.join(file), [7; 5_000]).unwrap();
+    // A process that ends at once leaves a log of what is to be written. It holds the first page, which would be read instead.
+    let _ = std::fs::remove_file(state.join(format!("{file}-wal")));
+}
+
 /// Counts are worth less than an edge: one whose file is damaged starts without them and says so. State that counts more is
 /// named and refused.
 #[test]
@@ -145,7 +152,7 @@ fn damaged_counts_are_set_aside_and_damaged_state_is_named() {
     };
     let edge = stop(edge);
     let state = edge.folder.path().join("state");
-    std::fs::write(state.join("deprecations.db"), [7; 5_000]).unwrap();
+    damage(&state, "deprecations.db");
     let mut edge = edge.again();
     let said = edge.wait_for_event("service_failed", |event| event["service"] == "deprecations");
     assert!(said["error"].as_str().unwrap().contains("deprecations.db.damaged"), "{said}");
@@ -157,9 +164,7 @@ fn damaged_counts_are_set_aside_and_damaged_state_is_named() {
     let conf = edge.folder.path().join("p.toml").display().to_string();
     for file in ["events.db", "records.db"] {
         let kept = std::fs::read(state.join(file)).unwrap();
-        std::fs::write(state.join(file), [7; 5_000]).unwrap();
-        // A log of what is to be written holds the first page too, which would be read instead.
-        let _ = std::fs::remove_file(state.join(format!("{file}-wal")));
+        damage(&state, file);
         let output = crate::support::run_cli(&["run", "--conf", &conf], b"");
         let error = String::from_utf8(output.stderr).unwrap();
         assert!(error.contains(&format!("`{file}`: file is not a database")), "{error}");
