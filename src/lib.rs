@@ -9,7 +9,7 @@
 //! 3. [`admission`] refuses what is malformed, ambiguous or too large; heads of HTTP/1 as the listener reads them.
 //! 4. [`routing`] finds the zone or gateway of the host.
 //! 5. [`ruleset`] walks the zone's entry point of a phase: each rule whose expression matches acts.
-//! 6. [`ai`] decides on gateway requests; [`upstream`] chooses the origin.
+//! 6. [`ai`] decides on gateway requests; [`response_cache`] keeps responses; [`upstream`] chooses the origin.
 //! 7. [`scanning`] has a copy of the response scanned, on threads of its own.
 //! 8. [`events`] records what happened, once; [`records`] writes a row for each AI call.
 //!
@@ -61,6 +61,7 @@ pub mod old_uses;
 // The data plane, in request order.
 pub mod listener;
 pub mod proxy;
+pub mod response_cache;
 // `admission` to `upstream`: one step each.
 pub mod admission;
 pub mod routing;

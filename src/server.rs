@@ -31,6 +31,7 @@ use crate::old_uses::OldUses;
 use crate::proxy::{Door, Edge, EdgeParts};
 use crate::records::security::SecurityQueue;
 use crate::records::{Recorder, Retention};
+use crate::response_cache::ResponseCache;
 use crate::scanning::{ScanQueue, Scanners};
 use crate::span_export::SpanExport;
 use crate::watchdog::Watchdog;
@@ -98,6 +99,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let scans = ScanQueue::start(scanners(&conf), mac, events.clone(), clock);
     let recorder = recorder(&conf, rows, &counted, (events.clone(), clock));
     let door = Door::default();
+    let response_cache = ResponseCache::start(events.clone());
     let drain = watch::Sender::new(false);
     let api = api_state(
         &conf,
@@ -105,6 +107,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
         (records, Arc::clone(&security_log), parts.old_uses),
         drain.subscribe(),
         (events.clone(), clock),
+        response_cache,
     );
     let names_context = NameContext::new(
         snapshots.clone(),
@@ -123,6 +126,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
         door: door.clone(),
         challenge_keys: parts.challenge_keys,
         names: names_context.clone(),
+        response_cache,
     });
     let app = proxy(edge, &conf)?;
     door.open(&app, drain.subscribe());
@@ -290,6 +294,7 @@ fn api_state(
     logs: (Box<dyn RecordReader>, Arc<Mutex<SecurityLog>>, OldUses),
     draining: watch::Receiver<bool>,
     (events, clock): (Events, Clock),
+    response_cache: &'static ResponseCache,
 ) -> api::State {
     let operators = Operators {
         tokens: conf.api_tokens.clone(),
@@ -298,7 +303,7 @@ fn api_state(
         may_be_private: conf.private_webhooks,
     };
     let secrets_key = conf.secrets_key.clone();
-    api::State::new(control.clone(), events, clock, operators, draining, logs, secrets_key)
+    api::State::new(control.clone(), (events, clock), operators, draining, logs, secrets_key, response_cache)
 }
 
 fn server_conf(conf: &Conf) -> Result<ServerConf, String> {

@@ -69,7 +69,7 @@ fn each_library_stays_in_its_rooms() {
         (
             "Pingora",
             &["pingora::"],
-            &["server", "listener", "proxy", "upstream", "api/service.rs", "names/mod.rs"],
+            &["server", "listener", "proxy", "response_cache", "upstream", "api/service.rs", "names/mod.rs"],
         ),
         ("arc-swap", &["arc_swap::", "ArcSwap"], &["snapshot.rs"]),
         ("metrics", &["prometheus::"], &["events", "names/counts.rs"]),

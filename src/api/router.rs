@@ -30,6 +30,7 @@ use crate::events::Events;
 use crate::jobs::LastLooks;
 use crate::names::ElsewhereKnown;
 use crate::old_uses::OldUses;
+use crate::response_cache::ResponseCache;
 use crate::snapshot::{Snapshot, SnapshotHandle};
 use model::CalendarDate;
 use store::{RecordReader, SecurityLog, StoreError};
@@ -60,6 +61,7 @@ pub struct State {
     pub(super) elsewhere: ElsewhereKnown,
     pub(super) looks: LastLooks,
     pub(super) old_uses: OldUses,
+    pub(super) response_cache: &'static ResponseCache,
 }
 
 /// The AI log, for one reader at a time.
@@ -72,12 +74,12 @@ pub(super) struct Client(pub(super) SocketAddr);
 impl State {
     pub fn new(
         control: Control,
-        events: Events,
-        clock: Clock,
+        (events, clock): (Events, Clock),
         operators: Operators,
         draining: watch::Receiver<bool>,
         (records, security_log, old_uses): (Box<dyn RecordReader>, Arc<Mutex<SecurityLog>>, OldUses),
         secrets_key: Option<gateway::vault::MasterKey>,
+        response_cache: &'static ResponseCache,
     ) -> Self {
         Self {
             snapshots: control.handle().clone(),
@@ -95,6 +97,7 @@ impl State {
             elsewhere: ElsewhereKnown::default(),
             looks: LastLooks::default(),
             old_uses,
+            response_cache,
             operators: Arc::new(operators),
         }
     }

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Failure, print, printable};
 
@@ -56,6 +56,14 @@ enum ApiCommand {
         /// Filters, such as `action=block`.
         filters: Vec<String>,
     },
+    /// Drop kept responses of a zone: all, or those of URLs.
+    #[command(after_help = "Example:\n  portcullis api purge shop.example https://shop.example/style.css")]
+    Purge {
+        /// Id or name of the zone.
+        zone: String,
+        /// URLs whose responses are dropped; all without any.
+        urls: Vec<String>,
+    },
     /// Send a GET to a path.
     #[command(after_help = "Example:\n  portcullis api get /accounts")]
     Get { path: String },
@@ -88,6 +96,13 @@ impl Api {
             ApiCommand::Events { zone, filters } => {
                 let query = filters.iter().map(|filter| format!("&{filter}")).collect::<String>();
                 ask("GET", &format!("/zones/{zone}/security/events?per_page=50{query}"), "")
+            }
+            ApiCommand::Purge { zone, urls } => {
+                let body = match urls.is_empty() {
+                    true => json!({ "purge_everything": true }),
+                    false => json!({ "files": urls }),
+                };
+                ask("POST", &format!("/zones/{zone}/purge_cache"), &body.to_string())
             }
             ApiCommand::Rules { zone } => {
                 let phases = model::Phase::ALL.map(model::Phase::word);
@@ -232,8 +247,6 @@ fn table(rows: &[Value]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -235,6 +235,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 42);
+        assert_eq!(seen, 43);
     }
 }

@@ -286,6 +286,8 @@ fn limits(root: &mut Table<'_>) -> super::Limits {
         multipart_parts: table.number("multipart_parts", default.multipart_parts, 1..=10_000),
         rules_time: table.or("rules_time", default.rules_time),
         rules_time_policy: table.or("rules_time_policy", default.rules_time_policy),
+        cached_response: table.size("cached_response", default.cached_response, Bytes::mib(1024)),
+        cached_responses: table.or("cached_responses", default.cached_responses),
         scanned_body: table.size("scanned_body", default.scanned_body, Bytes::mib(1024)),
         scan_queue: table.size("scan_queue", default.scan_queue, Bytes::mib(1 << 20)),
         decompression_ratio: table.number("decompression_ratio", default.decompression_ratio, 1..=100_000),

@@ -291,6 +291,10 @@ pub struct Limits {
     /// What a request may spend in rules; zero for no end.
     pub rules_time: Duration,
     pub rules_time_policy: RulesTimePolicy,
+    /// The longest response body that is kept.
+    pub cached_response: Bytes,
+    /// All responses that are kept.
+    pub cached_responses: Bytes,
     pub scanned_body: Bytes,
     /// All response bodies waiting to be scanned.
     pub scan_queue: Bytes,
@@ -328,6 +332,8 @@ impl Default for Limits {
             multipart_parts: 128,
             rules_time: Duration::ZERO,
             rules_time_policy: RulesTimePolicy::Log,
+            cached_response: Bytes::mib(8),
+            cached_responses: Bytes::mib(256),
             scanned_body: Bytes(1_000_000),
             scan_queue: Bytes::mib(64),
             decompression_ratio: 100,

@@ -1,6 +1,7 @@
 //! `ConfFile` → `Conf`: names, URLs and files checked, conflicts found, every error collected.
 
 mod basic_auth;
+mod cache;
 mod certificates;
 mod challenges;
 mod deprecations;

@@ -30,6 +30,16 @@ pub struct ZoneFile {
     pub basic_auth: Vec<BasicAuthFile>,
     pub forward_auth: Vec<ForwardAuthFile>,
     pub error_pages: Vec<ErrorPageFile>,
+    pub cache: Option<CacheFile>,
+}
+
+/// `[zones.cache]`.
+#[derive(Clone, Debug)]
+pub struct CacheFile {
+    /// Which responses are kept.
+    pub expression: Option<Located<String>>,
+    /// How long those are kept of which their origin says nothing.
+    pub ttl: Option<Located<Duration>>,
 }
 
 /// `[[zones.error_pages]]`.
@@ -146,6 +156,7 @@ pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
     let compression = table.or("compression", Vec::new());
     let basic_auth = table.tables("basic_auth").into_iter().filter_map(basic_auth).collect();
     let forward_auth = table.tables("forward_auth").into_iter().filter_map(forward_auth).collect();
+    let cache = table.table("cache").map(cache);
     let error_pages = table.tables("error_pages").into_iter().filter_map(error_page).collect();
     table.finish();
     Some(ZoneFile {
@@ -165,6 +176,7 @@ pub(super) fn zone(mut table: Table<'_>) -> Option<ZoneFile> {
         basic_auth,
         forward_auth,
         error_pages,
+        cache,
     })
 }
 
@@ -181,6 +193,12 @@ fn forward_auth(mut table: Table<'_>) -> Option<ForwardAuthFile> {
     let timeout = table.or("timeout", ForwardAuthFile::USUAL_TIMEOUT);
     table.finish();
     Some(ForwardAuthFile { expression, url: url?, copy_headers, timeout })
+}
+
+fn cache(mut table: Table<'_>) -> CacheFile {
+    let (expression, ttl) = (table.get("expression"), table.get("ttl"));
+    table.finish();
+    CacheFile { expression, ttl }
 }
 
 fn error_page(mut table: Table<'_>) -> Option<ErrorPageFile> {

@@ -70,6 +70,10 @@ pub struct Metrics {
     pub connections_ended: IntCounterVec,
     pub held_bodies: IntGauge,
     pub bodies_uninspected: IntCounter,
+    /// zone, status
+    pub cache_lookups: IntCounterVec,
+    pub cached_responses: IntGauge,
+    pub cached_bytes: IntGauge,
     /// outcome
     pub block_list_lookups: IntCounterVec,
     /// outcome
@@ -234,6 +238,13 @@ impl Metrics {
                 "Request bodies passed on though only their first part was inspected.",
             ),
             spans: build.counters("spans_total", "Spans for the collector, by what came of them.", &["outcome"]),
+            cache_lookups: build.counters(
+                "cache_requests_total",
+                "Requests of zones that keep responses, by what came of it.",
+                &["zone", "status"],
+            ),
+            cached_responses: build.gauge("cached_responses", "Responses kept."),
+            cached_bytes: build.gauge("cached_responses_bytes", "Bytes that kept responses take."),
             block_list_lookups: build.counters(
                 "block_list_lookups_total",
                 "Look-ups of clients in block lists, by what came of them.",

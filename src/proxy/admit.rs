@@ -3,7 +3,30 @@
 use pingora::proxy::Session;
 
 use super::context::Context;
+use super::headers;
 use crate::admission::{self, parsed};
+use crate::listener::{ConnectionMeta, address_text};
+
+/// Notes who a request is from; returns why its head is refused, if the connection has seen that it is.
+pub(super) fn note_client(session: &Session, ctx: &mut Context) -> Option<admission::Refused> {
+    let mut refused = None;
+    if let Some(meta) = ConnectionMeta::of(session.digest()) {
+        match session.is_http2() {
+            true => meta.progress.count_stream(),
+            false => refused = meta.progress.refused(),
+        }
+        ctx.peer = meta.source;
+        ctx.client_text = meta.source_text.clone();
+        (ctx.tls, ctx.is_tls_1_3) = (meta.tls, meta.is_tls_1_3);
+        ctx.client_certificates.clone_from(&meta.client_certificates);
+    }
+    ctx.server = session.server_addr().and_then(|address| address.as_inet()).map(|address| address.ip());
+    ctx.client = headers::client(ctx.peer, &session.req_header().headers, &ctx.snapshot.trusted_proxies);
+    if ctx.client != ctx.peer {
+        ctx.client_text = address_text(ctx.client);
+    }
+    refused
+}
 
 /// Admits a request: its host in normal form.
 pub(super) fn admit(session: &Session, ctx: &Context) -> Result<String, admission::Refused> {

@@ -9,6 +9,7 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderName, HeaderValue};
 use pingora::http::ResponseHeader;
 
+use super::caching::CacheStatus;
 use super::call::Call;
 use super::error_pages::ErrorBody;
 use super::held_bodies::Share;
@@ -88,6 +89,8 @@ pub struct Context {
     pub(super) trace: Option<TraceContext>,
     /// Who sends it, by name and password.
     pub(super) authenticated_user: Option<String>,
+    /// Whether a service that was asked about it let it go on.
+    pub(super) is_vouched_for: bool,
     /// What services said of the client, for the origin.
     pub(super) auth_fields: Vec<(HeaderName, HeaderValue)>,
     /// What browsers show that ask for a password.
@@ -113,6 +116,8 @@ pub struct Context {
     pub(super) gets_affinity: bool,
     pub(super) attempt: Option<InFlight>,
     pub(super) origin_status: u16,
+    /// Where its answer came from, if its zone keeps responses.
+    pub(super) cache_status: Option<CacheStatus>,
     /// Boxed, for most requests have none and all move their context about.
     pub(super) tee: Option<Box<Tee>>,
 }
@@ -242,6 +247,7 @@ impl Context {
             challenge_page: None,
             trace: None,
             authenticated_user: None,
+            is_vouched_for: false,
             auth_fields: Vec::new(),
             realm: None,
             location: None,
@@ -257,6 +263,7 @@ impl Context {
             gets_affinity: false,
             attempt: None,
             origin_status: 0,
+            cache_status: None,
             tee: None,
         }
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::basic_auth::Passwords;
 use super::block_lists::BlockLists;
+use super::caching::Caching;
 use super::challenges::Challenges;
 use super::forward_auth::AuthServices;
 use super::held_bodies::HeldBodies;
@@ -18,6 +19,7 @@ use crate::clock::Clock;
 use crate::events::{AuditLog, Events};
 use crate::names::NameContext;
 use crate::records::Recorder;
+use crate::response_cache::ResponseCache;
 use crate::scanning::ScanQueue;
 use crate::snapshot::SnapshotHandle;
 use crate::upstream::RecordOrigins;
@@ -40,6 +42,7 @@ pub struct Edge {
     pub(super) inspection: Inspection,
     pub(super) prescan: Prescan,
     pub(super) copies: ResponseCopies,
+    pub(super) caching: Caching,
     pub(super) challenges: Challenges,
     pub(super) passwords: Passwords,
     pub(super) auth_services: AuthServices,
@@ -60,12 +63,15 @@ pub struct EdgeParts {
     /// What challenges are signed with if the configuration names no keys.
     pub challenge_keys: ChallengeKeys,
     pub names: NameContext,
+    pub response_cache: &'static ResponseCache,
 }
 
 impl Edge {
     pub fn new(parts: EdgeParts) -> Self {
-        let EdgeParts { snapshots, events, clock, scans, recorder, node, door, challenge_keys, names } =
-            parts;
+        let EdgeParts {
+            snapshots, events, clock, scans, recorder, node, door, challenge_keys, names, ..
+        } = parts;
+        let store = parts.response_cache;
         let held_bodies = HeldBodies::new(events.clone());
         let offload = Arc::new(Offload::new());
         Self {
@@ -87,6 +93,7 @@ impl Edge {
             },
             prescan: Prescan::new(events.clone(), Arc::clone(&offload)),
             copies: ResponseCopies::new(scans, clock),
+            caching: Caching { store, events: events.clone(), clock },
             passwords: Passwords::new(clock),
             auth_services: AuthServices::new(clock),
             record_origins: RecordOrigins::default(),

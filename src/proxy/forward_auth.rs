@@ -65,6 +65,7 @@ impl AuthServices {
                 return refuse(ctx, Refusal::ForwardAuthSilent);
             };
             if head.status.is_success() {
+                ctx.is_vouched_for = true;
                 keep_fields(service, &head.headers, ctx);
                 continue;
             }

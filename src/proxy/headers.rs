@@ -102,18 +102,22 @@ fn strip_spoofed(request: &mut RequestHeader, peer_is_trusted: bool) {
 /// Makes a target in absolute form one in origin form: it names no server but the one that is asked (RFC 9112
 /// section 3.2.1).
 pub(super) fn origin_form(request: &mut RequestHeader) -> pingora::Result<()> {
-    let target = request.raw_path();
+    let Cow::Owned(target) = origin_target(request.raw_path()) else { return Ok(()) };
+    request.set_raw_path(&target)
+}
+
+/// Path and query of a target.
+pub(super) fn origin_target(target: &[u8]) -> Cow<'_, [u8]> {
     let Some(scheme) = memchr::memmem::find(target, b"://").filter(|_| target.first() != Some(&b'/')) else {
-        return Ok(());
+        return Cow::Borrowed(target);
     };
     let rest = target.get(scheme + 3..).unwrap_or(&[]);
     let path = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).and_then(|at| rest.get(at..));
-    let path = match path {
+    Cow::Owned(match path {
         None => b"/".to_vec(),
         Some(query @ [b'?', ..]) => [b"/", query].concat(),
         Some(path) => path.to_vec(),
-    };
-    request.set_raw_path(&path)
+    })
 }
 
 /// Tells the origin another host, in a field and where HTTP/2 does.

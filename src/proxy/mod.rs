@@ -4,7 +4,8 @@
 //!
 //! 1. `early_request_filter`: who it is from, and whether it may come in (`admission`)
 //! 2. `request_filter`: where it goes (`routing`, `ai`), what the rules say (`ruleset`); everything that may
-//!    refuse a request decides here, with its body, before an upstream hears of it
+//!    refuse a request decides here, with its body, before an upstream hears of it. Then a kept response is looked for
+//!    (`response_cache`), and if there is one its way is that of 5
 //! 3. `upstream_peer`, `upstream_request_filter`: which origin, and what it is told (`upstream`)
 //! 4. `request_body_filter`: the body on its way, a copy to `ai`
 //! 5. `response_filter`, `response_body_filter`: on to the client, a copy to `detection`
@@ -15,6 +16,7 @@ mod affinity;
 mod answer;
 mod basic_auth;
 mod block_lists;
+mod caching;
 mod call;
 mod challenges;
 mod compressing;
@@ -38,6 +40,7 @@ mod messages;
 mod names;
 mod offload;
 mod origin_request;
+mod origin_response;
 mod origin_timeout;
 mod outcome;
 mod prescan;
@@ -62,9 +65,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use pingora::cache::key::{CacheKey, HashBinary};
+use pingora::cache::{CacheMeta, RespCacheable};
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::modules::http::HttpModules;
-use pingora::proxy::{FailToProxy, ProxyHttp, Session};
+use pingora::proxy::{FailToProxy, ProxyHttp, RangeType, Session, range_header_filter};
 use pingora::upstreams::peer::HttpPeer;
 use pingora::{Error, ErrorType, Result};
 
@@ -75,7 +80,6 @@ pub use edge::{Edge, EdgeParts};
 use forwarded_session::{AnswerTimeout, ORIGIN_SILENT};
 use refusal::Refusal;
 
-use crate::listener::{ConnectionMeta, address_text};
 use crate::snapshot::Site;
 use crate::upstream::peer;
 use ::gateway::answer::GatewayError;
@@ -104,22 +108,7 @@ impl ProxyHttp for Edge {
 
     async fn early_request_filter(&self, session: &mut Session, ctx: &mut Context) -> Result<()> {
         ctx.ray = self.rays.next();
-        let mut refused = None;
-        if let Some(meta) = ConnectionMeta::of(session.digest()) {
-            match session.is_http2() {
-                true => meta.progress.count_stream(),
-                false => refused = meta.progress.refused(),
-            }
-            ctx.peer = meta.source;
-            ctx.client_text = meta.source_text.clone();
-            (ctx.tls, ctx.is_tls_1_3) = (meta.tls, meta.is_tls_1_3);
-            ctx.client_certificates.clone_from(&meta.client_certificates);
-        }
-        ctx.server = session.server_addr().and_then(|address| address.as_inet()).map(|address| address.ip());
-        ctx.client = headers::client(ctx.peer, &session.req_header().headers, &ctx.snapshot.trusted_proxies);
-        if ctx.client != ctx.peer {
-            ctx.client_text = address_text(ctx.client);
-        }
+        let refused = admit::note_client(session, ctx);
         if session.is_http2() {
             headers::join_cookies(session.req_header_mut());
         }
@@ -189,6 +178,55 @@ impl ProxyHttp for Edge {
         Ok(false)
     }
 
+    fn request_cache_filter(&self, session: &mut Session, ctx: &mut Context) -> Result<()> {
+        self.caching.begin(session, ctx);
+        Ok(())
+    }
+
+    fn cache_key_callback(&self, session: &Session, ctx: &mut Context) -> Result<CacheKey> {
+        Ok(self.caching.key(session, ctx))
+    }
+
+    fn cache_miss(&self, session: &mut Session, _: &mut Context) {
+        caching::miss(session);
+    }
+
+    fn cache_vary_filter(
+        &self,
+        meta: &CacheMeta,
+        _: &mut Context,
+        request: &RequestHeader,
+    ) -> Option<HashBinary> {
+        caching::variance(meta, request)
+    }
+
+    fn response_cache_filter(
+        &self,
+        session: &Session,
+        response: &ResponseHeader,
+        ctx: &mut Context,
+    ) -> Result<RespCacheable> {
+        Ok(self.caching.keep(session, response, ctx))
+    }
+
+    fn range_header_filter(
+        &self,
+        session: &mut Session,
+        response: &mut ResponseHeader,
+        _: &mut Context,
+    ) -> RangeType {
+        range_header_filter(session.req_header(), response, Some(caching::MAX_RANGES))
+    }
+
+    fn should_serve_stale(&self, _: &mut Session, ctx: &mut Context, error: Option<&Error>) -> bool {
+        let is_served = caching::may_be_stale(error, ctx);
+        if is_served {
+            // The request is answered after all.
+            ctx.refusal = None;
+        }
+        is_served
+    }
+
     async fn upstream_peer(&self, session: &mut Session, ctx: &mut Context) -> Result<Box<HttpPeer>> {
         ctx.attempt = None;
         ctx.is_forwarded = true;
@@ -236,10 +274,11 @@ impl ProxyHttp for Edge {
 
     async fn upstream_request_filter(
         &self,
-        _: &mut Session,
+        session: &mut Session,
         request: &mut RequestHeader,
         ctx: &mut Context,
     ) -> Result<()> {
+        caching::tell_codings(session, request)?;
         match &ctx.route {
             Route::Gateway(route) => {
                 gateway::to_provider(route, &ctx.snapshot, request)?;
@@ -283,47 +322,15 @@ impl ProxyHttp for Edge {
         response: &mut ResponseHeader,
         ctx: &mut Context,
     ) -> Result<()> {
-        // Also called for each 1xx; only 101 is final.
-        if response.status.is_informational() {
-            if response.status == http::StatusCode::SWITCHING_PROTOCOLS {
-                ctx.origin_status = 101;
-                if let Some(meta) = ConnectionMeta::of(session.digest()) {
-                    meta.progress.upgrade();
-                }
-                session.set_read_timeout(Some(origin_timeout::UPGRADED_IDLE));
-                let elapsed = ctx.started.elapsed();
-                if let Some(call) = ctx.call() {
-                    call.begin_answer(response, elapsed)?;
-                }
-            }
-            return Ok(());
+        let taken = self.take_response(session, response, ctx);
+        if let Err(error) = &taken
+            && caching::is_kept(session)
+        {
+            // The framework has no answer of ours for these, and closes their connection.
+            session.set_keepalive(None);
+            self.answer(session, error, ctx).await;
         }
-        ctx.origin_status = response.status.as_u16();
-        if let Some(attempt) = &ctx.attempt {
-            outcome::origin_answered(self, ctx, &attempt.origin, ctx.origin_status);
-        }
-        self.inspection.settle_rates(session, Some(response), ctx);
-        self.inspection.inspect_response(session, response, ctx)?;
-        self.inspection.replace_error(session, response, ctx)?;
-        response.insert_header("svc-ray", &ctx.ray)?;
-        tls_only::tell_strict_transport(response, ctx)?;
-        affinity::keep(response, ctx)?;
-        let elapsed = ctx.started.elapsed();
-        if let Some(call) = ctx.call() {
-            call.begin_answer(response, elapsed)?;
-        }
-        if session.req_header().version == http::Version::HTTP_10 {
-            // HTTP/1.0 knows no chunks (RFC 9112 section 6.1): without a length the body ends with the connection.
-            response.remove_header("transfer-encoding");
-            if !response.headers.contains_key(http::header::CONTENT_LENGTH) {
-                session.set_keepalive(None);
-            }
-        }
-        if ctx.error_body.is_none() {
-            self.copies.begin(session, response, ctx);
-        }
-        self.inspection.edit_response(session, response, ctx)?;
-        self.inspection.compress_response(session, response, ctx)
+        taken
     }
 
     fn response_body_filter(
@@ -434,6 +441,7 @@ impl ProxyHttp for Edge {
             tee.finish();
         }
         ctx.body.end(session);
+        self.caching.record(ctx);
         outcome::record(self, session, error, ctx);
         self.challenges.count_passed(ctx);
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use pingora::proxy::Session;
 use pingora::{Error, ErrorSource, ErrorType};
 
+use super::caching::CacheStatus;
 use super::call::{Call, End};
 use super::context::{Context, Route};
 use super::facts::with_facts;
@@ -137,6 +138,7 @@ fn request_finished(
         protocol: headers::protocol(request.version),
         status,
         origin_status: ctx.origin_status,
+        cache_status: ctx.cache_status.map(CacheStatus::word),
         bytes: session.body_bytes_sent(),
         zone: ctx.zone_label().name,
         verdict: ctx.verdict_word(),

@@ -9,6 +9,7 @@ use ::challenge::ChallengeLevel;
 use body::compress::ContentEncoding;
 use counters::RateExceeded;
 use expression::Expression;
+use model::cache_settings::CacheParameters;
 use model::ruleset::{BlockResponse, ErrorPage};
 use model::{Action, Phase, RulesetKind, TrafficSettings};
 
@@ -30,6 +31,8 @@ pub struct Decisions {
     pub score: i64,
     /// In what other ways it is treated than its zone is set to. Boxed, because few zones have such rules.
     pub settings: Option<Box<TrafficSettings>>,
+    /// Whether and how long its response is kept.
+    pub cache: CacheParameters,
     /// The codings that its response may be compressed by.
     pub encodings: Option<Arc<[ContentEncoding]>>,
     /// The challenges that the client has passed.

@@ -173,6 +173,7 @@ impl CompiledRule {
             CompiledAction::SetConfig(settings) => {
                 settings.put_into(decisions.settings.get_or_insert_default())
             }
+            CompiledAction::SetCacheSettings(settings) => settings.put_into(&mut decisions.cache),
             CompiledAction::CompressResponse(encodings) => decisions.encodings = Some(Arc::clone(encodings)),
             CompiledAction::Score(increment) => {
                 decisions.told.push(told(Action::Score));

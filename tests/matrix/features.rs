@@ -149,6 +149,9 @@ const TREATED: &str = "balance = \"cookie\"\ncompression = [\"zstd\", \"gzip\"]\
     [zones.settings]\nmax_upload = 1\n[[zones.basic_auth]]\nexpression = 'http.request.uri.path eq \"/staff\"'\n\
     users_file = \"staff\"\n[[zones.forward_auth]]\nurl = \"AUTH_SERVICE/check\"\ncopy_headers = [\"x-user\"]\n";
 
+const KEPT: &str =
+    "[zones.waf]\nresponse_rules = true\n[zones.sensitive_data]\n[zones.cache]\nttl = \"1h\"\n";
+
 pub const ZONES: &[Feature] = &[
     ZONE,
     Feature { name: "own rules", settings: WAF, must_see: true, refuses: 403, ..ZONE },
@@ -210,6 +213,15 @@ pub const ZONES: &[Feature] = &[
     },
     Feature { name: "rules that log", settings: "[zones.waf]\naction = \"log\"\n", must_see: true, ..ZONE },
     Feature { name: "compressed answers and settings", settings: TREATED, ..ZONE },
+    Feature { name: "kept answers", settings: KEPT, must_see: true, refuses: 403, ..ZONE },
+    Feature {
+        name: "kept answers, HTTP/2 origin",
+        settings: KEPT,
+        must_see: true,
+        refuses: 403,
+        has_http2_origin: true,
+        ..ZONE
+    },
     Feature {
         name: "compressed answers, HTTP/2 origin",
         settings: "compression = [\"gzip\"]\n[zones.waf]\n[zones.sensitive_data]\n",

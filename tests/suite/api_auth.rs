@@ -37,6 +37,7 @@ const ALL: &[&str] = &[
     "Security Events Read",
     "DNS Write",
     "SSL and Certificates Write",
+    "Cache Purge",
 ];
 
 /// The values of two tokens for everything: what is of the user, and the rest.

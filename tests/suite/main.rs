@@ -28,6 +28,7 @@ mod block_lists;
 mod bodies;
 mod body_rules;
 mod budgets;
+mod cache;
 mod certificate_authorities;
 mod certificates;
 mod challenge_pages;

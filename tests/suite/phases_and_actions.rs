@@ -79,6 +79,9 @@ fn rule(
         (Action::CompressResponse, _) => {
             (json!({"algorithms": [{"name": "auto"}]}), "that codings are chosen")
         }
+        (Action::SetCacheSettings, _) => {
+            (json!({"cache": true, "edge_ttl": {"mode": "override_origin", "default": 60}}), "a kept answer")
+        }
         // No managed rules are there to add to.
         (Action::Score, _) => (json!({"increment": 5}), NOTHING),
         (Action::Skip, _) => (json!({"ruleset": "current"}), NOTHING),
@@ -105,6 +108,7 @@ fn usual(phase: Phase) -> Action {
         Phase::HttpConfigSettings => Action::SetConfig,
         Phase::HttpResponseCompression => Action::CompressResponse,
         Phase::HttpRequestOrigin => Action::Route,
+        Phase::HttpRequestCacheSettings => Action::SetCacheSettings,
         Phase::HttpCustomErrors => Action::ServeError,
     }
 }
@@ -159,6 +163,7 @@ fn seen(edge: &Edge, host: &str, version: &str, origins: &Origins) -> &'static s
         "403" if reached == 0 => "blocked",
         "429" if reached == 0 => "limited",
         "302" if answer.contains("location: /moved") && reached == 0 => "redirected",
+        "404" if reached == 0 && answer.contains("svc-cache-status: hit") => "a kept answer",
         "404" if reached == 1 && answer.ends_with("page") => "a page",
         "404" if reached == 1 && answer.contains("x-rule: 1") => "a field of the answer",
         "404" if reached == 1 && answer.contains("vary: accept-encoding") => "that codings are chosen",

@@ -26,6 +26,8 @@ pub enum Action {
     SetConfig,
     /// Compresses responses.
     CompressResponse,
+    /// Says which responses are kept.
+    SetCacheSettings,
     /// Adds to the score of managed rules.
     Score,
 }
@@ -33,7 +35,7 @@ pub enum Action {
 serde_by_word!(Action, "action");
 
 impl Action {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Block,
         Self::ManagedChallenge,
         Self::JsChallenge,
@@ -47,6 +49,7 @@ impl Action {
         Self::ServeError,
         Self::SetConfig,
         Self::CompressResponse,
+        Self::SetCacheSettings,
         Self::Score,
     ];
 
@@ -66,6 +69,7 @@ impl Action {
             Self::ServeError => "serve_error",
             Self::SetConfig => "set_config",
             Self::CompressResponse => "compress_response",
+            Self::SetCacheSettings => "set_cache_settings",
             Self::Score => "score",
         }
     }
@@ -83,6 +87,7 @@ impl Action {
             | Self::ServeError
             | Self::SetConfig
             | Self::CompressResponse
+            | Self::SetCacheSettings
             | Self::Score => false,
         }
     }

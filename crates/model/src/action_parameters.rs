@@ -6,6 +6,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Phase;
+use crate::cache_settings::{CacheParameters, EdgeTtl};
 use crate::compression::{CompressionAlgorithm, CompressionParameters};
 use crate::overrides::Overrides;
 use crate::rewrite::{HeaderEdit, RedirectParameters, RedirectTarget, RewriteParameters, UriReplacement};
@@ -24,6 +25,7 @@ pub enum ActionParameters {
     ServeError(ErrorPage),
     SetConfig(TrafficSettings),
     CompressResponse(CompressionParameters),
+    SetCacheSettings(CacheParameters),
     Score(ScoreParameters),
     Skip(SkipParameters),
 }
@@ -123,6 +125,8 @@ struct ParameterFields {
     content_type: Option<String>,
     status_code: Option<u16>,
     algorithms: Option<Vec<CompressionAlgorithm>>,
+    cache: Option<bool>,
+    edge_ttl: Option<EdgeTtl>,
     increment: Option<i64>,
     security_level: Option<SecurityLevel>,
     ssl: Option<OriginEncryption>,
@@ -161,6 +165,8 @@ impl ParameterFields {
         given.extend(self.from_value.map(|from_value| Of::Redirect(RedirectParameters { from_value })));
         let compression = self.algorithms.map(|algorithms| CompressionParameters { algorithms });
         given.extend(compression.map(Of::CompressResponse));
+        let kept = CacheParameters { cache: self.cache, edge_ttl: self.edge_ttl };
+        given.extend(set(kept).map(Of::SetCacheSettings));
         given.extend(self.increment.map(|increment| Of::Score(ScoreParameters { increment })));
         let rewrite = RewriteParameters { uri: self.uri, headers: self.headers };
         given.extend(set(rewrite).map(Of::Rewrite));
@@ -220,6 +226,8 @@ mod tests {
             (r#"{"content":"no","content_type":"text/plain"}"#, ""),
             (r#"{"increment":3}"#, ""),
             (r#"{"algorithms":[{"name":"zstd"},{"name":"gzip"}]}"#, ""),
+            (r#"{"cache":true,"edge_ttl":{"mode":"override_origin","default":60}}"#, ""),
+            (r#"{"cache":false}"#, ""),
             (r#"{"security_level":"under_attack","websockets":false,"max_upload":8}"#, ""),
             (r#"{"content":"no","content_type":"text/plain","status_code":503}"#, ""),
             (

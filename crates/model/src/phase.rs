@@ -14,6 +14,7 @@ pub enum Phase {
     HttpRequestFirewallManaged,
     HttpRequestLateTransform,
     HttpRequestOrigin,
+    HttpRequestCacheSettings,
     HttpResponseHeadersTransform,
     HttpResponseCompression,
     HttpResponseFirewallManaged,
@@ -23,7 +24,7 @@ pub enum Phase {
 serde_by_word!(Phase, "phase");
 
 impl Phase {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::HttpRequestDynamicRedirect,
         Self::HttpRequestRedirect,
         Self::HttpRequestTransform,
@@ -33,6 +34,7 @@ impl Phase {
         Self::HttpRequestFirewallManaged,
         Self::HttpRequestLateTransform,
         Self::HttpRequestOrigin,
+        Self::HttpRequestCacheSettings,
         Self::HttpResponseHeadersTransform,
         Self::HttpResponseCompression,
         Self::HttpResponseFirewallManaged,
@@ -51,6 +53,7 @@ impl Phase {
             Self::HttpRequestFirewallManaged => "http_request_firewall_managed",
             Self::HttpRequestLateTransform => "http_request_late_transform",
             Self::HttpRequestOrigin => "http_request_origin",
+            Self::HttpRequestCacheSettings => "http_request_cache_settings",
             Self::HttpResponseHeadersTransform => "http_response_headers_transform",
             Self::HttpResponseCompression => "http_response_compression",
             Self::HttpResponseFirewallManaged => "http_response_firewall_managed",
@@ -73,6 +76,7 @@ impl Phase {
             Self::HttpConfigSettings => ("config", "Configuration Rules"),
             Self::HttpResponseCompression => ("compression", "Compression Rules"),
             Self::HttpRequestOrigin => ("origin", "Origin Rules"),
+            Self::HttpRequestCacheSettings => ("cache", "Cache Rules"),
             Self::HttpRequestFirewallCustom => ("firewallcustom", "Custom Rules"),
             Self::HttpRatelimit => ("ratelimit", "Rate Limiting Rules"),
             Self::HttpRequestFirewallManaged => ("firewallmanaged", "Managed Rules"),

@@ -34,11 +34,12 @@ pub enum Permission {
     DnsWrite,
     CertificatesRead,
     CertificatesWrite,
+    CachePurge,
 }
 
 impl Permission {
     /// All that a group gives.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::TokensRead,
         Self::TokensWrite,
         Self::AccountRead,
@@ -57,6 +58,7 @@ impl Permission {
         Self::DnsWrite,
         Self::CertificatesRead,
         Self::CertificatesWrite,
+        Self::CachePurge,
     ];
 
     /// The name of its group.
@@ -81,6 +83,7 @@ impl Permission {
             Self::DnsWrite => "DNS Write",
             Self::CertificatesRead => "SSL and Certificates Read",
             Self::CertificatesWrite => "SSL and Certificates Write",
+            Self::CachePurge => "Cache Purge",
         }
     }
 
@@ -102,7 +105,8 @@ impl Permission {
             | Self::DnsRead
             | Self::DnsWrite
             | Self::CertificatesRead
-            | Self::CertificatesWrite => PermissionLevel::Zone,
+            | Self::CertificatesWrite
+            | Self::CachePurge => PermissionLevel::Zone,
         }
     }
 

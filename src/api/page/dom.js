@@ -50,6 +50,7 @@ const PHASES = {
   http_request_firewall_managed: "Managed rules of requests",
   http_request_late_transform: "Changes of request fields",
   http_request_origin: "Choice of origins",
+  http_request_cache_settings: "Kept responses",
   http_response_headers_transform: "Changes of response fields",
   http_response_compression: "Compression",
   http_response_firewall_managed: "Sensitive data in responses",

@@ -20,6 +20,7 @@ mod lists;
 mod old;
 mod openapi;
 mod provider_keys;
+mod purge_cache;
 mod request_tracer;
 mod rule_input;
 mod rule_position;
@@ -49,6 +50,7 @@ const ALL: &[&[Operation]] = &[
     tokens::OPERATIONS,
     zones::OPERATIONS,
     zone_holds::OPERATIONS,
+    purge_cache::OPERATIONS,
     rulesets_read::OPERATIONS,
     rulesets::OPERATIONS,
     rulesets::OF_ACCOUNTS,

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::super::error::{self, ApiErrors};
 use super::super::input::{Fields, Findings};
 use super::super::operation::new_id;
+use model::cache_settings::{CacheParameters, EdgeTtl};
 use model::compression::{CompressionAlgorithm, CompressionParameters};
 use model::rate_limit::RateLimit;
 use model::rewrite::{
@@ -94,6 +95,7 @@ fn action_parameters(action: Option<Action>, fields: &Fields<'_>) -> Option<Acti
             status_code: fields.within("status_code", 400..=999).and_then(|code| u16::try_from(code).ok()),
         }),
         Action::SetConfig => ActionParameters::SetConfig(traffic_settings(fields)),
+        Action::SetCacheSettings => ActionParameters::SetCacheSettings(cache_parameters(fields)),
         Action::CompressResponse => ActionParameters::CompressResponse(CompressionParameters {
             algorithms: fields
                 .objects("algorithms")
@@ -110,6 +112,16 @@ fn action_parameters(action: Option<Action>, fields: &Fields<'_>) -> Option<Acti
         }),
         _ => ActionParameters::Skip(skip_parameters(fields)),
     })
+}
+
+fn cache_parameters(fields: &Fields<'_>) -> CacheParameters {
+    let seconds = i64::from(*EdgeTtl::SECONDS.start())..=i64::from(*EdgeTtl::SECONDS.end());
+    let edge_ttl = fields.object("edge_ttl").and_then(|ttl| {
+        ttl.required_text("mode")?;
+        let default = ttl.within("default", seconds).and_then(|seconds| u32::try_from(seconds).ok());
+        Some(EdgeTtl { mode: ttl.word("mode", error::BAD_FIELD)?, default })
+    });
+    CacheParameters { cache: fields.bool("cache"), edge_ttl }
 }
 
 fn route_parameters(fields: &Fields<'_>) -> RouteParameters {

@@ -329,6 +329,20 @@ pub(super) const ZONE_HOLD: &ObjectShape = &ObjectShape {
     ],
 };
 
+pub(super) const PURGE: &ObjectShape = &ObjectShape {
+    name: "CachePurge",
+    fields: &[
+        field("purge_everything", Kind::Flag, "Whether all of them are dropped."),
+        field("files", Kind::Any, "URLs, as texts or as objects with a `url`."),
+        field("hosts", Kind::Texts, "Hosts all of whose responses are dropped."),
+        field("prefixes", Kind::Texts, "Hosts with what paths begin with, such as `shop.example/images/`."),
+        field("tags", Kind::Texts, "Words of the field `Cache-Tag` of responses."),
+    ],
+};
+
+pub(super) const PURGED: &ObjectShape =
+    &ObjectShape { name: "CachePurged", fields: &[field("id", Kind::Text, "Identifier of the zone.")] };
+
 pub(super) const PROVIDER_KEY: &ObjectShape = &ObjectShape {
     name: "ProviderConfig",
     fields: &[

@@ -46,7 +46,8 @@ impl Resolving<'_> {
         let ca =
             file.origin_ca.as_ref().map(|file| self.existing(file)).and_then(|path| read_text(&path).ok());
         let pages = self.error_pages(file.error_pages);
-        let has_pages = pages.is_some();
+        let cache = file.cache.map(|cache| self.cache(cache));
+        let (has_pages, has_cache) = (pages.is_some(), cache.is_some());
         let mut zone = Zone {
             tls: ZoneTls { is_automatic: file.tls == ZoneTlsFile::Auto, ..ZoneTls::default() },
             origins,
@@ -71,8 +72,8 @@ impl Resolving<'_> {
             self.set(&mut zone, settings);
         }
         let place = file.name.place;
-        self.one_form_of_each_phase(&zone, has_pages, &place);
-        zone.rulesets.extend(pages);
+        self.one_form_of_each_phase(&zone, (has_pages, has_cache), &place);
+        zone.rulesets.extend(pages.into_iter().chain(cache));
         let zone = Arc::new(Declared::in_file(zone, place.clone()));
         if resources.zones.insert(id, zone).is_some() {
             self.conflict(&place, format!("the zone `{name}` is declared twice"));
@@ -184,12 +185,13 @@ impl Resolving<'_> {
     }
 
     /// A phase is set by `rulesets` or by its short form.
-    fn one_form_of_each_phase(&mut self, zone: &Zone, has_error_pages: bool, place: &Place) {
+    fn one_form_of_each_phase(&mut self, zone: &Zone, (has_pages, has_cache): (bool, bool), place: &Place) {
         let short_forms = [
             (Phase::HttpRequestFirewallManaged, zone.waf.is_some()),
             (Phase::HttpResponseFirewallManaged, zone.sensitive_data.enabled),
             (Phase::HttpResponseCompression, !zone.compression.is_empty()),
-            (Phase::HttpCustomErrors, has_error_pages),
+            (Phase::HttpCustomErrors, has_pages),
+            (Phase::HttpRequestCacheSettings, has_cache),
         ];
         for (phase, _) in short_forms.into_iter().filter(|(_, is_set)| *is_set) {
             if zone.rulesets.iter().any(|ruleset| ruleset.slot() == phase.into()) {

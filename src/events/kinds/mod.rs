@@ -3,6 +3,7 @@
 mod ai_call;
 mod ai_log_dropped;
 mod body_uninspected;
+mod cache_purged;
 mod certificate_failed;
 mod certificate_issued;
 mod certificate_revoked;
@@ -32,6 +33,7 @@ mod zone_received;
 pub use ai_call::AiCall;
 pub use ai_log_dropped::AiLogDropped;
 pub use body_uninspected::BodyUninspected;
+pub use cache_purged::CachePurged;
 pub use certificate_failed::CertificateFailed;
 pub use certificate_issued::CertificateIssued;
 pub use certificate_revoked::CertificateRevoked;

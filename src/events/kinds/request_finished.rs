@@ -24,6 +24,9 @@ pub struct RequestFinished<'a> {
     /// 0 if no origin answered.
     #[serde(rename = "OriginResponseStatus")]
     pub origin_status: u16,
+    /// Where the answer came from, if the zone keeps responses.
+    #[serde(rename = "CacheCacheStatus", skip_serializing_if = "Option::is_none")]
+    pub cache_status: Option<&'static str>,
     #[serde(rename = "EdgeResponseBytes")]
     pub bytes: usize,
     /// A configured zone, `gateway`, `names` or `unknown`.

@@ -38,6 +38,7 @@ pub fn level(action: Action) -> Option<ChallengeLevel> {
         | Action::ServeError
         | Action::SetConfig
         | Action::CompressResponse
+        | Action::SetCacheSettings
         | Action::Score => None,
     }
 }

@@ -10,6 +10,7 @@ pub mod rewrite;
 pub mod route;
 pub mod score;
 pub mod serve_error;
+pub mod set_cache_settings;
 pub mod set_config;
 pub mod skip;
 
@@ -29,6 +30,7 @@ use body::compress::ContentEncoding;
 use detection::{Detector, ScanPlan};
 use diagnostic::Diagnostics;
 use expression::NamedSets;
+use model::cache_settings::CacheParameters;
 use model::ruleset::{BlockResponse, ErrorPage, Rule};
 use model::{Action, Phase, SecurityLevel, SensitiveDataSettings, TrafficSettings};
 use seclang::Program;
@@ -50,6 +52,8 @@ pub enum CompiledAction {
     /// Adds this to the score of managed rules.
     Score(i64),
     ServeError(Arc<ErrorPage>),
+    /// Says whether and how long the response is kept.
+    SetCacheSettings(CacheParameters),
     SetConfig(Arc<TrafficSettings>),
     Skip(Arc<Skip>),
 }
@@ -77,6 +81,7 @@ pub const ALL: &[Definition] = &[
     route::DEFINITION,
     score::DEFINITION,
     serve_error::DEFINITION,
+    set_cache_settings::DEFINITION,
     set_config::DEFINITION,
     skip::DEFINITION,
 ];
@@ -137,6 +142,7 @@ impl CompiledAction {
             Self::Route(_) => Action::Route,
             Self::Score(_) => Action::Score,
             Self::ServeError(_) => Action::ServeError,
+            Self::SetCacheSettings(_) => Action::SetCacheSettings,
             Self::SetConfig(_) => Action::SetConfig,
             Self::Skip(_) => Action::Skip,
         }
@@ -158,6 +164,7 @@ impl CompiledAction {
             Self::Block(_)
             | Self::Challenge(_)
             | Self::CompressResponse(_)
+            | Self::SetCacheSettings(_)
             | Self::Log
             | Self::Execute(_)
             | Self::Score(_)

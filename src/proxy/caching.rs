@@ -1,0 +1,355 @@
+//! Responses that are kept and served again: which requests ask for them, and under what key.
+//!
+//! Rules, limits and passwords have decided before a kept response is looked for, and rules over responses and the
+//! scanner see it as they see an origin's. Nothing that an origin is told may be missing from the key, or one client
+//! could choose what others get.
+
+use std::sync::Arc;
+
+use body::compress::ContentEncoding;
+use expression::PlaceSource;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use pingora::cache::key::{CacheKey, HashBinary};
+use pingora::cache::{CacheMeta, CachePhase, NoCacheReason, RespCacheable, VarianceBuilder};
+use pingora::http::{RequestHeader, ResponseHeader};
+use pingora::proxy::Session;
+use pingora::{Error, ErrorSource, Result};
+
+use super::context::{Context, Route};
+use super::headers;
+use super::headers::hyphenated;
+use super::refusal::Refusal;
+use crate::clock::Clock;
+use crate::events::Events;
+use crate::response_cache::policy::{self, Asked};
+use crate::response_cache::{CacheLimits, KeyDetails, ResponseCache, ResponseName};
+use crate::ruleset::FieldEdit;
+
+/// What a client is told of where its answer comes from.
+const CACHE_STATUS: &str = "svc-cache-status";
+/// Fields besides the target by which origins choose an answer and that many do not name in `Vary`, under any spelling.
+const KEYED_FIELDS: &[&str] = &[
+    "forwarded",
+    "origin",
+    "x-forwarded-path",
+    "x-forwarded-port",
+    "x-forwarded-prefix",
+    "x-forwarded-scheme",
+    "x-forwarded-server",
+    "x-host",
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "x-original-host",
+    "x-original-url",
+    "x-rewrite-url",
+];
+/// Those that are the edge's own, unless a trusted proxy sends them.
+const KEYED_OF_PROXIES: &[&str] = &["x-forwarded-host", "x-forwarded-proto"];
+/// Fields of a request for a part of a response, or for one only if it has changed.
+const PARTIAL: &[HeaderName] = &[
+    header::IF_MATCH,
+    header::IF_MODIFIED_SINCE,
+    header::IF_NONE_MATCH,
+    header::IF_RANGE,
+    header::IF_UNMODIFIED_SINCE,
+    header::RANGE,
+];
+/// Most parts of a kept response that are given at once.
+pub(super) const MAX_RANGES: usize = 8;
+const NOT_A_WHOLE_ONE: NoCacheReason = NoCacheReason::Custom("a part of it was asked for");
+
+/// The step that looks for kept responses, and keeps new ones.
+pub(super) struct Caching {
+    pub(super) store: &'static ResponseCache,
+    pub(super) events: Events,
+    pub(super) clock: Clock,
+}
+
+/// Where an answer comes from, in words of [`CACHE_STATUS`] and of metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CacheStatus {
+    Hit,
+    Miss,
+    Expired,
+    Revalidated,
+    Stale,
+    /// Its request is none that kept responses are looked for.
+    Bypass,
+    /// Its origin or its zone says that it is not kept.
+    Dynamic,
+}
+
+impl CacheStatus {
+    fn of(phase: CachePhase) -> Self {
+        match phase {
+            CachePhase::Hit => Self::Hit,
+            CachePhase::Miss => Self::Miss,
+            CachePhase::Expired => Self::Expired,
+            CachePhase::Revalidated | CachePhase::RevalidatedNoCache(_) => Self::Revalidated,
+            CachePhase::Stale | CachePhase::StaleUpdating => Self::Stale,
+            CachePhase::Disabled(NoCacheReason::NeverEnabled) => Self::Bypass,
+            CachePhase::Disabled(reason) if reason == NOT_A_WHOLE_ONE => Self::Bypass,
+            CachePhase::Disabled(_) | CachePhase::Uninit | CachePhase::Bypass | CachePhase::CacheKey => {
+                Self::Dynamic
+            }
+        }
+    }
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Hit => "HIT",
+            Self::Miss => "MISS",
+            Self::Expired => "EXPIRED",
+            Self::Revalidated => "REVALIDATED",
+            Self::Stale => "STALE",
+            Self::Bypass => "BYPASS",
+            Self::Dynamic => "DYNAMIC",
+        }
+    }
+}
+
+impl Caching {
+    /// Has the framework look for a kept response, if the request is one for which there may be any.
+    pub(super) fn begin(&self, session: &mut Session, ctx: &Context) {
+        if may_be_kept(session, ctx) {
+            session.cache.enable(self.store, None, None, None, None);
+        }
+    }
+
+    /// What a request is asked under.
+    pub(super) fn key(&self, session: &Session, ctx: &Context) -> CacheKey {
+        let Route::Zone(zone) = &ctx.route else { return CacheKey::new(Vec::new(), "") };
+        let request = session.req_header();
+        let mut parts = KeyParts::default();
+        parts.add(zone.id.to_string().as_bytes());
+        parts.add(if ctx.tls { b"https" } else { b"http" });
+        // With its port: over HTTP/2 it is the authority.
+        let authority = request.uri.authority().map_or("", http::uri::Authority::as_str).as_bytes();
+        parts.add(request.headers.get(header::HOST).map_or(authority, HeaderValue::as_bytes));
+        parts.add(ctx.host.as_bytes());
+        parts.add(&headers::origin_target(request.raw_path()));
+        let origin = &ctx.decisions.origin;
+        parts.add(origin.host_header.as_deref().unwrap_or("").as_bytes());
+        parts.add(origin.server_name.as_deref().unwrap_or("").as_bytes());
+        if let Some(origin) = &origin.origin {
+            parts.add(origin.host.as_deref().unwrap_or("").as_bytes());
+            parts.add(&origin.port.unwrap_or(0).to_be_bytes());
+        }
+        if ctx.setting(|settings| settings.ip_geolocation) == Some(true) {
+            parts.add(ctx.snapshot.geo.find(ctx.client).country.unwrap_or_default().as_bytes());
+        }
+        for FieldEdit { name, keeps, value } in &ctx.field_edits {
+            parts.add(name.as_str().as_bytes());
+            parts.add(&[u8::from(*keeps), u8::from(value.is_some())]);
+            parts.add(value.as_ref().map_or(b"", HeaderValue::as_bytes));
+        }
+        for (name, value) in &request.headers {
+            let plain = hyphenated(name.as_str());
+            let is_keyed = KEYED_FIELDS.contains(&&*plain)
+                || ctx.peer_is_trusted() && KEYED_OF_PROXIES.contains(&&*plain);
+            if is_keyed {
+                parts.add(name.as_str().as_bytes());
+                parts.add(value.as_bytes());
+            }
+        }
+        let mut key = CacheKey::new(parts.0, "");
+        let limits = &ctx.snapshot.limits;
+        let sent = ctx.sent_target.as_deref().unwrap_or_else(|| request.raw_path());
+        key.extensions.insert(KeyDetails {
+            name: Arc::new(ResponseName {
+                zone_id: zone.id.to_string(),
+                is_https: ctx.tls,
+                host: ctx.host.clone(),
+                target: headers::origin_target(sent).into_owned(),
+            }),
+            limits: CacheLimits {
+                response_bytes: limits.cached_response.0,
+                all_bytes: limits.cached_responses.0,
+            },
+            purges: self.store.purges(),
+        });
+        key
+    }
+
+    /// How an origin's response is kept, if it is.
+    pub(super) fn keep(&self, session: &Session, response: &ResponseHeader, ctx: &Context) -> RespCacheable {
+        let mut response = response.clone();
+        // What is about the connection with the origin; that it was in chunks says that its end is known.
+        let is_chunked = response.headers.contains_key(header::TRANSFER_ENCODING);
+        headers::strip_response_connection(&mut response);
+        let length = response.headers.contains_key(header::CONTENT_LENGTH);
+        if is_chunked && !length && response.insert_header(header::TRANSFER_ENCODING, "chunked").is_err() {
+            return RespCacheable::Uncacheable(NoCacheReason::InternalError);
+        }
+        let told_fields: Vec<HeaderName> = ctx.field_edits.iter().map(|edit| edit.name.clone()).collect();
+        let asked = Asked {
+            edge_ttl: ctx.decisions.cache.edge_ttl,
+            has_cookies: session.req_header().headers.contains_key(header::COOKIE),
+            told_fields: &told_fields,
+            now: self.clock.now(),
+        };
+        match policy::keep(&response, &asked) {
+            Ok(mut meta) => {
+                meta.response_header_mut().remove_header(&header::TRANSFER_ENCODING);
+                RespCacheable::Cacheable(meta)
+            }
+            Err(reason) => RespCacheable::Uncacheable(reason),
+        }
+    }
+
+    /// Tells a client, and the metrics, where its answer comes from.
+    pub(super) fn tell(
+        &self,
+        session: &Session,
+        response: &mut ResponseHeader,
+        ctx: &mut Context,
+    ) -> Result<()> {
+        // What an origin says is of its own cache.
+        if ctx.decisions.cache.cache != Some(true) {
+            return Ok(());
+        }
+        let status = CacheStatus::of(session.cache.phase());
+        ctx.cache_status = Some(status);
+        response.insert_header(CACHE_STATUS, status.word())
+    }
+
+    /// Counts where the answer to a request came from.
+    pub(super) fn record(&self, ctx: &Context) {
+        if let Some(status) = ctx.cache_status {
+            let labels = [ctx.zone_label().name, status.word()];
+            self.events.metrics().cache_lookups.with_label_values(&labels).inc();
+        }
+    }
+}
+
+/// Parts of a key, each with its length, so that no two lists of parts are one text.
+#[derive(Default)]
+struct KeyParts(Vec<u8>);
+
+impl KeyParts {
+    fn add(&mut self, part: &[u8]) {
+        self.0.extend_from_slice(&(part.len() as u64).to_be_bytes());
+        self.0.extend_from_slice(part);
+    }
+}
+
+/// Whether there may be kept responses for a request: one without a body that says who it is from in no way that an
+/// origin would answer by.
+fn may_be_kept(session: &mut Session, ctx: &Context) -> bool {
+    let has_body = !session.as_downstream_mut().is_body_empty();
+    let request = session.req_header();
+    matches!(ctx.route, Route::Zone(_))
+        && ctx.decisions.cache.cache == Some(true)
+        && ctx.snapshot.limits.cached_responses.0 > 0
+        && matches!(request.method, Method::GET | Method::HEAD)
+        && !has_body
+        && !ctx.is_web_socket
+        && !request.headers.contains_key(header::AUTHORIZATION)
+        && ctx.authenticated_user.is_none()
+        && !ctx.is_vouched_for
+        && ctx.client_certificates.is_none()
+}
+
+/// What to do for a request whose response is not kept: only one for the whole of it fills the cache, because others
+/// would have the origin send more than their client asks for.
+pub(super) fn miss(session: &mut Session) {
+    let request = session.req_header();
+    let is_whole =
+        request.method == Method::GET && !PARTIAL.iter().any(|name| request.headers.contains_key(name));
+    if is_whole {
+        session.cache.cache_miss();
+    } else {
+        session.cache.disable(NOT_A_WHOLE_ONE);
+    }
+}
+
+/// Which of several kept responses a request is for.
+pub(super) fn variance(meta: &CacheMeta, request: &RequestHeader) -> Option<HashBinary> {
+    let names: Vec<String> = policy::varying_fields(meta.headers()).collect();
+    let mut variance = VarianceBuilder::new();
+    for name in &names {
+        let value = match name.as_str() {
+            "accept-encoding" => codings(&request.headers).into_bytes(),
+            name => {
+                let values = request.headers.get_all(name).iter();
+                let mut parts = KeyParts::default();
+                values.for_each(|value| parts.add(value.as_bytes()));
+                parts.0
+            }
+        };
+        variance.add_owned_value(name, value);
+    }
+    variance.finalize()
+}
+
+/// The content codings that a client takes, in one spelling for all that take the same.
+fn codings(headers: &HeaderMap) -> String {
+    let takes = |coding: ContentEncoding| {
+        let fields = headers.get_all(header::ACCEPT_ENCODING).iter().map(HeaderValue::as_bytes);
+        ContentEncoding::accepted(&[coding], fields).is_some()
+    };
+    let taken: Vec<&str> =
+        ContentEncoding::ALL.into_iter().filter(|c| takes(*c)).map(ContentEncoding::word).collect();
+    taken.join(", ")
+}
+
+/// Asks an origin for a response that may be kept: with the codings of the client in the one spelling by which it is kept.
+pub(super) fn tell_codings(session: &Session, request: &mut RequestHeader) -> Result<()> {
+    if !session.cache.enabled() {
+        return Ok(());
+    }
+    let codings = codings(&request.headers);
+    if codings.is_empty() {
+        request.remove_header(&header::ACCEPT_ENCODING);
+        return Ok(());
+    }
+    request.insert_header(header::ACCEPT_ENCODING, codings)
+}
+
+/// Whether the response is one that was kept, and no origin's.
+pub(super) fn is_kept(session: &Session) -> bool {
+    matches!(session.cache.phase(), CachePhase::Hit | CachePhase::Stale | CachePhase::StaleUpdating)
+}
+
+/// Whether a response that is too old may be served because of this error. Where an origin fails, its answer of before is
+/// better than none, if it has said so.
+pub(super) fn may_be_stale(error: Option<&Error>, ctx: &Context) -> bool {
+    let is_of_origin = |error: &Error| {
+        *error.esource() == ErrorSource::Upstream
+            || matches!(
+                ctx.refusal,
+                Some(Refusal::NoOrigin | Refusal::OriginUnreachable | Refusal::OriginNameUnresolved)
+            )
+    };
+    error.is_some_and(is_of_origin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_key_cannot_stand_for_each_other() {
+        let of = |parts: &[&str]| {
+            let mut key = KeyParts::default();
+            parts.iter().for_each(|part| key.add(part.as_bytes()));
+            key.0
+        };
+        assert_ne!(of(&["a", "bc"]), of(&["ab", "c"]));
+        assert_ne!(of(&["a", ""]), of(&["a"]));
+    }
+
+    #[test]
+    fn clients_that_take_the_same_codings_are_asked_for_in_one_way() {
+        let of = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT_ENCODING, value.parse().unwrap());
+            codings(&headers)
+        };
+        assert_eq!(of("gzip, deflate, br, zstd"), of("ZSTD;q=0.9,br, gzip;q=0.1"));
+        assert_eq!(of("gzip"), of("x-gzip, br;q=0"));
+        assert_ne!(of("gzip"), of("br"));
+        assert_eq!((of("identity"), of("")), (String::new(), String::new()));
+    }
+}
