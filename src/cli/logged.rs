@@ -15,8 +15,9 @@ pub(super) struct LoggedEvent {
     event: String,
     #[serde(rename = "RayID", default)]
     pub(super) ray: String,
-    #[serde(rename = "Datetime", default)]
-    pub(super) datetime: String,
+    /// Older logs call it `Datetime`.
+    #[serde(alias = "Datetime", default)]
+    pub(super) time: String,
     #[serde(rename = "Action", default)]
     pub(super) action: String,
     #[serde(rename = "ClientRequestMethod", default)]

@@ -52,7 +52,7 @@ impl Why {
 
 fn describe(line: &LoggedEvent, ir: &RuleSetIr, text: &mut String) {
     // INVARIANT: writing to a `String` cannot fail.
-    let LoggedEvent { datetime, method, host, path, action, status, .. } = line;
+    let LoggedEvent { time, method, host, path, action, status, .. } = line;
     for LoggedRule { phase, action, ruleset, rule, description } in &line.rules {
         let place = format!("rule {rule} of ruleset {ruleset}, phase {phase}");
         let _ = writeln!(text, "{}: {}", printable(action), printable(&place));
@@ -63,7 +63,7 @@ fn describe(line: &LoggedEvent, ir: &RuleSetIr, text: &mut String) {
     if !line.rules.is_empty() {
         return;
     }
-    let _ = writeln!(text, "{datetime} {method} {}: {action}, {status}", printable(&format!("{host}{path}")));
+    let _ = writeln!(text, "{time} {method} {}: {action}, {status}", printable(&format!("{host}{path}")));
     if line.source != Phase::HttpRequestFirewallManaged.source().0 {
         let LoggedEvent { reference, ruleset, description, .. } = line;
         let _ = writeln!(text, "  rule {} of ruleset {}", printable(reference), printable(ruleset));

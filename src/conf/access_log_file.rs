@@ -8,6 +8,8 @@ pub struct AccessLogFile {
     pub file: Located<String>,
     pub format: AccessFormat,
     pub sample_every: usize,
+    /// Of the JSON, in this order.
+    pub fields: Option<Located<Vec<String>>>,
 }
 
 impl Words for AccessFormat {
@@ -20,6 +22,7 @@ pub(super) fn access_log(root: &mut Table<'_>) -> Option<AccessLogFile> {
     let file = table.required("file");
     let format = table.or("format", AccessFormat::Json);
     let sample_every = table.number("sample_every", 1, 1..=1_000_000);
+    let fields = table.get("fields");
     table.finish();
-    Some(AccessLogFile { file: file?, format, sample_every })
+    Some(AccessLogFile { file: file?, format, sample_every, fields })
 }

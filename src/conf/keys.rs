@@ -3,6 +3,7 @@
 /// Every key there is. `conf/portcullis.toml` shows each, and each has a test of its effect.
 pub const KEYS: &[&str] = &[
     "access_log",
+    "access_log.fields",
     "access_log.file",
     "access_log.format",
     "access_log.sample_every",

@@ -1,5 +1,6 @@
 //! `ConfFile` → `Conf`: names, URLs and files checked, conflicts found, every error collected.
 
+mod access_log;
 mod basic_auth;
 mod cache;
 mod certificates;
@@ -17,13 +18,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::access_log_file::AccessLogFile;
 use super::file::{ConfFile, ListenerFile};
 use super::gateway_file::{GatewayFile, LimitFile, ProviderFile};
 use super::table::Located;
 use super::{Conf, Listener, ListenerProtocol};
 use crate::clock::rfc3339;
-use crate::events::AccessLogSettings;
 use crate::geo::GeoDatabases;
 use crate::named_file::{read_database, read_text};
 use diagnostic::{Code, Diagnostic, Diagnostics, Place};
@@ -77,7 +76,7 @@ pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Co
         scan_cpu: file.scan_cpu,
         graceful_stop: file.graceful_stop,
         log_level: file.log_level,
-        access_log: file.access_log.map(|log| resolving.access_log(&log)),
+        access_log: file.access_log.map(|log| resolving.access_log(log)),
         tracing: file.tracing.map(|tracing| resolving.tracing(tracing)),
         trusted_proxies: file.trusted_proxies,
         gateway_hosts,
@@ -120,12 +119,6 @@ struct Resolving<'a> {
 }
 
 impl Resolving<'_> {
-    fn access_log(&self, file: &AccessLogFile) -> AccessLogSettings {
-        let AccessLogFile { file, format, sample_every } = file;
-        let path = self.path(Path::new(&file.value));
-        AccessLogSettings { path, format: *format, sample_every: *sample_every as u64 }
-    }
-
     fn bad(&mut self, place: &Place, message: impl Into<String>) {
         self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message).at(place.clone()));
     }

@@ -1,5 +1,6 @@
 //! A log of requests in a file of its own, for tools that read such files.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -8,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::SystemTime;
+
+use serde_json::value::RawValue;
 
 use super::log::LogWriter;
 
@@ -29,6 +32,8 @@ pub struct AccessLogSettings {
     pub format: AccessFormat,
     /// One in this many requests has a line.
     pub sample_every: u64,
+    /// Which fields of the JSON, in this order; all that the event has if there are none.
+    pub fields: Vec<String>,
 }
 
 /// What a line says of a request. Everything but the numbers is what a client sent.
@@ -51,6 +56,7 @@ pub struct AccessLog {
     writer: LogWriter,
     format: AccessFormat,
     sample_every: u64,
+    fields: Vec<String>,
     requests: AtomicU64,
     is_stale: Arc<AtomicBool>,
 }
@@ -71,6 +77,7 @@ impl AccessLog {
             writer: LogWriter::new(file),
             format: settings.format,
             sample_every: settings.sample_every.max(1),
+            fields: settings.fields.clone(),
             requests: AtomicU64::new(0),
             is_stale,
         })
@@ -92,7 +99,8 @@ impl AccessLog {
             return true;
         }
         self.writer.write_line(match self.format {
-            AccessFormat::Json => json(),
+            AccessFormat::Json if self.fields.is_empty() => json(),
+            AccessFormat::Json => chosen(&json(), &self.fields, entry),
             AccessFormat::Common => line(entry, now, false),
             AccessFormat::Combined => line(entry, now, true),
         })
@@ -129,6 +137,30 @@ impl Write for Reopened {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
+}
+
+/// The chosen fields of an event, with those that only an access log has; `null` for what this request has not.
+fn chosen(whole: &[u8], fields: &[String], entry: &AccessEntry<'_>) -> Vec<u8> {
+    let whole: BTreeMap<&str, &RawValue> = serde_json::from_slice(whole).unwrap_or_default();
+    let mut line = Vec::with_capacity(256);
+    for field in fields {
+        line.push(if line.is_empty() { b'{' } else { b',' });
+        // INVARIANT: a name is one of `RequestFinished::FIELDS`, with nothing to be escaped.
+        line.extend_from_slice(format!("\"{field}\":").as_bytes());
+        let text = |value: &[u8]| serde_json::to_vec(&String::from_utf8_lossy(value)).unwrap_or_default();
+        let (path, query) = entry.target;
+        let value = match field.as_str() {
+            "ClientRequestURI" if query.is_empty() => text(path.as_bytes()),
+            "ClientRequestURI" => text(format!("{path}?{query}").as_bytes()),
+            "ClientRequestReferer" => text(entry.referer),
+            "ClientRequestUserAgent" => text(entry.user_agent),
+            "ClientUser" => text(entry.user.as_bytes()),
+            name => whole.get(name).map_or(&b"null"[..], |value| value.get().as_bytes()).to_vec(),
+        };
+        line.extend_from_slice(&value);
+    }
+    line.extend_from_slice(b"}\n");
+    line
 }
 
 /// A line of the Common Log Format, or of the combined one.

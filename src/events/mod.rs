@@ -11,6 +11,7 @@ mod metrics;
 mod rule_costs;
 mod sleeper;
 pub mod spans;
+mod status_label;
 mod zone_label;
 
 use std::sync::{Arc, OnceLock};
@@ -21,10 +22,11 @@ use crate::clock::{Clock, rfc3339};
 pub use access_log::{AccessEntry, AccessFormat, AccessLog, AccessLogSettings};
 pub use audit_log::AuditLog;
 pub use log::{Level, LogWriter};
-pub use metrics::{MetricDescription, Metrics, status_label};
+pub use metrics::{MetricDescription, Metrics};
 use model::SecurityRecord;
 pub use rule_costs::{RuleCost, RuleCosts};
 use spans::{SpanQueue, TraceSpan};
+pub use status_label::status_label;
 pub use zone_label::ZoneLabel;
 
 /// The way to emit events; clones share everything.
@@ -52,6 +54,8 @@ pub trait SecurityRecords: Send + Sync {
 pub trait Event: Serialize {
     /// The value of `event` in its log line.
     const NAME: &'static str;
+    /// What happened, for people.
+    const MESSAGE: &'static str;
     const LEVEL: Level;
 
     /// Counts it.
@@ -75,9 +79,9 @@ pub trait Event: Serialize {
 
 #[derive(Serialize)]
 struct Line<'a, E> {
-    #[serde(rename = "Datetime")]
-    datetime: String,
+    time: String,
     level: &'static str,
+    msg: &'static str,
     event: &'static str,
     #[serde(flatten)]
     fields: &'a E,
@@ -144,8 +148,9 @@ impl Events {
         }
         let text = || {
             let line = Line {
-                datetime: rfc3339(self.clock.now()),
+                time: rfc3339(self.clock.now()),
                 level: E::LEVEL.word(),
+                msg: E::MESSAGE,
                 event: E::NAME,
                 fields: event,
             };

@@ -177,6 +177,8 @@ pub(super) struct InFlight {
     /// Counts the request at its origin until it is dropped.
     pub(super) _guard: crate::upstream::InFlight,
     pub(super) origin: Arc<Origin>,
+    /// Runs since the origin is asked.
+    pub(super) begun: Stopwatch,
 }
 
 /// A response body held back until the rules have seen it.

@@ -268,7 +268,7 @@ impl ProxyHttp for Edge {
                 None => {}
             },
         }
-        ctx.attempt = Some(InFlight { _guard: origin.begin(), origin });
+        ctx.attempt = Some(InFlight { _guard: origin.begin(), origin, begun: self.clock.start() });
         Ok(Box::new(peer))
     }
 

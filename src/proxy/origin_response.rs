@@ -38,6 +38,7 @@ impl Edge {
         // 0 if no origin answered.
         ctx.origin_status = if is_kept { 0 } else { response.status.as_u16() };
         if let Some(attempt) = ctx.attempt.as_ref().filter(|_| !is_kept) {
+            outcome::observe_answer(self, ctx, attempt);
             outcome::origin_answered(self, ctx, &attempt.origin, ctx.origin_status);
         }
         self.inspection.settle_rates(session, Some(response), ctx);

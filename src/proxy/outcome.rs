@@ -9,8 +9,9 @@ use pingora::{Error, ErrorSource, ErrorType};
 
 use super::caching::CacheStatus;
 use super::call::{Call, End};
-use super::context::{Context, Route};
+use super::context::{Context, InFlight, Route};
 use super::facts::with_facts;
+use super::record_pool::RecordPool;
 use super::refusal::Refusal;
 use super::{Edge, headers};
 use crate::events::kinds::{
@@ -36,6 +37,15 @@ pub(super) fn origin_failed(edge: &Edge, ctx: &Context, origin: &Arc<Origin>, no
             reason: "failed requests",
         };
         edge.events.emit(&event);
+    }
+}
+
+/// Observes how long an origin of a zone took to answer. Those of records are as many as there are records.
+pub(super) fn observe_answer(edge: &Edge, ctx: &Context, attempt: &InFlight) {
+    if let (Route::Zone(zone), RecordPool::OfZone) = (&ctx.route, &ctx.record_pool) {
+        let labels = [zone.name.as_str(), attempt.origin.key.url.as_str()];
+        let seconds = attempt.begun.elapsed().as_secs_f64();
+        edge.events.metrics().origin_response.with_label_values(&labels).observe(seconds);
     }
 }
 
@@ -131,6 +141,7 @@ fn request_finished(
         referer: headers::bytes(&request.headers, &http::header::REFERER),
         user_agent: headers::bytes(&request.headers, &http::header::USER_AGENT),
         ray: &ctx.ray,
+        trace: ctx.trace.map(|trace| trace.trace_id()),
         client,
         method: request.method.as_str(),
         host: &ctx.host,

@@ -85,3 +85,37 @@ fn as_many_requests_as_is_said_have_a_line() {
     assert_eq!(send(&common, "/", "User-Agent: x\r\n"), 200);
     assert!(lines(&common, "access.log", 1)[0].ends_with("\"GET / HTTP/1.1\" 200 5"));
 }
+
+#[test]
+fn fields_are_chosen_and_named_as_log_tools_know_them() {
+    let origin = Origin::fixed("text/plain", "12345");
+    let fields = "fields = [\"msg\", \"time\", \"ClientRequestURI\", \"EdgeResponseStatus\", \"ClientRequestUserAgent\", \
+                  \"CacheCacheStatus\", \"level\"]\n";
+    let edge = edge(&origin, fields);
+    assert_eq!(send(&edge, "/a?b=\"c\"", "User-Agent: \"x\\\r\n"), 200);
+    let line = lines(&edge, "access.log", 1).remove(0);
+    let written: Value = serde_json::from_str(&line).unwrap();
+    let start = "{\"msg\":\"request answered\",\"time\":\"2";
+    assert!(line.starts_with(start), "in the order that is asked for: {line}");
+    assert_eq!(
+        (&written["ClientRequestURI"], &written["ClientRequestUserAgent"]),
+        (&Value::from("/a?b=%22c%22"), &Value::from("\"x\\"))
+    );
+    assert_eq!(
+        (&written["EdgeResponseStatus"], &written["CacheCacheStatus"]),
+        (&Value::from(200), &Value::Null)
+    );
+    assert_eq!(written.as_object().unwrap().len(), 7);
+    // Each line of the log has them too.
+    for event in edge.events() {
+        let is_text = |name: &str| event[name].as_str().is_some_and(|text| !text.is_empty());
+        assert!(["time", "level", "msg", "event"].into_iter().all(is_text), "{event}");
+    }
+    for (settings, expected) in [
+        ("fields = [\"Datetime\"]\n", "unknown field `Datetime`; expected `time`"),
+        ("format = \"common\"\nfields = [\"time\"]\n", "is for the format `json`"),
+    ] {
+        let refused = refused_by_check(&format!("[access_log]\nfile = \"a\"\n{settings}"));
+        assert!(refused.contains(expected), "{refused}");
+    }
+}

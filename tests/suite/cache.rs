@@ -161,6 +161,13 @@ fn what_its_origin_lets_be_kept_is_served_again() {
         assert!(!String::from_utf8_lossy(&cut).contains("HIT"));
     }
     edge.wait_for_metric("portcullis_cache_requests_total{status=\"REVALIDATED\",zone=\"a.example\"}", 1.0);
+    let answers =
+        format!("portcullis_origin_response_seconds_count{{origin=\"{}\",zone=\"a.example\"}}", origin.url());
+    assert_eq!(
+        edge.metric(&answers),
+        origin.requests().len() as f64,
+        "what is kept is no answer of an origin"
+    );
     assert_eq!(edge.metric("portcullis_cached_responses"), 7.0);
     assert!(edge.metric("portcullis_cached_responses_bytes") > 600_000.0);
     let hit = edge.events().into_iter().find(|event| event["CacheCacheStatus"] == "HIT").unwrap();

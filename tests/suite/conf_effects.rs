@@ -4,6 +4,7 @@
 /// the resolved configuration.
 pub const EFFECTS: &[(&str, &str)] = &[
     ("access_log", "access_log::lines_are_as_log_tools_read_them_and_follow_a_rotation"),
+    ("access_log.fields", "access_log::fields_are_chosen_and_named_as_log_tools_know_them"),
     ("access_log.file", "access_log::lines_are_as_log_tools_read_them_and_follow_a_rotation"),
     ("access_log.format", "access_log::lines_are_as_log_tools_read_them_and_follow_a_rotation"),
     ("access_log.sample_every", "access_log::as_many_requests_as_is_said_have_a_line"),

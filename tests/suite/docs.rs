@@ -149,7 +149,7 @@ fn the_reference_of_events_is_made_from_the_code() {
         rows.insert(name, (level, what));
     }
     assert!(rows.len() >= 25, "{}", rows.len());
-    let mut text = "Each is a line of JSON with `Datetime`, `level` and `event`.\n\n| event | level | when |\n|---|---|---|\n".to_owned();
+    let mut text = "Each is a line of JSON with `time`, `level`, `msg` and `event`.\n\n| event | level | when |\n|---|---|---|\n".to_owned();
     for (name, (level, what)) in rows {
         let _ = writeln!(text, "| `{name}` | {level} | {} |", cell(&what));
     }

@@ -17,7 +17,7 @@ pub(super) struct Figures {
     pub(super) connections: f64,
     pub(super) memory_bytes: f64,
     pub(super) zones: Vec<ZoneFigures>,
-    pub(super) origins: Vec<(String, String, bool)>,
+    pub(super) origins: Vec<OriginFigures>,
     pub(super) gateways: Vec<GatewayFigures>,
     pub(super) findings: TopFindings,
     /// Why there are no new figures.
@@ -32,6 +32,17 @@ pub(super) struct ZoneFigures {
     /// Share of those that were blocked, refused or challenged.
     pub(super) stopped: f64,
     /// Milliseconds that 99 % took at most.
+    pub(super) latency: Option<f64>,
+}
+
+/// An origin of a zone.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct OriginFigures {
+    pub(super) zone: String,
+    pub(super) origin: String,
+    pub(super) is_up: bool,
+    pub(super) answers_per_second: f64,
+    /// Milliseconds until the head of an answer, on average; `None` if there were none.
     pub(super) latency: Option<f64>,
 }
 
@@ -103,16 +114,33 @@ impl Figures {
             })
             .collect();
         figures.zones.sort_by(|one, other| other.requests_per_second.total_cmp(&one.requests_per_second));
-        let origins = now.of("portcullis_origin_up").iter().map(|(labels, up)| {
-            let label = |name: &str| labels.get(name).cloned().unwrap_or_default();
-            (label("zone"), label("origin"), *up > 0.0)
-        });
-        figures.origins = origins.collect();
-        // Those that are down stand where they are seen.
-        figures.origins.sort_by_key(|(.., is_up)| *is_up);
+        figures.origins = origins(now, rate);
         figures.gateways = gateways(now, rate);
         figures
     }
+}
+
+fn origins(now: &Scrape, rate: impl Fn(&str, &Labels, f64) -> f64) -> Vec<OriginFigures> {
+    let rate_of = |name: &str, labels: &Labels| rate(name, labels, now.value(name, labels));
+    let of = |(labels, up): &(Labels, f64)| {
+        let label = |name: &str| labels.get(name).cloned().unwrap_or_default();
+        let answers_per_second = rate_of("portcullis_origin_response_seconds_count", labels);
+        let seconds = rate_of("portcullis_origin_response_seconds_sum", labels);
+        OriginFigures {
+            zone: label("zone"),
+            origin: label("origin"),
+            is_up: *up > 0.0,
+            answers_per_second,
+            latency: (answers_per_second > 0.0).then(|| 1000.0 * seconds / answers_per_second),
+        }
+    };
+    let mut origins: Vec<OriginFigures> = now.of("portcullis_origin_up").iter().map(of).collect();
+    // Those that are down stand where they are seen, then the slowest.
+    origins.sort_by(|one, other| {
+        let slower = other.latency.unwrap_or(0.0).total_cmp(&one.latency.unwrap_or(0.0));
+        one.is_up.cmp(&other.is_up).then(slower)
+    });
+    origins
 }
 
 fn gateways(now: &Scrape, rate: impl Fn(&str, &Labels, f64) -> f64) -> Vec<GatewayFigures> {
@@ -191,6 +219,9 @@ mod tests {
         portcullis_request_duration_seconds_bucket{zone=\"a\",le=\"0.01\"} 139\n\
         portcullis_request_duration_seconds_bucket{zone=\"a\",le=\"+Inf\"} 140\n\
         portcullis_origin_up{origin=\"http://1\",zone=\"a\"} 1\nportcullis_origin_up{origin=\"http://2\",zone=\"a\"} 0\n\
+        portcullis_origin_up{origin=\"http://3\",zone=\"a\"} 1\n\
+        portcullis_origin_response_seconds_sum{origin=\"http://3\",zone=\"a\"} 0.2\n\
+        portcullis_origin_response_seconds_count{origin=\"http://3\",zone=\"a\"} 10\n\
         portcullis_gateway_requests_total{gateway=\"g/m\",outcome=\"forwarded\",provider=\"p\"} 4\n";
 
     #[test]
@@ -208,8 +239,8 @@ mod tests {
         );
         assert_eq!((b.zone.as_str(), b.requests_per_second, b.latency), ("b", 1.0, None));
         assert_eq!(
-            figures.origins.first().map(|(_, origin, up)| (origin.as_str(), *up)),
-            Some(("http://2", false))
+            figures.origins.iter().map(|of| (of.origin.as_str(), of.is_up, of.latency)).collect::<Vec<_>>(),
+            [("http://2", false, None), ("http://3", true, Some(20.0)), ("http://1", true, None)]
         );
         assert_eq!(figures.gateways[0].calls_per_second, 2.0);
     }

@@ -50,16 +50,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, figures: &Figures, interval: Duration)
         let rows = rows.iter().map(|(name, count)| [plain(name), count.to_string()]);
         table(frame, area, title, &[name, "events"], &[Constraint::Min(10), Constraint::Length(8)], rows);
     }
-    table(
-        frame,
-        origins,
-        " origins ",
-        &["zone", "origin", "state"],
-        &[Constraint::Min(15), Constraint::Min(25), Constraint::Length(6)],
-        figures.origins.iter().map(|(zone, origin, is_up)| {
-            [plain(zone), plain(origin), if *is_up { "up" } else { "DOWN" }.to_owned()]
-        }),
-    );
+    origin_table(frame, origins, figures);
     if has_gateways {
         table(
             frame,
@@ -84,6 +75,31 @@ pub(super) fn draw(frame: &mut Frame<'_>, figures: &Figures, interval: Duration)
             }),
         );
     }
+}
+
+fn origin_table(frame: &mut Frame<'_>, area: Rect, figures: &Figures) {
+    table(
+        frame,
+        area,
+        " origins ",
+        &["zone", "origin", "state", "answers/s", "mean"],
+        &[
+            Constraint::Min(15),
+            Constraint::Min(25),
+            Constraint::Length(6),
+            Constraint::Length(10),
+            Constraint::Length(9),
+        ],
+        figures.origins.iter().map(|of| {
+            [
+                plain(&of.zone),
+                plain(&of.origin),
+                if of.is_up { "up" } else { "DOWN" }.to_owned(),
+                number(of.answers_per_second),
+                of.latency.map_or_else(|| "–".to_owned(), milliseconds),
+            ]
+        }),
+    );
 }
 
 fn summary(frame: &mut Frame<'_>, area: Rect, figures: &Figures, interval: Duration) {

@@ -30,6 +30,7 @@ impl Serialize for AiCall<'_> {
 
 impl Event for AiCall<'_> {
     const NAME: &'static str = "ai_call";
+    const MESSAGE: &'static str = "AI call ended";
     const LEVEL: Level = Level::Info;
 
     fn is_written(&self) -> bool {

@@ -13,6 +13,7 @@ pub struct AiLogDropped {
 
 impl Event for AiLogDropped {
     const NAME: &'static str = "ai_log_dropped";
+    const MESSAGE: &'static str = "rows of the AI log lost";
     const LEVEL: Level = Level::Warn;
 
     fn count(&self, metrics: &Metrics) {

@@ -13,6 +13,7 @@ pub struct BodyUninspected<'a> {
 
 impl Event for BodyUninspected<'_> {
     const NAME: &'static str = "body_uninspected";
+    const MESSAGE: &'static str = "request body passed on after its first part was inspected";
     const LEVEL: Level = Level::Warn;
 
     fn count(&self, metrics: &Metrics) {

@@ -17,6 +17,7 @@ pub struct CachePurged<'a> {
 
 impl Event for CachePurged<'_> {
     const NAME: &'static str = "cache_purged";
+    const MESSAGE: &'static str = "kept responses dropped";
     const LEVEL: Level = Level::Info;
 
     // The gauges of kept responses tell of it.

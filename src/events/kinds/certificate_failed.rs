@@ -17,6 +17,7 @@ pub struct CertificateFailed {
 
 impl Event for CertificateFailed {
     const NAME: &'static str = "certificate_failed";
+    const MESSAGE: &'static str = "certificate not issued";
     const LEVEL: Level = Level::Warn;
 
     fn count(&self, metrics: &Metrics) {

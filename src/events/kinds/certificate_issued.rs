@@ -16,6 +16,7 @@ pub struct CertificateIssued {
 
 impl Event for CertificateIssued {
     const NAME: &'static str = "certificate_issued";
+    const MESSAGE: &'static str = "certificate issued";
     const LEVEL: Level = Level::Info;
 
     fn count(&self, metrics: &Metrics) {

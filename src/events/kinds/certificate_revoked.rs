@@ -13,6 +13,7 @@ pub struct CertificateRevoked {
 
 impl Event for CertificateRevoked {
     const NAME: &'static str = "certificate_revoked";
+    const MESSAGE: &'static str = "certificate revoked";
     const LEVEL: Level = Level::Warn;
 
     fn count(&self, metrics: &Metrics) {

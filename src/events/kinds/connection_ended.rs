@@ -43,6 +43,7 @@ impl ConnectionEnd {
 
 impl Event for ConnectionEnded {
     const NAME: &'static str = "connection_ended";
+    const MESSAGE: &'static str = "client connection ended";
     // A scanner can make any number of these.
     const LEVEL: Level = Level::Debug;
 

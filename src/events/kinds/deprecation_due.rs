@@ -17,6 +17,7 @@ pub struct DeprecationDue {
 
 impl Event for DeprecationDue {
     const NAME: &'static str = "deprecation_due";
+    const MESSAGE: &'static str = "something that ends soon is still used";
     const LEVEL: Level = Level::Warn;
 
     // Its gauge is set at every look, and gone when the row is no longer due.

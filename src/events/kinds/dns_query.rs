@@ -21,6 +21,7 @@ pub struct DnsQuery<'a> {
 
 impl Event for DnsQuery<'_> {
     const NAME: &'static str = "dns_query";
+    const MESSAGE: &'static str = "DNS query answered";
     const LEVEL: Level = Level::Info;
 
     fn count(&self, _: &Metrics) {}

@@ -21,6 +21,7 @@ pub struct GatewayRequest<'a> {
 
 impl Event for GatewayRequest<'_> {
     const NAME: &'static str = "gateway_request";
+    const MESSAGE: &'static str = "gateway request answered";
     const LEVEL: Level = Level::Info;
 
     /// Forwarded calls have a line of their own, `ai_call`, if their callers want one.

@@ -17,6 +17,7 @@ pub struct HostnameChanged {
 
 impl Event for HostnameChanged {
     const NAME: &'static str = "hostname_changed";
+    const MESSAGE: &'static str = "custom hostname changed its status";
     const LEVEL: Level = Level::Info;
 
     fn count(&self, metrics: &Metrics) {

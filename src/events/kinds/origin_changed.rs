@@ -14,6 +14,7 @@ pub struct OriginChanged<'a> {
 
 impl Event for OriginChanged<'_> {
     const NAME: &'static str = "origin_changed";
+    const MESSAGE: &'static str = "origin changed its state";
     const LEVEL: Level = Level::Warn;
 
     fn count(&self, metrics: &Metrics) {

@@ -9,6 +9,9 @@ use crate::events::{AccessEntry, Event, Level, Metrics};
 pub struct RequestFinished<'a> {
     #[serde(rename = "RayID")]
     pub ray: &'a str,
+    /// Of the trace that it is in, if spans are kept.
+    #[serde(rename = "TraceID", skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
     #[serde(rename = "ClientIP")]
     pub client: &'a str,
     #[serde(rename = "ClientRequestMethod")]
@@ -51,6 +54,37 @@ pub struct RequestFinished<'a> {
     pub rules: Vec<ChangingRule<'a>>,
 }
 
+impl RequestFinished<'_> {
+    /// What an access log can say, by name.
+    pub const FIELDS: &'static [&'static str] = &[
+        "time",
+        "level",
+        "msg",
+        "event",
+        "RayID",
+        "TraceID",
+        "ClientIP",
+        "ClientUser",
+        "ClientRequestMethod",
+        "ClientRequestHost",
+        "ClientRequestPath",
+        "ClientRequestURI",
+        "ClientRequestProtocol",
+        "ClientRequestReferer",
+        "ClientRequestUserAgent",
+        "EdgeResponseStatus",
+        "EdgeResponseBytes",
+        "OriginResponseStatus",
+        "CacheCacheStatus",
+        "zone",
+        "verdict",
+        "duration_ms",
+        "error",
+        "snapshot",
+        "Rules",
+    ];
+}
+
 /// A rule that changed something.
 #[derive(Debug, Serialize)]
 pub struct ChangingRule<'a> {
@@ -63,6 +97,7 @@ pub struct ChangingRule<'a> {
 
 impl Event for RequestFinished<'_> {
     const NAME: &'static str = "request";
+    const MESSAGE: &'static str = "request answered";
     const LEVEL: Level = Level::Info;
 
     fn access(&self) -> Option<AccessEntry<'_>> {
@@ -82,5 +117,44 @@ impl Event for RequestFinished<'_> {
     fn count(&self, metrics: &Metrics) {
         metrics.requests.with_label_values(&[self.zone, status_label(self.status), self.verdict]).inc();
         metrics.request_duration.with_label_values(&[self.zone]).observe(self.duration_ms / 1000.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn every_field_can_be_chosen() {
+        let finished = RequestFinished {
+            ray: "",
+            trace: Some(String::new()),
+            client: "",
+            method: "",
+            host: "",
+            path: "",
+            protocol: "",
+            status: 200,
+            origin_status: 200,
+            cache_status: Some("HIT"),
+            bytes: 0,
+            zone: "",
+            verdict: "",
+            duration_ms: 0.0,
+            error: None,
+            snapshot: 1,
+            query: "",
+            user: "",
+            referer: b"",
+            user_agent: b"",
+            rules: vec![ChangingRule { phase: "", action: "", ruleset: "", rule: "", description: "" }],
+        };
+        let Value::Object(fields) = json!(finished) else { panic!("an event is an object") };
+        assert!(fields.len() > 15);
+        for name in fields.keys() {
+            assert!(RequestFinished::FIELDS.contains(&name.as_str()), "{name}");
+        }
     }
 }

@@ -26,6 +26,7 @@ pub struct RequestRefused<'a> {
 
 impl Event for RequestRefused<'_> {
     const NAME: &'static str = "request_refused";
+    const MESSAGE: &'static str = "request refused";
     const LEVEL: Level = Level::Info;
 
     fn record(&self) -> Option<(SecurityRecord, bool)> {

@@ -26,6 +26,7 @@ pub struct RuleMatched<'a> {
 
 impl Event for RuleMatched<'_> {
     const NAME: &'static str = "rule_matched";
+    const MESSAGE: &'static str = "rule matched";
     const LEVEL: Level = Level::Debug;
 
     fn count(&self, _: &Metrics) {}

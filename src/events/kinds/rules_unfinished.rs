@@ -17,6 +17,7 @@ pub struct RulesUnfinished<'a> {
 
 impl Event for RulesUnfinished<'_> {
     const NAME: &'static str = "rules_unfinished";
+    const MESSAGE: &'static str = "rules ran out of time";
     const LEVEL: Level = Level::Warn;
 
     fn count(&self, metrics: &Metrics) {

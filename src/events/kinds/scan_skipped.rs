@@ -47,6 +47,7 @@ impl SkipReason {
 
 impl Event for ScanSkipped {
     const NAME: &'static str = "scan_skipped";
+    const MESSAGE: &'static str = "response not scanned";
     const LEVEL: Level = Level::Debug;
 
     fn count(&self, metrics: &Metrics) {

@@ -61,6 +61,7 @@ fn service(source: &str) -> &'static str {
 
 impl Event for SecurityEvent<'_> {
     const NAME: &'static str = "security_event";
+    const MESSAGE: &'static str = "rules acted on a request";
     const LEVEL: Level = Level::Warn;
 
     fn record(&self) -> Option<(SecurityRecord, bool)> {

@@ -67,6 +67,7 @@ fn time<S: Serializer>(at: &Option<Duration>, serializer: S) -> Result<S::Ok, S:
 
 impl Event for SensitiveDataFound<'_> {
     const NAME: &'static str = "sensitive_data";
+    const MESSAGE: &'static str = "sensitive data in a response";
     const LEVEL: Level = Level::Warn;
 
     fn record(&self) -> Option<(SecurityRecord, bool)> {

@@ -22,6 +22,7 @@ pub struct SensitiveDataRepeated<'a> {
 
 impl Event for SensitiveDataRepeated<'_> {
     const NAME: &'static str = "sensitive_data_repeated";
+    const MESSAGE: &'static str = "sensitive data in a response again";
     const LEVEL: Level = Level::Debug;
 
     fn record(&self) -> Option<(SecurityRecord, bool)> {

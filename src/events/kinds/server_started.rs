@@ -15,6 +15,7 @@ pub struct ServerStarted {
 
 impl Event for ServerStarted {
     const NAME: &'static str = "server_started";
+    const MESSAGE: &'static str = "all sockets listen";
     const LEVEL: Level = Level::Notice;
 
     fn count(&self, _: &Metrics) {}

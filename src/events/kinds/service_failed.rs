@@ -12,6 +12,7 @@ pub struct ServiceFailed<'a> {
 
 impl Event for ServiceFailed<'_> {
     const NAME: &'static str = "service_failed";
+    const MESSAGE: &'static str = "part of the process failed";
     const LEVEL: Level = Level::Error;
 
     fn count(&self, _: &Metrics) {}

@@ -19,6 +19,7 @@ pub struct SnapshotPublished {
 
 impl Event for SnapshotPublished {
     const NAME: &'static str = "snapshot_published";
+    const MESSAGE: &'static str = "configuration in use";
     const LEVEL: Level = Level::Info;
 
     fn count(&self, metrics: &Metrics) {

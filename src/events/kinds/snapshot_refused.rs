@@ -12,6 +12,7 @@ pub struct SnapshotRefused {
 
 impl Event for SnapshotRefused {
     const NAME: &'static str = "snapshot_refused";
+    const MESSAGE: &'static str = "configuration refused";
     const LEVEL: Level = Level::Error;
 
     fn count(&self, metrics: &Metrics) {

@@ -13,6 +13,7 @@ pub struct WorkerStuck<'a> {
 
 impl Event for WorkerStuck<'_> {
     const NAME: &'static str = "worker_stuck";
+    const MESSAGE: &'static str = "worker busy for seconds";
     const LEVEL: Level = Level::Error;
 
     fn count(&self, metrics: &Metrics) {

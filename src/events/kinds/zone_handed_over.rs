@@ -19,6 +19,7 @@ pub struct ZoneHandedOver {
 
 impl Event for ZoneHandedOver {
     const NAME: &'static str = "zone_handed_over";
+    const MESSAGE: &'static str = "zone handed over";
     const LEVEL: Level = Level::Info;
 
     fn count(&self, metrics: &Metrics) {

@@ -14,6 +14,7 @@ pub struct ZoneNotified {
 
 impl Event for ZoneNotified {
     const NAME: &'static str = "zone_notified";
+    const MESSAGE: &'static str = "zone change announced";
     const LEVEL: Level = Level::Info;
 
     fn count(&self, metrics: &Metrics) {

@@ -17,6 +17,7 @@ pub struct ZoneReceived {
 
 impl Event for ZoneReceived {
     const NAME: &'static str = "zone_received";
+    const MESSAGE: &'static str = "zone received";
     const LEVEL: Level = Level::Info;
 
     fn count(&self, metrics: &Metrics) {

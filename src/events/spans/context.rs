@@ -48,6 +48,11 @@ impl TraceContext {
         Some(Self::new(Some(*self), random, self.is_sampled))
     }
 
+    /// The id of the trace, as logs and collectors write it.
+    pub fn trace_id(&self) -> String {
+        format!("{:032x}", self.trace)
+    }
+
     /// The field `traceparent` for who is asked next.
     pub fn traceparent(&self) -> String {
         format!("00-{:032x}-{:016x}-{:02x}", self.trace, self.span, u8::from(self.is_sampled))
