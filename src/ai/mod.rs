@@ -17,9 +17,9 @@ use crate::upstream::{Origin, OriginKey, Pool};
 use gateway::price::Prices;
 use gateway::token::{self, Token};
 use gateway::{answer, provider, vault};
-use model::gateway::GatewaySettings;
+use model::gateway::{GatewaySettings, GuardrailFailure};
 use model::origin_url::is_private;
-use model::{Balance, TokenId};
+use model::{Balance, Secret, TokenId};
 use parking_lot::RwLock;
 
 /// Hosts of customers and regions that are kept; past that all are made again.
@@ -54,6 +54,18 @@ pub struct Gateway {
     pub waf: Option<Arc<EntryPoint>>,
     /// Keys of providers for callers that have none.
     pub keys: Vec<vault::StoredKey>,
+    pub guardrail: Option<CompiledGuardrail>,
+}
+
+/// A service that judges what is asked of providers.
+#[derive(Debug)]
+pub struct CompiledGuardrail {
+    pub origin: Arc<Origin>,
+    /// Path and query.
+    pub target: String,
+    pub authorization: Option<Secret>,
+    pub timeout: Duration,
+    pub on_failure: GuardrailFailure,
 }
 
 /// A provider, compiled.
@@ -225,6 +237,7 @@ mod tests {
             scan: None,
             waf: None,
             keys: Vec::new(),
+            guardrail: None,
         });
         let provider =
             |slug: &str, base: &str| (slug.to_owned(), Arc::new(Provider::at(slug, base, true).unwrap()));

@@ -4,14 +4,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Compiling;
-use crate::ai::{Gateway, Gateways, Provider};
+use crate::ai::{CompiledGuardrail, Gateway, Gateways, Provider};
 use crate::ruleset::{EntryPoint, ScoredRuleset};
+use crate::upstream::OriginKey;
 use ::gateway::provider;
 use ::gateway::token::Token;
 use diagnostic::{Code, Diagnostic};
 use gateway::token::TokenHash;
 use gateway::vault::{Belonging, StoredKey};
-use model::gateway::{GatewaySettings, ScanMode};
+use model::gateway::{GatewaySettings, Guardrail, ScanMode};
+use model::origin_url::place_and_target;
 use model::{self, Resources};
 
 /// Nothing is refused by it: it only ends the judging of a request.
@@ -38,6 +40,7 @@ impl Compiling<'_> {
                 scan: self.scan_plan(&gateway.settings),
                 waf: self.gateway_waf(&gateway.settings),
                 keys: self.keys(gateway, resources),
+                guardrail: self.guardrail(&gateway.settings),
             };
             by_account
                 .entry(gateway.account.to_string())
@@ -75,6 +78,25 @@ impl Compiling<'_> {
         let (level, rules) = (settings.waf_paranoia_level?, self.inputs.rules);
         let scored = ScoredRuleset::short_form(&rules.program, &rules.owasp, level, SCORE_THRESHOLD);
         Some(Arc::new(EntryPoint::scoring(scored)))
+    }
+
+    /// Who judges the calls of a gateway.
+    fn guardrail(&mut self, settings: &GatewaySettings) -> Option<CompiledGuardrail> {
+        let Guardrail { url, authorization, timeout, on_failure } = settings.guardrail.clone()?;
+        let made = place_and_target(&url).and_then(|(url, target)| {
+            // No zone's name has a blank.
+            let key = OriginKey { zone: "guardrail of gateways".to_owned(), url, http2: false, ca: None };
+            Ok((self.origin(key)?, target))
+        });
+        match made {
+            Ok((origin, target)) => {
+                Some(CompiledGuardrail { origin, target, authorization, timeout, on_failure })
+            }
+            Err(message) => {
+                self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message));
+                None
+            }
+        }
     }
 
     /// The keys of a gateway, opened. One that cannot be decrypted is reported and left out.

@@ -6,7 +6,7 @@ use toml::de::DeValue;
 
 use super::table::{FromToml, Located, Refusal, Table, Words};
 use super::units::{Bytes, Dollars};
-use model::gateway::{GatewaySettings, ScanMode};
+use model::gateway::{GatewaySettings, GuardrailFailure, ScanMode};
 use model::{Backoff, Measure, Technique};
 
 #[derive(Clone, Debug)]
@@ -18,6 +18,16 @@ pub struct GatewayFile {
     pub waf_paranoia_level: Option<Located<usize>>,
     pub retry_max_attempts: Option<Located<usize>>,
     pub limits: Vec<LimitFile>,
+    pub guardrail: Option<GuardrailFile>,
+}
+
+/// `[gateways.guardrail]`.
+#[derive(Clone, Debug)]
+pub struct GuardrailFile {
+    pub url: Located<String>,
+    pub authorization: Option<Located<String>>,
+    pub timeout: Duration,
+    pub on_failure: GuardrailFailure,
 }
 
 #[derive(Clone, Debug)]
@@ -73,6 +83,7 @@ pub(super) fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
     });
     let retry_max_attempts = table.get("retry_max_attempts");
     let limits = table.tables("limits").into_iter().filter_map(limit).collect();
+    let guardrail = table.table("guardrail").and_then(guardrail);
     table.finish();
     Some(GatewayFile {
         account: account?,
@@ -82,7 +93,16 @@ pub(super) fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
         waf_paranoia_level,
         retry_max_attempts,
         limits,
+        guardrail,
     })
+}
+
+fn guardrail(mut table: Table<'_>) -> Option<GuardrailFile> {
+    let (url, authorization) = (table.required("url"), table.get("authorization"));
+    let timeout = table.or("timeout", Duration::from_secs(5));
+    let on_failure = table.or("on_failure", GuardrailFailure::Block);
+    table.finish();
+    Some(GuardrailFile { url: url?, authorization, timeout, on_failure })
 }
 
 fn limit(mut table: Table<'_>) -> Option<LimitFile> {
@@ -110,6 +130,10 @@ impl Words for Technique {
 
 impl Words for Backoff {
     const WORDS: &'static [(&'static str, Self)] = Self::WORDS;
+}
+
+impl Words for GuardrailFailure {
+    const WORDS: &'static [(&'static str, Self)] = &[("block", Self::Block), ("pass", Self::Pass)];
 }
 
 impl Words for ScanMode {

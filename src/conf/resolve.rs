@@ -9,6 +9,7 @@ mod deprecations;
 mod dns;
 mod error_pages;
 mod forward_auth;
+mod guardrail;
 mod list;
 mod mail;
 mod tracing;
@@ -174,6 +175,7 @@ impl Resolving<'_> {
             }
             fits
         });
+        settings.guardrail = file.guardrail.map(|guardrail| self.guardrail(guardrail));
         settings.limits = file.limits.iter().filter_map(|limit| self.limit(limit)).collect();
         let gateway = Gateway {
             created_on: String::new(),

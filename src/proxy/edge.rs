@@ -8,6 +8,7 @@ use super::block_lists::BlockLists;
 use super::caching::Caching;
 use super::challenges::Challenges;
 use super::forward_auth::AuthServices;
+use super::guardrail::Guardrails;
 use super::held_bodies::HeldBodies;
 use super::inspect::Inspection;
 use super::offload::Offload;
@@ -46,6 +47,7 @@ pub struct Edge {
     pub(super) challenges: Challenges,
     pub(super) passwords: Passwords,
     pub(super) auth_services: AuthServices,
+    pub(super) guardrails: Guardrails,
     pub(super) record_origins: RecordOrigins,
     pub(super) names: NameContext,
 }
@@ -96,6 +98,7 @@ impl Edge {
             caching: Caching { store, events: events.clone(), clock },
             passwords: Passwords::new(clock),
             auth_services: AuthServices::new(clock),
+            guardrails: Guardrails::new(clock),
             record_origins: RecordOrigins::default(),
             names,
             challenges: Challenges::new(challenge_keys, events.clone(), clock, held_bodies.clone()),

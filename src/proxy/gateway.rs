@@ -16,6 +16,7 @@ use pingora::http::RequestHeader;
 use pingora::proxy::Session;
 
 use super::call::{self, Call};
+use super::call_estimate::estimate;
 use super::context::{Context, GatewayRoute, Route};
 use super::refusal::Refusal;
 use super::request_body::{self, Held, HeldEnd, HoldLimits};
@@ -25,22 +26,15 @@ use crate::ai::{Decision, Forward};
 use crate::routing::GatewayPath;
 use crate::snapshot::Snapshot;
 use ::gateway::answer::GatewayError;
-use ::gateway::{include_usage, provider, usage, vault};
+use ::gateway::{include_usage, provider, vault};
 use gateway::aws::AccessKey;
-use gateway::limit::{self, Amounts, Caller, Estimate, Exceeded};
+use gateway::limit::{self, Caller, Estimate, Exceeded};
 use gateway::options::Options;
-use gateway::price::Prices;
-use gateway::usage::BYTES_PER_TOKEN;
 use model::gateway::ScanMode;
 
-/// What an answer is taken to use at most if the request does not bound it.
-const UNBOUNDED_ANSWER_TOKENS: u64 = 32_768;
 /// Told to a client whose body this gateway has to read and cannot.
 const CODED: &str = "this gateway has to read the body, and its `Content-Encoding` cannot be undone: send it as it is, \
                      or as gzip, deflate, br or zstd within the limits";
-/// Told to a client whose call cannot be judged by a limit of money.
-const UNPRICED: &str = "this gateway limits what calls cost, and this call has no price that is known before it: \
-                        name one model that has one";
 /// Told to a client whose request is too long for anything but to be passed on.
 const TOO_LONG_TO_KEEP: &str =
     "the body is too long to keep: no cache, attempts, timeout, heartbeat or usage of its own";
@@ -201,9 +195,10 @@ impl Edge {
         }
         let scan = prescan::of_call(&call, &ctx.ray);
         let has_limits = call.gateway.settings.limits.iter().any(Limit::needs_body);
+        let is_read = scan.is_some() || has_limits || call.gateway.guardrail.is_some();
         // A provider undoes the coding, so whatever reads the body has to see it undone.
         let read = match body {
-            Some(body) if scan.is_some() || has_limits => {
+            Some(body) if is_read => {
                 let Some(read) = request_body::decoded(body, head, &ctx.snapshot.limits, &self.offload).await
                 else {
                     ctx.reason = Some(CODED.to_owned());
@@ -218,12 +213,7 @@ impl Edge {
         match (body, &read) {
             (Some(body), Some(read)) => {
                 if let Err(refused) = self.prescan.refuse_findings(scan, read, ctx).await {
-                    // Its row tells what was found.
-                    call.asked_at = Some(ctx.started.elapsed());
-                    if call.request.size() == 0 {
-                        call.request.push(body);
-                    }
-                    ctx.route = Route::of_call(call, String::new());
+                    keep_refused(call, body, ctx);
                     return Err(refused);
                 }
             }
@@ -242,6 +232,12 @@ impl Edge {
                 return Ok(Err(Rejected::Error(GatewayError::BadRequest)));
             }
         };
+        if let Err(error) = self.guardrails.judge(&call, read.as_ref(), ctx).await {
+            if let Some(body) = body {
+                keep_refused(call, body, ctx);
+            }
+            return refuse(ctx, Refusal::Gateway(error));
+        }
         let reserved = self.reserve(&mut call, model.as_deref(), estimate);
         Ok(reserved.map(|()| call).map_err(Rejected::Exceeded))
     }
@@ -272,64 +268,6 @@ impl Edge {
     }
 }
 
-/// What a call may use of its limits, by its decoded body, and the model that it asks for. Inside, why that
-/// cannot be known.
-fn estimate(
-    call: &Call,
-    body: Option<&Bytes>,
-    method: &http::Method,
-    prices: &Prices,
-) -> std::result::Result<(Option<String>, Estimate), String> {
-    let (options, settings) = (&call.options, &call.gateway.settings);
-    if !settings.limits.iter().any(Limit::needs_body) {
-        return Ok((None, Estimate::default()));
-    }
-    // What only reads is not billed.
-    let reads =
-        *method == http::Method::GET || *method == http::Method::HEAD || *method == http::Method::DELETE;
-    if reads && body.is_some_and(Bytes::is_empty) {
-        return Ok((None, Estimate::default()));
-    }
-    let asked = match body {
-        Some(body) => usage::billable(&call.path, body)?,
-        // A WebSocket.
-        None => usage::Billable::default(),
-    };
-    let attempts = u64::from(options.max_attempts.unwrap_or(settings.retry_max_attempts).max(1));
-    let bytes = body.map_or(0, |body| body.len() as u64);
-    let (least_output, most_output) =
-        asked.output_tokens.map_or((0, UNBOUNDED_ANSWER_TOKENS), |bound| (bound, bound));
-    let least_input = bytes.div_ceil(BYTES_PER_TOKEN);
-    // No provider makes more tokens of a text than it has bytes.
-    let most_input = bytes.saturating_add(asked.input_elsewhere_tokens);
-    let least = usage::Usage::of_tokens(least_input, least_output);
-    let most = usage::Usage::of_tokens(most_input, most_output);
-    let mut estimate = Estimate {
-        least: Amounts { tokens: least.tokens(), cost_nanos: 0 },
-        most: Amounts { tokens: most.tokens().saturating_mul(attempts), cost_nanos: 0 },
-    };
-    if settings.limits.iter().any(|limit| limit.measure == Measure::Cost) {
-        let model = asked.model.as_deref().unwrap_or("");
-        let caller_price = options.custom_cost.filter(|_| settings.caller_prices);
-        let price = |usage: &usage::Usage| match caller_price {
-            Some(price) => Some(price.of(usage)),
-            None => prices.at_most(&call.provider.slug, model, usage, asked.service_tier.as_deref()),
-        };
-        match (price(&least), price(&most), settings.unpriced_call_nanos) {
-            (Some(least), Some(most), _) if asked.is_read || caller_price.is_some() => {
-                estimate.least.cost_nanos = least;
-                estimate.most.cost_nanos = most.saturating_mul(attempts);
-            }
-            (_, _, Some(nanos)) => {
-                estimate.least.cost_nanos = nanos;
-                estimate.most.cost_nanos = nanos.saturating_mul(attempts);
-            }
-            (_, _, None) => return Err(UNPRICED.to_owned()),
-        }
-    }
-    Ok((asked.model, estimate))
-}
-
 impl StepPlan {
     /// Whether a call needs more than to be passed on.
     fn takes_steps(&self) -> bool {
@@ -358,7 +296,9 @@ impl StepPlan {
     /// Whether a call may go out only after its body was seen.
     fn must_see_body(&self) -> bool {
         let settings = &self.gateway.settings;
-        settings.scan_requests == ScanMode::Block || settings.limits.iter().any(Limit::needs_body)
+        settings.scan_requests == ScanMode::Block
+            || settings.guardrail.is_some()
+            || settings.limits.iter().any(Limit::needs_body)
     }
 }
 
@@ -381,6 +321,15 @@ pub(super) fn sign(
     let failed = |error: Box<pingora::Error>| error.to_string();
     head.set_raw_path(target.as_bytes()).map_err(failed)?;
     fields.into_iter().try_for_each(|(name, value)| head.insert_header(name, value)).map_err(failed)
+}
+
+/// Has the row of a call tell of it, though its body was refused.
+fn keep_refused(mut call: Call, body: &Bytes, ctx: &mut Context) {
+    call.asked_at = Some(ctx.started.elapsed());
+    if call.request.size() == 0 {
+        call.request.push(body);
+    }
+    ctx.route = Route::of_call(call, String::new());
 }
 
 /// Refuses a call that does not go out.

@@ -103,6 +103,17 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("gateways.sensitive_data.responses", "ai_calls::sensitive_data_is_told_and_where_asked_not_forwarded"),
     ("gateways.waf", "ai_calls::prompts_are_scored_and_never_refused"),
     ("gateways.waf.paranoia_level", "ai_calls::prompts_are_scored_and_never_refused"),
+    ("gateways.guardrail", "guardrails::what_the_guardrail_allows_goes_on_untouched"),
+    ("gateways.guardrail.authorization", "guardrails::what_the_guardrail_allows_goes_on_untouched"),
+    (
+        "gateways.guardrail.on_failure",
+        "guardrails::a_guardrail_that_fails_lets_nothing_pass_unless_it_is_told_to",
+    ),
+    (
+        "gateways.guardrail.timeout",
+        "guardrails::a_guardrail_that_fails_lets_nothing_pass_unless_it_is_told_to",
+    ),
+    ("gateways.guardrail.url", "guardrails::what_the_guardrail_allows_goes_on_untouched"),
     ("gateways.heartbeat", "ai_streams::a_silent_stream_is_kept_alive_between_events"),
     ("gateways.include_usage", "ai_streams::the_usage_of_a_stream_is_asked_for_and_withheld"),
     ("gateways.id", "gateway::the_state_table_and_one_body_for_all_refusals"),

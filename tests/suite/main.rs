@@ -73,6 +73,7 @@ mod forward_auth;
 mod frames;
 mod gateway;
 mod geo;
+mod guardrails;
 mod interface;
 mod listener;
 mod lists;

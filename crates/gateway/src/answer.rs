@@ -25,12 +25,16 @@ pub enum GatewayError {
     BadRequest,
     /// Sensitive data in the request.
     ContentBlocked,
+    /// The guardrail of the gateway refused what is asked.
+    PromptBlocked,
+    /// The guardrail of the gateway does not answer.
+    GuardrailUnavailable,
     /// No stored key has the name that the request asks for.
     UnknownKey,
 }
 
 impl GatewayError {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Unauthorized,
         Self::UnknownGateway,
         Self::InvalidProvider,
@@ -39,6 +43,8 @@ impl GatewayError {
         Self::SpendLimited { retry_after_seconds: 1 },
         Self::BadRequest,
         Self::ContentBlocked,
+        Self::PromptBlocked,
+        Self::GuardrailUnavailable,
         Self::UnknownKey,
     ];
 
@@ -50,6 +56,8 @@ impl GatewayError {
             | Self::BadRequest
             | Self::ContentBlocked
             | Self::UnknownKey => 400,
+            Self::PromptBlocked => 424,
+            Self::GuardrailUnavailable => 503,
             Self::ProviderFailed => 502,
             Self::RateLimited { .. } | Self::SpendLimited { .. } => 429,
         }
@@ -66,6 +74,8 @@ impl GatewayError {
             Self::SpendLimited { .. } => 2045,
             Self::BadRequest => 2000,
             Self::ContentBlocked => 2029,
+            Self::PromptBlocked => 2016,
+            Self::GuardrailUnavailable => 7013,
             Self::UnknownKey => 2040,
         }
     }
@@ -80,6 +90,8 @@ impl GatewayError {
             Self::SpendLimited { .. } => "Spend limit exceeded",
             Self::BadRequest => "Invalid request body",
             Self::ContentBlocked => "Request content blocked due to DLP policy violations",
+            Self::PromptBlocked => "Prompt blocked due to security configurations",
+            Self::GuardrailUnavailable => "The guardrail of this gateway does not answer",
             Self::UnknownKey => "The provider has no stored key of this name",
         }
     }
@@ -95,6 +107,8 @@ impl GatewayError {
             Self::SpendLimited { .. } => "spend_limited",
             Self::BadRequest => "bad_request",
             Self::ContentBlocked => "content_blocked",
+            Self::PromptBlocked => "prompt_blocked",
+            Self::GuardrailUnavailable => "guardrail_unavailable",
             Self::UnknownKey => "unknown_key",
         }
     }
@@ -102,7 +116,7 @@ impl GatewayError {
     /// Whether the same request may succeed later: SDKs retry by themselves otherwise.
     pub fn is_retryable(self) -> bool {
         match self {
-            Self::ProviderFailed => true,
+            Self::ProviderFailed | Self::GuardrailUnavailable => true,
             // A client that retries by itself waits no longer than this.
             Self::RateLimited { retry_after_seconds } => retry_after_seconds <= 60,
             _ => false,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 use super::id::{AccountId, GatewayId, TokenId};
-use super::{Backoff, Limit, PayloadKey, milliseconds};
+use super::{Backoff, Limit, PayloadKey, Secret, milliseconds};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gateway {
@@ -60,6 +60,29 @@ pub struct GatewaySettings {
     pub payload_key: Option<PayloadKey>,
     /// The paranoia level that requests are scored at, off their path; nothing if they are not.
     pub waf_paranoia_level: Option<u8>,
+    /// Who judges what is asked before a provider hears of it; only files declare it.
+    #[serde(skip)]
+    pub guardrail: Option<Guardrail>,
+}
+
+/// A service that judges calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guardrail {
+    /// What is asked, with `POST`.
+    pub url: String,
+    /// The field `Authorization` for it.
+    pub authorization: Option<Secret>,
+    /// Longest wait for its answer.
+    pub timeout: Duration,
+    pub on_failure: GuardrailFailure,
+}
+
+/// What becomes of calls if a guardrail does not answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GuardrailFailure {
+    #[default]
+    Block,
+    Pass,
 }
 
 /// What is done about sensitive data in a call.
@@ -95,6 +118,7 @@ impl Default for GatewaySettings {
             scan_responses: ScanMode::Off,
             payload_key: None,
             waf_paranoia_level: None,
+            guardrail: None,
         }
     }
 }

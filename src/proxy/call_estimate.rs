@@ -1,0 +1,73 @@
+//! What a call may use of its gateway's limits, before it is known what it uses.
+
+use bytes::Bytes;
+
+use super::call::Call;
+use ::gateway::limit::{Amounts, Estimate};
+use ::gateway::price::Prices;
+use ::gateway::usage::{self, BYTES_PER_TOKEN};
+use model::{Limit, Measure};
+
+/// What an answer is taken to use at most if the request does not bound it.
+const UNBOUNDED_ANSWER_TOKENS: u64 = 32_768;
+/// Told to a client whose call cannot be judged by a limit of money.
+const UNPRICED: &str = "this gateway limits what calls cost, and this call has no price that is known before it: \
+                        name one model that has one";
+
+/// What a call may use of its limits, by its decoded body, and the model that it asks for. Inside, why that
+/// cannot be known.
+pub(super) fn estimate(
+    call: &Call,
+    body: Option<&Bytes>,
+    method: &http::Method,
+    prices: &Prices,
+) -> Result<(Option<String>, Estimate), String> {
+    let (options, settings) = (&call.options, &call.gateway.settings);
+    if !settings.limits.iter().any(Limit::needs_body) {
+        return Ok((None, Estimate::default()));
+    }
+    // What only reads is not billed.
+    let reads =
+        *method == http::Method::GET || *method == http::Method::HEAD || *method == http::Method::DELETE;
+    if reads && body.is_some_and(Bytes::is_empty) {
+        return Ok((None, Estimate::default()));
+    }
+    let asked = match body {
+        Some(body) => usage::billable(&call.path, body)?,
+        // A WebSocket.
+        None => usage::Billable::default(),
+    };
+    let attempts = u64::from(options.max_attempts.unwrap_or(settings.retry_max_attempts).max(1));
+    let bytes = body.map_or(0, |body| body.len() as u64);
+    let (least_output, most_output) =
+        asked.output_tokens.map_or((0, UNBOUNDED_ANSWER_TOKENS), |bound| (bound, bound));
+    let least_input = bytes.div_ceil(BYTES_PER_TOKEN);
+    // No provider makes more tokens of a text than it has bytes.
+    let most_input = bytes.saturating_add(asked.input_elsewhere_tokens);
+    let least = usage::Usage::of_tokens(least_input, least_output);
+    let most = usage::Usage::of_tokens(most_input, most_output);
+    let mut estimate = Estimate {
+        least: Amounts { tokens: least.tokens(), cost_nanos: 0 },
+        most: Amounts { tokens: most.tokens().saturating_mul(attempts), cost_nanos: 0 },
+    };
+    if settings.limits.iter().any(|limit| limit.measure == Measure::Cost) {
+        let model = asked.model.as_deref().unwrap_or("");
+        let caller_price = options.custom_cost.filter(|_| settings.caller_prices);
+        let price = |usage: &usage::Usage| match caller_price {
+            Some(price) => Some(price.of(usage)),
+            None => prices.at_most(&call.provider.slug, model, usage, asked.service_tier.as_deref()),
+        };
+        match (price(&least), price(&most), settings.unpriced_call_nanos) {
+            (Some(least), Some(most), _) if asked.is_read || caller_price.is_some() => {
+                estimate.least.cost_nanos = least;
+                estimate.most.cost_nanos = most.saturating_mul(attempts);
+            }
+            (_, _, Some(nanos)) => {
+                estimate.least.cost_nanos = nanos;
+                estimate.most.cost_nanos = nanos.saturating_mul(attempts);
+            }
+            (_, _, None) => return Err(UNPRICED.to_owned()),
+        }
+    }
+    Ok((asked.model, estimate))
+}

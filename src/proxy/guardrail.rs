@@ -1,0 +1,170 @@
+//! A service of the operator that judges what callers ask of providers, before a provider hears of it.
+//!
+//! It gets a `POST` with the body of a call and what is known of it, and answers `{"action": "allow"}`, or `"block"` with a
+//! `reason` for the caller. Any other answer, and none in time, is a failure.
+
+use bytes::{Bytes, BytesMut};
+use http::header;
+use pingora::connectors::http::Connector;
+use pingora::http::RequestHeader;
+use pingora::protocols::http::client::HttpSession;
+use pingora::{Error, ErrorType, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::call::Call;
+use super::context::Context;
+use crate::ai::CompiledGuardrail;
+use crate::clock::Clock;
+use crate::upstream::peer;
+use ::gateway::answer::GatewayError;
+use model::gateway::GuardrailFailure;
+
+/// Longest answer that is read.
+const MAX_ANSWER_BYTES: usize = 64 << 10;
+
+/// The step that asks guardrails.
+pub(super) struct Guardrails {
+    connector: Connector,
+    clock: Clock,
+}
+
+/// What a guardrail is asked.
+#[derive(Serialize)]
+struct Question<'a> {
+    /// What is judged: always `request`.
+    stage: &'static str,
+    ray: &'a str,
+    account: &'a str,
+    gateway: &'a str,
+    provider: &'a str,
+    /// Towards the provider.
+    path: &'a str,
+    metadata: &'a serde_json::Map<String, serde_json::Value>,
+    /// The body, if it is JSON.
+    body: Option<&'a RawValue>,
+    /// The body as text, if it is anything else.
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct GuardrailAnswer {
+    action: GuardrailAction,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum GuardrailAction {
+    Allow,
+    Block,
+}
+
+impl Guardrails {
+    pub(super) fn new(clock: Clock) -> Self {
+        Self { connector: Connector::new(None), clock }
+    }
+
+    /// Asks the guardrail of a call's gateway, if that has one; inside, why the call does not go out.
+    pub(super) async fn judge(
+        &self,
+        call: &Call,
+        body: Option<&Bytes>,
+        ctx: &mut Context,
+    ) -> std::result::Result<(), GatewayError> {
+        let Some(guardrail) = &call.gateway.guardrail else { return Ok(()) };
+        // What only reads asks nothing of a model.
+        if body.is_some_and(Bytes::is_empty) {
+            return Ok(());
+        }
+        let Some(body) = body else {
+            ctx.reason = Some("what passes over a WebSocket cannot be judged before it goes on".to_owned());
+            return Err(GatewayError::PromptBlocked);
+        };
+        let asked = tokio::time::timeout(guardrail.timeout, self.ask(guardrail, call, body, ctx)).await;
+        match (asked, guardrail.on_failure) {
+            (Ok(Ok(GuardrailAnswer { action: GuardrailAction::Allow, .. })), _) => Ok(()),
+            (Ok(Ok(GuardrailAnswer { action: GuardrailAction::Block, reason })), _) => {
+                ctx.reason = reason;
+                Err(GatewayError::PromptBlocked)
+            }
+            (Ok(Err(_)) | Err(_), GuardrailFailure::Pass) => Ok(()),
+            (Ok(Err(_)) | Err(_), GuardrailFailure::Block) => Err(GatewayError::GuardrailUnavailable),
+        }
+    }
+
+    async fn ask(
+        &self,
+        guardrail: &CompiledGuardrail,
+        call: &Call,
+        body: &Bytes,
+        ctx: &Context,
+    ) -> Result<GuardrailAnswer> {
+        let question = question(call, body, ctx)?;
+        let unreachable = |reason| Error::explain(ErrorType::ConnectError, reason);
+        let address = guardrail.origin.address(self.clock.unix()).await.map_err(unreachable)?;
+        let peer = peer::peer(&guardrail.origin, address, &ctx.snapshot.upstream);
+        // A connection that was kept may be closed by now; a new one is not.
+        let (mut upstream, is_reused) = self.connector.get_http_session(&peer).await?;
+        let answer = match exchange(&mut upstream, guardrail, &question).await {
+            Err(_) if is_reused => {
+                upstream = self.connector.get_http_session(&peer).await?.0;
+                exchange(&mut upstream, guardrail, &question).await?
+            }
+            answer => answer?,
+        };
+        let idle_timeout = Some(ctx.snapshot.upstream.idle_timeout);
+        self.connector.release_http_session(upstream, &peer, idle_timeout).await;
+        Ok(answer)
+    }
+}
+
+fn question(call: &Call, body: &Bytes, ctx: &Context) -> Result<Bytes> {
+    let json = serde_json::from_slice::<&RawValue>(body).ok();
+    let question = Question {
+        stage: "request",
+        ray: &ctx.ray,
+        account: &call.gateway.account,
+        gateway: &call.gateway.id,
+        provider: &call.provider.slug,
+        path: &call.path,
+        metadata: &call.options.metadata.entries,
+        body: json,
+        text: json.is_none().then(|| String::from_utf8_lossy(body).into_owned()),
+    };
+    let failed = |error| Error::because(ErrorType::InternalError, "a question cannot be written", error);
+    serde_json::to_vec(&question).map(Bytes::from).map_err(failed)
+}
+
+async fn exchange(
+    upstream: &mut HttpSession,
+    guardrail: &CompiledGuardrail,
+    question: &Bytes,
+) -> Result<GuardrailAnswer> {
+    let mut head = RequestHeader::build(http::Method::POST, guardrail.target.as_bytes(), None)?;
+    head.insert_header(header::HOST, guardrail.origin.url.authority())?;
+    head.insert_header(header::CONTENT_TYPE, "application/json")?;
+    head.insert_header(header::CONTENT_LENGTH, question.len())?;
+    head.insert_header(header::USER_AGENT, "portcullis")?;
+    if let Some(authorization) = &guardrail.authorization {
+        head.insert_header(header::AUTHORIZATION, authorization.expose())?;
+    }
+    upstream.write_request_header(Box::new(head)).await?;
+    upstream.write_request_body(question.clone(), true).await?;
+    upstream.finish_request_body().await?;
+    peer::read_final_head(upstream).await?;
+    let status = upstream.response_header().map_or(0, |head| head.status.as_u16());
+    let mut answer = BytesMut::new();
+    while let Some(chunk) = upstream.read_response_body().await? {
+        answer.extend_from_slice(&chunk);
+        if answer.len() > MAX_ANSWER_BYTES {
+            return Error::e_explain(ErrorType::InternalError, "the answer of a guardrail is too long");
+        }
+    }
+    if !(200..300).contains(&status) {
+        return Error::e_explain(ErrorType::InternalError, "a guardrail did not answer with 2xx");
+    }
+    let unreadable = |error| Error::because(ErrorType::InternalError, "the answer of a guardrail", error);
+    serde_json::from_slice(&answer).map_err(unreadable)
+}
