@@ -34,10 +34,10 @@ test-sdk:
 		$(CARGO) test --test suite -- --ignored openai_sdk sdk_for_python schemathesis octodns; \
 	else echo "NOT RUN: the Python SDKs cannot be installed here"; fi
 	@if command -v npm >/dev/null && mkdir -p target/tmp/js-sdk \
-		&& npm install --silent --no-fund --no-audit --prefix target/tmp/js-sdk cloudflare axe-core >/dev/null 2>&1; \
+		&& npm install --silent --no-fund --no-audit --prefix target/tmp/js-sdk cloudflare axe-core ai@7 ai-gateway-provider@4 @ai-sdk/openai@4 @ai-sdk/deepseek@3 >/dev/null 2>&1; \
 	then SDK_NODE=$(CURDIR)/target/tmp/js-sdk AXE=$(CURDIR)/target/tmp/js-sdk/node_modules/axe-core/axe.min.js \
 		$(CARGO) test --test suite -- --ignored sdk_for_javascript no_view_has_an_error; \
-	else echo "NOT RUN: the JavaScript SDK and axe-core cannot be installed here"; fi
+	else echo "NOT RUN: the JavaScript SDKs and axe-core cannot be installed here"; fi
 
 test-crs:
 	@if [ -n "$$CRS_DIR" ]; then $(CARGO) test --test suite -- --ignored 4_28_0; \

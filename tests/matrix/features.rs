@@ -61,6 +61,13 @@ fn auth_service() -> String {
     SERVICE.url()
 }
 
+/// A guardrail that allows every call.
+fn guardrail() -> String {
+    static SERVICE: LazyLock<Origin> =
+        LazyLock::new(|| Origin::fixed("application/json", "{\"action\":\"allow\"}"));
+    SERVICE.url()
+}
+
 /// The zone that serves the custom hostname.
 const SAAS: &str = "saas.example";
 
@@ -273,6 +280,12 @@ pub const GATEWAYS: &[Feature] = &[
         refuses: 400,
         ..GATEWAY
     },
+    Feature {
+        name: "guardrail",
+        settings: "[gateways.guardrail]\nurl = \"GUARDRAIL/judge\"\n",
+        must_see: true,
+        ..GATEWAY
+    },
     Feature { name: "stored key", has_stored_key: true, ..GATEWAY },
     Feature { name: "universal", envelope: Envelope::Universal, must_see: true, ..GATEWAY },
     Feature {
@@ -373,7 +386,8 @@ impl Feature {
     /// A configuration with a plain listener, then one with TLS.
     pub fn conf(&self, origin: &str) -> String {
         let before = self.before;
-        let settings = self.settings.replace("AUTH_SERVICE", &auth_service());
+        let settings =
+            self.settings.replace("AUTH_SERVICE", &auth_service()).replace("GUARDRAIL", &guardrail());
         let site = if self.is_gateway {
             format!(
                 "[[providers]]\nslug = \"openai\"\nbase_url = \"{origin}\"\n\

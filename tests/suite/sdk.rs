@@ -1,10 +1,12 @@
 //! SDKs of others, unchanged but for their base URL: those of an AI provider against a streaming mock, and those of the
 //! management API against an edge.
 
+use std::io::Write as _;
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::ai_calls::CHAT;
 use crate::protocols::Killed;
 use crate::support::{Api, BINARY, Edge, Origin, wait_for};
 use crate::{api, deprecations, dns_records};
@@ -205,4 +207,72 @@ fn schemathesis(
     let operations = said.lines().find_map(|line| line.trim().strip_prefix("Operations:")).unwrap();
     let selected = operations.split_whitespace().next().and_then(|count| count.parse::<usize>().ok());
     assert!(selected.is_some_and(|count| count >= least_operations), "{operations}");
+}
+
+/// Calls of the AI SDK by way of universal requests, arrays of models that stand in for each other among them.
+#[test]
+#[ignore = "needs SDK_NODE, a folder with `ai` and `ai-gateway-provider`: `make test-sdk`"]
+fn the_ai_sdk_for_javascript_works_through_the_gateway() {
+    let folder = std::env::var("SDK_NODE").expect("SDK_NODE names a folder with the SDK in `node_modules`");
+    let script = std::path::Path::new(&folder).join("ai_gateway.mjs");
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sdk/ai_gateway.mjs"), &script).unwrap();
+    let provider = |name: &'static str| {
+        Origin::start(move |request, stream| {
+            let asked = String::from_utf8_lossy(&request.body).into_owned();
+            let key = format!("Bearer {name}-key");
+            let (status, kind, text) = if request.header("authorization") != Some(key.as_str()) {
+                (401, "application/json", "{}".to_owned())
+            } else if asked.contains("\"broken\"") {
+                (500, "application/json", r#"{"error":{"message":"broken"}}"#.to_owned())
+            } else if asked.contains("\"stream\":true") {
+                let chunk = |text: &str| {
+                    let delta = json!({"content": text});
+                    let chunk = json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "demo",
+                        "choices": [{"index": 0, "delta": delta, "finish_reason": null}]});
+                    format!("data: {chunk}\n\n")
+                };
+                let end = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"demo\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+                let chunks = ["from ", "a ", "stream"].map(chunk).concat();
+                (200, "text/event-stream", chunks + end)
+            } else {
+                (
+                    200,
+                    "application/json",
+                    CHAT.replace("answer-canary", &format!("from {name}"))
+                        .replace("\"index\":0,", "\"index\":0,\"finish_reason\":\"stop\",")
+                        .replace("\"object\"", "\"created\":1,\"object\""),
+                )
+            };
+            let length = text.len();
+            write!(
+                stream,
+                "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n{text}"
+            )
+            .is_ok()
+        })
+    };
+    let (openai, deepseek) = (provider("openai"), provider("deepseek"));
+    let edge = Edge::start(&format!(
+        "gateway_hosts = [\"localhost\"]\n[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"{}\"]\n\
+         [[gateways]]\naccount = \"acme\"\nid = \"main\"\n\
+         [[providers]]\nslug = \"openai\"\nbase_url = \"{}\"\nallow_private = true\n\
+         [[providers]]\nslug = \"deepseek\"\nbase_url = \"{}\"\nallow_private = true\n",
+        api::TOKEN,
+        openai.url(),
+        deepseek.url()
+    ));
+    let made = Api::new(&edge, api::TOKEN)
+        .post("/accounts/acme/ai-gateway/gateways/main/tokens", &json!({"name": "sdk"}));
+    let output = Command::new("node")
+        .arg(script)
+        .env("GATEWAY", format!("http://localhost:{}", edge.proxy[0].port()))
+        .env("TOKEN", made["token"].as_str().or(made["value"].as_str()).unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "ok\n",
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
