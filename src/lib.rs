@@ -15,8 +15,8 @@
 //!
 //! Beside the request flow: [`names`] answers queries of resolvers, [`jobs`] verifies custom hostnames and gets certificates.
 //! [`api`] is the admin port: the management API, and the page that shows it in a browser. [`alerts`] tells webhooks of
-//! spikes and of what ends soon, [`old_uses`] counts who still uses that. [`health_checks`] asks origins, [`span_export`] sends
-//! spans to a collector. [`zone_settings`] lists the settings of zones, [`geo`] knows where addresses are, [`regression`]
+//! spikes and of what ends soon, [`old_uses`] counts who still uses that. [`health_checks`] asks origins, [`otlp_export`] sends
+//! spans and lines of the log to a collector. [`zone_settings`] lists the settings of zones, [`geo`] knows where addresses are, [`regression`]
 //! runs tests of rule sets.
 //!
 //! The crates. Each depends only on crates above it in this table:
@@ -73,9 +73,9 @@ pub mod ai;
 pub mod upstream;
 // What happened.
 pub mod events;
+pub mod otlp_export;
 pub mod records;
 pub mod scanning;
-pub mod span_export;
 
 // Where the planes meet.
 pub mod snapshot;

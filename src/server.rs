@@ -28,12 +28,12 @@ use crate::events::Events;
 use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
 use crate::names::{NameContext, NameServer, NameSockets};
 use crate::old_uses::OldUses;
+use crate::otlp_export::{OtlpExport, OtlpExports};
 use crate::proxy::{Door, Edge, EdgeParts};
 use crate::records::security::SecurityQueue;
 use crate::records::{Recorder, Retention};
 use crate::response_cache::ResponseCache;
 use crate::scanning::{ScanQueue, Scanners};
-use crate::span_export::SpanExport;
 use crate::watchdog::Watchdog;
 use announcing::Announcing;
 use challenge::ChallengeKeys;
@@ -151,13 +151,13 @@ pub fn run(parts: Parts) -> Result<(), String> {
     let names = add_name_servers(&mut server, name_sockets, &names_context);
     // Its place is behind the listeners.
     let last = conf.listeners.len();
-    let spans = span_export(&conf, &control, (events.clone(), clock));
-    let kept = (security_log, spans.clone());
+    let exports = otlp_exports(&conf, &control, (events.clone(), clock));
+    let kept = (security_log, exports.clone());
     server.add_service(upkeep(&conf, (control, wanted), &api, kept, (events.clone(), clock)));
     server.add_service(api::AdminService::new(conf.admin_address, reserved_admin, api, bound, last));
     server.add_service(Announcing { bindings, expected: last + 1, names, events, tells });
 
-    let signals = Signals { drain, connections, grace: conf.graceful_stop, spans };
+    let signals = Signals { drain, connections, grace: conf.graceful_stop, exports };
     server.run(RunArgs { shutdown_signal: Box::new(signals) });
     recorder.flush();
     security_queue.flush();
@@ -251,7 +251,7 @@ fn upkeep(
     conf: &Conf,
     (control, wanted): (Control, WantedNames),
     api: &api::State,
-    (security_log, spans): (Arc<Mutex<SecurityLog>>, Option<SpanExport>),
+    (security_log, exports): (Arc<Mutex<SecurityLog>>, OtlpExports),
     (events, clock): (Events, Clock),
 ) -> Upkeep {
     Upkeep {
@@ -263,16 +263,32 @@ fn upkeep(
         looks: api.looks().clone(),
         wanted,
         secrets_key: conf.secrets_key.clone(),
-        spans,
+        exports,
         events,
         clock,
     }
 }
 
-/// What sends spans; `None` if nothing does.
-fn span_export(conf: &Conf, control: &Control, (events, clock): (Events, Clock)) -> Option<SpanExport> {
-    let (queue, settings) = (events.spans()?.clone(), conf.tracing.clone()?);
-    Some(SpanExport { queue, settings, handle: control.handle().clone(), events, clock })
+/// What sends spans and lines of the log.
+fn otlp_exports(conf: &Conf, control: &Control, (events, clock): (Events, Clock)) -> OtlpExports {
+    let Some(settings) = &conf.tracing else { return OtlpExports::default() };
+    let (handle, spans, lines) = (control.handle(), events.spans().cloned(), events.exported().cloned());
+    OtlpExports {
+        spans: spans.map(|queue| OtlpExport {
+            queue,
+            settings: settings.clone(),
+            handle: handle.clone(),
+            events: events.clone(),
+            clock,
+        }),
+        lines: lines.map(|queue| OtlpExport {
+            queue,
+            settings: settings.clone(),
+            handle: handle.clone(),
+            events: events.clone(),
+            clock,
+        }),
+    }
 }
 
 /// The sockets of the name server, by one of its ways to have them.
@@ -338,7 +354,7 @@ struct Signals {
     drain: watch::Sender<bool>,
     connections: Connections,
     grace: Duration,
-    spans: Option<SpanExport>,
+    exports: OtlpExports,
 }
 
 #[async_trait]
@@ -367,9 +383,7 @@ impl ShutdownSignalWatch for Signals {
             () = tokio::time::sleep(self.grace) => {}
             _ = interrupt.recv() => return ShutdownSignal::FastShutdown,
         }
-        if let Some(spans) = &self.spans {
-            spans.finish().await;
-        }
+        self.exports.finish().await;
         ShutdownSignal::FastShutdown
     }
 }

@@ -11,7 +11,7 @@ use crate::conf::{Conf, LogLevel};
 use crate::control::{self, ConfSource, Control};
 use crate::events::kinds::ServiceFailed;
 use crate::events::spans::SpanQueue;
-use crate::events::{AccessLog, Events, Level, LogWriter};
+use crate::events::{AccessLog, Events, Level, LogQueue, LogWriter};
 use crate::old_uses::OldUses;
 use crate::records::security;
 use crate::server::{self, Listening, Parts, Tells};
@@ -54,6 +54,9 @@ fn send_elsewhere(events: &Events, conf: &Conf) -> Result<(), String> {
     }
     if let Some(settings) = &conf.tracing {
         events.trace_to(SpanQueue::new(settings.sample_every));
+        if settings.logs_url.is_some() {
+            events.export_to(LogQueue::default());
+        }
     }
     Ok(())
 }

@@ -165,6 +165,7 @@ pub const KEYS: &[&str] = &[
     "tracing",
     "tracing.authorization",
     "tracing.endpoint",
+    "tracing.logs_endpoint",
     "tracing.sample_every",
     "tracing.service_name",
     "trusted_proxies",

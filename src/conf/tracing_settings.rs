@@ -1,4 +1,4 @@
-//! Where spans of requests go.
+//! Where spans of requests and lines of the log go.
 
 use model::Secret;
 
@@ -7,6 +7,8 @@ use model::Secret;
 pub struct TracingSettings {
     /// Where OTLP is taken over HTTP, path included.
     pub url: String,
+    /// The same for lines of the log; `None` if they go nowhere.
+    pub logs_url: Option<String>,
     /// The value of `Authorization` for the collector.
     pub authorization: Option<Secret>,
     pub service_name: String,

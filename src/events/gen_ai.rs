@@ -5,7 +5,7 @@
 
 use prometheus::{CounterVec, HistogramVec};
 
-use super::metrics::Build;
+use super::metric_builder::Build;
 
 pub struct GenAi {
     /// operation, provider, model, error

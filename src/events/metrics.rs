@@ -1,15 +1,14 @@
 //! Every metric, in one list. Label values come from configuration and from fixed words, so a
 //! client cannot make new series.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 
 use prometheus::{
-    CounterVec, Encoder, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec,
-    IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
+    Encoder, Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Registry, TextEncoder,
 };
 
 use super::gen_ai::GenAi;
+use super::metric_builder::{Build, MetricDescription};
 use super::rule_costs::RuleCosts;
 
 pub struct Metrics {
@@ -79,6 +78,8 @@ pub struct Metrics {
     pub block_list_lookups: IntCounterVec,
     /// outcome
     pub spans: IntCounterVec,
+    /// outcome
+    pub exported_lines: IntCounterVec,
     pub log_lines_dropped: IntCounter,
     pub security_events_dropped: IntCounter,
     pub audit_records_lost: IntCounter,
@@ -106,7 +107,7 @@ impl Metrics {
     #[expect(clippy::too_many_lines, reason = "one table")]
     pub(super) fn new() -> Self {
         let registry = Registry::new();
-        let build = Build { registry: &registry, described: RefCell::default() };
+        let build = Build::new(&registry);
         build
             .gauges("build_info", "1; which build this is.", &["version"])
             .with_label_values(&[env!("CARGO_PKG_VERSION")])
@@ -245,6 +246,11 @@ impl Metrics {
                 "bodies_uninspected_total",
                 "Request bodies passed on though only their first part was inspected.",
             ),
+            exported_lines: build.counters(
+                "exported_log_lines_total",
+                "Lines of the log for the collector, by what came of them.",
+                &["outcome"],
+            ),
             spans: build.counters("spans_total", "Spans for the collector, by what came of them.", &["outcome"]),
             cache_lookups: build.counters(
                 "cache_requests_total",
@@ -290,7 +296,7 @@ impl Metrics {
                 "Rows of the AI log that were lost.",
                 &["reason"],
             ),
-            described: build.described.take(),
+            described: build.described(),
             registry,
         }
     }
@@ -331,100 +337,6 @@ impl Metrics {
         // Writing to a vector cannot fail, and the names were checked when they were registered.
         let _ = TextEncoder::new().encode(&self.registry.gather(), &mut text);
         text
-    }
-}
-
-/// What there is to know of a metric before it has a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MetricDescription {
-    pub name: String,
-    /// `counter`, `gauge` or `histogram`.
-    pub kind: &'static str,
-    pub labels: Vec<String>,
-    pub help: String,
-}
-
-pub(super) struct Build<'a> {
-    registry: &'a Registry,
-    described: RefCell<Vec<MetricDescription>>,
-}
-
-#[expect(clippy::expect_used, reason = "names and labels are constants of this file; a test builds them all")]
-impl Build<'_> {
-    fn register<M: prometheus::core::Collector + Clone + 'static>(
-        &self,
-        kind: &'static str,
-        metric: prometheus::Result<M>,
-    ) -> M {
-        let metric = metric.expect("the name is valid");
-        let described = metric.desc().into_iter().map(|of| MetricDescription {
-            name: of.fq_name.clone(),
-            kind,
-            labels: of.variable_labels.clone(),
-            help: of.help.clone(),
-        });
-        self.described.borrow_mut().extend(described);
-        self.registry.register(Box::new(metric.clone())).expect("the name is new");
-        metric
-    }
-
-    /// Memory, processor time, descriptors and start of the process, under the names that Prometheus gives them.
-    fn process(&self) {
-        #[cfg(target_os = "linux")]
-        self.registry
-            .register(Box::new(prometheus::process_collector::ProcessCollector::for_self()))
-            .expect("the names are new");
-    }
-
-    fn options(name: &str, help: &str) -> Opts {
-        Opts::new(format!("portcullis_{name}"), help)
-    }
-
-    fn counter(&self, name: &str, help: &str) -> IntCounter {
-        self.register("counter", IntCounter::with_opts(Self::options(name, help)))
-    }
-
-    fn counters(&self, name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
-        self.register("counter", IntCounterVec::new(Self::options(name, help), labels))
-    }
-
-    fn numbers(&self, name: &str, help: &str, labels: &[&str]) -> GaugeVec {
-        self.register("gauge", GaugeVec::new(Self::options(name, help), labels))
-    }
-
-    fn gauge(&self, name: &str, help: &str) -> IntGauge {
-        self.register("gauge", IntGauge::with_opts(Self::options(name, help)))
-    }
-
-    fn gauges(&self, name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
-        self.register("gauge", IntGaugeVec::new(Self::options(name, help), labels))
-    }
-
-    /// By a name of the telemetry conventions, without a prefix of ours.
-    pub(super) fn plain_counters(&self, name: &str, help: &str, labels: &[&str]) -> CounterVec {
-        self.register("counter", CounterVec::new(Opts::new(name, help), labels))
-    }
-
-    /// The same for histograms.
-    pub(super) fn plain_histograms(
-        &self,
-        name: &str,
-        help: &str,
-        buckets: &[f64],
-        labels: &[&str],
-    ) -> HistogramVec {
-        let options = HistogramOpts::from(Opts::new(name, help)).buckets(buckets.to_vec());
-        self.register("histogram", HistogramVec::new(options, labels))
-    }
-
-    fn histogram(&self, name: &str, help: &str, buckets: &[f64]) -> Histogram {
-        let options = HistogramOpts::from(Self::options(name, help)).buckets(buckets.to_vec());
-        self.register("histogram", Histogram::with_opts(options))
-    }
-
-    fn histograms(&self, name: &str, help: &str, buckets: &[f64], labels: &[&str]) -> HistogramVec {
-        let options = HistogramOpts::from(Self::options(name, help)).buckets(buckets.to_vec());
-        self.register("histogram", HistogramVec::new(options, labels))
     }
 }
 

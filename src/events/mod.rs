@@ -7,6 +7,8 @@ mod audit_log;
 mod gen_ai;
 pub mod kinds;
 mod log;
+mod log_queue;
+mod metric_builder;
 mod metrics;
 mod rule_costs;
 mod sleeper;
@@ -22,7 +24,9 @@ use crate::clock::{Clock, rfc3339};
 pub use access_log::{AccessEntry, AccessFormat, AccessLog, AccessLogSettings};
 pub use audit_log::AuditLog;
 pub use log::{Level, LogWriter};
-pub use metrics::{MetricDescription, Metrics};
+pub use log_queue::LogQueue;
+pub use metric_builder::MetricDescription;
+pub use metrics::Metrics;
 use model::SecurityRecord;
 pub use rule_costs::{RuleCost, RuleCosts};
 use spans::{SpanQueue, TraceSpan};
@@ -42,6 +46,8 @@ pub struct Events {
     access: Arc<OnceLock<AccessLog>>,
     /// Where spans wait to be sent, if they are.
     spans: Arc<OnceLock<SpanQueue>>,
+    /// Where lines wait to be sent, if they are.
+    exported: Arc<OnceLock<LogQueue>>,
 }
 
 /// Keeps security events.
@@ -98,6 +104,7 @@ impl Events {
             records: Arc::default(),
             access: Arc::default(),
             spans: Arc::default(),
+            exported: Arc::default(),
         }
     }
 
@@ -112,6 +119,7 @@ impl Events {
             records: Arc::default(),
             access: Arc::default(),
             spans: Arc::default(),
+            exported: Arc::default(),
         }
     }
 
@@ -169,7 +177,11 @@ impl Events {
         }
         let is_written = E::LEVEL <= self.level && event.is_written();
         let Some(writer) = self.writer.as_ref().filter(|_| is_written) else { return };
-        if !writer.write_line(text()) {
+        let text = text();
+        if self.exported.get().is_some() {
+            self.export_line(text.clone());
+        }
+        if !writer.write_line(text) {
             self.metrics.log_lines_dropped.inc();
         }
     }
@@ -184,6 +196,25 @@ impl Events {
     pub fn trace_to(&self, queue: SpanQueue) {
         // A second one is let go.
         let _ = self.spans.set(queue);
+    }
+
+    /// Has lines of the log sent to a collector too.
+    pub fn export_to(&self, queue: LogQueue) {
+        // A second one is let go.
+        let _ = self.exported.set(queue);
+    }
+
+    /// Where lines for the collector wait, if any do.
+    pub fn exported(&self) -> Option<&LogQueue> {
+        self.exported.get()
+    }
+
+    /// Keeps a line for the collector, if there is one.
+    pub fn export_line(&self, line: Vec<u8>) {
+        let Some(queue) = self.exported.get() else { return };
+        if !queue.push(line) {
+            self.metrics.exported_lines.with_label_values(&["dropped"]).inc();
+        }
     }
 
     /// Where spans go, if anywhere.

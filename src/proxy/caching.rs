@@ -129,17 +129,24 @@ impl Caching {
         parts.add(request.headers.get(header::HOST).map_or(authority, HeaderValue::as_bytes));
         parts.add(ctx.host.as_bytes());
         parts.add(&headers::origin_target(request.raw_path()));
+        // As it is dropped by.
+        let sent = ctx.sent_target.as_deref().unwrap_or_else(|| request.raw_path());
+        parts.add(&headers::origin_target(sent));
         let origin = &ctx.decisions.origin;
         parts.add(origin.host_header.as_deref().unwrap_or("").as_bytes());
         parts.add(origin.server_name.as_deref().unwrap_or("").as_bytes());
+        // What may be absent begins with a word, so that nothing stands for anything else.
         if let Some(origin) = &origin.origin {
+            parts.add(b"origin");
             parts.add(origin.host.as_deref().unwrap_or("").as_bytes());
             parts.add(&origin.port.unwrap_or(0).to_be_bytes());
         }
         if ctx.setting(|settings| settings.ip_geolocation) == Some(true) {
+            parts.add(b"country");
             parts.add(ctx.snapshot.geo.find(ctx.client).country.unwrap_or_default().as_bytes());
         }
         for FieldEdit { name, keeps, value } in &ctx.field_edits {
+            parts.add(b"edit");
             parts.add(name.as_str().as_bytes());
             parts.add(&[u8::from(*keeps), u8::from(value.is_some())]);
             parts.add(value.as_ref().map_or(b"", HeaderValue::as_bytes));
@@ -149,13 +156,13 @@ impl Caching {
             let is_keyed = KEYED_FIELDS.contains(&&*plain)
                 || ctx.peer_is_trusted() && KEYED_OF_PROXIES.contains(&&*plain);
             if is_keyed {
+                parts.add(b"field");
                 parts.add(name.as_str().as_bytes());
                 parts.add(value.as_bytes());
             }
         }
         let mut key = CacheKey::new(parts.0, "");
         let limits = &ctx.snapshot.limits;
-        let sent = ctx.sent_target.as_deref().unwrap_or_else(|| request.raw_path());
         key.extensions.insert(KeyDetails {
             name: Arc::new(ResponseName {
                 zone_id: zone.id.to_string(),

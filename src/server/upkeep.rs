@@ -18,7 +18,7 @@ use crate::health_checks;
 use crate::jobs::{LastLooks, issuing, verifying};
 use crate::names::{ElsewhereKnown, flattening, notifying, parent_ds, receiving};
 use crate::old_uses::OldUses;
-use crate::span_export::SpanExport;
+use crate::otlp_export::OtlpExports;
 use gateway::vault::MasterKey;
 use store::SecurityLog;
 
@@ -32,7 +32,7 @@ pub(super) struct Upkeep {
     pub(super) looks: LastLooks,
     pub(super) wanted: WantedNames,
     pub(super) secrets_key: Option<MasterKey>,
-    pub(super) spans: Option<SpanExport>,
+    pub(super) exports: OtlpExports,
     pub(super) events: Events,
     pub(super) clock: Clock,
 }
@@ -98,14 +98,8 @@ impl ServiceWithDependents for Upkeep {
             (self.events.clone(), self.clock),
             self.secrets_key.clone(),
         );
-        let spans = async {
-            match &self.spans {
-                Some(export) => export.run().await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
-            () = spans => {}
+            () = self.exports.run() => {}
             () = certificates => {}
             () = hostnames => {}
             _ = shutdown.changed() => {}

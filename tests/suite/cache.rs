@@ -599,3 +599,38 @@ fn kept_responses_go_out_over_http2_and_tls() {
     let fat = fetch("--http2", "/max", &["-X", "GET", "-d", "x=1"]);
     assert!(fat.contains("svc-cache-status: bypass"), "{fat:.300}");
 }
+
+#[test]
+fn what_breaks_off_or_is_rewritten_is_kept_as_what_it_is() {
+    let origin = origin();
+    let rewrite = "[[zones.rulesets]]\nphase = \"http_request_transform\"\n[[zones.rulesets.rules]]\naction = \"rewrite\"\n\
+         expression = 'starts_with(http.request.uri.path, \"/public/\")'\n\
+         action_parameters = { uri = { path = { value = \"/max\" } } }\n";
+    let edge = Edge::start(&conf(&origin, &format!("[zones.cache]\n{rewrite}")));
+    // Two targets that an origin sees as one are dropped by their own names, and so are two.
+    assert_eq!(get(&edge, "/public/a", "").0, "MISS");
+    assert_eq!((get(&edge, "/public/b", "").0, get(&edge, "/max", "").0), ("MISS".into(), "MISS".into()));
+    assert_eq!(get(&edge, "/public/a", "").0, "HIT");
+    // A client that goes away in the middle of a long answer leaves no part of it behind.
+    for _ in 0..5 {
+        let mut client = Client::connect(edge.proxy[0]);
+        client.send("GET /long?away HTTP/1.1\r\nHost: a.example\r\n\r\n");
+        assert_eq!(client.head().unwrap().status, 200);
+    }
+    for _ in 0..2 {
+        let (_, answer) = send(&edge, "GET", "/long?away", "");
+        assert!(answer.body.len() > LONG && answer.body.ends_with(&long(0)[LONG - 10..]));
+    }
+    // HTTP/1.0 knows no chunks.
+    assert_eq!(get(&edge, "/chunks", "").0, "MISS");
+    let old = Client::once(edge.proxy[0], "GET /chunks HTTP/1.0\r\nHost: a.example\r\n\r\n");
+    assert_eq!((old.header("svc-cache-status"), old.header("transfer-encoding")), (Some("HIT"), None));
+    assert!(old.body.len() > LONG);
+    // Connections are kept over hits, and requests behind each other get their own answers.
+    let mut client = Client::connect(edge.proxy[0]);
+    let line = |target: &str| format!("GET {target} HTTP/1.1\r\nHost: a.example\r\n\r\n");
+    client.send(["/chunks", "/public/a", "/nothing", "/chunks"].map(line).concat());
+    let words: Vec<String> =
+        (0..4).map(|_| client.receive().unwrap().header("svc-cache-status").unwrap().to_owned()).collect();
+    assert_eq!(words, ["HIT", "HIT", "DYNAMIC", "HIT"]);
+}

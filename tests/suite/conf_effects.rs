@@ -187,6 +187,7 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("tracing", "tracing::a_trace_goes_on_through_the_edge"),
     ("tracing.authorization", "tracing::a_trace_goes_on_through_the_edge"),
     ("tracing.endpoint", "tracing::a_trace_goes_on_through_the_edge"),
+    ("tracing.logs_endpoint", "tracing::lines_of_the_log_reach_a_collector_with_their_trace"),
     ("tracing.sample_every", "tracing::one_in_so_many_requests_has_spans"),
     ("tracing.service_name", "tracing::a_trace_goes_on_through_the_edge"),
     ("trusted_proxies", "upstream::forwarded_fields_cannot_be_spoofed_and_trusted_proxies_are_believed"),

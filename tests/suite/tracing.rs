@@ -196,3 +196,51 @@ fn without_tracing_the_fields_of_a_trace_pass_as_they_are() {
     assert_eq!(get(&edge, "/", ""), 200);
     assert_eq!(origin.last().header("traceparent"), None);
 }
+
+#[test]
+fn lines_of_the_log_reach_a_collector_with_their_trace() {
+    let (origin, spans_go, logs_go) = (Origin::echo(), collector(), collector());
+    let tracing = format!(
+        "[tracing]\nendpoint = \"{}\"\nlogs_endpoint = \"{}\"\nauthorization = \"Bearer t\"\nservice_name = \"shop-edge\"\n",
+        spans_go.url(),
+        logs_go.url()
+    );
+    let mut edge = Edge::start(&zone(&origin, &tracing));
+    assert_eq!(get(&edge, "/a", &format!("Traceparent: 00-{TRACE}-{SPAN}-01\r\n")), 200);
+    assert_eq!(get(&edge, "/?q=1'%20UNION%20SELECT%20a%20FROM%20b--", ""), 403);
+    let records = |message: &Value| {
+        message["resourceLogs"][0]["scopeLogs"][0]["logRecords"].as_array().unwrap().clone()
+    };
+    let all = || -> Vec<Value> {
+        let messages = logs_go.requests().into_iter();
+        messages.flat_map(|message| records(&serde_json::from_slice(&message.body).unwrap())).collect()
+    };
+    let of =
+        |event: &str, all: &[Value]| all.iter().find(|record| attribute(record, "event") == event).cloned();
+    let found = wait_for("the lines", || Some(all()).filter(|all| of("security_event", all).is_some()));
+    let request = of("request", &found).unwrap();
+    assert_eq!(
+        (
+            &request["traceId"],
+            &request["severityText"],
+            &request["severityNumber"],
+            &request["body"]["stringValue"]
+        ),
+        (&TRACE.into(), &"info".into(), &9.into(), &"request answered".into())
+    );
+    assert_eq!(attribute(&request, "EdgeResponseStatus"), "200");
+    assert!(request["timeUnixNano"].as_str().unwrap().len() == 19, "{request}");
+    let sent = logs_go.last();
+    assert!(sent.line.starts_with("POST /v1/logs "), "{}", sent.line);
+    assert_eq!(sent.header("authorization"), Some("Bearer t"));
+    let resource: Value = serde_json::from_slice(&sent.body).unwrap();
+    assert_eq!(attribute(&resource["resourceLogs"][0]["resource"], "service.name"), "shop-edge");
+    // They are in the log as well, and the last of them are sent at a stop.
+    assert!(edge.events().iter().any(|event| event["event"] == "request"));
+    assert_eq!(get(&edge, "/last", ""), 200);
+    edge.signal("TERM");
+    edge.wait_for_exit();
+    let paths: Vec<Value> = all().iter().map(|record| attribute(record, "ClientRequestPath")).collect();
+    assert!(paths.contains(&"/last".into()), "{paths:?}");
+    assert!(spans_go.requests().iter().all(|message| message.line.starts_with("POST /v1/traces ")));
+}

@@ -2,22 +2,19 @@
 
 use super::Resolving;
 use crate::conf::TracingSettings;
+use crate::conf::table::Located;
 use crate::conf::tracing_file::TracingFile;
 use model::Secret;
 use model::origin_url::OriginUrl;
 
-/// Where collectors take spans if the URL has no path (OTLP specification, "OTLP/HTTP request").
-const USUAL_PATH: &str = "/v1/traces";
+/// Where collectors take spans and logs if the URL has no path (OTLP specification, "OTLP/HTTP request").
+const TRACES_PATH: &str = "/v1/traces";
+const LOGS_PATH: &str = "/v1/logs";
 
 impl Resolving<'_> {
     pub(super) fn tracing(&mut self, file: TracingFile) -> TracingSettings {
-        let endpoint = file.endpoint;
-        let mut url = endpoint.value.clone();
-        match OriginUrl::parse(&url) {
-            Ok(parsed) if parsed.path.is_empty() => url = url.trim_end_matches('/').to_owned() + USUAL_PATH,
-            Ok(_) => {}
-            Err(message) => self.bad(&endpoint.place, format!("`tracing.endpoint`: {message}")),
-        }
+        let url = self.collector(&file.endpoint, "endpoint", TRACES_PATH);
+        let logs_url = file.logs_endpoint.map(|logs| self.collector(&logs, "logs_endpoint", LOGS_PATH));
         if let Some(authorization) = &file.authorization
             && http::HeaderValue::from_str(&authorization.value).is_err()
         {
@@ -28,9 +25,22 @@ impl Resolving<'_> {
         }
         TracingSettings {
             url,
+            logs_url,
             authorization: file.authorization.map(|located| Secret::new(located.value)),
             service_name: file.service_name,
             sample_every: file.sample_every as u64,
+        }
+    }
+
+    /// The URL of a collector, with the usual path if it has none.
+    fn collector(&mut self, written: &Located<String>, key: &str, usual_path: &str) -> String {
+        match OriginUrl::parse(&written.value) {
+            Ok(url) if url.path.is_empty() => written.value.trim_end_matches('/').to_owned() + usual_path,
+            Ok(_) => written.value.clone(),
+            Err(message) => {
+                self.bad(&written.place, format!("`tracing.{key}`: {message}"));
+                written.value.clone()
+            }
         }
     }
 }
