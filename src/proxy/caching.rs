@@ -244,10 +244,12 @@ impl KeyParts {
 /// Whether there may be kept responses for a request: one without a body that says who it is from in no way that an
 /// origin would answer by.
 fn may_be_kept(session: &mut Session, ctx: &Context) -> bool {
+    if ctx.decisions.cache.cache != Some(true) {
+        return false;
+    }
     let has_body = !session.as_downstream_mut().is_body_empty();
     let request = session.req_header();
     matches!(ctx.route, Route::Zone(_))
-        && ctx.decisions.cache.cache == Some(true)
         && ctx.snapshot.limits.cached_responses.0 > 0
         && matches!(request.method, Method::GET | Method::HEAD)
         && !has_body

@@ -82,6 +82,7 @@ pub fn keep(response: &ResponseHeader, asked: &Asked<'_>) -> Result<CacheMeta, N
         return Err(VARIES);
     }
     let control = CacheControl::from_resp_headers_named(TARGETED, response)
+        .filter(says_something)
         .or_else(|| CacheControl::from_resp_headers(response));
     let fresh = fresh_for(response, control.as_ref(), asked)?;
     let age = age(head);
@@ -100,6 +101,13 @@ pub fn keep(response: &ResponseHeader, asked: &Asked<'_>) -> Result<CacheMeta, N
     }
     kept.remove_header(&header::AGE);
     Ok(CacheMeta::new(fresh_until, born, 0, stale_if_error, kept))
+}
+
+/// Whether a field that is for caches says what they may do; one that cannot be read leaves it to `Cache-Control`.
+fn says_something(control: &CacheControl) -> bool {
+    let says_how_long =
+        [control.s_maxage(), control.max_age()].into_iter().any(|said| matches!(said, Ok(Some(_))));
+    says_how_long || control.no_store() || control.private() || control.no_cache()
 }
 
 /// How long it is fresh from when it was made.
@@ -210,6 +218,9 @@ mod tests {
             (200, "cache-control: max-age=60, s-maxage=5", Some(5)),
             (200, "cache-control: max-age=60\ncdn-cache-control: max-age=7", Some(7)),
             (200, "cache-control: max-age=60\ncdn-cache-control: no-store", None),
+            (200, "cache-control: private\ncdn-cache-control: nonsense", None),
+            (200, "cache-control: no-store\ncdn-cache-control: max-age=x", None),
+            (200, "cache-control: max-age=60\ncdn-cache-control:", Some(60)),
             (200, "cache-control: max-age=60\nage: 20", Some(40)),
             (200, "cache-control: max-age=60\nage: 70", None),
             (200, "cache-control: max-age=60\nage: 70\netag: \"a\"", Some(0)),
@@ -252,6 +263,7 @@ mod tests {
             ("", never, false, None),
             ("cache-control: max-age=60", usual, false, Some(60)),
             ("cache-control: no-store", usual, false, None),
+            ("cache-control: private\ncdn-cache-control: ", usual, false, None),
             ("cache-control: no-store", always, false, Some(9)),
             ("cache-control: max-age=60", always, false, Some(9)),
             ("set-cookie: a=b", always, false, None),
