@@ -22,7 +22,7 @@ use crate::api;
 use crate::api::auth::{FirstToken, Operators};
 use crate::certificates::WantedNames;
 use crate::clock::Clock;
-use crate::conf::Conf;
+use crate::conf::{Conf, TracingSettings};
 use crate::control::Control;
 use crate::events::Events;
 use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
@@ -272,23 +272,20 @@ fn upkeep(
 /// What sends spans and lines of the log.
 fn otlp_exports(conf: &Conf, control: &Control, (events, clock): (Events, Clock)) -> OtlpExports {
     let Some(settings) = &conf.tracing else { return OtlpExports::default() };
-    let (handle, spans, lines) = (control.handle(), events.spans().cloned(), events.exported().cloned());
     OtlpExports {
-        spans: spans.map(|queue| OtlpExport {
-            queue,
-            settings: settings.clone(),
-            handle: handle.clone(),
-            events: events.clone(),
-            clock,
-        }),
-        lines: lines.map(|queue| OtlpExport {
-            queue,
-            settings: settings.clone(),
-            handle: handle.clone(),
-            events: events.clone(),
-            clock,
-        }),
+        spans: events.spans().map(|queue| otlp_export(queue, settings, control, (&events, clock))),
+        lines: events.exported().map(|queue| otlp_export(queue, settings, control, (&events, clock))),
     }
+}
+
+fn otlp_export<Q: Clone>(
+    queue: &Q,
+    settings: &TracingSettings,
+    control: &Control,
+    (events, clock): (&Events, Clock),
+) -> OtlpExport<Q> {
+    let (settings, handle) = (settings.clone(), control.handle().clone());
+    OtlpExport { queue: queue.clone(), settings, handle, events: events.clone(), clock }
 }
 
 /// The sockets of the name server, by one of its ways to have them.

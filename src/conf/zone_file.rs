@@ -38,7 +38,7 @@ pub struct ZoneFile {
 pub struct CacheFile {
     /// Which responses are kept.
     pub expression: Option<Located<String>>,
-    /// How long those are kept of which their origin says nothing.
+    /// How long a response is kept if its origin says nothing about that.
     pub ttl: Option<Located<Duration>>,
 }
 

@@ -1,4 +1,4 @@
-//! How metrics are made: their names, and what is told of them.
+//! Makes metrics, registers them, and lists their names, labels and meanings.
 
 use std::cell::RefCell;
 

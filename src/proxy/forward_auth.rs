@@ -3,22 +3,18 @@
 //! Each is asked with a `GET` that has the fields of the request and says in others what the request is. 2xx lets it go on;
 //! any other answer is the client's. One that does not answer lets nothing pass.
 
-use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use pingora::connectors::http::Connector;
-use pingora::http::{RequestHeader, ResponseHeader};
-use pingora::protocols::http::client::HttpSession;
+use pingora::http::RequestHeader;
 use pingora::proxy::Session;
-use pingora::upstreams::peer::HttpPeer;
 use pingora::{Error, ErrorType, Result};
 
 use super::context::{Context, Route};
 use super::facts::is_for;
 use super::refusal::Refusal;
+use super::service_client::{ServiceAnswer, ServiceClient, ServiceRequest};
 use super::{field_edits, headers, origin_request, refuse, tls_only};
 use crate::clock::Clock;
 use crate::snapshot::{AuthService, CompiledZone};
-use crate::upstream::peer;
 
 /// Longest answer that a client gets of a service.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
@@ -34,19 +30,13 @@ const OF_BODY: &[HeaderName] = &[
 
 /// The step that asks services about requests.
 pub(super) struct AuthServices {
-    connector: Connector,
+    client: ServiceClient,
     clock: Clock,
-}
-
-/// What a service answered.
-struct AuthAnswer {
-    head: ResponseHeader,
-    body: Bytes,
 }
 
 impl AuthServices {
     pub(super) fn new(clock: Clock) -> Self {
-        Self { connector: Connector::new(None), clock }
+        Self { client: ServiceClient::new(clock), clock }
     }
 
     /// Refuses a request that a service does not let go on, with its answer.
@@ -60,8 +50,12 @@ impl AuthServices {
             if !is_for(&service.expression, session, self.clock.unix(), ctx) {
                 continue;
             }
-            let asked = tokio::time::timeout(service.timeout, self.ask(service, session, ctx)).await;
-            let Ok(Ok(AuthAnswer { mut head, body })) = asked else {
+            let asked = async {
+                let request = question(service, session, ctx)?;
+                self.client.ask(&service.origin, &request, ctx).await
+            };
+            let Ok(Ok(ServiceAnswer { mut head, body })) = tokio::time::timeout(service.timeout, asked).await
+            else {
                 return refuse(ctx, Refusal::ForwardAuthSilent);
             };
             if head.status.is_success() {
@@ -79,33 +73,10 @@ impl AuthServices {
         }
         Ok(())
     }
-
-    async fn ask(&self, service: &AuthService, session: &Session, ctx: &Context) -> Result<AuthAnswer> {
-        let head = question(service, session, ctx)?;
-        let no_address = |reason| Error::explain(ErrorType::ConnectError, reason);
-        let address = service.origin.address(self.clock.unix()).await.map_err(no_address)?;
-        let peer = peer::peer(&service.origin, address, &ctx.snapshot.upstream);
-        // A connection that was kept may be closed by now; a new one is not.
-        let (mut upstream, is_reused) = self.connector.get_http_session(&peer).await?;
-        let answer = match exchange(&mut upstream, &head).await {
-            Err(_) if is_reused => {
-                upstream = self.connector.get_http_session(&peer).await?.0;
-                exchange(&mut upstream, &head).await?
-            }
-            answer => answer?,
-        };
-        self.keep(upstream, &peer, ctx).await;
-        Ok(answer)
-    }
-
-    async fn keep(&self, upstream: HttpSession, peer: &HttpPeer, ctx: &Context) {
-        let idle_timeout = Some(ctx.snapshot.upstream.idle_timeout);
-        self.connector.release_http_session(upstream, peer, idle_timeout).await;
-    }
 }
 
 /// What a service is asked about a request.
-fn question(service: &AuthService, session: &Session, ctx: &Context) -> Result<RequestHeader> {
+fn question(service: &AuthService, session: &Session, ctx: &Context) -> Result<ServiceRequest> {
     let request = session.req_header();
     let mut head = RequestHeader::build(http::Method::GET, service.target.as_bytes(), None)?;
     for (name, value) in &request.headers {
@@ -123,23 +94,7 @@ fn question(service: &AuthService, session: &Session, ctx: &Context) -> Result<R
     field_edits::tell(&mut head, "x-forwarded-uri", target)?;
     field_edits::tell(&mut head, "x-forwarded-method", method.unwrap_or(HeaderValue::from_static("")))?;
     head.insert_header(header::HOST, service.origin.url.authority())?;
-    Ok(head)
-}
-
-async fn exchange(upstream: &mut HttpSession, head: &RequestHeader) -> Result<AuthAnswer> {
-    upstream.write_request_header(Box::new(head.clone())).await?;
-    upstream.finish_request_body().await?;
-    peer::read_final_head(upstream).await?;
-    let head = upstream.response_header().cloned();
-    let head = head.ok_or_else(|| Error::explain(ErrorType::InvalidHTTPHeader, "no answer"))?;
-    let mut body = BytesMut::new();
-    while let Some(chunk) = upstream.read_response_body().await? {
-        body.extend_from_slice(&chunk);
-        if body.len() > MAX_ANSWER_BYTES {
-            return Error::e_explain(ErrorType::InternalError, "the answer of a service is too long");
-        }
-    }
-    Ok(AuthAnswer { head, body: body.freeze() })
+    Ok(ServiceRequest { head, body: None, max_answer_bytes: MAX_ANSWER_BYTES })
 }
 
 /// Keeps what an origin gets of an answer.

@@ -3,20 +3,18 @@
 //! It gets a `POST` with the body of a call and what is known of it, and answers `{"action": "allow"}`, or `"block"` with a
 //! `reason` for the caller. Any other answer, and none in time, is a failure.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::header;
-use pingora::connectors::http::Connector;
 use pingora::http::RequestHeader;
-use pingora::protocols::http::client::HttpSession;
 use pingora::{Error, ErrorType, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::call::Call;
 use super::context::Context;
+use super::service_client::{ServiceAnswer, ServiceClient, ServiceRequest};
 use crate::ai::CompiledGuardrail;
 use crate::clock::Clock;
-use crate::upstream::peer;
 use ::gateway::answer::GatewayError;
 use model::gateway::GuardrailFailure;
 
@@ -24,10 +22,7 @@ use model::gateway::GuardrailFailure;
 const MAX_ANSWER_BYTES: usize = 64 << 10;
 
 /// The step that asks guardrails.
-pub(super) struct Guardrails {
-    connector: Connector,
-    clock: Clock,
-}
+pub(super) struct Guardrails(ServiceClient);
 
 /// What a guardrail is asked.
 #[derive(Serialize)]
@@ -63,7 +58,7 @@ enum GuardrailAction {
 
 impl Guardrails {
     pub(super) fn new(clock: Clock) -> Self {
-        Self { connector: Connector::new(None), clock }
+        Self(ServiceClient::new(clock))
     }
 
     /// Asks the guardrail of a call's gateway, if that has one; inside, why the call does not go out.
@@ -101,22 +96,13 @@ impl Guardrails {
         body: &Bytes,
         ctx: &Context,
     ) -> Result<GuardrailAnswer> {
-        let question = question(call, body, ctx)?;
-        let unreachable = |reason| Error::explain(ErrorType::ConnectError, reason);
-        let address = guardrail.origin.address(self.clock.unix()).await.map_err(unreachable)?;
-        let peer = peer::peer(&guardrail.origin, address, &ctx.snapshot.upstream);
-        // A connection that was kept may be closed by now; a new one is not.
-        let (mut upstream, is_reused) = self.connector.get_http_session(&peer).await?;
-        let answer = match exchange(&mut upstream, guardrail, &question).await {
-            Err(_) if is_reused => {
-                upstream = self.connector.get_http_session(&peer).await?.0;
-                exchange(&mut upstream, guardrail, &question).await?
-            }
-            answer => answer?,
-        };
-        let idle_timeout = Some(ctx.snapshot.upstream.idle_timeout);
-        self.connector.release_http_session(upstream, &peer, idle_timeout).await;
-        Ok(answer)
+        let request = request(guardrail, question(call, body, ctx)?)?;
+        let ServiceAnswer { head, body } = self.0.ask(&guardrail.origin, &request, ctx).await?;
+        if !head.status.is_success() {
+            return Error::e_explain(ErrorType::InternalError, "a guardrail did not answer with 2xx");
+        }
+        let unreadable = |error| Error::because(ErrorType::InternalError, "the answer of a guardrail", error);
+        serde_json::from_slice(&body).map_err(unreadable)
     }
 }
 
@@ -137,11 +123,7 @@ fn question(call: &Call, body: &Bytes, ctx: &Context) -> Result<Bytes> {
     serde_json::to_vec(&question).map(Bytes::from).map_err(failed)
 }
 
-async fn exchange(
-    upstream: &mut HttpSession,
-    guardrail: &CompiledGuardrail,
-    question: &Bytes,
-) -> Result<GuardrailAnswer> {
+fn request(guardrail: &CompiledGuardrail, question: Bytes) -> Result<ServiceRequest> {
     let mut head = RequestHeader::build(http::Method::POST, guardrail.target.as_bytes(), None)?;
     head.insert_header(header::HOST, guardrail.origin.url.authority())?;
     head.insert_header(header::CONTENT_TYPE, "application/json")?;
@@ -150,21 +132,5 @@ async fn exchange(
     if let Some(authorization) = &guardrail.authorization {
         head.insert_header(header::AUTHORIZATION, authorization.expose())?;
     }
-    upstream.write_request_header(Box::new(head)).await?;
-    upstream.write_request_body(question.clone(), true).await?;
-    upstream.finish_request_body().await?;
-    peer::read_final_head(upstream).await?;
-    let status = upstream.response_header().map_or(0, |head| head.status.as_u16());
-    let mut answer = BytesMut::new();
-    while let Some(chunk) = upstream.read_response_body().await? {
-        answer.extend_from_slice(&chunk);
-        if answer.len() > MAX_ANSWER_BYTES {
-            return Error::e_explain(ErrorType::InternalError, "the answer of a guardrail is too long");
-        }
-    }
-    if !(200..300).contains(&status) {
-        return Error::e_explain(ErrorType::InternalError, "a guardrail did not answer with 2xx");
-    }
-    let unreadable = |error| Error::because(ErrorType::InternalError, "the answer of a guardrail", error);
-    serde_json::from_slice(&answer).map_err(unreadable)
+    Ok(ServiceRequest { head, body: Some(question), max_answer_bytes: MAX_ANSWER_BYTES })
 }

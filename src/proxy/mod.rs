@@ -54,6 +54,7 @@ mod request_body;
 mod respond;
 mod response_copy;
 mod rule_watch;
+mod service_client;
 mod step_answers;
 mod steps;
 mod tls_only;
@@ -73,14 +74,14 @@ use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::modules::http::HttpModules;
 use pingora::proxy::{FailToProxy, ProxyHttp, RangeType, Session, range_header_filter};
 use pingora::upstreams::peer::HttpPeer;
-use pingora::{Error, ErrorType, Result};
+use pingora::{Error, Result};
 
 pub use context::Context;
 use context::{InFlight, Route};
 pub use door::Door;
 pub use edge::{Edge, EdgeParts};
 use forwarded_session::{AnswerTimeout, ORIGIN_SILENT};
-use refusal::Refusal;
+use refusal::{Refusal, refuse};
 
 use crate::snapshot::Site;
 use crate::upstream::peer;
@@ -89,12 +90,6 @@ use ::gateway::body_copy::BodyCopy;
 
 /// Attempts at a request, the first included.
 const MAX_ATTEMPTS: usize = 3;
-
-/// Ends the request with an answer of ours.
-fn refuse<T>(ctx: &mut Context, refusal: Refusal) -> Result<T> {
-    ctx.refusal = Some(refusal);
-    Err(Error::explain(ErrorType::HTTPStatus(refusal.status()), refusal.word()))
-}
 
 #[async_trait]
 impl ProxyHttp for Edge {

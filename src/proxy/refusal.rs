@@ -1,5 +1,6 @@
 //! Every way to refuse a request: status, reason, text. One exhaustive match each.
 
+use super::context::Context;
 use super::names::QueryRefusal;
 use super::record_targets::NoTarget;
 use crate::admission::Refused;
@@ -253,4 +254,9 @@ fn admission_text(refused: Refused) -> &'static str {
         | Refused::BadRequestLine
         | Refused::BadMethod => "The request is malformed.",
     }
+}
+/// Ends the request with an answer of ours.
+pub(super) fn refuse<T>(ctx: &mut Context, refusal: Refusal) -> pingora::Result<T> {
+    ctx.refusal = Some(refusal);
+    Err(pingora::Error::explain(pingora::ErrorType::HTTPStatus(refusal.status()), refusal.word()))
 }

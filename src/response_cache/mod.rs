@@ -1,7 +1,8 @@
 //! Responses that are kept in memory and served again.
 //!
 //! [`policy`] says which and how long (RFC 9111), [`ResponseCache`] keeps them within a budget, [`Purge`] names those that
-//! are dropped. What a request is asked under, and what a client is told, is the proxy's (`proxy/caching.rs`).
+//! are dropped. `proxy/caching.rs` makes the keys, and tells clients
+//! where an answer comes from.
 
 mod kept;
 pub mod policy;

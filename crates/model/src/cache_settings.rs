@@ -44,7 +44,7 @@ impl EdgeTtl {
     /// Values of a default.
     pub const SECONDS: RangeInclusive<u32> = 0..=31_536_000;
 
-    /// How long a response is kept of which its origin says nothing.
+    /// How long a response is kept if its origin says nothing about that.
     pub fn usual_seconds(&self) -> Option<u32> {
         self.default.filter(|_| self.mode != EdgeTtlMode::BypassByDefault)
     }

@@ -15,21 +15,22 @@ impl Resolving<'_> {
     pub(super) fn tracing(&mut self, file: TracingFile) -> TracingSettings {
         let url = self.collector(&file.endpoint, "endpoint", TRACES_PATH);
         let logs_url = file.logs_endpoint.map(|logs| self.collector(&logs, "logs_endpoint", LOGS_PATH));
-        if let Some(authorization) = &file.authorization
-            && http::HeaderValue::from_str(&authorization.value).is_err()
-        {
-            self.bad(
-                &authorization.place,
-                "`tracing.authorization` takes what a field may have as its value",
-            );
-        }
         TracingSettings {
             url,
             logs_url,
-            authorization: file.authorization.map(|located| Secret::new(located.value)),
+            authorization: self.authorization(file.authorization, "tracing"),
             service_name: file.service_name,
             sample_every: file.sample_every as u64,
         }
+    }
+
+    /// What shows a service who asks, in the field `Authorization`.
+    pub(super) fn authorization(&mut self, written: Option<Located<String>>, table: &str) -> Option<Secret> {
+        let Located { value, place } = written?;
+        if http::HeaderValue::from_str(&value).is_err() {
+            self.bad(&place, format!("`{table}.authorization` takes what a field may have as its value"));
+        }
+        Some(Secret::new(value))
     }
 
     /// The URL of a collector, with the usual path if it has none.
