@@ -322,6 +322,7 @@ impl Metrics {
                     "portcullis_requests_total" => self.requests.remove(&labels),
                     "portcullis_request_duration_seconds" => self.request_duration.remove(&labels),
                     "portcullis_dns_zone_answers_total" => self.dns_zone_answers.remove(&labels),
+                    "portcullis_cache_requests_total" => self.cache_lookups.remove(&labels),
                     "portcullis_origin_response_seconds" => self.origin_response.remove(&labels),
                     "portcullis_origin_up" => self.origin_up.remove(&labels),
                     _ => Ok(()),

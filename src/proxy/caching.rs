@@ -1,8 +1,8 @@
 //! Responses that are kept and served again: which requests ask for them, and under what key.
 //!
 //! Rules, limits and passwords have decided before a kept response is looked for, and rules over responses and the
-//! scanner see it as they see an origin's. Nothing that an origin is told may be missing from the key, or one client
-//! could choose what others get.
+//! scanner see it as they see an origin's. Everything by which an origin may choose its answer is in the key: without
+//! that, one client could choose what others get.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use pingora::cache::key::{CacheKey, HashBinary};
 use pingora::cache::{CacheMeta, CachePhase, NoCacheReason, RespCacheable, VarianceBuilder};
 use pingora::http::{RequestHeader, ResponseHeader};
-use pingora::proxy::Session;
+use pingora::proxy::{RangeType, Session, range_header_filter};
 use pingora::{Error, ErrorSource, Result};
 
 use super::context::{Context, Route};
@@ -25,7 +25,7 @@ use crate::response_cache::policy::{self, Asked};
 use crate::response_cache::{CacheLimits, KeyDetails, ResponseCache, ResponseName};
 use crate::ruleset::FieldEdit;
 
-/// What a client is told of where its answer comes from.
+/// The field that says where an answer comes from.
 const CACHE_STATUS: &str = "svc-cache-status";
 /// Fields besides the target by which origins choose an answer and that many do not name in `Vary`, under any spelling.
 const KEYED_FIELDS: &[&str] = &[
@@ -55,8 +55,8 @@ const PARTIAL: &[HeaderName] = &[
     header::IF_UNMODIFIED_SINCE,
     header::RANGE,
 ];
-/// Most parts of a kept response that are given at once.
-pub(super) const MAX_RANGES: usize = 8;
+/// A request for so many parts of a kept response gets the whole.
+const MAX_RANGES: usize = 8;
 const NOT_A_WHOLE_ONE: NoCacheReason = NoCacheReason::Custom("a part of it was asked for");
 
 /// The step that looks for kept responses, and keeps new ones.
@@ -182,30 +182,23 @@ impl Caching {
     /// How an origin's response is kept, if it is.
     pub(super) fn keep(&self, session: &Session, response: &ResponseHeader, ctx: &Context) -> RespCacheable {
         let mut response = response.clone();
-        // What is about the connection with the origin; that it was in chunks says that its end is known.
         let is_chunked = response.headers.contains_key(header::TRANSFER_ENCODING);
         headers::strip_response_connection(&mut response);
-        let length = response.headers.contains_key(header::CONTENT_LENGTH);
-        if is_chunked && !length && response.insert_header(header::TRANSFER_ENCODING, "chunked").is_err() {
-            return RespCacheable::Uncacheable(NoCacheReason::InternalError);
-        }
         let told_fields: Vec<HeaderName> = ctx.field_edits.iter().map(|edit| edit.name.clone()).collect();
         let asked = Asked {
             edge_ttl: ctx.decisions.cache.edge_ttl,
             has_cookies: session.req_header().headers.contains_key(header::COOKIE),
             told_fields: &told_fields,
+            is_chunked,
             now: self.clock.now(),
         };
         match policy::keep(&response, &asked) {
-            Ok(mut meta) => {
-                meta.response_header_mut().remove_header(&header::TRANSFER_ENCODING);
-                RespCacheable::Cacheable(meta)
-            }
+            Ok(meta) => RespCacheable::Cacheable(meta),
             Err(reason) => RespCacheable::Uncacheable(reason),
         }
     }
 
-    /// Tells a client, and the metrics, where its answer comes from.
+    /// Adds the field that says where an answer comes from, and notes it for metrics and the log.
     pub(super) fn tell(
         &self,
         session: &Session,
@@ -314,6 +307,15 @@ pub(super) fn tell_codings(session: &Session, request: &mut RequestHeader) -> Re
         return Ok(());
     }
     request.insert_header(header::ACCEPT_ENCODING, codings)
+}
+
+/// Which parts of a kept response are given. With rules over responses none are: these judge a body as a whole, and who gets
+/// it piece by piece would get past them.
+pub(super) fn ranges(session: &Session, response: &mut ResponseHeader, ctx: &Context) -> RangeType {
+    match &ctx.route {
+        Route::Zone(zone) if zone.response_rules => RangeType::None,
+        _ => range_header_filter(session.req_header(), response, Some(MAX_RANGES)),
+    }
 }
 
 /// Whether the response is one that was kept, and no origin's.

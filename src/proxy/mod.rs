@@ -72,7 +72,7 @@ use pingora::cache::key::{CacheKey, HashBinary};
 use pingora::cache::{CacheMeta, RespCacheable};
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::modules::http::HttpModules;
-use pingora::proxy::{FailToProxy, ProxyHttp, RangeType, Session, range_header_filter};
+use pingora::proxy::{FailToProxy, ProxyHttp, RangeType, Session};
 use pingora::upstreams::peer::HttpPeer;
 use pingora::{Error, Result};
 
@@ -210,9 +210,9 @@ impl ProxyHttp for Edge {
         &self,
         session: &mut Session,
         response: &mut ResponseHeader,
-        _: &mut Context,
+        ctx: &mut Context,
     ) -> RangeType {
-        range_header_filter(session.req_header(), response, Some(caching::MAX_RANGES))
+        caching::ranges(session, response, ctx)
     }
 
     fn should_serve_stale(&self, _: &mut Session, ctx: &mut Context, error: Option<&Error>) -> bool {

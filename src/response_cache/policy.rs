@@ -53,6 +53,8 @@ pub struct Asked<'a> {
     pub edge_ttl: Option<EdgeTtl>,
     /// Whether the request has cookies.
     pub has_cookies: bool,
+    /// Whether the origin sent it in chunks, so that its end is known.
+    pub is_chunked: bool,
     /// Fields of the request that come from somebody else than its client.
     pub told_fields: &'a [HeaderName],
     pub now: SystemTime,
@@ -73,7 +75,7 @@ pub fn keep(response: &ResponseHeader, asked: &Asked<'_>) -> Result<CacheMeta, N
     // What ends with its connection may have been cut off.
     let is_framed = response.version == Version::HTTP_2
         || head.contains_key(header::CONTENT_LENGTH)
-        || head.contains_key(header::TRANSFER_ENCODING)
+        || asked.is_chunked
         || response.status == StatusCode::NO_CONTENT;
     if !is_framed {
         return Err(UNKNOWN_LENGTH);
@@ -204,7 +206,9 @@ mod tests {
     fn seconds(status: u16, fields: &str, edge_ttl: Option<EdgeTtl>, has_cookies: bool) -> Option<u64> {
         // Later than the epoch, so that ages fit before it.
         let now = NOW + Duration::from_secs(1_000_000);
-        let asked = Asked { edge_ttl, has_cookies, told_fields: &[HeaderName::from_static("x-user")], now };
+        let told_fields = &[HeaderName::from_static("x-user")];
+        let is_chunked = fields.contains("transfer-encoding");
+        let asked = Asked { edge_ttl, has_cookies, is_chunked, told_fields, now };
         let length = if fields.contains("no-length") { "" } else { "content-length: 1\n" };
         let kept = keep(&response(status, &format!("{length}{fields}")), &asked).ok()?;
         assert!(!kept.headers().contains_key(header::AGE));

@@ -5,17 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::api::{edge as api_edge, zone};
-use crate::listener::tls_listener;
-use crate::support::{
-    Api, Client, Edge, Origin, Response, certificate, curl_output, refused_by_check, wait_for,
-};
+use crate::support::{Client, Edge, Origin, Response, refused_by_check, wait_for};
 
-const KEPT: &str = "cache-control: max-age=600\r\n";
-const LONG: usize = 300_000;
+pub(crate) const KEPT: &str = "cache-control: max-age=600\r\n";
+pub(crate) const LONG: usize = 300_000;
 
 /// An origin whose answers say how many came before, and are kept or not by their path.
-fn origin() -> Origin {
+pub(crate) fn origin() -> Origin {
     let count = AtomicUsize::new(0);
     Origin::start(move |request, stream| {
         let nth = count.fetch_add(1, Ordering::Relaxed);
@@ -87,13 +83,13 @@ fn origin() -> Origin {
     })
 }
 
-fn long(nth: usize) -> Vec<u8> {
+pub(crate) fn long(nth: usize) -> Vec<u8> {
     let mut body = format!("{nth} ").into_bytes();
     body.extend((0..LONG).map(|at| b'a' + u8::try_from(at % 23).unwrap()));
     body
 }
 
-fn conf(origin: &Origin, settings: &str) -> String {
+pub(crate) fn conf(origin: &Origin, settings: &str) -> String {
     format!(
         "[[listeners]]\naddress = \"127.0.0.1:0\"\n[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n{settings}\n",
         origin.url()
@@ -103,7 +99,7 @@ fn conf(origin: &Origin, settings: &str) -> String {
 const CACHE: &str = "[zones.waf]\n[zones.cache]\n";
 
 /// An answer, with the word of where it comes from.
-fn send(edge: &Edge, method: &str, target: &str, fields: &str) -> (String, Response) {
+pub(crate) fn send(edge: &Edge, method: &str, target: &str, fields: &str) -> (String, Response) {
     let mut client = Client::connect(edge.proxy[0]);
     client
         .send(format!("{method} {target} HTTP/1.1\r\nHost: a.example\r\n{fields}Connection: close\r\n\r\n"));
@@ -112,7 +108,7 @@ fn send(edge: &Edge, method: &str, target: &str, fields: &str) -> (String, Respo
     (answer.header("svc-cache-status").unwrap_or("").to_owned(), answer)
 }
 
-fn get(edge: &Edge, target: &str, fields: &str) -> (String, String) {
+pub(crate) fn get(edge: &Edge, target: &str, fields: &str) -> (String, String) {
     let (word, answer) = send(edge, "GET", target, fields);
     (word, answer.text())
 }
@@ -313,41 +309,6 @@ fn parts_and_conditions_are_answered_from_what_is_kept_and_make_an_origin_send_n
 }
 
 #[test]
-fn rules_and_scans_see_what_is_kept() {
-    let origin = origin();
-    let settings = "compression = [\"gzip\"]\n[zones.waf]\nresponse_rules = true\n[zones.sensitive_data]\n[zones.cache]\n\
-         [[zones.rulesets]]\nphase = \"http_custom_errors\"\n[[zones.rulesets.rules]]\naction = \"serve_error\"\n\
-         expression = \"http.response.code eq 404\"\naction_parameters = { content = \"ours\", content_type = \"text/plain\" }\n";
-    let mut edge = Edge::start(&conf(&origin, settings));
-    let kept = get(&edge, "/max", "").1;
-    for target in ["/max?q=1'%20UNION%20SELECT%20password%20FROM%20users--", "/max"] {
-        let attack = if target == "/max" { "Cookie: a=<script>alert(1)</script>\r\n" } else { "" };
-        for _ in 0..2 {
-            let (word, answer) = send(&edge, "GET", target, attack);
-            assert_eq!((word.as_str(), answer.status), ("", 403), "{target}");
-        }
-    }
-    assert_eq!(get(&edge, "/max", ""), ("HIT".into(), kept));
-    // A finding of a kept response is told once, whoever asks again.
-    assert_eq!((get(&edge, "/card", "").0, get(&edge, "/card", "").0), ("MISS".into(), "HIT".into()));
-    edge.wait_for_event("sensitive_data", |_| true);
-    edge.wait_for_metric("portcullis_scans_skipped_total{reason=\"identical\"}", 1.0);
-    assert_eq!(edge.metric("portcullis_scans_total"), 1.0, "a body is scanned once");
-    // Pages in the place of errors, which an origin sent once.
-    origin.forget();
-    for word in ["MISS", "HIT", "HIT"] {
-        let (told, answer) = send(&edge, "GET", "/missing", "");
-        assert_eq!((told.as_str(), answer.status, answer.text().as_str()), (word, 404, "ours"));
-    }
-    assert_eq!(origin.requests().len(), 1);
-    // It is kept as the origin sent it, and coded for each client.
-    for (accepts, coding) in [("gzip", Some("gzip")), ("identity", None), ("gzip", Some("gzip"))] {
-        let (_, answer) = send(&edge, "GET", "/card", &format!("Accept-Encoding: {accepts}\r\n"));
-        assert_eq!(answer.header("content-encoding"), coding);
-    }
-}
-
-#[test]
 fn a_refusal_of_a_kept_head_is_an_answer_of_ours() {
     let origin = origin();
     let folder = tempfile::tempdir().unwrap();
@@ -464,173 +425,4 @@ fn limits_bound_what_is_kept_and_cut_nothing_off() {
     assert_eq!(get(&edge, "/max?0", "").0, "MISS", "the least used went first");
     let off = Edge::start(&format!("[limits]\ncached_responses = \"0\"\n{}", conf(&origin, CACHE)));
     assert_eq!(twice(&off, "/max", "").1, "BYPASS");
-}
-
-#[test]
-fn kept_responses_are_dropped_over_the_api() {
-    let origin = origin();
-    let (edge, api) = api_edge(&origin);
-    let (id, other) = (zone(&api, "a.example", &origin), zone(&api, "b.example", &origin));
-    let rule = json!({"action": "set_cache_settings", "expression": "true",
-        "action_parameters": {"cache": true, "edge_ttl": {"mode": "override_origin", "default": 600}}});
-    let path = "rulesets/phases/http_request_cache_settings/entrypoint";
-    for zone in [&id, &other] {
-        let put = api.result("PUT", &format!("/zones/{zone}/{path}"), &json!({"rules": [rule]}));
-        assert_eq!(put["rules"][0]["action_parameters"], rule["action_parameters"]);
-    }
-    for (mode, code) in
-        [(json!({"mode": "sometimes"}), 400), (json!({"mode": "respect_origin", "default": -1}), 400)]
-    {
-        let bad = json!({"rules": [{"action": "set_cache_settings", "expression": "true", "action_parameters": {"edge_ttl": mode}}]});
-        assert_eq!(api.call("PUT", &format!("/zones/{id}/{path}"), &bad).0, code);
-    }
-    let purge = |body: Value| api.result("POST", &format!("/zones/{id}/purge_cache"), &body);
-    let targets = ["/x/1", "/x/2?a=b", "/tagged", "/nothing"];
-    let fill = || targets.map(|target| get(&edge, target, "").0);
-    fill();
-    assert_eq!(fill(), ["HIT"; 4]);
-    for (body, expected) in [
-        (json!({"files": ["http://a.example/x/1"]}), ["MISS", "HIT", "HIT", "HIT"]),
-        (
-            json!({"files": [{"url": "http://A.example/x/2?a=b", "headers": {}}]}),
-            ["HIT", "MISS", "HIT", "HIT"],
-        ),
-        (json!({"files": ["https://a.example/x/1", "http://a.example/x/2"]}), ["HIT"; 4]),
-        (json!({"prefixes": ["a.example/x/"]}), ["MISS", "MISS", "HIT", "HIT"]),
-        (json!({"tags": ["GREEN"]}), ["HIT", "HIT", "MISS", "HIT"]),
-        (json!({"hosts": ["b.example"]}), ["HIT"; 4]),
-        (json!({"hosts": ["a.example"]}), ["MISS"; 4]),
-        (json!({"purge_everything": true}), ["MISS"; 4]),
-    ] {
-        assert_eq!(purge(body.clone()), json!({"id": id}));
-        assert_eq!(fill(), expected, "{body}");
-    }
-    // Another zone drops nothing here.
-    api.result(
-        "POST",
-        &format!("/zones/{other}/purge_cache"),
-        &json!({"purge_everything": true, "hosts": ["a.example"]}),
-    );
-    assert_eq!(fill(), ["HIT"; 4]);
-    for bad in [
-        json!({}),
-        json!({"purge_everything": false}),
-        json!({"files": ["/x/1"]}),
-        json!({"files": [7]}),
-        json!({"prefixes": ["http://a.example/"]}),
-        json!({"hosts": "a.example"}),
-        json!({"tags": vec!["a"; 501]}),
-    ] {
-        let (status, answer) = api.call("POST", &format!("/zones/{id}/purge_cache"), &bad);
-        assert_eq!(status, 400, "{bad} {answer}");
-    }
-    assert_eq!(fill(), ["HIT"; 4], "what is refused drops nothing");
-    let is_it = |event: &Value| event["event"] == "cache_purged" && event["everything"] == true;
-    let told = wait_for("the event", || edge.events().into_iter().find(is_it));
-    assert_eq!((&told["zone"], &told["responses"]), (&json!("a.example"), &json!(4)));
-    // Only who may.
-    assert_eq!(
-        Api::new(&edge, "")
-            .call("POST", &format!("/zones/{id}/purge_cache"), &json!({"purge_everything": true}))
-            .0,
-        403
-    );
-    assert_eq!(fill(), ["HIT"; 4]);
-}
-
-#[test]
-fn what_was_asked_for_before_a_purge_is_not_kept_after_it() {
-    let (go, gate) = std::sync::mpsc::channel::<()>();
-    let gate = std::sync::Mutex::new(gate);
-    let origin = Origin::start(move |request, stream| {
-        if request.path() == "/slow" && request.header("x-wait").is_some() {
-            let _ = gate.lock().unwrap().recv();
-        }
-        stream.write_all(format!("HTTP/1.1 200 OK\r\n{KEPT}content-length: 2\r\n\r\nok").as_bytes()).is_ok()
-    });
-    let (edge, api) = api_edge(&origin);
-    let id = zone(&api, "a.example", &origin);
-    let rule =
-        json!({"action": "set_cache_settings", "expression": "true", "action_parameters": {"cache": true}});
-    let path = format!("/zones/{id}/rulesets/phases/http_request_cache_settings/entrypoint");
-    api.result("PUT", &path, &json!({"rules": [rule]}));
-    let mut client = Client::connect(edge.proxy[0]);
-    client.send("GET /slow HTTP/1.1\r\nHost: a.example\r\nX-Wait: 1\r\n\r\n");
-    wait_for("the origin", || (!origin.requests().is_empty()).then_some(()));
-    api.post(&format!("/zones/{id}/purge_cache"), &json!({"purge_everything": true}));
-    go.send(()).unwrap();
-    assert_eq!(client.receive().unwrap().header("svc-cache-status"), Some("MISS"));
-    assert_eq!((get(&edge, "/slow", "").0, get(&edge, "/slow", "").0), ("MISS".into(), "HIT".into()));
-}
-
-#[test]
-fn kept_responses_go_out_over_http2_and_tls() {
-    let origin = origin();
-    let folder = tempfile::tempdir().unwrap();
-    certificate(folder.path(), "a", &["a.example"]);
-    let listeners = format!("[[listeners]]\naddress = \"127.0.0.1:0\"\n{}", tls_listener(&["a"]));
-    let zone = format!(
-        "[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n[zones.waf]\nresponse_rules = true\n[zones.cache]\n",
-        origin.url()
-    );
-    let edge = Edge::start_in(folder, &format!("{listeners}{zone}"), &[]);
-    let resolve = format!("a.example:{}:127.0.0.1", edge.proxy[1].port());
-    let url = format!("https://a.example:{}", edge.proxy[1].port());
-    let fetch = |version: &str, target: &str, further: &[&str]| {
-        let url = format!("{url}{target}");
-        let arguments = [&[version, "-i", "--resolve", &resolve, &url], further].concat();
-        String::from_utf8_lossy(&curl_output(&arguments).stdout).to_ascii_lowercase()
-    };
-    for target in ["/long", "/chunks", "/max"] {
-        let first = fetch("--http2", target, &[]);
-        assert!(first.starts_with("http/2 200") && first.contains("svc-cache-status: miss"), "{first:.300}");
-        let body = |text: &str| text.split_once("\r\n\r\n").unwrap().1.to_owned();
-        for version in ["--http2", "--http1.1"] {
-            let again = fetch(version, target, &[]);
-            assert!(again.contains("svc-cache-status: hit"), "{again:.300}");
-            assert_eq!(body(&again), body(&first), "{target} {version}");
-        }
-        let part = fetch("--http2", target, &["-r", "0-0"]);
-        assert!(part.starts_with("http/2 206"), "{part:.300}");
-        assert!(fetch("--http2", target, &["-I"]).contains("svc-cache-status: hit"), "{target}");
-        // The scheme is a part of what is asked for.
-        assert_eq!(send(&edge, "GET", target, "").0, "MISS", "{target}");
-    }
-    let fat = fetch("--http2", "/max", &["-X", "GET", "-d", "x=1"]);
-    assert!(fat.contains("svc-cache-status: bypass"), "{fat:.300}");
-}
-
-#[test]
-fn what_breaks_off_or_is_rewritten_is_kept_as_what_it_is() {
-    let origin = origin();
-    let rewrite = "[[zones.rulesets]]\nphase = \"http_request_transform\"\n[[zones.rulesets.rules]]\naction = \"rewrite\"\n\
-         expression = 'starts_with(http.request.uri.path, \"/public/\")'\n\
-         action_parameters = { uri = { path = { value = \"/max\" } } }\n";
-    let edge = Edge::start(&conf(&origin, &format!("[zones.cache]\n{rewrite}")));
-    // Two targets that an origin sees as one are dropped by their own names, and so are two.
-    assert_eq!(get(&edge, "/public/a", "").0, "MISS");
-    assert_eq!((get(&edge, "/public/b", "").0, get(&edge, "/max", "").0), ("MISS".into(), "MISS".into()));
-    assert_eq!(get(&edge, "/public/a", "").0, "HIT");
-    // A client that goes away in the middle of a long answer leaves no part of it behind.
-    for _ in 0..5 {
-        let mut client = Client::connect(edge.proxy[0]);
-        client.send("GET /long?away HTTP/1.1\r\nHost: a.example\r\n\r\n");
-        assert_eq!(client.head().unwrap().status, 200);
-    }
-    for _ in 0..2 {
-        let (_, answer) = send(&edge, "GET", "/long?away", "");
-        assert!(answer.body.len() > LONG && answer.body.ends_with(&long(0)[LONG - 10..]));
-    }
-    // HTTP/1.0 knows no chunks.
-    assert_eq!(get(&edge, "/chunks", "").0, "MISS");
-    let old = Client::once(edge.proxy[0], "GET /chunks HTTP/1.0\r\nHost: a.example\r\n\r\n");
-    assert_eq!((old.header("svc-cache-status"), old.header("transfer-encoding")), (Some("HIT"), None));
-    assert!(old.body.len() > LONG);
-    // Connections are kept over hits, and requests behind each other get their own answers.
-    let mut client = Client::connect(edge.proxy[0]);
-    let line = |target: &str| format!("GET {target} HTTP/1.1\r\nHost: a.example\r\n\r\n");
-    client.send(["/chunks", "/public/a", "/nothing", "/chunks"].map(line).concat());
-    let words: Vec<String> =
-        (0..4).map(|_| client.receive().unwrap().header("svc-cache-status").unwrap().to_owned()).collect();
-    assert_eq!(words, ["HIT", "HIT", "DYNAMIC", "HIT"]);
 }

@@ -29,6 +29,8 @@ mod bodies;
 mod body_rules;
 mod budgets;
 mod cache;
+mod cache_neighbours;
+mod cache_purge;
 mod certificate_authorities;
 mod certificates;
 mod challenge_pages;
