@@ -48,7 +48,7 @@ fn alerts_are_mailed_to_those_who_asked() {
         (&json!("ops@example.com, a.b@example.org"), &json!("")),
         "{past}"
     );
-    let received = server.received();
+    let received = server.received(2);
     assert_eq!(received.len(), 2);
     for (conversation, to) in received.iter().zip(["ops@example.com", "a.b@example.org"]) {
         let has = |text: &str| conversation.iter().any(|line| line.contains(text));
@@ -115,8 +115,8 @@ fn shows_a_password(server: &MailServer, security: &str, (root, password): (&Pat
             password.display()
         )
     };
-    for (root_file, is_known) in
-        [(String::new(), false), (format!("root_file = \"{}\"\n", root.display()), true)]
+    for (root_file, is_known, conversations) in
+        [(String::new(), false, 1), (format!("root_file = \"{}\"\n", root.display()), true, 2)]
     {
         let origin = Origin::echo();
         let edge = edge(&origin, &mail(&root_file));
@@ -124,7 +124,7 @@ fn shows_a_password(server: &MailServer, security: &str, (root, password): (&Pat
         keep(&edge, "a.example", "firewallmanaged", 250);
         let edge = again(edge);
         let past = history(&edge);
-        let said: Vec<String> = server.received().concat();
+        let said: Vec<String> = server.received(conversations).concat();
         let shows_password = said.iter().any(|line| line.starts_with("AUTH PLAIN "));
         assert_eq!(shows_password, is_known, "{security}: {said:?}");
         if security == "starttls" {

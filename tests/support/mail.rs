@@ -48,9 +48,12 @@ impl MailServer {
         Self { address, received }
     }
 
-    /// Conversations that have ended.
-    pub fn received(&self) -> Vec<Conversation> {
-        self.received.lock().unwrap().clone()
+    /// The conversations, as soon as this many have ended: a client may be done with its own before the server is.
+    pub fn received(&self, conversations: usize) -> Vec<Conversation> {
+        super::wait_for("the ends of conversations", || {
+            let received = self.received.lock().unwrap();
+            (received.len() >= conversations).then(|| received.clone())
+        })
     }
 }
 
