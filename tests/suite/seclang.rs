@@ -372,6 +372,21 @@ const FORMS: &[Case] = &[
         says: "",
     },
     Case {
+        what: "predicates in paths of XML",
+        rules: "SecRule XML://*[local-name()='user'][2]/@id \"@streq 8\" \"id:1,pass\"\n\
+            SecRule XML:/q/user[@role='a|b']/text() \"@streq bob\" \"id:2,pass\"\n\
+            SecRule \"XML:/q/user[not(@role) or starts-with(@role, 'x')]/text()\" \"@streq bob\" \"id:3,pass\"\n\
+            SecRule XML:/* \"@contains bob\" \"id:4,deny\"",
+        exchange: Exchange {
+            fields: &[("Content-Type", "application/xml")],
+            body: b"<q><user id='7'>ann</user><user id='8' role='a|b'>bob</user></q>",
+            ..FORM
+        },
+        matched: &[1, 2, 4],
+        status: Some(403),
+        says: "",
+    },
+    Case {
         what: "verifySVNR",
         rules: "SecRule ARGS:q \"@verifySVNR [0-9]{4} ?[0-9]{6}\" \"id:1,deny\"",
         exchange: Exchange { target: "/?q=1237+010180", ..GET },

@@ -374,9 +374,9 @@ fn files_of_json_are_read_beside_fields() {
 
 #[test]
 fn targets_in_which_nothing_is_found_are_a_warning() {
-    let (_, diagnostics) = load("SecRule XML:/a/b[1] \"@rx x\" \"id:1,phase:2,pass\"\n");
+    let (_, diagnostics) = load("SecRule XML:/a/b[last()] \"@rx x\" \"id:1,phase:2,pass\"\n");
     assert!(
-        diagnostics.starts_with("warning[seclang/unsupported]: `XML:/a/b[1]` finds nothing"),
+        diagnostics.starts_with("warning[seclang/unsupported]: `XML:/a/b[last()]` finds nothing"),
         "{diagnostics}"
     );
     let (_, diagnostics) = load("SecRule REMOTE_ADDR|ARGS \"@rbl a.example\" \"id:1,phase:2,pass\"\n");

@@ -15,7 +15,10 @@ pub mod multipart;
 pub mod protobuf;
 pub mod urlencoded;
 pub mod xml;
+mod xml_name;
 pub mod xml_path;
+mod xml_predicate;
+pub mod xml_search;
 
 use std::fmt;
 

@@ -7,7 +7,7 @@ use super::message::{BodyLimits, MessageData, Pair};
 use super::text::{Buffers, Text};
 use body::guess::{Guess, guess, is_text};
 use body::xml_path::XmlPath;
-use body::{self, BodyError, charset, grpc, json, multipart, protobuf, urlencoded, xml, xml_path};
+use body::{self, BodyError, charset, grpc, json, multipart, protobuf, urlencoded, xml, xml_search};
 
 /// XML has more attributes than forms have arguments: drawings and property lists have thousands.
 const ATTRIBUTES_FOR_AN_ARGUMENT: usize = 10;
@@ -251,9 +251,9 @@ impl MessageData {
         let (names, paths): (Vec<&str>, Vec<&XmlPath>) =
             paths.iter().map(|(name, path)| (name.as_str(), path)).unzip();
         let values = limits.arguments.saturating_mul(ATTRIBUTES_FOR_AN_ARGUMENT);
-        let limits = xml_path::Limits { depth: limits.json_depth, values };
-        let (found, read) = xml_path::find(&buffers.body(), &paths, limits);
-        self.too_many_arguments |= read == Err(xml_path::Stop::TooMany);
+        let limits = xml_search::Limits { depth: limits.json_depth, values };
+        let (found, read) = xml_search::find(&buffers.body(), &paths, limits);
+        self.too_many_arguments |= read == Err(xml_search::Stop::TooMany);
         for (path, value) in found {
             let name = names.get(path).copied().unwrap_or_default();
             self.xml.push(Pair { key: buffers.add(name.as_bytes()), value: buffers.add(&value) });

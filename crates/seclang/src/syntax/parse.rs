@@ -103,9 +103,10 @@ fn split_variables(text: &str) -> Vec<Range<usize>> {
 fn selector_end(text: &str, variable: usize, from: usize) -> usize {
     let bytes = text.as_bytes();
     let name = text.get(variable..from - 1).unwrap_or("").trim_start_matches(['!', '&', ' ']);
-    // XPath selectors begin with a slash too, and are not patterns.
     let pattern_close: Option<&[u8]> = match bytes.get(from) {
-        Some(b'/') if !name.eq_ignore_ascii_case("XML") => Some(b"/"),
+        // XPath selectors begin with a slash too, and are not patterns.
+        Some(b'/') if name.eq_ignore_ascii_case("XML") => return xpath_end(text, from),
+        Some(b'/') => Some(b"/"),
         Some(b'\'') if bytes.get(from + 1) == Some(&b'/') => Some(b"/'"),
         Some(b'\'') => Some(b"'"),
         _ => None,
@@ -125,6 +126,22 @@ fn selector_end(text: &str, variable: usize, from: usize) -> usize {
             return at + close.len();
         } else {
             at += 1;
+        }
+    }
+    text.len()
+}
+
+/// Where a path that begins at `from` ends: separators in predicates are part of it.
+fn xpath_end(text: &str, from: usize) -> usize {
+    let (mut is_in_predicate, mut quote) = (false, None);
+    for (at, byte) in text.bytes().enumerate().skip(from) {
+        match byte {
+            b'\'' | b'"' if is_in_predicate && quote.is_none() => quote = Some(byte),
+            _ if quote.is_some() => quote = quote.filter(|open| *open != byte),
+            b'[' => is_in_predicate = true,
+            b']' => is_in_predicate = false,
+            b'|' | b',' if !is_in_predicate => return at,
+            _ => {}
         }
     }
     text.len()
