@@ -288,6 +288,7 @@ fn limits(root: &mut Table<'_>) -> super::Limits {
         rules_time_policy: table.or("rules_time_policy", default.rules_time_policy),
         cached_response: table.size("cached_response", default.cached_response, Bytes::mib(1024)),
         cached_responses: table.or("cached_responses", default.cached_responses),
+        cache_lock_timeout: table.or("cache_lock_timeout", default.cache_lock_timeout),
         scanned_body: table.size("scanned_body", default.scanned_body, Bytes::mib(1024)),
         scan_queue: table.size("scan_queue", default.scan_queue, Bytes::mib(1 << 20)),
         decompression_ratio: table.number("decompression_ratio", default.decompression_ratio, 1..=100_000),

@@ -101,6 +101,7 @@ pub const KEYS: &[&str] = &[
     "include",
     "limits",
     "limits.arguments",
+    "limits.cache_lock_timeout",
     "limits.cached_response",
     "limits.cached_responses",
     "limits.connections",

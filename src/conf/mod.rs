@@ -295,6 +295,8 @@ pub struct Limits {
     pub cached_response: Bytes,
     /// All responses that are kept.
     pub cached_responses: Bytes,
+    /// How long a request waits for a response that is on its way to be kept; zero for not at all.
+    pub cache_lock_timeout: Duration,
     pub scanned_body: Bytes,
     /// All response bodies waiting to be scanned.
     pub scan_queue: Bytes,
@@ -334,6 +336,7 @@ impl Default for Limits {
             rules_time_policy: RulesTimePolicy::Log,
             cached_response: Bytes::mib(8),
             cached_responses: Bytes::mib(256),
+            cache_lock_timeout: Duration::ZERO,
             scanned_body: Bytes(1_000_000),
             scan_queue: Bytes::mib(64),
             decompression_ratio: 100,

@@ -10,7 +10,9 @@ use body::compress::ContentEncoding;
 use expression::PlaceSource;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use pingora::cache::key::{CacheKey, HashBinary};
-use pingora::cache::{CacheMeta, CachePhase, NoCacheReason, RespCacheable, VarianceBuilder};
+use pingora::cache::{
+    CacheMeta, CacheOptionOverrides, CachePhase, NoCacheReason, RespCacheable, VarianceBuilder,
+};
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::proxy::{RangeType, Session, range_header_filter};
 use pingora::{Error, ErrorSource, Result};
@@ -74,6 +76,8 @@ pub(super) enum CacheStatus {
     Expired,
     Revalidated,
     Stale,
+    /// The old one, while another request has the origin asked whether it holds.
+    Updating,
     /// Its request is none that kept responses are looked for.
     Bypass,
     /// Its origin or its zone says that it is not kept.
@@ -87,7 +91,9 @@ impl CacheStatus {
             CachePhase::Miss => Self::Miss,
             CachePhase::Expired => Self::Expired,
             CachePhase::Revalidated | CachePhase::RevalidatedNoCache(_) => Self::Revalidated,
-            CachePhase::Stale | CachePhase::StaleUpdating => Self::Stale,
+            CachePhase::Stale => Self::Stale,
+            CachePhase::StaleUpdating => Self::Updating,
+            CachePhase::Disabled(NoCacheReason::CacheLockTimeout) => Self::Miss,
             CachePhase::Disabled(NoCacheReason::NeverEnabled) => Self::Bypass,
             CachePhase::Disabled(reason) if reason == NOT_A_WHOLE_ONE => Self::Bypass,
             CachePhase::Disabled(_) | CachePhase::Uninit | CachePhase::Bypass | CachePhase::CacheKey => {
@@ -103,6 +109,7 @@ impl CacheStatus {
             Self::Expired => "EXPIRED",
             Self::Revalidated => "REVALIDATED",
             Self::Stale => "STALE",
+            Self::Updating => "UPDATING",
             Self::Bypass => "BYPASS",
             Self::Dynamic => "DYNAMIC",
         }
@@ -112,9 +119,15 @@ impl CacheStatus {
 impl Caching {
     /// Has the framework look for a kept response, if the request is one for which there may be any.
     pub(super) fn begin(&self, session: &mut Session, ctx: &Context) {
-        if may_be_kept(session, ctx) {
-            session.cache.enable(self.store, None, None, None, None);
+        if !may_be_kept(session, ctx) {
+            return;
         }
+        let patience = ctx.snapshot.limits.cache_lock_timeout;
+        // Others keep nothing, so nobody is to wait for them.
+        let lock = (!patience.is_zero() && is_for_whole(session.req_header())).then(|| self.store.lock());
+        let mut options = CacheOptionOverrides::default();
+        options.wait_timeout = Some(patience);
+        session.cache.enable(self.store, None, None, lock, Some(options));
     }
 
     /// What a request is asked under.
@@ -256,14 +269,16 @@ fn may_be_kept(session: &mut Session, ctx: &Context) -> bool {
 /// What to do for a request whose response is not kept: only one for the whole of it fills the cache, because others
 /// would have the origin send more than their client asks for.
 pub(super) fn miss(session: &mut Session) {
-    let request = session.req_header();
-    let is_whole =
-        request.method == Method::GET && !PARTIAL.iter().any(|name| request.headers.contains_key(name));
-    if is_whole {
+    if is_for_whole(session.req_header()) {
         session.cache.cache_miss();
     } else {
         session.cache.disable(NOT_A_WHOLE_ONE);
     }
+}
+
+/// Whether a request is for the whole of a response.
+fn is_for_whole(request: &RequestHeader) -> bool {
+    request.method == Method::GET && !PARTIAL.iter().any(|name| request.headers.contains_key(name))
 }
 
 /// Which of several kept responses a request is for.
@@ -323,9 +338,9 @@ pub(super) fn is_kept(session: &Session) -> bool {
     matches!(session.cache.phase(), CachePhase::Hit | CachePhase::Stale | CachePhase::StaleUpdating)
 }
 
-/// Whether a response that is too old may be served because of this error. Where an origin fails, its answer of before is
-/// better than none, if it has said so.
-pub(super) fn may_be_stale(error: Option<&Error>, ctx: &Context) -> bool {
+/// Whether a response that is too old may be served, if its origin has said so: because of this error, since its answer of
+/// before is better than none, or while another request has the origin asked.
+pub(super) fn may_be_stale(error: Option<&Error>, session: &Session, ctx: &Context) -> bool {
     let is_of_origin = |error: &Error| {
         *error.esource() == ErrorSource::Upstream
             || matches!(
@@ -333,7 +348,11 @@ pub(super) fn may_be_stale(error: Option<&Error>, ctx: &Context) -> bool {
                 Some(Refusal::NoOrigin | Refusal::OriginUnreachable | Refusal::OriginNameUnresolved)
             )
     };
-    error.is_some_and(is_of_origin)
+    match error {
+        Some(error) => is_of_origin(error),
+        // Whoever asks waits: the framework would ask by a request of its own, which no client has sent and rules would judge.
+        None => !session.cache.is_cache_lock_writer(),
+    }
 }
 
 #[cfg(test)]

@@ -215,8 +215,8 @@ impl ProxyHttp for Edge {
         caching::ranges(session, response, ctx)
     }
 
-    fn should_serve_stale(&self, _: &mut Session, ctx: &mut Context, error: Option<&Error>) -> bool {
-        let is_served = caching::may_be_stale(error, ctx);
+    fn should_serve_stale(&self, session: &mut Session, ctx: &mut Context, error: Option<&Error>) -> bool {
+        let is_served = caching::may_be_stale(error, session, ctx);
         if is_served {
             // The request is answered after all.
             ctx.refusal = None;

@@ -59,6 +59,7 @@ pub(super) struct KeptResponse {
     fresh_until: SystemTime,
     /// When the origin last said that it holds.
     updated: SystemTime,
+    stale_while_revalidate_seconds: u32,
     stale_if_error_seconds: u32,
     variance: Option<HashBinary>,
     pub(super) head: ResponseHeader,
@@ -76,6 +77,7 @@ impl KeptResponse {
             name,
             fresh_until: meta.fresh_until(),
             updated: meta.updated(),
+            stale_while_revalidate_seconds: meta.stale_while_revalidate_sec(),
             stale_if_error_seconds: meta.stale_if_error_sec(),
             variance: meta.variance(),
             head: meta.response_header_copy(),
@@ -89,8 +91,13 @@ impl KeptResponse {
     }
 
     pub(super) fn meta(&self) -> CacheMeta {
-        let (fresh, stale) = (self.fresh_until, self.stale_if_error_seconds);
-        let mut meta = CacheMeta::new(fresh, self.updated, 0, stale, self.head.clone());
+        let mut meta = CacheMeta::new(
+            self.fresh_until,
+            self.updated,
+            self.stale_while_revalidate_seconds,
+            self.stale_if_error_seconds,
+            self.head.clone(),
+        );
         if let Some(variance) = self.variance {
             meta.set_variance(variance);
         }

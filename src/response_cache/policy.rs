@@ -95,14 +95,14 @@ pub fn keep(response: &ResponseHeader, asked: &Asked<'_>) -> Result<CacheMeta, N
     let born = asked.now.checked_sub(age).unwrap_or(asked.now);
     // What is fresh until now is stale.
     let fresh_until = born.checked_add(fresh).unwrap_or(asked.now).max(SystemTime::UNIX_EPOCH);
-    let (_, stale_if_error) =
+    let (stale_while_revalidate, stale_if_error) =
         calculate_serve_stale_durations(control.as_ref(), &CacheMetaDefaults::new(|_| None, 0, 0));
     let mut kept = response.clone();
     if let Some(control) = &control {
         control.strip_private_headers(&mut kept);
     }
     kept.remove_header(&header::AGE);
-    Ok(CacheMeta::new(fresh_until, born, 0, stale_if_error, kept))
+    Ok(CacheMeta::new(fresh_until, born, stale_while_revalidate, stale_if_error, kept))
 }
 
 /// Whether a field that is for caches says what they may do; one that cannot be read leaves it to `Cache-Control`.

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use lru::LruCache;
@@ -10,6 +11,7 @@ use parking_lot::Mutex;
 use pingora::Result;
 use pingora::cache::CacheMeta;
 use pingora::cache::key::{CacheHashKey, CacheKey, HashBinary};
+use pingora::cache::lock::{CacheKeyLockImpl, CacheLock};
 use pingora::cache::storage::{HitHandler, MissHandler, PurgeOutcome, PurgeTarget, PurgeType, Storage};
 use pingora::cache::trace::SpanHandle;
 use pingora::{Error, ErrorType};
@@ -22,6 +24,8 @@ use crate::events::Events;
 const SHARDS: usize = 8;
 /// The share of the budget that responses on their way in may take besides.
 const FILLING_SHARE: usize = 4;
+/// After so long another of those who wait has its turn: the client of the first may be slow.
+const MAX_LOCK_AGE: Duration = Duration::from_secs(5);
 
 /// Responses that are kept, within a budget.
 pub struct ResponseCache {
@@ -31,6 +35,7 @@ pub struct ResponseCache {
     purges: AtomicU64,
     /// Bytes of bodies on their way in.
     filling_bytes: AtomicUsize,
+    lock: CacheLock,
     events: Events,
 }
 
@@ -48,8 +53,14 @@ impl ResponseCache {
             next_id: AtomicU64::new(1),
             purges: AtomicU64::new(0),
             filling_bytes: AtomicUsize::new(0),
+            lock: CacheLock::new(MAX_LOCK_AGE),
             events,
         }))
+    }
+
+    /// By which requests for a response that is on its way wait for it.
+    pub fn lock(&'static self) -> &'static CacheKeyLockImpl {
+        &self.lock
     }
 
     /// How often something was dropped so far.

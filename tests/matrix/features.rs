@@ -222,6 +222,14 @@ pub const ZONES: &[Feature] = &[
     Feature { name: "compressed answers and settings", settings: TREATED, ..ZONE },
     Feature { name: "kept answers", settings: KEPT, must_see: true, refuses: 403, ..ZONE },
     Feature {
+        name: "kept answers, waited for",
+        settings: KEPT,
+        before: "[limits]\ncache_lock_timeout = \"10s\"\n",
+        must_see: true,
+        refuses: 403,
+        ..ZONE
+    },
+    Feature {
         name: "kept answers, HTTP/2 origin",
         settings: KEPT,
         must_see: true,
@@ -311,7 +319,7 @@ impl Feature {
     /// The status of the answer to a body of `length` bytes, whatever its framing.
     pub fn status(&self, kind: Kind, length: usize) -> u16 {
         // The Core Rule Set takes the media types of forms and JSON without a coding, and judges that by the head.
-        let has_bad_head = (kind == Kind::Text || kind.is_coded()) && !self.before.is_empty();
+        let has_bad_head = (kind == Kind::Text || kind.is_coded()) && self.before == CRS;
         match () {
             () if self.must_see && length > LIMIT => 413,
             () if has_bad_head => 403,

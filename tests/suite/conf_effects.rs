@@ -122,6 +122,7 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("include", "conf_files::sites_in_files_of_their_own_come_change_and_go"),
     ("limits", "bodies::limits_refuse_or_pass_as_set"),
     ("limits.arguments", "bodies::limits_refuse_or_pass_as_set"),
+    ("limits.cache_lock_timeout", "cache_lock::requests_at_once_are_one_for_the_origin"),
     ("limits.cached_response", "cache::limits_bound_what_is_kept_and_cut_nothing_off"),
     ("limits.cached_responses", "cache::limits_bound_what_is_kept_and_cut_nothing_off"),
     ("limits.connections", "listener::caps_hold_in_all_and_for_one_address"),

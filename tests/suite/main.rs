@@ -29,6 +29,7 @@ mod bodies;
 mod body_rules;
 mod budgets;
 mod cache;
+mod cache_lock;
 mod cache_neighbours;
 mod cache_purge;
 mod certificate_authorities;
