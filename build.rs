@@ -1,5 +1,6 @@
 //! Tells the binary what it was built from. The same sources give the same binary: no time is among it.
 
+use std::path::Path;
 use std::process::Command;
 
 fn main() {
@@ -7,6 +8,11 @@ fn main() {
     // Packages are built from archives, which say it themselves.
     let commit = std::env::var("PORTCULLIS_COMMIT").ok().or_else(|| {
         println!("cargo::rerun-if-changed=.git/HEAD");
+        // Each commit writes there. Builds for tests do not have to know, and would all be made anew.
+        let commits = ".git/logs/HEAD";
+        if std::env::var("PROFILE").is_ok_and(|profile| profile == "release") && Path::new(commits).exists() {
+            println!("cargo::rerun-if-changed={commits}");
+        }
         let output = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     });

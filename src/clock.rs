@@ -44,6 +44,11 @@ impl Stopwatch {
     }
 }
 
+/// A duration as lines of the log and rows have it: in milliseconds, to the microsecond.
+pub fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}
+
 /// RFC 3339 in UTC with microseconds, as every log line and API timestamp has it.
 pub fn rfc3339(at: SystemTime) -> String {
     jiff::Timestamp::try_from(at).map_or_else(|_| String::from("1970-01-01T00:00:00Z"), |t| format!("{t:.6}"))

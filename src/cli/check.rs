@@ -70,7 +70,7 @@ impl Check {
         let zones = start.snapshot.zones().count();
         let _ = writeln!(
             text,
-            "ok: {zones} zones, {} gateways, {} rules, {} sensitive data rules",
+            "ok (zones: {zones}, gateways: {}, rules: {}, sensitive data rules: {})",
             start.conf.resources.gateways.len(),
             start.snapshot.rules,
             start.rules.detector.rules().len()

@@ -81,7 +81,7 @@ impl Learn {
         for exclusion in &chosen {
             let of = || requests.iter().filter(|request| request.parts.contains_key(exclusion));
             let paths: BTreeSet<&str> = of().map(|request| request.path.as_str()).collect();
-            let _ = writeln!(text, "  # {} of the requests, on {} paths", of().count(), paths.len());
+            let _ = writeln!(text, "  # requests: {}, paths: {}", of().count(), paths.len());
             match &trial {
                 Some(trial) => {
                     let path = paths.first().copied().unwrap_or("/");

@@ -11,7 +11,7 @@ use store::{Change, Changeset, Revision, Store, StoreError};
 
 use super::load::{self, ConfSource, Start};
 use super::{Applied, ApplyError, Queued, Write};
-use crate::clock::Clock;
+use crate::clock::{Clock, milliseconds};
 use crate::compile::{self, Inputs};
 use crate::conf::{Conf, resolve};
 use crate::events::Events;
@@ -79,7 +79,7 @@ impl Plane {
     pub(super) fn reload(&mut self) {
         let started = self.clock.start();
         match self.try_reload() {
-            Ok(needs_restart) => self.announce(started.elapsed().as_secs_f64() * 1000.0, needs_restart),
+            Ok(needs_restart) => self.announce(milliseconds(started.elapsed()), needs_restart),
             Err(diagnostics) => self.refuse(&diagnostics),
         }
     }
@@ -116,7 +116,7 @@ impl Plane {
             Ok(())
         });
         match published {
-            Ok(()) => self.announce(started.elapsed().as_secs_f64() * 1000.0, Vec::new()),
+            Ok(()) => self.announce(milliseconds(started.elapsed()), Vec::new()),
             Err(diagnostics) => self.refuse(&diagnostics),
         }
     }
@@ -201,7 +201,7 @@ impl Plane {
         self.handle.publish(snapshot);
         self.serve(revision);
         let changed = is_served.then_some(&changed);
-        self.announce_changed(started.elapsed().as_secs_f64() * 1000.0, Vec::new(), changed);
+        self.announce_changed(milliseconds(started.elapsed()), Vec::new(), changed);
         reply_applied(accepted, &self.handle.load());
     }
 
@@ -267,7 +267,7 @@ impl Plane {
         match self.compile_found(Resources::clone(&current.resources), Some(&changed), found) {
             Ok(snapshot) => {
                 self.handle.publish(snapshot);
-                let duration_ms = started.elapsed().as_secs_f64() * 1000.0;
+                let duration_ms = milliseconds(started.elapsed());
                 self.announce_changed(duration_ms, Vec::new(), Some(&changed));
             }
             Err(diagnostics) => self.refuse(&diagnostics),

@@ -11,6 +11,7 @@ use pingora::http::ResponseHeader;
 
 use super::headers;
 use crate::ai::{self, Gateway, Provider};
+use crate::clock::milliseconds;
 use crate::records::Finished;
 use ::gateway::body_copy::BodyCopy;
 use gateway::aws::AccessKey;
@@ -149,7 +150,6 @@ impl Call {
             response.insert_header(name, value)?;
         }
         let asked = self.asked_at.unwrap_or(elapsed);
-        let milliseconds = |duration: Duration| duration.as_secs_f64() * 1000.0;
         response.append_header(
             "server-timing",
             format!(
@@ -195,7 +195,6 @@ impl Call {
             Some(answer) => (Some(answer.tap), answer.is_stream, answer.content_type, answer.coding),
             None => (None, false, String::new(), Vec::new()),
         };
-        let milliseconds = |duration: Duration| duration.as_secs_f64() * 1000.0;
         let log = AiLog {
             id: self.id,
             created_at,

@@ -14,6 +14,7 @@ use super::facts::with_facts;
 use super::record_pool::RecordPool;
 use super::refusal::Refusal;
 use super::{Edge, headers};
+use crate::clock::milliseconds;
 use crate::events::kinds::{
     ChangingRule, GatewayRequest, OriginChanged, RequestFinished, RequestRefused, RuleMatched, SecurityEvent,
 };
@@ -153,7 +154,7 @@ fn request_finished(
         bytes: session.body_bytes_sent(),
         zone: ctx.zone_label().name,
         verdict: ctx.verdict_word(),
-        duration_ms: duration.as_secs_f64() * 1000.0,
+        duration_ms: milliseconds(duration),
         // What we refuse has its reason in words; what failed below us has it here.
         error: error.filter(|error| !matches!(error.etype(), ErrorType::HTTPStatus(_))).map(|error| {
             let context = error.context.as_ref().map_or("", |context| context.as_str());

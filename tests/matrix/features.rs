@@ -22,6 +22,8 @@ pub struct Feature {
     pub settings: &'static str,
     /// Before it.
     pub before: &'static str,
+    /// Limits besides those of all.
+    pub limits: &'static str,
     /// Whether it has to see a body before the origin may.
     pub must_see: bool,
     /// Whether a body with an attack, or a card, is refused.
@@ -105,6 +107,7 @@ const ZONE: Feature = Feature {
     is_gateway: false,
     settings: "",
     before: "",
+    limits: "",
     must_see: false,
     refuses: 200,
     target: "/",
@@ -224,7 +227,7 @@ pub const ZONES: &[Feature] = &[
     Feature {
         name: "kept answers, waited for",
         settings: KEPT,
-        before: "[limits]\ncache_lock_timeout = \"10s\"\n",
+        limits: "cache_lock_timeout = \"10s\"\n",
         must_see: true,
         refuses: 403,
         ..ZONE
@@ -319,7 +322,7 @@ impl Feature {
     /// The status of the answer to a body of `length` bytes, whatever its framing.
     pub fn status(&self, kind: Kind, length: usize) -> u16 {
         // The Core Rule Set takes the media types of forms and JSON without a coding, and judges that by the head.
-        let has_bad_head = (kind == Kind::Text || kind.is_coded()) && self.before == CRS;
+        let has_bad_head = (kind == Kind::Text || kind.is_coded()) && !self.before.is_empty();
         match () {
             () if self.must_see && length > LIMIT => 413,
             () if has_bad_head => 403,
@@ -393,7 +396,7 @@ impl Feature {
 
     /// A configuration with a plain listener, then one with TLS.
     pub fn conf(&self, origin: &str) -> String {
-        let before = self.before;
+        let (before, limits) = (self.before, self.limits);
         let settings =
             self.settings.replace("AUTH_SERVICE", &auth_service()).replace("GUARDRAIL", &guardrail());
         let site = if self.is_gateway {
@@ -416,7 +419,7 @@ impl Feature {
         };
         let secrets = if self.has_stored_key { "secrets_key_file = \"secrets.key\"\n" } else { "" };
         format!(
-            "{secrets}gateway_hosts = [\"gw.example\"]\n{before}[limits]\ninspected_body = \"{LIMIT}\"\nidle_timeout = \"4s\"\n\
+            "{secrets}gateway_hosts = [\"gw.example\"]\n{before}[limits]\ninspected_body = \"{LIMIT}\"\nidle_timeout = \"4s\"\n{limits}\
              [[listeners]]\naddress = \"127.0.0.1:0\"\n\
              [[listeners]]\naddress = \"127.0.0.2:0\"\n[[listeners.certificates]]\nchain = \"a.pem\"\nkey = \"a.key\"\n{site}"
         )

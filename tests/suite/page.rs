@@ -113,8 +113,8 @@ fn open(browser: &mut Browser, view: &str, words: &str) -> String {
 fn views(zone: &str) -> Vec<(&'static str, String, &'static str)> {
     vec![
         ("overview", "overview".to_owned(), "Requests a second"),
-        ("events", format!("events?owner=zones/{zone}"), "3 events"),
-        ("ai", "ai".to_owned(), "1 calls"),
+        ("events", format!("events?owner=zones/{zone}"), "Events: 3"),
+        ("ai", "ai".to_owned(), "Calls: 1"),
         ("rules", format!("rules?zone={zone}"), "Managed rules"),
         ("zones", "zones".to_owned(), "new.example"),
         ("zone", format!("zone/{zone}"), "192.0.2.7"),

@@ -25,7 +25,7 @@ export async function ai({ query }) {
     h("div", { class: "filters" }, choice("Gateway", known, chosen, (value) => go({ gateway: value }))),
     h("p", {}, `${gateway?.authentication ? "Calls need a token of the gateway." : "Calls need no token."} `,
       gateway?.limits?.length ? `Limits: ${gateway.limits.map(limit).join("; ")}.` : "No limits."),
-    h("h2", {}, `${number(info?.total_count ?? result.length)} calls`),
+    h("h2", {}, `Calls: ${number(info?.total_count ?? result.length)}`),
     table("AI calls", [
       ["Time", (row) => time(row.created_at)],
       ["Provider", (row) => row.provider],

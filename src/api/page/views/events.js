@@ -46,7 +46,7 @@ export async function events({ query }) {
       ["Rule", (row) => link(address({ ...query, owner, reference: row.value, page: "" }), row.value || "–")],
       ["Events", (row) => number(row.count), true],
     ], top),
-    h("h2", {}, `${number(info.total_count)} events`),
+    h("h2", {}, `Events: ${number(info.total_count)}`),
     table("Security events", [
       ["Time", (row) => time(row.Datetime)],
       ["Action", (row) => h("span", { class: row.Action === "log" ? "warn" : "bad" }, row.Action)],
