@@ -278,6 +278,7 @@ impl Edge {
             if let Some(coding) = client.headers.get(header::ACCEPT_ENCODING) {
                 head.insert_header(header::ACCEPT_ENCODING, coding.clone())?;
             }
+            Self::pass_trace_on(client, &mut head, ctx)?;
             head
         } else {
             client.clone()

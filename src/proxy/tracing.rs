@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::HeaderName;
 use pingora::Result;
+use pingora::http::RequestHeader;
 use pingora::proxy::Session;
 
 use super::context::Context;
@@ -31,6 +32,20 @@ impl Edge {
         let field = http::HeaderValue::try_from(trace.traceparent());
         // INVARIANT: digits, letters and hyphens are a valid value.
         field.map_or(Ok(()), |field| field_edits::tell(request, TRACEPARENT, field))
+    }
+
+    /// Tells of the trace of a request in another one that is made for it.
+    pub(super) fn pass_trace_on(from: &RequestHeader, to: &mut RequestHeader, ctx: &Context) -> Result<()> {
+        if ctx.trace.is_none() {
+            return Ok(());
+        }
+        for name in [HeaderName::from_static(TRACEPARENT), TRACESTATE] {
+            to.remove_header(&name);
+            if let Some(value) = from.headers.get(&name) {
+                to.insert_header(name, value.clone())?;
+            }
+        }
+        Ok(())
     }
 
     /// Keeps the span of a request that has ended.

@@ -145,6 +145,37 @@ fn calls_of_providers_are_spans_below_their_request() {
     assert_eq!(collector.last().path(), "/otlp/v1/traces");
 }
 
+/// What a step says of a trace is in its caller's hands; what the edge says is of the request that came.
+#[test]
+fn steps_of_universal_calls_are_of_the_trace_of_their_request() {
+    let (provider, collector) = (Origin::fixed("application/json", CHAT), collector());
+    let tracing = format!("[tracing]\nendpoint = \"{}/v1/traces\"\n", collector.url());
+    let step = serde_json::json!([{"provider": "openai", "endpoint": "v1/chat/completions",
+        "headers": {"Authorization": "Bearer k", "traceparent": "00-1-2-03", "tracestate": "of=step"},
+        "query": {"model": "gpt-4o", "messages": []}}])
+    .to_string();
+    let call = |edge: &Edge| {
+        let mut client = Client::connect(edge.proxy[0]);
+        client.send(format!(
+            "POST /v1/acme/main HTTP/1.1\r\nHost: gw.example\r\nContent-Type: application/json\r\n\
+             traceparent: 00-{TRACE}-{SPAN}-01\r\ntracestate: a=b\r\nContent-Length: {}\r\n\r\n{step}",
+            step.len()
+        ));
+        assert_eq!(client.receive().unwrap().status, 200);
+        provider.last()
+    };
+    let edge = Edge::start(&conf(&provider, &format!("{tracing}{GATEWAY}")));
+    let seen = call(&edge);
+    let spans = wait_for_spans(&collector, 2);
+    let request = spans.iter().find(|span| span["kind"] == 2).unwrap();
+    let passed = seen.header("traceparent").unwrap();
+    assert!(passed.starts_with(&format!("00-{TRACE}-{}", request["spanId"].as_str().unwrap())), "{passed}");
+    assert_eq!(seen.header("tracestate"), Some("a=b"));
+    // Without traces of its own the edge leaves a step as it is.
+    let seen = call(&Edge::start(&conf(&provider, GATEWAY)));
+    assert_eq!((seen.header("traceparent"), seen.header("tracestate")), (Some("00-1-2-03"), Some("of=step")));
+}
+
 #[test]
 fn one_in_so_many_requests_has_spans() {
     let (origin, collector) = (Origin::echo(), collector());
