@@ -33,7 +33,7 @@ pub trait OtlpQueue: Clone + Send + Sync {
     fn put_back(item: Self::Item, events: &Events);
     /// The request to the collector: `resource` and `scope` are those of the process.
     fn message(items: &[Self::Item], resource: Value, scope: Value) -> Value;
-    /// Adds so many to the count of an outcome.
+    /// Adds `items` to the metric of an outcome.
     fn count(events: &Events, outcome: &str, items: u64);
 }
 

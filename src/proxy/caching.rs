@@ -57,7 +57,7 @@ const PARTIAL: &[HeaderName] = &[
     header::IF_UNMODIFIED_SINCE,
     header::RANGE,
 ];
-/// A request for so many parts of a kept response gets the whole.
+/// A request for this many parts of a kept response, or more, gets the whole response.
 const MAX_RANGES: usize = 8;
 const NOT_A_WHOLE_ONE: NoCacheReason = NoCacheReason::Custom("a part of it was asked for");
 
@@ -123,7 +123,7 @@ impl Caching {
             return;
         }
         let patience = ctx.snapshot.limits.cache_lock_timeout;
-        // Others keep nothing, so nobody is to wait for them.
+        // Requests for a part keep nothing, so nobody is to wait for them.
         let lock = (!patience.is_zero() && is_for_whole(session.req_header())).then(|| self.store.lock());
         let mut options = CacheOptionOverrides::default();
         options.wait_timeout = Some(patience);
@@ -350,7 +350,7 @@ pub(super) fn may_be_stale(error: Option<&Error>, session: &Session, ctx: &Conte
     };
     match error {
         Some(error) => is_of_origin(error),
-        // Whoever asks waits: the framework would ask by a request of its own, which no client has sent and rules would judge.
+        // The request that asks the origin waits. Else the framework sends one of its own, which rules and logs take for a client's.
         None => !session.cache.is_cache_lock_writer(),
     }
 }

@@ -20,7 +20,7 @@ fn rules_and_scans_see_what_is_kept() {
         }
     }
     assert_eq!(get(&edge, "/max", ""), ("HIT".into(), kept));
-    // A finding of a kept response is told once, whoever asks again.
+    // Sensitive data in a kept response is reported once, however often the response is served.
     assert_eq!((get(&edge, "/card", "").0, get(&edge, "/card", "").0), ("MISS".into(), "HIT".into()));
     edge.wait_for_event("sensitive_data", |_| true);
     edge.wait_for_metric("portcullis_scans_skipped_total{reason=\"identical\"}", 1.0);

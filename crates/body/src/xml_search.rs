@@ -49,6 +49,8 @@ struct Walk<'p> {
     captures: Vec<Capture>,
     /// For each prefix its addresses, the innermost last.
     namespaces: HashMap<String, Vec<Rc<str>>>,
+    /// The empty address, made once.
+    no_namespace: Rc<str>,
     found: Values,
     bytes_left: usize,
 }
@@ -80,6 +82,7 @@ pub fn find(body: &[u8], paths: &[&XmlPath], limits: Limits) -> (Values, Result<
         open: Vec::new(),
         captures: Vec::new(),
         namespaces: HashMap::new(),
+        no_namespace: Rc::from(""),
         found: Vec::new(),
         bytes_left: text.len().saturating_mul(MAX_BYTES_FOR_A_BYTE),
     };
@@ -135,7 +138,8 @@ impl Walk<'_> {
             .map(|(name, value)| {
                 let (prefix, local) = split(&name);
                 // An attribute without a prefix is in no namespace.
-                let namespace = if prefix.is_empty() { Rc::from("") } else { self.namespace(prefix) };
+                let namespace =
+                    if prefix.is_empty() { Rc::clone(&self.no_namespace) } else { self.namespace(prefix) };
                 XmlAttribute { namespace, local: local.to_owned(), value }
             })
             .collect();
@@ -227,7 +231,9 @@ impl Walk<'_> {
     fn namespace(&self, prefix: &str) -> Rc<str> {
         match prefix {
             "xml" => "http://www.w3.org/XML/1998/namespace".into(),
-            _ => self.namespaces.get(prefix).and_then(|all| all.last()).map_or_else(|| "".into(), Rc::clone),
+            _ => Rc::clone(
+                self.namespaces.get(prefix).and_then(|all| all.last()).unwrap_or(&self.no_namespace),
+            ),
         }
     }
 }

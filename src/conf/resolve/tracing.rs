@@ -24,7 +24,7 @@ impl Resolving<'_> {
         }
     }
 
-    /// What shows a service who asks, in the field `Authorization`.
+    /// The value of the field `Authorization`, by which a service knows the edge.
     pub(super) fn authorization(&mut self, written: Option<Located<String>>, table: &str) -> Option<Secret> {
         let Located { value, place } = written?;
         if http::HeaderValue::from_str(&value).is_err() {
