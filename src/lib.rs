@@ -27,6 +27,7 @@
 //! | [`dns`] | the name server without sockets: names, records, zone files, zones, answers |
 //! | [`pattern`] | the only room that compiles patterns |
 //! | [`body`] | heads and bounded readers of bodies |
+//! | [`http3`] | frames and field sections of HTTP/3 |
 //! | [`model`] | resources, ids and the types that several rooms share |
 //! | `counters` | counters of limits by key and window, reserved before and settled after; counters of request rates |
 //! | `challenge` | puzzles and clearances for browsers, and the page |

@@ -99,6 +99,7 @@ const PURE: &[&str] = &[
     "diagnostic",
     "expression",
     "gateway",
+    "http3",
     "model",
     "pattern",
     "seclang",
@@ -114,8 +115,18 @@ fn dependencies(manifest: &Path) -> BTreeSet<String> {
 
 #[test]
 fn engines_depend_on_no_server() {
-    let forbidden =
-        ["tokio", "pingora", "prometheus", "rusqlite", "axum", "hyper-util", "tracing", "notify", "store"];
+    let forbidden = [
+        "tokio",
+        "pingora",
+        "quinn",
+        "prometheus",
+        "rusqlite",
+        "axum",
+        "hyper-util",
+        "tracing",
+        "notify",
+        "store",
+    ];
     for name in PURE {
         let found = dependencies(&root().join("crates").join(name).join("Cargo.toml"));
         let found: Vec<_> = forbidden.iter().filter(|library| found.contains(**library)).collect();
