@@ -54,6 +54,12 @@ pub fn rfc3339(at: SystemTime) -> String {
     jiff::Timestamp::try_from(at).map_or_else(|_| String::from("1970-01-01T00:00:00Z"), |t| format!("{t:.6}"))
 }
 
+/// The value of a field such as `Date` (RFC 9110 section 5.6.7).
+pub fn http_date(at: SystemTime) -> String {
+    let at = jiff::Timestamp::try_from(at).unwrap_or_default();
+    at.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,5 +68,6 @@ mod tests {
     fn timestamps_are_utc_with_microseconds() {
         let at = UNIX_EPOCH + Duration::from_micros(1_700_000_000_123_456);
         assert_eq!(rfc3339(Clock::fixed(at).now()), "2023-11-14T22:13:20.123456Z");
+        assert_eq!(http_date(at), "Tue, 14 Nov 2023 22:13:20 GMT");
     }
 }

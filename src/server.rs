@@ -25,7 +25,7 @@ use crate::clock::Clock;
 use crate::conf::{Conf, TracingSettings};
 use crate::control::Control;
 use crate::events::Events;
-use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext};
+use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext, ReservedSockets};
 use crate::names::{NameContext, NameServer, NameSockets};
 use crate::old_uses::OldUses;
 use crate::otlp_export::{OtlpExport, OtlpExports};
@@ -199,21 +199,29 @@ fn scanners(conf: &Conf) -> Scanners {
 
 /// The sockets of all listeners and of the admin port, if they are not taken over. An address that cannot be had ends the
 /// process before it serves half of what it should.
-fn reserve(conf: &Conf, upgrade: bool) -> Result<(Vec<Option<TcpListener>>, Option<TcpListener>), String> {
-    let reserve = |address: SocketAddr, what: &str| match upgrade {
-        true => Ok(None),
-        false => listener::reserve(address)
+fn reserve(
+    conf: &Conf,
+    upgrade: bool,
+) -> Result<(Vec<Option<ReservedSockets>>, Option<TcpListener>), String> {
+    if upgrade {
+        return Ok((conf.listeners.iter().map(|_| None).collect(), None));
+    }
+    let cannot =
+        |address: SocketAddr, what: &str, error| format!("cannot listen on {address} ({what}): {error}");
+    let listeners = conf.listeners.iter().map(|listener| {
+        ReservedSockets::new(listener.address, listener.speaks_http3)
             .map(Some)
-            .map_err(|error| format!("cannot listen on {address} ({what}): {error}")),
-    };
-    let listeners = conf.listeners.iter().map(|listener| reserve(listener.address, "`listeners.address`"));
-    Ok((listeners.collect::<Result<_, _>>()?, reserve(conf.admin_address, "`admin.address`")?))
+            .map_err(|error| cannot(listener.address, "`listeners.address`", error))
+    });
+    let admin = listener::reserve(conf.admin_address)
+        .map_err(|error| cannot(conf.admin_address, "`admin.address`", error));
+    Ok((listeners.collect::<Result<_, _>>()?, Some(admin?)))
 }
 
 fn add_listeners<A: HttpServerApp + Send + Sync + 'static>(
     server: &mut Server,
     conf: &Conf,
-    reserved: Vec<Option<TcpListener>>,
+    reserved: Vec<Option<ReservedSockets>>,
     app: &Arc<A>,
     context: &ListenerContext,
 ) -> Result<(), String> {

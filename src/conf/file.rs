@@ -3,6 +3,7 @@
 use model::{Ruleset, Secret};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,6 +97,8 @@ pub struct ListenerFile {
     pub certificates: Vec<CertificateFile>,
     pub is_tls: bool,
     pub protocol: Located<ListenerProtocol>,
+    pub http3: Option<Located<bool>>,
+    pub http3_port: Option<Located<NonZeroU16>>,
 }
 
 #[derive(Clone, Debug)]
@@ -321,11 +324,12 @@ fn listener(mut table: Table<'_>) -> Option<ListenerFile> {
     let certificates = table.tables("certificates").into_iter().filter_map(certificate).collect();
     let protocol = table.get("protocol");
     let is_tls = table.or("tls", false);
+    let (http3, http3_port) = (table.get("http3"), table.get("http3_port"));
     table.finish();
     let address = address?;
     let protocol =
         protocol.unwrap_or_else(|| Located { value: ListenerProtocol::Http, place: address.place.clone() });
-    Some(ListenerFile { address, proxy_protocol_from, certificates, is_tls, protocol })
+    Some(ListenerFile { address, proxy_protocol_from, certificates, is_tls, protocol, http3, http3_port })
 }
 
 fn certificate(mut table: Table<'_>) -> Option<CertificateFile> {

@@ -129,6 +129,8 @@ pub const KEYS: &[&str] = &[
     "listeners.certificates",
     "listeners.certificates.chain",
     "listeners.certificates.key",
+    "listeners.http3",
+    "listeners.http3_port",
     "listeners.protocol",
     "listeners.proxy_protocol_from",
     "listeners.tls",

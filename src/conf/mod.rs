@@ -24,6 +24,7 @@ mod zone_file;
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -140,6 +141,10 @@ pub struct Listener {
     /// Whether it speaks TLS with the certificates of zones and custom hostnames alone.
     pub is_tls: bool,
     pub protocol: ListenerProtocol,
+    /// Whether HTTP/3 is spoken on the UDP port of the same number.
+    pub speaks_http3: bool,
+    /// The port of HTTP/3 that clients are told, if it is another one.
+    pub http3_port: Option<NonZeroU16>,
 }
 
 impl Listener {

@@ -11,6 +11,7 @@ mod error_pages;
 mod forward_auth;
 mod guardrail;
 mod list;
+mod listeners;
 mod mail;
 mod tracing;
 mod zone;
@@ -19,10 +20,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::file::{ConfFile, ListenerFile};
+use super::file::ConfFile;
 use super::gateway_file::{GatewayFile, LimitFile, ProviderFile};
 use super::table::Located;
-use super::{Conf, Listener, ListenerProtocol};
+use super::{Conf, ListenerProtocol};
 use crate::clock::rfc3339;
 use crate::geo::GeoDatabases;
 use crate::named_file::{read_database, read_text};
@@ -329,46 +330,6 @@ impl Resolving<'_> {
         value.into_iter().map(|name| name.to_ascii_lowercase()).collect()
     }
 
-    /// Those that are named; if there are none, and a zone gets certificates automatically, the two ports of HTTP.
-    fn listeners(&mut self, files: Vec<ListenerFile>, resources: &Resources) -> Vec<Listener> {
-        let mut seen = BTreeSet::new();
-        let mut listeners = Vec::new();
-        for file in files {
-            if file.address.value.port() != 0 && !seen.insert(file.address.value) {
-                self.conflict(
-                    &file.address.place,
-                    format!("two listeners have the address `{}`", file.address.value),
-                );
-            }
-            let certificates =
-                file.certificates.iter().map(|c| (self.existing(&c.chain), self.existing(&c.key))).collect();
-            let is_plain = file.certificates.is_empty() && !file.is_tls;
-            if file.protocol.value == ListenerProtocol::Dns && is_plain {
-                self.conflict(
-                    &file.protocol.place,
-                    "a listener for `dns` needs `certificates` or `tls = true`; plain queries are answered at `dns.listeners`".to_owned(),
-                );
-            }
-            listeners.push(Listener {
-                address: file.address.value,
-                proxy_protocol_from: file.proxy_protocol_from,
-                certificates,
-                is_tls: file.is_tls,
-                protocol: file.protocol.value,
-            });
-        }
-        if listeners.is_empty() && resources.zones.values().any(|zone| zone.tls.is_automatic) {
-            listeners.extend([(80, false), (443, true)].map(|(port, is_tls)| Listener {
-                address: (std::net::Ipv6Addr::UNSPECIFIED, port).into(),
-                proxy_protocol_from: Vec::new(),
-                certificates: Vec::new(),
-                is_tls,
-                protocol: ListenerProtocol::Http,
-            }));
-        }
-        listeners
-    }
-
     fn rules(&mut self, paths: Option<Located<Vec<String>>>) -> Option<Vec<String>> {
         let Located { value, place } = paths?;
         let found = value.iter().map(|path| match path.as_str() {
@@ -393,6 +354,7 @@ pub fn needs_restart(before: &Conf, after: &Conf) -> Vec<&'static str> {
                         l.certificates.clone(),
                         l.is_tls,
                         l.protocol == ListenerProtocol::Dns,
+                        (l.speaks_http3, l.http3_port),
                     ),
                 )
             })

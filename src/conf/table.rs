@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 use std::time::Duration;
@@ -285,6 +285,14 @@ impl FromToml for NonZeroU32 {
             .ok()
             .and_then(Self::new)
             .ok_or_else(|| Refusal::Value(format!("expected a whole number of 1 or more, found `{number}`")))
+    }
+}
+
+impl FromToml for NonZeroU16 {
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
+        let number = usize::from_toml(value)?;
+        let number = u16::try_from(number).ok().and_then(Self::new);
+        number.ok_or_else(|| Refusal::Value("expected a port from 1 to 65535".to_owned()))
     }
 }
 

@@ -24,6 +24,8 @@ pub struct ConnectionMeta {
     pub client_certificates: Option<Arc<ClientCertificates>>,
     /// The name the client asked for in TLS.
     pub server_name: Option<String>,
+    /// Where the same is spoken otherwise (RFC 7838), if it is for this name.
+    pub alternative: Option<HeaderValue>,
     pub progress: Arc<Progress>,
 }
 

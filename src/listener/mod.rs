@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! accept -> caps -> PROXY protocol -> TLS by SNI -> deadlines of heads -> the proxy
+//! http3:    handshakes in measure -> caps -> streams -> deadlines of heads -> the proxy
 //! ```
 //! Stock listeners have no caps, no whole-header deadline and no certificate by name that can be
 //! swapped; see the modules for each.
@@ -10,6 +11,7 @@ mod caps;
 mod deadline;
 mod framer;
 mod guard;
+mod http3;
 mod meta;
 pub mod proxy_protocol;
 mod service;
@@ -20,8 +22,9 @@ mod tls;
 
 pub use caps::Connections;
 pub use guard::Guarded;
+pub use http3::is_multiplexed;
 pub use meta::{ConnectionMeta, Progress, address_text};
 pub(crate) use service::until;
 pub use service::{EdgeListener, ListenerContext, Queries};
-pub use socket::{Bound, bind, reserve};
+pub use socket::{Bound, ReservedSockets, bind, reserve};
 pub(crate) use stream::without_socket;

@@ -2,9 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
+use http::HeaderValue;
 use ipnet::IpNet;
 use pingora::apps::{HttpServerApp, ServerApp};
 use pingora::protocols::l4::stream::Stream as L4Stream;
@@ -21,9 +22,10 @@ use tokio_rustls::server::TlsStream;
 
 use super::caps::Connections;
 use super::deadline::HeadDeadline;
+use super::http3::Http3Endpoint;
 use super::meta::{ConnectionMeta, Progress, address_text};
 use super::proxy_protocol::{self, MAX_HEADER_BYTES, Parsed};
-use super::socket;
+use super::socket::{self, ReservedSockets};
 use super::stream::EdgeStream;
 use super::tls::TlsConfigs;
 use crate::certificates::WantedNames;
@@ -50,7 +52,9 @@ pub struct EdgeListener<A> {
     bound: tokio::sync::mpsc::UnboundedSender<(usize, SocketAddr)>,
     index: usize,
     /// Bound already; `None` if it is inherited.
-    reserved: Option<std::net::TcpListener>,
+    reserved: Option<ReservedSockets>,
+    /// What serves HTTP/3, if it is spoken.
+    http3: Option<Arc<Http3Endpoint<A>>>,
 }
 
 struct Shared<A> {
@@ -64,6 +68,8 @@ struct Shared<A> {
     tls: Option<TlsConfigs>,
     proxy_protocol_from: Vec<IpNet>,
     drain: watch::Sender<bool>,
+    /// Where HTTP/3 is spoken, once it is.
+    alternative: Arc<OnceLock<HeaderValue>>,
 }
 
 /// Answers queries of resolvers over TLS.
@@ -101,7 +107,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
     pub fn new(
         index: usize,
         conf: Listener,
-        reserved: Option<std::net::TcpListener>,
+        reserved: Option<ReservedSockets>,
         app: Arc<A>,
         context: ListenerContext,
     ) -> Result<Self, rustls::Error> {
@@ -115,6 +121,21 @@ impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
                 context.tickets.map(|secret| (secret, context.clock)),
             )?),
         };
+        let alternative = Arc::new(OnceLock::new());
+        let http3 = match tls.as_ref().filter(|_| conf.speaks_http3) {
+            None => None,
+            Some(tls) => Some(Arc::new(Http3Endpoint {
+                app: Arc::clone(&app),
+                tls: tls.quic()?,
+                told_port: conf.http3_port,
+                alternative: Arc::clone(&alternative),
+                snapshots: context.snapshots.clone(),
+                connections: context.connections.clone(),
+                events: context.events.clone(),
+                clock: context.clock,
+                drain: context.drain.clone(),
+            })),
+        };
         Ok(Self {
             name: format!("listener {}", conf.address),
             // Keys go over the upgrade socket as one text, parted by spaces.
@@ -124,6 +145,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
             bound: context.bound,
             index,
             reserved,
+            http3,
             shared: Arc::new(Shared {
                 app,
                 queries: context.queries,
@@ -135,6 +157,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
                 tls,
                 proxy_protocol_from: conf.proxy_protocol_from.clone(),
                 drain: context.drain,
+                alternative,
             }),
             conf,
         })
@@ -150,7 +173,11 @@ impl<A: HttpServerApp + Send + Sync + 'static> ServiceWithDependents for EdgeLis
         _listeners_per_fd: usize,
         ready: ServiceReadyNotifier,
     ) {
-        let bound = socket::bind(&self.key, self.conf.address, self.reserved.take(), fds.as_ref())
+        let (tcp, udp) = match self.reserved.take() {
+            Some(ReservedSockets { tcp, udp }) => (Some(tcp), udp),
+            None => (None, None),
+        };
+        let bound = socket::bind(&self.key, self.conf.address, tcp, fds.as_ref())
             .and_then(|bound| TcpListener::from_std(bound.listener));
         let listener = match bound {
             Ok(listener) => listener,
@@ -163,6 +190,9 @@ impl<A: HttpServerApp + Send + Sync + 'static> ServiceWithDependents for EdgeLis
         if let Ok(address) = listener.local_addr() {
             // Nobody listens if nobody asked for the addresses.
             let _ = self.bound.send((self.index, address));
+            if let Some(http3) = &self.http3 {
+                spawn_connection(Arc::clone(http3).run(address, udp));
+            }
         }
         ready.notify_ready();
         self.watchdog.watch(&self.name);
@@ -261,6 +291,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> Shared<A> {
             is_tls_1_3: false,
             client_certificates: None,
             server_name: None,
+            alternative: None,
             progress: Arc::new(Progress::default()),
         };
         let outcome = self.http(stream, id, meta, Arc::new(digest), deadline).await;
@@ -284,10 +315,13 @@ impl<A: HttpServerApp + Send + Sync + 'static> Shared<A> {
                 let handshake = timeout_at(deadline, async {
                     let hello = LazyConfigAcceptor::new(rustls::server::Acceptor::default(), io).await?;
                     let server_name = hello.client_hello().server_name().map(str::to_owned);
-                    let (config, certificates) = configs.for_client(&hello.client_hello());
-                    Ok::<_, std::io::Error>((server_name, certificates, hello.into_stream(config).await?))
+                    let mut spoken = configs.for_client(&hello.client_hello());
+                    let certificates = spoken.client_certificates.take();
+                    let alternative = self.alternative.get().filter(|_| spoken.speaks_http3);
+                    let facts = (server_name, certificates, alternative);
+                    Ok::<_, std::io::Error>((facts, hello.into_stream(spoken.config).await?))
                 });
-                let Ok(Ok((server_name, certificates, tls))) = handshake.await else {
+                let Ok(Ok(((server_name, certificates, alternative), tls))) = handshake.await else {
                     return ConnectionEnd::TlsFailed;
                 };
                 if self.protocol == ListenerProtocol::Dns {
@@ -295,6 +329,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> Shared<A> {
                     return ConnectionEnd::Finished;
                 }
                 meta.server_name = server_name;
+                meta.alternative = alternative.cloned();
                 let connection = tls.get_ref().1;
                 meta.is_tls_1_3 = connection.protocol_version() == Some(rustls::ProtocolVersion::TLSv1_3);
                 meta.client_certificates = certificates.filter(|_| connection.peer_certificates().is_some());

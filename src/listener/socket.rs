@@ -1,13 +1,48 @@
 //! Listening sockets: bound here, or taken over from the process before this one.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd};
 
 use pingora::server::ListenFds;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use super::http3;
+
+/// Ports that are tried if the system chooses.
+const MAX_ATTEMPTS: usize = 16;
 /// Connections the kernel holds before they are accepted.
 const BACKLOG: i32 = 1024;
+
+/// The sockets of a listener, bound before the process begins to serve.
+#[derive(Debug)]
+pub struct ReservedSockets {
+    pub tcp: TcpListener,
+    /// For HTTP/3, if it is spoken.
+    pub udp: Option<UdpSocket>,
+}
+
+impl ReservedSockets {
+    /// Binds an address, over UDP as well if asked to.
+    ///
+    /// # Errors
+    /// If the address cannot be bound.
+    pub fn new(address: SocketAddr, with_udp: bool) -> std::io::Result<Self> {
+        // Of a port that the system chooses, the other protocol's may be taken.
+        let mut attempts = if address.port() == 0 { MAX_ATTEMPTS } else { 1 };
+        loop {
+            let tcp = reserve(address)?;
+            if !with_udp {
+                return Ok(Self { tcp, udp: None });
+            }
+            attempts -= 1;
+            match http3::reserve(tcp.local_addr()?) {
+                Ok(udp) => return Ok(Self { tcp, udp: Some(udp) }),
+                Err(error) if attempts == 0 => return Err(error),
+                Err(_) => {}
+            }
+        }
+    }
+}
 
 /// A socket that listens, registered for hand-over.
 #[derive(Debug)]

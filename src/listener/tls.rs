@@ -62,6 +62,21 @@ impl TlsProfile {
                 .and_then(|zone| zone.client_certificates.clone()),
         }
     }
+
+    /// Whether HTTP/3 is spoken too: it is, but for names whose settings QUIC cannot meet. Its TLS is 1.3, and one
+    /// connection has one set of client certificates for all names.
+    fn speaks_http3(&self) -> bool {
+        !self.has_no_tls_1_3 && !self.has_no_http2 && self.client_certificates.is_none()
+    }
+}
+
+/// What is spoken with a client.
+pub(super) struct SpokenWith {
+    pub(super) config: Arc<ServerConfig>,
+    /// Whose certificates it may show.
+    pub(super) client_certificates: Option<Arc<ClientCertificates>>,
+    /// Whether the name that it asked for may be spoken to over HTTP/3.
+    pub(super) speaks_http3: bool,
 }
 
 /// The settings of a listener's TLS, by the name that a client asks for.
@@ -101,23 +116,45 @@ impl TlsConfigs {
         Ok(Self { names, protocol, tickets, plain, acme, profiles: RwLock::default() })
     }
 
-    /// What is spoken with a client, by its first message, and whose certificates it may show.
-    pub(super) fn for_client(
-        &self,
-        hello: &ClientHello<'_>,
-    ) -> (Arc<ServerConfig>, Option<Arc<ClientCertificates>>) {
+    /// The settings of QUIC, with certificates for the names that HTTP/3 is spoken to.
+    ///
+    /// # Errors
+    /// If the system has no random numbers for tickets.
+    pub(super) fn quic(&self) -> Result<Arc<ServerConfig>, rustls::Error> {
+        let names = Arc::new(OfHttp3(Arc::clone(&self.names)));
+        let mut config =
+            with_provider(aws_lc_rs::default_provider(), &[&rustls::version::TLS13], names, None)?;
+        config.ticketer = match &self.tickets {
+            Some((secret, clock)) => SharedTickets::new(secret.clone(), "http3".to_owned(), *clock),
+            None => aws_lc_rs::Ticketer::new()?,
+        };
+        config.alpn_protocols = vec![b"h3".to_vec()];
+        Ok(Arc::new(config))
+    }
+
+    /// What is spoken with a client, by its first message.
+    pub(super) fn for_client(&self, hello: &ClientHello<'_>) -> SpokenWith {
+        let plainly = |config: &Arc<ServerConfig>, speaks_http3| SpokenWith {
+            config: Arc::clone(config),
+            client_certificates: None,
+            speaks_http3,
+        };
         if hello.alpn().is_some_and(|mut protocols| protocols.any(|protocol| protocol == ACME_TLS)) {
-            return (Arc::clone(&self.acme), None);
+            return plainly(&self.acme, false);
         }
         let profile = hello
             .server_name()
             .map(|name| TlsProfile::of(self.names.snapshots.load().spoken_tls(&name.to_ascii_lowercase())));
         let Some(profile) = profile.filter(|profile| *profile != TlsProfile::default()) else {
-            return (Arc::clone(&self.plain), None);
+            return plainly(&self.plain, hello.server_name().is_some());
         };
-        let certificates = profile.client_certificates.clone();
+        let spoken = |config: &Arc<ServerConfig>, profile: &TlsProfile| SpokenWith {
+            config: Arc::clone(config),
+            client_certificates: profile.client_certificates.clone(),
+            speaks_http3: profile.speaks_http3(),
+        };
         if let Some(known) = self.profiles.read().get(&profile) {
-            return (Arc::clone(known), certificates);
+            return spoken(known, &profile);
         }
         match server_config(&self.names, self.protocol, &profile, self.tickets.as_ref()) {
             Ok(made) => {
@@ -125,12 +162,13 @@ impl TlsConfigs {
                 if profiles.len() >= MAX_PROFILES {
                     profiles.clear();
                 }
-                profiles.insert(profile, Arc::clone(&made));
-                (made, certificates)
+                let spoken = spoken(&made, &profile);
+                profiles.insert(profile, made);
+                spoken
             }
             // INVARIANT: each profile leaves a version and a suite, and CAs were read when they were set, so only random
             // numbers can be missing. Requests are compared with the settings of their zone all the same.
-            Err(_) => (Arc::clone(&self.plain), None),
+            Err(_) => plainly(&self.plain, false),
         }
     }
 }
@@ -141,6 +179,7 @@ fn server_config(
     profile: &TlsProfile,
     tickets: Option<&(TicketSecret, Clock)>,
 ) -> Result<Arc<ServerConfig>, rustls::Error> {
+    let names = Arc::clone(names) as Arc<dyn ResolvesServerCert>;
     let mut provider = aws_lc_rs::default_provider();
     if !profile.suites.is_empty() {
         // Those of TLS 1.3 are all taken.
@@ -155,8 +194,7 @@ fn server_config(
             (false, true) => &[&rustls::version::TLS12],
             (false, false) => &[&rustls::version::TLS13, &rustls::version::TLS12],
         };
-    let mut config =
-        with_provider(provider, versions, Arc::clone(names), profile.client_certificates.as_deref())?;
+    let mut config = with_provider(provider, versions, names, profile.client_certificates.as_deref())?;
     config.ticketer = match tickets {
         // INVARIANT: what a profile prints is all that it is, the same on every node.
         Some((secret, clock)) => SharedTickets::new(secret.clone(), format!("{profile:?}"), *clock),
@@ -173,7 +211,7 @@ fn server_config(
 fn with_provider(
     provider: CryptoProvider,
     versions: &[&'static rustls::SupportedProtocolVersion],
-    names: Arc<FromSnapshot>,
+    names: Arc<dyn ResolvesServerCert>,
     client_certificates: Option<&ClientCertificates>,
 ) -> Result<ServerConfig, rustls::Error> {
     let provider = Arc::new(provider);
@@ -217,6 +255,18 @@ impl ResolvesServerCert for FromSnapshot {
             self.wanted.want(&name);
         }
         found.or_else(|| of_files?.select(None))
+    }
+}
+
+/// Those of names that HTTP/3 is spoken to: clients of others come by TCP, where their settings hold.
+#[derive(Debug)]
+struct OfHttp3(Arc<FromSnapshot>);
+
+impl ResolvesServerCert for OfHttp3 {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let name = hello.server_name()?.to_ascii_lowercase();
+        let profile = TlsProfile::of(self.0.snapshots.load().spoken_tls(&name));
+        if profile.speaks_http3() { self.0.resolve(hello) } else { None }
     }
 }
 

@@ -14,7 +14,7 @@ use super::refusal::Refusal;
 use super::respond::{self, Form};
 use super::{Edge, call, headers, tls_only};
 use crate::admission;
-use crate::listener::ConnectionMeta;
+use crate::listener::{ConnectionMeta, is_multiplexed};
 use crate::ruleset::actions::redirect::NOT_IN_URIS;
 use crate::snapshot::Site;
 use ::gateway::answer::GatewayError;
@@ -48,7 +48,7 @@ impl Edge {
             .response_written()
             .is_some_and(|head| !head.status.is_informational() || head.status == 101);
         let Some(refusal) = refusal.filter(|_| !is_answered) else {
-            if session.is_http2() {
+            if is_multiplexed(session) {
                 // What was begun must not look whole. A connection of HTTP/1 is closed by the framework.
                 session.as_downstream_mut().shutdown().await;
             }
@@ -70,7 +70,7 @@ impl Edge {
                 | Refusal::UnknownHost
                 | Refusal::NoQuery(_)
         );
-        let waits = !session.is_http2()
+        let waits = !is_multiplexed(session)
             && headers::expects_continue(session.req_header())
             && session.response_written().is_none();
         // A short body is here already, or nearly: reading it costs less than another connection.
@@ -100,7 +100,7 @@ impl Edge {
         }
         // After the answer: a connection that is closed while bytes come is reset, and the answer lost with it.
         let is_drained = !unread || !waits && drained(session).await;
-        if !keep && !session.is_http2() {
+        if !keep && !is_multiplexed(session) {
             session.as_downstream_mut().shutdown().await;
         }
         FailToProxy { error_code: refusal.status(), can_reuse_downstream: keep && is_drained }
@@ -117,7 +117,7 @@ impl Edge {
         let (own, page) = (ctx.block_response.as_deref(), ctx.challenge_page.as_deref());
         let (mut header, mut body) = respond::refusal(refusal, &ctx.ray, form, own, page)?;
         say_why(&mut header, refusal, session, ctx);
-        tls_only::tell_strict_transport(&mut header, ctx)?;
+        tls_only::tell_transports(&mut header, ctx)?;
         self.inspection.replace_own_error(session, refusal, &mut header, &mut body, ctx)?;
         Ok((header, body))
     }

@@ -50,6 +50,8 @@ pub struct Context {
     pub(super) is_tls_1_3: bool,
     /// Whose certificate the client has shown, if it has.
     pub(super) client_certificates: Option<Arc<ClientCertificates>>,
+    /// Where the same is spoken otherwise.
+    pub(super) alternative: Option<HeaderValue>,
     /// In normal form; empty until the request is admitted.
     pub(super) host: String,
     pub(super) route: Route,
@@ -227,6 +229,7 @@ impl Context {
             tls: false,
             is_tls_1_3: false,
             client_certificates: None,
+            alternative: None,
             host: String::new(),
             route: Route::Unknown,
             hostname: None,

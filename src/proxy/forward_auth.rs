@@ -67,7 +67,7 @@ impl AuthServices {
             headers::strip_response_connection(&mut head);
             head.insert_header(header::CONTENT_LENGTH, body.len().to_string())?;
             head.insert_header("svc-ray", &ctx.ray)?;
-            tls_only::tell_strict_transport(&mut head, ctx)?;
+            tls_only::tell_transports(&mut head, ctx)?;
             ctx.whole_answer = Some(Box::new((head, body)));
             return refuse(ctx, Refusal::ForwardAuth(status));
         }

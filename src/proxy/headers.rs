@@ -328,6 +328,7 @@ pub(super) fn protocol(version: http::Version) -> &'static str {
     match version {
         http::Version::HTTP_10 => "HTTP/1.0",
         http::Version::HTTP_2 => "HTTP/2.0",
+        http::Version::HTTP_3 => "HTTP/3.0",
         _ => "HTTP/1.1",
     }
 }

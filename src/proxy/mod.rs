@@ -83,6 +83,7 @@ pub use edge::{Edge, EdgeParts};
 use forwarded_session::{AnswerTimeout, ORIGIN_SILENT};
 use refusal::{Refusal, refuse};
 
+use crate::listener::is_multiplexed;
 use crate::snapshot::Site;
 use crate::upstream::peer;
 use ::gateway::answer::GatewayError;
@@ -106,7 +107,7 @@ impl ProxyHttp for Edge {
     async fn early_request_filter(&self, session: &mut Session, ctx: &mut Context) -> Result<()> {
         ctx.ray = self.rays.next();
         let refused = admit::note_client(session, ctx);
-        if session.is_http2() {
+        if is_multiplexed(session) {
             headers::join_cookies(session.req_header_mut());
         }
         self.begin_trace(session, ctx)?;

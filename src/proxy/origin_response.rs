@@ -46,7 +46,7 @@ impl Edge {
         self.inspection.replace_error(session, response, ctx)?;
         response.insert_header("svc-ray", &ctx.ray)?;
         self.caching.tell(session, response, ctx)?;
-        tls_only::tell_strict_transport(response, ctx)?;
+        tls_only::tell_transports(response, ctx)?;
         affinity::keep(response, ctx)?;
         let elapsed = ctx.started.elapsed();
         if let Some(call) = ctx.call() {

@@ -256,11 +256,11 @@ pub(super) async fn decoded(
 }
 
 /// Whether a request is a gRPC call, whose client may wait for an answer before it sends more. Only HTTP/2
-/// carries those, and none codes its body as a whole.
+/// and HTTP/3 carry those, and none codes its body as a whole.
 fn is_grpc(request: &RequestHeader) -> bool {
     let mut content_types = request.headers.get_all(http::header::CONTENT_TYPE).iter();
     let content_type = content_types.next().map_or(&b""[..], |value| value.as_bytes());
-    request.version == http::Version::HTTP_2
+    matches!(request.version, http::Version::HTTP_2 | http::Version::HTTP_3)
         && body::is_grpc(body::media_type(content_type))
         && content_types.next().is_none()
         && !request.headers.contains_key(http::header::CONTENT_ENCODING)
@@ -280,10 +280,11 @@ mod tests {
             }
             head
         };
-        let (h1, h2) = (http::Version::HTTP_11, http::Version::HTTP_2);
+        let (h1, h2, h3) = (http::Version::HTTP_11, http::Version::HTTP_2, http::Version::HTTP_3);
         let grpc = ("content-type", "application/grpc+proto");
         for (version, fields, expected) in [
             (h2, &[grpc][..], true),
+            (h3, &[grpc], true),
             (h1, &[grpc], false),
             (h2, &[("content-type", "text/plain")], false),
             (h2, &[grpc, ("content-type", "text/plain")], false),

@@ -76,8 +76,12 @@ fn came_by_https(session: &Session, ctx: &Context) -> bool {
     is_trusted && headers::bytes(&session.req_header().headers, &name).eq_ignore_ascii_case(b"https")
 }
 
-/// Tells browsers to come by HTTPS alone, if the zone of the request says so (RFC 6797).
-pub(super) fn tell_strict_transport(response: &mut ResponseHeader, ctx: &Context) -> Result<()> {
+/// Tells clients how to come next: by HTTP/3, if the listener speaks it (RFC 7838), and by HTTPS alone, if the zone of the
+/// request says so (RFC 6797).
+pub(super) fn tell_transports(response: &mut ResponseHeader, ctx: &Context) -> Result<()> {
+    if let Some(alternative) = &ctx.alternative {
+        response.insert_header(header::ALT_SVC, alternative)?;
+    }
     let Route::Zone(zone) = &ctx.route else { return Ok(()) };
     match zone.source.tls.strict_transport {
         Some(settings) if ctx.tls => {

@@ -31,9 +31,10 @@ pub enum BreakOff {
     Length,
     Chunked,
     Http2,
+    Http3,
 }
 
-const BREAK_OFFS: [BreakOff; 3] = [BreakOff::Length, BreakOff::Chunked, BreakOff::Http2];
+const BREAK_OFFS: [BreakOff; 4] = [BreakOff::Length, BreakOff::Chunked, BreakOff::Http2, BreakOff::Http3];
 
 fn origin() -> Origin {
     Origin::start(|request, stream| {

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 
 use super::breaks::BreakOff;
-use super::support::{Client, Response};
+use super::support::{AnyCertificate, Client, Http3, Response};
 
 /// How a body is framed and when its bytes come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +31,9 @@ pub enum Framing {
     Http2,
     /// In many frames, without a length, with trailers.
     Http2Frames,
+    Http3,
+    /// In many frames, without a length.
+    Http3Frames,
 }
 
 pub const FRAMINGS: &[Framing] = &[
@@ -45,6 +47,8 @@ pub const FRAMINGS: &[Framing] = &[
     Framing::Http10,
     Framing::Http2,
     Framing::Http2Frames,
+    Framing::Http3,
+    Framing::Http3Frames,
 ];
 
 /// Longest wait for anything: a case that takes longer hangs.
@@ -71,6 +75,8 @@ pub fn send(
     let (response, next) = match framing {
         Framing::Http2 => (http2(tls, request, false)?, None),
         Framing::Http2Frames => (http2(tls, request, true)?, None),
+        Framing::Http3 => (http3(tls, request, false)?, None),
+        Framing::Http3Frames => (http3(tls, request, true)?, None),
         _ => http1(framing, plain, request)?,
     };
     Some((decoded(response)?, next.map(decoded).map_or(Some(None), |next| next.map(Some))?))
@@ -147,7 +153,7 @@ fn http1(
             }
             client.send("0\r\nX-Trailer: 1\r\n\r\n");
         }
-        Framing::Http2 | Framing::Http2Frames => return None,
+        Framing::Http2 | Framing::Http2Frames | Framing::Http3 | Framing::Http3Frames => return None,
     }
     let response = client.receive()?;
     let goes_on = framing != Framing::Http10
@@ -170,6 +176,11 @@ pub fn break_off(how: BreakOff, plain: SocketAddr, tls: SocketAddr, request: Req
             let head = format!("{head}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n", half.len());
             Client::connect(plain).send([head.as_bytes(), half, b"\r\n"].concat());
         }
+        BreakOff::Http3 => {
+            let head =
+                http::Request::post(format!("https://{host}{target}")).header("content-type", content_type);
+            break_off_http3(tls, head.body(()).unwrap(), &half[..half.len().min(8_000)]);
+        }
         BreakOff::Http2 => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
@@ -187,17 +198,46 @@ pub fn break_off(how: BreakOff, plain: SocketAddr, tls: SocketAddr, request: Req
     }
 }
 
+/// Sends half of a body on a stream, then resets it.
+fn break_off_http3(address: SocketAddr, head: http::Request<()>, half: &[u8]) {
+    let client = Http3::connect(address, "a.example").unwrap();
+    client.block_on(async {
+        let (mut send, mut receive) = client.requests().send_request(head).await.unwrap().split();
+        send.send_data(Bytes::copy_from_slice(half)).await.unwrap();
+        // What was sent goes out before the reset.
+        tokio::time::timeout(Duration::from_millis(50), receive.recv_response()).await.unwrap_err();
+        send.stop_stream(h3::error::Code::H3_REQUEST_CANCELLED);
+        let _ = tokio::time::timeout(Duration::from_millis(50), receive.recv_response()).await;
+    });
+}
+
 fn http2(address: SocketAddr, request: Request<'_>, in_frames: bool) -> Option<Response> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answered = async { tokio::time::timeout(PATIENCE, over_http2(address, request, in_frames)).await };
     runtime.block_on(answered).ok()?
 }
 
+fn http3(address: SocketAddr, request: Request<'_>, in_frames: bool) -> Option<Response> {
+    let Request { host, target, content_type, coding, body } = request;
+    let mut head = http::Request::post(format!("https://{host}{target}"))
+        .header("content-type", content_type)
+        .header("accept-encoding", "gzip");
+    if let Some(coding) = coding {
+        head = head.header("content-encoding", coding);
+    }
+    if !in_frames {
+        head = head.header("content-length", body.len());
+    }
+    let size = if in_frames { 1001.max(body.len() / 50) } else { body.len().max(1) };
+    let pieces = body.chunks(size).map(Bytes::copy_from_slice).collect();
+    Http3::connect(address, "a.example").ok()?.ask_in_pieces(head.body(()).ok()?, pieces)
+}
+
 /// A connection that speaks HTTP/2.
 pub async fn connect_http2(address: SocketAddr) -> Option<h2::client::SendRequest<Bytes>> {
     let mut config = ClientConfig::builder()
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Anyone))
+        .with_custom_certificate_verifier(Arc::new(AnyCertificate))
         .with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec()];
     let tcp = tokio::net::TcpStream::connect(address).await.ok()?;
@@ -264,44 +304,5 @@ async fn over_http2(address: SocketAddr, request: Request<'_>, in_frames: bool) 
     tokio::select! {
         answer = &mut answered => answer,
         _ = sent => answered.await,
-    }
-}
-
-/// The certificate is not what is tested.
-#[derive(Debug)]
-struct Anyone;
-
-impl ServerCertVerifier for Anyone {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms.supported_schemes()
     }
 }

@@ -421,7 +421,7 @@ impl Feature {
         format!(
             "{secrets}gateway_hosts = [\"gw.example\"]\n{before}[limits]\ninspected_body = \"{LIMIT}\"\nidle_timeout = \"4s\"\n{limits}\
              [[listeners]]\naddress = \"127.0.0.1:0\"\n\
-             [[listeners]]\naddress = \"127.0.0.2:0\"\n[[listeners.certificates]]\nchain = \"a.pem\"\nkey = \"a.key\"\n{site}"
+             [[listeners]]\naddress = \"127.0.0.2:0\"\nhttp3 = true\n[[listeners.certificates]]\nchain = \"a.pem\"\nkey = \"a.key\"\n{site}"
         )
     }
 }

@@ -170,6 +170,8 @@ fn in_turns(attack: &Attack, plain: SocketAddr, tls: SocketAddr) -> Vec<(&'stati
         ("behind another", Framing::Behind),
         ("HTTP/2", Framing::Http2),
         ("HTTP/2 in frames", Framing::Http2Frames),
+        ("HTTP/3", Framing::Http3),
+        ("HTTP/3 in frames", Framing::Http3Frames),
     ]
     .into_iter()
     .map(|(name, framing)| {

@@ -150,6 +150,8 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("listeners.certificates", "listener::certificates_are_chosen_by_name_and_swapped_live"),
     ("listeners.certificates.chain", "listener::certificates_are_chosen_by_name_and_swapped_live"),
     ("listeners.certificates.key", "listener::certificates_are_chosen_by_name_and_swapped_live"),
+    ("listeners.http3", "http3::requests_are_served_and_judged"),
+    ("listeners.http3_port", "http3::clients_are_told_and_names_that_quic_cannot_serve_stay_on_tcp"),
     ("listeners.protocol", "dns_encrypted::queries_over_tls_are_answered_and_other_protocols_are_not"),
     (
         "listeners.proxy_protocol_from",

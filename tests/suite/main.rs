@@ -77,6 +77,7 @@ mod frames;
 mod gateway;
 mod geo;
 mod guardrails;
+mod http3;
 mod interface;
 mod listener;
 mod lists;

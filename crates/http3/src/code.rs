@@ -2,7 +2,7 @@
 
 /// An error code of HTTP/3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErrorCode {
+pub enum Http3Code {
     NoError,
     InternalError,
     StreamCreationError,
@@ -21,7 +21,7 @@ pub enum ErrorCode {
     QpackDecoderStreamError,
 }
 
-impl ErrorCode {
+impl Http3Code {
     /// Its number on the wire.
     pub fn number(self) -> u32 {
         match self {

@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use crate::code::ErrorCode;
+use crate::code::Http3Code;
 use crate::frame::{self, FrameHead, FramePart, FrameReader};
 use crate::varint;
 
@@ -51,7 +51,7 @@ impl ControlReader {
     /// # Errors
     /// Why the connection ends: the first frame is not SETTINGS, SETTINGS come twice or are wrong, or a frame is here that
     /// must not be, or is malformed.
-    pub fn take(&mut self, mut bytes: Bytes) -> Result<(), ErrorCode> {
+    pub fn take(&mut self, mut bytes: Bytes) -> Result<(), Http3Code> {
         while let Some(part) = self.frames.next(&mut bytes) {
             match part {
                 FramePart::Head(head) => self.begin(head)?,
@@ -70,14 +70,14 @@ impl ControlReader {
         Ok(())
     }
 
-    fn begin(&mut self, FrameHead { kind, length }: FrameHead) -> Result<(), ErrorCode> {
+    fn begin(&mut self, FrameHead { kind, length }: FrameHead) -> Result<(), Http3Code> {
         if !self.has_settings && kind != frame::SETTINGS {
-            return Err(ErrorCode::MissingSettings);
+            return Err(Http3Code::MissingSettings);
         }
         let most = match kind {
-            frame::SETTINGS if self.has_settings => return Err(ErrorCode::FrameUnexpected),
-            frame::DATA | frame::HEADERS | frame::PUSH_PROMISE => return Err(ErrorCode::FrameUnexpected),
-            kind if frame::is_of_http2(kind) => return Err(ErrorCode::FrameUnexpected),
+            frame::SETTINGS if self.has_settings => return Err(Http3Code::FrameUnexpected),
+            frame::DATA | frame::HEADERS | frame::PUSH_PROMISE => return Err(Http3Code::FrameUnexpected),
+            kind if frame::is_of_http2(kind) => return Err(Http3Code::FrameUnexpected),
             frame::SETTINGS => MAX_SETTINGS_BYTES,
             frame::GOAWAY | frame::MAX_PUSH_ID | frame::CANCEL_PUSH => MAX_INTEGER_BYTES,
             _ => return Ok(()),
@@ -85,49 +85,49 @@ impl ControlReader {
         self.has_settings = true;
         if length > most {
             let is_of_settings = kind == frame::SETTINGS;
-            return Err(if is_of_settings { ErrorCode::ExcessiveLoad } else { ErrorCode::FrameError });
+            return Err(if is_of_settings { Http3Code::ExcessiveLoad } else { Http3Code::FrameError });
         }
         self.held = Some((kind, BytesMut::new()));
         Ok(())
     }
 
-    fn judge(&mut self, kind: u64, payload: &[u8]) -> Result<(), ErrorCode> {
+    fn judge(&mut self, kind: u64, payload: &[u8]) -> Result<(), Http3Code> {
         if kind == frame::SETTINGS {
             return judge_settings(payload);
         }
         let id = match varint::decode(payload) {
             Some((id, used)) if used == payload.len() => id,
-            _ => return Err(ErrorCode::FrameError),
+            _ => return Err(Http3Code::FrameError),
         };
         match kind {
             // Nothing was promised that could be cancelled.
-            frame::CANCEL_PUSH => Err(ErrorCode::IdError),
+            frame::CANCEL_PUSH => Err(Http3Code::IdError),
             frame::MAX_PUSH_ID => {
                 let fell = self.max_push_id.is_some_and(|before| id < before);
                 self.max_push_id = Some(id);
-                if fell { Err(ErrorCode::IdError) } else { Ok(()) }
+                if fell { Err(Http3Code::IdError) } else { Ok(()) }
             }
             _ => Ok(()),
         }
     }
 }
 
-fn judge_settings(mut payload: &[u8]) -> Result<(), ErrorCode> {
+fn judge_settings(mut payload: &[u8]) -> Result<(), Http3Code> {
     let mut seen = Vec::new();
     while !payload.is_empty() {
-        let (id, used) = varint::decode(payload).ok_or(ErrorCode::FrameError)?;
+        let (id, used) = varint::decode(payload).ok_or(Http3Code::FrameError)?;
         payload = payload.get(used..).unwrap_or(&[]);
-        let (_, used) = varint::decode(payload).ok_or(ErrorCode::FrameError)?;
+        let (_, used) = varint::decode(payload).ok_or(Http3Code::FrameError)?;
         payload = payload.get(used..).unwrap_or(&[]);
         // Of HTTP/2 (RFC 9114 section 7.2.4.1).
         if matches!(id, 0x02..=0x05) {
-            return Err(ErrorCode::SettingsError);
+            return Err(Http3Code::SettingsError);
         }
         seen.push(id);
     }
     seen.sort_unstable();
     let are_repeated = seen.windows(2).any(|pair| pair.first() == pair.last());
-    if are_repeated { Err(ErrorCode::SettingsError) } else { Ok(()) }
+    if are_repeated { Err(Http3Code::SettingsError) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -147,35 +147,35 @@ mod tests {
         let settings = framed(frame::SETTINGS, &[0x06, 0x40, 0x64, 0x21, 0x00]);
         let after = |kind, payload: &[u8]| [settings.clone(), framed(kind, payload)].concat();
         let long = vec![0; 5_000];
-        let cases: &[(&str, Vec<u8>, Result<(), ErrorCode>)] = &[
+        let cases: &[(&str, Vec<u8>, Result<(), Http3Code>)] = &[
             ("settings", settings.clone(), Ok(())),
             ("none of them", framed(frame::SETTINGS, &[]), Ok(())),
-            ("something before them", framed(frame::GOAWAY, &[0]), Err(ErrorCode::MissingSettings)),
-            ("an unknown frame before them", framed(0x21, &[0]), Err(ErrorCode::MissingSettings)),
+            ("something before them", framed(frame::GOAWAY, &[0]), Err(Http3Code::MissingSettings)),
+            ("an unknown frame before them", framed(0x21, &[0]), Err(Http3Code::MissingSettings)),
             (
                 "settings twice",
                 [settings.clone(), settings.clone()].concat(),
-                Err(ErrorCode::FrameUnexpected),
+                Err(Http3Code::FrameUnexpected),
             ),
-            ("a setting twice", framed(frame::SETTINGS, &[1, 0, 1, 0]), Err(ErrorCode::SettingsError)),
-            ("a setting of HTTP/2", framed(frame::SETTINGS, &[3, 0]), Err(ErrorCode::SettingsError)),
-            ("half a setting", framed(frame::SETTINGS, &[6]), Err(ErrorCode::FrameError)),
-            ("many settings", framed(frame::SETTINGS, &long), Err(ErrorCode::ExcessiveLoad)),
-            ("a body", after(frame::DATA, b"x"), Err(ErrorCode::FrameUnexpected)),
-            ("a head", after(frame::HEADERS, b"x"), Err(ErrorCode::FrameUnexpected)),
-            ("a promise", after(frame::PUSH_PROMISE, b"x"), Err(ErrorCode::FrameUnexpected)),
-            ("a frame of HTTP/2", after(0x08, b"x"), Err(ErrorCode::FrameUnexpected)),
+            ("a setting twice", framed(frame::SETTINGS, &[1, 0, 1, 0]), Err(Http3Code::SettingsError)),
+            ("a setting of HTTP/2", framed(frame::SETTINGS, &[3, 0]), Err(Http3Code::SettingsError)),
+            ("half a setting", framed(frame::SETTINGS, &[6]), Err(Http3Code::FrameError)),
+            ("many settings", framed(frame::SETTINGS, &long), Err(Http3Code::ExcessiveLoad)),
+            ("a body", after(frame::DATA, b"x"), Err(Http3Code::FrameUnexpected)),
+            ("a head", after(frame::HEADERS, b"x"), Err(Http3Code::FrameUnexpected)),
+            ("a promise", after(frame::PUSH_PROMISE, b"x"), Err(Http3Code::FrameUnexpected)),
+            ("a frame of HTTP/2", after(0x08, b"x"), Err(Http3Code::FrameUnexpected)),
             ("an unknown frame", after(0x21, &long), Ok(())),
             ("goaway", after(frame::GOAWAY, &[4]), Ok(())),
-            ("goaway with more", after(frame::GOAWAY, &[4, 4]), Err(ErrorCode::FrameError)),
-            ("goaway without an id", after(frame::GOAWAY, &[]), Err(ErrorCode::FrameError)),
-            ("a long goaway", after(frame::GOAWAY, &long), Err(ErrorCode::FrameError)),
-            ("a cancelled push", after(frame::CANCEL_PUSH, &[0]), Err(ErrorCode::IdError)),
+            ("goaway with more", after(frame::GOAWAY, &[4, 4]), Err(Http3Code::FrameError)),
+            ("goaway without an id", after(frame::GOAWAY, &[]), Err(Http3Code::FrameError)),
+            ("a long goaway", after(frame::GOAWAY, &long), Err(Http3Code::FrameError)),
+            ("a cancelled push", after(frame::CANCEL_PUSH, &[0]), Err(Http3Code::IdError)),
             ("pushes allowed", after(frame::MAX_PUSH_ID, &[9]), Ok(())),
             (
                 "fewer pushes allowed",
                 [after(frame::MAX_PUSH_ID, &[9]), framed(frame::MAX_PUSH_ID, &[8])].concat(),
-                Err(ErrorCode::IdError),
+                Err(Http3Code::IdError),
             ),
         ];
         for (name, stream, expected) in cases {

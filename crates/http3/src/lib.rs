@@ -2,7 +2,7 @@
 //! here has a socket: bytes go in as they come, and what they say comes out.
 //!
 //! ```text
-//! request stream -> RequestReader -> a head, pieces of a body -> RequestHead
+//! request stream -> RequestReader -> a head, pieces of a body -> DecodedHead
 //! control stream -> ControlReader -> nothing, or why the connection ends
 //! ```
 //! No frame is gathered before its length is known to be allowed: of what a client declares, only heads up to a limit
@@ -20,11 +20,11 @@ mod request_stream;
 mod response;
 mod varint;
 
-pub use code::ErrorCode;
+pub use code::Http3Code;
 pub use control::{ControlReader, goaway, open_control};
 pub use frame::{FrameHead, FramePart, FrameReader};
 pub use qpack_streams::{DecoderStreamReader, EncoderStreamReader};
-pub use request_head::{Malformed, RequestHead};
+pub use request_head::{DecodedHead, Malformed};
 pub use request_stream::{RequestPart, RequestReader};
 pub use response::{data_head, fields, head};
 pub use varint::StreamKind;

@@ -1,6 +1,6 @@
 //! What a client may say about tables that have no capacity (RFC 9204 section 4.2): next to nothing.
 
-use crate::code::ErrorCode;
+use crate::code::Http3Code;
 
 /// Judges a client's encoder stream.
 #[derive(Debug, Default)]
@@ -11,10 +11,10 @@ impl EncoderStreamReader {
     ///
     /// # Errors
     /// If they are more than "the capacity is 0": an entry, or a capacity that was not offered.
-    pub fn take(&mut self, bytes: &[u8]) -> Result<(), ErrorCode> {
+    pub fn take(&mut self, bytes: &[u8]) -> Result<(), Http3Code> {
         const CAPACITY_0: u8 = 0x20;
         let is_sound = bytes.iter().all(|byte| *byte == CAPACITY_0);
-        if is_sound { Ok(()) } else { Err(ErrorCode::QpackEncoderStreamError) }
+        if is_sound { Ok(()) } else { Err(Http3Code::QpackEncoderStreamError) }
     }
 }
 
@@ -29,12 +29,12 @@ impl DecoderStreamReader {
     ///
     /// # Errors
     /// If the client confirms what was never sent. That a stream was cancelled it may say.
-    pub fn take(&mut self, bytes: &[u8]) -> Result<(), ErrorCode> {
+    pub fn take(&mut self, bytes: &[u8]) -> Result<(), Http3Code> {
         for byte in bytes {
             match (self.is_within_id, byte >> 6) {
                 (true, _) => self.is_within_id = byte & 0x80 != 0,
                 (false, 0b01) => self.is_within_id = byte & 0x3f == 0x3f,
-                (false, _) => return Err(ErrorCode::QpackDecoderStreamError),
+                (false, _) => return Err(Http3Code::QpackDecoderStreamError),
             }
         }
         Ok(())

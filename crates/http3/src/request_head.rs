@@ -4,7 +4,7 @@ use http::header::TE;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version};
 
-use crate::code::ErrorCode;
+use crate::code::Http3Code;
 use crate::qpack::{DecodeError, decode};
 
 /// Fields that are about a connection of HTTP/1 and make a request malformed (RFC 9114 section 4.2). A
@@ -25,22 +25,22 @@ pub enum Malformed {
 
 /// The head of a request. Of one that is malformed, what is sound of it.
 #[derive(Debug)]
-pub struct RequestHead {
+pub struct DecodedHead {
     pub request: Request<()>,
     pub malformed: Option<Malformed>,
 }
 
-impl RequestHead {
+impl DecodedHead {
     /// Reads a field section of at most `max_bytes`, counted as RFC 9114 section 4.2.2 does.
     ///
     /// # Errors
     /// If it cannot be decoded, which ends the connection (RFC 9204 section 2.2).
-    pub fn read(section: &[u8], max_bytes: usize) -> Result<Self, ErrorCode> {
-        let mut parts = Parts::default();
+    pub fn read(section: &[u8], max_bytes: usize) -> Result<Self, Http3Code> {
+        let mut parts = HeadFields::default();
         match decode(section, max_bytes, |name, value| parts.take(name, value)) {
             Ok(()) => {}
             Err(DecodeError::TooLong) => parts.blame(Malformed::TooLong),
-            Err(DecodeError::Unsound) => return Err(ErrorCode::QpackDecompressionFailed),
+            Err(DecodeError::Unsound) => return Err(Http3Code::QpackDecompressionFailed),
         }
         Ok(parts.head())
     }
@@ -48,7 +48,7 @@ impl RequestHead {
 
 /// What is known of a head so far.
 #[derive(Default)]
-struct Parts {
+struct HeadFields {
     method: Option<Method>,
     scheme: Option<Scheme>,
     authority: Option<Authority>,
@@ -58,7 +58,7 @@ struct Parts {
     malformed: Option<Malformed>,
 }
 
-impl Parts {
+impl HeadFields {
     /// The first fault counts.
     fn blame(&mut self, malformed: Malformed) {
         self.malformed.get_or_insert(malformed);
@@ -109,7 +109,7 @@ impl Parts {
         }
     }
 
-    fn head(mut self) -> RequestHead {
+    fn head(mut self) -> DecodedHead {
         let is_connect = self.method == Some(Method::CONNECT);
         let is_whole = match is_connect {
             // RFC 9114 section 4.4.
@@ -134,7 +134,7 @@ impl Parts {
             Err(_) => self.malformed = self.malformed.or(Some(Malformed::RequestLine)),
         }
         *request.headers_mut() = self.fields;
-        RequestHead { request, malformed: self.malformed }
+        DecodedHead { request, malformed: self.malformed }
     }
 }
 
@@ -154,12 +154,12 @@ mod tests {
     use super::*;
     use crate::qpack::{begin, write_field};
 
-    fn read(fields: &[(&str, &str)]) -> RequestHead {
+    fn read(fields: &[(&str, &str)]) -> DecodedHead {
         let mut section = begin();
         for (name, value) in fields {
             write_field(name, value.as_bytes(), &mut section);
         }
-        RequestHead::read(&section, 1_000).unwrap()
+        DecodedHead::read(&section, 1_000).unwrap()
     }
 
     const GET: [(&str, &str); 4] =
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn an_undecodable_section_ends_the_connection() {
-        let outcome = RequestHead::read(b"\x02\0\x80", 1_000).map(|_| ());
-        assert_eq!(outcome, Err(ErrorCode::QpackDecompressionFailed));
+        let outcome = DecodedHead::read(b"\x02\0\x80", 1_000).map(|_| ());
+        assert_eq!(outcome, Err(Http3Code::QpackDecompressionFailed));
     }
 }

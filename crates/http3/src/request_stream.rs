@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use crate::code::ErrorCode;
+use crate::code::Http3Code;
 use crate::frame::{self, FrameHead, FramePart, FrameReader};
 
 /// What is found in a request's stream.
@@ -25,7 +25,7 @@ pub struct RequestReader {
     /// What is here of the head.
     head: BytesMut,
     stage: Stage,
-    frame: Frame,
+    frame: FrameUse,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ enum Stage {
 
 /// What the current frame is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Frame {
+enum FrameUse {
     Head,
     Data,
     /// Unknown, or trailers.
@@ -54,7 +54,7 @@ impl RequestReader {
             max_head_bytes,
             head: BytesMut::new(),
             stage: Stage::Head,
-            frame: Frame::Passed,
+            frame: FrameUse::Passed,
         }
     }
 
@@ -67,7 +67,7 @@ impl RequestReader {
     ///
     /// # Errors
     /// Why the connection ends: a frame that must not be on this stream, or not here.
-    pub fn next_part(&mut self) -> Result<Option<RequestPart>, ErrorCode> {
+    pub fn next_part(&mut self) -> Result<Option<RequestPart>, Http3Code> {
         while let Some(part) = self.frames.next(&mut self.bytes) {
             match part {
                 FramePart::Head(head) => {
@@ -76,12 +76,12 @@ impl RequestReader {
                     }
                 }
                 FramePart::Payload(piece) => match self.frame {
-                    Frame::Passed => {}
-                    Frame::Data => return Ok(Some(RequestPart::Data(piece))),
-                    Frame::Head if self.head.is_empty() && self.frames.left() == 0 => {
+                    FrameUse::Passed => {}
+                    FrameUse::Data => return Ok(Some(RequestPart::Data(piece))),
+                    FrameUse::Head if self.head.is_empty() && self.frames.left() == 0 => {
                         return Ok(Some(self.end_head(piece)));
                     }
-                    Frame::Head => {
+                    FrameUse::Head => {
                         self.head.extend_from_slice(&piece);
                         if self.frames.left() == 0 {
                             let head = std::mem::take(&mut self.head).freeze();
@@ -100,19 +100,19 @@ impl RequestReader {
     }
 
     /// Judges a frame by its head; of a head that is nothing, or too much, there is no payload to wait for.
-    fn begin(&mut self, FrameHead { kind, length }: FrameHead) -> Result<Option<RequestPart>, ErrorCode> {
+    fn begin(&mut self, FrameHead { kind, length }: FrameHead) -> Result<Option<RequestPart>, Http3Code> {
         self.frame = match (kind, self.stage) {
-            (_, Stage::Refused) => Frame::Passed,
-            (frame::DATA, Stage::Body) => Frame::Data,
+            (_, Stage::Refused) => FrameUse::Passed,
+            (frame::DATA, Stage::Body) => FrameUse::Data,
             (frame::HEADERS, Stage::Head) if length > self.max_head_bytes as u64 => {
                 self.stage = Stage::Refused;
                 return Ok(Some(RequestPart::HeadTooLong));
             }
             (frame::HEADERS, Stage::Head) if length == 0 => return Ok(Some(self.end_head(Bytes::new()))),
-            (frame::HEADERS, Stage::Head) => Frame::Head,
+            (frame::HEADERS, Stage::Head) => FrameUse::Head,
             (frame::HEADERS, Stage::Body) => {
                 self.stage = Stage::AfterTrailers;
-                Frame::Passed
+                FrameUse::Passed
             }
             (
                 frame::DATA
@@ -123,9 +123,9 @@ impl RequestReader {
                 | frame::GOAWAY
                 | frame::MAX_PUSH_ID,
                 _,
-            ) => return Err(ErrorCode::FrameUnexpected),
-            (kind, _) if frame::is_of_http2(kind) => return Err(ErrorCode::FrameUnexpected),
-            _ => Frame::Passed,
+            ) => return Err(Http3Code::FrameUnexpected),
+            (kind, _) if frame::is_of_http2(kind) => return Err(Http3Code::FrameUnexpected),
+            _ => FrameUse::Passed,
         };
         Ok(None)
     }
@@ -133,13 +133,13 @@ impl RequestReader {
     /// Judges where the stream ended.
     ///
     /// # Errors
-    /// [`ErrorCode::FrameError`] within a frame, which ends the connection; [`ErrorCode::RequestIncomplete`] without a
+    /// [`Http3Code::FrameError`] within a frame, which ends the connection; [`Http3Code::RequestIncomplete`] without a
     /// head, which ends the stream.
-    pub fn end(&self) -> Result<(), ErrorCode> {
+    pub fn end(&self) -> Result<(), Http3Code> {
         match self.stage {
             Stage::Refused => Ok(()),
-            _ if self.frames.is_within_frame() => Err(ErrorCode::FrameError),
-            Stage::Head => Err(ErrorCode::RequestIncomplete),
+            _ if self.frames.is_within_frame() => Err(Http3Code::FrameError),
+            Stage::Head => Err(Http3Code::RequestIncomplete),
             Stage::Body | Stage::AfterTrailers => Ok(()),
         }
     }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     /// The head, the body, and how the stream ends.
-    fn read(stream: &[u8], size: usize) -> Result<(String, String), ErrorCode> {
+    fn read(stream: &[u8], size: usize) -> Result<(String, String), Http3Code> {
         let mut reader = RequestReader::new(10);
         let (mut head, mut body) = (String::new(), String::new());
         for chunk in stream.chunks(size) {
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_request_is_read_however_it_is_cut() {
         let (head, data) = (framed(1, "head"), |text| framed(0, text));
-        type Case<'c> = (&'c str, Vec<Vec<u8>>, Result<(&'c str, &'c str), ErrorCode>);
+        type Case<'c> = (&'c str, Vec<Vec<u8>>, Result<(&'c str, &'c str), Http3Code>);
         let cases: &[Case<'_>] = &[
             ("a head", vec![head.clone()], Ok(("head.", ""))),
             ("an empty head", vec![framed(1, "")], Ok((".", ""))),
@@ -195,25 +195,25 @@ mod tests {
                 Ok(("head.", "ab")),
             ),
             ("a long head", vec![framed(1, "12345678901"), data("x"), framed(4, "")], Ok(("too long", ""))),
-            ("nothing", vec![], Err(ErrorCode::RequestIncomplete)),
-            ("only an unknown frame", vec![framed(0x21, "")], Err(ErrorCode::RequestIncomplete)),
-            ("half a head", vec![framed(1, "head")[..3].to_vec()], Err(ErrorCode::FrameError)),
-            ("half a body", vec![head.clone(), data("ab")[..3].to_vec()], Err(ErrorCode::FrameError)),
-            ("half of a frame's head", vec![head.clone(), vec![0x40]], Err(ErrorCode::FrameError)),
-            ("a body before the head", vec![data("x"), head.clone()], Err(ErrorCode::FrameUnexpected)),
+            ("nothing", vec![], Err(Http3Code::RequestIncomplete)),
+            ("only an unknown frame", vec![framed(0x21, "")], Err(Http3Code::RequestIncomplete)),
+            ("half a head", vec![framed(1, "head")[..3].to_vec()], Err(Http3Code::FrameError)),
+            ("half a body", vec![head.clone(), data("ab")[..3].to_vec()], Err(Http3Code::FrameError)),
+            ("half of a frame's head", vec![head.clone(), vec![0x40]], Err(Http3Code::FrameError)),
+            ("a body before the head", vec![data("x"), head.clone()], Err(Http3Code::FrameUnexpected)),
             (
                 "a body behind trailers",
                 vec![head.clone(), head.clone(), data("x")],
-                Err(ErrorCode::FrameUnexpected),
+                Err(Http3Code::FrameUnexpected),
             ),
             (
                 "trailers twice",
                 vec![head.clone(), head.clone(), head.clone()],
-                Err(ErrorCode::FrameUnexpected),
+                Err(Http3Code::FrameUnexpected),
             ),
-            ("settings", vec![head.clone(), framed(4, "")], Err(ErrorCode::FrameUnexpected)),
-            ("a promise", vec![framed(5, "x")], Err(ErrorCode::FrameUnexpected)),
-            ("a frame of HTTP/2", vec![head, framed(8, "abcd")], Err(ErrorCode::FrameUnexpected)),
+            ("settings", vec![head.clone(), framed(4, "")], Err(Http3Code::FrameUnexpected)),
+            ("a promise", vec![framed(5, "x")], Err(Http3Code::FrameUnexpected)),
+            ("a frame of HTTP/2", vec![head, framed(8, "abcd")], Err(Http3Code::FrameUnexpected)),
         ];
         for (name, frames, expected) in cases {
             let stream = frames.concat();

@@ -3,13 +3,13 @@
 //! its limit.
 
 use bytes::Bytes;
-use http3::{ControlReader, DecoderStreamReader, EncoderStreamReader, RequestHead, RequestPart, RequestReader};
+use http3::{ControlReader, DecoderStreamReader, EncoderStreamReader, DecodedHead, RequestPart, RequestReader};
 use libfuzzer_sys::fuzz_target;
 
 const MAX_HEAD_BYTES: usize = 4 << 10;
 
 /// The heads and the body of a request's stream, or the error that it ends with.
-fn request(stream: &[u8], size: usize) -> Result<(Vec<Bytes>, Vec<u8>), http3::ErrorCode> {
+fn request(stream: &[u8], size: usize) -> Result<(Vec<Bytes>, Vec<u8>), http3::Http3Code> {
     let mut reader = RequestReader::new(MAX_HEAD_BYTES);
     let (mut heads, mut body) = (Vec::new(), Vec::new());
     for chunk in stream.chunks(size) {
@@ -33,7 +33,7 @@ fuzz_target!(|input: (&[u8], u8)| {
     if let Ok((heads, _)) = whole {
         assert!(heads.len() == 1 && heads.iter().all(|head| head.len() <= MAX_HEAD_BYTES));
     }
-    if let Ok(head) = RequestHead::read(stream, MAX_HEAD_BYTES) {
+    if let Ok(head) = DecodedHead::read(stream, MAX_HEAD_BYTES) {
         let bytes: usize = head.request.headers().iter().map(|(n, v)| n.as_str().len() + v.len() + 32).sum();
         assert!(bytes <= MAX_HEAD_BYTES);
     }
