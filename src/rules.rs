@@ -1,6 +1,7 @@
 //! Rules from files, or those in the binary: text in, compiled rules out.
 
 pub mod bodies;
+pub mod protocols;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -82,8 +82,8 @@ pub struct Names {
     pub flattened: OrdMap<Name, FlattenedTarget>,
     /// What all of it was made by.
     pub settings: DnsSettings,
-    /// Whether the edge speaks HTTP/2, which proxied names then say.
-    pub speaks_http2: bool,
+    /// The HTTPS record of proxied names (RFC 9460), if the edge speaks more than HTTP/1.
+    pub https_record: Option<&'static str>,
 }
 
 impl Names {

@@ -49,7 +49,11 @@ pub fn check(head: Head<'_>, limits: HeadLimits) -> Result<(), Refused> {
         }
         super::content_length(length.as_bytes())?;
     }
-    let host = head.headers.get(HOST).map(http::HeaderValue::as_bytes);
+    let mut hosts = head.headers.get_all(HOST).iter().map(http::HeaderValue::as_bytes);
+    let host = hosts.next();
+    if hosts.next().is_some() {
+        return Err(Refused::BadHost);
+    }
     match (head.authority, host) {
         (None, None) => Err(Refused::MissingHost),
         // RFC 9113 section 8.3.1: a `host` that differs from `:authority` is malformed.
@@ -96,6 +100,7 @@ mod tests {
             ("GET", "/", &[("transfer-encoding", "chunked")], Err(Refused::BadTransferEncoding)),
             ("GET", "/", &[("host", "other")], Err(Refused::BadHost)),
             ("GET", "/", &[("host", "A.example")], Ok(())),
+            ("GET", "/", &[("host", "a.example"), ("host", "a.example")], Err(Refused::BadHost)),
         ];
         for (method, target, fields, expected) in cases {
             let mut headers = HeaderMap::new();

@@ -20,9 +20,6 @@ use model::{
     ZoneRecords,
 };
 
-/// What a generated HTTPS record says (RFC 9460): the host itself, over HTTP/2.
-const GENERATED_HTTPS: &str = "1 . alpn=\"h2\"";
-
 impl Compiling<'_> {
     /// What name servers answer; nothing if none listens.
     pub(super) fn names(&mut self) -> Names {
@@ -30,9 +27,9 @@ impl Compiling<'_> {
         if !conf.answers_queries() {
             return Names::default();
         }
-        let speaks_http2 = conf.speaks_http2();
+        let https_record = conf.https_record();
         let previous = self.inputs.previous.map(|previous| &previous.names);
-        let is_same = |names: &&Names| names.settings == conf.dns && names.speaks_http2 == speaks_http2;
+        let is_same = |names: &&Names| names.settings == conf.dns && names.https_record == https_record;
         let previous = previous.filter(is_same);
         let resources = self.inputs.resources;
         let mut flattened =
@@ -40,7 +37,7 @@ impl Compiling<'_> {
         flattened.extend(self.inputs.found.iter().cloned());
         let mut names = match (previous, self.inputs.changed) {
             (Some(previous), Some(_)) => previous.clone(),
-            _ => Names { settings: conf.dns.clone(), speaks_http2, ..Names::default() },
+            _ => Names { settings: conf.dns.clone(), https_record, ..Names::default() },
         };
         names.flattened = flattened;
         let all: Vec<&ZoneId> = match (previous, self.inputs.changed) {
@@ -88,7 +85,7 @@ impl Compiling<'_> {
             settings,
             dns,
             is_dns_only,
-            speaks_http2: names.speaks_http2,
+            https_record: names.https_record,
             flattened: &names.flattened,
             received: zone.incoming.as_deref().map(|incoming| incoming.received.as_ref()),
         };
@@ -239,7 +236,8 @@ struct NodeBuilding<'r> {
     dns: &'r DnsSettings,
     /// Whether nothing is proxied.
     is_dns_only: bool,
-    speaks_http2: bool,
+    /// What proxied names say of HTTPS, if anything.
+    https_record: Option<&'static str>,
     /// What is known of names elsewhere.
     flattened: &'r OrdMap<Name, FlattenedTarget>,
     /// If it comes from others: what came of its authority.
@@ -367,8 +365,8 @@ impl<'r> NodeBuilding<'r> {
                 self.edge_addresses(record).map(|address| (DnsRecord::CHOSEN_TTL, Cow::Owned(address)));
             node.records.extend(edge);
             let has_https = node.records.iter().any(|(_, rdata)| rdata.record_type() == RecordType::Https);
-            if self.speaks_http2 && !has_https {
-                let https = Rdata::parse(RecordType::Https, GENERATED_HTTPS, None).ok();
+            if let Some(text) = self.https_record.filter(|_| !has_https) {
+                let https = Rdata::parse(RecordType::Https, text, None).ok();
                 node.records.extend(https.map(|https| (DnsRecord::CHOSEN_TTL, Cow::Owned(https))));
             }
         }

@@ -13,6 +13,7 @@ mod gateway_file;
 mod included;
 pub mod keys;
 mod list_file;
+mod listener;
 mod mail_file;
 mod mail_settings;
 pub mod resolve;
@@ -24,7 +25,6 @@ mod zone_file;
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
-use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +41,7 @@ use diagnostic::{Code, Diagnostic, Diagnostics, Source};
 pub use file::{ConfFile, LogLevel};
 use gateway::price::Prices;
 use gateway::vault::MasterKey;
+pub use listener::{Listener, ListenerProtocol};
 pub use mail_file::MailSecurity;
 pub use mail_settings::MailSettings;
 use model::origin_url::is_private;
@@ -123,43 +124,17 @@ impl Conf {
         self.dns.is_answered(&self.listeners)
     }
 
-    /// Whether a listener offers HTTP/2.
-    pub fn speaks_http2(&self) -> bool {
+    /// The HTTPS record of proxied names (RFC 9460): the host itself, over what listeners speak beside HTTP/1. Clients come
+    /// to port 443.
+    pub fn https_record(&self) -> Option<&'static str> {
         let mut of_http =
             self.listeners.iter().filter(|listener| listener.protocol == ListenerProtocol::Http);
-        of_http.any(Listener::speaks_tls)
+        let speaks_http3 = of_http.clone().any(|listener| listener.told_http3_port() == Some(443));
+        match speaks_http3 {
+            true => Some("1 . alpn=\"h3,h2\""),
+            false => of_http.any(Listener::speaks_tls).then_some("1 . alpn=\"h2\""),
+        }
     }
-}
-
-#[derive(Clone, Debug)]
-pub struct Listener {
-    pub address: SocketAddr,
-    /// Peers that must begin with a PROXY protocol header.
-    pub proxy_protocol_from: Vec<IpNet>,
-    /// Chain and key files; the listener speaks TLS if there are any.
-    pub certificates: Vec<(PathBuf, PathBuf)>,
-    /// Whether it speaks TLS with the certificates of zones and custom hostnames alone.
-    pub is_tls: bool,
-    pub protocol: ListenerProtocol,
-    /// Whether HTTP/3 is spoken on the UDP port of the same number.
-    pub speaks_http3: bool,
-    /// The port of HTTP/3 that clients are told, if it is another one.
-    pub http3_port: Option<NonZeroU16>,
-}
-
-impl Listener {
-    pub fn speaks_tls(&self) -> bool {
-        self.is_tls || !self.certificates.is_empty()
-    }
-}
-
-/// What clients of a listener speak.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ListenerProtocol {
-    #[default]
-    Http,
-    /// Queries over TLS (RFC 7858).
-    Dns,
 }
 
 /// What challenges ask for and are worth.

@@ -12,7 +12,7 @@ use store::{Revision, Store};
 use crate::certificates::{self, Certificates};
 use crate::compile::{self, Inputs};
 use crate::conf::{self, Conf};
-use crate::rules::{self, Rules};
+use crate::rules::{self, Rules, protocols};
 use crate::snapshot::Snapshot;
 
 /// Where the configuration comes from.
@@ -87,13 +87,17 @@ pub(super) fn build(
         Ok(certificates) => (certificates, Diagnostics::default()),
         Err(mistakes) => (HashMap::new(), mistakes),
     };
-    let (rules, warnings) = match rules {
+    let (rules, mut warnings) = match rules {
         Ok(loaded) => loaded,
         Err(more) => {
             mistakes.append(more);
             return Err(mistakes);
         }
     };
+    let speaks_http3 = conf.listeners.iter().any(|listener| listener.speaks_http3);
+    if let Some(warning) = speaks_http3.then(|| protocols::without_http3(&rules.program)).flatten() {
+        warnings.push(warning);
+    }
     match snapshot(conf, stored, &rules, &certificates, previous, revision) {
         Ok(snapshot) => mistakes.into_result((snapshot, rules, warnings)),
         Err(more) => {

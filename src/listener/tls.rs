@@ -30,6 +30,7 @@ const ACME_TLS: &[u8] = b"acme-tls/1";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct TlsProfile {
     has_no_http2: bool,
+    has_no_http3: bool,
     has_no_tls_1_3: bool,
     has_no_tls_1_2: bool,
     /// Suites of TLS 1.2; all if there are none.
@@ -53,6 +54,7 @@ impl TlsProfile {
         let has_no_tls_1_2 = spoken.min_version() == TlsVersion::V13;
         Self {
             has_no_http2: either(|settings| settings.http2) == Some(false),
+            has_no_http3: either(|settings| settings.http3) == Some(false),
             // Of two that leave no version the lowest version counts.
             has_no_tls_1_3: either(|settings| settings.tls_1_3) == Some(false) && !has_no_tls_1_2,
             has_no_tls_1_2,
@@ -66,7 +68,7 @@ impl TlsProfile {
     /// Whether HTTP/3 is spoken too: it is, but for names whose settings QUIC cannot meet. Its TLS is 1.3, and one
     /// connection has one set of client certificates for all names.
     fn speaks_http3(&self) -> bool {
-        !self.has_no_tls_1_3 && !self.has_no_http2 && self.client_certificates.is_none()
+        !self.has_no_http3 && !self.has_no_tls_1_3 && !self.has_no_http2 && self.client_certificates.is_none()
     }
 }
 

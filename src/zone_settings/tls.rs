@@ -56,6 +56,7 @@ pub const SETTINGS: &[Setting] = &[
         is_editable: true,
     },
     on_off!("http2", tls.settings.http2, true),
+    on_off!("http3", tls.settings.http3, true),
     Setting {
         id: "min_tls_version",
         show: |zone| json!(zone.tls.settings.min_tls_version.unwrap_or_default()),

@@ -118,8 +118,10 @@ const ZONE: Feature = Feature {
     is_custom_hostname: false,
 };
 
-const CRS: &str =
-    "[rules]\nowasp = [\"/etc/modsecurity/crs/crs-setup.conf\", \"/usr/share/modsecurity-crs/rules\"]\n";
+const CRS: &str = "[rules]\nowasp = [\"/etc/modsecurity/crs/crs-setup.conf\", \"http3.conf\", \"/usr/share/modsecurity-crs/rules\"]\n";
+/// This version of the Core Rule Set is older than HTTP/3.
+const HTTP3_OF_CRS: &str = "SecAction \"id:900230,phase:1,nolog,pass,t:none,\\\n\
+    setvar:'tx.allowed_http_versions=HTTP/1.0 HTTP/1.1 HTTP/2 HTTP/2.0 HTTP/3 HTTP/3.0'\"\n";
 const WAF: &str = "[zones.waf]\n";
 const TOLD: &str = "[zones.waf]\n[[zones.rulesets]]\nphase = \"http_request_firewall_custom\"\n\
     [[zones.rulesets.rules]]\naction = \"log\"\n";
@@ -368,6 +370,7 @@ impl Feature {
 
     /// Makes what the configuration names, in the folder where it will be.
     pub fn prepare(&self, folder: &Path, conf: &str) {
+        std::fs::write(folder.join("http3.conf"), HTTP3_OF_CRS).unwrap();
         std::fs::write(folder.join("staff"), format!("ann:{}\n", bcrypt::hash("x", 4).unwrap())).unwrap();
         if self.is_custom_hostname {
             let mut store = SqliteStore::open(&folder.join("state")).unwrap();

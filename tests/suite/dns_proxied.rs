@@ -81,28 +81,31 @@ fn records_lead_to_no_private_network_unless_that_is_allowed() {
 
 #[test]
 fn proxied_names_say_that_the_edge_speaks_http2() {
-    let folder = tempfile::tempdir().unwrap();
-    certificate(folder.path(), "edge", &["www.example.com"]);
-    certificate(folder.path(), "origin", &["www.example.com"]);
-    let conf = format!(
-        "{}[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"{TOKEN}\"]\n[dns]\n{SETTINGS}private_origins = true\n",
-        tls_listener(&["edge"])
-    );
-    let edge = Edge::start_in(folder, &conf, &[]);
-    let (api, names) = (Api::new(&edge, TOKEN), names(&edge));
-    let zone = api.post("/zones", &json!({"name": "example.com"}));
-    let records = format!("/zones/{}/dns_records", zone["id"].as_str().unwrap());
-    let record = json!({"type": "A", "name": "www", "content": "127.0.0.2", "proxied": true});
-    api.post(&records, &record);
-    assert_eq!(
-        dig(names, "www.example.com HTTPS"),
-        found(&["www.example.com. 300 IN HTTPS 1 . alpn=\"h2\""])
-    );
-    api.post(
-        &records,
-        &json!({"type": "HTTPS", "name": "www", "data": {"priority": 1, "target": ".", "value": "port=444"}}),
-    );
-    assert_eq!(dig(names, "www.example.com HTTPS"), found(&["www.example.com. 300 IN HTTPS 1 . port=444"]));
+    // Clients come to port 443: what is spoken at another port is not said.
+    for (settings, said) in [
+        ("", "1 . alpn=\"h2\""),
+        ("http3 = true\n", "1 . alpn=\"h2\""),
+        ("http3 = true\nhttp3_port = 443\n", "1 . alpn=\"h3,h2\""),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        certificate(folder.path(), "edge", &["www.example.com"]);
+        let listener = tls_listener(&["edge"]).replace(":0\"\n", &format!(":0\"\n{settings}"));
+        let conf = format!(
+            "{listener}[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"{TOKEN}\"]\n[dns]\n{SETTINGS}private_origins = true\n"
+        );
+        let edge = Edge::start_in(folder, &conf, &[]);
+        let (api, names) = (Api::new(&edge, TOKEN), names(&edge));
+        let zone = api.post("/zones", &json!({"name": "example.com"}));
+        let records = format!("/zones/{}/dns_records", zone["id"].as_str().unwrap());
+        let record = json!({"type": "A", "name": "www", "content": "127.0.0.2", "proxied": true});
+        api.post(&records, &record);
+        let generated = format!("www.example.com. 300 IN HTTPS {said}");
+        assert_eq!(dig(names, "www.example.com HTTPS"), found(&[&generated]), "{settings}");
+        let own = json!({"type": "HTTPS", "name": "www", "data": {"priority": 1, "target": ".", "value": "port=444"}});
+        api.post(&records, &own);
+        let own = "www.example.com. 300 IN HTTPS 1 . port=444";
+        assert_eq!(dig(names, "www.example.com HTTPS"), found(&[own]), "{settings}");
+    }
 }
 
 #[test]

@@ -11,9 +11,10 @@ use bytes::Bytes;
 use serde_json::json;
 
 use crate::listener::tls_listener;
+use crate::protocols::free_port;
 use crate::support::{
-    Api, BareHttp3, Edge, Http3, Origin, Response, certificate, frame, get, refused_by_check, section,
-    wait_for,
+    Api, BareHttp3, Browser, Edge, Http3, Origin, Response, certificate, frame, get, refused_by_check,
+    section, wait_for,
 };
 
 /// What a client's control stream begins with.
@@ -110,11 +111,11 @@ fn requests_are_served_and_judged() {
 fn clients_are_told_and_names_that_quic_cannot_serve_stay_on_tcp() {
     let origin = Origin::fixed("text/plain", "page");
     let folder = tempfile::tempdir().unwrap();
-    certificate(folder.path(), "a", &["a.example", "b.example", "c.example", "d.example"]);
+    certificate(folder.path(), "a", &["a.example", "b.example", "c.example", "d.example", "e.example"]);
     let listener = tls_listener(&["a"]).replace(":0\"\n", ":0\"\nhttp3 = true\nhttp3_port = 443\n");
     let edge = Edge::start_in(folder, &format!("{listener}{}", crate::certificates::admin()), &[]);
     let api = Api::new(&edge, crate::api::TOKEN);
-    for name in ["a", "b", "c", "d"] {
+    for name in ["a", "b", "c", "d", "e"] {
         api.post("/zones", &json!({"name": format!("{name}.example"), "origins": [origin.url()]}));
     }
     let over_tls = |name: &str| {
@@ -134,7 +135,8 @@ fn clients_are_told_and_names_that_quic_cannot_serve_stay_on_tcp() {
     set("c", "http2", json!("off"));
     let ca = std::fs::read_to_string(edge.folder.path().join("a.pem")).unwrap();
     set("d", "client_certificates", json!({"ca": ca, "required": false}));
-    for name in ["b.example", "c.example", "d.example"] {
+    set("e", "http3", json!("off"));
+    for name in ["b.example", "c.example", "d.example", "e.example"] {
         assert!(Http3::connect(edge.proxy[0], name).is_err(), "{name}");
         let told = over_tls(name);
         assert!(told.contains("200") && !told.contains("alt-svc"), "{name}: {told}");
@@ -218,6 +220,12 @@ fn heads_that_are_malformed_are_refused() {
         ("a path that is none", line(":path", &[(":path", "a")]), "400", "bad_request_line"),
         ("no host", line(":authority", &[]), "400", "missing_host"),
         ("two hosts", line("", &[("host", "b.example")]), "400", "bad_host"),
+        (
+            "a host twice",
+            line(":authority", &[("host", "a.example"), ("host", "b.example")]),
+            "400",
+            "bad_host",
+        ),
         ("a method that is none", line(":method", &[(":method", "get")]), "400", "bad_method"),
         ("trace", line(":method", &[(":method", "TRACE")]), "405", "method_not_allowed"),
         ("many fields", line("", &many), "431", "too_many_header_fields"),
@@ -446,7 +454,40 @@ fn what_breaks_off_does_not_look_whole() {
 }
 
 #[test]
-fn a_stop_finishes_requests_and_a_new_process_takes_the_port() {
+fn a_browser_comes_by_http3() {
+    let page = "<!doctype html><title>page</title><body>here<script>fetch('/upload', {method: 'POST', body: 'x'.repeat(200000)})\
+        .then(answer => answer.text()).then(text => document.body.append(' ' + text.length))</script>";
+    let origin = Origin::start(move |request, stream| {
+        let (kind, body) = match request.path() {
+            "/upload" => ("text/plain", request.body.clone()),
+            _ => ("text/html", page.as_bytes().to_vec()),
+        };
+        let head =
+            format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", body.len());
+        stream.write_all(&[head.as_bytes(), &body].concat()).is_ok()
+    });
+    let edge = edge(&origin, "");
+    let hash = Command::new("sh")
+        .current_dir(edge.folder.path())
+        .args(["-c", "openssl x509 -in a.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64"])
+        .output()
+        .unwrap();
+    let hash = String::from_utf8(hash.stdout).unwrap();
+    let port = edge.proxy[0].port();
+    let mut browser = Browser::start_with(&[
+        &format!("--ignore-certificate-errors-spki-list={}", hash.trim()),
+        &format!("--origin-to-force-quic-on=a.example:{port}"),
+    ]);
+    browser.open(&format!("https://a.example:{port}/"));
+    browser.wait_for_text("here 200000");
+    for kind in ["navigation", "resource"] {
+        let protocol = browser.value(&format!("performance.getEntriesByType('{kind}')[0].nextHopProtocol"));
+        assert_eq!(protocol, "h3", "{kind}");
+    }
+}
+
+#[test]
+fn a_stop_finishes_what_is_under_way() {
     let (goes_on, waits) = std::sync::mpsc::channel::<()>();
     let waits = Mutex::new(waits);
     let origin = Origin::start(move |request, stream| {
@@ -470,4 +511,64 @@ fn a_stop_finishes_requests_and_a_new_process_takes_the_port() {
     let answer: Option<Response> = client.block_on(slow).unwrap();
     assert_eq!(answer.unwrap().body.len(), 300_000);
     assert!(edge.wait_for_exit().success());
+}
+
+#[test]
+fn clients_that_take_nothing_are_let_go() {
+    let is_let_go = Arc::new(AtomicBool::new(false));
+    let lets_go = Arc::clone(&is_let_go);
+    let origin = Origin::start(move |_, stream| {
+        let piece = vec![b'x'; 100_000];
+        let mut ok = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 900000000\r\n\r\n").is_ok();
+        while ok {
+            ok = stream.write_all(&piece).is_ok();
+        }
+        lets_go.store(true, Ordering::Relaxed);
+        false
+    });
+    let edge = edge(&origin, "[limits]\nwrite_timeout = \"300ms\"\nheader_deadline = \"300ms\"\n");
+    let bare = BareHttp3::connect(edge.proxy[0], "a.example");
+    let _control = bare.send_alone(CONTROL);
+    bare.block_on(async {
+        let (mut send, _receive) = bare.quic.open_bi().await.unwrap();
+        send.write_all(&frame(HEADERS, &get_section(&[]))).await.unwrap();
+        send.finish().unwrap();
+        while !is_let_go.load(Ordering::Relaxed) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+    // One that lets the edge open no stream.
+    let closed = BareHttp3::connect_without_streams(edge.proxy[0], "a.example").closed_with();
+    assert_eq!(closed, 0x103);
+}
+
+#[test]
+fn a_new_process_takes_the_port_when_the_old_one_has_ended() {
+    let origin = Origin::fixed("text/plain", "fine");
+    let (port, admin) = (free_port(), free_port());
+    let folder = tempfile::tempdir().unwrap();
+    certificate(folder.path(), "a", &["a.example"]);
+    let listener = tls_listener(&["a"]).replace(":0\"\n", &format!(":{port}\"\nhttp3 = true\n"));
+    let conf = format!(
+        "graceful_stop = \"1s\"\n{listener}[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n[admin]\naddress = \"127.0.0.1:{admin}\"\n",
+        origin.url()
+    );
+    let mut old = Edge::start_in(folder, &conf, &[]);
+    let mut client = Http3::connect(old.proxy[0], "a.example").unwrap();
+    assert_eq!(client.get("a.example", "/").unwrap().text(), "fine");
+    let folder = tempfile::tempdir_in(old.folder.path()).unwrap();
+    certificate(folder.path(), "a", &["a.example"]);
+    let state = old.folder.path().join("state");
+    std::os::unix::fs::symlink(&state, folder.path().join("state")).unwrap();
+    let pid = old.pid();
+    let quit = std::thread::spawn(move || {
+        wait_for("the new process", || state.join("run/upgrade.sock").exists().then_some(()));
+        assert!(Command::new("kill").args(["-QUIT", &pid.to_string()]).status().unwrap().success());
+    });
+    let new = Edge::start_in(folder, &conf, &["--upgrade"]);
+    quit.join().unwrap();
+    assert!(old.wait_for_exit().success());
+    let mut client = wait_for("HTTP/3", || Http3::connect(new.proxy[0], "a.example").ok());
+    assert_eq!(client.get("a.example", "/").unwrap().text(), "fine");
+    assert!(!new.log_text().contains("service_failed"), "{}", new.log_text());
 }

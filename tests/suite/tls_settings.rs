@@ -36,6 +36,7 @@ fn zones_lead_to_https_and_say_so() {
             "ciphers",
             "client_certificates",
             "http2",
+            "http3",
             "ip_geolocation",
             "max_upload",
             "min_tls_version",

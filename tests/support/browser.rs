@@ -19,6 +19,11 @@ pub struct Browser {
 impl Browser {
     /// Starts Debian's Chromium; every host is this machine. It has no sandbox, because tests may run as root.
     pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// With more arguments.
+    pub fn start_with(arguments: &[&str]) -> Self {
         let profile = tempfile::tempdir().unwrap();
         let mut process = Command::new("chromium")
             .args([
@@ -34,6 +39,7 @@ impl Browser {
                 "--host-resolver-rules=MAP * 127.0.0.1",
             ])
             .arg(format!("--user-data-dir={}", profile.path().display()))
+            .args(arguments)
             .arg("about:blank")
             .stderr(Stdio::piped())
             .stdout(Stdio::null())

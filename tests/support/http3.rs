@@ -7,7 +7,7 @@ use bytes::{Buf, Bytes};
 use h3::client::SendRequest;
 use h3_quinn::OpenStreams;
 use quinn::crypto::rustls::QuicClientConfig;
-use quinn::{ApplicationClose, ConnectionError, Endpoint, ReadToEndError};
+use quinn::{ApplicationClose, ConnectionError, Endpoint, ReadToEndError, TransportConfig};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
@@ -97,6 +97,14 @@ fn runtime() -> Runtime {
 /// # Errors
 /// Why there is none.
 async fn connect(address: SocketAddr, name: &str) -> Result<quinn::Connection, ConnectionError> {
+    connect_with(address, name, TransportConfig::default()).await
+}
+
+async fn connect_with(
+    address: SocketAddr,
+    name: &str,
+    transport: TransportConfig,
+) -> Result<quinn::Connection, ConnectionError> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut tls = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -105,7 +113,8 @@ async fn connect(address: SocketAddr, name: &str) -> Result<quinn::Connection, C
         .with_custom_certificate_verifier(Arc::new(AnyCertificate))
         .with_no_client_auth();
     tls.alpn_protocols = vec![b"h3".to_vec()];
-    let config = quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).unwrap()));
+    let mut config = quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).unwrap()));
+    config.transport_config(Arc::new(transport));
     let endpoint = Endpoint::client(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     endpoint.connect_with(config, address, name).unwrap().await
 }
@@ -155,6 +164,15 @@ impl BareHttp3 {
     pub fn connect(address: SocketAddr, name: &str) -> Self {
         let runtime = runtime();
         let quic = runtime.block_on(connect(address, name)).unwrap();
+        Self { runtime, quic }
+    }
+
+    /// One that lets the server open no stream.
+    pub fn connect_without_streams(address: SocketAddr, name: &str) -> Self {
+        let runtime = runtime();
+        let mut transport = TransportConfig::default();
+        transport.max_concurrent_uni_streams(0_u32.into());
+        let quic = runtime.block_on(connect_with(address, name, transport)).unwrap();
         Self { runtime, quic }
     }
 

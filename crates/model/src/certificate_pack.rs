@@ -187,6 +187,8 @@ pub struct TlsSettings {
     #[serde(default, skip_serializing_if = "is_default")]
     pub http2: Option<bool>,
     #[serde(default, skip_serializing_if = "is_default")]
+    pub http3: Option<bool>,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tls_1_3: Option<bool>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub min_tls_version: Option<TlsVersion>,

@@ -65,6 +65,7 @@ const MIGRATIONS: &[Migration] = &[
         "calendars of accounts and tokens, access applications, addresses of alerts, sealed secrets of webhooks",
     ),
     Migration::Format("settings of zones for their requests, rules that set these or compress responses"),
+    Migration::Format("HTTP/3 as a setting of zones"),
 ];
 
 #[derive(Debug)]

@@ -139,13 +139,14 @@ impl<A: HttpServerApp + Send + Sync + 'static> Connection<A> {
     async fn take_streams(&mut self) -> Http3Code {
         let shared = Arc::clone(&self.shared);
         let (quic, requests) = (&shared.quic, &shared.requests);
-        let limits = &shared.snapshots.load().limits;
-        let most = limits.header_section.0 + limits.request_line.0;
+        let limits = shared.limits();
         // As long as it is held, it is open: a client must not see its end (RFC 9114 section 6.2.1).
-        let Ok(mut control) = quic.open_uni().await else { return Http3Code::NoError };
-        if control.write_all(&http3::open_control(most)).await.is_err() {
-            return Http3Code::NoError;
-        }
+        let mut control = match timeout(limits.header_deadline, open_control(quic, limits.head_bytes)).await {
+            Ok(Some(control)) => control,
+            Ok(None) => return Http3Code::NoError,
+            // It must let us open one, and take what is short (section 6.2).
+            Err(_) => return Http3Code::StreamCreationError,
+        };
         let client_streams = Arc::new(ClientStreams::default());
         let mut last = 0;
         let idle = idle(requests, limits.idle_timeout);
@@ -168,20 +169,20 @@ impl<A: HttpServerApp + Send + Sync + 'static> Connection<A> {
                     }
                     Err(_) => return Http3Code::NoError,
                 },
-                () = &mut idle => return Http3Code::NoError,
+                () = &mut idle => break,
                 () = until(&mut self.drain) => break,
             }
         }
-        self.leave(&mut control, last).await;
+        self.leave(&mut control, last, limits.write_timeout).await;
         Http3Code::NoError
     }
 
     /// Tells the client to open no more streams, answers those that it has opened, and waits until the answers have
     /// arrived (RFC 9114 section 5.2).
-    async fn leave(&self, control: &mut SendStream, mut last: u64) {
+    async fn leave(&self, control: &mut SendStream, mut last: u64, write_timeout: Duration) {
         let (quic, requests) = (&self.shared.quic, &self.shared.requests);
-        // A client that is gone needs not be told.
-        let _ = control.write_all(&http3::goaway(LAST_STREAM)).await;
+        // One who is gone, or takes nothing, needs not be told.
+        let _ = timeout(write_timeout, control.write_all(&http3::goaway(LAST_STREAM))).await;
         let notice = sleep((quic.rtt() * 3).max(MIN_NOTICE));
         tokio::pin!(notice);
         loop {
@@ -196,7 +197,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> Connection<A> {
                 () = &mut notice => break,
             }
         }
-        let _ = control.write_all(&http3::goaway(last + 4)).await;
+        let _ = timeout(write_timeout, control.write_all(&http3::goaway(last + 4))).await;
         loop {
             tokio::select! {
                 stream = quic.accept_bi() => match stream {
@@ -207,6 +208,13 @@ impl<A: HttpServerApp + Send + Sync + 'static> Connection<A> {
             }
         }
     }
+}
+
+/// Opens our control stream; `None` if the connection has ended.
+async fn open_control(quic: &quinn::Connection, head_bytes: usize) -> Option<SendStream> {
+    let mut control = quic.open_uni().await.ok()?;
+    control.write_all(&http3::open_control(head_bytes)).await.ok()?;
+    Some(control)
 }
 
 /// Ends when no request has been under way for so long.
@@ -222,7 +230,26 @@ fn reject(mut send: SendStream, mut recv: RecvStream) {
     let _ = recv.stop(code(Http3Code::RequestRejected));
 }
 
+/// The limits of the moment, so that a connection keeps no snapshot.
+#[derive(Clone, Copy)]
+struct StreamLimits {
+    head_bytes: usize,
+    header_deadline: Duration,
+    idle_timeout: Duration,
+    write_timeout: Duration,
+}
+
 impl<A: HttpServerApp + Send + Sync + 'static> Shared<A> {
+    fn limits(&self) -> StreamLimits {
+        let limits = &self.snapshots.load().limits;
+        StreamLimits {
+            head_bytes: limits.header_section.0 + limits.request_line.0,
+            header_deadline: limits.header_deadline,
+            idle_timeout: limits.idle_timeout,
+            write_timeout: limits.write_timeout,
+        }
+    }
+
     fn begin(self: &Arc<Self>, begun: OpenRequest, send: SendStream, recv: RecvStream) {
         let shared = Arc::clone(self);
         tokio::spawn(async move {
@@ -234,12 +261,10 @@ impl<A: HttpServerApp + Send + Sync + 'static> Shared<A> {
     async fn serve(&self, send: SendStream, recv: RecvStream) {
         let arrived = send.stopped();
         let mut response = ResponseStream::new(send);
-        let snapshot = self.snapshots.load();
-        let limits = &snapshot.limits;
-        let most = limits.header_section.0 + limits.request_line.0;
-        let mut body = RequestStream::new(recv, most);
+        let limits = self.limits();
+        let mut body = RequestStream::new(recv, limits.head_bytes);
         // In time, whatever the client sends meanwhile.
-        let mut head = match timeout(limits.header_deadline, body.head(most)).await {
+        let mut head = match timeout(limits.header_deadline, body.head(limits.head_bytes)).await {
             Ok(HeadOutcome::Arrived(head)) => head,
             Ok(HeadOutcome::Gone) => return,
             Ok(HeadOutcome::StreamError(error)) => return response.reset(error),
@@ -259,12 +284,11 @@ impl<A: HttpServerApp + Send + Sync + 'static> Shared<A> {
                 Ok(Err(BodyFault::Gone(_))) => return,
             }
         }
-        let write_timeout = limits.write_timeout;
         let session = Http3Session::new(*head, body, response, &self.facts, self.quic.clone());
         let session = ServerSession::new_custom(Box::new(session));
         Box::pin(self.app.process_new_http(session, &self.shutdown)).await;
         // The answer may be under way when the proxy is done with it.
-        let _ = timeout(write_timeout, arrived).await;
+        let _ = timeout(limits.write_timeout, arrived).await;
     }
 }
 

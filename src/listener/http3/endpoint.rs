@@ -1,6 +1,6 @@
 //! Accepts QUIC connections, and lets no flood of handshakes grow.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::num::NonZeroU16;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use super::{MAX_CLIENT_STREAMS, MAX_REQUESTS, code};
 use crate::clock::Clock;
 use crate::events::Events;
 use crate::events::kinds::{ConnectionEnd, ConnectionEnded, ServiceFailed};
-use crate::listener::Connections;
+use crate::listener::caps::{Admitted, Connections};
 use crate::listener::service::until;
 use crate::snapshot::SnapshotHandle;
 use http3::Http3Code;
@@ -100,7 +100,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> Http3Endpoint<A> {
             tokio::select! {
                 incoming = endpoint.accept() => match incoming {
                     Some(incoming) => self.begin(incoming, address.port(), &handshakes),
-                    None => return,
+                    None => return self.tell_failure(address, &"its socket is gone"),
                 },
                 () = until(&mut drain) => break,
             }
@@ -137,14 +137,12 @@ impl<A: HttpServerApp + Send + Sync + 'static> Http3Endpoint<A> {
 
     async fn serve(&self, incoming: Incoming, port: u16, permit: OwnedSemaphorePermit) {
         let client = incoming.remote_address().ip();
-        let snapshot = self.snapshots.load();
-        let limits = &snapshot.limits;
-        let handshake = timeout(limits.header_deadline, async { incoming.accept()?.await });
-        let outcome = match handshake.await {
+        let deadline = self.snapshots.load().limits.header_deadline;
+        let outcome = match timeout(deadline, async { incoming.accept()?.await }).await {
             Ok(Ok(quic)) => {
                 drop(permit);
                 // Not earlier: until here the address may be anybody's.
-                match self.connections.admit(client, limits.connections, limits.connections_per_address) {
+                match self.admit(client) {
                     Ok(_admitted) => Connection::new(self, quic, port).run().await,
                     Err(outcome) => {
                         quic.close(code(Http3Code::ExcessiveLoad), b"");
@@ -155,6 +153,11 @@ impl<A: HttpServerApp + Send + Sync + 'static> Http3Endpoint<A> {
             Ok(Err(_)) | Err(_) => ConnectionEnd::TlsFailed,
         };
         self.events.emit(&ConnectionEnded { client: client.to_string(), outcome });
+    }
+
+    fn admit(&self, client: IpAddr) -> Result<Admitted, ConnectionEnd> {
+        let limits = &self.snapshots.load().limits;
+        self.connections.admit(client, limits.connections, limits.connections_per_address)
     }
 }
 

@@ -20,6 +20,8 @@ fn switch(fields: &Fields<'_>, name: &'static str, code: &'static ErrorCode) -> 
 pub(in crate::api::resources) fn settings(fields: &Fields<'_>) -> TlsSettings {
     let settings = TlsSettings {
         http2: switch(fields, "http2", error::BAD_HTTP2),
+        // As its zone has it: nobody sets it for one name.
+        http3: None,
         tls_1_3: switch(fields, "tls_1_3", error::BAD_TLS_1_3),
         min_tls_version: fields.word::<TlsVersion>("min_tls_version", error::BAD_MIN_TLS_VERSION),
         early_hints: switch(fields, "early_hints", error::BAD_SSL),
