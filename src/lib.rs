@@ -4,7 +4,7 @@
 //! for each request. The modules of this crate stand in the order in which a request passes them, then the control
 //! plane. The engines are crates of their own, in `crates/`, without sockets, clock, files or metrics.
 //!
-//! 1. [`listener`] accepts, finishes TLS with a certificate from [`certificates`], notes the client.
+//! 1. [`listener`] accepts over TCP and QUIC, finishes TLS with a certificate from [`certificates`], notes the client.
 //! 2. [`proxy`] loads the snapshot and calls each step below; no step calls the next.
 //! 3. [`admission`] refuses what is malformed, ambiguous or too large; heads of HTTP/1 as the listener reads them.
 //! 4. [`routing`] finds the zone or gateway of the host.

@@ -109,6 +109,8 @@ impl ProxyHttp for Edge {
         let refused = admit::note_client(session, ctx);
         if is_multiplexed(session) {
             headers::join_cookies(session.req_header_mut());
+            // The framework names the host to origins for HTTP/2 alone.
+            headers::name_host(session.req_header_mut())?;
         }
         self.begin_trace(session, ctx)?;
         let is_http_10 = session.req_header().version == http::Version::HTTP_10;

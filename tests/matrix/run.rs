@@ -174,6 +174,11 @@ fn run(feature: &Feature, case: Case, edge: &Edge, origin: &Origin) -> Result<(S
         if got.body != body {
             return Err(format!("the origin got other bytes: {} of them", got.body.len()));
         }
+        let hosts: Vec<_> =
+            got.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("host")).collect();
+        if !feature.has_http2_origin && (hosts.len() != 1 || hosts.iter().any(|(_, host)| host.is_empty())) {
+            return Err(format!("the origin was told the hosts {hosts:?}"));
+        }
         let key = format!("Bearer {STORED_KEY}");
         if feature.has_stored_key != (got.header("authorization") == Some(&key)) {
             return Err("the origin got another key".to_owned());

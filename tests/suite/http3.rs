@@ -70,6 +70,7 @@ fn requests_are_served_and_judged() {
     assert_eq!(answer.status, 200);
     assert_eq!(origin.last().path(), "/page?x=1");
     assert_eq!(origin.last().header("x-forwarded-proto"), Some("https"));
+    assert_eq!(origin.last().header("host"), Some("a.example"));
     assert_eq!(origin.last().header("transfer-encoding"), None, "a GET has no body");
     // A body passes both ways whole, whatever its length and however it comes.
     for size in [1, 4_095, 4_097, 65_537, 3_000_000] {
@@ -84,6 +85,9 @@ fn requests_are_served_and_judged() {
         let answer = client.ask_in_pieces(head().body(()).unwrap(), pieces).unwrap();
         assert_eq!((answer.status, answer.body == body), (200, true), "{size} bytes in pieces");
     }
+    // Who asks whether to send a body is told.
+    let head = http::Request::put("https://a.example/").header("expect", "100-continue");
+    assert_eq!(client.ask(head.body(()).unwrap(), b"awaited").unwrap().text(), "awaited");
     // Attacks are refused, in the target and in the body.
     assert_eq!(client.get("a.example", "/?q=%3Cscript%3Ealert(1)%3C/script%3E").unwrap().status, 403);
     let head =
