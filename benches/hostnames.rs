@@ -164,6 +164,16 @@ fn names(criterion: &mut Criterion) {
             black_box(snapshot.route(&hosts[nth]));
         });
     });
+    let mut later = Resources::clone(&snapshot.resources);
+    let one = hostname(HOSTNAMES, zone, &created_on);
+    later.hostnames.insert(one.id, one);
+    group.bench_function("one of 1,000,000 is looked for before it is made", |bencher| {
+        bencher.iter(|| {
+            nth = (nth + 1) % hosts.len();
+            assert!(snapshot.has_hostname(&later, zone, &hosts[nth]));
+            assert!(!snapshot.has_hostname(&later, zone, "other.customer.dev"));
+        });
+    });
     let (mut current, mut changes) = (snapshot, 0);
     let none = BTreeSet::new();
     group.sample_size(20);

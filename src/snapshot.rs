@@ -11,6 +11,7 @@ use dns::dnssec::ZoneKey;
 use dns::{Catalog, DnsZone, Name};
 use http::HeaderName;
 use imbl::OrdMap;
+use imbl::ordmap::DiffItem;
 use ipnet::IpNet;
 
 use crate::ai::{Gateways, Provider};
@@ -30,7 +31,9 @@ use model::dns_settings::ZoneDnsSettings;
 use model::route::RouteOrigin;
 use model::ruleset::Ruleset;
 use model::zone::ZoneTls;
-use model::{AccountId, Declared, NamedList, Resources, Zone, ZoneDnssec, ZoneId, ZoneRecords};
+use model::{
+    AccountId, CustomHostname, Declared, NamedList, Resources, Zone, ZoneDnssec, ZoneId, ZoneRecords,
+};
 
 /// Everything a request is judged and routed by.
 #[derive(Debug, Default)]
@@ -233,6 +236,19 @@ impl Snapshot {
             (None, None) if exact.is_some() => HostRoute::Unverified,
             (None, None) => HostRoute::Unknown,
         }
+    }
+
+    /// Whether a zone has a custom hostname of this name in `later`, which came of this snapshot's resources by writes: what
+    /// it knew is found by name, and what was written since is little.
+    pub fn has_hostname(&self, later: &Resources, zone: &ZoneId, name: &str) -> bool {
+        let is_it = |one: &CustomHostname| one.zone == *zone && *one.hostname == *name;
+        let known = self.hostnames.of_name(name).iter();
+        let mut known = known.filter_map(|site| later.hostnames.get(&site.hostname.id));
+        let mut written = self.resources.hostnames.diff(&later.hostnames).filter_map(|change| match change {
+            DiffItem::Add(_, written) | DiffItem::Update { new: (_, written), .. } => Some(written),
+            DiffItem::Remove(..) => None,
+        });
+        known.any(|one| is_it(one)) || written.any(|one| is_it(one))
     }
 
     /// The origin of a key, which is one of the zone or the provider that it names.

@@ -115,6 +115,26 @@ fn every_rule_of_hostnames_refuses_by_its_code_and_place() {
 }
 
 #[test]
+fn of_several_that_make_one_at_once_one_does() {
+    let saas = Saas::start("");
+    let path = saas.hostnames();
+    // And again, once it is gone.
+    for _ in 0..2 {
+        let body = json!({"hostname": "shop.customer.dev"});
+        let answers: Vec<(u16, Value)> = std::thread::scope(|scope| {
+            let asked: Vec<_> =
+                (0..12).map(|_| scope.spawn(|| saas.api.call("POST", &path, &body))).collect();
+            asked.into_iter().map(|asked| asked.join().unwrap()).collect()
+        });
+        let (made, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(status, _)| *status < 300);
+        assert_eq!((made.len(), refused.len()), (1, 11));
+        assert!(refused.iter().all(|(status, answer)| *status == 409 && answer["errors"][0]["code"] == 1406));
+        let id = made[0].1["result"]["id"].as_str().unwrap();
+        saas.api.result("DELETE", &format!("{path}/{id}"), &Value::Null);
+    }
+}
+
+#[test]
 fn duplicates_are_found_and_lists_are_filtered() {
     let saas = Saas::start("");
     let path = saas.hostnames();

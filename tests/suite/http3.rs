@@ -225,6 +225,12 @@ fn heads_that_are_malformed_are_refused() {
         ("no host", line(":authority", &[]), "400", "missing_host"),
         ("two hosts", line("", &[("host", "b.example")]), "400", "bad_host"),
         (
+            "a user before the host",
+            line(":authority", &[(":authority", "user@a.example")]),
+            "400",
+            "bad_host",
+        ),
+        (
             "a host twice",
             line(":authority", &[("host", "a.example"), ("host", "b.example")]),
             "400",

@@ -264,12 +264,13 @@ async fn create(call: ApiCall) -> Answer {
     let (id, limit) = (hostname.id, snapshot.certificate_settings.hostname_quota);
     let applied = call
         .write(move |resources| {
-            if limit > 0 && used(resources, &zone) >= limit {
+            // Those of all zones are counted already.
+            let may_be_full = limit > 0 && resources.hostnames.len() as u64 >= limit;
+            if may_be_full && used(resources, &zone) >= limit {
                 let message = format!("the zone has {limit} custom hostnames, which is all that it may have");
                 return Err(ApiError::new(error::HOSTNAME_QUOTA, message).into());
             }
-            let mut others = resources.hostnames.values();
-            if others.any(|other| other.zone == hostname.zone && other.hostname == hostname.hostname) {
+            if snapshot.has_hostname(resources, &hostname.zone, &hostname.hostname) {
                 let message = "Duplicate custom hostname found.";
                 return Err(ApiError::at(error::HOSTNAME_EXISTS, "/hostname", message).into());
             }
