@@ -348,7 +348,7 @@ fn clients_that_send_little_or_nothing_are_let_go() {
     let origin = Origin::echo();
     let edge = edge(
         &origin,
-        "[limits]\nheader_deadline = \"300ms\"\nidle_timeout = \"700ms\"\nconnections_per_address = 3\n",
+        "[limits]\nheader_deadline = \"1500ms\"\nidle_timeout = \"2s\"\nconnections_per_address = 3\n",
     );
     // A head that never ends, with frames that keep the stream busy.
     let bare = BareHttp3::connect(edge.proxy[0], "a.example");
@@ -367,7 +367,10 @@ fn clients_that_send_little_or_nothing_are_let_go() {
         ended
     });
     assert!(ended.is_err());
+    assert_eq!(bare.closed_with(), 0x10d);
     // A connection that asks for nothing, though it is kept busy.
+    let bare = BareHttp3::connect(edge.proxy[0], "a.example");
+    let _control = bare.send_alone(CONTROL);
     let pinged = bare.block_on(async {
         loop {
             let mut stream = match bare.quic.open_uni().await {
@@ -536,7 +539,7 @@ fn clients_that_take_nothing_are_let_go() {
         lets_go.store(true, Ordering::Relaxed);
         false
     });
-    let edge = edge(&origin, "[limits]\nwrite_timeout = \"300ms\"\nheader_deadline = \"300ms\"\n");
+    let edge = edge(&origin, "[limits]\nwrite_timeout = \"500ms\"\nheader_deadline = \"1500ms\"\n");
     let bare = BareHttp3::connect(edge.proxy[0], "a.example");
     let _control = bare.send_alone(CONTROL);
     bare.block_on(async {

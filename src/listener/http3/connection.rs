@@ -271,7 +271,12 @@ impl<A: HttpServerApp + Send + Sync + 'static> Shared<A> {
             Ok(HeadOutcome::ConnectionError(error)) => return self.quic.close(code(error), b""),
             Err(_) => {
                 self.has_timed_out.store(true, Ordering::Relaxed);
-                return response.reset(Http3Code::RequestIncomplete);
+                response.reset(Http3Code::RequestIncomplete);
+                // As over TCP: half a head now and then keeps no connection.
+                if self.requests.open.load(Ordering::Relaxed) == 1 {
+                    self.quic.close(code(Http3Code::RequestIncomplete), b"");
+                }
+                return;
             }
         };
         // HTTP/2 says with the head whether there is a body; here the end of the stream says it, a moment later. One who
