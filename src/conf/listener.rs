@@ -19,7 +19,7 @@ pub struct Listener {
     pub protocol: ListenerProtocol,
     /// Whether HTTP/3 is spoken on the UDP port of the same number.
     pub speaks_http3: bool,
-    /// The port of HTTP/3 that clients are told, if it is another one.
+    /// The port in Alt-Svc, if it is not the port of `address`.
     pub http3_port: Option<NonZeroU16>,
 }
 
@@ -28,7 +28,7 @@ impl Listener {
         self.is_tls || !self.certificates.is_empty()
     }
 
-    /// The port at which clients are told that HTTP/3 is spoken, if it is.
+    /// The port that Alt-Svc announces, if the listener speaks HTTP/3.
     pub fn told_http3_port(&self) -> Option<u16> {
         self.speaks_http3.then(|| self.http3_port.map_or(self.address.port(), NonZeroU16::get))
     }

@@ -284,6 +284,13 @@ pub struct Limits {
     pub decompressed_body: Bytes,
 }
 
+impl Limits {
+    /// The longest head of a request in frames, in bytes: its line and its fields.
+    pub fn head_bytes(&self) -> usize {
+        self.header_section.0 + self.request_line.0
+    }
+}
+
 impl From<&Limits> for BodyLimits {
     fn from(limits: &Limits) -> Self {
         Self {

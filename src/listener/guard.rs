@@ -61,8 +61,7 @@ where
     fn h2_options(&self) -> Option<H2Options> {
         let limits = self.snapshots.load().limits;
         let mut options = default_h2_options();
-        let list = limits.header_section.0 + limits.request_line.0;
-        options.max_header_list_size(u32::try_from(list).unwrap_or(u32::MAX));
+        options.max_header_list_size(u32::try_from(limits.head_bytes()).unwrap_or(u32::MAX));
         options.max_concurrent_streams(MAX_HTTP2_STREAMS);
         options.max_pending_accept_reset_streams(MAX_PENDING_RESETS);
         Some(options)

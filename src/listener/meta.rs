@@ -6,9 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use http::HeaderValue;
 use model::zone::ClientCertificates;
-use pingora::protocols::Digest;
+use pingora::http::ResponseHeader;
+use pingora::protocols::raw_connect::ProxyDigest;
+use pingora::protocols::{Digest, UniqueIDType};
 
 use crate::admission::Refused;
+
+/// Stands for a descriptor if a connection has no socket of its own.
+pub(super) const NO_SOCKET: UniqueIDType = -1;
 
 /// Facts of a connection. They ride in Pingora's digest.
 #[derive(Clone, Debug)]
@@ -30,6 +35,15 @@ pub struct ConnectionMeta {
 }
 
 impl ConnectionMeta {
+    /// The digest that they ride in.
+    ///
+    /// # Errors
+    /// If Pingora's response cannot be built.
+    pub(super) fn digest(self) -> pingora::Result<Arc<ProxyDigest>> {
+        let response = Box::new(ResponseHeader::build(200, Some(0))?);
+        Ok(Arc::new(ProxyDigest::new(response, Some(Box::new(self)))))
+    }
+
     /// Those of a request's connection.
     pub fn of(digest: Option<&Digest>) -> Option<&Self> {
         digest?.proxy_digest.as_ref()?.user_data.as_ref()?.downcast_ref()

@@ -9,7 +9,6 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pingora::http::ResponseHeader;
 use pingora::protocols::raw_connect::ProxyDigest;
 use pingora::protocols::tls::SslDigest;
 use pingora::protocols::{
@@ -21,7 +20,7 @@ use tokio::time::{Instant, Sleep};
 
 use super::deadline::HeadDeadline;
 use super::framer::{Framer, Wants};
-use super::meta::{ConnectionMeta, Progress, Wait};
+use super::meta::{ConnectionMeta, NO_SOCKET, Progress, Wait};
 use crate::snapshot::SnapshotHandle;
 
 /// What must have come of an HTTP/2 connection before its deadline: the preface and the header of
@@ -37,9 +36,6 @@ const READ_BYTES: usize = 4 << 10;
 
 /// Bytes gathered before they are sent, so that a small answer's head and body are one packet.
 const WRITE_BUFFER_BYTES: usize = 4 << 10;
-
-/// What stands for a descriptor if there is none.
-const NO_SOCKET: UniqueIDType = -1;
 
 /// A client connection, plain or over TLS.
 pub(super) struct EdgeStream<T> {
@@ -77,8 +73,7 @@ impl<T: AsyncWrite> EdgeStream<T> {
         now: std::time::SystemTime,
         head: HeadDeadline,
     ) -> pingora::Result<Self> {
-        let response = Box::new(ResponseHeader::build(200, Some(0))?);
-        let proxy = Arc::new(ProxyDigest::new(response, Some(Box::new(meta.clone()))));
+        let proxy = meta.clone().digest()?;
         let io = BufWriter::with_capacity(WRITE_BUFFER_BYTES, io);
         let write_timeout = head.write_timeout();
         let protocol = Protocol::Http1 { framer: Framer::default(), deadline: head };

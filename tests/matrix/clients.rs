@@ -218,6 +218,12 @@ fn http2(address: SocketAddr, request: Request<'_>, in_frames: bool) -> Option<R
 }
 
 fn http3(address: SocketAddr, request: Request<'_>, in_frames: bool) -> Option<Response> {
+    let pieces = pieces(request.body, in_frames).map(Bytes::copy_from_slice).collect();
+    Http3::connect(address, "a.example").ok()?.ask_in_pieces(head(request, in_frames)?, pieces)
+}
+
+/// The head of a request in frames, with its length if it comes in one.
+fn head(request: Request<'_>, in_frames: bool) -> Option<http::Request<()>> {
     let Request { host, target, content_type, coding, body } = request;
     let mut head = http::Request::post(format!("https://{host}{target}"))
         .header("content-type", content_type)
@@ -228,9 +234,12 @@ fn http3(address: SocketAddr, request: Request<'_>, in_frames: bool) -> Option<R
     if !in_frames {
         head = head.header("content-length", body.len());
     }
-    let size = if in_frames { 1001.max(body.len() / 50) } else { body.len().max(1) };
-    let pieces = body.chunks(size).map(Bytes::copy_from_slice).collect();
-    Http3::connect(address, "a.example").ok()?.ask_in_pieces(head.body(()).ok()?, pieces)
+    head.body(()).ok()
+}
+
+/// What of a body goes into each frame.
+fn pieces(body: &[u8], in_frames: bool) -> std::slice::Chunks<'_, u8> {
+    body.chunks(if in_frames { 1001.max(body.len() / 50) } else { body.len().max(1) })
 }
 
 /// A connection that speaks HTTP/2.
@@ -251,23 +260,11 @@ pub async fn connect_http2(address: SocketAddr) -> Option<h2::client::SendReques
 
 async fn over_http2(address: SocketAddr, request: Request<'_>, in_frames: bool) -> Option<Response> {
     let mut client = connect_http2(address).await?;
-    let Request { host, target, content_type, coding, body } = request;
-    let mut head = http::Request::builder()
-        .method("POST")
-        .uri(format!("https://{host}{target}"))
-        .header("content-type", content_type)
-        .header("accept-encoding", "gzip");
-    if let Some(coding) = coding {
-        head = head.header("content-encoding", coding);
-    }
-    if !in_frames {
-        head = head.header("content-length", body.len());
-    }
+    let body = request.body;
     let (response, mut sink) =
-        client.send_request(head.body(()).ok()?, body.is_empty() && !in_frames).ok()?;
+        client.send_request(head(request, in_frames)?, body.is_empty() && !in_frames).ok()?;
     let sent = async {
-        let size = if in_frames { 1001.max(body.len() / 50) } else { body.len().max(1) };
-        for piece in body.chunks(size) {
+        for piece in pieces(body, in_frames) {
             let mut piece = Bytes::copy_from_slice(piece);
             while !piece.is_empty() {
                 sink.reserve_capacity(piece.len());

@@ -78,6 +78,7 @@ mod gateway;
 mod geo;
 mod guardrails;
 mod http3;
+mod http3_streams;
 mod interface;
 mod listener;
 mod lists;

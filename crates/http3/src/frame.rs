@@ -24,7 +24,7 @@ const MAX_HEAD_BYTES: usize = 16;
 
 /// What a frame begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameHead {
+pub(crate) struct FrameHead {
     pub kind: u64,
     /// Of its payload, in bytes.
     pub length: u64,
@@ -32,7 +32,7 @@ pub struct FrameHead {
 
 /// What is found of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FramePart {
+pub(crate) enum FramePart {
     Head(FrameHead),
     /// A piece of the payload of the last head, never empty.
     Payload(Bytes),
@@ -40,7 +40,7 @@ pub enum FramePart {
 
 /// Finds frames in bytes as they come, and holds nothing of their payloads.
 #[derive(Debug, Default)]
-pub struct FrameReader {
+pub(crate) struct FrameReader {
     head: SmallVec<[u8; MAX_HEAD_BYTES]>,
     left: u64,
 }

@@ -22,7 +22,6 @@ mod varint;
 
 pub use code::Http3Code;
 pub use control::{ControlReader, goaway, open_control};
-pub use frame::{FrameHead, FramePart, FrameReader};
 pub use qpack_streams::{DecoderStreamReader, EncoderStreamReader};
 pub use request_head::{DecodedHead, Malformed};
 pub use request_stream::{RequestPart, RequestReader};

@@ -7,8 +7,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version};
 use crate::code::Http3Code;
 use crate::qpack::{DecodeError, decode};
 
-/// Fields that are about a connection of HTTP/1 and make a request malformed (RFC 9114 section 4.2). A
-/// `transfer-encoding` is left to whoever judges framing.
+/// Fields that are about a connection of HTTP/1 and make a request malformed (RFC 9114 section 4.2). The
+/// caller judges `transfer-encoding` together with other framing.
 const OF_CONNECTIONS: [&str; 4] = ["connection", "keep-alive", "proxy-connection", "upgrade"];
 
 /// Why a head is malformed.

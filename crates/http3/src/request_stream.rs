@@ -16,7 +16,7 @@ pub enum RequestPart {
     Data(Bytes),
 }
 
-/// Finds the parts of a request in bytes as they come. Of a body nothing is held, of a head as much as its limit.
+/// Finds the parts of a request in bytes as they arrive. It buffers a head, up to a limit, and nothing of a body.
 #[derive(Debug)]
 pub struct RequestReader {
     frames: FrameReader,
@@ -46,7 +46,7 @@ enum FrameUse {
 }
 
 impl RequestReader {
-    /// A reader that takes heads up to so many bytes, as they stand in their frame.
+    /// A reader that accepts a head of at most `max_head_bytes`, in encoded form.
     pub fn new(max_head_bytes: usize) -> Self {
         Self {
             frames: FrameReader::default(),

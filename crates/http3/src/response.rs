@@ -27,7 +27,7 @@ fn frame_of(mut section: Vec<u8>, headers: &HeaderMap) -> Vec<u8> {
     written
 }
 
-/// What stands before so many bytes of a body.
+/// The header of a DATA frame with a payload of `length` bytes.
 pub fn data_head(length: usize) -> Vec<u8> {
     let mut written = Vec::with_capacity(9);
     frame::write_head(frame::DATA, length, &mut written);

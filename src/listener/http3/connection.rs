@@ -23,16 +23,14 @@ use super::streams::{self, ClientStreams};
 use super::{MAX_REQUESTS, code};
 use crate::admission::Refused;
 use crate::events::kinds::ConnectionEnd;
-use crate::listener::meta::{ConnectionMeta, Progress, address_text};
+use crate::listener::meta::{ConnectionMeta, NO_SOCKET, Progress, address_text};
 use crate::listener::service::until;
 use crate::snapshot::SnapshotHandle;
 use http3::Http3Code;
 
-/// What stands for a descriptor: a connection shares its socket.
-const NO_SOCKET: i32 = -1;
 /// The last stream that a client can open for a request; its number says that all before it are answered.
 const LAST_STREAM: u64 = (1 << 62) - 4;
-/// How long a client that is told of the end may still open streams, at least: what it sent before it knew is on its way.
+/// The minimum time between the two GOAWAY frames. Streams that a client opens before it reads the first one are accepted.
 const MIN_NOTICE: Duration = Duration::from_millis(50);
 
 pub(super) struct Connection<A> {
@@ -181,7 +179,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> Connection<A> {
     /// arrived (RFC 9114 section 5.2).
     async fn leave(&self, control: &mut SendStream, mut last: u64, write_timeout: Duration) {
         let (quic, requests) = (&self.shared.quic, &self.shared.requests);
-        // One who is gone, or takes nothing, needs not be told.
+        // The client may be gone, or may not read.
         let _ = timeout(write_timeout, control.write_all(&http3::goaway(LAST_STREAM))).await;
         let notice = sleep((quic.rtt() * 3).max(MIN_NOTICE));
         tokio::pin!(notice);
@@ -243,7 +241,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> Shared<A> {
     fn limits(&self) -> StreamLimits {
         let limits = &self.snapshots.load().limits;
         StreamLimits {
-            head_bytes: limits.header_section.0 + limits.request_line.0,
+            head_bytes: limits.head_bytes(),
             header_deadline: limits.header_deadline,
             idle_timeout: limits.idle_timeout,
             write_timeout: limits.write_timeout,

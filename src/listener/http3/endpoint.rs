@@ -43,7 +43,7 @@ const BETWEEN_BINDS: Duration = Duration::from_millis(100);
 pub(in crate::listener) struct Http3Endpoint<A> {
     pub(in crate::listener) app: Arc<A>,
     pub(in crate::listener) tls: Arc<rustls::ServerConfig>,
-    /// The port that clients are told, if it is not the one that is bound.
+    /// The port in Alt-Svc, if it is not the bound port.
     pub(in crate::listener) told_port: Option<NonZeroU16>,
     /// Set once the port is read.
     pub(in crate::listener) alternative: Arc<OnceLock<HeaderValue>>,

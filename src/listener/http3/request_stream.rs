@@ -76,7 +76,7 @@ enum Kept {
 }
 
 impl RequestStream {
-    /// The body of a stream whose head has at most so many bytes.
+    /// Reads a stream whose head has at most `max_head_bytes`, in encoded form.
     pub(super) fn new(recv: RecvStream, max_head_bytes: usize) -> Self {
         Self {
             recv,

@@ -11,7 +11,6 @@ use pingora::protocols::http::HttpTask;
 use pingora::protocols::http::custom::CustomMessageWrite;
 use pingora::protocols::http::custom::server::Session as CustomSession;
 use pingora::protocols::l4::socket::SocketAddr;
-use pingora::protocols::raw_connect::ProxyDigest;
 use pingora::protocols::tls::SslDigest;
 use pingora::protocols::{Digest, SocketDigest, TimingDigest};
 use pingora::{Error, ErrorType, Result};
@@ -73,10 +72,8 @@ impl Http3Session {
         let digest = Digest {
             ssl_digest: Some(Arc::clone(&facts.tls)),
             timing_digest: vec![Some(timing)],
-            // INVARIANT: 200 is a status.
-            proxy_digest: ResponseHeader::build(StatusCode::OK, Some(0))
-                .ok()
-                .map(|head| Arc::new(ProxyDigest::new(Box::new(head), Some(Box::new(meta))))),
+            // INVARIANT: its response can be built.
+            proxy_digest: meta.digest().ok(),
             socket_digest: Some(Arc::clone(&facts.socket)),
         };
         Self {
