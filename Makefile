@@ -100,8 +100,11 @@ load-proxies: packages
 	@command -v h2load >/dev/null || $(MAKE) --no-print-directory install MISSING=" h2load" PACKAGES=nghttp2-client
 	benches/load/proxies
 
-# Two hours under load while origins die and stall and settings change.
+# Two hours under load while origins die and stall, settings change and the clock jumps.
 load-soak: packages
+	@command -v h2load >/dev/null || $(MAKE) --no-print-directory install MISSING=" h2load" PACKAGES=nghttp2-client
+	@command -v dnsperf >/dev/null || $(MAKE) --no-print-directory install MISSING=" dnsperf" PACKAGES=dnsperf
+	@command -v faketime >/dev/null || $(MAKE) --no-print-directory install MISSING=" faketime" PACKAGES=faketime
 	benches/load/soak --svg target/soak.svg
 
 # On stable, without sanitizers: that the targets build.

@@ -38,6 +38,15 @@ def nginx_conf(folder, name, body):
     return path
 
 
+def certificate(folder):
+    """One of localhost: `c.pem`, `k.pem`, and both in `both.pem`."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "9",
+                    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-addext", "basicConstraints=critical,CA:FALSE",
+                    "-keyout", f"{folder}/k.pem", "-out", f"{folder}/c.pem"], check=True, capture_output=True)
+    with open(f"{folder}/both.pem", "w") as f:
+        f.write(open(f"{folder}/c.pem").read() + open(f"{folder}/k.pem").read())
+
+
 def portcullis_conf(folder, name, port, origin, zone, rules=()):
     own = os.path.join(folder, name)
     os.makedirs(own)
@@ -78,8 +87,10 @@ class Servers:
         self.children = []
         return self
 
-    def start(self, command, port):
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder)
+    def start(self, command, port, log=os.devnull, more=None):
+        """Starts a command that listens on a port; `log` is the file of its output, `more` goes into its environment."""
+        with open(log, "a") as output:
+            child = subprocess.Popen(command, stdout=output, stderr=output, cwd=self.folder, env={**os.environ, **(more or {})})
         self.children.append(child)
         wait(port)
         return child
