@@ -5,6 +5,7 @@ pub mod answer;
 pub mod aws;
 pub mod body_copy;
 pub mod cache;
+pub mod dynamic_route;
 pub mod include_usage;
 pub mod limit;
 pub mod metadata;

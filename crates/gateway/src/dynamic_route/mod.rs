@@ -1,0 +1,27 @@
+//! Dynamic routes: a model's name that stands for a graph, which finds the provider and model of each call by its
+//! metadata, its fields and its body, by chance and by what was used already.
+//!
+//! A graph is declared as a list of elements in JSON (`notes/ai-gateway.md` section 1.6). What an element leads to is
+//! checked when it is read, so that a walk always ends: a graph has no circle.
+
+mod condition;
+mod element;
+mod field_path;
+mod graph;
+mod unique_json;
+
+pub use element::{ElementIndex, RouteLimit, RouteModel};
+pub use field_path::{FieldPath, RouteFacts};
+pub use graph::{RouteFault, RouteGraph, RouteStop};
+pub use unique_json::unique_json;
+
+/// What stands before the name of a route in place of a provider.
+pub const PREFIX: &str = "dynamic";
+/// Longest name of a route, in characters.
+const MAX_NAME_CHARS: usize = 64;
+
+/// Whether a text may be the name of a route: letters, digits, `-`, `_` and `.`.
+pub fn is_name(text: &str) -> bool {
+    let is_sound = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    (1..=MAX_NAME_CHARS).contains(&text.len()) && text.bytes().all(is_sound)
+}
