@@ -14,6 +14,7 @@ use std::time::Duration;
 use crate::routing::GatewayPath;
 use crate::ruleset::EntryPoint;
 use crate::upstream::{Origin, OriginKey, Pool};
+use gateway::dynamic_route::RouteGraph;
 use gateway::price::Prices;
 use gateway::token::{self, Token};
 use gateway::{answer, provider, vault};
@@ -55,6 +56,8 @@ pub struct Gateway {
     /// Keys of providers for callers that have none.
     pub keys: Vec<vault::StoredKey>,
     pub guardrail: Option<CompiledGuardrail>,
+    /// Those in force, by name.
+    pub routes: HashMap<String, Arc<RouteGraph>>,
 }
 
 /// A service that judges what is asked of providers.
@@ -238,6 +241,7 @@ mod tests {
             waf: None,
             keys: Vec::new(),
             guardrail: None,
+            routes: HashMap::new(),
         });
         let provider =
             |slug: &str, base: &str| (slug.to_owned(), Arc::new(Provider::at(slug, base, true).unwrap()));

@@ -19,6 +19,17 @@ struct Envelope<'a> {
     messages: &'a [Item],
     #[serde(skip_serializing_if = "Option::is_none")]
     result_info: Option<AboutList>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    route: Option<&'a RawValue>,
+}
+
+/// Where clients of some resources look for a result beside `result`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SecondName {
+    Data,
+    Route,
 }
 
 /// What a page of a list is part of.
@@ -102,6 +113,7 @@ impl Item {
 pub(super) struct ApiReply {
     result: Option<Box<RawValue>>,
     result_info: Option<AboutList>,
+    second: Option<(SecondName, Box<RawValue>)>,
     pub(super) messages: Vec<Item>,
     status: StatusCode,
     headers: HeaderMap,
@@ -118,6 +130,15 @@ impl ApiReply {
         let text = serde_json::value::to_raw_value(result)
             .map_err(|error| ApiError::new(UNAVAILABLE, error.to_string()))?;
         Ok(Self { result: Some(text), ..Self::default() })
+    }
+
+    /// With a value beside the result.
+    ///
+    /// # Errors
+    /// As of [`ApiReply::of`].
+    pub(super) fn also_as<T: Serialize>(self, name: SecondName, value: &T) -> Result<Self, ApiErrors> {
+        let text = Self::of(value)?.result;
+        Ok(Self { second: text.map(|text| (name, text)), ..self })
     }
 
     /// With a page of a list.
@@ -170,14 +191,17 @@ impl ApiReply {
 
 impl IntoResponse for ApiReply {
     fn into_response(self) -> Response {
-        let Self { result, result_info, messages, status, headers, text } = self;
+        let Self { result, result_info, second, messages, status, headers, text } = self;
         let mut response = match text {
             Some((media_type, text)) => (status, [(CONTENT_TYPE, media_type)], text).into_response(),
             None if status == StatusCode::NO_CONTENT => status.into_response(),
             None => {
                 let result = result.as_deref();
                 let (errors, messages) = (&[][..], messages.as_slice());
-                json(status, &Envelope { result, success: true, errors, messages, result_info })
+                let named =
+                    |asked| second.as_ref().filter(|(name, _)| *name == asked).map(|(_, text)| &**text);
+                let (data, route) = (named(SecondName::Data), named(SecondName::Route));
+                json(status, &Envelope { result, success: true, errors, messages, result_info, data, route })
             }
         };
         response.headers_mut().extend(headers);
@@ -187,7 +211,9 @@ impl IntoResponse for ApiReply {
 
 /// A response without a result, for these reasons.
 pub(super) fn failure(status: StatusCode, errors: &[Item]) -> Response {
-    json(status, &Envelope { result: None, success: false, errors, messages: &[], result_info: None })
+    let (result, messages, result_info) = (None, &[][..], None);
+    let (data, route) = (None, None);
+    json(status, &Envelope { result, success: false, errors, messages, result_info, data, route })
 }
 
 fn json(status: StatusCode, envelope: &Envelope<'_>) -> Response {

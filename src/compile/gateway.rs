@@ -10,6 +10,7 @@ use crate::upstream::OriginKey;
 use ::gateway::provider;
 use ::gateway::token::Token;
 use diagnostic::{Code, Diagnostic};
+use gateway::dynamic_route::RouteGraph;
 use gateway::token::TokenHash;
 use gateway::vault::{Belonging, StoredKey};
 use model::gateway::{GatewaySettings, Guardrail, ScanMode};
@@ -41,6 +42,7 @@ impl Compiling<'_> {
                 waf: self.gateway_waf(&gateway.settings),
                 keys: self.keys(gateway, resources),
                 guardrail: self.guardrail(&gateway.settings),
+                routes: self.dynamic_routes(gateway, resources),
             };
             by_account
                 .entry(gateway.account.to_string())
@@ -97,6 +99,37 @@ impl Compiling<'_> {
                 None
             }
         }
+    }
+
+    /// The routes of a gateway. Whoever wrote one read it first; one that cannot be read is reported and left out.
+    fn dynamic_routes(
+        &mut self,
+        gateway: &model::Gateway,
+        resources: &Resources,
+    ) -> HashMap<String, Arc<RouteGraph>> {
+        let mut routes = HashMap::new();
+        for route in resources.routes_of(&gateway.account, &gateway.id) {
+            let Some((version, _)) = route.deployed() else { continue };
+            match RouteGraph::parse(&version.elements) {
+                Ok(graph) => {
+                    if routes.insert(route.name.clone(), Arc::new(graph)).is_none() {
+                        continue;
+                    }
+                    let message = format!(
+                        "the gateway `{}` has two routes `{}`, of a file and of the API; delete one of them",
+                        gateway.id, route.name
+                    );
+                    self.diagnostics.push(Diagnostic::error(Code::ConfConflict, message));
+                }
+                Err(faults) => {
+                    let fault = faults.first().map_or("", |fault| &fault.message);
+                    let (name, id) = (&route.name, &gateway.id);
+                    let message = format!("the route `{name}` of the gateway `{id}` cannot be read: {fault}");
+                    self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message));
+                }
+            }
+        }
+        routes
     }
 
     /// The keys of a gateway, opened. One that cannot be decrypted is reported and left out.

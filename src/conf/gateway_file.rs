@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use toml::de::DeValue;
 
+use super::route_file::{self, RouteFile};
 use super::table::{FromToml, Located, Refusal, Table, Words};
 use super::units::{Bytes, Dollars};
 use model::gateway::{GatewaySettings, GuardrailFailure, ScanMode};
@@ -19,6 +20,7 @@ pub struct GatewayFile {
     pub retry_max_attempts: Option<Located<usize>>,
     pub limits: Vec<LimitFile>,
     pub guardrail: Option<GuardrailFile>,
+    pub routes: Vec<RouteFile>,
 }
 
 /// `[gateways.guardrail]`.
@@ -84,6 +86,7 @@ pub(super) fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
     let retry_max_attempts = table.get("retry_max_attempts");
     let limits = table.tables("limits").into_iter().filter_map(limit).collect();
     let guardrail = table.table("guardrail").and_then(guardrail);
+    let routes = table.tables("routes").into_iter().filter_map(route_file::route).collect();
     table.finish();
     Some(GatewayFile {
         account: account?,
@@ -94,6 +97,7 @@ pub(super) fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
         retry_max_attempts,
         limits,
         guardrail,
+        routes,
     })
 }
 

@@ -17,6 +17,7 @@ mod listener;
 mod mail_file;
 mod mail_settings;
 pub mod resolve;
+mod route_file;
 mod table;
 mod tracing_file;
 mod tracing_settings;

@@ -13,6 +13,7 @@ mod guardrail;
 mod list;
 mod listeners;
 mod mail;
+mod route;
 mod tracing;
 mod zone;
 
@@ -29,7 +30,7 @@ use crate::geo::GeoDatabases;
 use crate::named_file::{read_database, read_text};
 use diagnostic::{Code, Diagnostic, Diagnostics, Place};
 use gateway::price::Prices;
-use gateway::provider::CUSTOM_PREFIX;
+use gateway::provider::{self, CUSTOM_PREFIX};
 use gateway::vault::MasterKey;
 use model::gateway::Provider;
 use model::origin_url::OriginUrl;
@@ -186,6 +187,9 @@ impl Resolving<'_> {
             authentication: file.authentication,
             settings,
         };
+        for route in file.routes {
+            self.route(route, &gateway, resources);
+        }
         let key = (gateway.account.clone(), gateway.id.clone());
         let gateway = Declared::in_file(gateway, file.id.place.clone());
         if resources.gateways.insert(key, gateway).is_some() {
@@ -274,6 +278,10 @@ impl Resolving<'_> {
                 &file.slug.place,
                 format!("expected 1 to 64 letters, digits, `-` or `_`, found `{}`", file.slug.value),
             );
+        }
+        if provider::is_reserved(&file.slug.value) {
+            let message = format!("`{}` stands for whatever provider a model names", file.slug.value);
+            self.bad(&file.slug.place, message);
         }
         match OriginUrl::parse(&file.base_url.value) {
             Ok(url) if file.slug.value.starts_with(CUSTOM_PREFIX) && !file.allow_private => {

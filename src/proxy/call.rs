@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use pingora::http::ResponseHeader;
 
+use super::call_estimate::Asking;
+use super::dynamic_route::PassedLimit;
 use super::headers;
 use crate::ai::{self, Gateway, Provider};
 use crate::clock::milliseconds;
@@ -19,7 +21,7 @@ use gateway::limit::{Amounts, Reservation};
 use gateway::options::Options;
 use gateway::price::Prices;
 use gateway::usage::Tap;
-use model::{AiLog, TokenId};
+use model::{AiLog, Limit, TokenId};
 
 /// Longest list of warnings in a header field, in bytes.
 const MAX_WARNING_BYTES: usize = 1024;
@@ -35,7 +37,7 @@ pub(super) struct Call {
     /// Behind the provider, without the query.
     pub(super) path: String,
     /// A stored key, as the field that carries it.
-    pub(super) credential: Option<(http::HeaderName, http::HeaderValue)>,
+    pub(super) credential: Option<(http::HeaderName, HeaderValue)>,
     /// The stored key that the request is signed with once it is whole.
     pub(super) signer: Option<AccessKey>,
     /// Whether the usage of the stream was asked for by the gateway alone.
@@ -46,7 +48,11 @@ pub(super) struct Call {
     pub(super) cached: bool,
     pub(super) request: BodyCopy,
     pub(super) response: BodyCopy,
-    pub(super) reservation: Option<Reservation>,
+    pub(super) reservations: Vec<Reservation>,
+    /// Limits of money of the route that found the provider.
+    pub(super) route_costs: Vec<PassedLimit>,
+    /// The model that a route found.
+    pub(super) routed_model: Option<String>,
     /// What one attempt uses at least.
     pub(super) one_attempt: Amounts,
     /// Attempts that the provider got and did not answer: it may bill them.
@@ -97,7 +103,9 @@ impl Call {
             cached: false,
             request: BodyCopy::default(),
             response: BodyCopy::default(),
-            reservation: None,
+            reservations: Vec::new(),
+            route_costs: Vec::new(),
+            routed_model: None,
             one_attempt: Amounts::default(),
             unanswered: 0,
             is_sent: false,
@@ -109,6 +117,22 @@ impl Call {
 
     pub(super) fn collects_log(&self) -> bool {
         self.options.collect_log.unwrap_or(self.gateway.settings.collect_logs)
+    }
+
+    /// What it is to meet.
+    pub(super) fn limits(&self) -> impl Iterator<Item = &Limit> {
+        self.gateway.settings.limits.iter().chain(self.route_costs.iter().map(|passed| &passed.limit))
+    }
+
+    /// What it asks for, to be estimated.
+    pub(super) fn asking(&self) -> Asking<'_> {
+        Asking {
+            limits: self.limits().collect(),
+            options: &self.options,
+            settings: &self.gateway.settings,
+            provider: &self.provider.slug,
+            path: &self.path,
+        }
     }
 
     /// Reads what the answer will be, and adds the gateway's own fields to it.
@@ -145,7 +169,19 @@ impl Call {
             warnings.truncate(MAX_WARNING_BYTES);
             response.append_header("svc-aig-warning", warnings)?;
         }
-        for (measure, remaining) in self.reservation.iter().flat_map(Reservation::remaining) {
+        if let Some(model) = self.routed_model.as_deref().map(HeaderValue::from_str).and_then(Result::ok) {
+            response.insert_header("svc-aig-model", model)?;
+            response.insert_header("svc-aig-provider", &self.provider.slug)?;
+        }
+        let mut left: Vec<(Measure, u64)> = Vec::new();
+        for (measure, remaining) in self.reservations.iter().flat_map(Reservation::remaining) {
+            match left.iter_mut().find(|(known, _)| *known == measure) {
+                // Whichever ends first.
+                Some((_, least)) => *least = remaining.min(*least),
+                None => left.push((measure, remaining)),
+            }
+        }
+        for (measure, remaining) in left {
             let (name, value) = remaining_field(measure, remaining);
             response.insert_header(name, value)?;
         }
@@ -238,7 +274,7 @@ impl Call {
             scan: self.gateway.scan.clone(),
             scan_requests: self.gateway.settings.scan_requests,
             scan_responses: self.gateway.settings.scan_responses,
-            reservation: self.reservation,
+            reservations: self.reservations,
             one_attempt: self.one_attempt,
             unanswered: self.unanswered,
             is_sent: self.is_sent,

@@ -2,10 +2,11 @@
 
 use bytes::Bytes;
 
-use super::call::Call;
 use ::gateway::limit::{Amounts, Estimate};
+use ::gateway::options::Options;
 use ::gateway::price::Prices;
 use ::gateway::usage::{self, BYTES_PER_TOKEN};
+use model::gateway::GatewaySettings;
 use model::{Limit, Measure};
 
 /// What an answer is taken to use at most if the request does not bound it.
@@ -14,16 +15,26 @@ const UNBOUNDED_ANSWER_TOKENS: u64 = 32_768;
 const UNPRICED: &str = "this gateway limits what calls cost, and this call has no price that is known before it: \
                         name one model that has one";
 
+/// What a call asks for, and the limits that it is to meet.
+pub(super) struct Asking<'c> {
+    pub(super) limits: Vec<&'c Limit>,
+    pub(super) options: &'c Options,
+    pub(super) settings: &'c GatewaySettings,
+    /// Its slug.
+    pub(super) provider: &'c str,
+    pub(super) path: &'c str,
+}
+
 /// What a call may use of its limits, by its decoded body, and the model that it asks for. Inside, why that
 /// cannot be known.
 pub(super) fn estimate(
-    call: &Call,
+    asking: &Asking<'_>,
     body: Option<&Bytes>,
     method: &http::Method,
     prices: &Prices,
 ) -> Result<(Option<String>, Estimate), String> {
-    let (options, settings) = (&call.options, &call.gateway.settings);
-    if !settings.limits.iter().any(Limit::needs_body) {
+    let Asking { limits, options, settings, provider, path } = asking;
+    if !limits.iter().any(|limit| limit.needs_body()) {
         return Ok((None, Estimate::default()));
     }
     // What only reads is not billed.
@@ -33,7 +44,7 @@ pub(super) fn estimate(
         return Ok((None, Estimate::default()));
     }
     let asked = match body {
-        Some(body) => usage::billable(&call.path, body)?,
+        Some(body) => usage::billable(path, body)?,
         // A WebSocket.
         None => usage::Billable::default(),
     };
@@ -50,12 +61,12 @@ pub(super) fn estimate(
         least: Amounts { tokens: least.tokens(), cost_nanos: 0 },
         most: Amounts { tokens: most.tokens().saturating_mul(attempts), cost_nanos: 0 },
     };
-    if settings.limits.iter().any(|limit| limit.measure == Measure::Cost) {
+    if limits.iter().any(|limit| limit.measure == Measure::Cost) {
         let model = asked.model.as_deref().unwrap_or("");
         let caller_price = options.custom_cost.filter(|_| settings.caller_prices);
         let price = |usage: &usage::Usage| match caller_price {
             Some(price) => Some(price.of(usage)),
-            None => prices.at_most(&call.provider.slug, model, usage, asked.service_tier.as_deref()),
+            None => prices.at_most(provider, model, usage, asked.service_tier.as_deref()),
         };
         match (price(&least), price(&most), settings.unpriced_call_nanos) {
             (Some(least), Some(most), _) if asked.is_read || caller_price.is_some() => {

@@ -194,7 +194,7 @@ impl Edge {
             return Ok(Err(Rejected::Error(error)));
         }
         let scan = prescan::of_call(&call, &ctx.ray);
-        let has_limits = call.gateway.settings.limits.iter().any(Limit::needs_body);
+        let has_limits = call.limits().any(Limit::needs_body);
         let is_read = scan.is_some() || has_limits || call.gateway.guardrail.is_some();
         // A provider undoes the coding, so whatever reads the body has to see it undone.
         let read = match body {
@@ -225,7 +225,7 @@ impl Edge {
             _ => {}
         }
         let prices = &ctx.snapshot.gateways.prices;
-        let (model, estimate) = match estimate(&call, read.as_ref(), &head.method, prices) {
+        let (model, estimate) = match estimate(&call.asking(), read.as_ref(), &head.method, prices) {
             Ok(estimated) => estimated,
             Err(reason) => {
                 ctx.reason = Some(reason);
@@ -249,8 +249,9 @@ impl Edge {
         model: Option<&str>,
         estimate: Estimate,
     ) -> std::result::Result<(), Exceeded> {
+        let mut route_costs = std::mem::take(&mut call.route_costs);
         let limits = &call.gateway.settings.limits;
-        if limits.is_empty() {
+        if limits.is_empty() && route_costs.is_empty() {
             return Ok(());
         }
         let caller = Caller {
@@ -260,10 +261,19 @@ impl Edge {
             model,
             metadata: &call.options.metadata,
         };
-        let now = self.clock.unix();
-        let taken = limit::reserve(self.recorder.ledger(), limits, caller, estimate, now)?;
+        let (ledger, now) = (self.recorder.ledger(), self.clock.unix());
+        let mut taken = vec![limit::reserve(ledger, limits, caller, estimate, now)?];
+        for passed in &mut route_costs {
+            let held = passed.take_held();
+            let caller = Caller { gateway: &passed.counter, metadata: &passed.value, ..caller };
+            let own = std::slice::from_ref(&passed.limit);
+            taken.push(match held {
+                Some(held) => held,
+                None => limit::reserve(ledger, own, caller, estimate, now)?,
+            });
+        }
         call.one_attempt = estimate.least;
-        call.reservation = Some(taken);
+        call.reservations = taken;
         Ok(())
     }
 }

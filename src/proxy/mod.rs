@@ -24,6 +24,7 @@ mod compressing;
 mod context;
 mod delivery;
 mod door;
+mod dynamic_route;
 mod edge;
 mod error_pages;
 mod facts;

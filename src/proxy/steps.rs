@@ -21,6 +21,7 @@ use pingora::{Error, ErrorType, Result};
 use super::call::Call;
 use super::context::{Context, Route};
 use super::delivery::gone;
+use super::dynamic_route::StepTurn;
 use super::flight::{Flights, Leader};
 use super::gateway::{Rejected, reject, sign};
 use super::refusal::Refusal;
@@ -29,7 +30,7 @@ use crate::ai::{Forward, Gateway};
 use crate::upstream::peer;
 use ::gateway::answer::GatewayError;
 use ::gateway::include_usage;
-use gateway::cache::{Cache, Key};
+use gateway::cache::{CREDENTIALS, Cache, Key};
 use gateway::options::Options;
 use gateway::step::{self, Step};
 use model::TokenId;
@@ -105,7 +106,7 @@ impl Edge {
             Kind::Native => {
                 let (slug, path, query) = plan.native.clone();
                 let options = plan.options.clone();
-                Ok(vec![Step { slug, path, query, headers: HeaderMap::new(), body, options }])
+                Ok(vec![Step { slug, path, query, headers: HeaderMap::new(), body, options, route: None }])
             }
         };
         let steps = match made {
@@ -117,8 +118,12 @@ impl Edge {
         };
         let last = steps.len() - 1;
         for (nth, step) in steps.into_iter().enumerate() {
-            let is_last = nth == last;
-            if Box::pin(self.take_step(&plan, step, nth, is_last, session, ctx)).await? {
+            let turn = StepTurn { nth, is_last: nth == last, charge: None };
+            let is_answered = match step.route.clone() {
+                Some(name) => Box::pin(self.take_route(&plan, &name, step, turn, session, ctx)).await?,
+                None => Box::pin(self.take_step(&plan, step, turn, session, ctx)).await?,
+            };
+            if is_answered {
                 return Ok(());
             }
         }
@@ -126,15 +131,15 @@ impl Edge {
     }
 
     /// One step; true if the client was answered.
-    async fn take_step(
+    pub(super) async fn take_step(
         &self,
         plan: &StepPlan,
         step: Step,
-        nth: usize,
-        is_last: bool,
+        turn: StepTurn<'_>,
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<bool> {
+        let StepTurn { nth, is_last, charge } = turn;
         let Some((provider, target)) = ctx.snapshot.gateways.provider(&step.slug, &step.path) else {
             let error = Refusal::Gateway(GatewayError::InvalidProvider);
             return or_next(is_last, || refuse(ctx, error));
@@ -144,6 +149,9 @@ impl Edge {
             return Ok(false);
         }
         let mut head = self.head(plan.kind, &step, &target, &provider.authority, session, ctx)?;
+        if charge.is_some() {
+            CREDENTIALS.iter().for_each(|name| drop(head.remove_header(*name)));
+        }
         let forward =
             Forward { gateway: Arc::clone(&plan.gateway), provider, target, token: plan.token.clone() };
         let mut call = Call::new(forward, step.options.clone(), self.call_id(), &head.headers);
@@ -154,6 +162,11 @@ impl Edge {
         };
         call.step = u32::try_from(nth).unwrap_or(u32::MAX);
         call.request.push(&step.body);
+        let mut charge = charge;
+        if let Some(charge) = &mut charge {
+            call.routed_model = Some(charge.model.clone());
+            call.route_costs = charge.hand_over_costs();
+        }
         let provider = Arc::clone(&call.provider);
         let mut call = match self.admit_call(call, &head, Some(&step.body), ctx).await? {
             Ok(call) => call,
@@ -162,6 +175,9 @@ impl Edge {
                 return or_next(is_last, || reject(ctx, rejected));
             }
         };
+        if let Some(charge) = charge {
+            call.reservations.append(&mut charge.counted);
+        }
         if let Some((name, value)) = call.credential.take() {
             head.insert_header(name, value)?;
         }
@@ -285,7 +301,7 @@ impl Edge {
         };
         head.set_version(http::Version::HTTP_11);
         headers::strip_gateway(&mut head, &ctx.snapshot.token_headers)?;
-        if kind == Kind::Compatible && headers::gateway_token_in_authorization(&head.headers).is_some() {
+        if kind != Kind::Native && headers::gateway_token_in_authorization(&head.headers).is_some() {
             head.remove_header(&header::AUTHORIZATION);
         }
         headers::strip_connection(&mut head);
@@ -400,7 +416,7 @@ fn put(ctx: &mut Context, call: Call) {
 }
 
 /// Of a step that cannot be taken: the refusal if it is the last, else that there is another.
-fn or_next(is_last: bool, refused: impl FnOnce() -> Result<bool>) -> Result<bool> {
+pub(super) fn or_next(is_last: bool, refused: impl FnOnce() -> Result<bool>) -> Result<bool> {
     if is_last { refused() } else { Ok(false) }
 }
 

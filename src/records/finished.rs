@@ -44,7 +44,7 @@ pub struct Finished {
     pub scan_responses: ScanMode,
     /// Bytes of each body that are kept with the row.
     pub payload_bytes: usize,
-    pub reservation: Option<Reservation>,
+    pub reservations: Vec<Reservation>,
     /// What one attempt uses at least.
     pub one_attempt: Amounts,
     /// Attempts that the provider got and did not answer.
@@ -104,7 +104,7 @@ impl Finished {
             () => Used { tokens: Some(usage.tokens()), cost_nanos: counted },
         };
         let used = used.and(self.one_attempt, self.unanswered);
-        let counted = self.reservation.take().map_or_else(Vec::new, |reservation| reservation.settle(used));
+        let counted = self.reservations.drain(..).flat_map(|reservation| reservation.settle(used)).collect();
         (usage, cost.map_or_else(|| "other".to_owned(), |cost| cost.model), counted)
     }
 

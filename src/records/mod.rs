@@ -74,7 +74,7 @@ impl Recorder {
     /// Hands a call over. Never waits.
     pub fn finish(&self, call: Finished) {
         let Err(mut call) = self.add(Box::new(call), MAX_QUEUED_BYTES) else { return };
-        if let Some(reservation) = call.reservation.take() {
+        for reservation in call.reservations.drain(..) {
             drop(reservation.settle(Used::AS_RESERVED));
         }
         self.events.emit(&AiLogDropped { rows: 1, reason: "queue_full" });

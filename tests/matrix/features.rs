@@ -51,7 +51,44 @@ pub enum Envelope {
     Fallback,
     /// A compatible request, which names its provider in the model.
     Compatible,
+    /// A compatible request for a dynamic route.
+    Route,
 }
+
+impl Envelope {
+    /// Whether the path at the provider is not up to the caller.
+    pub fn has_own_path(self) -> bool {
+        matches!(self, Self::Compatible | Self::Route)
+    }
+}
+
+/// A route that reads the body, counts the call, comes to a provider that is not there, and then to one that is.
+const ROUTE: &str = r#"[[gateways.routes]]
+name = "matrix"
+elements = [
+  { id = "start", type = "start", outputs.next.elementId = "if" },
+  { id = "if", type = "conditional", properties.conditions = { "body.model" = "dynamic/matrix" }, outputs = { true.elementId = "rate", false.elementId = "end" } },
+  { id = "rate", type = "rate", properties = { key = "token", limitType = "count", limit = 900000000, window = 60 }, outputs.success.elementId = "gone" },
+  { id = "gone", type = "model", properties = { provider = "gone", model = "gpt-4o" }, outputs = { success.elementId = "end", fallback.elementId = "openai" } },
+  { id = "openai", type = "model", properties = { provider = "openai", model = "gpt-4o" }, outputs.success.elementId = "end" },
+  { id = "end", type = "end", outputs = {} },
+]
+"#;
+/// The same with a limit of money, beside settings of the gateway.
+const ROUTE_WITH_COST: &str = r#"cache_ttl = "60s"
+include_usage = true
+unpriced_call_cost = 0.0
+[[gateways.routes]]
+name = "matrix"
+elements = [
+  { id = "start", type = "start", outputs.next.elementId = "if" },
+  { id = "if", type = "conditional", properties.conditions = { "body.model" = "dynamic/matrix" }, outputs = { true.elementId = "rate", false.elementId = "end" } },
+  { id = "rate", type = "rate", properties = { key = "token", limitType = "cost", limit = 900000000, window = 60 }, outputs.success.elementId = "gone" },
+  { id = "gone", type = "model", properties = { provider = "gone", model = "gpt-4o" }, outputs = { success.elementId = "end", fallback.elementId = "openai" } },
+  { id = "openai", type = "model", properties = { provider = "openai", model = "gpt-4o" }, outputs.success.elementId = "end" },
+  { id = "end", type = "end", outputs = {} },
+]
+"#;
 
 /// Where a service lets every request go on.
 fn auth_service() -> String {
@@ -311,6 +348,15 @@ pub const GATEWAYS: &[Feature] = &[
     },
     Feature { name: "fallback", envelope: Envelope::Fallback, must_see: true, ..GATEWAY },
     Feature { name: "compatible", envelope: Envelope::Compatible, must_see: true, ..GATEWAY },
+    Feature { name: "dynamic route", settings: ROUTE, envelope: Envelope::Route, must_see: true, ..GATEWAY },
+    Feature {
+        name: "dynamic route, cost, stored key",
+        settings: ROUTE_WITH_COST,
+        envelope: Envelope::Route,
+        must_see: true,
+        has_stored_key: true,
+        ..GATEWAY
+    },
     Feature {
         name: "all at once",
         settings: "cache_ttl = \"60s\"\nretry_max_attempts = 2\nheartbeat = \"5s\"\nunpriced_call_cost = 0.0\n[gateways.sensitive_data]\nrequests = \"block\"\n[[gateways.limits]]\nmeasure = \"cost\"\nlimit = 900000000.0\ninterval = \"1d\"\n",
@@ -339,7 +385,7 @@ impl Feature {
             Envelope::None => true,
             Envelope::Universal | Envelope::Fallback => !kind.is_coded(),
             // Its path is not up to the caller.
-            Envelope::Compatible => !kind.is_coded() && answer == Answer::Length,
+            Envelope::Compatible | Envelope::Route => !kind.is_coded() && answer == Answer::Length,
         }
     }
 
@@ -356,8 +402,9 @@ impl Feature {
                 let steps = [b"[", &step("gone")[..], b",", &step("openai"), b"]"].concat();
                 ("/v1/acme/main".into(), steps)
             }
-            Envelope::Compatible => {
-                let body = String::from_utf8(body.to_vec()).unwrap().replacen("gpt-4o", "openai/gpt-4o", 1);
+            Envelope::Compatible | Envelope::Route => {
+                let model = if self.envelope == Envelope::Route { "dynamic/matrix" } else { "openai/gpt-4o" };
+                let body = String::from_utf8(body.to_vec()).unwrap().replacen("gpt-4o", model, 1);
                 ("/v1/acme/main/compat/chat/completions".into(), body.into())
             }
         }
@@ -365,7 +412,7 @@ impl Feature {
 
     /// What a request line at the origin has in it that asks for an answer.
     pub fn asks_for(&self, answer: Answer) -> String {
-        if self.envelope == Envelope::Compatible { "chat/completions".into() } else { format!("{answer:?}") }
+        if self.envelope.has_own_path() { "chat/completions".into() } else { format!("{answer:?}") }
     }
 
     /// Makes what the configuration names, in the folder where it will be.

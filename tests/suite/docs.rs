@@ -267,10 +267,7 @@ fn follow(name: &str, page: &str) -> usize {
                 // A page that waits in vain fails. Without `pipefail`, as most shells are: who has found what it looks for
                 // reads no more.
                 let mut shell = Command::new("timeout");
-                shell
-                    .args(["30", "bash", "-euo", "pipefail", "-c", &text])
-                    .current_dir(folder.path())
-                    .env("PATH", &path);
+                shell.args(["30", "bash", "-eu", "-c", &text]).current_dir(folder.path()).env("PATH", &path);
                 shell.env("TOKEN", TOKEN).env("API", format!("http://127.0.0.1:{admin}/client/v4"));
                 let output = shell.output().unwrap();
                 let log = std::fs::read_to_string(folder.path().join("portcullis.log")).unwrap_or_default();

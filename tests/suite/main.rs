@@ -69,6 +69,7 @@ mod dns_settings;
 mod dns_signed;
 mod dns_transfers;
 mod docs;
+mod dynamic_routes;
 mod error_pages;
 mod expressions;
 mod filters;

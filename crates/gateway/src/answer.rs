@@ -11,6 +11,8 @@ pub enum GatewayError {
     Unauthorized,
     UnknownGateway,
     InvalidProvider,
+    /// No dynamic route has the name, or it leads to no model.
+    ModelNotFound,
     /// The provider could not be reached, or broke off before its answer.
     ProviderFailed,
     /// Too many requests or tokens in the window.
@@ -34,10 +36,11 @@ pub enum GatewayError {
 }
 
 impl GatewayError {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Unauthorized,
         Self::UnknownGateway,
         Self::InvalidProvider,
+        Self::ModelNotFound,
         Self::ProviderFailed,
         Self::RateLimited { retry_after_seconds: 1 },
         Self::SpendLimited { retry_after_seconds: 1 },
@@ -56,6 +59,7 @@ impl GatewayError {
             | Self::BadRequest
             | Self::ContentBlocked
             | Self::UnknownKey => 400,
+            Self::ModelNotFound => 404,
             Self::PromptBlocked => 424,
             Self::GuardrailUnavailable => 503,
             Self::ProviderFailed => 502,
@@ -69,6 +73,7 @@ impl GatewayError {
             Self::Unauthorized => 2009,
             Self::UnknownGateway => 2001,
             Self::InvalidProvider => 2008,
+            Self::ModelNotFound => 7003,
             Self::ProviderFailed => 2005,
             Self::RateLimited { .. } => 2003,
             Self::SpendLimited { .. } => 2045,
@@ -85,6 +90,7 @@ impl GatewayError {
             Self::Unauthorized => "Unauthorized",
             Self::UnknownGateway => "Please configure AI Gateway",
             Self::InvalidProvider => "Invalid provider",
+            Self::ModelNotFound => "Model not found",
             Self::ProviderFailed => "Failed to get response from provider",
             Self::RateLimited { .. } => "Rate limited",
             Self::SpendLimited { .. } => "Spend limit exceeded",
@@ -102,6 +108,7 @@ impl GatewayError {
             Self::Unauthorized => "unauthorized",
             Self::UnknownGateway => "unknown_gateway",
             Self::InvalidProvider => "unknown_provider",
+            Self::ModelNotFound => "unknown_model",
             Self::ProviderFailed => "failed",
             Self::RateLimited { .. } => "rate_limited",
             Self::SpendLimited { .. } => "spend_limited",

@@ -54,7 +54,7 @@ const OF_NO_EFFECT: &[&str] = &[
     "idempotency-key",
 ];
 /// Credentials of the caller towards a provider, which callers who share answers have each their own.
-const CREDENTIALS: &[&str] =
+pub const CREDENTIALS: &[&str] =
     &["authorization", "x-api-key", "api-key", "x-goog-api-key", "xi-api-key", "cookie"];
 
 impl Question<'_> {

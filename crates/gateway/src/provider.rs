@@ -3,6 +3,7 @@
 //! A configured provider of the same slug replaces the address. The wire form is the provider's own
 //! throughout. `compat` is no provider but a way to name one (`ai::compat`).
 
+use super::dynamic_route;
 use model::gateway::Provider;
 use model::origin_url::OriginUrl;
 
@@ -96,6 +97,11 @@ pub const KNOWN: &[Known] = {
 
 /// The slug that stands for whatever provider the model in the body names.
 pub const COMPAT: &str = "compat";
+/// Whether a slug stands for something else than a provider.
+pub fn is_reserved(slug: &str) -> bool {
+    slug == COMPAT || slug == dynamic_route::PREFIX
+}
+
 /// What slugs of an operator's own providers begin with in paths.
 pub const CUSTOM_PREFIX: &str = "custom-";
 

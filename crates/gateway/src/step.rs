@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::dynamic_route;
 use super::options::Options;
 use super::provider;
 use model::Backoff;
@@ -27,6 +28,8 @@ pub struct Step {
     pub headers: HeaderMap,
     pub body: Bytes,
     pub options: Options,
+    /// The name of the dynamic route that finds its model.
+    pub route: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -90,8 +93,12 @@ impl Entry<'_> {
             return Err("an endpoint has signs that no URL has".to_owned());
         }
         let body = whole.slice_ref(self.query.get().as_bytes());
+        if self.provider == provider::COMPAT {
+            return Ok(Step { headers, ..compatible(&body, &options)? });
+        }
         let path = format!("/{}", path.trim_start_matches('/'));
-        Ok(Step { slug: self.provider, path, query: query.to_owned(), headers, body, options })
+        let (slug, query) = (self.provider, query.to_owned());
+        Ok(Step { slug, path, query, headers, body, options, route: None })
     }
 }
 
@@ -100,35 +107,76 @@ impl Entry<'_> {
 /// # Errors
 /// One sentence if no provider is named, or one without this form.
 pub fn compatible(body: &Bytes, options: &Options) -> Result<Step, String> {
-    #[derive(Deserialize)]
-    struct Chat<'c> {
-        #[serde(borrow)]
-        model: &'c RawValue,
+    let chat = Chat::read(body)?;
+    let (slug, model) = chat.model.split_once('/').ok_or("`model` takes the form `provider/model`")?;
+    if slug == dynamic_route::PREFIX {
+        return Ok(Step { route: Some(model.to_owned()), ..Step::new(slug, body.clone(), options) });
     }
-    let chat: Chat<'_> = serde_json::from_slice(body)
-        .map_err(|error| format!("expected a chat completion with `model`: {error}"))?;
-    let text = chat.model.get();
-    // A name has nothing to escape; what is escaped is not found below.
-    let model = text.trim_matches('"');
-    let (slug, model) = model.split_once('/').ok_or("`model` takes the form `provider/model`")?;
-    let path = match provider::find(slug) {
-        Some(known) => known.compatible_chat.ok_or_else(|| format!("`{slug}` does not speak this form"))?,
-        None => "/chat/completions",
-    };
-    let range = body.slice_ref(text.as_bytes());
-    let at = range.as_ptr() as usize - body.as_ptr() as usize;
-    let (before, after) =
-        (body.get(..at).unwrap_or_default(), body.get(at + text.len()..).unwrap_or_default());
-    let model = format!("\"{model}\"");
-    let body = [before, model.as_bytes(), after].concat().into();
-    Ok(Step {
-        slug: slug.to_owned(),
-        path: path.to_owned(),
-        query: String::new(),
-        headers: HeaderMap::new(),
-        body,
-        options: options.clone(),
-    })
+    chat.step(slug, model, options)
+}
+
+/// A compatible request as it goes to a model that a route found.
+///
+/// # Errors
+/// One sentence if the provider does not take this form.
+pub fn routed(body: &Bytes, slug: &str, model: &str, options: &Options) -> Result<Step, String> {
+    Chat::read(body)?.step(slug, model, options)
+}
+
+/// A chat completion.
+struct Chat<'b> {
+    /// As it is named, without its quotes. A name has nothing to escape; what is escaped is found nowhere.
+    model: &'b str,
+    /// What stands around the model with its quotes.
+    before: &'b [u8],
+    after: &'b [u8],
+}
+
+impl<'b> Chat<'b> {
+    fn read(body: &'b Bytes) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Named<'c> {
+            #[serde(borrow)]
+            model: &'c RawValue,
+        }
+        let named: Named<'_> = serde_json::from_slice(body)
+            .map_err(|error| format!("expected a chat completion with `model`: {error}"))?;
+        let text = named.model.get();
+        let at = text.as_ptr() as usize - body.as_ptr() as usize;
+        let (before, after) = (body.get(..at), body.get(at + text.len()..));
+        let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
+        Ok(Self { model: text.trim_matches('"'), before, after })
+    }
+
+    fn step(&self, slug: &str, model: &str, options: &Options) -> Result<Step, String> {
+        let path = match provider::find(slug) {
+            Some(known) => {
+                known.compatible_chat.ok_or_else(|| format!("`{slug}` does not speak this form"))?
+            }
+            None => "/chat/completions",
+        };
+        let quoted = match model == self.model.split_once('/').map_or("", |(_, model)| model) {
+            // As the client wrote it.
+            true => format!("\"{model}\""),
+            false => serde_json::Value::from(model).to_string(),
+        };
+        let body = [self.before, quoted.as_bytes(), self.after].concat().into();
+        Ok(Step { path: path.to_owned(), ..Step::new(slug, body, options) })
+    }
+}
+
+impl Step {
+    fn new(slug: &str, body: Bytes, options: &Options) -> Self {
+        Self {
+            slug: slug.to_owned(),
+            path: String::new(),
+            query: String::new(),
+            headers: HeaderMap::new(),
+            body,
+            options: options.clone(),
+            route: None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -175,8 +223,37 @@ mod tests {
         assert_eq!((found.slug.as_str(), found.path.as_str()), ("groq", "/chat/completions"));
         assert_eq!(&found.body[..], br#"{"messages":[{"content":"groq/x"}], "model" : "openai/gpt" ,"x":1}"#);
         assert_eq!(step(r#"{"model":"custom-own/m"}"#).unwrap().slug, "custom-own");
-        for bad in ["", "{}", r#"{"model":5}"#, r#"{"model":"gpt"}"#, r#"{"model":"replicate/x"}"#] {
+        for bad in [
+            "",
+            "{}",
+            r#"{"model":5}"#,
+            r#"{"model":"gpt"}"#,
+            r#"{"model":"replicate/x"}"#,
+            r#"{"model":"groq/x","model":"groq/y"}"#,
+        ] {
             assert!(step(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_route_is_named_and_its_models_take_its_place() {
+        let body = Bytes::from_static(br#"{"model":"dynamic/support", "messages":[]}"#);
+        let step = compatible(&body, &Options::default()).unwrap();
+        assert_eq!((step.route.as_deref(), &step.body[..]), (Some("support"), &body[..]));
+        let step = routed(&body, "openai", "gpt \"4\"", &Options::default()).unwrap();
+        assert_eq!((step.slug.as_str(), step.path.as_str()), ("openai", "/v1/chat/completions"));
+        assert_eq!(&step.body[..], br#"{"model":"gpt \"4\"", "messages":[]}"#);
+        assert!(routed(&body, "replicate", "m", &Options::default()).is_err());
+    }
+
+    #[test]
+    fn a_step_may_name_its_provider_in_its_model() {
+        let text = r#"[{"provider":"compat","endpoint":"chat/completions","headers":{"authorization":"Bearer k"},
+            "query":{"model":"groq/llama","messages":[]}},{"provider":"compat","endpoint":"chat/completions","query":{"model":"dynamic/a"}}]"#;
+        let steps = universal(&Bytes::from_static(text.as_bytes()), &Options::default()).unwrap();
+        assert_eq!((steps[0].slug.as_str(), steps[0].path.as_str()), ("groq", "/chat/completions"));
+        assert_eq!(&steps[0].body[..], br#"{"model":"llama","messages":[]}"#);
+        assert!(steps[0].headers.contains_key("authorization"));
+        assert_eq!(steps[1].route.as_deref(), Some("a"));
     }
 }

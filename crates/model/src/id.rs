@@ -41,6 +41,8 @@ id! {
     ZoneId;
     /// A gateway within an account.
     GatewayId;
+    /// A dynamic route of a gateway.
+    RouteId;
     TokenId;
     RulesetId;
     RuleId;

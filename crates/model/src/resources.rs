@@ -10,8 +10,8 @@ use imbl::OrdMap;
 use crate::gateway::{Provider, ProviderKey};
 use crate::{
     AccessApp, Account, AccountId, AcmeAccount, AlertPolicy, AlertWebhook, ApiToken, CertificatePack,
-    CustomHostname, Declared, Gateway, GatewayId, GatewayToken, HostnameId, NamedList, PackId, Phase,
-    Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone, ZoneId, ZoneRecords,
+    CustomHostname, Declared, DynamicRoute, Gateway, GatewayId, GatewayToken, HostnameId, NamedList, PackId,
+    Phase, RouteId, Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone, ZoneId, ZoneRecords,
 };
 
 /// Account, gateway, provider and alias of a key.
@@ -26,6 +26,8 @@ pub struct Resources {
     /// Those that are not written with their zone.
     pub rulesets: BTreeMap<(RulesetOwner, RulesetSlot), Arc<Declared<Ruleset>>>,
     pub gateways: BTreeMap<(AccountId, GatewayId), Declared<Gateway>>,
+    /// Of a gateway they stand together.
+    pub dynamic_routes: BTreeMap<(AccountId, GatewayId, RouteId), Declared<DynamicRoute>>,
     pub tokens: BTreeMap<TokenId, Declared<GatewayToken>>,
     pub providers: BTreeMap<String, Declared<Provider>>,
     pub keys: BTreeMap<KeyId, Declared<ProviderKey>>,
@@ -51,6 +53,19 @@ impl Resources {
         let first = Phase::ALL.first().map(|phase| (owner.clone(), RulesetSlot::from(*phase)));
         let from = first.into_iter().flat_map(|first| self.rulesets.range(first..));
         from.take_while(move |((of, _), _)| of == owner).map(|(_, ruleset)| ruleset)
+    }
+
+    /// The dynamic routes of a gateway, by id.
+    pub fn routes_of(
+        &self,
+        account: &AccountId,
+        gateway: &GatewayId,
+    ) -> impl Iterator<Item = &Declared<DynamicRoute>> {
+        let from = (account.clone(), gateway.clone(), RouteId::new(""));
+        let of_gateway = self.dynamic_routes.range(from..);
+        of_gateway
+            .map(|(_, route)| route)
+            .take_while(move |route| route.account == *account && route.gateway == *gateway)
     }
 
     /// What the files declare and what the store holds, together.
@@ -81,6 +96,10 @@ impl Resources {
         let gateway =
             |gateway: &Declared<Gateway>| format!("the gateway `{}/{}`", gateway.account, gateway.id);
         merge(&mut self.gateways, stored.gateways, |gateway| gateway, gateway, &mut conflicts);
+        let route = |route: &Declared<DynamicRoute>| {
+            format!("the route `{}` of the gateway `{}/{}`", route.name, route.account, route.gateway)
+        };
+        merge(&mut self.dynamic_routes, stored.dynamic_routes, |route| route, route, &mut conflicts);
         let token = |token: &Declared<GatewayToken>| format!("the token `{}`", token.id);
         merge(&mut self.tokens, stored.tokens, |token| token, token, &mut conflicts);
         let provider = |provider: &Declared<Provider>| format!("the provider `{}`", provider.slug);

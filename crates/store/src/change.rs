@@ -10,8 +10,9 @@ use diagnostic::Place;
 use model::gateway::{Provider, ProviderKey};
 use model::{
     AccessApp, Account, AccountId, AcmeAccount, AlertPolicy, AlertWebhook, ApiToken, CertificatePack,
-    CustomHostname, Declared, DnsRecord, Gateway, GatewayId, GatewayToken, HostnameId, NamedList, PackId,
-    RecordId, Resources, Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone, ZoneId,
+    CustomHostname, Declared, DnsRecord, DynamicRoute, Gateway, GatewayId, GatewayToken, HostnameId,
+    NamedList, PackId, RecordId, Resources, RouteId, Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone,
+    ZoneId,
 };
 
 use crate::Revision;
@@ -89,6 +90,14 @@ pub enum Change {
     DeleteGateway {
         account: AccountId,
         id: GatewayId,
+    },
+    PutRoute {
+        route: Box<DynamicRoute>,
+    },
+    DeleteRoute {
+        account: AccountId,
+        gateway: GatewayId,
+        id: RouteId,
     },
     PutProvider {
         provider: Provider,
@@ -212,6 +221,13 @@ impl Change {
             }
             Self::DeleteGateway { account, id } => {
                 resources.gateways.remove(&(account.clone(), id.clone()));
+            }
+            Self::PutRoute { route } => {
+                let id = (route.account.clone(), route.gateway.clone(), route.id.clone());
+                put(&mut resources.dynamic_routes, id, route.as_ref(), revision);
+            }
+            Self::DeleteRoute { account, gateway, id } => {
+                resources.dynamic_routes.remove(&(account.clone(), gateway.clone(), id.clone()));
             }
             Self::PutProvider { provider } => {
                 put(&mut resources.providers, provider.slug.clone(), provider, revision);
@@ -343,6 +359,13 @@ impl Change {
             }
             Self::DeleteGateway { account, id } => {
                 resources.gateways.get(&(account.clone(), id.clone()))?.place()
+            }
+            Self::PutRoute { route } => {
+                let id = (route.account.clone(), route.gateway.clone(), route.id.clone());
+                resources.dynamic_routes.get(&id)?.place()
+            }
+            Self::DeleteRoute { account, gateway, id } => {
+                resources.dynamic_routes.get(&(account.clone(), gateway.clone(), id.clone()))?.place()
             }
             Self::PutProvider { provider: Provider { slug, .. } } | Self::DeleteProvider { slug } => {
                 resources.providers.get(slug)?.place()

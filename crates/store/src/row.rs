@@ -17,6 +17,7 @@ const ZONE: &str = "zone";
 const RULESET: &str = "zone_ruleset";
 const ACCOUNT_RULESET: &str = "account_ruleset";
 const GATEWAY: &str = "gateway";
+const ROUTE: &str = "dynamic_route";
 const PROVIDER: &str = "provider";
 const API_TOKEN: &str = "api_token";
 const ALERT: &str = "alert";
@@ -73,6 +74,10 @@ impl Change {
                 (GATEWAY, json(&(&gateway.account, &gateway.id))?, Some(json(gateway)?))
             }
             Self::DeleteGateway { account, id } => (GATEWAY, json(&(account, id))?, None),
+            Self::PutRoute { route } => {
+                (ROUTE, json(&(&route.account, &route.gateway, &route.id))?, Some(json(route)?))
+            }
+            Self::DeleteRoute { account, gateway, id } => (ROUTE, json(&(account, gateway, id))?, None),
             Self::PutProvider { provider } => (PROVIDER, provider.slug.clone(), Some(json(provider)?)),
             Self::DeleteProvider { slug } => (PROVIDER, slug.clone(), None),
             Self::PutApiToken { token } => (API_TOKEN, token.id.to_string(), Some(json(token)?)),
@@ -184,6 +189,7 @@ pub(crate) fn add_row(
             Change::PutAccountRuleset { account, ruleset: Box::new(ruleset) }
         }
         GATEWAY => Change::PutGateway { gateway: read(kind, body)? },
+        ROUTE => Change::PutRoute { route: read(kind, body)? },
         PROVIDER => Change::PutProvider { provider: read(kind, body)? },
         API_TOKEN => Change::PutApiToken { token: read(kind, body)? },
         ALERT => Change::PutAlert { alert: read(kind, body)? },

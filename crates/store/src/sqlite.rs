@@ -66,6 +66,7 @@ const MIGRATIONS: &[Migration] = &[
     ),
     Migration::Format("settings of zones for their requests, rules that set these or compress responses"),
     Migration::Format("HTTP/3 as a setting of zones"),
+    Migration::Format("dynamic routes of gateways"),
 ];
 
 #[derive(Debug)]

@@ -80,7 +80,7 @@ async fn create(call: ApiCall) -> Answer {
         let slug = fields.required_text("slug").filter(|slug| {
             let is_sound = (1..=64).contains(&slug.len())
                 && slug.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
-            if !is_sound || provider::find(slug).is_some() {
+            if !is_sound || provider::find(slug).is_some() || provider::is_reserved(slug) {
                 let message = format!(
                     "expected 1 to 64 letters, digits and hyphens, of no known provider, found `{slug}`"
                 );

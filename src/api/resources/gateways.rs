@@ -76,7 +76,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         verb: Verb::Delete,
         path: "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}",
-        summary: "Deletes a gateway with its tokens and keys; the result is what it was.",
+        summary: "Deletes a gateway with its tokens, keys and routes; the result is what it was.",
         permission: Permission::GatewaysWrite,
         query: &[DRY_RUN],
         input: None,
@@ -329,6 +329,11 @@ async fn delete(call: ApiCall) -> Answer {
             gateway: key.gateway.clone(),
             provider: key.provider.clone(),
             alias: key.alias.clone(),
+        }));
+        changes.extend(resources.routes_of(&of.0, &of.1).map(|route| Change::DeleteRoute {
+            account: of.0.clone(),
+            gateway: of.1.clone(),
+            id: route.id.clone(),
         }));
         changes.push(Change::DeleteGateway { account: of.0.clone(), id: of.1.clone() });
         Ok(changes)

@@ -9,6 +9,7 @@ mod certificates;
 mod custom_providers;
 mod deprecations;
 mod dns;
+mod dynamic_routes;
 mod errors;
 mod expressions;
 mod gateway_settings;
@@ -60,6 +61,7 @@ const ALL: &[&[Operation]] = &[
     security_events::OPERATIONS,
     gateways::OPERATIONS,
     gateway_tokens::OPERATIONS,
+    dynamic_routes::OPERATIONS,
     provider_keys::OPERATIONS,
     custom_providers::OPERATIONS,
     ai_logs::OPERATIONS,

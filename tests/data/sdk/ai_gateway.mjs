@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { generateText, streamText } from "ai";
 import { AiGatewayDoesNotExist, AiGatewayUnauthorizedError, createAiGateway } from "ai-gateway-provider";
 import { createDeepSeek } from "ai-gateway-provider/providers/deepseek";
+import { createUnified } from "ai-gateway-provider/providers/unified";
 import { createOpenAI } from "ai-gateway-provider/providers/openai";
 
 const theirs = /^[a-z]+-aig-/;
@@ -38,6 +39,13 @@ const fallback = await generateText({ model: gateway([openai.chat("broken"), dee
 assert.equal(fallback.text, "from deepseek");
 const first = await generateText({ model: gateway([deepseek("demo"), openai.chat("broken")]), prompt, maxRetries: 0 });
 assert.equal(first.text, "from deepseek");
+
+// The provider is named in the model, or found by a route.
+const unified = createUnified({ apiKey: "openai-key" });
+const named = await generateText({ model: gateway(unified("openai/demo")), prompt });
+assert.equal(named.text, "from openai");
+const routed = await generateText({ model: gateway([unified("dynamic/none"), unified("openai/demo")]), prompt, maxRetries: 0 });
+assert.equal(routed.text, "from openai");
 
 const refused = (model) => generateText({ model, prompt, maxRetries: 0 });
 await assert.rejects(refused(createAiGateway({ ...account, apiKey: "wrong" })(openai.chat("demo"))), AiGatewayUnauthorizedError);

@@ -33,6 +33,26 @@ g = c.ai_gateway.create(account_id=acc, id="sdk", cache_invalidate_on_update=Fal
 g = c.ai_gateway.update("sdk", account_id=acc, cache_invalidate_on_update=False, cache_ttl=None, collect_logs=True, rate_limiting_interval=None, rate_limiting_limit=None)
 assert g.rate_limiting_limit is None
 assert "sdk" in [x.id for x in c.ai_gateway.list(account_id=acc)]
+routes, at = c.ai_gateway.dynamic_routing, dict(account_id=acc, gateway_id="sdk")
+def graph(model): return [{"id": "start", "type": "start", "outputs": {"next": {"elementId": "if"}}},
+    {"id": "if", "type": "conditional", "properties": {"conditions": {"metadata.plan": {"$eq": "paid"}}}, "outputs": {"true": {"elementId": "rate"}, "false": {"elementId": "split"}}},
+    {"id": "split", "type": "percentage", "outputs": {"10%": {"elementId": "model"}, "else": {"elementId": "end"}}},
+    {"id": "rate", "type": "rate", "properties": {"key": "metadata.user", "limit": 5, "limitType": "count", "window": 60}, "outputs": {"success": {"elementId": "model"}, "fallback": {"elementId": "end"}}},
+    {"id": "model", "type": "model", "properties": {"provider": "openai", "model": model, "retries": 1, "timeout": 1000}, "outputs": {"success": {"elementId": "end"}, "fallback": {"elementId": "end"}}},
+    {"id": "end", "type": "end", "outputs": {}}]
+route = routes.create(account_id=acc, gateway_id="sdk", name="support", elements=graph("a"))
+assert [x.id for x in routes.list("sdk", account_id=acc).data.routes] == [route.id]
+assert routes.update(route.id, name="help", **at).route.name == "help"
+second = [v for v in routes.create_version(route.id, elements=graph("b"), **at).elements if v.type == "model"][0]
+assert second.properties.model == "b"
+versions = routes.list_versions(route.id, **at).data.versions
+assert [v.active for v in versions] == ["false", "true"], versions
+routes.create_deployment(route.id, version_id=versions[0].version_id, **at)
+got = routes.get(route.id, **at)
+assert (got.name, got.version_id, got.version.active) == ("help", versions[0].version_id, "true"), got
+assert routes.get_version(versions[1].version_id, id=route.id, **at).active == "false"
+assert len(routes.list_deployments(route.id, **at).data.deployments) == 2
+assert routes.delete(route.id, **at).name == "help"
 c.ai_gateway.delete("sdk", account_id=acc)
 groups = {x.name: x.id for x in Cloudflare(base_url=os.environ["API"], api_token=os.environ["TOKEN"]).user.tokens.permission_groups.list()}
 t = c.user.tokens.create(name="sdk", policies=[{"effect": "allow", "permission_groups": [{"id": groups["Zone Read"]}], "resources": {"com.svc.api.account.*": "*"}}])

@@ -16,16 +16,16 @@ const OPERATORS: &str =
 
 /// What is asked of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Condition {
+pub(super) enum RouteCondition {
     All(Vec<Self>),
     Any(Vec<Self>),
     Not(Box<Self>),
-    Field(FieldPath, Test),
+    Field(FieldPath, RouteTest),
 }
 
 /// What is asked of a value, which may be missing.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Test {
+pub(super) enum RouteTest {
     /// One of these.
     Among(Vec<Value>),
     /// In one of these orders to a number or text.
@@ -33,7 +33,7 @@ pub(super) enum Test {
     Exists(bool),
 }
 
-impl Condition {
+impl RouteCondition {
     /// Reads a condition at a pointer. One with faults is found as one that always holds.
     pub(super) fn parse(value: &Value, pointer: &str, depth: usize, faults: &mut Faults) -> Self {
         let Value::Object(members) = value else {
@@ -80,7 +80,7 @@ impl Condition {
         let operators = value.as_object().filter(|members| members.keys().all(|name| name.starts_with('$')));
         match operators {
             Some(members) => Self::operators(field, members, pointer, depth, faults),
-            None => Self::Field(field.clone(), Test::Among(vec![value.clone()])),
+            None => Self::Field(field.clone(), RouteTest::Among(vec![value.clone()])),
         }
     }
 
@@ -102,11 +102,11 @@ impl Condition {
                 if !value.is_number() && !value.is_string() {
                     faults.push(RouteFault::new(&pointer, "expected a number or a text"));
                 }
-                is(Test::Ordered(orders, value.clone()))
+                is(RouteTest::Ordered(orders, value.clone()))
             };
             match name.as_str() {
-                "$eq" => is(Test::Among(vec![value.clone()])),
-                "$ne" => Self::Not(Box::new(is(Test::Among(vec![value.clone()])))),
+                "$eq" => is(RouteTest::Among(vec![value.clone()])),
+                "$ne" => Self::Not(Box::new(is(RouteTest::Among(vec![value.clone()])))),
                 "$gt" => ordered(&[Greater]),
                 "$gte" => ordered(&[Greater, Equal]),
                 "$lt" => ordered(&[Less]),
@@ -117,14 +117,14 @@ impl Condition {
                         let message = format!("expected a list of at most {MAX_VALUES} values");
                         faults.push(RouteFault::new(&pointer, message));
                     }
-                    let among = is(Test::Among(list.cloned().unwrap_or_default()));
+                    let among = is(RouteTest::Among(list.cloned().unwrap_or_default()));
                     if name == "$in" { among } else { Self::Not(Box::new(among)) }
                 }
                 "$exists" => {
                     if !value.is_boolean() {
                         faults.push(RouteFault::new(&pointer, "expected `true` or `false`"));
                     }
-                    is(Test::Exists(value.as_bool().unwrap_or(true)))
+                    is(RouteTest::Exists(value.as_bool().unwrap_or(true)))
                 }
                 "$not" => match value.as_object() {
                     Some(members) if depth < MAX_DEPTH => {
@@ -165,7 +165,7 @@ impl Condition {
     }
 }
 
-impl Test {
+impl RouteTest {
     /// `is_text` says that numbers come as texts.
     fn holds(&self, value: Option<&Value>, is_text: bool) -> bool {
         match self {
@@ -215,7 +215,7 @@ mod tests {
         let body = json!({"max_tokens": 100, "tools": ["search", "code"], "user": {"id": "u1"}});
         let facts = RouteFacts { metadata: &metadata, headers: &headers, body: &body, token: None };
         let mut faults = Faults::default();
-        let parsed = Condition::parse(condition, "", 0, &mut faults);
+        let parsed = RouteCondition::parse(condition, "", 0, &mut faults);
         assert!(faults.is_empty(), "{condition}: {faults:?}");
         parsed.holds(&facts)
     }
@@ -284,7 +284,7 @@ mod tests {
         ];
         for (condition, pointer) in rows {
             let mut faults = Faults::default();
-            Condition::parse(&condition, "", 0, &mut faults);
+            RouteCondition::parse(&condition, "", 0, &mut faults);
             assert_eq!(
                 faults.iter().map(|fault| fault.pointer.as_str()).collect::<Vec<_>>(),
                 [pointer],

@@ -3,12 +3,16 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use model::{Dimension, Limit, Measure, Technique};
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
-use super::condition::Condition;
-use super::field_path::FieldPath;
+use super::condition::RouteCondition;
+use super::field_path::{FieldPath, RouteFacts};
 use super::graph::{Faults, RouteFault};
+use crate::metadata::Metadata;
 use crate::provider;
 
 /// Most attempts of a model but for the first.
@@ -19,6 +23,8 @@ const MAX_TIMEOUT_MS: u64 = 600_000;
 const MAX_WINDOW_SECONDS: u64 = 31_536_000;
 /// Most shares of a split but for `else`.
 const MAX_SHARES: usize = 5;
+/// Longest value that counters keep as it is, in bytes.
+const MAX_VALUE_BYTES: usize = 128;
 /// What shares may differ from 100 by, because a third has no end.
 const ROUNDING: f64 = 0.01;
 
@@ -31,7 +37,7 @@ pub struct ElementIndex(pub(super) usize);
 pub(super) enum RouteElement {
     Start(ElementIndex),
     Conditional {
-        condition: Condition,
+        condition: RouteCondition,
         yes: ElementIndex,
         no: ElementIndex,
     },
@@ -51,6 +57,24 @@ pub struct RouteLimit {
     pub success: ElementIndex,
     /// Where calls above it go; refused if there is none.
     pub fallback: Option<ElementIndex>,
+}
+
+impl RouteLimit {
+    /// The value that a call is counted by, under the key that the limit names. A long one stands for itself by its hash.
+    pub fn value(&self, facts: &RouteFacts<'_>) -> Metadata {
+        let mut metadata = Metadata::default();
+        if let (Some(Dimension::Metadata(key)), Some(value)) =
+            (self.limit.by.first(), self.field.value(facts))
+        {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let text = match text.len() {
+                0..=MAX_VALUE_BYTES => text,
+                _ => URL_SAFE_NO_PAD.encode(Sha256::digest(text)),
+            };
+            metadata.entries.insert(key.clone(), text.into());
+        }
+        metadata
+    }
 }
 
 /// A model that is asked.
@@ -139,7 +163,7 @@ impl<'v> ElementReader<'v, '_> {
             None => ("condition", self.property("condition").unwrap_or(&Value::Null)),
         };
         let pointer = format!("{}/properties/{name}", self.pointer);
-        let condition = Condition::parse(conditions, &pointer, 0, self.faults);
+        let condition = RouteCondition::parse(conditions, &pointer, 0, self.faults);
         let (yes, no) = (self.output("true"), self.output("false"));
         Some(RouteElement::Conditional { condition, yes: yes?, no: no? })
     }
@@ -194,7 +218,10 @@ impl<'v> ElementReader<'v, '_> {
         let amount = self.property("limit").and_then(Value::as_f64);
         let limit = measure.and_then(|measure| measure.amount(amount?));
         if limit.is_none() && measure.is_some() {
-            self.fault("/properties/limit", "expected a whole number of requests, or dollars; 0 or more");
+            self.fault(
+                "/properties/limit",
+                "expected a whole number of requests, or dollars below 1000000000; 0 or more",
+            );
         }
         // Two names of one thing, by clients of different ages.
         let name = if self.property("window").is_some() { "window" } else { "interval" };
