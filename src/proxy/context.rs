@@ -13,6 +13,7 @@ use super::caching::CacheStatus;
 use super::call::Call;
 use super::error_pages::ErrorBody;
 use super::held_bodies::Share;
+use super::loops::LoopName;
 use super::messages::MessageStream;
 use super::prescan::Blocked;
 use super::record_pool::RecordPool;
@@ -39,6 +40,7 @@ use model::{Account, Measure};
 pub struct Context {
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) started: Stopwatch,
+    pub(super) loop_name: LoopName,
     pub(super) ray: String,
     pub(super) peer: IpAddr,
     pub(super) client: IpAddr,
@@ -217,10 +219,11 @@ impl Context {
         self.hostname.as_ref()?.hostname.metadata.as_ref()
     }
 
-    pub(super) fn new(snapshot: Arc<Snapshot>, started: Stopwatch) -> Self {
+    pub(super) fn new(snapshot: Arc<Snapshot>, started: Stopwatch, loop_name: LoopName) -> Self {
         Self {
             snapshot,
             started,
+            loop_name,
             ray: String::new(),
             peer: Ipv4Addr::UNSPECIFIED.into(),
             client: Ipv4Addr::UNSPECIFIED.into(),

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::call_estimate::{Asking, estimate};
 use super::context::{Context, Route};
 use super::gateway::{Rejected, reject};
+use super::inspect::OFFLOADED_BYTES;
 use super::refusal::Refusal;
 use super::steps::{Kind, StepPlan, or_next};
 use super::{Edge, refuse};
@@ -104,8 +105,12 @@ impl Edge {
             ctx.reason = Some(format!("the gateway has no route `{name}`"));
             return or_next(is_last, || refuse(ctx, Refusal::Gateway(GatewayError::ModelNotFound)));
         };
-        let body = match graph.reads_body().then(|| unique_json(&step.body)).transpose() {
-            Ok(body) => body.unwrap_or(Value::Null),
+        let body = match graph.reads_body() {
+            true => self.read_body(&step).await,
+            false => Ok(Value::Null),
+        };
+        let body = match body {
+            Ok(body) => body,
             Err(error) => {
                 ctx.reason = Some(format!("the route `{name}` reads the body: {error}"));
                 return or_next(is_last, || refuse(ctx, Refusal::Gateway(GatewayError::BadRequest)));
@@ -119,6 +124,17 @@ impl Edge {
         let facts = RouteFacts { metadata: &step.options.metadata, headers: &headers, body: &body, token };
         let walk = RouteWalk { plan, graph: &graph, name, step: &step, facts, seed: self.rays.unique() };
         self.walk(walk, turn, session, ctx).await
+    }
+
+    /// The body of a step; a long one is read on another thread while this one goes on with other requests.
+    async fn read_body(&self, step: &Step) -> std::result::Result<Value, String> {
+        let read = |body: &[u8]| unique_json(body).map_err(|error| error.to_string());
+        if step.body.len() <= OFFLOADED_BYTES {
+            return read(&step.body);
+        }
+        let body = step.body.clone();
+        let read = self.offload.run(body.len(), move || read(&body)).await;
+        read.unwrap_or_else(|| Err("the body cannot be read".to_owned()))
     }
 
     async fn walk(

@@ -11,6 +11,7 @@ use super::forward_auth::AuthServices;
 use super::guardrail::Guardrails;
 use super::held_bodies::HeldBodies;
 use super::inspect::Inspection;
+use super::loops::LoopName;
 use super::offload::Offload;
 use super::prescan::Prescan;
 use super::ray::Rays;
@@ -34,6 +35,7 @@ pub struct Edge {
     pub recorder: Recorder,
     pub(super) audit: AuditLog,
     pub(super) rays: Rays,
+    pub(super) loop_name: LoopName,
     pub(super) caller: steps::ProviderClient,
     pub(super) door: Door,
     /// Moves with each call that takes a stored key.
@@ -76,12 +78,14 @@ impl Edge {
         let store = parts.response_cache;
         let held_bodies = HeldBodies::new(events.clone());
         let offload = Arc::new(Offload::new());
+        let rays = Rays::new(clock, node);
         Self {
             audit: AuditLog::new(events.clone()),
             snapshots,
             clock,
             recorder,
-            rays: Rays::new(clock, node),
+            loop_name: LoopName::new(rays.unique()),
+            rays,
             caller: steps::ProviderClient::new(),
             door,
             turns: AtomicU64::new(0),

@@ -55,6 +55,10 @@ impl Edge {
                 Box::pin(self.converse(session, ctx)).await?;
                 return Ok(true);
             }
+            if plan.kind == Kind::Compatible {
+                ctx.reason = Some("a provider that a body names cannot be asked over a WebSocket".to_owned());
+                return refuse(ctx, Refusal::Gateway(GatewayError::BadRequest));
+            }
             return self.pass_on(plan, None, session, ctx).await;
         }
         let edits = plan.edits(&session.req_header().headers);

@@ -8,6 +8,8 @@ use ipnet::IpNet;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::{ErrorType, OrErr};
 
+use super::loops::LoopName;
+
 /// Fields of ours that only gateways read; none reaches a provider.
 const GATEWAY_PREFIX: &str = "svc-aig-";
 /// The WebSocket subprotocol that carries a token if headers cannot be set.
@@ -44,6 +46,7 @@ pub(super) struct Forwarded<'r> {
     pub(super) tls: bool,
     pub(super) host: &'r str,
     pub(super) ray: &'r str,
+    pub(super) loop_name: &'r LoopName,
 }
 
 /// Names under which proxies tell origins of a client. From a peer that is not trusted they say nothing.
@@ -201,7 +204,7 @@ pub(super) fn forward(request: &mut RequestHeader, forwarded: Forwarded<'_>) -> 
     }
     request.insert_header("svc-connecting-ip", forwarded.client.clone())?;
     request.insert_header("svc-ray", forwarded.ray)?;
-    Ok(())
+    forwarded.loop_name.add_to(request)
 }
 
 /// The gateway token a request presents, in any of the accepted forms.
@@ -385,6 +388,7 @@ mod tests {
             tls: false,
             host: "a.example",
             ray: "r",
+            loop_name: &LoopName::new(1),
         };
         forward(&mut request, forwarded).unwrap();
         let get = |name: &str| {

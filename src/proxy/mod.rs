@@ -39,6 +39,7 @@ mod held_bodies;
 mod hostname_route;
 mod inspect;
 mod inspect_response;
+mod loops;
 mod messages;
 mod names;
 mod offload;
@@ -98,7 +99,7 @@ impl ProxyHttp for Edge {
     type CTX = Context;
 
     fn new_ctx(&self) -> Context {
-        Context::new(self.snapshots.load(), self.clock.start())
+        Context::new(self.snapshots.load(), self.clock.start(), self.loop_name.clone())
     }
 
     fn init_downstream_modules(&self, _: &mut HttpModules) {

@@ -46,6 +46,7 @@ pub(super) fn forwarded(ctx: &Context) -> headers::Forwarded<'_> {
         tls: ctx.tls,
         host: &ctx.host,
         ray: &ctx.ray,
+        loop_name: &ctx.loop_name,
     }
 }
 

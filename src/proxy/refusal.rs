@@ -43,6 +43,8 @@ pub(super) enum Refusal {
     ForwardAuth(u16),
     /// A service that is asked about it does not answer.
     ForwardAuthSilent,
+    /// It came back from where it was sent, time and again.
+    InCircle,
     /// It asks for a WebSocket, and the zone has none.
     NoWebSockets,
     /// All held bodies together would be too many bytes.
@@ -122,6 +124,7 @@ impl Refusal {
             Self::Gateway(error) => error.status(),
             Self::NoOrigin | Self::OriginUnreachable | Self::OriginBroken | Self::ForwardAuthSilent => 502,
             Self::OriginTimeout => 504,
+            Self::InCircle => 508,
             Self::Internal => 500,
         }
     }
@@ -142,6 +145,7 @@ impl Refusal {
             Self::RulesTime => "rules_time",
             Self::BodyTooLong => "body_too_long",
             Self::UploadTooLong => "upload_too_long",
+            Self::InCircle => "in_circle",
             Self::NoWebSockets => "no_web_sockets",
             Self::Unauthenticated => "unauthenticated",
             Self::TooManyPasswords => "too_many_passwords",
@@ -192,6 +196,9 @@ impl Refusal {
             Self::Rules(_) => "The request was blocked by the site's security rules.",
             Self::BodyTooLong => "The request body is too long to be inspected.",
             Self::UploadTooLong => "The request body is longer than this site takes.",
+            Self::InCircle => {
+                "The site leads back to itself: its origin or a service that it asks is this server."
+            }
             Self::NoWebSockets => "This site takes no WebSockets.",
             Self::Unauthenticated => "This page needs a name and a password.",
             Self::ForwardAuth(_) => "You have to sign in first.",

@@ -6,6 +6,7 @@ use pingora::Result;
 use pingora::proxy::Session;
 
 use super::context::{Context, Route};
+use super::refusal::Refusal;
 use super::{Edge, refuse, tls_only};
 use crate::snapshot::{CompiledZone, Snapshot};
 
@@ -19,6 +20,9 @@ impl Edge {
         ctx: &mut Context,
     ) -> Result<bool> {
         ctx.route = Route::Zone(Arc::clone(zone));
+        if ctx.loop_name.is_in_circle(&session.req_header().headers) {
+            return refuse(ctx, Refusal::InCircle);
+        }
         if let Some(refusal) = tls_only::connection_refusal(zone, ctx) {
             return refuse(ctx, refusal);
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::ai_steps::{call, conf, in_turn};
 use crate::api::TOKEN;
-use crate::support::{Api, Edge, Origin, Response, refused_by_check, run_cli, wait_for};
+use crate::support::{Api, Client, Edge, Origin, Response, refused_by_check, run_cli, wait_for};
 
 const COMPAT: &str = "/compat/chat/completions";
 const ROUTES: &str = "/accounts/acme/ai-gateway/gateways/main/routes";
@@ -324,6 +324,16 @@ fn what_a_route_cannot_read_is_refused() {
         assert_eq!((answer.status, answer.header("svc-aig-error")), (status, Some(code)), "{body}");
         assert!(answer.header("svc-aig-warning").is_some(), "{body}");
     }
+    let socket = "GET /v1/acme/main/compat/chat/completions HTTP/1.1\r\nHost: gw.example\r\nConnection: Upgrade\r\n\
+                  Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    assert_eq!(Client::once(edge.proxy[0], socket).status, 400);
+    // Read on another thread.
+    let long =
+        format!("{{\"model\":\"dynamic/support\",\"max_tokens\":1,\"a\":\"{}\"}}", "x".repeat(200_000));
+    assert_eq!(ask(&long).status, 200);
+    assert_eq!(large.last().body.len(), long.len() - "dynamic/support".len() + "large-model".len());
+    assert_eq!(ask(&long.replace("\"a\"", "\"max_tokens\":1,\"a\"")).status, 400);
+    let before = before + 1;
     let deep = format!("{{\"model\":\"dynamic/support\",\"a\":{}}}", "[".repeat(100_000));
     assert_eq!(ask(&deep).status, 400);
     assert_eq!(large.requests().len(), before);

@@ -268,3 +268,48 @@ fn a_client_stays_with_its_origin_by_address_or_cookie() {
     let edge = Edge::start(&zone(&[dead(), a.url()], "balance = \"cookie\"\n"));
     assert!((0..10).all(|_| get(&edge) == (200, "a".to_owned())));
 }
+
+/// A site that is its own origin, or asks itself who may see it, is one request that never ends.
+#[test]
+fn a_request_that_comes_back_ends() {
+    let port = crate::protocols::free_port();
+    let place = format!("http://127.0.0.1:{port}");
+    let behind = Origin::echo();
+    let conf = format!(
+        "[[listeners]]\naddress = \"127.0.0.1:{port}\"\n\
+         [[zones]]\nname = \"circle.example\"\norigins = [\"{place}\"]\n\
+         [[zones]]\nname = \"127.0.0.1\"\norigins = [\"{0}\"]\n[[zones.forward_auth]]\nurl = \"{place}/auth\"\n\
+         [[zones]]\nname = \"a.example\"\norigins = [\"{0}\"]\n",
+        behind.url()
+    );
+    let edge = Edge::start(&conf);
+    let get = |host: &str, fields: &str| {
+        let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\n{fields}Connection: close\r\n\r\n");
+        Client::once(edge.proxy[0], request).status
+    };
+    let ended = |count: usize| {
+        wait_for("all passes", || {
+            let events = edge.events();
+            let finished = events.iter().filter(|event| event["event"] == "request");
+            (finished.count() == count).then_some(())
+        });
+    };
+    assert_eq!(get("circle.example", ""), 508);
+    ended(5);
+    assert_eq!(get("127.0.0.1", ""), 508, "what a service answers is passed on");
+    ended(10);
+    assert_eq!(behind.requests().len(), 0);
+    // Others' names stay, and ours is added.
+    assert_eq!(get("a.example", "CDN-Loop: other.example; a=1\r\n"), 200);
+    let seen = behind.last();
+    let names: Vec<&str> = seen
+        .headers
+        .iter()
+        .filter(|(name, _)| name.eq_ignore_ascii_case("cdn-loop"))
+        .map(|(_, value)| value.as_str())
+        .collect();
+    assert_eq!((names.len(), names[0]), (2, "other.example; a=1"), "{names:?}");
+    assert!(names[1].starts_with("portcullis-"), "{names:?}");
+    let passes = |count: usize| format!("CDN-Loop: {}\r\n", vec![names[1]; count].join(", "));
+    assert_eq!((get("a.example", &passes(3)), get("a.example", &passes(4))), (200, 508));
+}

@@ -26,7 +26,8 @@ pub const DEFINITION: Definition = Definition {
 /// Most header fields of one rule.
 const MAX_HEADERS: usize = 30;
 /// Fields by which a message is framed, routed or taken for ours.
-const FIXED: [&str; 15] = [
+const FIXED: [&str; 16] = [
+    "cdn-loop",
     "connection",
     "content-encoding",
     "content-length",
