@@ -26,6 +26,7 @@ use crate::events::Events;
 use crate::response_cache::policy::{self, Asked};
 use crate::response_cache::{CacheLimits, KeyDetails, ResponseCache, ResponseName};
 use crate::ruleset::FieldEdit;
+use model::cache_settings::{BrowserTtl, BrowserTtlMode};
 
 /// The field that says where an answer comes from.
 const CACHE_STATUS: &str = "svc-cache-status";
@@ -199,7 +200,7 @@ impl Caching {
         headers::strip_response_connection(&mut response);
         let told_fields: Vec<HeaderName> = ctx.field_edits.iter().map(|edit| edit.name.clone()).collect();
         let asked = Asked {
-            edge_ttl: ctx.decisions.cache.edge_ttl,
+            edge_ttl: ctx.decisions.cache.edge_ttl.as_ref(),
             has_cookies: session.req_header().headers.contains_key(header::COOKIE),
             told_fields: &told_fields,
             is_chunked,
@@ -224,6 +225,9 @@ impl Caching {
         }
         let status = CacheStatus::of(session.cache.phase());
         ctx.cache_status = Some(status);
+        if let Some(browser) = ctx.decisions.cache.browser_ttl.filter(|_| session.cache.enabled()) {
+            tell_browsers(response, browser)?;
+        }
         response.insert_header(CACHE_STATUS, status.word())
     }
 
@@ -245,6 +249,22 @@ impl KeyParts {
         self.0.extend_from_slice(&(part.len() as u64).to_be_bytes());
         self.0.extend_from_slice(part);
     }
+}
+
+/// Says how long browsers may use a response that is kept here, in the place of its origin.
+fn tell_browsers(response: &mut ResponseHeader, browser: BrowserTtl) -> Result<()> {
+    let says_something = [header::CACHE_CONTROL, header::EXPIRES, header::PRAGMA]
+        .into_iter()
+        .any(|name| response.headers.contains_key(name));
+    let told = match browser.mode {
+        BrowserTtlMode::OverrideOrigin => format!("max-age={}", browser.default.unwrap_or_default()),
+        BrowserTtlMode::Bypass => "no-store".to_owned(),
+        BrowserTtlMode::BypassByDefault if !says_something => "no-store".to_owned(),
+        BrowserTtlMode::RespectOrigin | BrowserTtlMode::BypassByDefault => return Ok(()),
+    };
+    response.remove_header(&header::EXPIRES);
+    response.remove_header(&header::PRAGMA);
+    response.insert_header(header::CACHE_CONTROL, told)
 }
 
 /// Whether there may be kept responses for a request: one without a body that says who it is from in no way that an

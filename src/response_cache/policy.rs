@@ -16,6 +16,8 @@ const MAX_VARYING_FIELDS: usize = 8;
 const TARGETED: &str = "cdn-cache-control";
 /// Statuses that are kept if their origin says how long.
 const KEPT: &[u16] = &[200, 203, 204, 300, 301, 302, 307, 308, 404, 405, 410, 414, 501];
+/// Those that are never kept: a part of a response, or that there is nothing new.
+const PARTS: &[u16] = &[206, 304];
 /// Those that are kept if it says nothing and the zone does.
 const KEPT_UNSAID: &[u16] = &[200, 203, 301, 308];
 /// Media types whose responses are the same for all clients, where the origin does not say so.
@@ -41,6 +43,7 @@ const NOT_VARIED_BY: &[&str] = &[
 
 /// Why a response is not kept.
 pub const HAS_COOKIES: NoCacheReason = NoCacheReason::Custom("it sets cookies");
+const ZONE_SAYS_NO: NoCacheReason = NoCacheReason::Custom("its zone says that it is not kept");
 const UNKNOWN_LENGTH: NoCacheReason = NoCacheReason::Custom("its end cannot be known");
 const VARIES: NoCacheReason = NoCacheReason::Custom("it varies by what is not kept");
 const OTHER_STATUS: NoCacheReason = NoCacheReason::Custom("its status");
@@ -50,7 +53,7 @@ const OF_ONE_CLIENT: NoCacheReason = NoCacheReason::Custom("it may be of one cli
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// What the rules of its zone say.
-    pub edge_ttl: Option<EdgeTtl>,
+    pub edge_ttl: Option<&'a EdgeTtl>,
     /// Whether the request has cookies.
     pub has_cookies: bool,
     /// Whether the origin sent it in chunks, so that its end is known.
@@ -65,8 +68,13 @@ pub struct Asked<'a> {
 /// # Errors
 /// Why it is not.
 pub fn keep(response: &ResponseHeader, asked: &Asked<'_>) -> Result<CacheMeta, NoCacheReason> {
-    let head = &response.headers;
-    if !KEPT.contains(&response.status.as_u16()) || head.contains_key(header::CONTENT_RANGE) {
+    let (head, status) = (&response.headers, response.status.as_u16());
+    let of_status = asked.edge_ttl.and_then(|ttl| ttl.of_status(status));
+    if of_status == Some(-1) {
+        return Err(ZONE_SAYS_NO);
+    }
+    let is_kept = KEPT.contains(&status) || of_status.is_some() && !PARTS.contains(&status);
+    if !is_kept || head.contains_key(header::CONTENT_RANGE) {
         return Err(OTHER_STATUS);
     }
     if head.contains_key(header::SET_COOKIE) {
@@ -120,7 +128,11 @@ fn fresh_for(
 ) -> Result<Duration, NoCacheReason> {
     let age = age(&response.headers);
     // What a zone says counts from now on.
-    let usual = asked.edge_ttl.and_then(|ttl| ttl.usual_seconds());
+    let of_status = asked.edge_ttl.and_then(|ttl| ttl.of_status(response.status.as_u16()));
+    if let Some(seconds) = of_status.and_then(|seconds| u64::try_from(seconds).ok()) {
+        return Ok(Duration::from_secs(seconds) + age);
+    }
+    let usual = asked.edge_ttl.and_then(EdgeTtl::usual_seconds);
     let usual = usual.map(|seconds| Duration::from_secs(seconds.into()) + age);
     if let (Some(EdgeTtl { mode: EdgeTtlMode::OverrideOrigin, .. }), Some(ttl)) = (asked.edge_ttl, usual) {
         return Ok(ttl);
@@ -191,6 +203,8 @@ fn may_vary(head: &HeaderMap, told_fields: &[HeaderName]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use model::cache_settings::{StatusRange, StatusTtl};
+
     use super::*;
 
     const NOW: SystemTime = SystemTime::UNIX_EPOCH;
@@ -203,7 +217,7 @@ mod tests {
         response
     }
 
-    fn seconds(status: u16, fields: &str, edge_ttl: Option<EdgeTtl>, has_cookies: bool) -> Option<u64> {
+    fn seconds(status: u16, fields: &str, edge_ttl: Option<&EdgeTtl>, has_cookies: bool) -> Option<u64> {
         // Later than the epoch, so that ages fit before it.
         let now = NOW + Duration::from_secs(1_000_000);
         let told_fields = &[HeaderName::from_static("x-user")];
@@ -259,30 +273,71 @@ mod tests {
 
     #[test]
     fn what_a_zone_says_holds_where_the_origin_says_nothing_or_always() {
-        let ttl = |mode| Some(EdgeTtl { mode, default: Some(9) });
+        let ttl = |mode| Some(EdgeTtl { mode, default: Some(9), status_code_ttl: Vec::new() });
         let (usual, never) = (ttl(EdgeTtlMode::RespectOrigin), ttl(EdgeTtlMode::BypassByDefault));
         let always = ttl(EdgeTtlMode::OverrideOrigin);
         for (fields, edge_ttl, has_cookies, expected) in [
-            ("", usual, false, Some(9)),
-            ("", never, false, None),
-            ("cache-control: max-age=60", usual, false, Some(60)),
-            ("cache-control: no-store", usual, false, None),
-            ("cache-control: private\ncdn-cache-control: ", usual, false, None),
-            ("cache-control: no-store", always, false, Some(9)),
-            ("cache-control: max-age=60", always, false, Some(9)),
-            ("set-cookie: a=b", always, false, None),
-            ("vary: cookie", always, false, None),
-            ("content-type: text/html", usual, false, Some(9)),
-            ("content-type: text/html", usual, true, None),
-            ("", usual, true, None),
-            ("content-type: text/CSS; charset=utf-8", usual, true, Some(9)),
-            ("content-type: image/png", usual, true, Some(9)),
-            ("content-type: application/javascript", usual, true, Some(9)),
-            ("content-type: application/json", usual, true, None),
+            ("", &usual, false, Some(9)),
+            ("", &never, false, None),
+            ("cache-control: max-age=60", &usual, false, Some(60)),
+            ("cache-control: no-store", &usual, false, None),
+            ("cache-control: private\ncdn-cache-control: ", &usual, false, None),
+            ("cache-control: no-store", &always, false, Some(9)),
+            ("cache-control: max-age=60", &always, false, Some(9)),
+            ("set-cookie: a=b", &always, false, None),
+            ("vary: cookie", &always, false, None),
+            ("content-type: text/html", &usual, false, Some(9)),
+            ("content-type: text/html", &usual, true, None),
+            ("", &usual, true, None),
+            ("content-type: text/CSS; charset=utf-8", &usual, true, Some(9)),
+            ("content-type: image/png", &usual, true, Some(9)),
+            ("content-type: application/javascript", &usual, true, Some(9)),
+            ("content-type: application/json", &usual, true, None),
         ] {
-            assert_eq!(seconds(200, fields, edge_ttl, has_cookies), expected, "{fields} {edge_ttl:?}");
+            assert_eq!(
+                seconds(200, fields, edge_ttl.as_ref(), has_cookies),
+                expected,
+                "{fields} {edge_ttl:?}"
+            );
         }
-        assert_eq!(seconds(404, "", usual, false), None);
-        assert_eq!(seconds(404, "", always, false), Some(9));
+        assert_eq!(seconds(404, "", usual.as_ref(), false), None);
+        assert_eq!(seconds(404, "", always.as_ref(), false), Some(9));
+    }
+
+    #[test]
+    fn what_a_zone_says_of_a_status_holds_before_all() {
+        let of = |status_code: Option<u16>, from, to, value| {
+            let range = (status_code.is_none()).then_some(StatusRange { from, to });
+            StatusTtl { status_code, status_code_range: range, value }
+        };
+        let status_code_ttl = vec![
+            of(Some(404), None, None, 30),
+            of(Some(410), None, None, -1),
+            of(Some(302), None, None, 0),
+            of(None, Some(400), Some(451), 5),
+            of(None, Some(500), None, 2),
+            of(None, None, Some(299), 7),
+        ];
+        let ttl = Some(EdgeTtl { mode: EdgeTtlMode::RespectOrigin, default: Some(9), status_code_ttl });
+        for (status, fields, expected) in [
+            (404, "", Some(30)),
+            (404, "cache-control: no-store", Some(30)),
+            (404, "age: 20", Some(30)),
+            (404, "set-cookie: a=b", None),
+            (404, "vary: cookie", None),
+            (404, "x: no-length", None),
+            (410, "cache-control: max-age=60", None),
+            (302, "cache-control: max-age=60", None),
+            (302, "etag: \"a\"", Some(0)),
+            (403, "", Some(5)),
+            (452, "cache-control: max-age=60", None),
+            (503, "", Some(2)),
+            (200, "cache-control: max-age=60", Some(7)),
+            (206, "", None),
+            (304, "", None),
+        ] {
+            assert_eq!(seconds(status, fields, ttl.as_ref(), true), expected, "{status} {fields}");
+        }
+        assert_eq!(seconds(301, "", ttl.as_ref(), false), Some(9));
     }
 }

@@ -32,6 +32,7 @@ mod cache;
 mod cache_lock;
 mod cache_neighbours;
 mod cache_purge;
+mod cache_ttl;
 mod certificate_authorities;
 mod certificates;
 mod challenge_pages;

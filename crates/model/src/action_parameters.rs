@@ -6,7 +6,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Phase;
-use crate::cache_settings::{CacheParameters, EdgeTtl};
+use crate::cache_settings::{BrowserTtl, CacheParameters, EdgeTtl};
 use crate::compression::{CompressionAlgorithm, CompressionParameters};
 use crate::overrides::Overrides;
 use crate::rewrite::{HeaderEdit, RedirectParameters, RedirectTarget, RewriteParameters, UriReplacement};
@@ -127,6 +127,7 @@ struct ParameterFields {
     algorithms: Option<Vec<CompressionAlgorithm>>,
     cache: Option<bool>,
     edge_ttl: Option<EdgeTtl>,
+    browser_ttl: Option<BrowserTtl>,
     increment: Option<i64>,
     security_level: Option<SecurityLevel>,
     ssl: Option<OriginEncryption>,
@@ -165,7 +166,8 @@ impl ParameterFields {
         given.extend(self.from_value.map(|from_value| Of::Redirect(RedirectParameters { from_value })));
         let compression = self.algorithms.map(|algorithms| CompressionParameters { algorithms });
         given.extend(compression.map(Of::CompressResponse));
-        let kept = CacheParameters { cache: self.cache, edge_ttl: self.edge_ttl };
+        let kept =
+            CacheParameters { cache: self.cache, edge_ttl: self.edge_ttl, browser_ttl: self.browser_ttl };
         given.extend(set(kept).map(Of::SetCacheSettings));
         given.extend(self.increment.map(|increment| Of::Score(ScoreParameters { increment })));
         let rewrite = RewriteParameters { uri: self.uri, headers: self.headers };

@@ -67,6 +67,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::Format("settings of zones for their requests, rules that set these or compress responses"),
     Migration::Format("HTTP/3 as a setting of zones"),
     Migration::Format("dynamic routes of gateways"),
+    Migration::Format("how long responses are kept by status, and by browsers"),
 ];
 
 #[derive(Debug)]

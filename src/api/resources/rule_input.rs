@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::error::{self, ApiErrors};
 use super::super::input::{Fields, Findings};
 use super::super::operation::new_id;
-use model::cache_settings::{CacheParameters, EdgeTtl};
+use model::cache_settings::{BrowserTtl, CacheParameters, EdgeTtl, StatusRange, StatusTtl};
 use model::compression::{CompressionAlgorithm, CompressionParameters};
 use model::rate_limit::RateLimit;
 use model::rewrite::{
@@ -118,10 +118,40 @@ fn cache_parameters(fields: &Fields<'_>) -> CacheParameters {
     let seconds = i64::from(*EdgeTtl::SECONDS.start())..=i64::from(*EdgeTtl::SECONDS.end());
     let edge_ttl = fields.object("edge_ttl").and_then(|ttl| {
         ttl.required_text("mode")?;
-        let default = ttl.within("default", seconds).and_then(|seconds| u32::try_from(seconds).ok());
-        Some(EdgeTtl { mode: ttl.word("mode", error::BAD_FIELD)?, default })
+        let default = ttl.within("default", seconds.clone()).and_then(|seconds| u32::try_from(seconds).ok());
+        let by_status = ttl.objects("status_code_ttl").unwrap_or_default();
+        let status_code_ttl = by_status.iter().filter_map(status_ttl).collect();
+        Some(EdgeTtl { mode: ttl.word("mode", error::BAD_FIELD)?, default, status_code_ttl })
     });
-    CacheParameters { cache: fields.bool("cache"), edge_ttl }
+    let browser_ttl = fields.object("browser_ttl").and_then(|ttl| {
+        ttl.required_text("mode")?;
+        let default = ttl.within("default", seconds.clone()).and_then(|seconds| u32::try_from(seconds).ok());
+        Some(BrowserTtl { mode: ttl.word("mode", error::BAD_FIELD)?, default })
+    });
+    if fields.value("cache_key").is_some() {
+        // Passed over, it would give some what is for others.
+        let message = "responses are kept by target, host and all that `Vary` names; no other key can be set";
+        fields.refuse(error::BAD_FIELD, "cache_key", message);
+    }
+    CacheParameters { cache: fields.bool("cache"), edge_ttl, browser_ttl }
+}
+
+fn status_ttl(fields: &Fields<'_>) -> Option<StatusTtl> {
+    let statuses = i64::from(*StatusTtl::STATUSES.start())..=i64::from(*StatusTtl::STATUSES.end());
+    let status = |fields: &Fields<'_>, name: &'static str| {
+        fields.within(name, statuses.clone()).and_then(|status| u16::try_from(status).ok())
+    };
+    let range = fields.object("status_code_range");
+    let range = range.map(|range| StatusRange { from: status(&range, "from"), to: status(&range, "to") });
+    if fields.value("value").is_none() {
+        fields.refuse(error::BAD_FIELD, "value", "`value` is required: expected seconds, or -1");
+    }
+    let value = fields.within("value", -1..=i64::from(*EdgeTtl::SECONDS.end()))?;
+    Some(StatusTtl {
+        status_code: status(fields, "status_code"),
+        status_code_range: range,
+        value: i32::try_from(value).ok()?,
+    })
 }
 
 fn route_parameters(fields: &Fields<'_>) -> RouteParameters {

@@ -16,9 +16,9 @@ impl Resolving<'_> {
             if seconds.is_none() || ttl.subsec_nanos() != 0 {
                 self.bad(&place, "`zones.cache.ttl` takes whole seconds, up to a year (`8760h`)");
             }
-            EdgeTtl { mode: EdgeTtlMode::RespectOrigin, default: seconds }
+            EdgeTtl { mode: EdgeTtlMode::RespectOrigin, default: seconds, status_code_ttl: Vec::new() }
         });
-        let parameters = CacheParameters { cache: Some(true), edge_ttl };
+        let parameters = CacheParameters { cache: Some(true), edge_ttl, browser_ttl: None };
         let phase = Phase::HttpRequestCacheSettings;
         let rule = Rule {
             expression: self.expression(file.expression, phase),
