@@ -25,7 +25,9 @@ use crate::clock::Clock;
 use crate::conf::{Conf, TracingSettings};
 use crate::control::Control;
 use crate::events::Events;
-use crate::listener::{self, Connections, EdgeListener, Guarded, ListenerContext, ReservedSockets};
+use crate::listener::{
+    self, Connections, EdgeListener, Guarded, ListenerContext, ReservedSockets, ResetSecret,
+};
 use crate::names::{NameContext, NameServer, NameSockets};
 use crate::old_uses::OldUses;
 use crate::otlp_export::{OtlpExport, OtlpExports};
@@ -65,6 +67,7 @@ pub struct Parts {
     pub mac: Mac,
     /// What challenges are signed with if the configuration names no keys.
     pub challenge_keys: ChallengeKeys,
+    pub resets: ResetSecret,
     /// Take the sockets over from the process before this one.
     pub upgrade: bool,
     pub tells: Tells,
@@ -145,6 +148,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
         watchdog,
         threads: conf.threads,
         drain: drain.clone(),
+        resets: parts.resets,
         bound: bound.clone(),
     };
     add_listeners(&mut server, &conf, reserved, &app, &context)?;

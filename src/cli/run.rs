@@ -12,6 +12,7 @@ use crate::control::{self, ConfSource, Control};
 use crate::events::kinds::ServiceFailed;
 use crate::events::spans::SpanQueue;
 use crate::events::{AccessLog, Events, Level, LogQueue, LogWriter};
+use crate::listener::ResetSecret;
 use crate::old_uses::OldUses;
 use crate::records::security;
 use crate::server::{self, Listening, Parts, Tells};
@@ -132,6 +133,7 @@ pub(super) fn serve(
         counted,
         mac,
         challenge_keys,
+        resets: ResetSecret::of(key),
         upgrade,
         tells: Tells { listening, first_token },
         security_log,

@@ -22,7 +22,7 @@ mod tls;
 
 pub use caps::Connections;
 pub use guard::Guarded;
-pub use http3::is_multiplexed;
+pub use http3::{ResetSecret, is_multiplexed};
 pub use meta::{ConnectionMeta, Progress, address_text};
 pub(crate) use service::until;
 pub use service::{EdgeListener, ListenerContext, Queries};

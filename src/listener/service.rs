@@ -22,7 +22,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::caps::Connections;
 use super::deadline::HeadDeadline;
-use super::http3::Http3Endpoint;
+use super::http3::{Http3Endpoint, ResetSecret};
 use super::meta::{ConnectionMeta, Progress, address_text};
 use super::proxy_protocol::{self, MAX_HEADER_BYTES, Parsed};
 use super::socket::{self, ReservedSockets};
@@ -96,6 +96,8 @@ pub struct ListenerContext {
     pub threads: usize,
     /// Becomes true when the process is to stop.
     pub drain: watch::Sender<bool>,
+    /// What tells clients of HTTP/3 that a process before this one is gone.
+    pub resets: ResetSecret,
     pub bound: tokio::sync::mpsc::UnboundedSender<(usize, SocketAddr)>,
 }
 
@@ -134,6 +136,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
                 events: context.events.clone(),
                 clock: context.clock,
                 drain: context.drain.clone(),
+                resets: context.resets,
             })),
         };
         Ok(Self {

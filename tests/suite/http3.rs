@@ -210,6 +210,28 @@ fn a_stop_finishes_what_is_under_way() {
 }
 
 #[test]
+fn clients_of_a_killed_process_hear_of_it_from_the_next() {
+    let origin = Origin::fixed("text/plain", "fine");
+    let port = free_port();
+    let folder = tempfile::tempdir().unwrap();
+    certificate(folder.path(), "a", &["a.example"]);
+    let listener = tls_listener(&["a"]).replace(":0\"\n", &format!(":{port}\"\nhttp3 = true\n"));
+    let conf = format!("{listener}[[zones]]\nname = \"a.example\"\norigins = [\"{}\"]\n", origin.url());
+    let mut old = Edge::start_in(folder, &conf, &[]);
+    let mut client = Http3::connect(old.proxy[0], "a.example").unwrap();
+    assert_eq!(client.get("a.example", "/").unwrap().text(), "fine");
+    old.signal("KILL");
+    old.wait_for_exit();
+    let new = old.again();
+    let mut other = wait_for("HTTP/3", || Http3::connect(new.proxy[0], "a.example").ok());
+    // The next packet is answered with a reset.
+    assert!(client.get("a.example", "/").is_none());
+    let reason = client.quic.close_reason();
+    assert!(matches!(reason, Some(quinn::ConnectionError::Reset)), "{reason:?}");
+    assert_eq!(other.get("a.example", "/").unwrap().text(), "fine");
+}
+
+#[test]
 fn a_new_process_takes_the_port_when_the_old_one_has_ended() {
     let origin = Origin::fixed("text/plain", "fine");
     let (port, admin) = (free_port(), free_port());

@@ -8,14 +8,13 @@ use std::time::Duration;
 use http::HeaderValue;
 use pingora::apps::HttpServerApp;
 use quinn::crypto::rustls::QuicServerConfig;
-use quinn::{
-    Endpoint, EndpointConfig, IdleTimeout, Incoming, ServerConfig, TokioRuntime, TransportConfig, VarInt,
-};
+use quinn::{Endpoint, IdleTimeout, Incoming, ServerConfig, TokioRuntime, TransportConfig, VarInt};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 
 use super::connection::Connection;
+use super::reset_secret::ResetSecret;
 use super::{MAX_CLIENT_STREAMS, MAX_REQUESTS, code};
 use crate::clock::Clock;
 use crate::events::Events;
@@ -52,6 +51,7 @@ pub(in crate::listener) struct Http3Endpoint<A> {
     pub(in crate::listener) events: Events,
     pub(in crate::listener) clock: Clock,
     pub(in crate::listener) drain: watch::Sender<bool>,
+    pub(in crate::listener) resets: ResetSecret,
 }
 
 /// Binds the UDP port of a listener.
@@ -82,7 +82,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> Http3Endpoint<A> {
             },
         };
         let Some(socket) = socket else { return };
-        let endpoint = match Endpoint::new(EndpointConfig::default(), None, socket, Arc::new(TokioRuntime)) {
+        let endpoint = match Endpoint::new(self.resets.endpoint(), None, socket, Arc::new(TokioRuntime)) {
             Ok(endpoint) => endpoint,
             Err(error) => return self.tell_failure(address, &error),
         };

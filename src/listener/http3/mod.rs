@@ -9,11 +9,13 @@
 mod connection;
 mod endpoint;
 mod request_stream;
+mod reset_secret;
 mod response_stream;
 mod session;
 mod streams;
 
 pub(super) use endpoint::{Http3Endpoint, reserve};
+pub use reset_secret::ResetSecret;
 
 use pingora::protocols::http::ServerSession;
 
