@@ -4,6 +4,7 @@
 
 mod admin_port;
 mod ai_export;
+mod ai_try;
 mod api;
 mod backup;
 mod cert;
@@ -104,6 +105,7 @@ enum WafCommand {
 #[derive(Debug, Subcommand)]
 enum AiCommand {
     Export(ai_export::AiExport),
+    Try(ai_try::AiTry),
 }
 
 /// The rules in the binary.
@@ -153,6 +155,7 @@ pub fn main() -> ExitCode {
         Command::Health(command) => command.execute(),
         Command::Top(command) => command.execute(),
         Command::Ai(AiCommand::Export(command)) => command.execute(),
+        Command::Ai(AiCommand::Try(command)) => command.execute(),
         Command::Waf(WafCommand::Explain(command)) => command.execute(),
         Command::Waf(WafCommand::Learn(command)) => command.execute(),
         Command::Waf(WafCommand::Test(command)) => command.execute(),
@@ -235,6 +238,6 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         visit(&command, &mut seen);
-        assert_eq!(seen, 43);
+        assert_eq!(seen, 44);
     }
 }

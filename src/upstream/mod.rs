@@ -4,6 +4,7 @@
 //! forgotten when rules change.
 
 pub mod health;
+pub mod json_post;
 pub mod mail;
 mod origin;
 pub mod peer;

@@ -14,6 +14,7 @@ mod ai_pains;
 mod ai_rows;
 mod ai_steps;
 mod ai_streams;
+mod ai_try;
 mod ai_universal;
 mod api;
 mod api_alerts;
