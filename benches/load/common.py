@@ -106,7 +106,12 @@ class Servers:
         for child in self.children:
             child.send_signal(signal.SIGINT)
         for child in self.children:
-            child.wait()
+            try:
+                child.wait(20)
+            except subprocess.TimeoutExpired:
+                # Started in the background of a shell, it may be deaf for SIGINT.
+                child.kill()
+                child.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

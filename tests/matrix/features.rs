@@ -62,33 +62,24 @@ impl Envelope {
     }
 }
 
-/// A route that reads the body, counts the call, comes to a provider that is not there, and then to one that is.
-const ROUTE: &str = r#"[[gateways.routes]]
-name = "matrix"
-elements = [
-  { id = "start", type = "start", outputs.next.elementId = "if" },
-  { id = "if", type = "conditional", properties.conditions = { "body.model" = "dynamic/matrix" }, outputs = { true.elementId = "rate", false.elementId = "end" } },
-  { id = "rate", type = "rate", properties = { key = "token", limitType = "count", limit = 900000000, window = 60 }, outputs.success.elementId = "gone" },
-  { id = "gone", type = "model", properties = { provider = "gone", model = "gpt-4o" }, outputs = { success.elementId = "end", fallback.elementId = "openai" } },
-  { id = "openai", type = "model", properties = { provider = "openai", model = "gpt-4o" }, outputs.success.elementId = "end" },
-  { id = "end", type = "end", outputs = {} },
-]
-"#;
-/// The same with a limit of money, beside settings of the gateway.
-const ROUTE_WITH_COST: &str = r#"cache_ttl = "60s"
-include_usage = true
-unpriced_call_cost = 0.0
-[[gateways.routes]]
-name = "matrix"
-elements = [
-  { id = "start", type = "start", outputs.next.elementId = "if" },
-  { id = "if", type = "conditional", properties.conditions = { "body.model" = "dynamic/matrix" }, outputs = { true.elementId = "rate", false.elementId = "end" } },
-  { id = "rate", type = "rate", properties = { key = "token", limitType = "cost", limit = 900000000, window = 60 }, outputs.success.elementId = "gone" },
-  { id = "gone", type = "model", properties = { provider = "gone", model = "gpt-4o" }, outputs = { success.elementId = "end", fallback.elementId = "openai" } },
-  { id = "openai", type = "model", properties = { provider = "openai", model = "gpt-4o" }, outputs.success.elementId = "end" },
-  { id = "end", type = "end", outputs = {} },
-]
-"#;
+/// A route that reads the body, meets a limit of this kind, comes to a provider that is not there, and then to one that is; with
+/// settings of its gateway before it.
+macro_rules! route {
+    ($settings:literal, $limit_type:literal) => {
+        concat!(
+            $settings,
+            "[[gateways.routes]]\nname = \"matrix\"\nelements = [\n",
+            "{ id = \"start\", type = \"start\", outputs.next.elementId = \"if\" },\n",
+            "{ id = \"if\", type = \"conditional\", properties.conditions = { \"body.model\" = \"dynamic/matrix\" }, outputs = { true.elementId = \"rate\", false.elementId = \"end\" } },\n",
+            "{ id = \"rate\", type = \"rate\", properties = { key = \"token\", limitType = \"",
+            $limit_type,
+            "\", limit = 900000000, window = 60 }, outputs.success.elementId = \"gone\" },\n",
+            "{ id = \"gone\", type = \"model\", properties = { provider = \"gone\", model = \"gpt-4o\" }, outputs = { success.elementId = \"end\", fallback.elementId = \"openai\" } },\n",
+            "{ id = \"openai\", type = \"model\", properties = { provider = \"openai\", model = \"gpt-4o\" }, outputs.success.elementId = \"end\" },\n",
+            "{ id = \"end\", type = \"end\", outputs = {} },\n]\n"
+        )
+    };
+}
 
 /// Where a service lets every request go on.
 fn auth_service() -> String {
@@ -348,10 +339,16 @@ pub const GATEWAYS: &[Feature] = &[
     },
     Feature { name: "fallback", envelope: Envelope::Fallback, must_see: true, ..GATEWAY },
     Feature { name: "compatible", envelope: Envelope::Compatible, must_see: true, ..GATEWAY },
-    Feature { name: "dynamic route", settings: ROUTE, envelope: Envelope::Route, must_see: true, ..GATEWAY },
+    Feature {
+        name: "dynamic route",
+        settings: route!("", "count"),
+        envelope: Envelope::Route,
+        must_see: true,
+        ..GATEWAY
+    },
     Feature {
         name: "dynamic route, cost, stored key",
-        settings: ROUTE_WITH_COST,
+        settings: route!("cache_ttl = \"60s\"\ninclude_usage = true\nunpriced_call_cost = 0.0\n", "cost"),
         envelope: Envelope::Route,
         must_see: true,
         has_stored_key: true,
