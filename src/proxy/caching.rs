@@ -225,7 +225,10 @@ impl Caching {
         }
         let status = CacheStatus::of(session.cache.phase());
         ctx.cache_status = Some(status);
-        if let Some(browser) = ctx.decisions.cache.browser_ttl.filter(|_| session.cache.enabled()) {
+        // An origin may say with a 304 that what was kept is not to be kept any more.
+        let is_kept =
+            session.cache.enabled() && !matches!(session.cache.phase(), CachePhase::RevalidatedNoCache(_));
+        if let Some(browser) = ctx.decisions.cache.browser_ttl.filter(|_| is_kept) {
             tell_browsers(response, browser)?;
         }
         response.insert_header(CACHE_STATUS, status.word())

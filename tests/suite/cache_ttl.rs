@@ -1,10 +1,12 @@
 //! How long responses are kept by their status, and what browsers are told.
 
+use std::io::Write as _;
+
 use serde_json::json;
 
 use crate::api::{edge as api_edge, zone};
 use crate::cache::{conf, get, origin, send};
-use crate::support::Edge;
+use crate::support::{Edge, Origin};
 
 fn rule(parameters: &str) -> String {
     format!(
@@ -60,10 +62,26 @@ fn browsers_are_told_of_what_is_kept_and_of_nothing_else() {
         assert_eq!(control(&edge, "/private", ""), ("DYNAMIC".to_owned(), private), "{mode}");
         let (word, told) = control(&edge, "/x", "authorization: Basic YTpi\r\n");
         assert_eq!((word.as_str(), told.as_deref()), ("BYPASS", Some("max-age=600")), "{mode}");
-        // Not changed since: the same is told.
-        let (_, answer) = send(&edge, "GET", "/etag", "");
-        assert_eq!(answer.status, 200);
     }
+}
+
+/// An origin whose response may not be kept any more when it is asked whether it has changed.
+#[test]
+fn browsers_are_not_told_to_keep_what_may_be_kept_no_more() {
+    let origin = Origin::start(|request, stream| {
+        let answer = match request.header("if-none-match") {
+            Some(_) => "HTTP/1.1 304 X\r\netag: \"a\"\r\ncache-control: no-store\r\n\r\n",
+            None => "HTTP/1.1 200 X\r\netag: \"a\"\r\ncache-control: max-age=0\r\ncontent-length: 1\r\n\r\nx",
+        };
+        stream.write_all(answer.as_bytes()).is_ok()
+    });
+    let edge =
+        Edge::start(&conf(&origin, &rule("browser_ttl = { mode = \"override_origin\", default = 500 }")));
+    let (first, answer) = send(&edge, "GET", "/", "");
+    assert_eq!((first.as_str(), answer.header("cache-control")), ("MISS", Some("max-age=500")));
+    let (second, answer) = send(&edge, "GET", "/", "");
+    assert_eq!((second.as_str(), answer.text().as_str()), ("REVALIDATED", "x"));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
 }
 
 #[test]
