@@ -1,4 +1,4 @@
-//! What h2load is for HTTP/2, for HTTP/3: connections with requests side by side, for some seconds.
+//! A load client for HTTP/3: it sends requests side by side over several connections for some seconds.
 //!
 //! ```text
 //! http3_load ADDRESS NAME PATH CERTIFICATE.PEM CONNECTIONS STREAMS SECONDS [REQUESTS_PER_SECOND]

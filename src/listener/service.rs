@@ -96,7 +96,7 @@ pub struct ListenerContext {
     pub threads: usize,
     /// Becomes true when the process is to stop.
     pub drain: watch::Sender<bool>,
-    /// What tells clients of HTTP/3 that a process before this one is gone.
+    /// Ends connections of HTTP/3 that an earlier process left behind.
     pub resets: ResetSecret,
     pub bound: tokio::sync::mpsc::UnboundedSender<(usize, SocketAddr)>,
 }

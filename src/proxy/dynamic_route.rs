@@ -126,7 +126,7 @@ impl Edge {
         self.walk(walk, turn, session, ctx).await
     }
 
-    /// The body of a step; a long one is read on another thread while this one goes on with other requests.
+    /// Parses the body of a step. A long body is parsed on another thread, so that other requests do not wait.
     async fn read_body(&self, step: &Step) -> std::result::Result<Value, String> {
         let read = |body: &[u8]| unique_json(body).map_err(|error| error.to_string());
         if step.body.len() <= OFFLOADED_BYTES {

@@ -63,12 +63,7 @@ impl ServiceClient {
 }
 
 async fn exchange(upstream: &mut HttpSession, request: &ServiceRequest) -> Result<ServiceAnswer> {
-    upstream.write_request_header(Box::new(request.head.clone())).await?;
-    if let Some(body) = &request.body {
-        upstream.write_request_body(body.clone(), true).await?;
-    }
-    upstream.finish_request_body().await?;
-    peer::read_final_head(upstream).await?;
+    peer::exchange_heads(upstream, request.head.clone(), request.body.clone().unwrap_or_default()).await?;
     let head = upstream.response_header().cloned();
     let head = head.ok_or_else(|| Error::explain(ErrorType::InvalidHTTPHeader, "no answer"))?;
     let mut body = BytesMut::new();

@@ -139,7 +139,7 @@ impl Edge {
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<bool> {
-        let StepTurn { nth, is_last, charge } = turn;
+        let StepTurn { nth, is_last, mut charge } = turn;
         let Some((provider, target)) = ctx.snapshot.gateways.provider(&step.slug, &step.path) else {
             let error = Refusal::Gateway(GatewayError::InvalidProvider);
             return or_next(is_last, || refuse(ctx, error));
@@ -162,7 +162,6 @@ impl Edge {
         };
         call.step = u32::try_from(nth).unwrap_or(u32::MAX);
         call.request.push(&step.body);
-        let mut charge = charge;
         if let Some(charge) = &mut charge {
             call.routed_model = Some(charge.model.clone());
             call.route_costs = charge.hand_over_costs();
@@ -388,12 +387,7 @@ impl Edge {
             upstream.set_read_timeout(Some(settings.read_timeout));
             upstream.set_write_timeout(Some(settings.read_timeout));
             call.is_sent = true;
-            upstream.write_request_header(Box::new(head.clone())).await?;
-            if !body.is_empty() {
-                upstream.write_request_body(body.clone(), true).await?;
-            }
-            upstream.finish_request_body().await?;
-            peer::read_final_head(&mut upstream).await?;
+            peer::exchange_heads(&mut upstream, head.clone(), body.clone()).await?;
             Ok(Begun { upstream, peer })
         };
         let asked = match deadline {

@@ -87,10 +87,7 @@ impl JsonPost {
         let peer = peer::peer(&self.origin, address, &UpstreamSettings::default());
         let (mut session, _) = Connector::new(None).get_http_session(&peer).await?;
         let begun = self.clock.start();
-        session.write_request_header(Box::new(head)).await?;
-        session.write_request_body(body.into(), true).await?;
-        session.finish_request_body().await?;
-        peer::read_final_head(&mut session).await?;
+        peer::exchange_heads(&mut session, head, body.into()).await?;
         let answered = session.response_header().ok_or_else(|| failed("there is no answer".to_owned()))?;
         let (status, fields) = (answered.status.as_u16(), answered.headers.clone());
         let (mut whole, mut first_byte) = (Vec::new(), None);

@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use bytes::Bytes;
+use pingora::http::RequestHeader;
 use pingora::protocols::ALPN;
 use pingora::protocols::http::client::HttpSession;
 use pingora::protocols::tls::CaType;
@@ -62,6 +64,23 @@ pub async fn read_final_head(session: &mut HttpSession) -> pingora::Result<()> {
         session.read_response_header().await?;
     }
     Ok(())
+}
+
+/// Sends a request with its whole body, and reads the head of the answer.
+///
+/// # Errors
+/// As of [`read_final_head`].
+pub async fn exchange_heads(
+    session: &mut HttpSession,
+    head: RequestHeader,
+    body: Bytes,
+) -> pingora::Result<()> {
+    session.write_request_header(Box::new(head)).await?;
+    if !body.is_empty() {
+        session.write_request_body(body, true).await?;
+    }
+    session.finish_request_body().await?;
+    read_final_head(session).await
 }
 
 /// The peer for one attempt. Addresses are resolved before: the peer's own look-up would block.

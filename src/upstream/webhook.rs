@@ -83,10 +83,8 @@ impl Webhook {
         for (name, value) in fields {
             head.insert_header(name, value).map_err(failed)?;
         }
-        session.write_request_header(Box::new(head)).await.map_err(failed)?;
-        session.write_request_body(Bytes::from(self.body.clone()), true).await.map_err(failed)?;
-        session.finish_request_body().await.map_err(failed)?;
-        peer::read_final_head(&mut session).await.map_err(failed)?;
+        let body = Bytes::from(self.body.clone());
+        peer::exchange_heads(&mut session, head, body).await.map_err(failed)?;
         Ok(session.response_header().map_or(0, |head| head.status.as_u16()))
     }
 }

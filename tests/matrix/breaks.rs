@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::clients::{self, FRAMINGS, PATIENCE, Request};
 use super::content::Kind;
-use super::features::{Envelope, Feature};
+use super::envelope::Envelope;
+use super::features::Feature;
 use super::origins::Answer;
 use super::run;
 use super::support::{Client, Edge, Origin, wait_for};

@@ -10,6 +10,7 @@ use store::{Change, Changeset, SqliteStore, Store};
 use uuid::Uuid;
 
 use super::content::{Kind, LIMIT};
+use super::envelope::{Envelope, route};
 use super::origins::Answer;
 use super::support::{Origin, run_cli};
 
@@ -39,46 +40,6 @@ pub struct Feature {
     pub has_record: bool,
     /// Whether the host is a custom hostname of another zone.
     pub is_custom_hostname: bool,
-}
-
-/// What a call is put into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Envelope {
-    None,
-    /// A universal request with one step.
-    Universal,
-    /// One whose first step goes to a provider that is not there.
-    Fallback,
-    /// A compatible request, which names its provider in the model.
-    Compatible,
-    /// A compatible request for a dynamic route.
-    Route,
-}
-
-impl Envelope {
-    /// Whether the path at the provider is not up to the caller.
-    pub fn has_own_path(self) -> bool {
-        matches!(self, Self::Compatible | Self::Route)
-    }
-}
-
-/// A route that reads the body, meets a limit of this kind, comes to a provider that is not there, and then to one that is; with
-/// settings of its gateway before it.
-macro_rules! route {
-    ($settings:literal, $limit_type:literal) => {
-        concat!(
-            $settings,
-            "[[gateways.routes]]\nname = \"matrix\"\nelements = [\n",
-            "{ id = \"start\", type = \"start\", outputs.next.elementId = \"if\" },\n",
-            "{ id = \"if\", type = \"conditional\", properties.conditions = { \"body.model\" = \"dynamic/matrix\" }, outputs = { true.elementId = \"rate\", false.elementId = \"end\" } },\n",
-            "{ id = \"rate\", type = \"rate\", properties = { key = \"token\", limitType = \"",
-            $limit_type,
-            "\", limit = 900000000, window = 60 }, outputs.success.elementId = \"gone\" },\n",
-            "{ id = \"gone\", type = \"model\", properties = { provider = \"gone\", model = \"gpt-4o\" }, outputs = { success.elementId = \"end\", fallback.elementId = \"openai\" } },\n",
-            "{ id = \"openai\", type = \"model\", properties = { provider = \"openai\", model = \"gpt-4o\" }, outputs.success.elementId = \"end\" },\n",
-            "{ id = \"end\", type = \"end\", outputs = {} },\n]\n"
-        )
-    };
 }
 
 /// Where a service lets every request go on.

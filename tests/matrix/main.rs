@@ -21,6 +21,7 @@ mod support;
 mod breaks;
 mod clients;
 mod content;
+mod envelope;
 mod features;
 mod http2_origin;
 mod hunt;

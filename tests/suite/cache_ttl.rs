@@ -1,4 +1,4 @@
-//! How long responses are kept by their status, and what browsers are told.
+//! `status_code_ttl` and `browser_ttl`: how long the cache and browsers keep a response.
 
 use std::io::Write as _;
 

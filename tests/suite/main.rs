@@ -72,6 +72,7 @@ mod dns_signed;
 mod dns_transfers;
 mod docs;
 mod dynamic_routes;
+mod dynamic_routes_api;
 mod error_pages;
 mod expressions;
 mod filters;

@@ -1,4 +1,4 @@
-//! Dynamic routes of gateways: a model's name that stands for a graph, in versions of which one is deployed.
+//! Dynamic routes of gateways. A client asks for a route in place of a model. A route has versions; one is deployed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

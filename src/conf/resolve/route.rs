@@ -10,9 +10,7 @@ impl Resolving<'_> {
     /// A route of a gateway, with the one version that its file declares.
     pub(super) fn route(&mut self, file: RouteFile, gateway: &Gateway, resources: &mut Resources) {
         let RouteFile { name, elements } = file;
-        if !dynamic_route::is_name(&name.value) {
-            let message =
-                format!("expected 1 to 64 letters, digits, `-`, `_` and `.`, found `{}`", name.value);
+        if let Err(message) = dynamic_route::check_name(&name.value) {
             self.bad(&name.place, message);
         }
         if let Err(faults) = RouteGraph::parse(&elements.value.0) {

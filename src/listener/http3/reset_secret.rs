@@ -1,4 +1,4 @@
-//! What tells clients that the process with their connection is gone: stateless resets (RFC 9000 section 10.3).
+//! The secret of stateless resets (RFC 9000 section 10.3), which end QUIC connections of a process that was killed.
 //!
 //! A new process knows nothing of the connections of one that was killed. With the same secret it knows their ids as ids
 //! of this edge and can show that it may end them, so that their clients come anew at once, and not after a time-out.
@@ -19,7 +19,7 @@ pub struct ResetSecret {
 }
 
 impl ResetSecret {
-    /// Of a key of the installation, of which it tells nothing.
+    /// Derives the secret from the key of the installation. The key cannot be computed from it.
     pub fn of(key: [u8; 32]) -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
         let derived = |purpose: &[u8]| {

@@ -20,8 +20,14 @@ pub const PREFIX: &str = "dynamic";
 /// Longest name of a route, in characters.
 const MAX_NAME_CHARS: usize = 64;
 
-/// Whether a text may be the name of a route: letters, digits, `-`, `_` and `.`.
-pub fn is_name(text: &str) -> bool {
+/// Checks that a text may be the name of a route.
+///
+/// # Errors
+/// One sentence with what a name is.
+pub fn check_name(text: &str) -> Result<(), String> {
     let is_sound = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    (1..=MAX_NAME_CHARS).contains(&text.len()) && text.bytes().all(is_sound)
+    let is_name = (1..=MAX_NAME_CHARS).contains(&text.len()) && text.bytes().all(is_sound);
+    is_name.then_some(()).ok_or_else(|| {
+        format!("expected 1 to {MAX_NAME_CHARS} letters, digits, `-`, `_` and `.`, found `{text}`")
+    })
 }

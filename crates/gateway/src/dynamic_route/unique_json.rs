@@ -1,4 +1,4 @@
-//! JSON in which no member stands twice, so that whoever reads it next reads the same.
+//! Reads JSON and refuses objects with a duplicate member, because two programs may take different ones.
 
 use std::fmt;
 

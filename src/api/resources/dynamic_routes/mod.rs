@@ -164,8 +164,7 @@ fn deployed(route: &DynamicRoute) -> Result<&RouteVersion, ApiErrors> {
 /// The name of a body.
 fn name(fields: &Fields<'_>) -> Option<String> {
     let text = fields.required_text("name")?;
-    if !dynamic_route::is_name(text) {
-        let message = format!("expected 1 to 64 letters, digits, `-`, `_` and `.`, found `{text}`");
+    if let Err(message) = dynamic_route::check_name(text) {
         fields.refuse(error::BAD_FIELD, "name", message);
     }
     Some(text.to_owned())
