@@ -41,6 +41,8 @@ pub struct Context {
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) started: Stopwatch,
     pub(super) loop_name: LoopName,
+    /// Models that dynamic routes have asked for it.
+    pub(super) routed_models: usize,
     pub(super) ray: String,
     pub(super) peer: IpAddr,
     pub(super) client: IpAddr,
@@ -224,6 +226,7 @@ impl Context {
             snapshot,
             started,
             loop_name,
+            routed_models: 0,
             ray: String::new(),
             peer: Ipv4Addr::UNSPECIFIED.into(),
             client: Ipv4Addr::UNSPECIFIED.into(),

@@ -19,7 +19,7 @@ use super::steps::{Kind, StepPlan, or_next};
 use super::{Edge, refuse};
 use ::gateway::answer::GatewayError;
 use ::gateway::dynamic_route::{
-    PREFIX, RouteFacts, RouteGraph, RouteLimit, RouteModel, RouteStop, unique_json,
+    MAX_MODELS, PREFIX, RouteFacts, RouteGraph, RouteLimit, RouteModel, RouteStop, unique_json,
 };
 use ::gateway::limit::{self, Amounts, Caller, Estimate, Exceeded, Reservation};
 use ::gateway::metadata::Metadata;
@@ -162,7 +162,13 @@ impl Edge {
                         }
                     }
                 }
+                // A list of calls may name many routes: one request must not become hundreds.
+                RouteStop::Model(_) if ctx.routed_models == MAX_MODELS => {
+                    ctx.reason = Some(format!("the routes of one request ask at most {MAX_MODELS} models"));
+                    return or_next(is_last, || refuse(ctx, Refusal::Gateway(GatewayError::ProviderFailed)));
+                }
                 RouteStop::Model(model) => {
+                    ctx.routed_models += 1;
                     let fallback = model
                         .fallback
                         .filter(|next| !matches!(graph.follow(*next, &facts, seed), RouteStop::End));

@@ -363,6 +363,22 @@ fn a_step_of_a_universal_request_may_be_a_route() {
     }
 }
 
+/// A list that names a route sixteen times, of which each asks three models, is no way to make one request many.
+#[test]
+fn the_routes_of_one_request_ask_a_bounded_number_of_models() {
+    let down = broken();
+    let again = |id: &str, fallback: &str| {
+        let mut again = model("down", fallback);
+        again["id"] = json!(id);
+        again
+    };
+    let route = in_file("support", &[start("a"), again("a", "b"), again("b", "c"), again("c", "end"), end()]);
+    let edge = Edge::start(&conf(&route, &[("down", &down)]));
+    let step = json!({"provider": "compat", "endpoint": "x", "query": {"model": "dynamic/support"}});
+    let answer = call(&edge, "", "", &Value::from(vec![step; 16]).to_string());
+    assert_eq!((answer.status, down.requests().len()), (502, 16), "{}", answer.text());
+}
+
 #[test]
 fn stored_keys_go_with_the_calls_of_a_route() {
     let large = good();

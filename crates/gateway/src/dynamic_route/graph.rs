@@ -9,8 +9,8 @@ use super::field_path::RouteFacts;
 
 /// Most elements of a route.
 const MAX_ELEMENTS: usize = 100;
-/// Most models of a route.
-const MAX_MODELS: usize = 16;
+/// Most models of a route, and most that routes ask for one request.
+pub const MAX_MODELS: usize = 16;
 /// Longest id of an element, in bytes.
 const MAX_ID_BYTES: usize = 128;
 

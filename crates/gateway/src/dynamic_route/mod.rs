@@ -12,7 +12,7 @@ mod unique_json;
 
 pub use element::{ElementIndex, RouteLimit, RouteModel};
 pub use field_path::{FieldPath, RouteFacts};
-pub use graph::{RouteFault, RouteGraph, RouteStop};
+pub use graph::{MAX_MODELS, RouteFault, RouteGraph, RouteStop};
 pub use unique_json::unique_json;
 
 /// What stands before the name of a route in place of a provider.
