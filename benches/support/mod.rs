@@ -113,6 +113,9 @@ pub fn bodies() -> Vec<Case> {
     text("comments_64kb", &"/*a".repeat(64_000 / 3));
     text("tags_64kb", &"<a style=".repeat(64_000 / 9));
     text("expressions_64kb", &"{{ ".repeat(64_000 / 3));
+    text("quoted_braces_64kb", &"{\"".repeat(64_000 / 2));
+    text("line_breaks_64kb", &"\n".repeat(64_000));
+    text("quotes_64kb", &"'+".repeat(64_000 / 2));
     cases
 }
 

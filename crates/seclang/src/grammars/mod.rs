@@ -13,6 +13,7 @@ mod graphql;
 mod lines;
 mod markup;
 mod path;
+mod places;
 mod shell;
 mod sql;
 mod template;
@@ -133,6 +134,82 @@ mod tests {
             }
         }
         assert!(ran > 1_000, "{ran}");
+    }
+
+    /// What recognisers look at, again and again: no number of them may use up what they read.
+    const MARKS: &[&str] = &[
+        "'",
+        "\"",
+        "`",
+        ";",
+        "|",
+        "&",
+        "$",
+        "(",
+        ")",
+        "{",
+        "[",
+        "<",
+        "/",
+        "\\",
+        "=",
+        "+",
+        "-",
+        "#",
+        "%",
+        "@",
+        "\n",
+        " ",
+        "${",
+        "{{",
+        "<%",
+        "[[",
+        "{'",
+        "{\"",
+        "{(",
+        "{1+",
+        "#{",
+        "; ",
+        "a;",
+        "a|",
+        "&& ",
+        "$(",
+        "`a` ",
+        "; more ",
+        "1 or ",
+        "or (",
+        "or 1=",
+        "' or x",
+        "'+",
+        "';",
+        " union ",
+        "; select ",
+        "/*",
+        "--",
+        "<a ",
+        "<img x=\"",
+        "</",
+        "a\n",
+        "\n(",
+    ];
+
+    #[test]
+    fn no_number_of_marks_before_an_attack_lowers_it() {
+        const PADDING_BYTES: usize = 40_000;
+        let mut ran = 0;
+        for (judge, attacks) in ATTACKS {
+            for attack in attacks.iter().take(2) {
+                let strength = |text: String| judge(text.as_bytes()).map(|found| found.strength);
+                let behind_words = strength(format!("some words {attack}"));
+                for mark in MARKS {
+                    let padding = mark.repeat(PADDING_BYTES / mark.len());
+                    let padded = strength(format!("{padding} {attack}"));
+                    assert!(padded >= behind_words, "{behind_words:?} -> {padded:?}: {mark:?} {attack}");
+                    ran += 1;
+                }
+            }
+        }
+        assert_eq!(ran, MARKS.len() * 2 * ATTACKS.len());
     }
 
     #[test]

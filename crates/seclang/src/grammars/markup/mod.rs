@@ -11,9 +11,6 @@ use self::tag::Tags;
 use super::fragment::strongest;
 use super::{Finding, Strength};
 
-/// Tags of a value that are looked at.
-const MAX_TAGS: usize = 1 << 15;
-
 /// How sure it is that a value runs in a page.
 pub(crate) fn markup(value: &[u8]) -> Option<Finding> {
     let found = strongest(
@@ -31,7 +28,7 @@ pub(crate) fn markup(value: &[u8]) -> Option<Finding> {
 fn spread_tag(value: &[u8]) -> Option<Finding> {
     let mut tags = Tags::new(value);
     let mut line_end = 0;
-    for at in memchr::memchr_iter(b'<', value).take(MAX_TAGS) {
+    for at in memchr::memchr_iter(b'<', value) {
         if line_end <= at {
             let ahead = value.get(at..).and_then(|rest| memchr::memchr2(b'\n', b'\r', rest));
             line_end = at + ahead?;
@@ -57,13 +54,8 @@ fn judge(value: &[u8]) -> Option<Finding> {
     let whole = script::address(value).max(script::breakout(value)).max(tag::added_attribute(value));
     let mut found = Finding::at(whole, 0);
     let mut tags = Tags::new(value);
-    for (nth, at) in memchr::memchr_iter(b'<', value).enumerate() {
+    for at in memchr::memchr_iter(b'<', value) {
         if found.is_some_and(|found| found.strength == Strength::Certain) {
-            break;
-        }
-        if nth == MAX_TAGS {
-            // Later tags are not read.
-            found = found.max(Finding::at(Some(Strength::Likely), at));
             break;
         }
         found = found.max(Finding::at(tags.judge(at + 1).0, at));

@@ -6,8 +6,6 @@ use crate::grammars::Strength;
 
 /// Bytes of an address that are read for its scheme.
 const MAX_SCHEME_BYTES: usize = 128;
-/// Places where script may go on behind a string.
-const MAX_PLACES: usize = 1024;
 
 /// What script that was put in calls first.
 const CALLS: &[&str] = &[
@@ -136,7 +134,7 @@ fn reference(text: &[u8]) -> Option<(u8, &[u8])> {
 /// `';alert(1)//`, `"-alert(1)-"`, `${alert(1)}`: a quote, signs, and a call.
 pub(super) fn breakout(value: &[u8]) -> Option<Strength> {
     let mut found = None;
-    for at in memchr::memchr3_iter(b'\'', b'"', b'`', value).take(MAX_PLACES) {
+    for at in memchr::memchr3_iter(b'\'', b'"', b'`', value) {
         let rest = value.get(at + 1..)?;
         let is_sign = |byte: &u8| *byte <= b' ' || b";-+*/^|&,.!?:=%~<>)]}\\(".contains(byte);
         let signs = rest.iter().take_while(|byte| is_sign(byte)).count();

@@ -10,16 +10,16 @@ mod commands;
 mod windows_commands;
 mod word;
 
+use std::ops::Range;
+
 use self::commands::{Class, class, is_filter, is_harmless, is_keyword};
-use self::word::{Argument, Word, argument, word};
+use self::word::{Argument, Word, argument, is_lead, word};
 use super::fragment::strongest_of_lines;
 use super::{Finding, Strength};
 use pattern::ByteSet;
 
 pub(crate) use self::word::Dialect;
 
-/// Places of a value that are tried as the beginning of a command.
-const MAX_PLACES: usize = 1 << 14;
 /// What every separator begins with.
 const MARKS: ByteSet = ByteSet::of(b"&|;\n\r$<>`");
 /// A call of a tool that begins a value is no longer.
@@ -58,38 +58,36 @@ pub(crate) fn shell(value: &[u8], dialect: Dialect) -> Option<Finding> {
 }
 
 fn commands_in(value: &[u8], dialect: Dialect) -> Option<Finding> {
-    let start = judge(value, Separator::Start, dialect);
-    let group = group(value).and_then(|commands| judge(commands, Separator::Group, dialect));
+    let start = judge(value, || Separator::Start, dialect);
+    let group = group(value).and_then(|commands| judge(commands, || Separator::Group, dialect));
     let mut found = Finding::at(start.max(group), 0);
     let mut from = 0;
     let mut is_script_line = false;
     // A row of a table.
     let is_row = value.trim_ascii().starts_with(b"|") && value.trim_ascii().ends_with(b"|");
-    for nth in 0..=MAX_PLACES {
-        if nth == MAX_PLACES {
-            // What follows so many is not read.
-            found = found.max(Finding::at(Some(Strength::Likely), from));
-            break;
-        }
-        let Some((separator, command)) = next_command(value, from, dialect) else { break };
-        let judged = judge(value.get(command..)?, separator, dialect);
-        is_script_line |= value.get(from..command).is_some_and(|text| begins_script(text, dialect));
-        let judged = if judged.is_some()
-            && (is_script_line || is_row)
-            && goes_on_harmlessly(value.get(command..)?, dialect)
-        {
+    let mut edges = None;
+    while let Some(place) = next_separator(value, from, dialect) {
+        let command = place.end;
+        let text = value.get(command..)?;
+        let is_line_break = matches!(value.get(place.start), Some(b'\n' | b'\r'));
+        let judged = judge(text, || separator(value, place), dialect);
+        is_script_line =
+            is_script_line || value.get(from..command).is_some_and(|text| begins_script(text, dialect));
+        let judged = if judged.is_some() && (is_script_line || is_row) && goes_on_harmlessly(text, dialect) {
             judged.min(Some(Strength::Possible))
         } else {
             judged
         };
         // A value that begins by ending a command is meant for a shell, whatever it names.
-        let is_meant = judged.is_some() && begins_with_separator(value, command, dialect);
+        let is_meant = judged.is_some()
+            && edges.get_or_insert_with(|| Edges::of(value)).is_meant(value, command, dialect);
         let judged = if is_meant { Some(Strength::Certain) } else { judged };
         found = found.max(Finding::at(judged, command));
         if found.is_some_and(|found| found.strength == Strength::Certain) {
             break;
         }
-        from = command;
+        // Line breaks before one command all lead to it.
+        from = if is_line_break { command + text.iter().take_while(is_lead).count() } else { command };
     }
     let found = found?;
     // A script begins with a command of its own; what follows it there is no injection.
@@ -132,28 +130,51 @@ fn goes_on_harmlessly(command: &[u8], dialect: Dialect) -> bool {
     })
 }
 
-/// Whether a value is meant for a shell by how it begins: with a separator, with what closes a string before one, or with
-/// a number or an address before one. Then a name alone is a command, and that of a tool with anything behind it.
-fn begins_with_separator(value: &[u8], command: usize, dialect: Dialect) -> bool {
-    let (before, after) = value.split_at(command.min(value.len()));
-    let is_separator = |byte: &u8| matches!(byte, b';' | b'|' | b'&' | b'\n' | b'\r' | b' ');
-    let is_closer = |byte: &u8| matches!(byte, b'\'' | b'"' | b')' | b'0'..=b'9' | b'.' | b':' | b'-');
-    // What goes on behind a line break may be a text.
-    let is_within_line = || !before.iter().any(|byte| matches!(byte, b'\n' | b'\r'));
-    let is_begun = before.iter().all(is_separator)
-        || is_within_line() && before.iter().all(|byte| is_separator(byte) || is_closer(byte));
-    let is_end = |byte: &u8| matches!(byte, b' ' | b';' | b'#' | b'\'' | b'"' | b'&' | b'|' | b'\n' | b'\r');
-    let end = after.iter().rposition(|byte| !is_end(byte)).map_or(0, |at| at + 1);
-    let name = after.get(..end).unwrap_or_default().trim_ascii_start();
-    let is_alone = || name.len() <= 16 && name.iter().all(u8::is_ascii_alphanumeric);
-    let is_tool = || {
-        name.len() <= MAX_TOOL_BYTES
-            && is_within_line()
-            && word(after, dialect).is_some_and(|(word, _)| {
-                matches!(class(word.name(), dialect), Some(Class::Noun | Class::Program))
-            })
-    };
-    is_begun && (is_alone() || is_tool())
+/// How a value begins and ends, by which it is meant for a shell.
+struct Edges {
+    /// Where it has more than separators.
+    separators_end: usize,
+    /// Where it has more than separators and what closes a string or is a number or an address before one, or where a
+    /// line ends: what goes on behind a line break may be a text.
+    closers_end: usize,
+    line_end: usize,
+    /// What follows is quotes, separators and comments.
+    text_end: usize,
+}
+
+impl Edges {
+    fn of(value: &[u8]) -> Self {
+        let is_separator = |byte: &u8| matches!(byte, b';' | b'|' | b'&' | b'\n' | b'\r' | b' ');
+        let is_closer = |byte: &u8| matches!(byte, b'\'' | b'"' | b')' | b'0'..=b'9' | b'.' | b':' | b'-');
+        let is_end =
+            |byte: &u8| matches!(byte, b' ' | b';' | b'#' | b'\'' | b'"' | b'&' | b'|' | b'\n' | b'\r');
+        let line_end = memchr::memchr2(b'\n', b'\r', value).unwrap_or(value.len());
+        let closers = value.iter().take_while(|byte| is_separator(byte) || is_closer(byte)).count();
+        Self {
+            separators_end: value.iter().take_while(|byte| is_separator(byte)).count(),
+            closers_end: closers.min(line_end),
+            line_end,
+            text_end: value.iter().rposition(|byte| !is_end(byte)).map_or(0, |at| at + 1),
+        }
+    }
+
+    /// Whether the value begins with a separator, with what closes a string before one, or with a number or an address
+    /// before one. Then a name alone is a command, and that of a tool with anything behind it.
+    fn is_meant(&self, value: &[u8], command: usize, dialect: Dialect) -> bool {
+        if command > self.separators_end.max(self.closers_end) {
+            return false;
+        }
+        let name = value.get(command..self.text_end).unwrap_or_default().trim_ascii_start();
+        let is_alone = || name.len() <= 16 && name.iter().all(u8::is_ascii_alphanumeric);
+        let is_tool = || {
+            name.len() <= MAX_TOOL_BYTES
+                && command <= self.line_end
+                && word(value.get(command..).unwrap_or_default(), dialect).is_some_and(|(word, _)| {
+                    matches!(class(word.name(), dialect), Some(Class::Noun | Class::Program))
+                })
+        };
+        is_alone() || is_tool()
+    }
 }
 
 /// The commands of `{ … ;}`, if a value is that.
@@ -162,38 +183,47 @@ fn group(value: &[u8]) -> Option<&[u8]> {
     commands.trim_ascii_end().strip_suffix(b";")
 }
 
-/// The next separator from a place on, and where the command after it begins.
-fn next_command(value: &[u8], from: usize, dialect: Dialect) -> Option<(Separator, usize)> {
+/// The place of the next separator from a place on, behind which a command begins.
+fn next_separator(value: &[u8], from: usize, dialect: Dialect) -> Option<Range<usize>> {
     let mut at = from;
     loop {
         at += value.get(at..)?.iter().position(|byte| MARKS.has(*byte))?;
-        let byte = *value.get(at)?;
-        let next = value.get(at + 1).copied();
         let is_unix = dialect == Dialect::Unix;
-        match (byte, next) {
-            (b'&', Some(b'&')) | (b'|', Some(b'|')) => {
-                return Some((Separator::Sequence { is_glued: is_glued(value, at + 2) }, at + 2));
-            }
-            (b';', _) if is_unix => {
-                return Some((Separator::Sequence { is_glued: is_glued(value, at + 1) }, at + 1));
-            }
-            (b'\n' | b'\r', _) => return Some((Separator::Sequence { is_glued: false }, at + 1)),
-            (b'|', _) => {
-                let is_in_list = at > 0 && value.get(at - 1).is_some_and(u8::is_ascii_alphabetic);
-                return Some((Separator::Pipe { is_in_list }, at + 1));
-            }
-            (b'&', _) => return Some((Separator::Background, at + 1)),
-            (b'$' | b'<' | b'>', Some(b'(')) if is_unix => {
-                return Some((Separator::Substitution { is_in_text: is_in_text(value, at) }, at + 2));
-            }
+        let length = match value.get(at..)? {
+            [b'&', b'&', ..] | [b'|', b'|', ..] => 2,
+            [b'\n' | b'\r' | b'|' | b'&', ..] => 1,
+            [b'$' | b'<' | b'>', b'(', ..] if is_unix => 2,
             // Markdown marks blocks of code so.
-            (b'`', Some(b'`')) if value.get(at + 2) == Some(&b'`') => at += 3,
-            (b'`', _) if is_unix => {
-                let is_bare = at == 0 || value.get(at - 1).is_some_and(|before| *before > b' ');
-                return Some((Separator::Backquote { is_in_text: is_in_text(value, at), is_bare }, at + 1));
+            [b'`', b'`', b'`', ..] => {
+                at += 3;
+                continue;
             }
-            _ => at += 1,
+            [b';' | b'`', ..] if is_unix => 1,
+            _ => {
+                at += 1;
+                continue;
+            }
+        };
+        return Some(at..at + length);
+    }
+}
+
+/// What the separator at a place is.
+fn separator(value: &[u8], place: Range<usize>) -> Separator {
+    let Range { start: at, end: command } = place;
+    match value.get(at..command) {
+        Some(b"&&" | b"||" | b";") => Separator::Sequence { is_glued: is_glued(value, command) },
+        Some(b"|") => {
+            let is_in_list = at > 0 && value.get(at - 1).is_some_and(u8::is_ascii_alphabetic);
+            Separator::Pipe { is_in_list }
         }
+        Some(b"&") => Separator::Background,
+        Some(b"`") => {
+            let is_bare = at == 0 || value.get(at - 1).is_some_and(|before| *before > b' ');
+            Separator::Backquote { is_in_text: is_in_text(value, at), is_bare }
+        }
+        Some([_, b'(']) => Separator::Substitution { is_in_text: is_in_text(value, at) },
+        _ => Separator::Sequence { is_glued: false },
     }
 }
 
@@ -224,11 +254,11 @@ fn words(text: &[u8]) -> usize {
     text.split(|byte| *byte == b' ').filter(is_word).count()
 }
 
-fn judge(text: &[u8], separator: Separator, dialect: Dialect) -> Option<Strength> {
+fn judge(text: &[u8], separator: impl FnOnce() -> Separator, dialect: Dialect) -> Option<Strength> {
     let (word, rest) = word(text, dialect)?;
     // Most words name no program, whatever follows them.
     (word.is_glob_path() || class(word.name(), dialect).is_some())
-        .then(|| named(&word, &argument(rest, dialect), separator, dialect))?
+        .then(|| named(&word, &argument(rest, dialect), separator(), dialect))?
 }
 
 fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialect) -> Option<Strength> {

@@ -149,9 +149,15 @@ fn commands_of_windows() {
 }
 
 #[test]
-fn many_separators_end_and_score() {
-    let found = shell(";".repeat(1 << 20).as_bytes(), Dialect::Unix);
-    assert_eq!(found.map(|found| found.strength), Some(Strength::Likely));
-    let hidden = format!("{}; cat /etc/passwd", "; ".repeat(MAX_PLACES - 2));
-    assert_eq!(strength(hidden.as_bytes(), Dialect::Unix), Some(Strength::Certain));
+fn no_number_of_separators_hides_a_command() {
+    let separators = [
+        ";", "|", "&", "; ", "a;", "a|b", "&& ", "|| ", "`", "`a` ", "$(", "$(a ", "; more ", "1;", "\r",
+        "\n", "\n(",
+    ];
+    for separator in separators {
+        let hidden = format!("{}; cat /etc/passwd", separator.repeat(1 << 16));
+        assert_eq!(strength(hidden.as_bytes(), Dialect::Unix), Some(Strength::Certain), "{separator}");
+    }
+    let hidden = format!("{}& dir c:\\", "& ".repeat(1 << 16));
+    assert_eq!(strength(hidden.as_bytes(), Dialect::Windows), Some(Strength::Certain));
 }

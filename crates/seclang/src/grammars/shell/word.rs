@@ -90,8 +90,7 @@ pub(super) fn word(text: &[u8], dialect: Dialect) -> Option<(Word, &[u8])> {
 }
 
 fn raw_word(text: &[u8], dialect: Dialect) -> Option<(Word, &[u8])> {
-    let is_lead = |byte: &u8| matches!(byte, b' ' | b'\t' | b'(' | b'{' | b'@' | b'!' | b'\n' | b'\r');
-    let begin = text.iter().take_while(|byte| is_lead(byte)).count();
+    let begin = text.iter().take_while(is_lead).count();
     let is_in_braces = begin > 0 && text.get(begin - 1) == Some(&b'{');
     let text = text.get(begin..)?;
     let mut word = Word::default();
@@ -130,6 +129,11 @@ fn raw_word(text: &[u8], dialect: Dialect) -> Option<(Word, &[u8])> {
         at += 1;
     }
     (!word.text.is_empty()).then(|| (word, text.get(at..).unwrap_or_default()))
+}
+
+/// What may stand before the first word of a command.
+pub(super) fn is_lead(byte: &&u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'(' | b'{' | b'@' | b'!' | b'\n' | b'\r')
 }
 
 /// A quote that does not just stand around the word: one with letters of it on both sides.
@@ -230,17 +234,26 @@ pub(super) fn argument(rest: &[u8], dialect: Dialect) -> Argument {
     argument.text = lower_word(text);
     argument.is_number =
         !argument.text.is_empty() && argument.text.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
-    let window = text.get(..MAX_COMMAND_BYTES).unwrap_or(text);
-    let ends = |byte: &u8| matches!(byte, b';' | b'|' | b'&' | b'\n' | b'`' | b')');
-    let command = window.split(ends).next().unwrap_or_default();
     argument.is_technical = is_technical(text, spaces > 0, dialect);
-    let words = command.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
-    for (nth, word) in words.take(1 + MAX_ARGUMENTS).enumerate() {
+    for (nth, word) in arguments(text).take(1 + MAX_ARGUMENTS).enumerate() {
         argument.has_path |= is_path(word, dialect);
         argument.has_private_path |= is_private_path(word, dialect);
         argument.is_technical |= nth > 0 && is_option_or_path(word, dialect);
     }
     argument
+}
+
+/// What stands between spaces up to the end of a command.
+fn arguments(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let ends = move |byte: &u8| is_space(byte) || matches!(byte, b';' | b'|' | b'&' | b'\n' | b'`' | b')');
+    let mut rest = text.get(..MAX_COMMAND_BYTES).unwrap_or(text);
+    std::iter::from_fn(move || {
+        rest = rest.get(rest.iter().take_while(|byte| is_space(byte)).count()..)?;
+        let (word, after) = rest.split_at(rest.iter().position(ends).unwrap_or(rest.len()));
+        rest = after;
+        (!word.is_empty()).then_some(word)
+    })
 }
 
 fn lower_word(text: &[u8]) -> SmallVec<[u8; MAX_WORD_BYTES]> {

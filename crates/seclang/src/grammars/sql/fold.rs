@@ -1,6 +1,7 @@
 //! What databases skip: comments and runs of spaces, which may be as long as a sender likes.
 
 use super::token::is_space;
+use crate::grammars::places::Places;
 
 /// Shorter runs of spaces, as programs are indented with, are read as they are: an attack with several is still in one
 /// window.
@@ -44,29 +45,6 @@ pub(super) fn folded(value: &[u8]) -> Option<Vec<u8>> {
         }
     }
     Some(folded)
-}
-
-/// The places of something in a text, asked for from ever later places on: each part of the text is searched once.
-struct Places<'v, F> {
-    text: &'v [u8],
-    find: F,
-    /// The first place that is not before the one last asked for; `None` if the text has no more.
-    next: Option<usize>,
-    is_searched: bool,
-}
-
-impl<'v, F: Fn(&[u8]) -> Option<usize>> Places<'v, F> {
-    fn new(text: &'v [u8], find: F) -> Self {
-        Self { text, find, next: None, is_searched: false }
-    }
-
-    fn next(&mut self, from: usize) -> Option<usize> {
-        if !self.is_searched || self.next.is_some_and(|next| next < from) {
-            self.is_searched = true;
-            self.next = self.text.get(from..).and_then(&self.find).map(|ahead| from + ahead);
-        }
-        self.next
-    }
 }
 
 fn has_run(value: &[u8]) -> bool {

@@ -4,11 +4,9 @@
 //! two constants, a subquery, a call that waits or fails on purpose, a further statement with all its parts.
 
 use super::continuation::{Before, continuation};
-use super::token::{Kind, Token, is_word_byte, tokens};
+use super::token::{Kind, Token, TokenReader, is_word_byte, may_continue, tokens};
 use crate::grammars::{Finding, Strength};
 
-/// Joints of a value that are looked at. More of them are no text.
-const MAX_JOINTS: usize = 4096;
 /// Bytes before a joint in which a statement of the text's own is looked for.
 const STATEMENT_BYTES: usize = 512;
 /// Bytes behind a joint that tell.
@@ -17,11 +15,10 @@ const WINDOW_BYTES: usize = 160;
 /// The first joint at which a statement goes on.
 pub(super) fn joint(value: &[u8]) -> Option<Finding> {
     let mut from = 0;
-    for _ in 0..MAX_JOINTS {
-        let at = next(value, from)?;
+    while let Some(at) = next(value, from) {
         let window = value.get(at..(at + WINDOW_BYTES).min(value.len()))?;
         let is_own = || value.get(at.saturating_sub(STATEMENT_BYTES)..at).is_some_and(has_query);
-        if goes_on(&tokens(window), is_own) {
+        if may_go_on(window) && goes_on(&tokens(window), is_own) {
             return Some(Finding { strength: Strength::Certain, from: at });
         }
         from = at + 1;
@@ -62,8 +59,10 @@ fn next(value: &[u8], from: usize) -> Option<usize> {
 
 fn is_joint(rest: &[u8]) -> bool {
     if let [b';', after @ ..] = rest {
-        // A script ends its statements with their lines.
-        return !after.iter().take_while(|byte| **byte <= b' ').any(|byte| *byte == b'\n');
+        let spaces = after.iter().take_while(|byte| **byte <= b' ').count();
+        let (spaces, statement) = after.split_at(spaces);
+        // A script ends its statements with their lines; of several semicolons the last tells.
+        return !spaces.contains(&b'\n') && statement.first() != Some(&b';');
     }
     if matches!(rest, [b'|', b'|', ..] | [b'&', b'&', ..]) {
         return may_compare(rest.get(2..).unwrap_or_default());
@@ -101,6 +100,29 @@ pub(super) fn has_query(before: &[u8]) -> bool {
         .any(|at| before.get(at..at + 6).is_some_and(|word| word.eq_ignore_ascii_case(b"select")))
 }
 
+/// Whether [`goes_on`] may say so, as far as the next few tokens tell. Behind most joints they rule it out.
+fn may_go_on(window: &[u8]) -> bool {
+    let mut tokens = TokenReader::new(window);
+    match tokens.next().map(|first| first.kind) {
+        // Subqueries and calls have a parenthesis.
+        Some(Kind::Logic) => {
+            is_tautology(tokens) || memchr::memchr(b'(', window).is_some() && may_continue(window)
+        }
+        _ => may_continue(window),
+    }
+}
+
+/// `1=1`: whether tokens compare constants; program text does so, too, but with `==`.
+fn is_tautology<'v>(tokens: impl Iterator<Item = Token<'v>>) -> bool {
+    let is_constant = |token: Token<'_>| {
+        matches!(token.kind, Kind::Number | Kind::Constant | Kind::Text { is_closed: true })
+    };
+    let mut operands = tokens.filter(|token| !matches!(token.kind, Kind::Open | Kind::Arithmetic));
+    operands.next().is_some_and(is_constant)
+        && operands.next().is_some_and(|token| token.kind == Kind::Comparison && token.text != b"==")
+        && operands.next().is_some_and(is_constant)
+}
+
 /// Whether the tokens from a joint on are no sentence, and go on with no statement of the text's own.
 fn goes_on(tokens: &[Token<'_>], is_own: impl Fn() -> bool) -> bool {
     let Some((first, rest)) = tokens.split_first() else { return false };
@@ -115,17 +137,7 @@ fn goes_on(tokens: &[Token<'_>], is_own: impl Fn() -> bool) -> bool {
             let has_subquery = rest
                 .windows(2)
                 .any(|pair| matches!(pair, [open, query] if open.kind == Kind::Open && query.is("select")));
-            let is_constant = |token: &&Token<'_>| {
-                matches!(token.kind, Kind::Number | Kind::Constant | Kind::Text { is_closed: true })
-            };
-            let mut constants =
-                rest.iter().filter(|token| !matches!(token.kind, Kind::Open | Kind::Arithmetic));
-            let is_tautology = constants.next().as_ref().is_some_and(is_constant)
-                && constants
-                    .next()
-                    .is_some_and(|token| token.kind == Kind::Comparison && token.text != b"==")
-                && constants.next().as_ref().is_some_and(is_constant);
-            is_tautology || has_subquery || super::continuation::calls_weapon(rest)
+            is_tautology(rest.iter().copied()) || has_subquery || super::continuation::calls_weapon(rest)
         }
         Kind::SetOperation => !is_own(),
         Kind::Statement => first.is("waitfor"),

@@ -14,16 +14,14 @@ mod token;
 
 use smallvec::SmallVec;
 
-use self::continuation::{Before, continuation, expression};
+use self::continuation::{Before, MAX_NAME_BYTES, continuation, expression};
 use self::fold::folded;
 use self::joint::{has_query, joint};
 use self::token::{Kind, Token, may_begin, may_continue, tokens, word as word_kind};
 use super::fragment::strongest;
 use super::{Finding, Strength};
 
-/// Quotes of a value that are tried as the end of the string around it. More make a value suspicious.
-const MAX_QUOTES: usize = 1 << 13;
-/// Bytes that are read after each of them.
+/// Bytes that are read from each place on at which a statement may go on.
 const WINDOW_BYTES: usize = 512;
 
 /// How sure it is that a value is an SQL injection.
@@ -50,7 +48,7 @@ fn injection(value: &[u8]) -> Option<Finding> {
 fn judge(value: &[u8], before: &[u8]) -> Option<Finding> {
     let quotes = quotes(value);
     let is_own = || has_query(before.get(before.len().saturating_sub(WINDOW_BYTES)..).unwrap_or_default());
-    let found = Finding::at(from_start(window(value, 0), is_own), 0)
+    Finding::at(from_start(window(value, 0), is_own), 0)
         .into_iter()
         .chain(quotes.iter().filter(|at| may_continue(window(value, **at + 1))).filter_map(|&at| {
             let is_spaced =
@@ -64,8 +62,7 @@ fn judge(value: &[u8], before: &[u8]) -> Option<Finding> {
             let is_name = value.get(at) == Some(&b'`') && is_compared;
             Finding::at(if is_name { found.min(Some(Strength::Likely)) } else { found }, at)
         }))
-        .max();
-    if quotes.len() == MAX_QUOTES { found.max(Finding::at(Some(Strength::Likely), 0)) } else { found }
+        .max()
 }
 
 fn window(value: &[u8], from: usize) -> &[u8] {
@@ -121,14 +118,17 @@ fn quotes(value: &[u8]) -> SmallVec<[usize; 16]> {
     // Within quotes of another kind, as a statement in a text of a program or between the backticks of Markdown.
     let mut inner = None;
     let mut from = 0;
-    while let Some(at) = next_quote(value, from)
-        && found.len() < MAX_QUOTES
-    {
+    while let Some(at) = next_quote(value, from) {
         from = at + 1;
         let byte = value.get(at).copied();
         let letter = |at: usize| value.get(at).is_some_and(u8::is_ascii_alphabetic);
         let is_escaped = at > 0 && value.get(at - 1) == Some(&b'\\');
         let is_in_word = byte == Some(b'\'') && at > 0 && letter(at - 1) && letter(at + 1);
+        // Doubled quotes are one in a string: behind each one of a run stands what does two further on.
+        let is_in_run = || {
+            at > MAX_NAME_BYTES
+                && value.get(at + 1..at + 5).is_some_and(|run| run.iter().all(|next| Some(*next) == byte))
+        };
         if is_escaped || is_in_word {
             found.push(at);
             continue;
@@ -137,7 +137,9 @@ fn quotes(value: &[u8]) -> SmallVec<[usize; 16]> {
             (Some(_), _) if open == byte => (open, inner) = (None, None),
             (Some(_), Some(_)) if inner == byte => inner = None,
             _ => {
-                found.push(at);
+                if !is_in_run() {
+                    found.push(at);
+                }
                 if open.is_none() { open = byte } else { inner = inner.or(byte) }
             }
         }

@@ -59,49 +59,92 @@ impl Token<'_> {
 
 pub(super) type Tokens<'v> = SmallVec<[Token<'v>; MAX_TOKENS]>;
 
-/// The tokens of a text, comments that stand for spaces left out. A comment to the end of the line
-/// is kept, for it cuts off what stood behind the value.
-pub(super) fn tokens(mut rest: &[u8]) -> Tokens<'_> {
-    std::iter::from_fn(|| read(&mut rest)).take(MAX_TOKENS).collect()
+/// The tokens that are looked at from the beginning of a text on.
+pub(super) fn tokens(text: &[u8]) -> Tokens<'_> {
+    TokenReader::new(text).collect()
 }
 
-/// Takes the first token off a text.
-fn read<'v>(rest: &mut &'v [u8]) -> Option<Token<'v>> {
-    loop {
-        *rest = skip_space(rest);
-        let (kind, length) = next(rest)?;
-        let (text, after) = rest.split_at(length.clamp(1, rest.len()));
-        *rest = after;
-        // `/*!50000 union*/` is code for one dialect, and `*/` ends it.
-        if kind != (Kind::Comment { is_last: false }) || is_line_comment(text) {
-            return Some(Token { kind, text });
+/// The tokens of a text one by one, comments that stand for spaces left out. A comment to the end of the line is kept,
+/// for it cuts off what stood behind the value.
+pub(super) struct TokenReader<'v> {
+    rest: &'v [u8],
+    /// Tokens that are read at most.
+    left: usize,
+}
+
+impl<'v> TokenReader<'v> {
+    pub(super) fn new(text: &'v [u8]) -> Self {
+        Self { rest: text, left: MAX_TOKENS }
+    }
+}
+
+impl<'v> Iterator for TokenReader<'v> {
+    type Item = Token<'v>;
+
+    fn next(&mut self) -> Option<Token<'v>> {
+        self.left = self.left.checked_sub(1)?;
+        loop {
+            self.rest = skip_space(self.rest);
+            let (kind, length) = next(self.rest)?;
+            let (text, after) = self.rest.split_at(length.clamp(1, self.rest.len()));
+            self.rest = after;
+            // `/*!50000 union*/` is code for one dialect, and `*/` ends it.
+            if kind != (Kind::Comment { is_last: false }) || is_line_comment(text) {
+                return Some(Token { kind, text });
+            }
         }
     }
 }
 
-/// Whether a text begins with a token, behind parentheses that close, that a statement may go on with. Most do not, and
+/// Whether a text begins with tokens, behind parentheses that close, that a statement may go on with. Most do not, and
 /// need not be read further.
-pub(super) fn may_continue(mut rest: &[u8]) -> bool {
-    let mut tokens = std::iter::from_fn(|| read(&mut rest));
-    tokens.find(|token| token.kind != Kind::Close).is_some_and(|token| continues(&token))
+pub(super) fn may_continue(text: &[u8]) -> bool {
+    let mut tokens = TokenReader::new(text);
+    let Some(first) = tokens.find(|token| token.kind != Kind::Close).filter(continues) else { return false };
+    match first.kind {
+        Kind::Text { .. } => tokens.next().is_some_and(|token| token.kind == Kind::Logic),
+        Kind::Comment { is_last } => is_last,
+        Kind::Logic | Kind::Comparison | Kind::Arithmetic => tokens
+            .find(|token| !matches!(token.kind, Kind::Arithmetic | Kind::Open))
+            .is_some_and(|token| begins_operand(&token)),
+        Kind::Semicolon => tokens
+            .find(|token| token.kind != Kind::Semicolon)
+            .is_none_or(|token| matches!(token.kind, Kind::Comment { .. } | Kind::Query | Kind::Statement)),
+        _ => true,
+    }
+}
+
+/// Whether an operand may begin with a token.
+fn begins_operand(token: &Token<'_>) -> bool {
+    matches!(
+        token.kind,
+        Kind::Number
+            | Kind::Constant
+            | Kind::Variable
+            | Kind::Text { .. }
+            | Kind::Query
+            | Kind::Statement
+            | Kind::Expression
+            | Kind::Name
+    )
 }
 
 /// Whether a text begins as an expression does, or with an operand that a statement may go on behind. Most do neither.
 pub(super) fn may_begin(text: &[u8]) -> bool {
-    let mut rest = text;
-    let Some(mut first) = read(&mut rest) else { return false };
+    let mut tokens = TokenReader::new(text);
+    let Some(mut first) = tokens.next() else { return false };
     if first.kind == Kind::Open || first.is("select") || first.is("case") {
         return true;
     }
     while first.kind == Kind::Arithmetic {
-        let Some(next) = read(&mut rest) else { return false };
+        let Some(next) = tokens.next() else { return false };
         first = next;
     }
     match first.kind {
         Kind::Number | Kind::Constant | Kind::Variable | Kind::Name | Kind::Statement | Kind::Close => {
-            let mut behind = rest;
-            let is_call = read(&mut behind).is_some_and(|token| token.kind == Kind::Open);
-            is_call || continues(&first) || may_continue(rest)
+            let behind = tokens.rest;
+            let is_call = tokens.next().is_some_and(|token| token.kind == Kind::Open);
+            is_call || continues(&first) || may_continue(behind)
         }
         _ => continues(&first),
     }

@@ -4,44 +4,17 @@
 //! names between them is what templates are for; an attack computes something to be seen by, or walks
 //! from what it has to what runs code.
 
+mod computation;
+mod expression;
 mod walks;
 
+use std::ops::Range;
+
+use self::computation::Computations;
+use self::expression::{Expressions, MarkedExpression};
 use self::walks::Walks;
 use super::fragment::strongest_of_lines;
 use super::{Finding, Strength};
-use pattern::ByteSet;
-
-/// Expressions of a value that are looked at.
-const MAX_EXPRESSIONS: usize = 1 << 14;
-/// Bytes of each.
-const MAX_EXPRESSION_BYTES: usize = 1024;
-
-/// What a computation applies to literals.
-const OPERATORS: ByteSet = ByteSet::of(b"*/+-^%|=<>");
-
-/// How engines mark an expression.
-const MARKS: &[(&[u8], &[u8])] = &[
-    (b"{{", b"}}"),
-    (b"${", b"}"),
-    (b"$!{", b"}"),
-    (b"#{", b"}"),
-    (b"*{", b"}"),
-    (b"@{", b"}"),
-    (b"~{", b"}"),
-    (b"%{", b"}"),
-    (b"<%", b"%>"),
-    (b"{%", b"%}"),
-    (b"@(", b")"),
-    (b"[[", b"]]"),
-    (b"[=", b"]"),
-    (b"{", b"}"),
-    (b"#set(", b")"),
-    (b"<#", b">"),
-    (b"__${", b"}__"),
-];
-
-/// What they begin with.
-const MARK_STARTS: ByteSet = ByteSet::of(b"{$#*@~%<[_");
 
 /// Names that only tell about the program, alone between marks.
 const GLOBALS: &[&str] = &[
@@ -68,143 +41,72 @@ pub(crate) fn template(value: &[u8]) -> Option<Finding> {
 
 fn expressions_in(value: &[u8]) -> Option<Finding> {
     let mut found = None;
-    let mut from = 0;
     let mut walks = Walks::new(value);
-    for nth in 0..=MAX_EXPRESSIONS {
-        if nth == MAX_EXPRESSIONS {
-            // What follows so many is not read.
-            found = found.max(Finding::at(Some(Strength::Likely), from));
-            break;
-        }
-        let Some((at, inner, mark)) = next_expression(value, from) else { break };
-        let strength = judge(inner, mark, || walks.any_in(at..at + inner.len()));
-        found = found.max(Finding::at(strength, at.saturating_sub(mark.len())));
+    let mut computations = Computations::new(value);
+    for expression in Expressions::new(value) {
+        let strength = judge(value, &expression, &mut computations, &mut walks);
+        let from = expression.inner.start.saturating_sub(expression.mark.len());
+        found = found.max(Finding::at(strength, from));
         if found.is_some_and(|found: Finding| found.strength == Strength::Certain) {
             break;
         }
-        from = at;
     }
     found
 }
 
-/// The next expression from a place on: where to go on, what is in it, and its mark.
-fn next_expression(value: &[u8], from: usize) -> Option<(usize, &[u8], &'static [u8])> {
-    let mut at = from;
-    loop {
-        let rest = value.get(at..)?;
-        at += rest.iter().position(|byte| MARK_STARTS.has(*byte))?;
-        let rest = value.get(at..)?;
-        let is_open = |(open, _): &&(&[u8], _)| open.first() == rest.first() && rest.starts_with(open);
-        if let Some((open, close)) = MARKS.iter().find(is_open) {
-            let inner = rest.get(open.len()..)?;
-            let inner = inner.get(..MAX_EXPRESSION_BYTES).unwrap_or(inner);
-            let end = end_of(inner, open, close);
-            return Some((at + open.len(), inner.get(..end)?, open));
-        }
-        at += 1;
-    }
-}
-
-fn end_of(inner: &[u8], open: &[u8], close: &[u8]) -> usize {
-    if open == b"<%" || open == b"{{" || open == b"{%" || open == b"[[" {
-        return memchr::memmem::find(inner, close).unwrap_or(inner.len());
-    }
-    // Brackets of the same kind nest.
-    let (up, down) = match close {
-        b")" => (b'(', b')'),
-        b"]" => (b'[', b']'),
-        b">" => (b'<', b'>'),
-        _ => (b'{', b'}'),
-    };
-    let mut depth = 1usize;
-    for (at, byte) in inner.iter().enumerate() {
-        depth = if *byte == up { depth + 1 } else { depth - usize::from(*byte == down) };
-        if depth == 0 {
-            return at;
-        }
-    }
-    inner.len()
-}
-
-fn judge(inner: &[u8], mark: &[u8], names_walk: impl FnOnce() -> bool) -> Option<Strength> {
-    let inner = inner.trim_ascii();
-    let inner = inner.strip_prefix(b"=").unwrap_or(inner);
-    // Marks within marks, and those that miss one of their braces.
-    let inner = inner.strip_prefix(b"{").unwrap_or(inner);
-    let inner = inner.strip_suffix(b"}").unwrap_or(inner).trim_ascii();
+fn judge(
+    value: &[u8],
+    MarkedExpression { mark, inner }: &MarkedExpression,
+    computations: &mut Computations<'_>,
+    walks: &mut Walks<'_>,
+) -> Option<Strength> {
     // JSON, CSS and program text stand between single braces.
-    let is_brace = mark == b"{";
-    if computes(inner) {
+    let is_brace = *mark == b"{";
+    let text = text(value, inner.clone());
+    if computations.any_is(text.clone()) {
         return Some(if is_brace { Strength::Likely } else { Strength::Certain });
     }
-    if names_walk() {
-        return Some(if is_brace || mark == b"[[" { Strength::Likely } else { Strength::Certain });
+    if walks.any_in(inner.clone()) {
+        return Some(if is_brace || *mark == b"[[" { Strength::Likely } else { Strength::Certain });
     }
     if is_brace {
         return None;
     }
-    if matches!(mark, b"<%") {
+    if matches!(*mark, b"<%") {
         return Some(Strength::Likely);
     }
-    let is_expression = matches!(mark, b"{{" | b"${" | b"#{" | b"*{" | b"@(");
-    if is_expression && GLOBALS.iter().any(|name| letters(inner).eq(name.bytes())) {
+    let text = value.get(text).unwrap_or_default();
+    let is_expression = matches!(*mark, b"{{" | b"${" | b"#{" | b"*{" | b"@(");
+    if is_expression && GLOBALS.iter().any(|name| letters(text).eq(name.bytes())) {
         return Some(Strength::Likely);
     }
-    if matches!(mark, b"<#" | b"#set(") && letters(inner).next().is_some() {
+    if matches!(*mark, b"<#" | b"#set(") && !text.is_empty() {
         return Some(Strength::Likely);
     }
-    (mark == b"{{" || mark == b"${" || mark == b"#{").then_some(Strength::Possible)
+    matches!(*mark, b"{{" | b"${" | b"#{").then_some(Strength::Possible)
+}
+
+/// The place of an expression without the spaces around it, nor the marks within marks and those that miss one of their
+/// braces.
+fn text(value: &[u8], inner: Range<usize>) -> Range<usize> {
+    let mut text = trimmed(value, inner);
+    for sign in [b'=', b'{'] {
+        text.start += usize::from(!text.is_empty() && value.get(text.start) == Some(&sign));
+    }
+    text.end -= usize::from(!text.is_empty() && value.get(text.end - 1) == Some(&b'}'));
+    trimmed(value, text)
+}
+
+fn trimmed(value: &[u8], part: Range<usize>) -> Range<usize> {
+    let text = value.get(part.clone()).unwrap_or_default();
+    let behind = text.iter().rev().take_while(|byte| **byte <= b' ').count();
+    let before = text.iter().take(text.len() - behind).take_while(|byte| **byte <= b' ').count();
+    part.start + before..part.end - behind
 }
 
 /// The bytes of an expression without spaces, in lower case.
 fn letters(inner: &[u8]) -> impl Iterator<Item = u8> {
     inner.iter().filter(|byte| **byte > b' ').map(u8::to_ascii_lowercase)
-}
-
-/// Whether an expression, or what stands before its first filter, is a computation.
-fn computes(inner: &[u8]) -> bool {
-    let mut signs = letters(inner);
-    let is_begun = match signs.next() {
-        Some(b'\'' | b'"') => true,
-        // Only literals stand before the operator: of most texts the first word ends this.
-        Some(first) if is_literal(first) => {
-            signs.find(|byte| !is_literal(*byte)).is_some_and(|byte| OPERATORS.has(byte))
-        }
-        _ => false,
-    };
-    if !is_begun {
-        return false;
-    }
-    let text: Vec<u8> = letters(inner).collect();
-    // A filter takes the result on.
-    let computed = text.split(|byte| *byte == b'|').next().unwrap_or_default();
-    is_computation(&text) || is_computation(computed)
-}
-
-fn is_literal(byte: u8) -> bool {
-    byte.is_ascii_digit() || b"'\"().".contains(&byte)
-}
-
-/// Literals and operators alone: `7*7`, `'a'+'b'`, `7*'7'`, `1/0`, `"x".toUpperCase()`.
-fn is_computation(text: &[u8]) -> bool {
-    let text = text.strip_suffix(b"!").unwrap_or(text);
-    let digits = |text: &[u8]| text.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let Some(at) = text.iter().position(|byte| OPERATORS.has(*byte)).filter(|at| *at > 0) else {
-        // A method of a literal.
-        return text.first().is_some_and(|byte| b"'\"".contains(byte))
-            && memchr::memmem::find(text, b"(").is_some()
-            && (memchr::memmem::find(text, b"'.").is_some() || memchr::memmem::find(text, b"\".").is_some());
-    };
-    let (left, right) = (text.get(..at).unwrap_or_default(), text.get(at + 1..).unwrap_or_default());
-    let is_sum = |byte: &u8| is_literal(*byte) || b"*/+-^%=<>".contains(byte);
-    (left.iter().all(|byte| is_literal(*byte))
-        && right.iter().all(is_sum)
-        && digits(left) > 0
-        && digits(right) > 0)
-        || (text.first().is_some_and(|byte| b"'\"".contains(byte))
-            && matches!(text.get(at), Some(b'*' | b'+' | b'|'))
-            && text.last().is_some_and(|byte| b"'\"0123456789)".contains(byte))
-            && text.len() < 64)
 }
 
 #[cfg(test)]
