@@ -18,7 +18,7 @@ use gateway::dynamic_route::RouteGraph;
 use gateway::price::Prices;
 use gateway::token::{self, Token};
 use gateway::{answer, provider, vault};
-use model::gateway::{GatewaySettings, GuardrailFailure};
+use model::gateway::{GatewaySettings, GuardrailFailure, GuardrailStage};
 use model::origin_url::is_private;
 use model::{Balance, Secret, TokenId};
 use parking_lot::RwLock;
@@ -60,7 +60,7 @@ pub struct Gateway {
     pub routes: HashMap<String, Arc<RouteGraph>>,
 }
 
-/// A service that judges what is asked of providers.
+/// A service that judges what is asked of providers, and what they answer.
 #[derive(Debug)]
 pub struct CompiledGuardrail {
     pub origin: Arc<Origin>,
@@ -69,6 +69,20 @@ pub struct CompiledGuardrail {
     pub authorization: Option<Secret>,
     pub timeout: Duration,
     pub on_failure: GuardrailFailure,
+    pub stages: Vec<GuardrailStage>,
+}
+
+impl Gateway {
+    /// Whether what providers answer is judged before clients get it.
+    pub fn judges_answers(&self) -> bool {
+        self.guardrail.as_ref().is_some_and(|guardrail| guardrail.judges(GuardrailStage::Response))
+    }
+}
+
+impl CompiledGuardrail {
+    pub fn judges(&self, stage: GuardrailStage) -> bool {
+        self.stages.contains(&stage)
+    }
 }
 
 /// A provider, compiled.

@@ -84,7 +84,7 @@ impl Compiling<'_> {
 
     /// Who judges the calls of a gateway.
     fn guardrail(&mut self, settings: &GatewaySettings) -> Option<CompiledGuardrail> {
-        let Guardrail { url, authorization, timeout, on_failure } = settings.guardrail.clone()?;
+        let Guardrail { url, authorization, timeout, on_failure, stages } = settings.guardrail.clone()?;
         let made = place_and_target(&url).and_then(|(url, target)| {
             // No zone's name has a blank.
             let key = OriginKey { zone: "guardrail of gateways".to_owned(), url, http2: false, ca: None };
@@ -92,7 +92,7 @@ impl Compiling<'_> {
         });
         match made {
             Ok((origin, target)) => {
-                Some(CompiledGuardrail { origin, target, authorization, timeout, on_failure })
+                Some(CompiledGuardrail { origin, target, authorization, timeout, on_failure, stages })
             }
             Err(message) => {
                 self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message));

@@ -7,7 +7,7 @@ use toml::de::DeValue;
 use super::route_file::{self, RouteFile};
 use super::table::{FromToml, Located, Refusal, Table, Words};
 use super::units::{Bytes, Dollars};
-use model::gateway::{GatewaySettings, GuardrailFailure, ScanMode};
+use model::gateway::{GatewaySettings, GuardrailFailure, GuardrailStage, ScanMode};
 use model::{Backoff, Measure, Technique};
 
 #[derive(Clone, Debug)]
@@ -30,6 +30,8 @@ pub struct GuardrailFile {
     pub authorization: Option<Located<String>>,
     pub timeout: Duration,
     pub on_failure: GuardrailFailure,
+    /// What it judges; of none written what is asked.
+    pub stages: Option<Located<Vec<GuardrailStage>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -104,9 +106,9 @@ pub(super) fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
 fn guardrail(mut table: Table<'_>) -> Option<GuardrailFile> {
     let (url, authorization) = (table.required("url"), table.get("authorization"));
     let timeout = table.or("timeout", Duration::from_secs(5));
-    let on_failure = table.or("on_failure", GuardrailFailure::Block);
+    let (on_failure, stages) = (table.or("on_failure", GuardrailFailure::Block), table.get("stages"));
     table.finish();
-    Some(GuardrailFile { url: url?, authorization, timeout, on_failure })
+    Some(GuardrailFile { url: url?, authorization, timeout, on_failure, stages })
 }
 
 fn limit(mut table: Table<'_>) -> Option<LimitFile> {
@@ -134,6 +136,11 @@ impl Words for Technique {
 
 impl Words for Backoff {
     const WORDS: &'static [(&'static str, Self)] = Self::WORDS;
+}
+
+impl Words for GuardrailStage {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("request", Self::Request), ("response", Self::Response)];
 }
 
 impl Words for GuardrailFailure {

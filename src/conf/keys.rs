@@ -73,6 +73,7 @@ pub const KEYS: &[&str] = &[
     "gateways.guardrail",
     "gateways.guardrail.authorization",
     "gateways.guardrail.on_failure",
+    "gateways.guardrail.stages",
     "gateways.guardrail.timeout",
     "gateways.guardrail.url",
     "gateways.heartbeat",

@@ -67,6 +67,7 @@ pub(super) struct Call {
 
 /// The answer so far.
 struct Answer {
+    status: u16,
     tap: Tap,
     is_stream: bool,
     content_type: String,
@@ -149,6 +150,7 @@ impl Call {
             Tap::new(content_type, coding)
         };
         self.answer = Some(Answer {
+            status: response.status.as_u16(),
             is_stream: tap.is_stream(),
             tap,
             content_type: text(&response.headers, &http::header::CONTENT_TYPE),
@@ -227,6 +229,7 @@ impl Call {
         let settings = &self.gateway.settings;
         let collect_payloads =
             collect_log && self.options.collect_log_payload.unwrap_or(settings.collect_log_payloads);
+        let provider_status = self.answer.as_ref().map(|answer| answer.status);
         let (tap, is_stream, response_content_type, response_coding) = match self.answer {
             Some(answer) => (Some(answer.tap), answer.is_stream, answer.content_type, answer.coding),
             None => (None, false, String::new(), Vec::new()),
@@ -266,6 +269,7 @@ impl Call {
             request: self.request,
             response: self.response,
             response_coding,
+            provider_status,
             tap,
             is_stream,
             custom_cost: self.options.custom_cost,

@@ -1,5 +1,6 @@
 //! Answers that the gateway passes on itself: head, pieces, end.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,16 +24,12 @@ pub(super) async fn begin(
     cache_status: Option<&'static str>,
     has_body: bool,
     session: &mut Session,
-    ctx: &mut Context,
+    ctx: &Context,
 ) -> Result<()> {
-    let (elapsed, ray) = (ctx.started.elapsed(), ctx.ray.clone());
-    if let Some(call) = ctx.call() {
-        call.begin_answer(&mut head, elapsed)?;
-    }
     if let Some(status) = cache_status {
         head.insert_header("svc-aig-cache-status", status)?;
     }
-    head.insert_header("svc-ray", ray)?;
+    head.insert_header("svc-ray", &ctx.ray)?;
     frame(&mut head, session);
     session.write_response_header(Box::new(head), !has_body).await.map_err(|error| error.into_down())
 }
@@ -91,10 +88,80 @@ async fn due(stream: Option<&EventStream>) {
     }
 }
 
+/// Where the body of an answer comes from: what was held of it, then the provider.
+pub(super) struct AnswerSource {
+    upstream: HttpSession,
+    held: VecDeque<Bytes>,
+    /// Whether the provider has said everything.
+    is_whole: bool,
+}
+
+impl AnswerSource {
+    pub(super) fn new(upstream: HttpSession) -> Self {
+        Self { upstream, held: VecDeque::new(), is_whole: false }
+    }
+
+    /// Holds what the provider says to its end; false if that is longer than `longest` bytes, or than `take` allows.
+    pub(super) async fn hold(
+        &mut self,
+        longest: usize,
+        mut take: impl FnMut(usize) -> bool,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<bool> {
+        let (started, mut bytes) = (ctx.started, 0);
+        while !self.is_whole {
+            let piece = tokio::select! {
+                biased;
+                piece = self.upstream.read_response_body() => piece.map_err(|error| error.into_up())?,
+                () = gone(session) => {
+                    let error = Error::explain(ErrorType::ConnectionClosed, "the client went away");
+                    return Err(error.into_down());
+                }
+            };
+            let Some(piece) = piece else {
+                self.is_whole = true;
+                break;
+            };
+            if let Some(call) = ctx.call() {
+                call.answer_chunk(&piece, || started.elapsed());
+            }
+            bytes += piece.len();
+            let fits = bytes <= longest && take(piece.len());
+            self.held.push_back(piece);
+            if !fits {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// What is held, as one.
+    pub(super) fn held(&self) -> Bytes {
+        self.held.iter().map(Bytes::as_ref).collect::<Vec<_>>().concat().into()
+    }
+
+    pub(super) fn into_upstream(self) -> HttpSession {
+        self.upstream
+    }
+
+    /// The next piece, and whether it was held.
+    async fn next(&mut self) -> Result<Option<(Bytes, bool)>> {
+        if let Some(piece) = self.held.pop_front() {
+            return Ok(Some((piece, true)));
+        }
+        if self.is_whole {
+            return Ok(None);
+        }
+        let piece = self.upstream.read_response_body().await.map_err(|error| error.into_up())?;
+        Ok(piece.map(|piece| (piece, false)))
+    }
+}
+
 /// Passes a body on piece by piece. Returns the pieces if they are to be kept and are not too long. Calls `stalled`
 /// if the client does not take a piece.
 pub(super) async fn pass(
-    upstream: &mut HttpSession,
+    source: &mut AnswerSource,
     keeps: bool,
     mut stream: Option<EventStream>,
     mut stalled: impl FnMut(),
@@ -105,13 +172,13 @@ pub(super) async fn pass(
     let mut kept = Kept { pieces: keeps.then(Vec::new), bytes: 0 };
     loop {
         // Not begun again behind a sign of life: what it has read would be lost.
-        let next = upstream.read_response_body();
+        let next = source.next();
         tokio::pin!(next);
         let piece = loop {
             tokio::select! {
                 // What is there is read first: a client may go as soon as it has the whole answer.
                 biased;
-                piece = &mut next => break piece.map_err(|error| error.into_up())?,
+                piece = &mut next => break piece?,
                 () = gone(session) => {
                     let error = Error::explain(ErrorType::ConnectionClosed, "the client went away");
                     return Err(error.into_down());
@@ -122,8 +189,8 @@ pub(super) async fn pass(
                 }
             }
         };
-        let Some(piece) = piece else { break };
-        if let Some(call) = ctx.call() {
+        let Some((piece, was_held)) = piece else { break };
+        if let Some(call) = ctx.call().filter(|_| !was_held) {
             call.answer_chunk(&piece, || started.elapsed());
         }
         let piece = match &mut stream {

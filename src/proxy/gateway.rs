@@ -203,7 +203,8 @@ impl Edge {
         // A provider undoes the coding, so whatever reads the body has to see it undone.
         let read = match body {
             Some(body) if is_read => {
-                let Some(read) = request_body::decoded(body, head, &ctx.snapshot.limits, &self.offload).await
+                let Some(read) =
+                    request_body::decoded(body, &head.headers, &ctx.snapshot.limits, &self.offload).await
                 else {
                     ctx.reason = Some(CODED.to_owned());
                     let blocks = scan.is_some();
@@ -295,6 +296,7 @@ impl StepPlan {
             || options.request_timeout.is_some()
             || !settings.request_timeout.is_zero()
             || !settings.heartbeat.is_zero()
+            || self.gateway.judges_answers()
     }
 
     /// Whether the request may be changed on its way: asked for its usage, or signed.

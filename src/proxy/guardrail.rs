@@ -1,7 +1,8 @@
-//! A service of the operator that judges what callers ask of providers, before a provider hears of it.
+//! A service of the operator that judges what callers ask of providers before a provider hears of it, and what providers
+//! answer before the caller does.
 //!
-//! It gets a `POST` with the body of a call and what is known of it, and answers `{"action": "allow"}`, or `"block"` with a
-//! `reason` for the caller. Any other answer, and none in time, is a failure.
+//! It gets a `POST` with the body of a call or of its answer and what is known of it, and answers `{"action": "allow"}`, or
+//! `"block"` with a `reason` for the caller. Any other answer, and none in time, is a failure.
 
 use bytes::Bytes;
 use http::header;
@@ -16,10 +17,14 @@ use super::service_client::{ServiceAnswer, ServiceClient, ServiceRequest};
 use crate::ai::CompiledGuardrail;
 use crate::clock::Clock;
 use ::gateway::answer::GatewayError;
-use model::gateway::GuardrailFailure;
+use model::gateway::{GuardrailFailure, GuardrailStage};
 
 /// Longest answer that is read.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
+
+/// Told to a client whose answer cannot be judged.
+const UNREADABLE_ANSWER: &str = "the answer is longer than `limits.inspected_body`, or its `Content-Encoding` cannot be \
+                                 undone, so that it cannot be judged";
 
 /// The step that asks guardrails.
 pub(super) struct Guardrails(ServiceClient);
@@ -27,8 +32,8 @@ pub(super) struct Guardrails(ServiceClient);
 /// What a guardrail is asked.
 #[derive(Serialize)]
 struct Question<'a> {
-    /// What is judged: always `request`.
-    stage: &'static str,
+    /// What is judged.
+    stage: GuardrailStage,
     ray: &'a str,
     account: &'a str,
     gateway: &'a str,
@@ -36,10 +41,20 @@ struct Question<'a> {
     /// Towards the provider.
     path: &'a str,
     metadata: &'a serde_json::Map<String, serde_json::Value>,
+    /// Of an answer.
+    #[serde(flatten)]
+    answer: Option<AnswerHead<'a>>,
     /// The body, if it is JSON.
     body: Option<&'a RawValue>,
     /// The body as text, if it is anything else.
     text: Option<String>,
+}
+
+/// What the head of a provider's answer says.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct AnswerHead<'a> {
+    pub(super) status: u16,
+    pub(super) content_type: &'a str,
 }
 
 #[derive(Deserialize)]
@@ -61,7 +76,7 @@ impl Guardrails {
         Self(ServiceClient::new(clock))
     }
 
-    /// Asks the guardrail of a call's gateway, if that has one; inside, why the call does not go out.
+    /// Asks the guardrail of a call's gateway, if that has one, about what is asked; inside, why the call does not go out.
     pub(super) async fn judge(
         &self,
         call: &Call,
@@ -77,12 +92,47 @@ impl Guardrails {
             ctx.reason = Some("what passes over a WebSocket cannot be judged before it goes on".to_owned());
             return Err(GatewayError::PromptBlocked);
         };
-        let asked = tokio::time::timeout(guardrail.timeout, self.ask(guardrail, call, body, ctx)).await;
-        match (asked, guardrail.on_failure) {
+        if !guardrail.judges(GuardrailStage::Request) {
+            return Ok(());
+        }
+        let question = question(call, None, body, &ctx.ray);
+        self.verdict(guardrail, question, GatewayError::PromptBlocked, ctx).await
+    }
+
+    /// The same about what a provider answers; inside, why the client does not get it. `body` is nothing if it cannot be read.
+    pub(super) async fn judge_answer(
+        &self,
+        guardrail: &CompiledGuardrail,
+        head: AnswerHead<'_>,
+        body: Option<&Bytes>,
+        ctx: &mut Context,
+    ) -> std::result::Result<(), GatewayError> {
+        let ray = ctx.ray.clone();
+        let question = match (body, ctx.call()) {
+            (Some(body), _) if body.is_empty() => return Ok(()),
+            (Some(body), Some(call)) => question(call, Some(head), body, &ray),
+            _ if guardrail.on_failure == GuardrailFailure::Pass => return Ok(()),
+            _ => {
+                ctx.reason = Some(UNREADABLE_ANSWER.to_owned());
+                return Err(GatewayError::GuardrailUnavailable);
+            }
+        };
+        self.verdict(guardrail, question, GatewayError::ResponseBlocked, ctx).await
+    }
+
+    async fn verdict(
+        &self,
+        guardrail: &CompiledGuardrail,
+        question: Result<Bytes>,
+        blocked: GatewayError,
+        ctx: &mut Context,
+    ) -> std::result::Result<(), GatewayError> {
+        let asked = async { self.ask(guardrail, question?, ctx).await };
+        match (tokio::time::timeout(guardrail.timeout, asked).await, guardrail.on_failure) {
             (Ok(Ok(GuardrailAnswer { action: GuardrailAction::Allow, .. })), _) => Ok(()),
             (Ok(Ok(GuardrailAnswer { action: GuardrailAction::Block, reason })), _) => {
                 ctx.reason = reason;
-                Err(GatewayError::PromptBlocked)
+                Err(blocked)
             }
             (Ok(Err(_)) | Err(_), GuardrailFailure::Pass) => Ok(()),
             (Ok(Err(_)) | Err(_), GuardrailFailure::Block) => Err(GatewayError::GuardrailUnavailable),
@@ -92,11 +142,10 @@ impl Guardrails {
     async fn ask(
         &self,
         guardrail: &CompiledGuardrail,
-        call: &Call,
-        body: &Bytes,
+        question: Bytes,
         ctx: &Context,
     ) -> Result<GuardrailAnswer> {
-        let request = request(guardrail, question(call, body, ctx)?)?;
+        let request = request(guardrail, question)?;
         let ServiceAnswer { head, body } = self.0.ask(&guardrail.origin, &request, ctx).await?;
         if !head.status.is_success() {
             return Error::e_explain(ErrorType::InternalError, "a guardrail did not answer with 2xx");
@@ -106,16 +155,18 @@ impl Guardrails {
     }
 }
 
-fn question(call: &Call, body: &Bytes, ctx: &Context) -> Result<Bytes> {
+/// What is asked about a call, or about its answer.
+fn question(call: &Call, answer: Option<AnswerHead<'_>>, body: &Bytes, ray: &str) -> Result<Bytes> {
     let json = serde_json::from_slice::<&RawValue>(body).ok();
     let question = Question {
-        stage: "request",
-        ray: &ctx.ray,
+        stage: if answer.is_some() { GuardrailStage::Response } else { GuardrailStage::Request },
+        ray,
         account: &call.gateway.account,
         gateway: &call.gateway.id,
         provider: &call.provider.slug,
         path: &call.path,
         metadata: &call.options.metadata.entries,
+        answer,
         body: json,
         text: json.is_none().then(|| String::from_utf8_lossy(body).into_owned()),
     };

@@ -153,7 +153,9 @@ impl Inspection {
         let (seen, is_short) = self.hold(session, ctx).await?;
         let limits = ctx.snapshot.limits;
         let read = match is_short {
-            false => request_body::decoded(&seen, session.req_header(), &limits, &self.offload).await,
+            false => {
+                request_body::decoded(&seen, &session.req_header().headers, &limits, &self.offload).await
+            }
             true => Some(seen.clone()),
         };
         let (bytes, is_truncated) = match (read, limits.inspected_body_policy) {
@@ -246,7 +248,7 @@ impl Inspection {
         let limits = ctx.snapshot.limits;
         // What a framework undoes before it reads, rules have to see undone.
         let read = match is_cut {
-            false => request_body::decoded(seen, session.req_header(), &limits, &self.offload).await,
+            false => request_body::decoded(seen, &session.req_header().headers, &limits, &self.offload).await,
             true => Some(seen.clone()),
         };
         match (read, limits.inspected_body_policy) {

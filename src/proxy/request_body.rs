@@ -223,12 +223,12 @@ fn late() -> Box<Error> {
 /// cannot be had within the limits.
 pub(super) async fn decoded(
     bytes: &Bytes,
-    request: &RequestHeader,
+    fields: &http::HeaderMap,
     limits: &crate::conf::Limits,
     offload: &Offload,
 ) -> Option<Bytes> {
     let coding = |name: &str| {
-        let mut codings = request.headers.get_all(name).iter();
+        let mut codings = fields.get_all(name).iter();
         let coding = codings.next().map_or(Some(Coding::Identity), |value| Coding::of(value.as_bytes()));
         coding.filter(|_| codings.next().is_none())
     };
@@ -240,7 +240,7 @@ pub(super) async fn decoded(
         let decoded = offload.run(bytes.len(), move || decompress::decode(of_body, &bytes, limits)).await?;
         bytes = (decoded.end == decompress::End::Complete).then(|| decoded.bytes.into())?;
     }
-    let content_type = headers::bytes(&request.headers, &http::header::CONTENT_TYPE);
+    let content_type = headers::bytes(fields, &http::header::CONTENT_TYPE);
     let media_type = body::media_type(content_type);
     if !body::is_grpc(media_type) {
         return Some(bytes);

@@ -1,5 +1,6 @@
 //! Answers of calls that the gateway makes itself: from its cache, from another caller's call, or as they come.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,12 +12,14 @@ use pingora::proxy::Session;
 
 use super::call::Call;
 use super::context::Context;
-use super::delivery::{self, EventStream};
+use super::delivery::{self, AnswerSource, EventStream};
 use super::flight::{Leader, Turn};
+use super::guardrail::AnswerHead;
 use super::headers::HOP_BY_HOP;
 use super::refusal::Refusal;
 use super::steps::Begun;
-use super::{Edge, headers, refuse};
+use super::{Edge, headers, refuse, request_body};
+use crate::ai::Gateway;
 use ::gateway::answer::GatewayError;
 use gateway::cache::{self, Answer, Key, Question};
 
@@ -42,7 +45,7 @@ impl Edge {
         ctx: &mut Context,
     ) -> Result<()> {
         let Begun { mut upstream, peer } = begun;
-        let Some(answered) = upstream.response_header().cloned() else {
+        let Some(mut answered) = upstream.response_header().cloned() else {
             return refuse(ctx, Refusal::Gateway(GatewayError::ProviderFailed));
         };
         ctx.origin_status = answered.status.as_u16();
@@ -59,11 +62,27 @@ impl Edge {
         let status = answered.status.as_u16();
         let has_body = !upstream.response_done() && session.req_header().method != http::Method::HEAD;
         let stream = ctx.call().and_then(|call| EventStream::of(&answered, call));
+        let elapsed = ctx.started.elapsed();
+        let gateway = match ctx.call() {
+            Some(call) => {
+                call.begin_answer(&mut answered, elapsed)?;
+                Some(Arc::clone(&call.gateway))
+            }
+            None => None,
+        };
+        let mut source = AnswerSource::new(upstream);
+        if has_body
+            && let Some(gateway) = gateway.filter(|gateway| gateway.judges_answers())
+            && let Err(error) =
+                Box::pin(self.judge_held(&gateway, &answered, &mut source, session, ctx)).await?
+        {
+            return refuse(ctx, Refusal::Gateway(error));
+        }
         delivery::begin(answered, keep.map(|_| "MISS"), has_body, session, ctx).await?;
         let pieces = if has_body {
             // Who waits for this answer does not wait for its reader.
             let stalled = || drop(leader.take());
-            delivery::pass(&mut upstream, keeps, stream, stalled, session, ctx).await?
+            delivery::pass(&mut source, keeps, stream, stalled, session, ctx).await?
         } else {
             Some(Vec::new())
         };
@@ -71,8 +90,35 @@ impl Edge {
             self.caller.cache.put(key, Answer { status, fields, pieces }, self.clock.unix() + ttl);
         }
         let idle_timeout = Some(ctx.snapshot.upstream.idle_timeout);
-        self.caller.connector.release_http_session(upstream, &peer, idle_timeout).await;
+        self.caller.connector.release_http_session(source.into_upstream(), &peer, idle_timeout).await;
         Ok(())
+    }
+
+    /// Holds an answer until the guardrail has judged it; inside, why the client does not get it.
+    async fn judge_held(
+        &self,
+        gateway: &Gateway,
+        answered: &ResponseHeader,
+        source: &mut AnswerSource,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<std::result::Result<(), GatewayError>> {
+        let Some(guardrail) = &gateway.guardrail else { return Ok(Ok(())) };
+        let snapshot = Arc::clone(&ctx.snapshot);
+        let (longest, most_held) = (snapshot.limits.inspected_body.0, snapshot.limits.inspected_bodies.0);
+        let mut share = self.held_bodies.share();
+        let is_whole = source.hold(longest, |bytes| share.take(bytes, most_held), session, ctx).await?;
+        self.held_bodies.record();
+        let read = match is_whole.then(|| source.held()) {
+            Some(held) => {
+                request_body::decoded(&held, &answered.headers, &snapshot.limits, &self.offload).await
+            }
+            None => None,
+        };
+        let content_type = headers::bytes(&answered.headers, &header::CONTENT_TYPE);
+        let content_type = String::from_utf8_lossy(content_type);
+        let head = AnswerHead { status: answered.status.as_u16(), content_type: &content_type };
+        Ok(self.guardrails.judge_answer(guardrail, head, read.as_ref(), ctx).await)
     }
 
     /// Answers from the cache. If the same question is being asked, waits for that answer first; else this request asks.
@@ -154,6 +200,7 @@ pub(super) fn question(call: &Call, head: &RequestHeader, body: &Bytes, ctx: &Co
         target: std::str::from_utf8(head.raw_path()).unwrap_or(""),
         headers: &head.headers,
         name: call.options.cache_key.as_deref(),
+        is_judged: call.gateway.judges_answers(),
         body,
     };
     question.key()

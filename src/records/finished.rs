@@ -34,6 +34,8 @@ pub struct Finished {
     pub request: BodyCopy,
     pub response: BodyCopy,
     pub response_coding: Vec<u8>,
+    /// What the provider answered; nothing if it did not.
+    pub provider_status: Option<u16>,
     pub tap: Option<Tap>,
     pub is_stream: bool,
     pub custom_cost: Option<CustomCost>,
@@ -99,7 +101,7 @@ impl Finished {
         let used = match () {
             // Neither what is answered from memory is billed, nor what never got there or was refused.
             () if self.log.cached || !self.is_sent => Used::NOTHING,
-            () if is_answered && !is_ok(self.log.status_code) => Used::NOTHING,
+            () if is_answered && !is_ok(self.status()) => Used::NOTHING,
             () if !is_answered || source == UsageSource::None => Used::AS_RESERVED,
             () => Used { tokens: Some(usage.tokens()), cost_nanos: counted },
         };
@@ -108,10 +110,14 @@ impl Finished {
         (usage, cost.map_or_else(|| "other".to_owned(), |cost| cost.model), counted)
     }
 
+    /// What the provider answered: it bills that, whatever the client got.
+    fn status(&self) -> u16 {
+        self.provider_status.unwrap_or(self.log.status_code)
+    }
+
     /// Only answers that went well are counted; of those that no one counted the texts are measured.
     fn usage(&self, report: &Report) -> (Usage, UsageSource) {
-        let status = self.log.status_code;
-        if !is_ok(status) || self.log.cached {
+        if !is_ok(self.status()) || self.log.cached {
             return (Usage::default(), UsageSource::None);
         }
         let (usage, makes_text) =

@@ -288,6 +288,12 @@ pub const GATEWAYS: &[Feature] = &[
         must_see: true,
         ..GATEWAY
     },
+    Feature {
+        name: "guardrail of answers",
+        settings: "[gateways.guardrail]\nurl = \"GUARDRAIL/judge\"\nstages = [\"request\", \"response\"]\non_failure = \"pass\"\n",
+        must_see: true,
+        ..GATEWAY
+    },
     Feature { name: "stored key", has_stored_key: true, ..GATEWAY },
     Feature { name: "universal", envelope: Envelope::Universal, must_see: true, ..GATEWAY },
     Feature {

@@ -112,6 +112,7 @@ pub const EFFECTS: &[(&str, &str)] = &[
         "gateways.guardrail.on_failure",
         "guardrails::a_guardrail_that_fails_lets_nothing_pass_unless_it_is_told_to",
     ),
+    ("gateways.guardrail.stages", "guardrail_answers::stages_have_words_and_are_not_none"),
     (
         "gateways.guardrail.timeout",
         "guardrails::a_guardrail_that_fails_lets_nothing_pass_unless_it_is_told_to",

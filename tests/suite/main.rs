@@ -80,6 +80,7 @@ mod forward_auth;
 mod frames;
 mod gateway;
 mod geo;
+mod guardrail_answers;
 mod guardrails;
 mod http3;
 mod http3_streams;

@@ -29,6 +29,8 @@ pub enum GatewayError {
     ContentBlocked,
     /// The guardrail of the gateway refused what is asked.
     PromptBlocked,
+    /// It refused what the provider answered.
+    ResponseBlocked,
     /// The guardrail of the gateway does not answer.
     GuardrailUnavailable,
     /// No stored key has the name that the request asks for.
@@ -36,7 +38,7 @@ pub enum GatewayError {
 }
 
 impl GatewayError {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Unauthorized,
         Self::UnknownGateway,
         Self::InvalidProvider,
@@ -47,6 +49,7 @@ impl GatewayError {
         Self::BadRequest,
         Self::ContentBlocked,
         Self::PromptBlocked,
+        Self::ResponseBlocked,
         Self::GuardrailUnavailable,
         Self::UnknownKey,
     ];
@@ -60,7 +63,7 @@ impl GatewayError {
             | Self::ContentBlocked
             | Self::UnknownKey => 400,
             Self::ModelNotFound => 404,
-            Self::PromptBlocked => 424,
+            Self::PromptBlocked | Self::ResponseBlocked => 424,
             Self::GuardrailUnavailable => 503,
             Self::ProviderFailed => 502,
             Self::RateLimited { .. } | Self::SpendLimited { .. } => 429,
@@ -80,6 +83,7 @@ impl GatewayError {
             Self::BadRequest => 2000,
             Self::ContentBlocked => 2029,
             Self::PromptBlocked => 2016,
+            Self::ResponseBlocked => 2017,
             Self::GuardrailUnavailable => 7013,
             Self::UnknownKey => 2040,
         }
@@ -97,6 +101,7 @@ impl GatewayError {
             Self::BadRequest => "Invalid request body",
             Self::ContentBlocked => "Request content blocked due to DLP policy violations",
             Self::PromptBlocked => "Prompt blocked due to security configurations",
+            Self::ResponseBlocked => "Response blocked due to security configurations",
             Self::GuardrailUnavailable => "The guardrail of this gateway does not answer",
             Self::UnknownKey => "The provider has no stored key of this name",
         }
@@ -115,6 +120,7 @@ impl GatewayError {
             Self::BadRequest => "bad_request",
             Self::ContentBlocked => "content_blocked",
             Self::PromptBlocked => "prompt_blocked",
+            Self::ResponseBlocked => "response_blocked",
             Self::GuardrailUnavailable => "guardrail_unavailable",
             Self::UnknownKey => "unknown_key",
         }

@@ -37,6 +37,8 @@ pub struct Question<'q> {
     /// Those that go to the provider.
     pub headers: &'q HeaderMap,
     pub name: Option<&'q str>,
+    /// Whether answers are judged before they are kept.
+    pub is_judged: bool,
     pub body: &'q [u8],
 }
 
@@ -72,6 +74,7 @@ impl Question<'_> {
         }
         part(if self.name.is_some() { b"named" } else { b"" });
         part(self.name.unwrap_or("").as_bytes());
+        part(if self.is_judged { b"judged" } else { b"" });
         let counts = |name: &str| {
             !OF_NO_EFFECT.contains(&name) && (self.caller.is_some() || !CREDENTIALS.contains(&name))
         };
@@ -171,6 +174,7 @@ mod tests {
             target: "/v1/chat/completions",
             headers,
             name: None,
+            is_judged: false,
             body: b"{}",
         }
     }
@@ -190,6 +194,7 @@ mod tests {
             Question { body: b"{ }", ..one },
             Question { name: Some(""), ..one },
             Question { name: Some("n"), ..one },
+            Question { is_judged: true, ..one },
         ] {
             assert!(other.key() != key, "{other:?}");
         }

@@ -75,6 +75,17 @@ pub struct Guardrail {
     /// Longest wait for its answer.
     pub timeout: Duration,
     pub on_failure: GuardrailFailure,
+    pub stages: Vec<GuardrailStage>,
+}
+
+/// What of a call is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GuardrailStage {
+    /// What is asked, before a provider hears of it.
+    Request,
+    /// What a provider answers, before the client hears of it.
+    Response,
 }
 
 /// What becomes of calls if a guardrail does not answer.

@@ -2,16 +2,25 @@
 
 use super::Resolving;
 use crate::conf::gateway_file::GuardrailFile;
-use model::gateway::Guardrail;
+use model::gateway::{Guardrail, GuardrailStage};
 use model::origin_url::place_and_target;
 
 impl Resolving<'_> {
     pub(super) fn guardrail(&mut self, file: GuardrailFile) -> Guardrail {
-        let GuardrailFile { url, authorization, timeout, on_failure } = file;
+        let GuardrailFile { url, authorization, timeout, on_failure, stages } = file;
         if let Err(message) = place_and_target(&url.value) {
             self.bad(&url.place, format!("`gateways.guardrail.url`: {message}"));
         }
         let authorization = self.authorization(authorization, "gateways.guardrail");
-        Guardrail { url: url.value, authorization, timeout, on_failure }
+        let stages = match stages {
+            Some(stages) if stages.value.is_empty() => {
+                let message = "`gateways.guardrail.stages` is empty: expected `request`, `response` or both";
+                self.bad(&stages.place, message);
+                Vec::new()
+            }
+            Some(stages) => stages.value,
+            None => vec![GuardrailStage::Request],
+        };
+        Guardrail { url: url.value, authorization, timeout, on_failure, stages }
     }
 }
