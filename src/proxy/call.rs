@@ -51,6 +51,8 @@ pub(super) struct Call {
     pub(super) reservations: Vec<Reservation>,
     /// Limits of money of the route that found the provider.
     pub(super) route_costs: Vec<PassedLimit>,
+    /// The dynamic route that found the model.
+    pub(super) route: Option<String>,
     /// The model that a route found.
     pub(super) routed_model: Option<String>,
     /// What one attempt uses at least.
@@ -106,6 +108,7 @@ impl Call {
             response: BodyCopy::default(),
             reservations: Vec::new(),
             route_costs: Vec::new(),
+            route: None,
             routed_model: None,
             one_attempt: Amounts::default(),
             unanswered: 0,
@@ -249,6 +252,7 @@ impl Call {
             duration: milliseconds(end.duration),
             metadata: self.options.metadata.entries,
             step: self.step,
+            route: self.route,
             request_type: self.request_type.to_owned(),
             request_content_type: self.request_content_type,
             response_content_type,

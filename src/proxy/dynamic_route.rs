@@ -42,6 +42,8 @@ pub(super) struct RouteCharge {
     pub(super) counted: Vec<Reservation>,
     /// Money: each call reserves what it may cost.
     pub(super) costs: Vec<PassedLimit>,
+    /// The name of the route.
+    pub(super) route: String,
     /// The model that is asked, by its name at the provider and in the graph.
     pub(super) model: String,
     model_id: String,
@@ -146,7 +148,8 @@ impl Edge {
     ) -> Result<bool> {
         let RouteWalk { plan, graph, facts, seed, .. } = walk;
         let StepTurn { nth, is_last, .. } = turn;
-        let (mut at, mut charge) = (graph.start(), RouteCharge::default());
+        let mut at = graph.start();
+        let mut charge = RouteCharge { route: walk.name.to_owned(), ..RouteCharge::default() };
         loop {
             match graph.follow(at, &facts, seed) {
                 RouteStop::End => {

@@ -163,6 +163,7 @@ impl Edge {
         call.step = u32::try_from(nth).unwrap_or(u32::MAX);
         call.request.push(&step.body);
         if let Some(charge) = &mut charge {
+            call.route = Some(charge.route.clone());
             call.routed_model = Some(charge.model.clone());
             call.route_costs = charge.hand_over_costs();
         }

@@ -126,8 +126,8 @@ fn calls_go_where_their_route_leads() {
     }
     let row = edge.wait_for_event("ai_call", |row| row["provider"] == "large");
     assert_eq!(
-        (&row["status_code"], &row["tokens_in"], &row["request_type"]),
-        (&json!(200), &json!(19), &json!("compat"))
+        (&row["status_code"], &row["tokens_in"], &row["request_type"], &row["route"]),
+        (&json!(200), &json!(19), &json!("compat"), &json!("support"))
     );
     let row = edge.wait_for_event("ai_call", |row| row["provider"] == "down");
     assert_eq!((&row["status_code"], &row["error"]), (&json!(500), &json!("fallback")));

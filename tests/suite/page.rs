@@ -45,6 +45,16 @@ fn busy() -> (Edge, Api, String) {
     );
     let token = api.post("/accounts/acme/ai-gateway/gateways/main/tokens", &json!({"name": "page"}));
     let token = token["token"].as_str().or(token["value"].as_str()).unwrap().to_owned();
+    let next = |name: &str, to: &str| json!({name: {"elementId": to}});
+    let route = json!({"name": "support", "elements": [
+        {"id": "start", "type": "start", "outputs": next("next", "limit")},
+        {"id": "limit", "type": "rate", "outputs": next("success", "model"),
+         "properties": {"limitType": "cost", "key": "metadata.user", "limit": 5, "window": 86400}},
+        {"id": "model", "type": "model", "outputs": next("success", "end"),
+         "properties": {"provider": "openai", "model": MARKUP}},
+        {"id": "end", "type": "end", "outputs": {}},
+    ]});
+    api.post("/accounts/acme/ai-gateway/gateways/main/routes", &route);
     let body = json!({"model": MARKUP, "messages": [{"role": "user", "content": "hello"}]}).to_string();
     let call = format!(
         "POST /v1/acme/main/openai/chat/completions HTTP/1.1\r\nHost: gw.example\r\nsvc-aig-authorization: Bearer {token}\r\n\
@@ -134,7 +144,13 @@ fn every_view_fits_every_screen_and_reads_no_text_as_markup() {
         browser.call("Emulation.setEmulatedMedia", &features);
         for (name, view, words) in views(&zone) {
             let text = open(&mut browser, &view, words);
-            if ["events", "zone", "rules"].contains(&name) {
+            if name == "ai" {
+                assert!(
+                    text.contains("dynamic/support") && text.contains("at most $5 every 86,400 s"),
+                    "{text}"
+                );
+            }
+            if ["events", "zone", "rules", "ai"].contains(&name) {
                 assert!(
                     text.contains("<img src=x") || text.contains("%3Cimg"),
                     "{name} shows it as text: {text}"

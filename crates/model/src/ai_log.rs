@@ -37,6 +37,9 @@ pub struct AiLog {
     pub metadata: Map<String, Value>,
     /// Which of several steps answered.
     pub step: u32,
+    /// The dynamic route that found the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<String>,
     /// `native`, `universal`, `compat` or `websocket`.
     pub request_type: String,
     pub request_content_type: String,

@@ -7,6 +7,17 @@ const money = (value) => (value === null || value === undefined ? "–" : `$${Nu
 const limit = ({ measure, limit: most, interval, by }) =>
   `${measure === "cost" ? `$${most}` : `${number(most)} ${measure}`} every ${interval}${by?.length ? ` by ${by.join(", ")}` : ""}`;
 
+/** What a model of a route is called at its provider, and what limits and conditions stand before it. */
+const element = ({ type, properties: is = {} }) => {
+  switch (type) {
+    case "model": return `${is.provider}/${is.model}`;
+    case "rate": return is.limitType === "cost" ? `at most $${is.limit} every ${number(is.window)} s` : `at most ${number(is.limit)} calls every ${number(is.window)} s`;
+    case "conditional": return "a condition";
+    case "percentage": return "shares";
+    default: return null;
+  }
+};
+
 export async function ai({ query }) {
   const accounts = await all("/accounts");
   const gateways = (await Promise.all(accounts.map(async ({ id }) =>
@@ -19,17 +30,24 @@ export async function ai({ query }) {
   const base = path`/accounts/${account}/ai-gateway/gateways/${id}`;
   const page = Number(query.page ?? 1);
   const { result, result_info: info } = await call("GET", `${base}/logs`, { query: { page, per_page: 50 } });
+  const routes = await all(`${base}/routes`);
   const go = (change) => { location.hash = `/ai?${new URLSearchParams({ gateway: chosen, ...change })}`; };
   return [
     h("h1", {}, "AI"),
     h("div", { class: "filters" }, choice("Gateway", known, chosen, (value) => go({ gateway: value }))),
     h("p", {}, `${gateway?.authentication ? "Calls need a token of the gateway." : "Calls need no token."} `,
       gateway?.limits?.length ? `Limits: ${gateway.limits.map(limit).join("; ")}.` : "No limits."),
+    routes.length === 0 ? null : h("h2", {}, `Routes: ${number(routes.length)}`),
+    routes.length === 0 ? null : table("Dynamic routes", [
+      ["Model", (route) => `dynamic/${route.name}`],
+      ["Leads to", (route) => (route.elements ?? []).map(element).filter(Boolean).join(", ")],
+      ["Version", (route) => (route.declared_at ? "of the file" : time(route.version?.created_at))],
+    ], routes, ""),
     h("h2", {}, `Calls: ${number(info?.total_count ?? result.length)}`),
     table("AI calls", [
       ["Time", (row) => time(row.created_at)],
       ["Provider", (row) => row.provider],
-      ["Model", (row) => row.model ?? "–"],
+      ["Model", (row) => (row.route ? `${row.model} (dynamic/${row.route})` : (row.model ?? "–"))],
       ["Status", (row) => h("span", { class: row.success ? "good" : "bad" }, `${row.success ? "✓" : "✗"} ${row.status_code ?? ""}`)],
       ["Tokens in", (row) => number(row.tokens_in ?? 0), true],
       ["Tokens out", (row) => number(row.tokens_out ?? 0), true],
