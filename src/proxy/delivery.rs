@@ -13,6 +13,7 @@ use pingora::{Error, ErrorType, Result};
 use super::call::Call;
 use super::context::Context;
 use super::headers::HOP_BY_HOP;
+use super::held_bodies::Share;
 use body::decompress::Coding;
 use gateway::cache;
 use gateway::include_usage::Withheld;
@@ -92,20 +93,23 @@ async fn due(stream: Option<&EventStream>) {
 pub(super) struct AnswerSource {
     upstream: HttpSession,
     held: VecDeque<Bytes>,
+    /// What they take of the bytes that all held bodies may.
+    share: Share,
     /// Whether the provider has said everything.
     is_whole: bool,
 }
 
 impl AnswerSource {
-    pub(super) fn new(upstream: HttpSession) -> Self {
-        Self { upstream, held: VecDeque::new(), is_whole: false }
+    pub(super) fn new(upstream: HttpSession, share: Share) -> Self {
+        Self { upstream, held: VecDeque::new(), share, is_whole: false }
     }
 
-    /// Holds what the provider says to its end; false if that is longer than `longest` bytes, or than `take` allows.
+    /// Holds what the provider says to its end; false if that is longer than `longest` bytes, or if all held bodies are
+    /// longer than `most_held`.
     pub(super) async fn hold(
         &mut self,
         longest: usize,
-        mut take: impl FnMut(usize) -> bool,
+        most_held: usize,
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<bool> {
@@ -127,7 +131,7 @@ impl AnswerSource {
                 call.answer_chunk(&piece, || started.elapsed());
             }
             bytes += piece.len();
-            let fits = bytes <= longest && take(piece.len());
+            let fits = bytes <= longest && self.share.take(piece.len(), most_held);
             self.held.push_back(piece);
             if !fits {
                 return Ok(false);

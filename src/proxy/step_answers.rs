@@ -70,7 +70,7 @@ impl Edge {
             }
             None => None,
         };
-        let mut source = AnswerSource::new(upstream);
+        let mut source = AnswerSource::new(upstream, self.held_bodies.share());
         if has_body
             && let Some(gateway) = gateway.filter(|gateway| gateway.judges_answers())
             && let Err(error) =
@@ -106,8 +106,7 @@ impl Edge {
         let Some(guardrail) = &gateway.guardrail else { return Ok(Ok(())) };
         let snapshot = Arc::clone(&ctx.snapshot);
         let (longest, most_held) = (snapshot.limits.inspected_body.0, snapshot.limits.inspected_bodies.0);
-        let mut share = self.held_bodies.share();
-        let is_whole = source.hold(longest, |bytes| share.take(bytes, most_held), session, ctx).await?;
+        let is_whole = source.hold(longest, most_held, session, ctx).await?;
         self.held_bodies.record();
         let read = match is_whole.then(|| source.held()) {
             Some(held) => {
