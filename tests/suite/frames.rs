@@ -188,7 +188,13 @@ const SPACES: &[Space] = &[
     ("tabs", "xss-", |value| value.replace(' ', "\t\t")),
     ("line breaks", "xss-", |value| value.replace(' ', "\n")),
     ("slashes", "xss-", |value| value.replace(' ', "/")),
+    ("line breaks in lines", "sqli-", |value| lines_around(&value.replace(' ', "\n"))),
+    ("line breaks in lines", "xss-", |value| lines_around(&value.replace(' ', "\n"))),
 ];
+
+fn lines_around(value: &str) -> String {
+    format!("first line here\nsecond line here\nthird line here\n{value}\nlast line here")
+}
 
 #[test]
 fn no_space_inside_an_attack_hides_it() {

@@ -136,6 +136,27 @@ mod tests {
         assert!(ran > 1_000, "{ran}");
     }
 
+    #[test]
+    fn lines_around_an_attack_and_line_breaks_in_it_hide_nothing_together() {
+        let mut ran = 0;
+        // A command ends with its line.
+        for (judge, attacks) in [&ATTACKS[0], &ATTACKS[3], &ATTACKS[4]] {
+            for attack in attacks.iter().filter(|attack| attack.contains(' ')) {
+                for line_break in ["\n", "\r\n", "\n\t"] {
+                    let attack = attack.replace(' ', line_break);
+                    let plain = judge(attack.as_bytes()).map(|found| found.strength);
+                    for (before, after) in LINES {
+                        let text = format!("{before}\nand one more line\n{attack}\n{after}");
+                        let framed = judge(text.as_bytes()).map(|found| found.strength);
+                        assert!(framed >= plain, "{plain:?} -> {framed:?}: {text}");
+                        ran += 1;
+                    }
+                }
+            }
+        }
+        assert!(ran > 200, "{ran}");
+    }
+
     /// What recognisers look at, again and again: no number of them may use up what they read.
     const MARKS: &[&str] = &[
         "'",

@@ -23,6 +23,8 @@ use super::{Finding, Strength};
 
 /// Bytes that are read from each place on at which a statement may go on.
 const WINDOW_BYTES: usize = 512;
+/// A line that is a number alone is no longer.
+const MAX_NUMBER_BYTES: usize = 24;
 
 /// How sure it is that a value is an SQL injection.
 pub(crate) fn sql(value: &[u8]) -> Option<Finding> {
@@ -41,7 +43,7 @@ fn injection(value: &[u8]) -> Option<Finding> {
     let found = strongest(value, judge, |sentence| from_start(window(sentence, 0), || false));
     match found {
         Some(Finding { strength: Strength::Certain, .. }) => found,
-        _ => found.max(joint(value)),
+        _ => found.max(joint(value)).max(spread(value)),
     }
 }
 
@@ -51,18 +53,60 @@ fn judge(value: &[u8], before: &[u8]) -> Option<Finding> {
     Finding::at(from_start(window(value, 0), is_own), 0)
         .into_iter()
         .chain(quotes.iter().filter(|at| may_continue(window(value, **at + 1))).filter_map(|&at| {
-            let is_spaced =
-                value.get(at + 1).is_some_and(|byte| *byte <= b' ' || matches!(byte, b')' | b'/'));
-            let before = Before::Quote { bytes: at, value_bytes: value.len(), is_spaced };
-            let tokens = tokens(window(value, at + 1));
-            let found = continuation(&tokens, before);
-            // Between backticks stand names, which nobody compares as texts; in Markdown words do.
-            let is_compared =
-                tokens.first().is_some_and(|first| matches!(first.kind, Kind::Comparison | Kind::Arithmetic));
-            let is_name = value.get(at) == Some(&b'`') && is_compared;
-            Finding::at(if is_name { found.min(Some(Strength::Likely)) } else { found }, at)
+            let before =
+                Before::Quote { bytes: at, value_bytes: value.len(), is_spaced: is_spaced(value, at) };
+            Finding::at(behind_quote(value, at, before), at)
         }))
         .max()
+}
+
+/// What goes on behind a quote of a value.
+fn behind_quote(value: &[u8], at: usize, before: Before) -> Option<Strength> {
+    let tokens = tokens(window(value, at + 1));
+    let found = continuation(&tokens, before);
+    // Between backticks stand names, which nobody compares as texts; in Markdown words do.
+    let is_compared =
+        tokens.first().is_some_and(|first| matches!(first.kind, Kind::Comparison | Kind::Arithmetic));
+    let is_name = value.get(at) == Some(&b'`') && is_compared;
+    if is_name { found.min(Some(Strength::Likely)) } else { found }
+}
+
+/// Whether a space follows a quote, or what ends an expression or a tag.
+fn is_spaced(value: &[u8], at: usize) -> bool {
+    value.get(at + 1).is_some_and(|byte| *byte <= b' ' || matches!(byte, b')' | b'/'))
+}
+
+/// The first number alone in its line, or the first quote of a line, behind which the next lines certainly go on with the statement around it: line breaks are
+/// spaces to a database.
+fn spread(value: &[u8]) -> Option<Finding> {
+    let mut line_begin = 0;
+    while let Some(length) = memchr::memchr2(b'\n', b'\r', value.get(line_begin..)?) {
+        let line_end = line_begin + length;
+        let goes_on = |at: &usize| {
+            let before = Before::Quote {
+                bytes: at - line_begin,
+                value_bytes: value.len(),
+                is_spaced: is_spaced(value, *at),
+            };
+            // Else it was read with its line.
+            line_end - at <= WINDOW_BYTES
+                && may_continue(window(value, at + 1))
+                && behind_quote(value, *at, before) == Some(Strength::Certain)
+        };
+        let line = value.get(line_begin..line_end)?;
+        let is_number = || {
+            let text = line.trim_ascii();
+            text.first().is_some_and(u8::is_ascii_digit) && text.len() <= MAX_NUMBER_BYTES
+        };
+        if is_number() && from_start(window(value, line_begin), || false) == Some(Strength::Certain) {
+            return Finding::at(Some(Strength::Certain), line_begin);
+        }
+        if let Some(at) = quotes(line).into_iter().map(|at| line_begin + at).find(goes_on) {
+            return Finding::at(Some(Strength::Certain), at);
+        }
+        line_begin = line_end + 1;
+    }
+    None
 }
 
 fn window(value: &[u8], from: usize) -> &[u8] {

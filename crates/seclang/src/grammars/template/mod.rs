@@ -36,7 +36,23 @@ const GLOBALS: &[&str] = &[
 
 /// How sure it is that a value holds an expression to be computed by a template engine.
 pub(crate) fn template(value: &[u8]) -> Option<Finding> {
-    strongest_of_lines(value, |_, line| expressions_in(line))
+    let found = strongest_of_lines(value, |_, line| expressions_in(line));
+    match found {
+        Some(Finding { strength: Strength::Certain, .. }) => found,
+        _ => found.max(spread(value)),
+    }
+}
+
+/// The first expression that goes on in another line and certainly runs: lines by themselves hold no whole one.
+fn spread(value: &[u8]) -> Option<Finding> {
+    memchr::memchr2(b'\n', b'\r', value)?;
+    let mut computations = Computations::new(value);
+    let mut walks = Walks::new(value);
+    let mut expressions = Expressions::new(value).filter(|MarkedExpression { mark, .. }| *mark != b"{");
+    let found = expressions.find(|expression| {
+        judge(value, expression, &mut computations, &mut walks) == Some(Strength::Certain)
+    })?;
+    Finding::at(Some(Strength::Certain), found.inner.start.saturating_sub(found.mark.len()))
 }
 
 fn expressions_in(value: &[u8]) -> Option<Finding> {
