@@ -188,12 +188,13 @@ const SPACES: &[Space] = &[
     ("tabs", "xss-", |value| value.replace(' ', "\t\t")),
     ("line breaks", "xss-", |value| value.replace(' ', "\n")),
     ("slashes", "xss-", |value| value.replace(' ', "/")),
-    ("line breaks in lines", "sqli-", |value| lines_around(&value.replace(' ', "\n"))),
-    ("line breaks in lines", "xss-", |value| lines_around(&value.replace(' ', "\n"))),
+    ("line breaks behind lines", "sqli-", |value| lines_before(&value.replace(' ', "\n"))),
+    ("line breaks behind lines", "xss-", |value| lines_before(&value.replace(' ', "\n"))),
 ];
 
-fn lines_around(value: &str) -> String {
-    format!("first line here\nsecond line here\nthird line here\n{value}\nlast line here")
+/// What stands behind a comment that ends with its line would make no statement.
+fn lines_before(value: &str) -> String {
+    format!("first line here\nsecond line here\nthird line here\n{value}")
 }
 
 #[test]
