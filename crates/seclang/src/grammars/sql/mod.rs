@@ -80,7 +80,10 @@ fn is_spaced(value: &[u8], at: usize) -> bool {
 /// spaces to a database.
 fn spread(value: &[u8]) -> Option<Finding> {
     let mut line_begin = 0;
-    while let Some(length) = memchr::memchr2(b'\n', b'\r', value.get(line_begin..)?) {
+    loop {
+        let rest = value.get(line_begin..)?;
+        line_begin += rest.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+        let length = memchr::memchr2(b'\n', b'\r', value.get(line_begin..)?)?;
         let line_end = line_begin + length;
         let goes_on = |at: &usize| {
             let before = Before::Quote {
@@ -104,9 +107,8 @@ fn spread(value: &[u8]) -> Option<Finding> {
         if let Some(at) = quotes(line).into_iter().map(|at| line_begin + at).find(goes_on) {
             return Finding::at(Some(Strength::Certain), at);
         }
-        line_begin = line_end + 1;
+        line_begin = line_end;
     }
-    None
 }
 
 fn window(value: &[u8], from: usize) -> &[u8] {
