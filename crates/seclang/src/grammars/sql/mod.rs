@@ -76,8 +76,8 @@ fn is_spaced(value: &[u8], at: usize) -> bool {
     value.get(at + 1).is_some_and(|byte| *byte <= b' ' || matches!(byte, b')' | b'/'))
 }
 
-/// The first number alone in its line, or the first quote of a line, behind which the next lines certainly go on with the statement around it: line breaks are
-/// spaces to a database.
+/// The first number alone in its line, or the first quote of a line, behind which the next lines certainly go on with
+/// the statement around it: line breaks are spaces to a database.
 fn spread(value: &[u8]) -> Option<Finding> {
     let mut line_begin = 0;
     loop {
