@@ -1,4 +1,5 @@
-//! A load client for HTTP/3: it sends requests side by side over several connections for some seconds.
+//! An HTTP/3 load generator. It opens several connections and sends concurrent requests on each of them for a number of
+//! seconds.
 //!
 //! ```text
 //! http3_load ADDRESS NAME PATH CERTIFICATE.PEM CONNECTIONS STREAMS SECONDS [REQUESTS_PER_SECOND]

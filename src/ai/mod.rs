@@ -73,9 +73,9 @@ pub struct CompiledGuardrail {
 }
 
 impl Gateway {
-    /// Whether what providers answer is judged before clients get it.
-    pub fn judges_answers(&self) -> bool {
-        self.guardrail.as_ref().is_some_and(|guardrail| guardrail.judges(GuardrailStage::Response))
+    /// Who judges what providers answer before clients get it.
+    pub fn answer_guardrail(&self) -> Option<&CompiledGuardrail> {
+        self.guardrail.as_ref().filter(|guardrail| guardrail.judges(GuardrailStage::Response))
     }
 }
 

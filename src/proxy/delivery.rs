@@ -113,23 +113,14 @@ impl AnswerSource {
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<bool> {
-        let (started, mut bytes) = (ctx.started, 0);
-        while !self.is_whole {
+        let mut bytes = 0;
+        loop {
             let piece = tokio::select! {
                 biased;
-                piece = self.upstream.read_response_body() => piece.map_err(|error| error.into_up())?,
-                () = gone(session) => {
-                    let error = Error::explain(ErrorType::ConnectionClosed, "the client went away");
-                    return Err(error.into_down());
-                }
+                piece = self.read(ctx) => piece?,
+                () = gone(session) => return Err(client_gone()),
             };
-            let Some(piece) = piece else {
-                self.is_whole = true;
-                break;
-            };
-            if let Some(call) = ctx.call() {
-                call.answer_chunk(&piece, || started.elapsed());
-            }
+            let Some(piece) = piece else { return Ok(true) };
             bytes += piece.len();
             let fits = bytes <= longest && self.share.take(piece.len(), most_held);
             self.held.push_back(piece);
@@ -137,7 +128,6 @@ impl AnswerSource {
                 return Ok(false);
             }
         }
-        Ok(true)
     }
 
     /// What is held, as one.
@@ -149,16 +139,26 @@ impl AnswerSource {
         self.upstream
     }
 
-    /// The next piece, and whether it was held.
-    async fn next(&mut self) -> Result<Option<(Bytes, bool)>> {
-        if let Some(piece) = self.held.pop_front() {
-            return Ok(Some((piece, true)));
+    /// The next piece.
+    async fn next(&mut self, ctx: &mut Context) -> Result<Option<Bytes>> {
+        match self.held.pop_front() {
+            Some(piece) => Ok(Some(piece)),
+            None => self.read(ctx).await,
         }
+    }
+
+    /// Takes a piece from the provider, and counts it for the call.
+    async fn read(&mut self, ctx: &mut Context) -> Result<Option<Bytes>> {
         if self.is_whole {
             return Ok(None);
         }
         let piece = self.upstream.read_response_body().await.map_err(|error| error.into_up())?;
-        Ok(piece.map(|piece| (piece, false)))
+        self.is_whole = piece.is_none();
+        let started = ctx.started;
+        if let (Some(piece), Some(call)) = (&piece, ctx.call()) {
+            call.answer_chunk(piece, || started.elapsed());
+        }
+        Ok(piece)
     }
 }
 
@@ -172,31 +172,24 @@ pub(super) async fn pass(
     session: &mut Session,
     ctx: &mut Context,
 ) -> Result<Option<Vec<Bytes>>> {
-    let started = ctx.started;
     let mut kept = Kept { pieces: keeps.then(Vec::new), bytes: 0 };
     loop {
         // Not begun again behind a sign of life: what it has read would be lost.
-        let next = source.next();
+        let next = source.next(ctx);
         tokio::pin!(next);
         let piece = loop {
             tokio::select! {
                 // What is there is read first: a client may go as soon as it has the whole answer.
                 biased;
                 piece = &mut next => break piece?,
-                () = gone(session) => {
-                    let error = Error::explain(ErrorType::ConnectionClosed, "the client went away");
-                    return Err(error.into_down());
-                }
+                () = gone(session) => return Err(client_gone()),
                 () = due(stream.as_ref()) => {
                     let sign = Bytes::from_static(HEARTBEAT);
                     send(sign, session).await?;
                 }
             }
         };
-        let Some((piece, was_held)) = piece else { break };
-        if let Some(call) = ctx.call().filter(|_| !was_held) {
-            call.answer_chunk(&piece, || started.elapsed());
-        }
+        let Some(piece) = piece else { break };
         let piece = match &mut stream {
             Some(stream) => stream.push(piece),
             None => piece,
@@ -260,6 +253,11 @@ pub(super) fn frame(head: &mut ResponseHeader, session: &mut Session) {
         http::Version::HTTP_10 if !has_length => session.set_keepalive(None),
         _ => {}
     }
+}
+
+/// What a request whose client does not wait for its answer ends with.
+pub(super) fn client_gone() -> Box<Error> {
+    Error::explain(ErrorType::ConnectionClosed, "the client went away").into_down()
 }
 
 /// Ends when the client does.

@@ -296,7 +296,7 @@ impl StepPlan {
             || options.request_timeout.is_some()
             || !settings.request_timeout.is_zero()
             || !settings.heartbeat.is_zero()
-            || self.gateway.judges_answers()
+            || self.gateway.answer_guardrail().is_some()
     }
 
     /// Whether the request may be changed on its way: asked for its usage, or signed.

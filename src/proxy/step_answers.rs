@@ -19,7 +19,7 @@ use super::headers::HOP_BY_HOP;
 use super::refusal::Refusal;
 use super::steps::Begun;
 use super::{Edge, headers, refuse, request_body};
-use crate::ai::Gateway;
+use crate::ai::CompiledGuardrail;
 use ::gateway::answer::GatewayError;
 use gateway::cache::{self, Answer, Key, Question};
 
@@ -72,9 +72,9 @@ impl Edge {
         };
         let mut source = AnswerSource::new(upstream, self.held_bodies.share());
         if has_body
-            && let Some(gateway) = gateway.filter(|gateway| gateway.judges_answers())
+            && let Some(guardrail) = gateway.as_ref().and_then(|gateway| gateway.answer_guardrail())
             && let Err(error) =
-                Box::pin(self.judge_held(&gateway, &answered, &mut source, session, ctx)).await?
+                Box::pin(self.judge_held(guardrail, &answered, &mut source, session, ctx)).await?
         {
             return refuse(ctx, Refusal::Gateway(error));
         }
@@ -97,13 +97,12 @@ impl Edge {
     /// Holds an answer until the guardrail has judged it; inside, why the client does not get it.
     async fn judge_held(
         &self,
-        gateway: &Gateway,
+        guardrail: &CompiledGuardrail,
         answered: &ResponseHeader,
         source: &mut AnswerSource,
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<std::result::Result<(), GatewayError>> {
-        let Some(guardrail) = &gateway.guardrail else { return Ok(Ok(())) };
         let snapshot = Arc::clone(&ctx.snapshot);
         let (longest, most_held) = (snapshot.limits.inspected_body.0, snapshot.limits.inspected_bodies.0);
         let is_whole = source.hold(longest, most_held, session, ctx).await?;
@@ -199,7 +198,7 @@ pub(super) fn question(call: &Call, head: &RequestHeader, body: &Bytes, ctx: &Co
         target: std::str::from_utf8(head.raw_path()).unwrap_or(""),
         headers: &head.headers,
         name: call.options.cache_key.as_deref(),
-        is_judged: call.gateway.judges_answers(),
+        is_judged: call.gateway.answer_guardrail().is_some(),
         body,
     };
     question.key()

@@ -20,7 +20,7 @@ use pingora::{Error, ErrorType, Result};
 
 use super::call::Call;
 use super::context::{Context, Route};
-use super::delivery::gone;
+use super::delivery::{client_gone, gone};
 use super::dynamic_route::StepTurn;
 use super::flight::{Flights, Leader};
 use super::gateway::{Rejected, reject, sign};
@@ -234,7 +234,7 @@ impl Edge {
             }
             Err(Failure::ClientGone) => {
                 put(ctx, call);
-                Err(Error::explain(ErrorType::ConnectionClosed, "the client went away").into_down())
+                Err(client_gone())
             }
             Err(Failure::Provider) if is_last => {
                 put(ctx, call);

@@ -363,7 +363,8 @@ fn a_step_of_a_universal_request_may_be_a_route() {
     }
 }
 
-/// A list that names a route sixteen times, of which each asks three models, is no way to make one request many.
+/// A client cannot turn one request into dozens of calls with a list that names a route 16 times, each of which asks three
+/// models.
 #[test]
 fn the_routes_of_one_request_ask_a_bounded_number_of_models() {
     let down = broken();

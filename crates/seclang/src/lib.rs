@@ -113,3 +113,6 @@ impl Phase {
 /// Severities as SecLang names them, worst first.
 pub const SEVERITIES: [&str; 8] =
     ["EMERGENCY", "ALERT", "CRITICAL", "ERROR", "WARNING", "NOTICE", "INFO", "DEBUG"];
+
+#[cfg(test)]
+mod test_numbers;

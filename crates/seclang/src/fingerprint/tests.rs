@@ -1,4 +1,5 @@
 use super::*;
+use crate::test_numbers::TestNumbers;
 
 /// What statements, and values that get into them, are made of.
 const PIECES: &[&str] = &[
@@ -198,19 +199,9 @@ const PIECES: &[&str] = &[
     "some",
 ];
 
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: usize) -> usize {
-        // A linear congruence, of which the upper bits are as good as random.
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
-}
-
 /// How many of so many values are injections; each verdict is that of the package.
-fn compare(count: usize, mut value: impl FnMut(&mut Numbers) -> Vec<u8>) -> usize {
-    let mut numbers = Numbers(7);
+fn compare(count: usize, mut value: impl FnMut(&mut TestNumbers) -> Vec<u8>) -> usize {
+    let mut numbers = TestNumbers(7);
     let mut injections = 0;
     for _ in 0..count {
         let value = value(&mut numbers);

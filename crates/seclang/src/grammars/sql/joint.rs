@@ -61,7 +61,8 @@ fn is_joint(rest: &[u8]) -> bool {
     if let [b';', after @ ..] = rest {
         let spaces = after.iter().take_while(|byte| **byte <= b' ').count();
         let (spaces, statement) = after.split_at(spaces);
-        // A script ends its statements with their lines; of several semicolons the last tells.
+        // In a script a semicolon ends a line, and the next statement is no injection. Of several semicolons in a
+        // row only the last one is looked at.
         return !spaces.contains(&b'\n') && statement.first() != Some(&b';');
     }
     if matches!(rest, [b'|', b'|', ..] | [b'&', b'&', ..]) {

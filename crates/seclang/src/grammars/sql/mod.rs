@@ -23,8 +23,8 @@ use super::{Finding, Strength};
 
 /// Bytes that are read from each place on at which a statement may go on.
 const WINDOW_BYTES: usize = 512;
-/// A line that is a number alone is no longer.
-const MAX_NUMBER_BYTES: usize = 24;
+/// A line that begins with a number and goes on in the next line is no longer.
+const MAX_NUMBER_LINE_BYTES: usize = 24;
 
 /// How sure it is that a value is an SQL injection.
 pub(crate) fn sql(value: &[u8]) -> Option<Finding> {
@@ -76,8 +76,8 @@ fn is_spaced(value: &[u8], at: usize) -> bool {
     value.get(at + 1).is_some_and(|byte| *byte <= b' ' || matches!(byte, b')' | b'/'))
 }
 
-/// The first number alone in its line, or the first quote of a line, behind which the next lines certainly go on with
-/// the statement around it: line breaks are spaces to a database.
+/// The first quote of a line, or the first short line that begins with a number, behind which the next lines certainly
+/// go on with the statement around the value. Databases read line breaks as spaces.
 fn spread(value: &[u8]) -> Option<Finding> {
     let mut line_begin = 0;
     loop {
@@ -97,11 +97,12 @@ fn spread(value: &[u8]) -> Option<Finding> {
                 && behind_quote(value, *at, before) == Some(Strength::Certain)
         };
         let line = value.get(line_begin..line_end)?;
-        let is_number = || {
+        let begins_with_number = || {
             let text = line.trim_ascii();
-            text.first().is_some_and(u8::is_ascii_digit) && text.len() <= MAX_NUMBER_BYTES
+            text.first().is_some_and(u8::is_ascii_digit) && text.len() <= MAX_NUMBER_LINE_BYTES
         };
-        if is_number() && from_start(window(value, line_begin), || false) == Some(Strength::Certain) {
+        if begins_with_number() && from_start(window(value, line_begin), || false) == Some(Strength::Certain)
+        {
             return Finding::at(Some(Strength::Certain), line_begin);
         }
         if let Some(at) = quotes(line).into_iter().map(|at| line_begin + at).find(goes_on) {

@@ -15,7 +15,7 @@ const SUMS: ByteSet = ByteSet::of(b"0123456789'\"().*/+-^%=<>");
 /// Letters of a text that joins strings.
 const MAX_JOINED_LETTERS: usize = 64;
 
-/// Whether parts of a text are computations. Expressions overlap, so what tells is looked for once for all of them.
+/// Tells which parts of a text are computations. Expressions overlap, so the text is searched once for all of them.
 ///
 /// Spaces count nowhere.
 pub(super) struct Computations<'v> {
@@ -122,8 +122,9 @@ fn method(text: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_numbers::TestNumbers;
 
-    /// As the definition reads: on the letters of one expression.
+    /// The definition, applied to one expression without its spaces.
     fn naive(expression: &[u8]) -> bool {
         let text: Vec<u8> = expression.iter().copied().filter(|byte| *byte > b' ').collect();
         let is_begun = match text.first() {
@@ -158,24 +159,19 @@ mod tests {
 
     #[test]
     fn overlapping_parts_are_judged_as_each_by_itself() {
-        // A small generator of its own: the same texts in each run.
-        let mut state = 1_u64;
-        let mut next = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            usize::try_from((state >> 33) % below).unwrap()
-        };
+        let mut numbers = TestNumbers(1);
         let pieces = [
             "7", "1", "'", "\"", "'a'", "*", "+", "|", "/", "=", "(", ")", ".", "!", " ", "x", "{", "}",
             "'.", "  ", "\n", "-", "abc",
         ];
         let (mut ran, mut computed) = (0, 0);
         for round in 0..3000 {
-            let length = 1 + next(if round % 10 == 0 { 120 } else { 12 });
-            let text: String = (0..length).map(|_| pieces[next(pieces.len() as u64)]).collect();
+            let length = 1 + numbers.below(if round % 10 == 0 { 120 } else { 12 });
+            let text: String = (0..length).map(|_| pieces[numbers.below(pieces.len())]).collect();
             let text = text.as_bytes();
             let mut computations = Computations::new(text);
             for start in (0..text.len()).filter(|at| text[*at] > b' ') {
-                let end = start + next((text.len() - start) as u64 + 1);
+                let end = start + numbers.below(text.len() - start + 1);
                 let expected = naive(&text[start..end]);
                 let shown = String::from_utf8_lossy(text);
                 assert_eq!(computations.any_is(start..end), expected, "{start}..{end} of {shown}");

@@ -109,7 +109,7 @@ impl Iterator for Expressions<'_> {
     }
 }
 
-/// Where brackets close, each kind by itself.
+/// The places where brackets close. Brackets of one kind do not affect those of another.
 struct Brackets<'v> {
     text: &'v [u8],
     searched: Range<usize>,
@@ -173,8 +173,9 @@ impl<'v> Brackets<'v> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_numbers::TestNumbers;
 
-    /// As the definition reads: each expression by itself.
+    /// The definition, applied to each expression without the others.
     fn naive(text: &[u8]) -> Vec<(&'static [u8], Range<usize>)> {
         let (mut found, mut at) = (Vec::new(), 0);
         while at < text.len() {
@@ -204,11 +205,7 @@ mod tests {
 
     #[test]
     fn expressions_are_those_of_each_mark_by_itself() {
-        let mut state = 7_u64;
-        let mut next = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            usize::try_from((state >> 33) % below).unwrap()
-        };
+        let mut numbers = TestNumbers(7);
         let pieces = [
             "{",
             "}",
@@ -235,8 +232,8 @@ mod tests {
         ];
         let mut ran = 0;
         for round in 0..600 {
-            let length = 1 + next(if round % 20 == 0 { 9000 } else { 40 });
-            let text: String = (0..length).map(|_| pieces[next(pieces.len() as u64)]).collect();
+            let length = 1 + numbers.below(if round % 20 == 0 { 9000 } else { 40 });
+            let text: String = (0..length).map(|_| pieces[numbers.below(pieces.len())]).collect();
             let found: Vec<_> =
                 Expressions::new(text.as_bytes()).map(|found| (found.mark, found.inner)).collect();
             ran += found.len();
