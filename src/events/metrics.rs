@@ -241,7 +241,7 @@ impl Metrics {
                 "Client connections by how they ended.",
                 &["outcome"],
             ),
-            held_bodies: build.gauge("held_bodies_bytes", "Request body bytes held for inspection."),
+            held_bodies: build.gauge("held_bodies_bytes", "Bytes of requests and responses held until they are judged."),
             bodies_uninspected: build.counter(
                 "bodies_uninspected_total",
                 "Request bodies passed on though only their first part was inspected.",
