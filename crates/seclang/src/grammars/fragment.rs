@@ -4,18 +4,22 @@
 //! sentence of a line and each text between two tags is judged as if it were the whole value: whatever is found in
 //! it alone is found in it everywhere.
 
+use std::ops::Range;
+
 use super::{Finding, Strength, spans_lines};
 use pattern::ByteSet;
 
-/// The strongest finding of a value, its lines and the strings of a JSON text, each judged by itself.
+/// The strongest finding of a value, its lines and the strings of a JSON text, each judged by itself if it is new.
 pub(super) fn strongest_of_lines(
     value: &[u8],
+    is_new: impl Fn(Range<usize>) -> bool,
     judge: impl Fn(usize, &[u8]) -> Option<Finding>,
 ) -> Option<Finding> {
     // What runs from one line of a text into the next is no injection.
-    let mut found = if spans_lines(value) { None } else { judge(0, value) };
+    let is_one = !spans_lines(value) && is_new(0..value.len());
+    let mut found = if is_one { judge(0, value) } else { None };
     let parts = lines(value).filter(|(_, line)| line.len() < value.len()).chain(json_strings(value));
-    for (from, part) in parts {
+    for (from, part) in parts.filter(|(from, part)| is_new(*from..from + part.len())) {
         if is_certain(found) {
             break;
         }
@@ -27,11 +31,13 @@ pub(super) fn strongest_of_lines(
 /// The same, and how each sentence begins: what stands in a sentence was read with its line.
 pub(super) fn strongest(
     value: &[u8],
+    is_new: impl Fn(Range<usize>) -> bool,
     judge: impl Fn(usize, &[u8]) -> Option<Finding>,
     begins: impl Fn(&[u8]) -> Option<Strength>,
 ) -> Option<Finding> {
-    let mut found = strongest_of_lines(value, judge);
-    for (from, sentence) in sentences(value) {
+    let mut found = strongest_of_lines(value, &is_new, judge);
+    let lines = lines(value).filter(|(from, line)| is_new(*from..from + line.len()));
+    for (from, sentence) in lines.flat_map(sentences_of_line) {
         if is_certain(found) {
             break;
         }
@@ -62,7 +68,7 @@ pub(super) fn fragments_with<'t>(value: &'t [u8], places: &[usize]) -> impl Iter
         places.get(next).is_some_and(|place| *place < from + part.len())
     };
     let of_line = lines_with(value, places).flat_map(move |(from, line)| {
-        let sentences = sentences_of(line).map(move |(at, sentence)| (from + at, sentence));
+        let sentences = sentences_of_line((from, line));
         let line = (line.len() < whole).then_some((from, line));
         line.into_iter().chain(sentences)
     });
@@ -90,7 +96,11 @@ fn lines_with<'t>(value: &'t [u8], places: &[usize]) -> impl Iterator<Item = (us
 
 /// The sentences of a value that are shorter than their line.
 fn sentences(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    lines(value).flat_map(|(from, line)| sentences_of(line).map(move |(at, sentence)| (from + at, sentence)))
+    lines(value).flat_map(sentences_of_line)
+}
+
+fn sentences_of_line((from, line): (usize, &[u8])) -> impl Iterator<Item = (usize, &[u8])> {
+    sentences_of(line).map(move |(at, sentence)| (from + at, sentence))
 }
 
 fn sentences_of(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
@@ -113,10 +123,14 @@ fn lines(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 
 /// The strings of a JSON text and what stands between them, each with the place where it begins.
 pub(crate) fn json_strings(value: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let is_json = matches!(value.trim_ascii_start(), [b'{' | b'[', ..]);
-    let strings = is_json.then(|| pieces(value, STRING_ENDS, string_end)).into_iter().flatten();
+    let strings = is_json(value).then(|| pieces(value, STRING_ENDS, string_end)).into_iter().flatten();
     let whole = value.len();
     strings.filter(move |(_, part)| part.len() < whole && part.len() >= MIN_FRAGMENT_BYTES)
+}
+
+/// Whether a value is read as JSON.
+pub(super) fn is_json(value: &[u8]) -> bool {
+    matches!(value.trim_ascii_start(), [b'{' | b'[', ..])
 }
 
 /// A string of JSON ends at a quote that is not escaped, and so does what stands between two.

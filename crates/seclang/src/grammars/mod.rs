@@ -8,6 +8,7 @@
 //! The operators of the same subject in [`super::operators`] hand values to them.
 
 mod address;
+mod differences;
 mod fragment;
 mod graphql;
 mod lines;
@@ -19,6 +20,7 @@ mod sql;
 mod template;
 
 pub(super) use address::{MARKS as ADDRESS_MARKS, Reach, reach};
+pub(super) use differences::Differences;
 use fragment::fragments_with;
 pub(super) use fragment::{fragments, json_strings};
 pub(super) use graphql::GraphqlCost;
@@ -74,7 +76,7 @@ mod tests {
 
     const ATTACKS: &[(Judge, &[&str])] = &[
         (
-            sql,
+            |value| sql(value, None),
             &[
                 "1' OR '1'='1",
                 "1 or 1=1",
@@ -90,7 +92,7 @@ mod tests {
         ),
         (|value| shell(value, Dialect::Windows), &["& dir c:\\", "| type c:\\boot.ini", "&& ipconfig /all"]),
         (
-            markup,
+            |value| markup(value, None),
             &[
                 "<script>alert(1)</script>",
                 "<img src=x onerror=alert(1)>",
@@ -98,7 +100,10 @@ mod tests {
                 "javascript:alert(1)",
             ],
         ),
-        (template, &["{{7*7}}", "${T(java.lang.Runtime).getRuntime()}", "{{config.items()}}", "<%= 7*7 %>"]),
+        (
+            |value| template(value, None),
+            &["{{7*7}}", "${T(java.lang.Runtime).getRuntime()}", "{{config.items()}}", "<%= 7*7 %>"],
+        ),
     ];
 
     /// Lines that people write, before and behind.

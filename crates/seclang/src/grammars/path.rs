@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::{fragments, spans_lines};
 use body::urlencoded;
+use pattern::ByteSet;
 
 /// Longer values are read in pieces of this length.
 const PIECE_BYTES: usize = 4096;
@@ -55,7 +56,9 @@ fn levels_in_piece(value: &[u8]) -> usize {
         most = most.max(climb(&decoded));
         path = decoded;
     }
-    most = most.max(climb(&filtered(&path)));
+    if let Some(path) = filtered(&path) {
+        most = most.max(climb(&path));
+    }
     // Programs name their own folders so.
     if most > 0 && spans_lines(value) {
         return fragments(value).map(|(_, fragment)| levels_above_root(fragment)).max().unwrap_or(0);
@@ -69,6 +72,9 @@ fn ends_path(byte: &u8) -> bool {
 
 /// The most levels that one of the paths in a text climbs.
 fn climb(text: &[u8]) -> usize {
+    if memchr::memmem::find(text, b"..").is_none() {
+        return 0;
+    }
     let mut at = 0usize;
     let mut most = 0;
     for path in text.split(ends_path) {
@@ -119,12 +125,19 @@ fn levels(path: &[u8]) -> usize {
     lowest.unsigned_abs()
 }
 
+/// What stands for another byte begins with one of these, or is left out.
+const DECODED: ByteSet = ByteSet::of(b"%0\xc0\xc1\xe0\xe2\xef").and(0, 0x1f);
+
 /// One round of decoding; NUL bytes are left out, and control characters between a dot and a separator, which some servers
 /// leave out.
 fn decode(path: &[u8]) -> Path {
     let mut decoded = Path::new();
     let mut rest = path;
-    while let Some((&byte, after)) = rest.split_first() {
+    while !rest.is_empty() {
+        let plain = rest.iter().position(|byte| DECODED.has(*byte)).unwrap_or(rest.len());
+        decoded.extend_from_slice(rest.get(..plain).unwrap_or_default());
+        rest = rest.get(plain..).unwrap_or_default();
+        let Some((&byte, after)) = rest.split_first() else { break };
         let (byte, length) = match (byte, after) {
             (b'%', [b'u' | b'U', digits @ ..]) => match wide(digits) {
                 Some(byte) => (byte, 6),
@@ -167,24 +180,43 @@ fn wide(digits: &[u8]) -> Option<u8> {
     }
 }
 
-/// What a filter leaves that takes every `../` out once: `....//` becomes `../`.
-fn filtered(path: &[u8]) -> Path {
+/// What a filter leaves that takes every `../` out once: `....//` becomes `../`. `None` if there is none.
+fn filtered(path: &[u8]) -> Option<Path> {
     let mut left = Path::new();
     let mut rest = path;
-    while let Some((&byte, after)) = rest.split_first() {
-        if rest.starts_with(b"../") || rest.starts_with(b"..\\") {
-            rest = rest.get(3..).unwrap_or_default();
-        } else {
-            left.push(byte);
-            rest = after;
-        }
+    let step_end = |rest: &[u8]| {
+        let mut separators = memchr::memchr2_iter(b'/', b'\\', rest);
+        separators.find(|at| rest.get(..*at).is_some_and(|before| before.ends_with(b"..")))
+    };
+    while let Some(end) = step_end(rest) {
+        left.extend_from_slice(rest.get(..end - 2).unwrap_or_default());
+        rest = rest.get(end + 1..).unwrap_or_default();
     }
-    left
+    (rest.len() < path.len()).then(|| {
+        left.extend_from_slice(rest);
+        left
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_filter_takes_each_step_out_once() {
+        for (path, left) in [
+            ("../x", "x"),
+            ("....//x", "../x"),
+            (".../x", ".x"),
+            ("a..\\..\\", "a"),
+            ("....././/x", "....//x"),
+        ] {
+            assert_eq!(filtered(path.as_bytes()).as_deref(), Some(left.as_bytes()), "{path}");
+        }
+        for path in ["", "..", "a/b", "./x"] {
+            assert_eq!(filtered(path.as_bytes()), None, "{path}");
+        }
+    }
 
     #[test]
     fn climbs() {

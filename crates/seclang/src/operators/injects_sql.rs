@@ -26,8 +26,8 @@ thread_local! {
     static KNOWN: Findings = const { Findings::new() };
 }
 
-fn judge(value: &[u8]) -> Option<Finding> {
-    KNOWN.with(|known| known.answer(value, sql))
+fn judge(value: &[u8], unmatched: Option<&[u8]>) -> Option<Finding> {
+    KNOWN.with(|known| known.recall(value, unmatched, sql))
 }
 
 fn compile(argument: &mut Argument<'_>) -> Compiled {

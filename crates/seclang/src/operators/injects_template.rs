@@ -24,8 +24,8 @@ thread_local! {
     static KNOWN: Findings = const { Findings::new() };
 }
 
-fn judge(value: &[u8]) -> Option<Finding> {
-    KNOWN.with(|known| known.answer(value, template))
+fn judge(value: &[u8], unmatched: Option<&[u8]>) -> Option<Finding> {
+    KNOWN.with(|known| known.recall(value, unmatched, template))
 }
 
 fn compile(argument: &mut Argument<'_>) -> Compiled {

@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, Hasher};
 /// Answers one thread keeps to one question.
 const SLOTS: usize = 128;
 /// Longer values do not come again.
-const MAX_VALUE_BYTES: usize = 512;
+pub(super) const MAX_VALUE_BYTES: usize = 512;
 
 /// Longer values are not kept: memory, for each thread.
 const MAX_LAST_VALUE_BYTES: usize = 128 << 10;

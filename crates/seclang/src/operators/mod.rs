@@ -109,6 +109,11 @@ impl Argument<'_> {
 pub trait Test: Send + Sync {
     fn is_match(&self, input: &[u8], data: &Data) -> bool;
 
+    /// The same of an input that was made of a text which does not match: only what differs can.
+    fn is_match_after(&self, input: &[u8], _unmatched: &[u8], data: &Data) -> bool {
+        self.is_match(input, data)
+    }
+
     /// Where a value that matched did so; only asked after a match.
     fn locate(&self, input: &[u8], _: &Data) -> Found {
         Found::whole(input)

@@ -1,6 +1,6 @@
 //! What the operators have in common that ask a recogniser of a language.
 
-use super::memo::Memo;
+use super::memo::{MAX_VALUE_BYTES, Memo};
 use super::{Found, Prefilter, Test};
 use crate::data::Data;
 use crate::grammars::{Finding, Strength};
@@ -9,10 +9,25 @@ use pattern::ByteSet;
 /// As much of an injection is shown as says what it is.
 const SHOWN_BYTES: usize = 80;
 
-type Recognize = fn(&[u8]) -> Option<Finding>;
+/// What is found in a value; if it was made of another one in which too little was found, in what differs.
+type Recognize = fn(&[u8], Option<&[u8]>) -> Option<Finding>;
 
 /// What a thread knows of the last values; each recogniser has its own.
 pub(super) type Findings = Memo<Option<Finding>>;
+
+impl Findings {
+    /// Asks a recogniser about a value that may come again.
+    pub(super) fn recall(
+        &self,
+        value: &[u8],
+        unmatched: Option<&[u8]>,
+        recognize: Recognize,
+    ) -> Option<Finding> {
+        // What is kept is the answer on the whole value.
+        let unmatched = unmatched.filter(|_| value.len() > MAX_VALUE_BYTES);
+        self.answer(value, |value| recognize(value, unmatched))
+    }
+}
 
 /// A recogniser, and how sure it must be.
 pub(super) struct Recognizer {
@@ -34,11 +49,15 @@ impl Recognizer {
 
 impl Test for Recognizer {
     fn is_match(&self, input: &[u8], _: &Data) -> bool {
-        (self.judge)(input).is_some_and(|found| found.strength >= self.at_least)
+        (self.judge)(input, None).is_some_and(|found| found.strength >= self.at_least)
+    }
+
+    fn is_match_after(&self, input: &[u8], unmatched: &[u8], _: &Data) -> bool {
+        (self.judge)(input, Some(unmatched)).is_some_and(|found| found.strength >= self.at_least)
     }
 
     fn locate(&self, input: &[u8], _: &Data) -> Found {
-        let from = (self.judge)(input).map_or(0, |found| found.from);
+        let from = (self.judge)(input, None).map_or(0, |found| found.from);
         Found::span((from, input.len().min(from + SHOWN_BYTES)))
     }
 

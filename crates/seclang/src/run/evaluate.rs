@@ -201,22 +201,25 @@ impl Transaction {
                 if self.is_removed_target(program, at.0, &value) {
                     continue;
                 }
-                let mut test = |transaction: &mut Self, seen| {
-                    transaction.test(program, at, root, link, test.as_ref(), &value, seen, hit)
+                let mut test = |transaction: &mut Self, seen, unmatched| {
+                    transaction.test(program, at, root, link, test.as_ref(), &value, (seen, unmatched), hit)
                 };
                 if link.multi_match {
                     let mut seen = value.seen;
-                    any |= test(self, seen);
+                    let mut matched = test(self, seen, None);
+                    any |= matched;
                     for step in &pipeline.steps {
                         let next = self.step(program, seen, step);
                         if next != seen {
+                            let unmatched = (!matched && !link.negated).then_some(seen);
                             seen = next;
-                            any |= test(self, seen);
+                            matched = test(self, seen, unmatched);
+                            any |= matched;
                         }
                     }
                 } else {
                     let seen = self.under(program, value.seen, pipeline);
-                    any |= test(self, seen);
+                    any |= test(self, seen, None);
                 }
             }
             if is_volatile {
@@ -226,7 +229,8 @@ impl Transaction {
         any
     }
 
-    /// One value under one pipeline: whether it matches; then the link acts.
+    /// One value under one pipeline, and what it was made of if that did not match: whether it matches; then the link
+    /// acts.
     #[expect(clippy::too_many_arguments, reason = "the state of the walk, spelled out where it is hottest")]
     fn test(
         &mut self,
@@ -236,12 +240,18 @@ impl Transaction {
         link: &Link,
         test: &dyn Test,
         value: &Value,
-        seen: usize,
+        (seen, unmatched): (usize, Option<usize>),
         hit: &mut Hit,
     ) -> bool {
         let holds = self.value_passes(program, &link.precondition, seen) && {
-            let text = self.cache.seen.get(seen).map_or(Text::EMPTY, |entry| entry.text);
-            test.is_match(self.data.bytes(text), &self.data)
+            let bytes = |seen: usize| {
+                let text = self.cache.seen.get(seen).map_or(Text::EMPTY, |entry| entry.text);
+                self.data.bytes(text)
+            };
+            match unmatched {
+                Some(unmatched) => test.is_match_after(bytes(seen), bytes(unmatched), &self.data),
+                None => test.is_match(bytes(seen), &self.data),
+            }
         };
         if holds == link.negated {
             return false;

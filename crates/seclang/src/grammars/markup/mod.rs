@@ -9,23 +9,25 @@ mod tag;
 
 use self::tag::Tags;
 use super::fragment::strongest;
-use super::{Finding, Strength};
+use super::{Differences, Finding, Strength};
 
-/// How sure it is that a value runs in a page.
-pub(crate) fn markup(value: &[u8]) -> Option<Finding> {
+/// How sure it is that a value runs in a page; if it was made of one that was judged, as far as it differs.
+pub(crate) fn markup(value: &[u8], known: Option<&[u8]>) -> Option<Finding> {
+    let differences = known.map_or(Differences::ALL, |known| Differences::between(known, value));
     let found = strongest(
         value,
+        |part| differences.touch(part),
         |_, line| judge(line),
         |sentence| script::address(sentence).max(script::breakout(sentence)),
     );
     match found {
         Some(Finding { strength: Strength::Certain, .. }) => found,
-        _ => found.max(spread_tag(value)),
+        _ => found.max(spread_tag(value, &differences)),
     }
 }
 
 /// The first tag that goes on in another line and certainly runs something: lines by themselves hold no whole one.
-fn spread_tag(value: &[u8]) -> Option<Finding> {
+fn spread_tag(value: &[u8], differences: &Differences) -> Option<Finding> {
     let mut tags = Tags::new(value);
     let mut line_end = 0;
     for at in memchr::memchr_iter(b'<', value) {
@@ -33,7 +35,8 @@ fn spread_tag(value: &[u8]) -> Option<Finding> {
             let ahead = value.get(at..).and_then(|rest| memchr::memchr2(b'\n', b'\r', rest));
             line_end = at + ahead?;
         }
-        if is_closed(value.get(at..line_end).unwrap_or_default()) {
+        let may_be_new = || differences.touch(at..value.len());
+        if is_closed(value.get(at..line_end).unwrap_or_default()) || !may_be_new() {
             continue;
         }
         let (strength, end) = tags.judge(at + 1);
@@ -68,7 +71,7 @@ mod tests {
     use super::*;
 
     fn strength(value: &[u8]) -> Option<Strength> {
-        markup(value).map(|found| found.strength)
+        markup(value, None).map(|found| found.strength)
     }
 
     #[test]

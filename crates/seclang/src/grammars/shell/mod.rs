@@ -54,7 +54,7 @@ enum Separator {
 
 /// How sure it is that a value is a command injection.
 pub(crate) fn shell(value: &[u8], dialect: Dialect) -> Option<Finding> {
-    strongest_of_lines(value, |_, line| commands_in(line, dialect))
+    strongest_of_lines(value, |_| true, |_, line| commands_in(line, dialect))
 }
 
 fn commands_in(value: &[u8], dialect: Dialect) -> Option<Finding> {

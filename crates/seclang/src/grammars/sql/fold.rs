@@ -9,53 +9,62 @@ const MIN_RUN_BYTES: usize = 32;
 
 /// A value with one space for each comment and each run of spaces; `None` if it has neither. Lines stay lines.
 pub(super) fn folded(value: &[u8]) -> Option<Vec<u8>> {
-    let has_comment = memchr::memmem::find(value, b"/*").is_some()
-        || memchr::memchr(b'\n', value).is_some()
-            && (memchr::memchr(b'#', value).is_some() || memchr::memmem::find(value, b"--").is_some());
-    if !has_comment && !has_run(value) {
-        return None;
-    }
-    let mut folded = Vec::with_capacity(value.len());
+    let mut comments = Places::new(value, comment);
+    let mut runs = Places::new(value, run);
     let mut comment_ends = Places::new(value, |text| memchr::memmem::find(text, b"*/"));
     let mut line_ends = Places::new(value, |text| memchr::memchr(b'\n', text));
-    let mut at = 0;
-    while let Some(rest @ [byte, ..]) = value.get(at..) {
-        let end = match rest {
-            // `/*!` is code for one dialect.
-            [b'/', b'*', inner @ ..] if inner.first() != Some(&b'!') => {
-                comment_ends.next(at + 2).map(|end| end + 2)
-            }
-            [b'-', b'-', ..] | [b'#', ..] => line_ends.next(at).filter(|end| end + 1 < value.len()),
-            _ if is_space(*byte) && *byte != b'\n' => {
-                Some(at + rest.iter().take_while(|byte| is_space(**byte) && **byte != b'\n').count())
-            }
-            _ => None,
+    let mut folded = Vec::new();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(next) = [comments.next(at), runs.next(at)].into_iter().flatten().min() {
+        let rest = value.get(next..).unwrap_or_default();
+        let end = match rest.first() {
+            Some(b'/') => comment_ends.next(next + 2).map(|end| end + 2),
+            Some(b'-' | b'#') => line_ends.next(next).filter(|end| end + 1 < value.len()),
+            _ => Some(next + spaces(rest)),
         };
-        match end {
-            Some(end) => {
-                if folded.last() != Some(&b' ') {
-                    folded.push(b' ');
-                }
-                at = end;
-            }
-            None => {
-                folded.push(*byte);
-                at += 1;
-            }
+        let Some(end) = end else {
+            at = next + 1;
+            continue;
+        };
+        folded.extend_from_slice(value.get(copied..next).unwrap_or_default());
+        if folded.last() != Some(&b' ') {
+            folded.push(b' ');
         }
+        at = end + spaces(value.get(end..).unwrap_or_default());
+        copied = at;
     }
-    Some(folded)
+    (copied > 0).then(|| {
+        folded.extend_from_slice(value.get(copied..).unwrap_or_default());
+        folded
+    })
 }
 
-fn has_run(value: &[u8]) -> bool {
+/// Spaces that a text begins with.
+fn spaces(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| is_skipped(**byte)).count()
+}
+
+fn is_skipped(byte: u8) -> bool {
+    is_space(byte) && byte != b'\n'
+}
+
+/// The first comment: `/*!` is code for one dialect.
+fn comment(text: &[u8]) -> Option<usize> {
+    memchr::memchr3_iter(b'/', b'-', b'#', text).find(|at| match text.get(*at..) {
+        Some([b'/', b'*', inner @ ..]) => inner.first() != Some(&b'!'),
+        Some([b'-', b'-', ..] | [b'#', ..]) => true,
+        _ => false,
+    })
+}
+
+/// Where the first run of spaces begins that is too long for a window.
+fn run(text: &[u8]) -> Option<usize> {
+    let is_skipped = |at: usize| text.get(at).is_some_and(|byte| is_skipped(*byte));
     // A run of this length holds a byte at each multiple of it.
-    (MIN_RUN_BYTES - 1..value.len()).step_by(MIN_RUN_BYTES).any(|at| {
-        let is_spaced = |at: usize| value.get(at).is_some_and(|byte| is_space(*byte));
-        is_spaced(at) && {
-            let before = (0..at).rev().take(MIN_RUN_BYTES).take_while(|at| is_spaced(*at)).count();
-            let behind = (at..value.len()).take(MIN_RUN_BYTES).take_while(|at| is_spaced(*at)).count();
-            before + behind >= MIN_RUN_BYTES
-        }
+    (MIN_RUN_BYTES - 1..text.len()).step_by(MIN_RUN_BYTES).filter(|at| is_skipped(*at)).find_map(|at| {
+        let before = (0..at).rev().take(MIN_RUN_BYTES).take_while(|at| is_skipped(*at)).count();
+        let behind = (at..text.len()).take(MIN_RUN_BYTES).take_while(|at| is_skipped(*at)).count();
+        (before + behind >= MIN_RUN_BYTES).then_some(at - before)
     })
 }
 
@@ -72,8 +81,11 @@ mod tests {
         assert_eq!(fold(&format!("1{}or 1=1", " ".repeat(600))).as_deref(), Some("1 or 1=1"));
         assert_eq!(fold("1 --words\nor 1=1").as_deref(), Some("1 \nor 1=1"));
         assert_eq!(fold("1 #words\nor 1=1 --").as_deref(), Some("1 \nor 1=1 --"));
-        assert_eq!(fold("1 /*!50000or*/ 1=1").as_deref(), Some("1 /*!50000or*/ 1=1"));
-        assert_eq!(fold("1 or 1=1 /* open").as_deref(), Some("1 or 1=1 /* open"));
+        assert_eq!(fold("1 /*!50000or*/ 1=1"), None);
+        assert_eq!(fold("1 or 1=1 /* open"), None);
+        // However many there are.
+        let comments = format!("1{}or 1=1", format!("/**/{}", " ".repeat(MIN_RUN_BYTES - 1)).repeat(99));
+        assert_eq!(fold(&comments).as_deref(), Some("1 or 1=1"));
         // Each place of a run is found, wherever it begins.
         for before in 0..20 {
             let text = format!("{}{}x", "a".repeat(before), " ".repeat(2 * MIN_RUN_BYTES));

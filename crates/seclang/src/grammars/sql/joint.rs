@@ -5,7 +5,7 @@
 
 use super::continuation::{Before, continuation};
 use super::token::{Kind, Token, TokenReader, is_word_byte, may_continue, tokens};
-use crate::grammars::{Finding, Strength};
+use crate::grammars::{Differences, Finding, Strength};
 
 /// Bytes before a joint in which a statement of the text's own is looked for.
 const STATEMENT_BYTES: usize = 512;
@@ -13,12 +13,13 @@ const STATEMENT_BYTES: usize = 512;
 const WINDOW_BYTES: usize = 160;
 
 /// The first joint at which a statement goes on.
-pub(super) fn joint(value: &[u8]) -> Option<Finding> {
+pub(super) fn joint(value: &[u8], differences: &Differences) -> Option<Finding> {
     let mut from = 0;
     while let Some(at) = next(value, from) {
         let window = value.get(at..(at + WINDOW_BYTES).min(value.len()))?;
         let is_own = || value.get(at.saturating_sub(STATEMENT_BYTES)..at).is_some_and(has_query);
-        if may_go_on(window) && goes_on(&tokens(window), is_own) {
+        let is_new = || differences.touch(at.saturating_sub(STATEMENT_BYTES)..at + WINDOW_BYTES);
+        if may_go_on(window) && is_new() && goes_on(&tokens(window), is_own) {
             return Some(Finding { strength: Strength::Certain, from: at });
         }
         from = at + 1;

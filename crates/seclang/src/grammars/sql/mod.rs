@@ -12,38 +12,52 @@ mod joint;
 mod statement;
 mod token;
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
 use self::continuation::{Before, MAX_NAME_BYTES, continuation, expression};
 use self::fold::folded;
 use self::joint::{has_query, joint};
-use self::token::{Kind, Token, may_begin, may_continue, tokens, word as word_kind};
+use self::token::{Kind, Token, TokenReader, may_begin, may_continue, tokens, word as word_kind};
 use super::fragment::strongest;
-use super::{Finding, Strength};
+use super::{Differences, Finding, Strength};
 
 /// Bytes that are read from each place on at which a statement may go on.
 const WINDOW_BYTES: usize = 512;
 /// A line that begins with a number and goes on in the next line is no longer.
 const MAX_NUMBER_LINE_BYTES: usize = 24;
 
-/// How sure it is that a value is an SQL injection.
-pub(crate) fn sql(value: &[u8]) -> Option<Finding> {
-    let found = injection(value);
-    match folded(value) {
-        // Where it begins in the value is not known then.
-        Some(folded) if found.is_none_or(|found| found.strength < Strength::Certain) => {
-            found.max(Finding::at(injection(&folded).map(|found| found.strength), 0))
-        }
-        _ => found,
+/// How sure it is that a value is an SQL injection; if it was made of one that was judged, as far as it differs.
+pub(crate) fn sql(value: &[u8], known: Option<&[u8]>) -> Option<Finding> {
+    let differences = |text: &[u8]| known.map_or(Differences::ALL, |known| Differences::between(known, text));
+    let found = injection(value, &differences(value));
+    if found.is_some_and(|found| found.strength == Strength::Certain) {
+        return found;
     }
+    let Some(text) = folded(value) else { return found };
+    let folded_before = match known {
+        Some(known) => Differences::between(folded(known).as_deref().unwrap_or(known), &text),
+        None => Differences::ALL,
+    };
+    let in_folded = injection(&text, &Differences::between(value, &text).and(folded_before));
+    // Where it begins in the value is not known then.
+    found.max(Finding::at(in_folded.map(|found| found.strength), 0))
 }
 
-fn injection(value: &[u8]) -> Option<Finding> {
+fn injection(value: &[u8], differences: &Differences) -> Option<Finding> {
+    let is_new = |line: Range<usize>| {
+        differences.touch(line.clone())
+            || differences.touch(line.start.saturating_sub(WINDOW_BYTES)..line.end)
+                && TokenReader::new(window(value, line.start))
+                    .next()
+                    .is_some_and(|first| first.kind == Kind::SetOperation)
+    };
     let judge = |from, line: &[u8]| judge(line, value.get(..from).unwrap_or_default());
-    let found = strongest(value, judge, |sentence| from_start(window(sentence, 0), || false));
+    let found = strongest(value, is_new, judge, |sentence| from_start(window(sentence, 0), || false));
     match found {
         Some(Finding { strength: Strength::Certain, .. }) => found,
-        _ => found.max(joint(value)).max(spread(value)),
+        _ => found.max(joint(value, differences)).max(spread(value, differences)),
     }
 }
 
@@ -78,13 +92,17 @@ fn is_spaced(value: &[u8], at: usize) -> bool {
 
 /// The first quote of a line, or the first short line that begins with a number, behind which the next lines certainly
 /// go on with the statement around the value. Databases read line breaks as spaces.
-fn spread(value: &[u8]) -> Option<Finding> {
+fn spread(value: &[u8], differences: &Differences) -> Option<Finding> {
     let mut line_begin = 0;
     loop {
         let rest = value.get(line_begin..)?;
         line_begin += rest.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
         let length = memchr::memchr2(b'\n', b'\r', value.get(line_begin..)?)?;
         let line_end = line_begin + length;
+        if !differences.touch(line_begin..line_end + WINDOW_BYTES) {
+            line_begin = line_end;
+            continue;
+        }
         let goes_on = |at: &usize| {
             let before = Before::Quote {
                 bytes: at - line_begin,
@@ -203,7 +221,7 @@ mod tests {
     use super::*;
 
     fn strength(value: &[u8]) -> Option<Strength> {
-        sql(value).map(|found| found.strength)
+        sql(value, None).map(|found| found.strength)
     }
 
     #[test]

@@ -14,7 +14,8 @@ use self::computation::Computations;
 use self::expression::{Expressions, MarkedExpression};
 use self::walks::Walks;
 use super::fragment::strongest_of_lines;
-use super::{Finding, Strength};
+use super::places::Places;
+use super::{Differences, Finding, Strength};
 
 /// Names that only tell about the program, alone between marks.
 const GLOBALS: &[&str] = &[
@@ -34,23 +35,33 @@ const GLOBALS: &[&str] = &[
     "session",
 ];
 
-/// How sure it is that a value holds an expression to be computed by a template engine.
-pub(crate) fn template(value: &[u8]) -> Option<Finding> {
-    let found = strongest_of_lines(value, |_, line| expressions_in(line));
+/// How sure it is that a value holds an expression to be computed by a template engine; if it was made of one that was
+/// judged, as far as it differs.
+pub(crate) fn template(value: &[u8], known: Option<&[u8]>) -> Option<Finding> {
+    let differences = known.map_or(Differences::ALL, |known| Differences::between(known, value));
+    let found = strongest_of_lines(value, |part| differences.touch(part), |_, line| expressions_in(line));
     match found {
         Some(Finding { strength: Strength::Certain, .. }) => found,
-        _ => found.max(spread(value)),
+        _ => found.max(spread(value, &differences)),
     }
 }
 
 /// The first expression that goes on in another line and certainly runs: lines by themselves hold no whole one.
-fn spread(value: &[u8]) -> Option<Finding> {
+fn spread(value: &[u8], differences: &Differences) -> Option<Finding> {
     memchr::memchr2(b'\n', b'\r', value)?;
     let mut computations = Computations::new(value);
     let mut walks = Walks::new(value);
+    let mut line_breaks = Places::new(value, |text| memchr::memchr2(b'\n', b'\r', text));
+    let mut line_begin = 0;
     let mut expressions = Expressions::new(value).filter(|MarkedExpression { mark, .. }| *mark != b"{");
     let found = expressions.find(|expression| {
-        judge(value, expression, &mut computations, &mut walks) == Some(Strength::Certain)
+        let MarkedExpression { inner, .. } = expression;
+        while let Some(line_break) = line_breaks.within(line_begin..inner.start) {
+            line_begin = line_break + 1;
+        }
+        // What stands before a mark in its line tells where the mark begins: `{{{`.
+        differences.touch(line_begin..inner.end)
+            && judge(value, expression, &mut computations, &mut walks) == Some(Strength::Certain)
     })?;
     Finding::at(Some(Strength::Certain), found.inner.start.saturating_sub(found.mark.len()))
 }
@@ -130,7 +141,7 @@ mod tests {
     use super::*;
 
     fn strength(value: &[u8]) -> Option<Strength> {
-        template(value).map(|found| found.strength)
+        template(value, None).map(|found| found.strength)
     }
 
     #[test]
