@@ -16,6 +16,9 @@ const CHUNK_BYTES: usize = 64;
 /// Most chunks of a part.
 const MAX_CHUNKS: usize = 16;
 
+/// Bytes walked that allow for one more new state.
+const BYTES_PER_NEW_STATE: usize = 16;
+
 /// Texts of this length are walked so.
 pub(super) const LONG_BYTES: usize = 4 * LANES * CHUNK_BYTES;
 
@@ -32,11 +35,12 @@ enum End {
 }
 
 /// Whether the pattern of an automaton matches somewhere in a text; `None` if the automaton dropped the
-/// states it had, or would have to build too many: more than `new_states`, or as it judges itself.
+/// states it had, or would have to build too many: more than `new_states` and one for each few bytes, or as it judges
+/// itself.
 pub(super) fn is_match(automaton: &DFA, cache: &mut Cache, text: &[u8], new_states: usize) -> Option<bool> {
     cache.search_start(0);
     let cleared = cache.clear_count();
-    let mut walk = Walk { automaton, cache, cleared, at: 0, new_states };
+    let mut walk = Walk { automaton, cache, cleared, at: 0, built: 0, new_states };
     let found = walk.text(text);
     let at = walk.at;
     cache.search_finish(at);
@@ -55,7 +59,8 @@ struct Walk<'a> {
     cleared: usize,
     /// Bytes that are walked, by which the automaton judges how many states it may build.
     at: usize,
-    /// States that may still be built.
+    built: usize,
+    /// States that may be built besides those that the walked bytes allow for.
     new_states: usize,
 }
 
@@ -179,7 +184,10 @@ impl Walk<'_> {
     /// A step to a state that is not built yet, or to an end.
     #[cold]
     fn build(&mut self, state: LazyStateID, byte: u8) -> Result<LazyStateID, End> {
-        self.new_states = self.new_states.checked_sub(1).ok_or(End::GaveUp)?;
+        self.built += 1;
+        if self.built > self.new_states.saturating_add(self.at / BYTES_PER_NEW_STATE) {
+            return Err(End::GaveUp);
+        }
         self.cache.search_update(self.at);
         let next = self.automaton.next_state(self.cache, state, byte).map_err(|_| End::GaveUp)?;
         match next {

@@ -30,10 +30,11 @@ const MIN_BYTES_PER_STATE: usize = 10;
 const MIN_LONG_REPETITION: u32 = 8;
 /// Most of such branches that are taken apart: a text is read once for each.
 const MAX_LONG_BRANCHES: usize = 64;
-/// States that one text may add to the automaton of a whole pattern before its branches are searched apart.
-const MAX_NEW_STATES: usize = 512;
-/// Texts that are then searched so without another try.
-const RESTING_TEXTS: u32 = 64;
+/// States that one text may add to the automaton of a whole pattern before its branches are searched apart, besides
+/// those that its length allows: of texts of a kind the first few add nearly all there are.
+const NEW_STATES: usize = 1024;
+/// Most texts that are then searched so without another try; the first time it is one.
+const MAX_RESTING_TEXTS: u32 = 64;
 
 type NewCache = Box<dyn Fn() -> Cache + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
@@ -45,6 +46,8 @@ pub(super) struct Linear {
     parts: OnceLock<Vec<Part>>,
     /// Texts that go to the parts at once, because the whole gave up on one before them.
     resting: AtomicU32,
+    /// Texts that did so the last time; 0 if the whole did not give up since.
+    rested: AtomicU32,
     /// `None` if it cannot be compiled, although the automata could.
     full: OnceLock<Option<meta::Regex>>,
 }
@@ -66,7 +69,8 @@ impl Linear {
         let whole = Part::new(hir, false)?;
         let has_parts = has_parts(&branches(hir));
         let (parts, full) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { whole, has_parts, parts, resting: AtomicU32::new(0), full })
+        let (resting, rested) = (AtomicU32::new(0), AtomicU32::new(0));
+        Ok(Self { whole, has_parts, parts, resting, rested, full })
     }
 
     /// Whether a text that needs too many states is searched for branches apart.
@@ -84,10 +88,13 @@ impl Linear {
         let resting = self.resting.load(Ordering::Relaxed);
         if resting > 0 {
             self.resting.store(resting - 1, Ordering::Relaxed);
-        } else if let Some(found) = self.whole.is_match_within(text, MAX_NEW_STATES) {
+        } else if let Some(found) = self.whole.is_match_within(text, NEW_STATES) {
+            self.rested.store(0, Ordering::Relaxed);
             return found;
         } else {
-            self.resting.store(RESTING_TEXTS, Ordering::Relaxed);
+            let rest = (2 * self.rested.load(Ordering::Relaxed)).clamp(1, MAX_RESTING_TEXTS);
+            self.rested.store(rest, Ordering::Relaxed);
+            self.resting.store(rest, Ordering::Relaxed);
         }
         let compile = |hir: Hir| parts(&hir).iter().map(|part| Part::new(part, true).ok()).collect();
         match self.parts.get_or_init(|| parse().and_then(compile).unwrap_or_default()).as_slice() {
@@ -161,7 +168,7 @@ impl Part {
         found.ok().map(|found| found.is_some())
     }
 
-    /// The same; `None` if it takes more new states than this.
+    /// The same; `None` if it takes more new states than this and one for each few bytes.
     fn is_match_within(&self, text: &[u8], new_states: usize) -> Option<bool> {
         lanes::is_match(&self.automaton, &mut self.caches.get(), text, new_states)
     }
