@@ -14,14 +14,14 @@ const CHANGED_LINES: usize = 256;
 const ALIKE_BYTES: usize = 24;
 
 /// The parts of a text in which it differs from texts that were judged before.
-pub(crate) struct Differences(Vec<Vec<Range<usize>>>);
+pub(super) struct Differences(Vec<Vec<Range<usize>>>);
 
 impl Differences {
     /// Of a text of which nothing was judged before.
-    pub(crate) const ALL: Self = Self(Vec::new());
+    pub(super) const ALL: Self = Self(Vec::new());
 
     /// Between `known`, which was judged, and `text`: lines that stand in both in the same order are none.
-    pub(crate) fn between(known: &[u8], text: &[u8]) -> Self {
+    pub(super) fn between(known: &[u8], text: &[u8]) -> Self {
         // Else each is taken apart in another way.
         let are_like = spans_lines(known) == spans_lines(text) && !is_json(text);
         if are_like { Self(vec![differences(known, text)]) } else { Self::ALL }
@@ -98,7 +98,7 @@ fn tail(text: &[u8], from: usize) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grammars::{Finding, Strength, markup, sql, template};
+    use crate::grammars::{Finding, Question, Strength, markup, sql, template};
     use crate::test_numbers::TestNumbers;
 
     #[test]
@@ -221,7 +221,8 @@ mod tests {
             let text = |begin: &str, end: &str| format!("{lines}{begin} select {end}\n{injection}\n{lines}");
             let (known, decoded) = (text("%2f*", "*%2f"), text("/*", "*/"));
             let strength = |text: &str, known: Option<&str>| {
-                sql(text.as_bytes(), known.map(str::as_bytes)).map(|found| found.strength)
+                let question = Question { unmatched: known.map(str::as_bytes), ..Question::ANY };
+                sql(text.as_bytes(), question).map(|found| found.strength)
             };
             assert!(strength(&known, None) < Some(Strength::Certain), "{known}");
             assert_eq!(strength(&decoded, None), Some(Strength::Certain), "{decoded}");
@@ -231,7 +232,7 @@ mod tests {
 
     #[test]
     fn what_a_decoding_left_as_it_was_need_not_be_judged_again() {
-        type Judge = fn(&[u8], Option<&[u8]>) -> Option<Finding>;
+        type Judge = fn(&[u8], Question<'_>) -> Option<Finding>;
         let judges: [(&str, Judge); 3] = [("sql", sql), ("markup", markup), ("template", template)];
         let decodings = ["urlDecodeUni", "htmlEntityDecode", "jsDecode", "removeNulls"];
         let mut numbers = TestNumbers(9);
@@ -245,12 +246,24 @@ mod tests {
                     continue;
                 }
                 for (name, judge) in judges {
-                    let strength = |known| judge(&decoded, known).map(|found| found.strength);
-                    let before = judge(text.as_bytes(), None).map(|found| found.strength);
-                    let (whole, new) = (strength(None), strength(Some(text.as_bytes())));
-                    assert_eq!(before.max(new), before.max(whole), "{name} after {decoding}: {text:?}");
-                    judged += 1;
-                    found += usize::from(whole > before);
+                    let strength =
+                        |value: &[u8], question| judge(value, question).map(|found| found.strength);
+                    let before = strength(text.as_bytes(), Question::ANY);
+                    let whole = strength(&decoded, Question::ANY);
+                    for at_least in [Strength::Possible, Strength::Likely, Strength::Certain] {
+                        if before >= Some(at_least) {
+                            continue;
+                        }
+                        let new = strength(&decoded, Question { unmatched: Some(text.as_bytes()), at_least });
+                        let is_match = whole >= Some(at_least);
+                        assert_eq!(
+                            new >= Some(at_least),
+                            is_match,
+                            "{name} {at_least:?} after {decoding}: {text:?}"
+                        );
+                        judged += 1;
+                        found += usize::from(is_match);
+                    }
                 }
             }
         }

@@ -20,7 +20,7 @@ mod sql;
 mod template;
 
 pub(super) use address::{MARKS as ADDRESS_MARKS, Reach, reach};
-pub(super) use differences::Differences;
+use differences::Differences;
 use fragment::fragments_with;
 pub(super) use fragment::{fragments, json_strings};
 pub(super) use graphql::GraphqlCost;
@@ -54,6 +54,25 @@ impl Strength {
     }
 }
 
+/// What is asked about a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Question<'v> {
+    /// What the value was made of, if it was judged and did not match: only what differs can.
+    pub(super) unmatched: Option<&'v [u8]>,
+    /// Weaker findings need not be looked for.
+    pub(super) at_least: Strength,
+}
+
+impl Question<'_> {
+    /// Whether anything is found anywhere.
+    pub(super) const ANY: Self = Self { unmatched: None, at_least: Strength::Possible };
+
+    /// Where a text, the value or one made of it, may hold what was not judged yet.
+    fn differences(&self, text: &[u8]) -> Differences {
+        self.unmatched.map_or(Differences::ALL, |unmatched| Differences::between(unmatched, text))
+    }
+}
+
 /// An injection in a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Finding {
@@ -76,7 +95,7 @@ mod tests {
 
     const ATTACKS: &[(Judge, &[&str])] = &[
         (
-            |value| sql(value, None),
+            |value| sql(value, Question::ANY),
             &[
                 "1' OR '1'='1",
                 "1 or 1=1",
@@ -92,7 +111,7 @@ mod tests {
         ),
         (|value| shell(value, Dialect::Windows), &["& dir c:\\", "| type c:\\boot.ini", "&& ipconfig /all"]),
         (
-            |value| markup(value, None),
+            |value| markup(value, Question::ANY),
             &[
                 "<script>alert(1)</script>",
                 "<img src=x onerror=alert(1)>",
@@ -101,7 +120,7 @@ mod tests {
             ],
         ),
         (
-            |value| template(value, None),
+            |value| template(value, Question::ANY),
             &["{{7*7}}", "${T(java.lang.Runtime).getRuntime()}", "{{config.items()}}", "<%= 7*7 %>"],
         ),
     ];

@@ -66,8 +66,11 @@ fn levels_in_piece(value: &[u8]) -> usize {
     most
 }
 
+/// Bytes around a path.
+const PATH_ENDS: ByteSet = ByteSet::of(b"\"'=,()[]{}<>|`?&").and(0, b' ');
+
 fn ends_path(byte: &u8) -> bool {
-    *byte <= b' ' || b"\"'=,()[]{}<>|`?&".contains(byte)
+    PATH_ENDS.has(*byte)
 }
 
 /// The most levels that one of the paths in a text climbs.

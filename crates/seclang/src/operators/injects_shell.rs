@@ -2,7 +2,7 @@
 
 use super::recognizer::Findings;
 use super::{Argument, Compiled, Definition, Example, Recognizer, Test};
-use crate::grammars::{Dialect, Finding, shell};
+use crate::grammars::{Dialect, Finding, Question, shell};
 use pattern::ByteSet;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -28,12 +28,12 @@ thread_local! {
     static KNOWN_WINDOWS: Findings = const { Findings::new() };
 }
 
-fn judge_unix(value: &[u8], unmatched: Option<&[u8]>) -> Option<Finding> {
-    KNOWN_UNIX.with(|known| known.recall(value, unmatched, |value, _| shell(value, Dialect::Unix)))
+fn judge_unix(value: &[u8], question: Question<'_>) -> Option<Finding> {
+    KNOWN_UNIX.with(|known| known.recall(value, question, |value, _| shell(value, Dialect::Unix)))
 }
 
-fn judge_windows(value: &[u8], unmatched: Option<&[u8]>) -> Option<Finding> {
-    KNOWN_WINDOWS.with(|known| known.recall(value, unmatched, |value, _| shell(value, Dialect::Windows)))
+fn judge_windows(value: &[u8], question: Question<'_>) -> Option<Finding> {
+    KNOWN_WINDOWS.with(|known| known.recall(value, question, |value, _| shell(value, Dialect::Windows)))
 }
 
 fn compile(argument: &mut Argument<'_>) -> Compiled {

@@ -2,7 +2,7 @@
 
 use super::recognizer::Findings;
 use super::{Argument, Compiled, Definition, Example, Recognizer, Test};
-use crate::grammars::{Finding, template};
+use crate::grammars::{Finding, Question, template};
 use pattern::ByteSet;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -24,8 +24,8 @@ thread_local! {
     static KNOWN: Findings = const { Findings::new() };
 }
 
-fn judge(value: &[u8], unmatched: Option<&[u8]>) -> Option<Finding> {
-    KNOWN.with(|known| known.recall(value, unmatched, template))
+fn judge(value: &[u8], question: Question<'_>) -> Option<Finding> {
+    KNOWN.with(|known| known.recall(value, question, template))
 }
 
 fn compile(argument: &mut Argument<'_>) -> Compiled {

@@ -3,14 +3,13 @@
 use super::memo::{MAX_VALUE_BYTES, Memo};
 use super::{Found, Prefilter, Test};
 use crate::data::Data;
-use crate::grammars::{Finding, Strength};
+use crate::grammars::{Finding, Question, Strength};
 use pattern::ByteSet;
 
 /// As much of an injection is shown as says what it is.
 const SHOWN_BYTES: usize = 80;
 
-/// What is found in a value; if it was made of another one in which too little was found, in what differs.
-type Recognize = fn(&[u8], Option<&[u8]>) -> Option<Finding>;
+type Recognize = fn(&[u8], Question<'_>) -> Option<Finding>;
 
 /// What a thread knows of the last values; each recogniser has its own.
 pub(super) type Findings = Memo<Option<Finding>>;
@@ -20,12 +19,12 @@ impl Findings {
     pub(super) fn recall(
         &self,
         value: &[u8],
-        unmatched: Option<&[u8]>,
+        question: Question<'_>,
         recognize: Recognize,
     ) -> Option<Finding> {
-        // What is kept is the answer on the whole value.
-        let unmatched = unmatched.filter(|_| value.len() > MAX_VALUE_BYTES);
-        self.answer(value, |value| recognize(value, unmatched))
+        // What is kept is the answer to every question.
+        let question = if value.len() > MAX_VALUE_BYTES { question } else { Question::ANY };
+        self.answer(value, |value| recognize(value, question))
     }
 }
 
@@ -45,19 +44,24 @@ impl Recognizer {
         let condition = (at_least > Strength::Possible).then(|| Prefilter::any_of(marks));
         Ok(Self { at_least, judge, condition })
     }
+
+    fn finds(&self, input: &[u8], unmatched: Option<&[u8]>) -> bool {
+        let found = (self.judge)(input, Question { unmatched, at_least: self.at_least });
+        found.is_some_and(|found| found.strength >= self.at_least)
+    }
 }
 
 impl Test for Recognizer {
     fn is_match(&self, input: &[u8], _: &Data) -> bool {
-        (self.judge)(input, None).is_some_and(|found| found.strength >= self.at_least)
+        self.finds(input, None)
     }
 
     fn is_match_after(&self, input: &[u8], unmatched: &[u8], _: &Data) -> bool {
-        (self.judge)(input, Some(unmatched)).is_some_and(|found| found.strength >= self.at_least)
+        self.finds(input, Some(unmatched))
     }
 
     fn locate(&self, input: &[u8], _: &Data) -> Found {
-        let from = (self.judge)(input, None).map_or(0, |found| found.from);
+        let from = (self.judge)(input, Question::ANY).map_or(0, |found| found.from);
         Found::span((from, input.len().min(from + SHOWN_BYTES)))
     }
 

@@ -9,11 +9,11 @@ mod tag;
 
 use self::tag::Tags;
 use super::fragment::strongest;
-use super::{Differences, Finding, Strength};
+use super::{Differences, Finding, Question, Strength};
 
-/// How sure it is that a value runs in a page; if it was made of one that was judged, as far as it differs.
-pub(crate) fn markup(value: &[u8], known: Option<&[u8]>) -> Option<Finding> {
-    let differences = known.map_or(Differences::ALL, |known| Differences::between(known, value));
+/// How sure it is that a value runs in a page.
+pub(crate) fn markup(value: &[u8], question: Question<'_>) -> Option<Finding> {
+    let differences = question.differences(value);
     let found = strongest(
         value,
         |part| differences.touch(part),
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn strength(value: &[u8]) -> Option<Strength> {
-        markup(value, None).map(|found| found.strength)
+        markup(value, Question::ANY).map(|found| found.strength)
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Script: its addresses, and how it goes on behind a string.
 
+use pattern::ByteSet;
 use smallvec::SmallVec;
 
 use crate::grammars::Strength;
@@ -131,16 +132,20 @@ fn reference(text: &[u8]) -> Option<(u8, &[u8])> {
     Some((u8::try_from(code).ok()?, after.strip_prefix(b";").unwrap_or(after)))
 }
 
+/// What may stand between a string and a call behind it.
+const SIGNS: ByteSet = ByteSet::of(b";-+*/^|&,.!?:=%~<>)]}\\(").and(0, b' ');
+/// The signs of those that sentences do not go on with.
+const JOINTS: ByteSet = ByteSet::of(b";-+*/^|&,!?%~)]}");
+
 /// `';alert(1)//`, `"-alert(1)-"`, `${alert(1)}`: a quote, signs, and a call.
 pub(super) fn breakout(value: &[u8]) -> Option<Strength> {
     let mut found = None;
     for at in memchr::memchr3_iter(b'\'', b'"', b'`', value) {
         let rest = value.get(at + 1..)?;
-        let is_sign = |byte: &u8| *byte <= b' ' || b";-+*/^|&,.!?:=%~<>)]}\\(".contains(byte);
-        let signs = rest.iter().take_while(|byte| is_sign(byte)).count();
+        let signs = rest.iter().take_while(|byte| SIGNS.has(**byte)).count();
         let joint = rest.get(..signs)?;
         // A quote and a space alone are how sentences go on.
-        let is_joint = joint.iter().any(|byte| b";-+*/^|&,!?%~)]}".contains(byte));
+        let is_joint = joint.iter().any(|byte| JOINTS.has(*byte));
         let call = rest.get(signs..)?;
         if is_joint && starts_with_sink(call) {
             let is_breakout = at == 0 || joint.iter().all(|byte| *byte != b' ') || ends_as_injection(value);

@@ -41,16 +41,27 @@ const SECOND: [u8; 256] = {
 };
 const ANY: u8 = 1;
 
+/// The bytes that a joint stands behind.
+const BEFORE: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = !is_word_byte(byte as u8) || (byte as u8).is_ascii_digit();
+        byte += 1;
+    }
+    table
+};
+
 /// The next place where a word or a sign joins what stands before it and something that is no plain word.
 fn next(value: &[u8], from: usize) -> Option<usize> {
     let from = from.max(1) - 1;
     let rest = value.get(from..)?;
+    // Words begin so all the time, so that a branch for each condition would be guessed wrong.
     let begins = |triple: &[u8]| match triple {
         [before, first, second] => {
             let wanted = SECOND.get(usize::from(*first)).copied().unwrap_or_default();
-            wanted != 0
-                && (wanted == ANY || *second | 0x20 == wanted)
-                && (!is_word_byte(*before) || before.is_ascii_digit())
+            let is_behind = BEFORE.get(usize::from(*before)).copied().unwrap_or_default();
+            is_behind & ((wanted == *second | 0x20) | (wanted == ANY))
         }
         _ => false,
     };

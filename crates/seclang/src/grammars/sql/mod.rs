@@ -21,26 +21,23 @@ use self::fold::folded;
 use self::joint::{has_query, joint};
 use self::token::{Kind, Token, TokenReader, may_begin, may_continue, tokens, word as word_kind};
 use super::fragment::strongest;
-use super::{Differences, Finding, Strength};
+use super::{Differences, Finding, Question, Strength};
 
 /// Bytes that are read from each place on at which a statement may go on.
 const WINDOW_BYTES: usize = 512;
 /// A line that begins with a number and goes on in the next line is no longer.
 const MAX_NUMBER_LINE_BYTES: usize = 24;
 
-/// How sure it is that a value is an SQL injection; if it was made of one that was judged, as far as it differs.
-pub(crate) fn sql(value: &[u8], known: Option<&[u8]>) -> Option<Finding> {
-    let differences = |text: &[u8]| known.map_or(Differences::ALL, |known| Differences::between(known, text));
-    let found = injection(value, &differences(value));
+/// How sure it is that a value is an SQL injection.
+pub(crate) fn sql(value: &[u8], question: Question<'_>) -> Option<Finding> {
+    let found = injection(value, &question.differences(value));
     if found.is_some_and(|found| found.strength == Strength::Certain) {
         return found;
     }
     let Some(text) = folded(value) else { return found };
-    let folded_before = match known {
-        Some(known) => Differences::between(folded(known).as_deref().unwrap_or(known), &text),
-        None => Differences::ALL,
-    };
-    let in_folded = injection(&text, &Differences::between(value, &text).and(folded_before));
+    let folded_before = question.unmatched.and_then(folded);
+    let question = Question { unmatched: folded_before.as_deref().or(question.unmatched), ..question };
+    let in_folded = injection(&text, &Differences::between(value, &text).and(question.differences(&text)));
     // Where it begins in the value is not known then.
     found.max(Finding::at(in_folded.map(|found| found.strength), 0))
 }
@@ -221,7 +218,7 @@ mod tests {
     use super::*;
 
     fn strength(value: &[u8]) -> Option<Strength> {
-        sql(value, None).map(|found| found.strength)
+        sql(value, Question::ANY).map(|found| found.strength)
     }
 
     #[test]

@@ -176,7 +176,7 @@ fn skip_space(text: &[u8]) -> &[u8] {
 }
 
 /// Control bytes, and U+00A0 in Latin-1 and in UTF-8, are spaces to one database or another.
-pub(super) fn is_space(byte: u8) -> bool {
+pub(super) const fn is_space(byte: u8) -> bool {
     byte <= b' ' || byte == 0xa0 || byte == 0xc2
 }
 
@@ -210,7 +210,7 @@ fn next(text: &[u8]) -> Option<(Kind, usize)> {
     })
 }
 
-pub(super) fn is_word_byte(byte: u8) -> bool {
+pub(super) const fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || (byte >= 0x80 && !is_space(byte))
 }
 

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use pattern::ByteSet;
-
 use crate::grammars::places::{Find, Places};
 
 /// Bytes of each that are read.
 const MAX_EXPRESSION_BYTES: usize = 1024;
+/// Brackets that are read to find the end of one opener by itself.
+const MAX_BRACKETS: usize = 64;
 /// Openers whose ends are looked for at once.
 const SEARCHED_BYTES: usize = 4096;
 
@@ -35,8 +35,31 @@ const ENDS: [Find; 4] = [
     |text| memchr::memmem::find(text, b"]]"),
 ];
 
-/// What marks begin with.
-const MARK_STARTS: ByteSet = ByteSet::of(b"{$#*@~%<[_");
+/// For each byte that a mark of two or more begins with the bytes that may be its second, twice if there is one.
+const SECOND: [[u8; 2]; 256] = {
+    let mut table = [[0; 2]; 256];
+    let marks: [[u8; 3]; 10] =
+        [*b"{{%", *b"<%#", *b"[[=", *b"${!", *b"#{s", *b"*{{", *b"@{(", *b"~{{", *b"%{{", *b"___"];
+    let mut at = 0;
+    while at < marks.len() {
+        let [first, second, other] = marks[at];
+        table[first as usize] = [second, other];
+        at += 1;
+    }
+    table
+};
+
+/// Where the first mark of two bytes and more may begin.
+fn pair(text: &[u8]) -> Option<usize> {
+    // Texts hold many of these bytes, so that a branch for each would be guessed wrong.
+    text.windows(2).position(|pair| match pair {
+        [first, second] => {
+            let [one, other] = SECOND.get(usize::from(*first)).copied().unwrap_or_default();
+            (one != 0) & ((one == *second) | (other == *second))
+        }
+        _ => false,
+    })
+}
 
 /// The mark that a text begins with.
 fn mark(text: &[u8]) -> Option<Mark> {
@@ -74,13 +97,25 @@ pub(super) struct MarkedExpression {
 pub(super) struct Expressions<'v> {
     text: &'v [u8],
     at: usize,
+    pairs: Places<'v>,
+    /// `None` if those between single braces are not among them.
+    braces: Option<Places<'v>>,
     ends: [Places<'v>; 4],
     brackets: Brackets<'v>,
 }
 
 impl<'v> Expressions<'v> {
+    /// All of them.
     pub(super) fn new(text: &'v [u8]) -> Self {
-        Self { text, at: 0, ends: ENDS.map(|find| Places::new(text, find)), brackets: Brackets::new(text) }
+        let places = |find| Places::new(text, find);
+        let braces = places(|text| memchr::memchr(b'{', text));
+        let (pairs, ends) = (places(pair), ENDS.map(places));
+        Self { text, at: 0, pairs, braces: Some(braces), ends, brackets: Brackets::new(text) }
+    }
+
+    /// But for those between single braces, as JSON, CSS and program text are.
+    pub(super) fn beside_braces(text: &'v [u8]) -> Self {
+        Self { braces: None, ..Self::new(text) }
     }
 }
 
@@ -89,8 +124,8 @@ impl Iterator for Expressions<'_> {
 
     fn next(&mut self) -> Option<MarkedExpression> {
         loop {
-            let rest = self.text.get(self.at..)?;
-            self.at += rest.iter().position(|byte| MARK_STARTS.has(*byte))?;
+            let brace = self.braces.as_mut().and_then(|braces| braces.next(self.at));
+            self.at = self.pairs.next(self.at).into_iter().chain(brace).min()?;
             let Some(Mark { open, end }) = mark(self.text.get(self.at..)?) else {
                 self.at += 1;
                 continue;
@@ -139,10 +174,38 @@ impl<'v> Brackets<'v> {
     /// The bracket that closes the one at a place, if it is near.
     fn end(&mut self, place: usize) -> Option<usize> {
         if !self.searched.contains(&place) {
+            if let Some(end) = self.end_by_itself(place) {
+                return end;
+            }
             self.search(place);
         }
         let length = *self.lengths.get(place.checked_sub(self.searched.start)?)?;
         (length > 0).then(|| place + usize::from(length))
+    }
+
+    /// The same, without what else is open; `None` if there are too many brackets to tell.
+    fn end_by_itself(&self, place: usize) -> Option<Option<usize>> {
+        let open = *self.text.get(place)?;
+        let close = match open {
+            b'(' => b')',
+            // `<>`, `[]`, `{}`
+            _ => open + 2,
+        };
+        // A mark has up to two bytes from its bracket on.
+        let until = (place + 2 + MAX_EXPRESSION_BYTES).min(self.text.len());
+        let mut brackets = memchr::memchr2_iter(open, close, self.text.get(place..until)?);
+        let mut depth = 0usize;
+        for _ in 0..MAX_BRACKETS {
+            let Some(at) = brackets.next().map(|ahead| place + ahead) else { return Some(None) };
+            if self.text.get(at) == Some(&open) {
+                depth += 1;
+            } else if depth > 1 {
+                depth -= 1;
+            } else {
+                return Some(Some(at));
+            }
+        }
+        None
     }
 
     fn search(&mut self, from: usize) {
@@ -237,7 +300,11 @@ mod tests {
             let found: Vec<_> =
                 Expressions::new(text.as_bytes()).map(|found| (found.mark, found.inner)).collect();
             ran += found.len();
-            assert_eq!(found, naive(text.as_bytes()), "{text}");
+            let mut expected = naive(text.as_bytes());
+            assert_eq!(found, expected, "{text}");
+            let found = Expressions::beside_braces(text.as_bytes()).map(|found| (found.mark, found.inner));
+            expected.retain(|(mark, _)| *mark != b"{");
+            assert_eq!(found.collect::<Vec<_>>(), expected, "{text}");
         }
         assert!(ran > 20_000, "{ran}");
     }

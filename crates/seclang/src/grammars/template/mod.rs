@@ -15,7 +15,7 @@ use self::expression::{Expressions, MarkedExpression};
 use self::walks::Walks;
 use super::fragment::strongest_of_lines;
 use super::places::Places;
-use super::{Differences, Finding, Strength};
+use super::{Differences, Finding, Question, Strength};
 
 /// Names that only tell about the program, alone between marks.
 const GLOBALS: &[&str] = &[
@@ -35,11 +35,11 @@ const GLOBALS: &[&str] = &[
     "session",
 ];
 
-/// How sure it is that a value holds an expression to be computed by a template engine; if it was made of one that was
-/// judged, as far as it differs.
-pub(crate) fn template(value: &[u8], known: Option<&[u8]>) -> Option<Finding> {
-    let differences = known.map_or(Differences::ALL, |known| Differences::between(known, value));
-    let found = strongest_of_lines(value, |part| differences.touch(part), |_, line| expressions_in(line));
+/// How sure it is that a value holds an expression to be computed by a template engine.
+pub(crate) fn template(value: &[u8], question: Question<'_>) -> Option<Finding> {
+    let differences = question.differences(value);
+    let judge = |_, line: &[u8]| expressions_in(line, question.at_least);
+    let found = strongest_of_lines(value, |part| differences.touch(part), judge);
     match found {
         Some(Finding { strength: Strength::Certain, .. }) => found,
         _ => found.max(spread(value, &differences)),
@@ -53,7 +53,7 @@ fn spread(value: &[u8], differences: &Differences) -> Option<Finding> {
     let mut walks = Walks::new(value);
     let mut line_breaks = Places::new(value, |text| memchr::memchr2(b'\n', b'\r', text));
     let mut line_begin = 0;
-    let mut expressions = Expressions::new(value).filter(|MarkedExpression { mark, .. }| *mark != b"{");
+    let mut expressions = Expressions::beside_braces(value);
     let found = expressions.find(|expression| {
         let MarkedExpression { inner, .. } = expression;
         while let Some(line_break) = line_breaks.within(line_begin..inner.start) {
@@ -66,11 +66,14 @@ fn spread(value: &[u8], differences: &Differences) -> Option<Finding> {
     Finding::at(Some(Strength::Certain), found.inner.start.saturating_sub(found.mark.len()))
 }
 
-fn expressions_in(value: &[u8]) -> Option<Finding> {
+fn expressions_in(value: &[u8], at_least: Strength) -> Option<Finding> {
     let mut found = None;
     let mut walks = Walks::new(value);
     let mut computations = Computations::new(value);
-    for expression in Expressions::new(value) {
+    // None between single braces is certain.
+    let is_certain = at_least == Strength::Certain;
+    let expressions = if is_certain { Expressions::beside_braces(value) } else { Expressions::new(value) };
+    for expression in expressions {
         let strength = judge(value, &expression, &mut computations, &mut walks);
         let from = expression.inner.start.saturating_sub(expression.mark.len());
         found = found.max(Finding::at(strength, from));
@@ -141,7 +144,7 @@ mod tests {
     use super::*;
 
     fn strength(value: &[u8]) -> Option<Strength> {
-        template(value, None).map(|found| found.strength)
+        template(value, Question::ANY).map(|found| found.strength)
     }
 
     #[test]

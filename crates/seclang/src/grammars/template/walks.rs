@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::Anchored;
+use aho_corasick::automaton::Automaton;
+use aho_corasick::dfa::DFA;
 
 /// How far ahead of an expression names are searched for, as a multiple of its length.
 const AHEAD: usize = 4;
@@ -174,28 +176,31 @@ impl<'v> Walks<'v> {
     }
 
     fn search(&mut self, part: &Range<usize>) {
-        static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+        static WORDS: LazyLock<Option<DFA>> = LazyLock::new(|| {
             let words = WALKS.iter().map(|word| word.replace(' ', ""));
-            AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(words).ok()
+            DFA::builder().ascii_case_insensitive(true).build(words).ok()
         });
         let end = (part.start + AHEAD * part.len()).min(self.text.len());
         self.searched = part.start..end;
         self.names.clear();
-        let Some(words) = WORDS.as_ref() else {
+        let words = WORDS.as_ref().map(|words| (words, words.start_state(Anchored::No)));
+        let Some((words, Ok(mut state))) = words else {
             // Without the automaton every expression counts as one with a name.
             self.names.push((usize::MAX, 0));
             return;
         };
-        let (mut letters, mut places) = (Vec::new(), Vec::new());
-        for (at, byte) in (part.start..end).zip(self.text.get(part.start..end).unwrap_or_default()) {
-            if *byte > b' ' {
-                letters.push(byte.to_ascii_lowercase());
-                places.push(at);
+        let text = self.text.get(part.start..end).unwrap_or_default();
+        for (at, byte) in text.iter().enumerate().filter(|(_, byte)| **byte > b' ') {
+            state = words.next_state(Anchored::No, state, *byte);
+            if !words.is_special(state) || !words.is_match(state) {
+                continue;
+            }
+            for nth in 0..words.match_len(state) {
+                let letters = words.pattern_len(words.match_pattern(state, nth));
+                let from = begin(text, at, letters);
+                self.names.push((part.start + from, part.start + at + 1));
             }
         }
-        let place = |at: usize| places.get(at).copied().unwrap_or(end);
-        let found = words.find_overlapping_iter(&letters);
-        self.names.extend(found.map(|name| (place(name.start()), place(name.end() - 1) + 1)));
         self.names.sort_unstable();
         let mut first_end = usize::MAX;
         for (_, end) in self.names.iter_mut().rev() {
@@ -203,4 +208,10 @@ impl<'v> Walks<'v> {
             *end = first_end;
         }
     }
+}
+
+/// Where so many letters begin that end at a place of a text; spaces between them do not count.
+fn begin(text: &[u8], end: usize, letters: usize) -> usize {
+    let behind = text.iter().enumerate().take(end + 1).rev().filter(|(_, byte)| **byte > b' ');
+    behind.take(letters).last().map_or(end, |(at, _)| at)
 }
