@@ -25,7 +25,7 @@ pub(crate) struct Reach {
     pub private: bool,
     /// A name that only private networks have.
     pub inner: bool,
-    /// An address in a notation that people do not use.
+    /// An address or a URL of one in a notation that people do not use.
     pub disguised: bool,
     /// An address instead of a name.
     pub numeric: bool,
@@ -41,6 +41,16 @@ impl Reach {
             disguised: self.disguised || other.disguised,
             numeric: self.numeric || other.numeric,
         }
+    }
+
+    /// Whether it is of a network that clients are no part of.
+    fn is_inside(self) -> bool {
+        self.loopback || self.metadata || self.private || self.inner
+    }
+
+    /// The same, written as people do not write what is inside.
+    fn disguised_if(self, is_unusual: bool) -> Self {
+        Self { disguised: self.disguised || is_unusual && self.is_inside(), ..self }
     }
 }
 
@@ -70,10 +80,12 @@ fn reach_of_part(value: &[u8]) -> Reach {
         let before = value.get(checked..from).unwrap_or_default();
         is_spoken_of |= before.iter().any(|byte| *byte <= b' ' || *byte == b'(');
         checked = from;
-        let slashes = value
-            .get(from..)
-            .map_or(0, |rest| rest.iter().take_while(|byte| matches!(byte, b'/' | b'\\')).count());
-        let reach = authority(value.get(from + slashes..).unwrap_or_default());
+        let rest = value.get(from - 1..).unwrap_or_default();
+        let slashes = rest.iter().take_while(|byte| matches!(byte, b'/' | b'\\')).count();
+        let (slashes, rest) = rest.split_at(slashes);
+        // JSON may have a backslash before each.
+        let is_usual = matches!(slashes, b"//" | b"\\/\\/");
+        let reach = authority(rest).disguised_if(!is_usual);
         // People and programs write of machines of their own, but not of these.
         found = found.or(match is_spoken_of {
             true => Reach { metadata: reach.metadata, disguised: reach.disguised, ..Reach::default() },
@@ -107,10 +119,15 @@ fn authority(text: &[u8]) -> Reach {
         text.iter().position(|byte| *byte <= b' ' || b"/\\?#\"'<>,;)".contains(byte)).unwrap_or(text.len());
     let authority = text.get(..end.min(MAX_HOST_BYTES * 2)).unwrap_or_default();
     let found = authority.split(|byte| *byte == b'@').map(host).fold(Reach::default(), Reach::or);
+    // `http://a.example@127.0.0.1/`: a host where a name of a user belongs.
+    let has_two = authority.split(|byte| *byte == b'@').filter(|part| part.contains(&b'.')).count() > 1;
+    let found = found.disguised_if(has_two);
     // `http://a.example#@127.0.0.1/`: some read on.
     match text.get(end..) {
         Some([b'#' | b'?' | b'\\', rest @ ..]) => match memchr::memchr(b'@', rest).filter(|at| *at < 64) {
-            Some(at) => found.or(authority_after(rest.get(at + 1..).unwrap_or_default())),
+            Some(at) => {
+                found.or(authority_after(rest.get(at + 1..).unwrap_or_default())).disguised_if(at == 0)
+            }
             None => found,
         },
         _ => found,
@@ -130,11 +147,10 @@ fn host(text: &[u8]) -> Reach {
     let plain = plain(text);
     let name = match plain.strip_prefix('[') {
         Some(literal) => {
-            return literal
-                .split(']')
-                .next()
-                .and_then(|literal| literal.split('%').next()?.parse().ok())
-                .map_or(Reach::default(), of_v6);
+            let literal = literal.split([']', '%']).next().unwrap_or_default();
+            return literal.parse().map_or(Reach::default(), |address: Ipv6Addr| {
+                of_v6(address).disguised_if(address.to_string() != literal)
+            });
         }
         None => plain.split(':').next().unwrap_or_default().trim_end_matches('.'),
     };
@@ -142,12 +158,10 @@ fn host(text: &[u8]) -> Reach {
         return Reach::default();
     }
     if let Some((address, is_plain)) = inet_aton(name) {
-        let disguised = !is_plain || !text.is_ascii();
+        let disguised = !is_plain || !text.is_ascii() || memchr::memchr(b'%', text).is_some();
         return Reach { disguised, numeric: true, ..of_v4(address) };
     }
-    let mut found = of_name(name);
-    found.disguised = !text.is_ascii() && found != Reach::default();
-    found
+    of_name(name).disguised_if(!text.is_ascii() || memchr::memchr(b'%', text).is_some())
 }
 
 /// The host in lower case; percent-encoded bytes and digits in other forms as themselves.
@@ -262,7 +276,7 @@ fn of_name(name: &str) -> Reach {
             .windows(4)
             .filter_map(|four| <[u8; 4]>::try_from(four).ok())
             .map(|octets| of_v4(octets.into()));
-        return Reach { disguised: true, ..found.fold(Reach::default(), Reach::or) };
+        return found.fold(Reach::default(), Reach::or).disguised_if(true);
     }
     let is_inner = is(&["host.docker.internal", "kubernetes", "gateway.docker.internal"])
         || ends(&[
@@ -355,6 +369,37 @@ mod tests {
             "Please open http://localhost:3000 in your browser and tell me what you see on the page",
         ] {
             assert_eq!(reach(value.as_bytes()), Reach::default(), "{value}");
+        }
+        for value in [
+            "http:/127.0.0.1/",
+            "http:///127.0.0.1/",
+            "http:\\\\127.0.0.1/",
+            "http://127%2e0.0.1/",
+            "http://a.example@127.0.0.1/",
+            "http://a.example:80@10.0.0.1/",
+            "http://127.0.0.1#@a.example/",
+            "http://a.example#@127.0.0.1/",
+            "http://[0:0:0:0:0:0:0:1]/",
+            "http://[0000::1]:80/",
+            "http://127.0.0.1.nip.io/",
+        ] {
+            let text = format!("please have a look at {value} and tell me what you see there");
+            assert!(reach(text.as_bytes()).disguised, "{text}");
+        }
+        for value in [
+            "http://127.0.0.1/",
+            "http:\\/\\/127.0.0.1\\/",
+            "http://[::1]:8080/",
+            "http://[fe80::1%25eth0]/",
+            "redis://user:word@localhost:6379/0",
+            "http://localhost:3000/#/@user",
+            "http://192.0.2.1/a?b=@c",
+            "file:///etc/motd",
+            "http:///a.example/",
+            "https://a.nip.io/",
+        ] {
+            let text = format!("please have a look at {value} and tell me what you see there");
+            assert_eq!(reach(text.as_bytes()), Reach::default(), "{text}");
         }
         assert!(reach(b"http://192.0.2.1/").numeric && !reach(b"http://192.0.2.1/").private);
         assert!(reach(b"http://017700000001/").disguised && !reach(b"http://127.0.0.1/").disguised);

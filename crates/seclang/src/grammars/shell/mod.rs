@@ -24,6 +24,8 @@ pub(crate) use self::word::Dialect;
 const MARKS: ByteSet = ByteSet::of(b"&|;\n\r$<>`");
 /// A call of a tool that begins a value is no longer.
 const MAX_TOOL_BYTES: usize = 128;
+/// Spaces between a separator and a command.
+const MAX_SPACES: usize = 16;
 /// Bytes before a place that say whether it stands in a text.
 const TEXT_BYTES: usize = 128;
 
@@ -222,9 +224,18 @@ fn separator(value: &[u8], place: Range<usize>) -> Separator {
             let is_bare = at == 0 || value.get(at - 1).is_some_and(|before| *before > b' ');
             Separator::Backquote { is_in_text: is_in_text(value, at), is_bare }
         }
-        Some([_, b'(']) => Separator::Substitution { is_in_text: is_in_text(value, at) },
+        Some([_, b'(']) => {
+            Separator::Substitution { is_in_text: !names_command(value, at) && is_in_text(value, at) }
+        }
         _ => Separator::Sequence { is_glued: false },
     }
+}
+
+/// Whether what is put in at a place names a command, which no text says: it stands right behind `;`, `|` or `&`.
+fn names_command(value: &[u8], at: usize) -> bool {
+    let before = value.get(..at).unwrap_or_default();
+    let sign = before.iter().rev().take(MAX_SPACES).find(|byte| **byte != b' ');
+    sign.is_some_and(|sign| matches!(sign, b';' | b'|' | b'&'))
 }
 
 /// Markdown writes names of programs so: a text has words before or behind.

@@ -48,6 +48,8 @@ fn commands_of_unix() {
         "||whoami",
         "; nslookup e.example",
         "&&ifconfig",
+        "we talked about the boots ; $(echo cat) /etc/passwd and the price of them",
+        "we talked about the boots ;$(printf 'id') and the price of them",
     ] {
         assert!(strength(value.as_bytes(), Dialect::Unix) == Some(Strength::Certain), "{value}");
     }
@@ -77,6 +79,7 @@ fn commands_of_unix() {
         "text/html; q=0.9",
         "npm ci && npm test && npm run build",
         "cat app.log | grep ERROR | sort | uniq -c",
+        "the script calls $(echo a) and then goes on",
         "$ cd srv && tar czf backup.tar.gz data",
         "RUN apt-get update && apt-get install -y curl",
         "Use `git status`; then `git pull`.",

@@ -3,12 +3,14 @@
 //! Words like `or` and `and` join sentences too, so that only what no sentence goes on with counts: a comparison of
 //! two constants, a subquery, a call that waits or fails on purpose, a further statement with all its parts.
 
-use super::continuation::{Before, continuation};
-use super::token::{Kind, Token, TokenReader, is_word_byte, may_continue, tokens};
+use super::continuation::{Before, READERS, after, continuation};
+use super::token::{Kind, Token, TokenReader, is_space, is_word_byte, may_continue, tokens};
 use crate::grammars::{Differences, Finding, Strength};
 
 /// Bytes before a joint in which a statement of the text's own is looked for.
 const STATEMENT_BYTES: usize = 512;
+/// Spaces before a joint.
+const MAX_SPACES: usize = 16;
 /// Bytes behind a joint that tell.
 const WINDOW_BYTES: usize = 160;
 
@@ -19,7 +21,7 @@ pub(super) fn joint(value: &[u8], differences: &Differences) -> Option<Finding> 
         let window = value.get(at..(at + WINDOW_BYTES).min(value.len()))?;
         let is_own = || value.get(at.saturating_sub(STATEMENT_BYTES)..at).is_some_and(has_query);
         let is_new = || differences.touch(at.saturating_sub(STATEMENT_BYTES)..at + WINDOW_BYTES);
-        if may_go_on(window) && is_new() && goes_on(&tokens(window), is_own) {
+        if may_go_on(window) && is_new() && goes_on(&tokens(window), before(value, at), is_own) {
             return Some(Finding { strength: Strength::Certain, from: at });
         }
         from = at + 1;
@@ -30,7 +32,7 @@ pub(super) fn joint(value: &[u8], differences: &Differences) -> Option<Finding> 
 /// What joints begin with: for each first byte the second, in lower case; `ANY` if it may be any, 0 if there is none.
 const SECOND: [u8; 256] = {
     let mut table = [0; 256];
-    let pairs = b"orORanANxoXOhaHAunUNwaWA||&&";
+    let pairs = b"orORanANxoXOhaHAunUNwaWAgrGR||&&";
     let mut at = 0;
     while at < pairs.len() {
         table[pairs[at] as usize] = pairs[at + 1] | 0x20;
@@ -88,7 +90,7 @@ fn is_joint(rest: &[u8]) -> bool {
     let is = |joint: &[u8]| word.eq_ignore_ascii_case(joint);
     match () {
         () if is(b"or") || is(b"and") || is(b"xor") || is(b"having") => may_compare(after),
-        () => is(b"union") || is(b"order") || is(b"waitfor"),
+        () => is(b"union") || is(b"order") || is(b"group") || is(b"waitfor"),
     }
 }
 
@@ -127,37 +129,94 @@ fn may_go_on(window: &[u8]) -> bool {
 
 /// `1=1`: whether tokens compare constants; program text does so, too, but with `==`.
 fn is_tautology<'v>(tokens: impl Iterator<Item = Token<'v>>) -> bool {
-    let is_constant = |token: Token<'_>| {
-        matches!(token.kind, Kind::Number | Kind::Constant | Kind::Text { is_closed: true })
-    };
+    let is_constant = |token: Token<'_>| is_literal(&token);
     let mut operands = tokens.filter(|token| !matches!(token.kind, Kind::Open | Kind::Arithmetic));
     operands.next().is_some_and(is_constant)
         && operands.next().is_some_and(|token| token.kind == Kind::Comparison && token.text != b"==")
         && operands.next().is_some_and(is_constant)
 }
 
+/// Behind what a joint stands, as far as that tells.
+fn before(value: &[u8], at: usize) -> Before {
+    let last =
+        value.get(..at).unwrap_or_default().iter().rev().take(MAX_SPACES).find(|byte| !is_space(**byte));
+    if last.is_some_and(u8::is_ascii_digit) { Before::Number } else { Before::Name }
+}
+
+/// What follows a constant: a literal, or a call of a function of the database with constants alone.
+fn after_constant<'t, 'v>(mut tokens: &'t [Token<'v>]) -> Option<&'t [Token<'v>]> {
+    while let [Token { kind: Kind::Open | Kind::Arithmetic, .. }, rest @ ..] = tokens {
+        tokens = rest;
+    }
+    let mut depth = 0usize;
+    while let Some((token, rest)) = tokens.split_first() {
+        tokens = rest;
+        match token.kind {
+            Kind::Open => depth += 1,
+            Kind::Close => depth = depth.checked_sub(1)?,
+            Kind::Comma | Kind::Arithmetic if depth > 0 => {}
+            Kind::Name | Kind::Statement if READERS.iter().any(|function| token.is(function)) => {
+                matches!(tokens, [Token { kind: Kind::Open, .. }, ..]).then_some(())?;
+            }
+            _ if is_literal(token) => {}
+            _ => return None,
+        }
+        if depth == 0 && (token.kind == Kind::Close || is_literal(token)) {
+            return Some(after(tokens, Kind::Close));
+        }
+    }
+    None
+}
+
+/// Whether constants are compared with each other: `char(65)=char(65)`, `length('a')>0`.
+fn compares_constants(tokens: &[Token<'_>]) -> bool {
+    after_constant(tokens).is_some_and(|rest| match rest {
+        [Token { kind: Kind::Comparison, text }, right @ ..] => {
+            *text != b"==" && after_constant(right).is_some()
+        }
+        _ => false,
+    })
+}
+
+fn is_literal(token: &Token<'_>) -> bool {
+    matches!(token.kind, Kind::Number | Kind::Constant | Kind::Text { is_closed: true })
+}
+
+/// What follows numbers with commas between them.
+fn after_numbers<'t, 'v>(mut tokens: &'t [Token<'v>]) -> Option<&'t [Token<'v>]> {
+    while let [Token { kind: Kind::Number, .. }, Token { kind: Kind::Comma, .. }, after @ ..] = tokens {
+        tokens = after;
+    }
+    tokens.split_first().filter(|(last, _)| last.kind == Kind::Number).map(|(_, after)| after)
+}
+
 /// Whether the tokens from a joint on are no sentence, and go on with no statement of the text's own.
-fn goes_on(tokens: &[Token<'_>], is_own: impl Fn() -> bool) -> bool {
+fn goes_on(tokens: &[Token<'_>], before: Before, is_own: impl Fn() -> bool) -> bool {
     let Some((first, rest)) = tokens.split_first() else { return false };
-    if continuation(tokens, Before::Name) != Some(Strength::Certain) {
+    let before = if first.kind == Kind::Clause { before } else { Before::Name };
+    if continuation(tokens, before) != Some(Strength::Certain)
+        && !(first.kind == Kind::Logic && compares_constants(rest))
+    {
         return false;
     }
     let has = |word: &str| rest.iter().any(|token| token.is(word));
-    let is_number = |at: usize| rest.get(at).is_some_and(|token| token.kind == Kind::Number);
     match first.kind {
         // `or 1=1`, `and (select …)`, `and sleep(5)`: not `and count(x)`, which programs and tables say.
         Kind::Logic => {
             let has_subquery = rest
                 .windows(2)
                 .any(|pair| matches!(pair, [open, query] if open.kind == Kind::Open && query.is("select")));
-            is_tautology(rest.iter().copied()) || has_subquery || super::continuation::calls_weapon(rest)
+            compares_constants(rest) || has_subquery || super::continuation::calls_weapon(rest)
         }
         Kind::SetOperation => !is_own(),
         Kind::Statement => first.is("waitfor"),
         Kind::Clause => {
-            is_number(1)
-                && matches!(rest.get(2), None | Some(Token { kind: Kind::Comment { .. }, .. }))
-                && !is_own()
+            // `order by 3` without more is said, too.
+            let ends = rest.get(1..).and_then(after_numbers).is_some_and(|after| match (after, before) {
+                ([], Before::Number) => false,
+                (after, _) => matches!(after, [] | [Token { kind: Kind::Comment { .. }, .. }, ..]),
+            });
+            ends && !is_own()
         }
         Kind::Semicolon => match rest.first() {
             _ if is_own() => false,

@@ -345,6 +345,32 @@ mod tests {
     }
 
     #[test]
+    fn words_around_what_goes_on_behind_a_number_hide_nothing() {
+        for value in [
+            "1 AND CHAR(65)=CHAR(65)",
+            "1 or length('a')>0",
+            "1 and concat('a', lower('B')) like 'ab'",
+            "1 or (1)=(1)",
+            "1 ORDER BY 10--",
+            "1 GROUP BY 1,2--",
+            "1 group by 1, 2 #",
+        ] {
+            let text = format!("we talked about the boots {value} and the price of them");
+            assert_eq!(strength(text.as_bytes()), Some(Strength::Certain), "{text}");
+        }
+        for text in [
+            "the report for 2020 order by 3",
+            "pages 1 and 2 in the order by 5 people",
+            "if x and length(name)=length(other) then",
+            "sort by size or len(a)==len('b') in it",
+            "10 people group by 2, 3 or 4",
+            "a group by itself -- of 5",
+        ] {
+            assert!(strength(text.as_bytes()) < Some(Strength::Certain), "{text}");
+        }
+    }
+
+    #[test]
     fn a_statement_of_the_text_goes_on_with_itself() {
         for text in [
             "SELECT name FROM cats\nWHERE age > 5\nUNION ALL\nSELECT name FROM dogs\nORDER BY 1;",
