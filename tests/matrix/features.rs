@@ -153,6 +153,12 @@ const TREATED: &str = "balance = \"cookie\"\ncompression = [\"zstd\", \"gzip\"]\
 const KEPT: &str =
     "[zones.waf]\nresponse_rules = true\n[zones.sensitive_data]\n[zones.cache]\nttl = \"1h\"\n";
 
+const KEPT_BY_KEY: &str = "rulesets = [{ phase = \"http_request_cache_settings\", rules = [\
+    { action = \"set_cache_settings\", action_parameters = { cache = true, edge_ttl = { mode = \"respect_origin\", default = 3600 }, \
+    cache_key = { ignore_query_strings_order = true, custom_key = { query_string = { exclude = { list = [\"utm_source\"] } }, \
+    header = { include = [\"x-plan\"], exclude_origin = true }, cookie = { include = [\"theme\"] }, user = { lang = true } } } } }] }]\n\
+    [zones.waf]\nresponse_rules = true\n[zones.sensitive_data]\n";
+
 pub const ZONES: &[Feature] = &[
     ZONE,
     Feature { name: "own rules", settings: WAF, must_see: true, refuses: 403, ..ZONE },
@@ -215,6 +221,7 @@ pub const ZONES: &[Feature] = &[
     Feature { name: "rules that log", settings: "[zones.waf]\naction = \"log\"\n", must_see: true, ..ZONE },
     Feature { name: "compressed answers and settings", settings: TREATED, ..ZONE },
     Feature { name: "kept answers", settings: KEPT, must_see: true, refuses: 403, ..ZONE },
+    Feature { name: "kept answers by a key", settings: KEPT_BY_KEY, must_see: true, refuses: 403, ..ZONE },
     Feature {
         name: "kept answers, waited for",
         settings: KEPT,

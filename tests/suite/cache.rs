@@ -391,7 +391,7 @@ fn a_zone_says_what_is_kept_of_which_its_origin_says_nothing() {
         ("rulesets = [{ phase = \"http_request_cache_settings\", rules = [] }]\n[zones.cache]\n", "keep one"),
         (
             "rulesets = [{ phase = \"http_request_cache_settings\", rules = [{ action = \"set_cache_settings\" }] }]\n",
-            "needs `cache`, `edge_ttl` or `browser_ttl`",
+            "needs `cache`, `edge_ttl`, `browser_ttl` or `cache_key`",
         ),
         (
             "rulesets = [{ phase = \"http_request_cache_settings\", rules = [{ action = \"set_cache_settings\", \

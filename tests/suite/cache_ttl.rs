@@ -103,7 +103,6 @@ fn the_api_takes_what_files_take() {
         json!({"browser_ttl": {"mode": "override_origin"}}),
         json!({"browser_ttl": {"mode": "sometimes", "default": 1}}),
         json!({"browser_ttl": {"mode": "override_origin", "default": -1}}),
-        json!({"cache_key": {"custom_key": {"header": {"include": ["x-language"]}}}}),
         ttl(json!({"status_code": 404})),
         ttl(json!({"status_code": 99, "value": 1})),
         ttl(json!({"value": 1})),

@@ -30,6 +30,7 @@ mod bodies;
 mod body_rules;
 mod budgets;
 mod cache;
+mod cache_key;
 mod cache_lock;
 mod cache_neighbours;
 mod cache_purge;

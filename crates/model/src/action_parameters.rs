@@ -6,6 +6,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Phase;
+use crate::cache_key::CacheKeyParameters;
 use crate::cache_settings::{BrowserTtl, CacheParameters, EdgeTtl};
 use crate::compression::{CompressionAlgorithm, CompressionParameters};
 use crate::overrides::Overrides;
@@ -128,6 +129,7 @@ struct ParameterFields {
     cache: Option<bool>,
     edge_ttl: Option<EdgeTtl>,
     browser_ttl: Option<BrowserTtl>,
+    cache_key: Option<CacheKeyParameters>,
     increment: Option<i64>,
     security_level: Option<SecurityLevel>,
     ssl: Option<OriginEncryption>,
@@ -166,8 +168,12 @@ impl ParameterFields {
         given.extend(self.from_value.map(|from_value| Of::Redirect(RedirectParameters { from_value })));
         let compression = self.algorithms.map(|algorithms| CompressionParameters { algorithms });
         given.extend(compression.map(Of::CompressResponse));
-        let kept =
-            CacheParameters { cache: self.cache, edge_ttl: self.edge_ttl, browser_ttl: self.browser_ttl };
+        let kept = CacheParameters {
+            cache: self.cache,
+            edge_ttl: self.edge_ttl,
+            browser_ttl: self.browser_ttl,
+            cache_key: self.cache_key,
+        };
         given.extend(set(kept).map(Of::SetCacheSettings));
         given.extend(self.increment.map(|increment| Of::Score(ScoreParameters { increment })));
         let rewrite = RewriteParameters { uri: self.uri, headers: self.headers };

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
+use super::cache_key::CacheKeyParameters;
 use super::word::serde_by_word;
 
 /// What a `set_cache_settings` rule says of the responses to its requests.
@@ -17,6 +18,9 @@ pub struct CacheParameters {
     pub edge_ttl: Option<EdgeTtl>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub browser_ttl: Option<BrowserTtl>,
+    /// By what they are told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_key: Option<CacheKeyParameters>,
 }
 
 /// How long responses are served again without asking their origin.
@@ -156,5 +160,8 @@ impl CacheParameters {
             others.edge_ttl.clone_from(&self.edge_ttl);
         }
         others.browser_ttl = self.browser_ttl.or(others.browser_ttl);
+        if self.cache_key.is_some() {
+            others.cache_key.clone_from(&self.cache_key);
+        }
     }
 }

@@ -8,6 +8,7 @@ pub mod ai_log;
 pub mod alert;
 pub mod api_token;
 pub mod backoff;
+pub mod cache_key;
 pub mod cache_settings;
 pub mod certificate_pack;
 pub mod compression;

@@ -2,11 +2,13 @@
 
 use std::ops::RangeInclusive;
 
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::super::error::{self, ApiErrors};
 use super::super::input::{Fields, Findings};
 use super::super::operation::new_id;
+use model::cache_key::CacheKeyParameters;
 use model::cache_settings::{BrowserTtl, CacheParameters, EdgeTtl, StatusRange, StatusTtl};
 use model::compression::{CompressionAlgorithm, CompressionParameters};
 use model::rate_limit::RateLimit;
@@ -128,12 +130,13 @@ fn cache_parameters(fields: &Fields<'_>) -> CacheParameters {
         let default = ttl.within("default", seconds.clone()).and_then(|seconds| u32::try_from(seconds).ok());
         Some(BrowserTtl { mode: ttl.word("mode", error::BAD_FIELD)?, default })
     });
-    if fields.value("cache_key").is_some() {
-        // Passed over, it would give some what is for others.
-        let message = "responses are kept by target, host and all that `Vary` names; no other key can be set";
-        fields.refuse(error::BAD_FIELD, "cache_key", message);
-    }
-    CacheParameters { cache: fields.bool("cache"), edge_ttl, browser_ttl }
+    // What is passed over of it would give some what is for others.
+    let cache_key = fields.value("cache_key").and_then(|value| {
+        let read = CacheKeyParameters::deserialize(value);
+        read.map_err(|fault| fields.refuse(error::BAD_FIELD, "cache_key", format!("`cache_key`: {fault}")))
+            .ok()
+    });
+    CacheParameters { cache: fields.bool("cache"), edge_ttl, browser_ttl, cache_key }
 }
 
 fn status_ttl(fields: &Fields<'_>) -> Option<StatusTtl> {

@@ -18,7 +18,7 @@ impl Resolving<'_> {
             }
             EdgeTtl { mode: EdgeTtlMode::RespectOrigin, default: seconds, status_code_ttl: Vec::new() }
         });
-        let parameters = CacheParameters { cache: Some(true), edge_ttl, browser_ttl: None };
+        let parameters = CacheParameters { cache: Some(true), edge_ttl, ..CacheParameters::default() };
         let phase = Phase::HttpRequestCacheSettings;
         let rule = Rule {
             expression: self.expression(file.expression, phase),

@@ -2,6 +2,8 @@
 
 use super::{CompiledAction, Definition, Sources};
 use diagnostic::{Code, Diagnostic};
+use http::{HeaderName, header};
+use model::cache_key::{CacheKeyParameters, QueryKey, QueryNames};
 use model::cache_settings::{BrowserTtlMode, CacheParameters, EdgeTtl, EdgeTtlMode, StatusRange, StatusTtl};
 use model::ruleset::{ActionParameters, Rule};
 use model::{Action, Phase};
@@ -9,6 +11,9 @@ use model::{Action, Phase};
 pub const DEFINITION: Definition =
     Definition { actions: &[Action::SetCacheSettings], phases: &[Phase::HttpRequestCacheSettings], compile };
 
+/// Most names of each list of `cache_key`, and bytes of one.
+const MAX_NAMES: usize = 50;
+const MAX_NAME_BYTES: usize = 100;
 /// Most entries of `status_code_ttl`.
 const MAX_STATUSES: usize = 100;
 
@@ -31,7 +36,7 @@ fn compile(rule: &Rule, _: Phase, sources: &mut Sources<'_>) -> Option<CompiledA
 fn fault(parameters: &CacheParameters) -> Option<(String, String)> {
     let at = |field: &str, message: String| Some((field.to_owned(), message));
     if *parameters == CacheParameters::default() {
-        let message = "the action `set_cache_settings` needs `cache`, `edge_ttl` or `browser_ttl` in `action_parameters`";
+        let message = "the action `set_cache_settings` needs `cache`, `edge_ttl`, `browser_ttl` or `cache_key` in `action_parameters`";
         return at("", message.to_owned());
     }
     let most = EdgeTtl::SECONDS.end();
@@ -53,6 +58,9 @@ fn fault(parameters: &CacheParameters) -> Option<(String, String)> {
             }
         }
     }
+    if let Some((field, message)) = parameters.cache_key.as_ref().and_then(fault_of_key) {
+        return at(&format!("/cache_key{field}"), message);
+    }
     let browser = parameters.browser_ttl?;
     if is_long(browser.default) {
         return at("/browser_ttl/default", format!("`browser_ttl.default` takes 0 to {most} seconds"));
@@ -62,6 +70,72 @@ fn fault(parameters: &CacheParameters) -> Option<(String, String)> {
         return at("/browser_ttl", message.to_owned());
     }
     None
+}
+
+/// What is wrong with what tells responses apart, and where.
+fn fault_of_key(key: &CacheKeyParameters) -> Option<(String, String)> {
+    let at = |field: &str, message: &str| Some((field.to_owned(), message.to_owned()));
+    let custom = key.custom_key.clone().unwrap_or_default();
+    let user = custom.user.unwrap_or_default();
+    let unknown = "is not known here, so that no key can be made of it; leave it out, or set it to `false`";
+    for (is_set, field) in [
+        (key.cache_by_device_type, "/cache_by_device_type"),
+        (key.cache_deception_armor, "/cache_deception_armor"),
+        (user.device_type, "/custom_key/user/device_type"),
+        (custom.host.and_then(|host| host.resolved), "/custom_key/host/resolved"),
+    ] {
+        if is_set == Some(true) {
+            let name = field.rsplit('/').next().unwrap_or_default();
+            return at(field, &format!("`{name}` {unknown}"));
+        }
+    }
+    if let Some(QueryKey { include, exclude }) = &custom.query_string {
+        if include.is_some() && exclude.is_some() {
+            return at("/custom_key/query_string", "expected one of `include` and `exclude`");
+        }
+        for (names, name) in [(include, "include"), (exclude, "exclude")] {
+            let Some(QueryNames { all, list }) = names else { continue };
+            let field = format!("/custom_key/query_string/{name}");
+            if (*all == Some(true)) != list.is_empty() {
+                return at(&field, "expected `all` as `true`, or `list` with names of parameters");
+            }
+            if let Some(message) = fault_of_names(list, "name of a parameter", |_| true) {
+                return at(&format!("{field}/list"), &message);
+            }
+        }
+    }
+    let fields = |names: &[String]| {
+        let is_field = |name: &str| HeaderName::try_from(name).is_ok_and(|name| name != header::COOKIE);
+        fault_of_names(names, "name of a field that is not `Cookie`", is_field)
+    };
+    let cookies =
+        |names: &[String]| fault_of_names(names, "name of a cookie", |name| !name.contains([';', '=', ' ']));
+    let (header, cookie) = (custom.header.unwrap_or_default(), custom.cookie.unwrap_or_default());
+    let contained: Vec<String> = header.contains.keys().cloned().collect();
+    for (field, fault) in [
+        ("header/include", fields(&header.include)),
+        ("header/check_presence", fields(&header.check_presence)),
+        ("header/contains", fields(&contained)),
+        ("cookie/include", cookies(&cookie.include)),
+        ("cookie/check_presence", cookies(&cookie.check_presence)),
+    ] {
+        if let Some(message) = fault {
+            return at(&format!("/custom_key/{field}"), &message);
+        }
+    }
+    let texts = header.contains.iter().find_map(|(name, texts)| {
+        let fault = if texts.is_empty() { Some("expected at least one text".to_owned()) } else { None };
+        Some((name, fault.or_else(|| fault_of_names(texts, "text", |_| true))?))
+    });
+    texts.map(|(name, message)| (format!("/custom_key/header/contains/{name}"), message))
+}
+
+fn fault_of_names(names: &[String], what: &str, is_name: impl Fn(&str) -> bool) -> Option<String> {
+    if names.len() > MAX_NAMES {
+        return Some(format!("expected at most {MAX_NAMES} entries"));
+    }
+    let is_bad = |name: &&String| name.is_empty() || name.len() > MAX_NAME_BYTES || !is_name(name);
+    names.iter().find(is_bad).map(|name| format!("`{name}` is no {what} of 1 to {MAX_NAME_BYTES} bytes"))
 }
 
 fn fault_of_status(ttl: &StatusTtl) -> Option<String> {

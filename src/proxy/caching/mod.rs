@@ -4,6 +4,8 @@
 //! scanner see it as they see an origin's. Everything by which an origin may choose its answer is in the key: without
 //! that, one client could choose what others get.
 
+mod key;
+
 use std::sync::Arc;
 
 use body::compress::ContentEncoding;
@@ -17,6 +19,7 @@ use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::proxy::{RangeType, Session, range_header_filter};
 use pingora::{Error, ErrorSource, Result};
 
+use self::key::KeyParts;
 use super::context::{Context, Route};
 use super::headers;
 use super::headers::hyphenated;
@@ -142,10 +145,15 @@ impl Caching {
         let authority = request.uri.authority().map_or("", http::uri::Authority::as_str).as_bytes();
         parts.add(request.headers.get(header::HOST).map_or(authority, HeaderValue::as_bytes));
         parts.add(ctx.host.as_bytes());
-        parts.add(&headers::origin_target(request.raw_path()));
+        let parameters = ctx.decisions.cache.cache_key.as_ref();
+        let counted = |target: &[u8]| {
+            let target = headers::origin_target(target).into_owned();
+            parameters.map_or_else(|| target.clone(), |by| key::target(&target, by).into_owned())
+        };
+        parts.add(&counted(request.raw_path()));
         // As it is dropped by.
-        let sent = ctx.sent_target.as_deref().unwrap_or_else(|| request.raw_path());
-        parts.add(&headers::origin_target(sent));
+        let target = counted(ctx.sent_target.as_deref().unwrap_or_else(|| request.raw_path()));
+        parts.add(&target);
         let origin = &ctx.decisions.origin;
         parts.add(origin.host_header.as_deref().unwrap_or("").as_bytes());
         parts.add(origin.server_name.as_deref().unwrap_or("").as_bytes());
@@ -167,13 +175,18 @@ impl Caching {
         }
         for (name, value) in &request.headers {
             let plain = hyphenated(name.as_str());
-            let is_keyed = KEYED_FIELDS.contains(&&*plain)
+            let is_left_out = plain == "origin" && key::leaves_out_origin(parameters);
+            let is_keyed = KEYED_FIELDS.contains(&&*plain) && !is_left_out
                 || ctx.peer_is_trusted() && KEYED_OF_PROXIES.contains(&&*plain);
             if is_keyed {
                 parts.add(b"field");
                 parts.add(name.as_str().as_bytes());
                 parts.add(value.as_bytes());
             }
+        }
+        if let Some(custom) = parameters.and_then(|parameters| parameters.custom_key.as_ref()) {
+            let country = || ctx.snapshot.geo.find(ctx.client).country.unwrap_or_default();
+            key::add_custom(&mut parts, custom, &request.headers, country);
         }
         let mut key = CacheKey::new(parts.0, "");
         let limits = &ctx.snapshot.limits;
@@ -182,7 +195,7 @@ impl Caching {
                 zone_id: zone.id.to_string(),
                 is_https: ctx.tls,
                 host: ctx.host.clone(),
-                target: headers::origin_target(sent).into_owned(),
+                target,
             }),
             limits: CacheLimits {
                 response_bytes: limits.cached_response.0,
@@ -240,17 +253,6 @@ impl Caching {
             let labels = [ctx.zone_label().name, status.word()];
             self.events.metrics().cache_lookups.with_label_values(&labels).inc();
         }
-    }
-}
-
-/// Parts of a key, each with its length, so that no two lists of parts are one text.
-#[derive(Default)]
-struct KeyParts(Vec<u8>);
-
-impl KeyParts {
-    fn add(&mut self, part: &[u8]) {
-        self.0.extend_from_slice(&(part.len() as u64).to_be_bytes());
-        self.0.extend_from_slice(part);
     }
 }
 
@@ -381,17 +383,6 @@ pub(super) fn may_be_stale(error: Option<&Error>, session: &Session, ctx: &Conte
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn parts_of_a_key_cannot_stand_for_each_other() {
-        let of = |parts: &[&str]| {
-            let mut key = KeyParts::default();
-            parts.iter().for_each(|part| key.add(part.as_bytes()));
-            key.0
-        };
-        assert_ne!(of(&["a", "bc"]), of(&["ab", "c"]));
-        assert_ne!(of(&["a", ""]), of(&["a"]));
-    }
 
     #[test]
     fn clients_that_take_the_same_codings_are_asked_for_in_one_way() {
