@@ -8,6 +8,7 @@
 //! The operators of the same subject in [`super::operators`] hand values to them.
 
 mod address;
+mod byte_pairs;
 mod differences;
 mod fragment;
 mod graphql;

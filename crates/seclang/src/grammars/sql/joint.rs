@@ -5,6 +5,7 @@
 
 use super::continuation::{Before, READERS, after, continuation};
 use super::token::{Kind, Token, TokenReader, is_space, is_word_byte, may_continue, tokens};
+use crate::grammars::byte_pairs::BytePairs;
 use crate::grammars::{Differences, Finding, Strength};
 
 /// Bytes before a joint in which a statement of the text's own is looked for.
@@ -29,26 +30,25 @@ pub(super) fn joint(value: &[u8], differences: &Differences) -> Option<Finding> 
     None
 }
 
-/// What joints begin with: for each first byte the second, in lower case; `ANY` if it may be any, 0 if there is none.
-const SECOND: [u8; 256] = {
-    let mut table = [0; 256];
-    let pairs = b"orORanANxoXOhaHAunUNwaWAgrGR||&&";
-    let mut at = 0;
-    while at < pairs.len() {
-        table[pairs[at] as usize] = pairs[at + 1] | 0x20;
-        at += 2;
-    }
-    table[b';' as usize] = ANY;
-    table
-};
-const ANY: u8 = 1;
+/// What joints begin with: `or`, `group`, `and`, `union`, `xor`, `having`, `waitfor`, `||`, `&&`, `;`.
+const BEGINNINGS: BytePairs = BytePairs::of(&[
+    (b"oOgG", b"rR"),
+    (b"aAuU", b"nN"),
+    (b"xX", b"oO"),
+    (b"hHwW", b"aA"),
+    (b"|", b"|"),
+    (b"&", b"&"),
+    (b";", b""),
+]);
 
-/// The bytes that a joint stands behind.
-const BEFORE: [bool; 256] = {
-    let mut table = [false; 256];
+/// All bits for the bytes that a joint stands behind.
+const BEFORE: [u16; 256] = {
+    let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {
-        table[byte] = !is_word_byte(byte as u8) || (byte as u8).is_ascii_digit();
+        if !is_word_byte(byte as u8) || (byte as u8).is_ascii_digit() {
+            table[byte] = u16::MAX;
+        }
         byte += 1;
     }
     table
@@ -58,12 +58,10 @@ const BEFORE: [bool; 256] = {
 fn next(value: &[u8], from: usize) -> Option<usize> {
     let from = from.max(1) - 1;
     let rest = value.get(from..)?;
-    // Words begin so all the time, so that a branch for each condition would be guessed wrong.
     let begins = |triple: &[u8]| match triple {
         [before, first, second] => {
-            let wanted = SECOND.get(usize::from(*first)).copied().unwrap_or_default();
             let is_behind = BEFORE.get(usize::from(*before)).copied().unwrap_or_default();
-            is_behind & ((wanted == *second | 0x20) | (wanted == ANY))
+            is_behind & BEGINNINGS.kinds(*first, *second) != 0
         }
         _ => false,
     };

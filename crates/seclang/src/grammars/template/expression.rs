@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::grammars::byte_pairs::BytePairs;
 use crate::grammars::places::{Find, Places};
 
 /// Bytes of each that are read.
@@ -35,31 +36,17 @@ const ENDS: [Find; 4] = [
     |text| memchr::memmem::find(text, b"]]"),
 ];
 
-/// For each byte that a mark of two or more begins with the bytes that may be its second, twice if there is one.
-const SECOND: [[u8; 2]; 256] = {
-    let mut table = [[0; 2]; 256];
-    let marks: [[u8; 3]; 10] =
-        [*b"{{%", *b"<%#", *b"[[=", *b"${!", *b"#{s", *b"*{{", *b"@{(", *b"~{{", *b"%{{", *b"___"];
-    let mut at = 0;
-    while at < marks.len() {
-        let [first, second, other] = marks[at];
-        table[first as usize] = [second, other];
-        at += 1;
-    }
-    table
-};
-
-/// Where the first mark of two bytes and more may begin.
-fn pair(text: &[u8]) -> Option<usize> {
-    // Texts hold many of these bytes, so that a branch for each would be guessed wrong.
-    text.windows(2).position(|pair| match pair {
-        [first, second] => {
-            let [one, other] = SECOND.get(usize::from(*first)).copied().unwrap_or_default();
-            (one != 0) & ((one == *second) | (other == *second))
-        }
-        _ => false,
-    })
-}
+/// What marks of two bytes and more begin with.
+const BEGINNINGS: BytePairs = BytePairs::of(&[
+    (b"{$#*@~%", b"{"),
+    (b"{<", b"%"),
+    (b"<", b"#"),
+    (b"[", b"[="),
+    (b"$", b"!"),
+    (b"#", b"s"),
+    (b"@", b"("),
+    (b"_", b"_"),
+]);
 
 /// The mark that a text begins with.
 fn mark(text: &[u8]) -> Option<Mark> {
@@ -109,7 +96,7 @@ impl<'v> Expressions<'v> {
     pub(super) fn new(text: &'v [u8]) -> Self {
         let places = |find| Places::new(text, find);
         let braces = places(|text| memchr::memchr(b'{', text));
-        let (pairs, ends) = (places(pair), ENDS.map(places));
+        let (pairs, ends) = (places(|text| BEGINNINGS.find(text)), ENDS.map(places));
         Self { text, at: 0, pairs, braces: Some(braces), ends, brackets: Brackets::new(text) }
     }
 
