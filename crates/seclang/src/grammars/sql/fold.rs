@@ -5,7 +5,7 @@ use crate::grammars::places::Places;
 
 /// Shorter runs of spaces, as programs are indented with, are read as they are: an attack with several is still in one
 /// window.
-const MIN_RUN_BYTES: usize = 32;
+const MIN_RUN_BYTES: usize = 16;
 
 /// A value with one space for each comment and each run of spaces; `None` if it has neither. Lines stay lines.
 pub(super) fn folded(value: &[u8]) -> Option<Vec<u8>> {

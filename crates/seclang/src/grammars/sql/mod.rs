@@ -345,6 +345,35 @@ mod tests {
     }
 
     #[test]
+    fn no_number_of_spaces_in_an_injection_lowers_it() {
+        let mut ran = 0;
+        for value in [
+            "1; insert into users (name, role, mail) values (1, 2, 3)",
+            "1; delete from users where id > 5 --",
+            "x'; insert into users (name, role) values ('a', 'b') --",
+            "1 union all select name , role from users --",
+            "' or ( 1 = 1 ) --",
+            "1 and exists ( select 1 )",
+        ] {
+            for (before, after) in [("", ""), ("we talked about the boots ", " and the price of them")] {
+                let text = |space: &str| format!("{before}{}{after}", value.replace(' ', space));
+                let plain = strength(text(" ").as_bytes());
+                for spaces in [2, 5, 14, 15, 16, 17, 31, 32, 200] {
+                    for space in [" ".repeat(spaces), "\t".repeat(spaces), "/**/ ".repeat(spaces)] {
+                        assert!(
+                            strength(text(&space).as_bytes()) >= plain,
+                            "{plain:?}: {spaces} {}",
+                            text(&space)
+                        );
+                        ran += 1;
+                    }
+                }
+            }
+        }
+        assert_eq!(ran, 324);
+    }
+
+    #[test]
     fn words_around_what_goes_on_behind_a_number_hide_nothing() {
         for value in [
             "1 AND CHAR(65)=CHAR(65)",
