@@ -45,7 +45,7 @@ pub(super) fn target<'t>(target: &'t [u8], parameters: &CacheKeyParameters) -> C
         .collect();
     if parameters.ignore_query_strings_order == Some(true) {
         // Those of one name stay in their order, by which origins choose one.
-        kept.sort_by(|(one, _), (other, _)| one.cmp(other));
+        kept.sort_by_cached_key(|(name, _)| loose(name));
     }
     let query = kept.into_iter().map(|(_, parameter)| parameter).collect::<Vec<_>>().join(&b'&');
     let has_query = !query.is_empty();
@@ -65,14 +65,23 @@ fn name(parameter: &[u8]) -> Vec<u8> {
 }
 
 fn is_counted(counts: &QueryKey, name: &[u8]) -> bool {
-    let has = |names: &QueryNames| {
-        names.all == Some(true) || names.list.iter().any(|listed| listed.as_bytes() == name)
+    let has = |names: &QueryNames, is: &dyn Fn(&[u8]) -> bool| {
+        names.all == Some(true) || names.list.iter().any(|listed| is(listed.as_bytes()))
     };
     match (&counts.include, &counts.exclude) {
-        (Some(include), _) => has(include),
-        (None, Some(exclude)) => !has(exclude),
+        // In doubt a parameter counts: what an origin reads under a listed name must not be left out.
+        (Some(include), _) => has(include, &|listed| loose(listed) == loose(name)),
+        (None, Some(exclude)) => !has(exclude, &|listed| listed == name),
         (None, None) => true,
     }
+}
+
+/// A name as the most generous framework reads it: in any case, without spaces before it and without what makes it a
+/// list or an entry of one, points and spaces as `_`.
+fn loose(name: &[u8]) -> Vec<u8> {
+    let name = name.trim_ascii_start().split(|byte| matches!(byte, b'[' | 0)).next().unwrap_or_default();
+    let read = |byte: &u8| if matches!(byte, b'.' | b' ') { b'_' } else { byte.to_ascii_lowercase() };
+    name.iter().map(read).collect()
 }
 
 /// Adds what a rule says that counts besides the target.
@@ -172,16 +181,27 @@ mod tests {
         for (parameters, before, after) in [
             (&include, "/a", "/a"),
             (&include, "/a?id=1&x=2&id=3", "/a?id=1&id=3"),
-            (&include, "/a?%69d=1&a+b=2&a%20b=3&ID=4", "/a?%69d=1&a+b=2&a%20b=3"),
+            (&include, "/a?%69d=1&a+b=2&a%20b=3&b=4", "/a?%69d=1&a+b=2&a%20b=3"),
+            (
+                &include,
+                "/a?+id=1&id%00x=2&id[]=3&id%5Ba%5D=4&ID=5&a_b=6&idx=7",
+                "/a?+id=1&id%00x=2&id[]=3&id%5Ba%5D=4&ID=5&a_b=6",
+            ),
             (&include, "/a?x=1", "/a"),
             (&include, "/a?x=1;id=5", "/a?x=1;id=5"),
             (&include, "/a?x=?id=1", "/a"),
             (&exclude, "/a?utm%5Fsource=x&b=1&utm_source", "/a?b=1"),
             (&exclude, "/a?utm_source=x", "/a"),
+            (
+                &exclude,
+                "/a?UTM_source=x&utm.source=y&utm_source[]=z",
+                "/a?UTM_source=x&utm.source=y&utm_source[]=z",
+            ),
             (&exclude, "/a?&&b", "/a?&&b"),
             (&of_query(all(), None, false), "/a?b=1&c", "/a?b=1&c"),
             (&of_query(None, all(), false), "/a?b=1&c", "/a"),
             (&sorted, "/a?b=1&a=2&b=0&a=1", "/a?a=2&a=1&b=1&b=0"),
+            (&sorted, "/a?b=1&A=2&a[]=3&a=4", "/a?A=2&a[]=3&a=4&b=1"),
             (&sorted, "/a?b=1;a=2&a", "/a?b=1;a=2&a"),
         ] {
             let found = target(before.as_bytes(), parameters);
