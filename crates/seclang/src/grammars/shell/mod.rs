@@ -24,8 +24,6 @@ pub(crate) use self::word::Dialect;
 const MARKS: ByteSet = ByteSet::of(b"&|;\n\r$<>`");
 /// A call of a tool that begins a value is no longer.
 const MAX_TOOL_BYTES: usize = 128;
-/// Spaces between a separator and a command.
-const MAX_SPACES: usize = 16;
 /// Bytes before a place that say whether it stands in a text.
 const TEXT_BYTES: usize = 128;
 
@@ -234,7 +232,7 @@ fn separator(value: &[u8], place: Range<usize>) -> Separator {
 /// Whether what is put in at a place names a command, which no text says: it stands right behind `;`, `|` or `&`.
 fn names_command(value: &[u8], at: usize) -> bool {
     let before = value.get(..at).unwrap_or_default();
-    let sign = before.iter().rev().take(MAX_SPACES).find(|byte| **byte != b' ');
+    let sign = before.iter().rfind(|byte| **byte != b' ');
     sign.is_some_and(|sign| matches!(sign, b';' | b'|' | b'&'))
 }
 

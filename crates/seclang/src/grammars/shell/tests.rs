@@ -49,6 +49,7 @@ fn commands_of_unix() {
         "; nslookup e.example",
         "&&ifconfig",
         "we talked about the boots ; $(echo cat) /etc/passwd and the price of them",
+        "we talked about the boots ;                                   $(echo cat) /etc/passwd and the price",
         "we talked about the boots ;$(printf 'id') and the price of them",
     ] {
         assert!(strength(value.as_bytes(), Dialect::Unix) == Some(Strength::Certain), "{value}");

@@ -10,8 +10,6 @@ use crate::grammars::{Differences, Finding, Strength};
 
 /// Bytes before a joint in which a statement of the text's own is looked for.
 const STATEMENT_BYTES: usize = 512;
-/// Spaces before a joint.
-const MAX_SPACES: usize = 16;
 /// Bytes behind a joint that tell.
 const WINDOW_BYTES: usize = 160;
 
@@ -136,8 +134,7 @@ fn is_tautology<'v>(tokens: impl Iterator<Item = Token<'v>>) -> bool {
 
 /// Behind what a joint stands, as far as that tells.
 fn before(value: &[u8], at: usize) -> Before {
-    let last =
-        value.get(..at).unwrap_or_default().iter().rev().take(MAX_SPACES).find(|byte| !is_space(**byte));
+    let last = value.get(..at).unwrap_or_default().iter().rfind(|byte| !is_space(**byte));
     if last.is_some_and(u8::is_ascii_digit) { Before::Number } else { Before::Name }
 }
 
