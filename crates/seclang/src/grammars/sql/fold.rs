@@ -3,9 +3,10 @@
 use super::token::is_space;
 use crate::grammars::places::Places;
 
-/// Shorter runs of spaces, as programs are indented with, are read as they are: an attack with several is still in one
-/// window.
+/// Shorter runs of spaces are read as they are: an attack with several is still in one window.
 const MIN_RUN_BYTES: usize = 16;
+/// The same at the beginning of a line, where programs are indented: there is one for each line alone.
+const MIN_INDENTATION_BYTES: usize = 32;
 
 /// A value with one space for each comment and each run of spaces; `None` if it has neither. Lines stay lines.
 pub(super) fn folded(value: &[u8]) -> Option<Vec<u8>> {
@@ -62,9 +63,12 @@ fn run(text: &[u8]) -> Option<usize> {
     let is_skipped = |at: usize| text.get(at).is_some_and(|byte| is_skipped(*byte));
     // A run of this length holds a byte at each multiple of it.
     (MIN_RUN_BYTES - 1..text.len()).step_by(MIN_RUN_BYTES).filter(|at| is_skipped(*at)).find_map(|at| {
-        let before = (0..at).rev().take(MIN_RUN_BYTES).take_while(|at| is_skipped(*at)).count();
-        let behind = (at..text.len()).take(MIN_RUN_BYTES).take_while(|at| is_skipped(*at)).count();
-        (before + behind >= MIN_RUN_BYTES).then_some(at - before)
+        let before = (0..at).rev().take(MIN_INDENTATION_BYTES).take_while(|at| is_skipped(*at)).count();
+        let behind = (at..text.len()).take(MIN_INDENTATION_BYTES).take_while(|at| is_skipped(*at)).count();
+        let begin = at - before;
+        let begins_line = begin.checked_sub(1).is_none_or(|at| text.get(at) == Some(&b'\n'));
+        let at_least = if begins_line { MIN_INDENTATION_BYTES } else { MIN_RUN_BYTES };
+        (before + behind >= at_least).then_some(begin)
     })
 }
 
@@ -87,9 +91,17 @@ mod tests {
         let comments = format!("1{}or 1=1", format!("/**/{}", " ".repeat(MIN_RUN_BYTES - 1)).repeat(99));
         assert_eq!(fold(&comments).as_deref(), Some("1 or 1=1"));
         // Each place of a run is found, wherever it begins.
-        for before in 0..20 {
-            let text = format!("{}{}x", "a".repeat(before), " ".repeat(2 * MIN_RUN_BYTES));
-            assert_eq!(fold(&text), Some(format!("{} x", "a".repeat(before))), "{before}");
+        for before in 0..40 {
+            for spaces in
+                [MIN_RUN_BYTES - 1, MIN_RUN_BYTES, MIN_INDENTATION_BYTES - 1, MIN_INDENTATION_BYTES, 99]
+            {
+                for line in ["", "b\n"] {
+                    let text = |space: &str| format!("{line}{}{space}x", "a".repeat(before));
+                    let at_least = if before == 0 { MIN_INDENTATION_BYTES } else { MIN_RUN_BYTES };
+                    let expected = (spaces >= at_least).then(|| text(" "));
+                    assert_eq!(fold(&text(&" ".repeat(spaces))), expected, "{line:?} {before} {spaces}");
+                }
+            }
         }
     }
 }
