@@ -13,7 +13,7 @@ use super::headers;
 use crate::upstream::Pool;
 
 /// The cookie that names a browser. Its value is an id that means nothing else.
-const COOKIE: &[u8] = b"svc_affinity=";
+const COOKIE: &[u8] = b"svc_affinity";
 /// Longest value that is looked at.
 const MAX_VALUE_BYTES: usize = 64;
 
@@ -28,8 +28,7 @@ pub(super) fn client(pool: &Pool, session: &Session, ctx: &mut Context) -> Optio
         }),
         Balance::Cookie => {
             let cookies = headers::bytes(&session.req_header().headers, &header::COOKIE);
-            let found =
-                cookies.split(|byte| *byte == b';').find_map(|pair| pair.trim_ascii().strip_prefix(COOKIE));
+            let found = headers::cookies(cookies, COOKIE).next();
             let is_value = |value: &&[u8]| !value.is_empty() && value.len() <= MAX_VALUE_BYTES;
             let known = found.filter(is_value).map(<[u8]>::to_vec);
             ctx.gets_affinity = known.is_none();
@@ -45,6 +44,6 @@ pub(super) fn keep(response: &mut ResponseHeader, ctx: &Context) -> Result<()> {
     }
     let security = if ctx.tls { "; Secure" } else { "" };
     let name = String::from_utf8_lossy(COOKIE);
-    let cookie = format!("{name}{}; Path=/; HttpOnly; SameSite=Lax{security}", ctx.ray);
+    let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Lax{security}", ctx.ray);
     response.append_header(header::SET_COOKIE, cookie).map(|_| ())
 }

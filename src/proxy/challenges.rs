@@ -246,9 +246,7 @@ fn visitor<'v>(zone: &'v CompiledZone, request: &'v RequestHeader, ctx: &Context
 
 /// The values of the first cookies of a name.
 fn cookies_of<'c>(cookies: &'c [u8], name: &'c [u8]) -> impl Iterator<Item = &'c [u8]> {
-    let pairs = cookies.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
-    let values = pairs.filter_map(move |pair| pair.strip_prefix(name)?.strip_prefix(b"="));
-    values.take(MAX_COOKIES)
+    headers::cookies(cookies, name).take(MAX_COOKIES)
 }
 
 /// Whether a page of this site sent a form. What another site has a browser send must not be sent again from a page of ours:

@@ -109,6 +109,12 @@ pub(super) fn origin_form(request: &mut RequestHeader) -> pingora::Result<()> {
     request.set_raw_path(&target)
 }
 
+/// The values of the cookies of a name in one field.
+pub(super) fn cookies<'c>(field: &'c [u8], name: &'c [u8]) -> impl Iterator<Item = &'c [u8]> {
+    let pairs = field.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+    pairs.filter_map(move |pair| pair.strip_prefix(name)?.strip_prefix(b"="))
+}
+
 /// Path and query of a target.
 pub(super) fn origin_target(target: &[u8]) -> Cow<'_, [u8]> {
     let Some(scheme) = memchr::memmem::find(target, b"://").filter(|_| target.first() != Some(&b'/')) else {

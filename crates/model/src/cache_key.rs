@@ -1,4 +1,4 @@
-//! By what responses are told apart that are kept, in the fields of the management API.
+//! What the key of a cached response is made of, in the fields of the management API.
 
 use std::collections::BTreeMap;
 

@@ -18,7 +18,7 @@ pub struct CacheParameters {
     pub edge_ttl: Option<EdgeTtl>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub browser_ttl: Option<BrowserTtl>,
-    /// By what they are told apart.
+    /// What their cache key is made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_key: Option<CacheKeyParameters>,
 }

@@ -68,7 +68,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::Format("HTTP/3 as a setting of zones"),
     Migration::Format("dynamic routes of gateways"),
     Migration::Format("how long responses are kept by status, and by browsers"),
-    Migration::Format("by what kept responses are told apart"),
+    Migration::Format("cache keys of rules"),
 ];
 
 #[derive(Debug)]

@@ -6,6 +6,8 @@ use http::{HeaderMap, HeaderValue, header};
 use model::cache_key::{CacheKeyParameters, CustomKey, QueryKey, QueryNames};
 use percent_encoding::percent_decode;
 
+use crate::proxy::headers;
+
 /// Parts of a key, each with its length, so that no two lists of parts are one text.
 #[derive(Default)]
 pub(super) struct KeyParts(pub(super) Vec<u8>);
@@ -30,12 +32,12 @@ impl KeyParts {
 ///
 /// A query with a `;`, which some frameworks take for a `&`, stays as it is: an origin could read other parameters than
 /// were left out.
-pub(super) fn target<'t>(target: &'t [u8], parameters: &CacheKeyParameters) -> Cow<'t, [u8]> {
-    let Some(at) = memchr::memchr(b'?', target) else { return Cow::Borrowed(target) };
+pub(super) fn target<'t>(target: Cow<'t, [u8]>, parameters: &CacheKeyParameters) -> Cow<'t, [u8]> {
+    let Some(at) = memchr::memchr(b'?', &target) else { return target };
     let (path, query) = target.split_at(at);
     let query = query.get(1..).unwrap_or_default();
     if query.contains(&b';') {
-        return Cow::Borrowed(target);
+        return target;
     }
     let counts = parameters.custom_key.as_ref().and_then(|key| key.query_string.as_ref());
     let mut kept: Vec<(Vec<u8>, &[u8])> = query
@@ -88,10 +90,10 @@ fn loose(name: &[u8]) -> Vec<u8> {
 pub(super) fn add_custom(
     parts: &mut KeyParts,
     custom: &CustomKey,
-    headers: &HeaderMap,
+    fields: &HeaderMap,
     country: impl FnOnce() -> String,
 ) {
-    let values = |name: &str| headers.get_all(name).into_iter().map(HeaderValue::as_bytes);
+    let values = |name: &str| fields.get_all(name).into_iter().map(HeaderValue::as_bytes);
     if let Some(header) = &custom.header {
         for name in &header.include {
             parts.add_all("field", name, values(name));
@@ -108,18 +110,18 @@ pub(super) fn add_custom(
     }
     if let Some(cookie) = &custom.cookie {
         for name in &cookie.include {
-            parts.add_all("cookie", name, cookies(headers, name));
+            parts.add_all("cookie", name, cookies(fields, name));
         }
         for name in &cookie.check_presence {
-            parts.add_all("has cookie", name, cookies(headers, name).take(1).map(|_| &b""[..]));
+            parts.add_all("has cookie", name, cookies(fields, name).take(1).map(|_| &b""[..]));
         }
     }
     let Some(user) = &custom.user else { return };
     if user.geo == Some(true) {
-        parts.add_all("country", &country(), std::iter::empty());
+        parts.add_all("country", "", std::iter::once(country().as_bytes()));
     }
     if user.lang == Some(true) {
-        parts.add_all("language", &language(headers), std::iter::empty());
+        parts.add_all("language", "", std::iter::once(language(fields).as_bytes()));
     }
 }
 
@@ -129,15 +131,14 @@ pub(super) fn leaves_out_origin(parameters: Option<&CacheKeyParameters>) -> bool
     custom.and_then(|custom| custom.header.as_ref()).and_then(|header| header.exclude_origin) == Some(true)
 }
 
-fn cookies<'h>(headers: &'h HeaderMap, name: &'h str) -> impl Iterator<Item = &'h [u8]> {
-    let fields = headers.get_all(header::COOKIE).into_iter().map(HeaderValue::as_bytes);
-    let pairs = fields.flat_map(|field| field.split(|byte| *byte == b';')).map(<[u8]>::trim_ascii);
-    pairs.filter_map(move |pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+fn cookies<'h>(fields: &'h HeaderMap, name: &'h str) -> impl Iterator<Item = &'h [u8]> {
+    let fields = fields.get_all(header::COOKIE).into_iter().map(HeaderValue::as_bytes);
+    fields.flat_map(move |field| headers::cookies(field, name.as_bytes()))
 }
 
 /// The language that a client names first, in lower case; nothing if it names none.
-fn language(headers: &HeaderMap) -> String {
-    let named = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or("");
+fn language(fields: &HeaderMap) -> String {
+    let named = fields.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or("");
     named.split([',', ';']).next().unwrap_or("").trim().to_ascii_lowercase()
 }
 
@@ -204,7 +205,7 @@ mod tests {
             (&sorted, "/a?b=1&A=2&a[]=3&a=4", "/a?A=2&a[]=3&a=4&b=1"),
             (&sorted, "/a?b=1;a=2&a", "/a?b=1;a=2&a"),
         ] {
-            let found = target(before.as_bytes(), parameters);
+            let found = target(before.as_bytes().into(), parameters);
             assert_eq!(String::from_utf8_lossy(&found), after, "{before} {parameters:?}");
         }
     }

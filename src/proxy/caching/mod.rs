@@ -146,9 +146,12 @@ impl Caching {
         parts.add(request.headers.get(header::HOST).map_or(authority, HeaderValue::as_bytes));
         parts.add(ctx.host.as_bytes());
         let parameters = ctx.decisions.cache.cache_key.as_ref();
-        let counted = |target: &[u8]| {
-            let target = headers::origin_target(target).into_owned();
-            parameters.map_or_else(|| target.clone(), |by| key::target(&target, by).into_owned())
+        let counted = |target| {
+            let target = headers::origin_target(target);
+            match parameters {
+                Some(parameters) => key::target(target, parameters),
+                None => target,
+            }
         };
         parts.add(&counted(request.raw_path()));
         // As it is dropped by.
@@ -195,7 +198,7 @@ impl Caching {
                 zone_id: zone.id.to_string(),
                 is_https: ctx.tls,
                 host: ctx.host.clone(),
-                target,
+                target: target.into_owned(),
             }),
             limits: CacheLimits {
                 response_bytes: limits.cached_response.0,

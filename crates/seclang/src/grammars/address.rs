@@ -144,6 +144,7 @@ fn host(text: &[u8]) -> Reach {
     if matches!(text, [] | [b':' | b'.', ..]) {
         return Reach::default();
     }
+    let is_spelled = !text.is_ascii() || text.contains(&b'%');
     let plain = plain(text);
     let name = match plain.strip_prefix('[') {
         Some(literal) => {
@@ -158,10 +159,9 @@ fn host(text: &[u8]) -> Reach {
         return Reach::default();
     }
     if let Some((address, is_plain)) = inet_aton(name) {
-        let disguised = !is_plain || !text.is_ascii() || memchr::memchr(b'%', text).is_some();
-        return Reach { disguised, numeric: true, ..of_v4(address) };
+        return Reach { disguised: !is_plain || is_spelled, numeric: true, ..of_v4(address) };
     }
-    of_name(name).disguised_if(!text.is_ascii() || memchr::memchr(b'%', text).is_some())
+    of_name(name).disguised_if(is_spelled)
 }
 
 /// The host in lower case; percent-encoded bytes and digits in other forms as themselves.

@@ -17,7 +17,7 @@ const ALIKE_BYTES: usize = 24;
 pub(super) struct Differences(Vec<Vec<Range<usize>>>);
 
 impl Differences {
-    /// Of a text of which nothing was judged before.
+    /// All of a text: nothing of it was judged before.
     pub(super) const ALL: Self = Self(Vec::new());
 
     /// Between `known`, which was judged, and `text`: lines that stand in both in the same order are none.

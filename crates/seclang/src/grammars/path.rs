@@ -136,11 +136,11 @@ const DECODED: ByteSet = ByteSet::of(b"%0\xc0\xc1\xe0\xe2\xef").and(0, 0x1f);
 fn decode(path: &[u8]) -> Path {
     let mut decoded = Path::new();
     let mut rest = path;
-    while !rest.is_empty() {
+    loop {
         let plain = rest.iter().position(|byte| DECODED.has(*byte)).unwrap_or(rest.len());
         decoded.extend_from_slice(rest.get(..plain).unwrap_or_default());
         rest = rest.get(plain..).unwrap_or_default();
-        let Some((&byte, after)) = rest.split_first() else { break };
+        let Some((&byte, after)) = rest.split_first() else { return decoded };
         let (byte, length) = match (byte, after) {
             (b'%', [b'u' | b'U', digits @ ..]) => match wide(digits) {
                 Some(byte) => (byte, 6),
@@ -168,7 +168,6 @@ fn decode(path: &[u8]) -> Path {
             decoded.push(byte);
         }
     }
-    decoded
 }
 
 /// `%u002e`, `%u2215`, `%u2216`, `%uff0e` …

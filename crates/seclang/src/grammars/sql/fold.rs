@@ -5,7 +5,7 @@ use crate::grammars::places::Places;
 
 /// Shorter runs of spaces are read as they are: an attack with several is still in one window.
 const MIN_RUN_BYTES: usize = 16;
-/// The same at the beginning of a line, where programs are indented: there is one for each line alone.
+/// The limit for the indentation of a line. It is higher because programs are indented, and a line is indented only once.
 const MIN_INDENTATION_BYTES: usize = 32;
 
 /// A value with one space for each comment and each run of spaces; `None` if it has neither. Lines stay lines.

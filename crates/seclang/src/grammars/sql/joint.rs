@@ -132,7 +132,7 @@ fn is_tautology<'v>(tokens: impl Iterator<Item = Token<'v>>) -> bool {
         && operands.next().is_some_and(is_constant)
 }
 
-/// Behind what a joint stands, as far as that tells.
+/// Whether a number or a name stands before a joint.
 fn before(value: &[u8], at: usize) -> Before {
     let last = value.get(..at).unwrap_or_default().iter().rfind(|byte| !is_space(**byte));
     if last.is_some_and(u8::is_ascii_digit) { Before::Number } else { Before::Name }

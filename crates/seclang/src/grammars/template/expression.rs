@@ -7,7 +7,8 @@ use crate::grammars::places::{Find, Places};
 
 /// Bytes of each that are read.
 const MAX_EXPRESSION_BYTES: usize = 1024;
-/// Brackets that are read to find the end of one opener by itself.
+/// Most brackets that are read to find the end of a single expression. Where there are more, the ends of many
+/// expressions are found in one pass.
 const MAX_BRACKETS: usize = 64;
 /// Openers whose ends are looked for at once.
 const SEARCHED_BYTES: usize = 4096;

@@ -59,7 +59,7 @@ fn spread(value: &[u8], differences: &Differences) -> Option<Finding> {
         while let Some(line_break) = line_breaks.within(line_begin..inner.start) {
             line_begin = line_break + 1;
         }
-        // What stands before a mark in its line tells where the mark begins: `{{{`.
+        // The line is compared from its start, because earlier braces decide where a mark begins: `{{{`.
         differences.touch(line_begin..inner.end)
             && judge(value, expression, &mut computations, &mut walks) == Some(Strength::Certain)
     })?;
@@ -71,8 +71,10 @@ fn expressions_in(value: &[u8], at_least: Strength) -> Option<Finding> {
     let mut walks = Walks::new(value);
     let mut computations = Computations::new(value);
     // None between single braces is certain.
-    let is_certain = at_least == Strength::Certain;
-    let expressions = if is_certain { Expressions::beside_braces(value) } else { Expressions::new(value) };
+    let expressions = match at_least {
+        Strength::Certain => Expressions::beside_braces(value),
+        _ => Expressions::new(value),
+    };
     for expression in expressions {
         let strength = judge(value, &expression, &mut computations, &mut walks);
         let from = expression.inner.start.saturating_sub(expression.mark.len());

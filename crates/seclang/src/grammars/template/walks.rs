@@ -210,7 +210,7 @@ impl<'v> Walks<'v> {
     }
 }
 
-/// Where so many letters begin that end at a place of a text; spaces between them do not count.
+/// The place of the first of a number of letters, the last of which is at `end`. Spaces between them are not counted.
 fn begin(text: &[u8], end: usize, letters: usize) -> usize {
     let behind = text.iter().enumerate().take(end + 1).rev().filter(|(_, byte)| **byte > b' ');
     behind.take(letters).last().map_or(end, |(at, _)| at)
