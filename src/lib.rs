@@ -36,7 +36,7 @@
 //! | [`seclang`] | the SecLang rule engine: text in, verdict out |
 //! | [`detection`] | the scanner for sensitive data: a text in, findings out |
 //! | [`hostnames`] | custom hostnames and certificates: names, states, waits, CAA |
-//! | [`gateway`] | calls of AI providers: options, prices, limits, usage, keys, tokens, dynamic routes |
+//! | [`gateway`] | calls of AI providers: options, prices, limits, usage, keys, tokens, dynamic routes; messages for servers of tools |
 //! | [`deprecations`] | the calendar of what ends, and how it is served on a day |
 //! | [`store`] | state on disk: changesets, and the log of AI calls |
 //!

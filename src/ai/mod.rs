@@ -15,12 +15,13 @@ use crate::routing::GatewayPath;
 use crate::ruleset::EntryPoint;
 use crate::upstream::{Origin, OriginKey, Pool};
 use gateway::dynamic_route::RouteGraph;
+use gateway::mcp::{self, ToolFilter};
 use gateway::price::Prices;
 use gateway::token::{self, Token};
 use gateway::{answer, provider, vault};
 use model::gateway::{GatewaySettings, GuardrailFailure, GuardrailStage};
-use model::origin_url::is_private;
-use model::{Balance, Secret, TokenId};
+use model::origin_url::{OriginUrl, is_private, place_and_target};
+use model::{AccountId, Balance, GatewayId, McpServer, Resources, Secret, TokenId};
 use parking_lot::RwLock;
 
 /// Hosts of customers and regions that are kept; past that all are made again.
@@ -58,6 +59,20 @@ pub struct Gateway {
     pub guardrail: Option<CompiledGuardrail>,
     /// Those in force, by name.
     pub routes: HashMap<String, Arc<RouteGraph>>,
+    /// Servers of tools, by name.
+    pub mcp_servers: HashMap<String, Arc<CompiledMcpServer>>,
+}
+
+/// A server of tools, compiled.
+#[derive(Debug)]
+pub struct CompiledMcpServer {
+    pub name: String,
+    /// Path and query of its endpoint.
+    pub target: String,
+    /// The tools that callers may use; nothing for all.
+    pub tools: Option<ToolFilter>,
+    /// Where it is. Its slug is that of [`model::McpServer::slug`].
+    pub provider: Arc<Provider>,
 }
 
 /// A service that judges what is asked of providers, and what they answer.
@@ -76,6 +91,21 @@ impl Gateway {
     /// Who judges what providers answer before clients get it.
     pub fn answer_guardrail(&self) -> Option<&CompiledGuardrail> {
         self.guardrail.as_ref().filter(|guardrail| guardrail.judges(GuardrailStage::Response))
+    }
+
+    /// The server of tools of `/{name}`, its one endpoint.
+    fn mcp_server(&self, rest: &str) -> Option<Arc<CompiledMcpServer>> {
+        self.mcp_servers.get(rest.strip_prefix('/')?).cloned()
+    }
+
+    /// What a caller with a token may use of a server of tools.
+    pub fn tool_filters<'g>(
+        &'g self,
+        server: &'g CompiledMcpServer,
+        token: Option<&TokenId>,
+    ) -> Vec<&'g ToolFilter> {
+        let of_token = self.tokens.iter().find(|known| token == Some(&known.id));
+        server.tools.iter().chain(of_token.and_then(|token| token.tools.as_ref())).collect()
     }
 }
 
@@ -123,6 +153,8 @@ pub struct Forward {
     pub target: String,
     /// The token it came with, if it is one of the gateway's.
     pub token: Option<TokenId>,
+    /// The server of tools that it is for, if it is for one.
+    pub mcp_server: Option<Arc<CompiledMcpServer>>,
 }
 
 impl Gateways {
@@ -137,9 +169,22 @@ impl Gateways {
             Ok(authorized) => authorized,
             Err((error, gateway)) => return refuse(error, gateway),
         };
+        if path.provider == mcp::PATH_WORD {
+            return match gateway.mcp_server(path.rest) {
+                Some(server) => {
+                    let provider = Arc::clone(&server.provider);
+                    let path = server.target.split('?').next().unwrap_or("/");
+                    let target = path.to_owned();
+                    let mcp_server = Some(server);
+                    Decision::Forward(Box::new(Forward { gateway, provider, target, token, mcp_server }))
+                }
+                None => refuse(answer::GatewayError::InvalidProvider, Some(gateway)),
+            };
+        }
         match self.provider(path.provider, path.rest) {
             Some((provider, target)) => {
-                Decision::Forward(Box::new(Forward { gateway, provider, target, token }))
+                let mcp_server = None;
+                Decision::Forward(Box::new(Forward { gateway, provider, target, token, mcp_server }))
             }
             None => refuse(answer::GatewayError::InvalidProvider, Some(gateway)),
         }
@@ -196,6 +241,28 @@ impl Gateways {
     }
 }
 
+/// The host that keys of a provider, or of a server of tools behind a gateway, may be sent to.
+///
+/// # Errors
+/// One sentence: there is none of this slug, or it has a host for each customer.
+pub fn key_authority(
+    resources: &Resources,
+    account: &AccountId,
+    gateway: &GatewayId,
+    slug: &str,
+) -> Result<String, String> {
+    let Some(name) = slug.strip_prefix(McpServer::SLUG_PREFIX) else {
+        let declared = resources.providers.get(slug).map(|provider| &provider.value);
+        return provider::authority(slug, declared);
+    };
+    let gateway = resources.gateways.get(&(account.clone(), gateway.clone()));
+    let mut servers = gateway.iter().flat_map(|gateway| &gateway.settings.mcp_servers);
+    let server = servers.find(|server| server.name == name);
+    let server = server.ok_or_else(|| format!("the gateway has no MCP server `{name}`"))?;
+    let (place, _) = place_and_target(&server.url)?;
+    OriginUrl::parse(&place).map(|url| url.authority())
+}
+
 impl Provider {
     /// A provider at a base URL.
     ///
@@ -237,13 +304,16 @@ mod tests {
     use gateway::token::TokenHash;
 
     use super::*;
-    use model::origin_url::OriginUrl;
 
     const NOW: Duration = Duration::from_secs(1000);
 
     fn gateways(authentication: bool) -> Gateways {
-        let token =
-            |text: &[u8], expires_at| Token { id: TokenId::new("t"), hash: TokenHash::of(text), expires_at };
+        let token = |text: &[u8], expires_at| Token {
+            id: TokenId::new("t"),
+            hash: TokenHash::of(text),
+            expires_at,
+            tools: None,
+        };
         let gateway = Arc::new(Gateway {
             account: "acme".into(),
             id: "main".into(),
@@ -256,6 +326,7 @@ mod tests {
             keys: Vec::new(),
             guardrail: None,
             routes: HashMap::new(),
+            mcp_servers: HashMap::new(),
         });
         let provider =
             |slug: &str, base: &str| (slug.to_owned(), Arc::new(Provider::at(slug, base, true).unwrap()));

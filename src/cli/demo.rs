@@ -49,6 +49,7 @@ impl Demo {
                 hash: hash.clone(),
                 created_on: String::new(),
                 expires_at: None,
+                tools: None,
             };
             let changeset = Changeset::new("demo", vec![Change::PutToken { token }]);
             store.commit(0, &changeset).map_err(|error| Failure::Input(error.to_string()))?;

@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 
 use super::token::{self, resources};
 use super::{Failure, print};
+use crate::ai::key_authority;
 use gateway::aws::AccessKey;
-use gateway::provider;
 use gateway::vault::Belonging;
 use model::Declared;
 use model::Secret;
@@ -35,6 +35,7 @@ pub(super) enum KeyCommand {
 pub(super) struct Add {
     #[command(flatten)]
     place: Place,
+    /// A provider, or a server of tools as `mcp:NAME`.
     #[arg(long, value_name = "SLUG")]
     provider: String,
     /// The name that callers choose it by, in `svc-aig-byok-alias`.
@@ -101,8 +102,7 @@ impl Add {
                 "there is no gateway `{gateway}` in the account `{account}`"
             )));
         }
-        let declared = resources.providers.get(&self.provider).map(|provider| &provider.value);
-        let authority = provider::authority(&self.provider, declared)?;
+        let authority = key_authority(&resources, &account, &gateway, &self.provider)?;
         let master = conf.secrets_key.ok_or_else(|| {
             String::from("name a file with a key in `secrets_key_file`, or set PORTCULLIS_SECRETS_KEY; `openssl rand -hex 32` makes one")
         })?;

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use super::{Failure, print};
 use crate::clock::{Clock, rfc3339};
 use crate::conf::Conf;
+use gateway::mcp::ToolFilter;
 use gateway::token::{self, TokenHash};
 use model::{AccountId, Declared, GatewayId, GatewayToken, Resources, TokenId};
 use store::{Change, Changeset, SqliteStore, Store, StoreError};
@@ -65,6 +66,10 @@ pub(super) struct Create {
     /// How long it lasts, such as `30d`; until it is revoked if this is not given.
     #[arg(long, value_name = "TIME", value_parser = crate::conf::units::duration)]
     expires: Option<std::time::Duration>,
+    /// A glob of tools that its callers may use, `SERVER/TOOL`, such as `tickets/get_*`; may be repeated. Without it all that the
+    /// gateway has.
+    #[arg(long, value_name = "GLOB")]
+    tools: Vec<String>,
     /// The configuration whose state folder and gateways are meant.
     #[arg(long, value_name = "FILE", default_value = "conf/portcullis.toml")]
     conf: PathBuf,
@@ -87,9 +92,10 @@ impl List {
         let of_gateway = |token: &&Declared<GatewayToken>| {
             token.account.as_str() == self.account && token.gateway.as_str() == self.gateway
         };
-        let line = |token: &Declared<GatewayToken>| match token.expires_at {
-            Some(at) => format!("{} {} until {}\n", token.id, token.name, at),
-            None => format!("{} {}\n", token.id, token.name),
+        let line = |token: &Declared<GatewayToken>| {
+            let until = token.expires_at.map_or_else(String::new, |at| format!(" until {at}"));
+            let tools = token.tools.as_ref().map_or_else(String::new, |t| format!(" tools {}", t.join(",")));
+            format!("{} {}{until}{tools}\n", token.id, token.name)
         };
         print(&resources.tokens.values().filter(of_gateway).map(line).collect::<String>())
     }
@@ -122,6 +128,7 @@ impl Create {
             );
             return Err(Failure::Input(message));
         }
+        ToolFilter::of_token(&self.tools).map_err(Failure::Input)?;
         let secret = token::generate().map_err(Failure::Input)?;
         let hash = TokenHash::of(secret.expose().as_bytes()).to_hex();
         let token = GatewayToken {
@@ -132,6 +139,7 @@ impl Create {
             hash,
             created_on: rfc3339(Clock::real().now()),
             expires_at: self.expires.map(|lasts| (Clock::real().unix() + lasts).as_secs()),
+            tools: (!self.tools.is_empty()).then_some(self.tools),
         };
         let changeset = Changeset::new("command line", vec![Change::PutToken { token }]);
         let mut store =

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Compiling;
-use crate::ai::{CompiledGuardrail, Gateway, Gateways, Provider};
+use crate::ai::{CompiledGuardrail, CompiledMcpServer, Gateway, Gateways, Provider};
 use crate::ruleset::{EntryPoint, ScoredRuleset};
 use crate::upstream::OriginKey;
 use ::gateway::provider;
 use ::gateway::token::Token;
 use diagnostic::{Code, Diagnostic};
 use gateway::dynamic_route::RouteGraph;
+use gateway::mcp::ToolFilter;
 use gateway::token::TokenHash;
 use gateway::vault::{Belonging, StoredKey};
 use model::gateway::{GatewaySettings, Guardrail, ScanMode};
@@ -29,7 +30,9 @@ impl Compiling<'_> {
             };
             let tokens = resources.tokens.values().filter(of_gateway).filter_map(|token| {
                 let hash = TokenHash::from_hex(&token.hash)?;
-                Some(Token { id: token.id.clone(), hash, expires_at: token.expires_at })
+                // INVARIANT: whoever wrote the globs read them first. None are worth more than all.
+                let tools = token.tools.as_ref().map(|globs| ToolFilter::of_token(globs).unwrap_or_default());
+                Some(Token { id: token.id.clone(), hash, expires_at: token.expires_at, tools })
             });
             let compiled = Gateway {
                 account: gateway.account.to_string(),
@@ -43,6 +46,7 @@ impl Compiling<'_> {
                 keys: self.keys(gateway, resources),
                 guardrail: self.guardrail(&gateway.settings),
                 routes: self.dynamic_routes(gateway, resources),
+                mcp_servers: self.mcp_servers(gateway),
             };
             by_account
                 .entry(gateway.account.to_string())
@@ -99,6 +103,27 @@ impl Compiling<'_> {
                 None
             }
         }
+    }
+
+    /// The servers of tools of a gateway. Whoever wrote one read it first; one that cannot be read is reported and left out.
+    fn mcp_servers(&mut self, gateway: &model::Gateway) -> HashMap<String, Arc<CompiledMcpServer>> {
+        let mut servers = HashMap::new();
+        for server in &gateway.settings.mcp_servers {
+            let made = place_and_target(&server.url).and_then(|(place, target)| {
+                let provider = Arc::new(self.provider(&server.slug(), &place, server.allow_private)?);
+                let tools = server.tools.as_deref().map(ToolFilter::of_server).transpose()?;
+                Ok(CompiledMcpServer { name: server.name.clone(), target, tools, provider })
+            });
+            match made {
+                Ok(made) => drop(servers.insert(server.name.clone(), Arc::new(made))),
+                Err(reason) => {
+                    let (name, id) = (&server.name, &gateway.id);
+                    let message = format!("the MCP server `{name}` of the gateway `{id}`: {reason}");
+                    self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message));
+                }
+            }
+        }
+        servers
     }
 
     /// The routes of a gateway. Whoever wrote one read it first; one that cannot be read is reported and left out.

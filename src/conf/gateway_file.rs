@@ -21,6 +21,16 @@ pub struct GatewayFile {
     pub limits: Vec<LimitFile>,
     pub guardrail: Option<GuardrailFile>,
     pub routes: Vec<RouteFile>,
+    pub mcp_servers: Vec<McpServerFile>,
+}
+
+/// `[[gateways.mcp_servers]]`.
+#[derive(Clone, Debug)]
+pub struct McpServerFile {
+    pub name: Located<String>,
+    pub url: Located<String>,
+    pub allow_private: bool,
+    pub tools: Option<Located<Vec<String>>>,
 }
 
 /// `[gateways.guardrail]`.
@@ -89,6 +99,7 @@ pub(super) fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
     let limits = table.tables("limits").into_iter().filter_map(limit).collect();
     let guardrail = table.table("guardrail").and_then(guardrail);
     let routes = table.tables("routes").into_iter().filter_map(route_file::route).collect();
+    let mcp_servers = table.tables("mcp_servers").into_iter().filter_map(mcp_server).collect();
     table.finish();
     Some(GatewayFile {
         account: account?,
@@ -100,7 +111,15 @@ pub(super) fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
         limits,
         guardrail,
         routes,
+        mcp_servers,
     })
+}
+
+fn mcp_server(mut table: Table<'_>) -> Option<McpServerFile> {
+    let (name, url) = (table.required("name"), table.required("url"));
+    let (allow_private, tools) = (table.or("allow_private", false), table.get("tools"));
+    table.finish();
+    Some(McpServerFile { name: name?, url: url?, allow_private, tools })
 }
 
 fn guardrail(mut table: Table<'_>) -> Option<GuardrailFile> {

@@ -13,6 +13,7 @@ mod guardrail;
 mod list;
 mod listeners;
 mod mail;
+mod mcp_servers;
 mod route;
 mod tracing;
 mod zone;
@@ -178,6 +179,7 @@ impl Resolving<'_> {
             fits
         });
         settings.guardrail = file.guardrail.map(|guardrail| self.guardrail(guardrail));
+        settings.mcp_servers = self.mcp_servers(file.mcp_servers);
         settings.limits = file.limits.iter().filter_map(|limit| self.limit(limit)).collect();
         let gateway = Gateway {
             created_on: String::new(),

@@ -12,12 +12,14 @@ use pingora::http::ResponseHeader;
 use super::call_estimate::Asking;
 use super::dynamic_route::PassedLimit;
 use super::headers;
+use super::mcp::McpCall;
 use crate::ai::{self, Gateway, Provider};
 use crate::clock::milliseconds;
 use crate::records::Finished;
 use ::gateway::body_copy::BodyCopy;
 use gateway::aws::AccessKey;
 use gateway::limit::{Amounts, Reservation};
+use gateway::mcp::EXECUTE_TOOL;
 use gateway::options::Options;
 use gateway::price::Prices;
 use gateway::usage::Tap;
@@ -64,6 +66,8 @@ pub(super) struct Call {
     /// Since the request came: when the provider was asked, when it began to answer.
     pub(super) asked_at: Option<Duration>,
     pub(super) first_byte_at: Option<Duration>,
+    /// What it asks of a server of tools, if it is for one.
+    pub(super) mcp: Option<McpCall>,
     answer: Option<Answer>,
 }
 
@@ -89,7 +93,7 @@ pub(super) struct End {
 
 impl Call {
     pub(super) fn new(forward: ai::Forward, options: Options, id: String, headers: &HeaderMap) -> Self {
-        let ai::Forward { gateway, provider, target, token } = forward;
+        let ai::Forward { gateway, provider, target, token, mcp_server: _ } = forward;
         Self {
             gateway,
             provider,
@@ -115,8 +119,15 @@ impl Call {
             is_sent: false,
             asked_at: None,
             first_byte_at: None,
+            mcp: None,
             answer: None,
         }
+    }
+
+    /// Makes it a call of a server of tools.
+    pub(super) fn take_mcp(&mut self, mcp: McpCall) {
+        self.request_type = "mcp";
+        self.mcp = Some(mcp);
     }
 
     pub(super) fn collects_log(&self) -> bool {
@@ -226,9 +237,19 @@ impl Call {
         }
     }
 
+    /// The operation, and the tool that it calls.
+    fn operation(&self) -> (&'static str, String) {
+        match &self.mcp {
+            Some(McpCall { tool: Some(tool), .. }) => (EXECUTE_TOOL, tool.clone()),
+            Some(_) => ("other", String::new()),
+            None => (::gateway::operation(&self.path), String::new()),
+        }
+    }
+
     /// What the recorder needs of it.
     pub(super) fn finish(self, end: End, prices: Arc<Prices>, ray: &str, created_at: String) -> Finished {
         let collect_log = self.collects_log();
+        let (model_type, tool) = self.operation();
         let settings = &self.gateway.settings;
         let collect_payloads =
             collect_log && self.options.collect_log_payload.unwrap_or(settings.collect_log_payloads);
@@ -244,7 +265,8 @@ impl Call {
             gateway_id: self.gateway.id.clone(),
             event_id: self.options.event_id,
             provider: self.provider.slug.clone(),
-            model_type: ::gateway::operation(&self.path).to_owned(),
+            model_type: model_type.to_owned(),
+            model: tool,
             path: self.path,
             status_code: end.status,
             success: (end.status == 101 || (200..400).contains(&end.status)) && end.error.is_none(),

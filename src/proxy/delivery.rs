@@ -135,6 +135,11 @@ impl AnswerSource {
         self.held.iter().map(Bytes::as_ref).collect::<Vec<_>>().concat().into()
     }
 
+    /// Puts other bytes in the place of what is held; the provider has to have said everything.
+    pub(super) fn replace(&mut self, bytes: Bytes) {
+        self.held = VecDeque::from([bytes]);
+    }
+
     pub(super) fn into_upstream(self) -> HttpSession {
         self.upstream
     }

@@ -19,12 +19,13 @@ use super::steps::{Kind, StepPlan, or_next};
 use super::{Edge, refuse};
 use ::gateway::answer::GatewayError;
 use ::gateway::dynamic_route::{
-    MAX_MODELS, PREFIX, RouteFacts, RouteGraph, RouteLimit, RouteModel, RouteStop, unique_json,
+    MAX_MODELS, PREFIX, RouteFacts, RouteGraph, RouteLimit, RouteModel, RouteStop,
 };
 use ::gateway::limit::{self, Amounts, Caller, Estimate, Exceeded, Reservation};
 use ::gateway::metadata::Metadata;
 use ::gateway::options::Options;
 use ::gateway::step::{self, Step};
+use ::gateway::unique_json;
 use model::{Limit, Measure};
 
 /// Where a step stands among those of its request.

@@ -22,18 +22,18 @@ use super::refusal::Refusal;
 use super::request_body::{self, Held, HeldEnd, HoldLimits};
 use super::steps::{Kind, StepPlan};
 use super::{Edge, headers, prescan, refuse};
-use crate::ai::{Decision, Forward};
+use crate::ai::{Decision, Forward, Gateway};
 use crate::routing::GatewayPath;
 use crate::snapshot::Snapshot;
 use ::gateway::answer::GatewayError;
-use ::gateway::{include_usage, provider, vault};
+use ::gateway::{include_usage, mcp, provider, vault};
 use gateway::aws::AccessKey;
 use gateway::limit::{self, Caller, Estimate, Exceeded};
 use gateway::options::Options;
 use model::gateway::ScanMode;
 
 /// Told to a client whose body this gateway has to read and cannot.
-const CODED: &str = "this gateway has to read the body, and its `Content-Encoding` cannot be undone: send it as it is, \
+pub(super) const CODED: &str = "this gateway has to read the body, and its `Content-Encoding` cannot be undone: send it as it is, \
                      or as gzip, deflate, br or zstd within the limits";
 /// Told to a client whose request is too long for anything but to be passed on.
 const TOO_LONG_TO_KEEP: &str =
@@ -50,6 +50,9 @@ impl Edge {
     /// Answers a request to a gateway, or makes it ready to be passed on; true if it is answered.
     pub(super) async fn answer_gateway(&self, session: &mut Session, ctx: &mut Context) -> Result<bool> {
         let mut plan = self.prepare(session, ctx)?;
+        if plan.kind == Kind::Mcp {
+            self.read_mcp(&mut plan, session, ctx).await?;
+        }
         if ctx.is_web_socket {
             if plan.kind == Kind::Universal {
                 Box::pin(self.converse(session, ctx)).await?;
@@ -66,7 +69,8 @@ impl Edge {
             return self.pass_on(plan, None, session, ctx).await;
         }
         let held = self.hold_call(session, ctx).await?;
-        let is_optional = plan.kind == Kind::Native && !plan.must_see_body() && !plan.signs(session);
+        let is_optional =
+            matches!(plan.kind, Kind::Native | Kind::Mcp) && !plan.must_see_body() && !plan.signs(session);
         match held.end {
             HeldEnd::Whole | HeldEnd::FirstMessage if edits || plan.takes_steps() => {
                 Box::pin(self.take_steps(plan, held.bytes, session, ctx)).await?;
@@ -85,7 +89,7 @@ impl Edge {
     }
 
     /// Reads the body of a call.
-    async fn hold_call(&self, session: &mut Session, ctx: &mut Context) -> Result<Held> {
+    pub(super) async fn hold_call(&self, session: &mut Session, ctx: &mut Context) -> Result<Held> {
         let mut body = std::mem::take(&mut ctx.body);
         let limits = HoldLimits::of(&ctx.snapshot.limits, self.clock);
         let held = body.hold(session, limits, &self.held_bodies).await;
@@ -110,19 +114,21 @@ impl Edge {
         let kind = path.map_or(Kind::Native, |path| match path.provider {
             "" if path.rest.is_empty() => Kind::Universal,
             provider::COMPAT => Kind::Compatible,
+            mcp::PATH_WORD => Kind::Mcp,
             _ => Kind::Native,
         });
-        if kind == Kind::Compatible {
+        if matches!(kind, Kind::Compatible | Kind::Mcp) {
             presented = presented.or_else(|| headers::gateway_token_in_authorization(&request.headers));
         }
         let options = || Options::of(&request.headers);
-        if kind != Kind::Native
+        if matches!(kind, Kind::Universal | Kind::Compatible)
             && let Some(path) = path
             && let Ok((gateway, token)) = snapshot.gateways.authorize(path, presented, now)
         {
             ctx.route = Route::without_call(Some(&gateway), "unknown");
             let native = (String::new(), String::new(), String::new());
-            return Ok(StepPlan { kind, gateway, token, options: options(), native, forward: None });
+            let (options, forward) = (options(), None);
+            return Ok(StepPlan { kind, gateway, token, options, native, forward, mcp: None });
         }
         match snapshot.gateways.decide(path, presented, now) {
             Decision::Forward(forward) => {
@@ -131,24 +137,10 @@ impl Edge {
                 });
                 ctx.route = Route::without_call(Some(&forward.gateway), &forward.provider.slug);
                 let (gateway, token) = (Arc::clone(&forward.gateway), forward.token.clone());
-                Ok(StepPlan { kind, gateway, token, options: options(), native, forward: Some(forward) })
+                let (options, forward) = (options(), Some(forward));
+                Ok(StepPlan { kind, gateway, token, options, native, forward, mcp: None })
             }
-            Decision::Refuse { error, gateway } => {
-                let known_provider = path.map_or("unknown", |path| {
-                    let is_known = snapshot.gateways.providers.contains_key(path.provider);
-                    if is_known { path.provider } else { "unknown" }
-                });
-                if error == GatewayError::InvalidProvider
-                    && let Some(known) = path.and_then(|path| provider::find(path.provider))
-                {
-                    ctx.reason = Some(format!(
-                        "`{}` has no address that is the same for everyone: declare its `base_url` in [[providers]]",
-                        known.slug
-                    ));
-                }
-                ctx.route = Route::without_call(gateway.as_deref(), known_provider);
-                refuse(ctx, Refusal::Gateway(error))
-            }
+            Decision::Refuse { error, gateway } => refuse_undecided(error, gateway.as_deref(), path, ctx),
         }
     }
 
@@ -160,12 +152,15 @@ impl Edge {
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<bool> {
-        let StepPlan { options, native: (_, _, query), forward, .. } = plan;
+        let StepPlan { options, native: (_, _, query), forward, mcp, .. } = plan;
         let Some(forward) = forward else { return refuse(ctx, Refusal::Internal) };
         let head = session.req_header();
         let mut call = Call::new(*forward, options, self.call_id(), &head.headers);
         if ctx.is_web_socket {
             call.request_type = "websocket";
+        }
+        if let Some(mcp) = mcp {
+            call.take_mcp(mcp);
         }
         let (gateway, provider) = (Arc::clone(&call.gateway), Arc::clone(&call.provider));
         let call = match self.admit_call(call, head, body.as_ref(), ctx).await? {
@@ -230,7 +225,12 @@ impl Edge {
             _ => {}
         }
         let prices = &ctx.snapshot.gateways.prices;
-        let (model, estimate) = match estimate(&call.asking(), read.as_ref(), &head.method, prices) {
+        let estimated = match &call.mcp {
+            // No provider bills it.
+            Some(mcp) => Ok((mcp.tool.clone(), Estimate::default())),
+            None => estimate(&call.asking(), read.as_ref(), &head.method, prices),
+        };
+        let (model, estimate) = match estimated {
             Ok(estimated) => estimated,
             Err(reason) => {
                 ctx.reason = Some(reason);
@@ -340,7 +340,7 @@ pub(super) fn sign(
 }
 
 /// Has the row of a call tell of it, though its body was refused.
-fn keep_refused(mut call: Call, body: &Bytes, ctx: &mut Context) {
+pub(super) fn keep_refused(mut call: Call, body: &Bytes, ctx: &mut Context) {
     call.asked_at = Some(ctx.started.elapsed());
     if call.request.size() == 0 {
         call.request.push(body);
@@ -354,6 +354,29 @@ pub(super) fn reject<T>(ctx: &mut Context, rejected: Rejected) -> Result<T> {
         Rejected::Error(error) => refuse(ctx, Refusal::Gateway(error)),
         Rejected::Exceeded(exceeded) => limited(ctx, exceeded),
     }
+}
+
+/// Refuses a request for which no provider was found, or no caller.
+fn refuse_undecided<T>(
+    error: GatewayError,
+    gateway: Option<&Gateway>,
+    path: Option<GatewayPath<'_>>,
+    ctx: &mut Context,
+) -> Result<T> {
+    let known_provider = path.map_or("unknown", |path| {
+        let is_known = ctx.snapshot.gateways.providers.contains_key(path.provider);
+        if is_known { path.provider } else { "unknown" }
+    });
+    if error == GatewayError::InvalidProvider
+        && let Some(known) = path.and_then(|path| provider::find(path.provider))
+    {
+        ctx.reason = Some(format!(
+            "`{}` has no address that is the same for everyone: declare its `base_url` in [[providers]]",
+            known.slug
+        ));
+    }
+    ctx.route = Route::without_call(gateway, known_provider);
+    refuse(ctx, Refusal::Gateway(error))
 }
 
 /// Refuses a call that would pass a limit.

@@ -1,5 +1,7 @@
 //! Where requests of custom hostnames go.
 
+use pingora::upstreams::peer::HttpPeer;
+
 use super::Edge;
 use super::context::Context;
 use super::record_pool::RecordPool;
@@ -10,8 +12,23 @@ use crate::snapshot::{CompiledZone, HostRoute, Site, Snapshot};
 use model::CustomHostname;
 use model::custom_hostname::OriginServerName;
 
+/// Says which name TLS asks an origin for, if that is not the one of its address.
+pub(super) fn name_peer(peer: &mut HttpPeer, is_of_record: bool, ctx: &Context) {
+    match (&ctx.decisions.origin.server_name, &ctx.hostname) {
+        (Some(name), _) => peer.sni.clone_from(name),
+        (None, Some(hostname)) => {
+            if let Some(name) = origin_server_name(hostname, ctx) {
+                peer.sni = name.to_owned();
+            }
+        }
+        // It is asked as the host, whatever its address.
+        (None, None) if is_of_record => peer.sni.clone_from(&ctx.host),
+        (None, None) => {}
+    }
+}
+
 /// The name that TLS asks the origin of a custom hostname for; `None` if the address of the origin says it.
-pub(super) fn origin_server_name<'c>(site: &'c HostnameSite, ctx: &'c Context) -> Option<&'c str> {
+fn origin_server_name<'c>(site: &'c HostnameSite, ctx: &'c Context) -> Option<&'c str> {
     let origin = site.hostname.origin.as_deref();
     match origin.and_then(|origin| origin.sni.as_ref()) {
         Some(OriginServerName::RequestHost) => Some(&ctx.host),

@@ -14,6 +14,7 @@
 mod admit;
 mod affinity;
 mod answer;
+mod attempts;
 mod basic_auth;
 mod block_lists;
 mod caching;
@@ -40,6 +41,7 @@ mod hostname_route;
 mod inspect;
 mod inspect_response;
 mod loops;
+mod mcp;
 mod messages;
 mod names;
 mod offload;
@@ -257,19 +259,7 @@ impl ProxyHttp for Edge {
         let mut peer = peer::peer(&origin, address, &ctx.snapshot.upstream);
         origin_request::begin_connection(&mut peer, &pool, session, ctx);
         peer.options.read_timeout = Some(origin_timeout::origin_timeout(session, ctx));
-        match &ctx.decisions.origin.server_name {
-            Some(name) => peer.sni.clone_from(name),
-            None => match &ctx.hostname {
-                Some(hostname) => {
-                    if let Some(name) = hostname_route::origin_server_name(hostname, ctx) {
-                        peer.sni = name.to_owned();
-                    }
-                }
-                // It is asked as the host, whatever its address.
-                None if is_of_record => peer.sni.clone_from(&ctx.host),
-                None => {}
-            },
-        }
+        hostname_route::name_peer(&mut peer, is_of_record, ctx);
         ctx.attempt = Some(InFlight { _guard: origin.begin(), origin, begun: self.clock.start() });
         Ok(Box::new(peer))
     }

@@ -10,6 +10,7 @@ use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::protocols::http::client::HttpSession;
 use pingora::proxy::Session;
 
+use super::attempts::Begun;
 use super::call::Call;
 use super::context::Context;
 use super::delivery::{self, AnswerSource, EventStream};
@@ -17,7 +18,6 @@ use super::flight::{Leader, Turn};
 use super::guardrail::AnswerHead;
 use super::headers::HOP_BY_HOP;
 use super::refusal::Refusal;
-use super::steps::Begun;
 use super::{Edge, headers, refuse, request_body};
 use crate::ai::CompiledGuardrail;
 use ::gateway::answer::GatewayError;
@@ -75,6 +75,13 @@ impl Edge {
             && let Some(guardrail) = gateway.as_ref().and_then(|gateway| gateway.answer_guardrail())
             && let Err(error) =
                 Box::pin(self.judge_held(guardrail, &answered, &mut source, session, ctx)).await?
+        {
+            return refuse(ctx, Refusal::Gateway(error));
+        }
+        let hides_tools = ctx.call().is_some_and(|call| call.mcp.as_ref().is_some_and(|mcp| mcp.hides_tools));
+        if has_body
+            && hides_tools
+            && let Err(error) = Box::pin(self.hide_tools(&mut answered, &mut source, session, ctx)).await?
         {
             return refuse(ctx, Refusal::Gateway(error));
         }

@@ -3,31 +3,28 @@
 //! The body is read whole first. Nothing reaches the client before a provider's answer began well, or
 //! nothing more can be tried; from its first byte on an answer passes as it comes.
 
-use crate::proxy::step_answers::Found;
-use crate::proxy::step_answers::question;
-use crate::proxy::step_answers::ttl;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, header};
+use pingora::Result;
 use pingora::connectors::http::Connector;
-use pingora::http::{RequestHeader, ResponseHeader};
-use pingora::protocols::http::client::HttpSession;
+use pingora::http::RequestHeader;
 use pingora::proxy::Session;
-use pingora::upstreams::peer::HttpPeer;
-use pingora::{Error, ErrorType, Result};
 
+use super::attempts::{Begun, Failure};
 use super::call::Call;
 use super::context::{Context, Route};
-use super::delivery::{client_gone, gone};
+use super::delivery::client_gone;
 use super::dynamic_route::StepTurn;
 use super::flight::{Flights, Leader};
 use super::gateway::{Rejected, reject, sign};
+use super::mcp::{McpCall, ask_plain};
 use super::refusal::Refusal;
+use super::step_answers::{Found, question, ttl};
 use super::{Edge, headers, outcome, refuse};
 use crate::ai::{Forward, Gateway};
-use crate::upstream::peer;
 use ::gateway::answer::GatewayError;
 use ::gateway::include_usage;
 use gateway::cache::{CREDENTIALS, Cache, Key};
@@ -35,8 +32,6 @@ use gateway::options::Options;
 use gateway::step::{self, Step};
 use model::TokenId;
 
-/// Longest wait that a provider may ask for between two attempts.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
 /// What the gateway needs to make calls itself.
 pub(super) struct ProviderClient {
     pub(super) connector: Connector,
@@ -51,6 +46,8 @@ pub(super) enum Kind {
     Native,
     Universal,
     Compatible,
+    /// A server of tools.
+    Mcp,
 }
 
 /// A request of a caller who may call.
@@ -63,26 +60,8 @@ pub(super) struct StepPlan {
     pub(super) native: (String, String, String),
     /// Where a native request goes.
     pub(super) forward: Option<Box<Forward>>,
-}
-
-/// A provider's answer that has begun.
-pub(super) struct Begun {
-    pub(super) upstream: HttpSession,
-    pub(super) peer: HttpPeer,
-}
-
-impl Begun {
-    pub(super) fn status(&self) -> u16 {
-        self.upstream.response_header().map_or(502, |head| head.status.as_u16())
-    }
-}
-
-/// Why there is none.
-enum Failure {
-    /// The provider, in every attempt.
-    Provider,
-    /// The client went away.
-    ClientGone,
+    /// What a server of tools is asked.
+    pub(super) mcp: Option<McpCall>,
 }
 
 impl ProviderClient {
@@ -103,7 +82,7 @@ impl Edge {
         let made = match plan.kind {
             Kind::Universal => step::universal(&body, &plan.options),
             Kind::Compatible => step::compatible(&body, &plan.options).map(|step| vec![step]),
-            Kind::Native => {
+            Kind::Native | Kind::Mcp => {
                 let (slug, path, query) = plan.native.clone();
                 let options = plan.options.clone();
                 Ok(vec![Step { slug, path, query, headers: HeaderMap::new(), body, options, route: None }])
@@ -140,7 +119,11 @@ impl Edge {
         ctx: &mut Context,
     ) -> Result<bool> {
         let StepTurn { nth, is_last, mut charge } = turn;
-        let Some((provider, target)) = ctx.snapshot.gateways.provider(&step.slug, &step.path) else {
+        let found = match (&plan.mcp, &plan.forward) {
+            (Some(_), Some(forward)) => Some((Arc::clone(&forward.provider), forward.target.clone())),
+            _ => ctx.snapshot.gateways.provider(&step.slug, &step.path),
+        };
+        let Some((provider, target)) = found else {
             let error = Refusal::Gateway(GatewayError::InvalidProvider);
             return or_next(is_last, || refuse(ctx, error));
         };
@@ -152,14 +135,9 @@ impl Edge {
         if charge.is_some() {
             CREDENTIALS.iter().for_each(|name| drop(head.remove_header(*name)));
         }
-        let forward =
-            Forward { gateway: Arc::clone(&plan.gateway), provider, target, token: plan.token.clone() };
-        let mut call = Call::new(forward, step.options.clone(), self.call_id(), &head.headers);
-        call.request_type = match plan.kind {
-            Kind::Native => "native",
-            Kind::Universal => "universal",
-            Kind::Compatible => "compat",
-        };
+        let (gateway, token) = (Arc::clone(&plan.gateway), plan.token.clone());
+        let forward = Forward { gateway, provider, target, token, mcp_server: None };
+        let mut call = self.step_call(plan, &step, forward, &mut head)?;
         call.step = u32::try_from(nth).unwrap_or(u32::MAX);
         call.request.push(&step.body);
         if let Some(charge) = &mut charge {
@@ -206,6 +184,29 @@ impl Edge {
         let attempted = self.attempts(&mut call, &head, &body, is_last, session, ctx).await;
         let keep = key.zip(keep);
         self.end_step(attempted, call, keep, leader, is_last, session, ctx).await
+    }
+
+    /// The call of a step.
+    fn step_call(
+        &self,
+        plan: &StepPlan,
+        step: &Step,
+        forward: Forward,
+        head: &mut RequestHeader,
+    ) -> Result<Call> {
+        let mut call = Call::new(forward, step.options.clone(), self.call_id(), &head.headers);
+        call.request_type = match plan.kind {
+            Kind::Native | Kind::Mcp => "native",
+            Kind::Universal => "universal",
+            Kind::Compatible => "compat",
+        };
+        if let Some(mcp) = &plan.mcp {
+            if mcp.hides_tools {
+                ask_plain(head)?;
+            }
+            call.take_mcp(mcp.clone());
+        }
+        Ok(call)
     }
 
     /// What became of a step's attempts; true if the client was answered.
@@ -313,96 +314,6 @@ impl Edge {
         }
         Ok(head)
     }
-
-    /// Asks the provider until it answers well or may not be asked again.
-    async fn attempts(
-        &self,
-        call: &mut Call,
-        head: &RequestHeader,
-        body: &Bytes,
-        is_last_step: bool,
-        session: &mut Session,
-        ctx: &mut Context,
-    ) -> std::result::Result<Begun, Failure> {
-        let settings = &call.gateway.settings;
-        let attempts = call.options.max_attempts.unwrap_or(settings.retry_max_attempts).max(1);
-        let delay = call.options.retry_delay.unwrap_or(settings.retry_delay);
-        let backoff = call.options.backoff.unwrap_or(settings.retry_backoff);
-        let deadline =
-            call.options.request_timeout.or(Some(settings.request_timeout)).filter(|d| !d.is_zero());
-        for attempt in 1..=attempts {
-            call.unanswered += u32::from(std::mem::take(&mut call.is_sent));
-            let is_last = attempt == attempts;
-            // The last attempt of several waits as long as the upstream's own limit.
-            let waits_on = is_last && is_last_step && attempts > 1;
-            let deadline = deadline.filter(|_| !waits_on);
-            let asked = tokio::select! {
-                asked = self.ask(call, head, body, deadline, ctx) => asked,
-                () = gone(session) => return Err(Failure::ClientGone),
-            };
-            let mut wait = backoff.wait(delay, attempt + 1);
-            match asked {
-                Ok(begun) => {
-                    let answer = begun.upstream.response_header();
-                    let retry_after = answer.and_then(may_be_repeated);
-                    match retry_after {
-                        Some(asked_for) if !is_last && asked_for <= MAX_RETRY_AFTER => {
-                            // It refused, and bills nothing.
-                            call.is_sent = false;
-                            wait = wait.max(asked_for);
-                        }
-                        _ => return Ok(begun),
-                    }
-                }
-                Err(_) if is_last => return Err(Failure::Provider),
-                Err(_) => {}
-            }
-            tokio::select! {
-                () = tokio::time::sleep(wait) => {}
-                () = gone(session) => return Err(Failure::ClientGone),
-            }
-        }
-        Err(Failure::Provider)
-    }
-
-    /// One attempt, as far as the head of the answer.
-    async fn ask(
-        &self,
-        call: &mut Call,
-        head: &RequestHeader,
-        body: &Bytes,
-        deadline: Option<Duration>,
-        ctx: &Context,
-    ) -> Result<Begun> {
-        let (now, settings) = (self.clock.unix(), &ctx.snapshot.upstream);
-        let failed = |reason| Error::explain(ErrorType::ConnectError, reason).into_up();
-        let origin =
-            call.provider.pool.choose(&[], now, None).ok_or_else(|| failed("there is no address"))?;
-        let begun = async {
-            let address = origin.address(now).await.map_err(|_| failed("the name does not resolve"))?;
-            if !call.provider.may_be_at(address.ip()) {
-                return Err(failed("the address is not public"));
-            }
-            let peer = peer::peer(&origin, address, settings);
-            let (mut upstream, _) = self.caller.connector.get_http_session(&peer).await?;
-            upstream.set_read_timeout(Some(settings.read_timeout));
-            upstream.set_write_timeout(Some(settings.read_timeout));
-            call.is_sent = true;
-            peer::exchange_heads(&mut upstream, head.clone(), body.clone()).await?;
-            Ok(Begun { upstream, peer })
-        };
-        let asked = match deadline {
-            Some(deadline) => tokio::time::timeout(deadline, begun).await.unwrap_or_else(|_| {
-                Err(Error::explain(ErrorType::ReadTimedout, "no answer in time").into_up())
-            }),
-            None => begun.await,
-        };
-        match &asked {
-            Ok(begun) => outcome::origin_answered(self, ctx, &origin, begun.status()),
-            Err(_) => outcome::origin_failed(self, ctx, &origin, now),
-        }
-        asked
-    }
 }
 
 /// Makes a call the one that the request ends with.
@@ -413,14 +324,4 @@ fn put(ctx: &mut Context, call: Call) {
 /// Of a step that cannot be taken: the refusal if it is the last, else that there is another.
 pub(super) fn or_next(is_last: bool, refused: impl FnOnce() -> Result<bool>) -> Result<bool> {
     if is_last { refused() } else { Ok(false) }
-}
-
-/// Whether an answer says that another attempt may go well, and how long to wait before it.
-fn may_be_repeated(head: &ResponseHeader) -> Option<Duration> {
-    let is_passing = matches!(head.status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504 | 529);
-    let number = |name: &str| head.headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
-    is_passing.then(|| {
-        let milliseconds = number("retry-after-ms").map(Duration::from_millis);
-        milliseconds.or_else(|| number("retry-after").map(Duration::from_secs)).unwrap_or_default()
-    })
 }

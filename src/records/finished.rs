@@ -70,13 +70,20 @@ impl Finished {
 
     /// Fills in what the answer says, and settles the limits. What they counted is returned with it.
     pub(super) fn complete(&mut self) -> (Usage, String, Vec<Counted>) {
-        let facts = usage::facts(&self.log.path, &self.request.ends());
+        // What tools say of models is about others.
+        let is_of_tools = self.log.request_type == "mcp";
+        let facts = match is_of_tools {
+            true => usage::RequestFacts::default(),
+            false => usage::facts(&self.log.path, &self.request.ends()),
+        };
         let is_answered = self.tap.is_some();
-        let report = self.tap.take().map(Tap::finish).unwrap_or_default();
+        let report = self.tap.take().filter(|_| !is_of_tools).map(Tap::finish).unwrap_or_default();
         let (usage, source) = self.usage(&report);
         let asked = facts.model.unwrap_or_default();
         let log = &mut self.log;
-        log.model = report.model.unwrap_or_else(|| asked.clone());
+        if !is_of_tools {
+            log.model = report.model.unwrap_or_else(|| asked.clone());
+        }
         if report.has_error {
             log.success = false;
             log.error.get_or_insert_with(|| "provider_error".to_owned());

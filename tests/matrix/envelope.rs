@@ -12,6 +12,8 @@ pub enum Envelope {
     Compatible,
     /// A compatible request for a dynamic route.
     Route,
+    /// A call of a tool (MCP).
+    Mcp,
 }
 
 impl Envelope {

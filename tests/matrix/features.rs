@@ -10,7 +10,7 @@ use store::{Change, Changeset, SqliteStore, Store};
 use uuid::Uuid;
 
 use super::content::{Kind, LIMIT};
-use super::envelope::{Envelope, route};
+use super::envelope::Envelope;
 use super::origins::Answer;
 use super::support::{Origin, run_cli};
 
@@ -248,94 +248,8 @@ pub const ZONES: &[Feature] = &[
     },
 ];
 
-const GATEWAY: Feature =
+pub const GATEWAY: Feature =
     Feature { name: "gateway", is_gateway: true, target: "/v1/acme/main/openai/x/", ..ZONE };
-
-pub const GATEWAYS: &[Feature] = &[
-    GATEWAY,
-    Feature {
-        name: "limit of requests",
-        settings: "[[gateways.limits]]\nmeasure = \"requests\"\nlimit = 1000000\ninterval = \"1d\"\n",
-        ..GATEWAY
-    },
-    Feature {
-        name: "limit of tokens",
-        settings: "[[gateways.limits]]\nmeasure = \"tokens\"\nlimit = 1000000000000\ninterval = \"1d\"\n",
-        must_see: true,
-        ..GATEWAY
-    },
-    Feature {
-        name: "limit of money",
-        settings: "unpriced_call_cost = 0.0\n[[gateways.limits]]\nmeasure = \"cost\"\nlimit = 900000000.0\ninterval = \"1d\"\n",
-        must_see: true,
-        ..GATEWAY
-    },
-    Feature {
-        name: "limit by model",
-        settings: "[[gateways.limits]]\nmeasure = \"requests\"\nlimit = 1000000\ninterval = \"1d\"\nby = [\"model\"]\n",
-        must_see: true,
-        ..GATEWAY
-    },
-    Feature { name: "cache", settings: "cache_ttl = \"60s\"\n", ..GATEWAY },
-    Feature { name: "attempts", settings: "retry_max_attempts = 3\n", ..GATEWAY },
-    Feature { name: "time-out", settings: "request_timeout = \"30s\"\n", ..GATEWAY },
-    Feature { name: "heartbeat", settings: "heartbeat = \"5s\"\n", ..GATEWAY },
-    Feature { name: "usage", settings: "include_usage = true\n", ..GATEWAY },
-    Feature { name: "scan and log", settings: "[gateways.sensitive_data]\nrequests = \"log\"\n", ..GATEWAY },
-    Feature {
-        name: "scan and block",
-        settings: "[gateways.sensitive_data]\nrequests = \"block\"\n",
-        must_see: true,
-        refuses: 400,
-        ..GATEWAY
-    },
-    Feature {
-        name: "guardrail",
-        settings: "[gateways.guardrail]\nurl = \"GUARDRAIL/judge\"\n",
-        must_see: true,
-        ..GATEWAY
-    },
-    Feature {
-        name: "guardrail of answers",
-        settings: "[gateways.guardrail]\nurl = \"GUARDRAIL/judge\"\nstages = [\"request\", \"response\"]\non_failure = \"pass\"\n",
-        must_see: true,
-        ..GATEWAY
-    },
-    Feature { name: "stored key", has_stored_key: true, ..GATEWAY },
-    Feature { name: "universal", envelope: Envelope::Universal, must_see: true, ..GATEWAY },
-    Feature {
-        name: "universal, scan and block",
-        settings: "[gateways.sensitive_data]\nrequests = \"block\"\n",
-        envelope: Envelope::Universal,
-        must_see: true,
-        refuses: 400,
-        ..GATEWAY
-    },
-    Feature { name: "fallback", envelope: Envelope::Fallback, must_see: true, ..GATEWAY },
-    Feature { name: "compatible", envelope: Envelope::Compatible, must_see: true, ..GATEWAY },
-    Feature {
-        name: "dynamic route",
-        settings: route!("", "count"),
-        envelope: Envelope::Route,
-        must_see: true,
-        ..GATEWAY
-    },
-    Feature {
-        name: "dynamic route, cost, stored key",
-        settings: route!("cache_ttl = \"60s\"\ninclude_usage = true\nunpriced_call_cost = 0.0\n", "cost"),
-        envelope: Envelope::Route,
-        must_see: true,
-        has_stored_key: true,
-        ..GATEWAY
-    },
-    Feature {
-        name: "all at once",
-        settings: "cache_ttl = \"60s\"\nretry_max_attempts = 2\nheartbeat = \"5s\"\nunpriced_call_cost = 0.0\n[gateways.sensitive_data]\nrequests = \"block\"\n[[gateways.limits]]\nmeasure = \"cost\"\nlimit = 900000000.0\ninterval = \"1d\"\n",
-        must_see: true,
-        refuses: 400,
-        ..GATEWAY
-    },
-];
 
 impl Feature {
     /// The status of the answer to a body of `length` bytes, whatever its framing.
@@ -354,7 +268,7 @@ impl Feature {
     pub fn takes(&self, kind: Kind, answer: Answer) -> bool {
         match self.envelope {
             Envelope::None => true,
-            Envelope::Universal | Envelope::Fallback => !kind.is_coded(),
+            Envelope::Universal | Envelope::Fallback | Envelope::Mcp => !kind.is_coded(),
             // Its path is not up to the caller.
             Envelope::Compatible | Envelope::Route => !kind.is_coded() && answer == Answer::Length,
         }
@@ -372,6 +286,11 @@ impl Feature {
             Envelope::Fallback => {
                 let steps = [b"[", &step("gone")[..], b",", &step("openai"), b"]"].concat();
                 ("/v1/acme/main".into(), steps)
+            }
+            Envelope::Mcp => {
+                let head =
+                    br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get","arguments":"#;
+                (format!("/v1/acme/main/mcp/tools?{answer:?}"), [&head[..], body, b"}}"].concat())
             }
             Envelope::Compatible | Envelope::Route => {
                 let model = if self.envelope == Envelope::Route { "dynamic/matrix" } else { "openai/gpt-4o" };
@@ -418,8 +337,11 @@ impl Feature {
     /// A configuration with a plain listener, then one with TLS.
     pub fn conf(&self, origin: &str) -> String {
         let (before, limits) = (self.before, self.limits);
-        let settings =
-            self.settings.replace("AUTH_SERVICE", &auth_service()).replace("GUARDRAIL", &guardrail());
+        let settings = self
+            .settings
+            .replace("AUTH_SERVICE", &auth_service())
+            .replace("GUARDRAIL", &guardrail())
+            .replace("ORIGIN", origin);
         let site = if self.is_gateway {
             format!(
                 "[[providers]]\nslug = \"openai\"\nbase_url = \"{origin}\"\n\

@@ -23,6 +23,7 @@ mod clients;
 mod content;
 mod envelope;
 mod features;
+mod gateways;
 mod http2_origin;
 mod hunt;
 mod origins;
@@ -40,10 +41,10 @@ fn zones() {
 
 #[test]
 fn gateways() {
-    run::all(features::GATEWAYS);
+    run::all(gateways::GATEWAYS);
 }
 
 #[test]
 fn what_breaks_off() {
-    run::each(&[features::ZONES, features::GATEWAYS].concat(), breaks::of_feature);
+    run::each(&[features::ZONES, gateways::GATEWAYS].concat(), breaks::of_feature);
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::SAMPLE;
 use super::clients::{self, FRAMINGS, Framing, Request};
 use super::content::{Kind, LENGTHS};
+use super::envelope::Envelope;
 use super::features::{Feature, STORED_KEY, TOKEN};
 use super::http2_origin;
 use super::origins::{self, ANSWERS, Answer, LONG_BYTES};
@@ -19,13 +20,19 @@ struct Case {
     answer: Answer,
 }
 
-/// Runs the cases of these features, each feature on an edge of its own.
+/// Runs the cases of these features, each feature on an edge of its own; with `FEATURE` only those whose names begin with it.
 pub fn all(features: &[Feature]) {
+    let features = &chosen(features)[..];
     let step = if std::env::var_os("MATRIX").is_some() { 1 } else { SAMPLE };
     let ran = each(features, |feature, nth| of_feature(feature, step, nth));
     let whole: usize = features.iter().map(|feature| cases(feature).count()).sum();
     assert!(ran >= whole / step, "{ran} of {whole} cases ran");
     eprintln!("{ran} of {whole} cases");
+}
+
+fn chosen(features: &[Feature]) -> Vec<Feature> {
+    let name = std::env::var("FEATURE").unwrap_or_default();
+    features.iter().filter(|feature| feature.name.starts_with(&name)).copied().collect()
 }
 
 /// Runs something for each feature and its number; how many cases ran. None may fail.
@@ -35,6 +42,7 @@ pub fn each(
 ) -> usize {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let (mut failures, mut ran, of_feature) = (Vec::new(), 0, &of_feature);
+    let features = chosen(features);
     // Two at a time: that is as many processors as there are.
     for (nth, pair) in features.chunks(2).enumerate() {
         let found: Vec<(usize, Vec<String>)> = std::thread::scope(|scope| {
@@ -145,6 +153,8 @@ fn run(feature: &Feature, case: Case, edge: &Edge, origin: &Origin) -> Result<(S
         coding: kind.is_coded().then_some("gzip"),
         body: &sent,
     };
+    // What a provider gets: tools get the whole message.
+    let body = if feature.envelope == Envelope::Mcp { sent.clone() } else { body };
     let mark = feature.asks_for(answer);
     let asked = |begun: &[String]| begun.iter().filter(|line| line.contains(&mark)).count();
     let (response, next) =

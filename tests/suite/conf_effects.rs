@@ -106,6 +106,11 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("gateways.sensitive_data.responses", "ai_calls::sensitive_data_is_told_and_where_asked_not_forwarded"),
     ("gateways.waf", "ai_calls::prompts_are_scored_and_never_refused"),
     ("gateways.waf.paranoia_level", "ai_calls::prompts_are_scored_and_never_refused"),
+    ("gateways.mcp_servers", "mcp::messages_pass_untouched_and_calls_of_tools_leave_rows"),
+    ("gateways.mcp_servers.allow_private", "mcp::only_the_endpoint_is_served_and_only_messages_are_taken"),
+    ("gateways.mcp_servers.name", "mcp::only_the_endpoint_is_served_and_only_messages_are_taken"),
+    ("gateways.mcp_servers.tools", "mcp::tokens_and_servers_say_which_tools_may_be_called"),
+    ("gateways.mcp_servers.url", "mcp::messages_pass_untouched_and_calls_of_tools_leave_rows"),
     ("gateways.guardrail", "guardrails::what_the_guardrail_allows_goes_on_untouched"),
     ("gateways.guardrail.authorization", "guardrails::what_the_guardrail_allows_goes_on_untouched"),
     (

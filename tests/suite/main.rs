@@ -88,6 +88,7 @@ mod http3_streams;
 mod interface;
 mod listener;
 mod lists;
+mod mcp;
 mod nginx;
 mod operations;
 mod origin_proxy_protocol;

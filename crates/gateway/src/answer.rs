@@ -35,10 +35,12 @@ pub enum GatewayError {
     GuardrailUnavailable,
     /// No stored key has the name that the request asks for.
     UnknownKey,
+    /// A tool that the caller may not use. MCP clients get a JSON-RPC error in its place.
+    ToolForbidden,
 }
 
 impl GatewayError {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Unauthorized,
         Self::UnknownGateway,
         Self::InvalidProvider,
@@ -52,6 +54,7 @@ impl GatewayError {
         Self::ResponseBlocked,
         Self::GuardrailUnavailable,
         Self::UnknownKey,
+        Self::ToolForbidden,
     ];
 
     pub fn status(self) -> u16 {
@@ -62,6 +65,7 @@ impl GatewayError {
             | Self::BadRequest
             | Self::ContentBlocked
             | Self::UnknownKey => 400,
+            Self::ToolForbidden => 403,
             Self::ModelNotFound => 404,
             Self::PromptBlocked | Self::ResponseBlocked => 424,
             Self::GuardrailUnavailable => 503,
@@ -86,6 +90,7 @@ impl GatewayError {
             Self::ResponseBlocked => 2017,
             Self::GuardrailUnavailable => 7013,
             Self::UnknownKey => 2040,
+            Self::ToolForbidden => 7014,
         }
     }
 
@@ -104,6 +109,7 @@ impl GatewayError {
             Self::ResponseBlocked => "Response blocked due to security configurations",
             Self::GuardrailUnavailable => "The guardrail of this gateway does not answer",
             Self::UnknownKey => "The provider has no stored key of this name",
+            Self::ToolForbidden => "This tool may not be used here",
         }
     }
 
@@ -123,6 +129,7 @@ impl GatewayError {
             Self::ResponseBlocked => "response_blocked",
             Self::GuardrailUnavailable => "guardrail_unavailable",
             Self::UnknownKey => "unknown_key",
+            Self::ToolForbidden => "tool_forbidden",
         }
     }
 

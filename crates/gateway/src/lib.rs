@@ -1,5 +1,5 @@
 //! Calls of AI providers: what a request asks of the gateway, what a call may use, what it used and costs, what the
-//! gateway answers itself, and how keys and tokens are kept. Pure: no sockets, no clock, no files.
+//! gateway answers itself, which tools it may use, and how keys and tokens are kept. Pure: no sockets, no clock, no files.
 
 pub mod answer;
 pub mod aws;
@@ -8,6 +8,7 @@ pub mod cache;
 pub mod dynamic_route;
 pub mod include_usage;
 pub mod limit;
+pub mod mcp;
 pub mod metadata;
 pub mod operation;
 pub mod options;
@@ -16,8 +17,10 @@ pub mod provider;
 pub mod sse;
 pub mod step;
 pub mod token;
+mod unique_json;
 pub mod universal_socket;
 pub mod usage;
 pub mod vault;
 
 pub use operation::operation;
+pub use unique_json::unique_json;

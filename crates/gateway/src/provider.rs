@@ -3,7 +3,7 @@
 //! A configured provider of the same slug replaces the address. The wire form is the provider's own
 //! throughout. `compat` is no provider but a way to name one (`ai::compat`).
 
-use super::dynamic_route;
+use super::{dynamic_route, mcp};
 use model::gateway::Provider;
 use model::origin_url::OriginUrl;
 
@@ -99,7 +99,7 @@ pub const KNOWN: &[Known] = {
 pub const COMPAT: &str = "compat";
 /// Whether a slug stands for something else than a provider.
 pub fn is_reserved(slug: &str) -> bool {
-    slug == COMPAT || slug == dynamic_route::PREFIX
+    slug == COMPAT || slug == dynamic_route::PREFIX || slug == mcp::PATH_WORD
 }
 
 /// What slugs of an operator's own providers begin with in paths.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+use super::mcp::ToolFilter;
 use model::{Secret, TokenId};
 
 /// What tokens begin with, so that people and secret scanners know them.
@@ -37,12 +38,14 @@ impl TokenHash {
 }
 
 /// A token of a gateway, compiled.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Token {
     pub id: TokenId,
     pub hash: TokenHash,
     /// Seconds since the epoch.
     pub expires_at: Option<u64>,
+    /// The tools that its callers may use; nothing for all of the gateway.
+    pub tools: Option<ToolFilter>,
 }
 
 /// A new token.
@@ -90,10 +93,10 @@ mod tests {
         assert_eq!(a.expose().len(), PREFIX.len() + 64);
         let hash = TokenHash::of(a.expose().as_bytes());
         assert_eq!(TokenHash::from_hex(&hash.to_hex()), Some(hash.clone()));
-        let token = Token { id: TokenId::new("t"), hash, expires_at: None };
-        let tokens = std::slice::from_ref(&token);
-        assert_eq!(find(Some(a.expose().as_bytes()), tokens, Duration::ZERO), Some(&token));
-        assert_eq!(find(Some(b.expose().as_bytes()), tokens, Duration::ZERO), None);
+        let tokens = [Token { id: TokenId::new("t"), hash, expires_at: None, tools: None }];
+        let found = |secret: &Secret| find(Some(secret.expose().as_bytes()), &tokens, Duration::ZERO);
+        assert_eq!(found(&a).map(|token| token.id.as_str()), Some("t"));
+        assert!(found(&b).is_none());
         assert_eq!(TokenHash::from_hex("zz"), None);
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 use super::id::{AccountId, GatewayId, TokenId};
-use super::{Backoff, Limit, PayloadKey, Secret, milliseconds};
+use super::{Backoff, Limit, McpServer, PayloadKey, Secret, milliseconds};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gateway {
@@ -63,6 +63,8 @@ pub struct GatewaySettings {
     /// Who judges what is asked before a provider hears of it; only files declare it.
     #[serde(skip)]
     pub guardrail: Option<Guardrail>,
+    /// Servers of tools, by names that differ.
+    pub mcp_servers: Vec<McpServer>,
 }
 
 /// A service that judges calls.
@@ -130,6 +132,7 @@ impl Default for GatewaySettings {
             payload_key: None,
             waf_paranoia_level: None,
             guardrail: None,
+            mcp_servers: Vec::new(),
         }
     }
 }
@@ -149,6 +152,9 @@ pub struct GatewayToken {
     /// Seconds since the epoch; nothing if it lasts until it is revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
+    /// Globs of `server/tool`: the tools that its callers may use; nothing for all of the gateway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
 }
 
 /// A provider's key that a gateway keeps for its callers.

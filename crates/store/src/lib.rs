@@ -171,6 +171,7 @@ mod tests {
             hash: "00".repeat(32),
             created_on: String::new(),
             expires_at: None,
+            tools: None,
         };
         Changeset::new("test", vec![Change::PutToken { token }])
     }

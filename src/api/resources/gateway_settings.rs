@@ -1,9 +1,11 @@
 //! Settings of gateways: as bodies write them and as answers show them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use gateway::mcp::{self, ToolFilter};
 use model::gateway::{GatewaySettings, ScanMode};
-use model::{Dimension, Limit, Measure, Technique};
+use model::{Dimension, Limit, McpServer, Measure, Technique};
 use serde::Serialize;
 
 use super::super::error;
@@ -11,6 +13,8 @@ use super::super::input::Fields;
 
 /// Most limits of a gateway.
 const MAX_LIMITS: usize = 32;
+/// Most servers of tools of a gateway.
+const MAX_MCP_SERVERS: usize = 64;
 /// Longest interval and lifetime: a year, in seconds.
 const MAX_SECONDS: i64 = 31_536_000;
 /// Most bytes of each body that are kept.
@@ -57,6 +61,7 @@ pub(super) fn read(fields: &Fields<'_>, settings: &mut GatewaySettings) {
         settings.limits.retain(is_plain);
         settings.limits.extend(limits.iter().filter_map(limit));
     }
+    mcp_servers(fields, settings);
     flags(fields, settings);
     if let Some(bytes) = fields.within("log_payload_bytes", 0..=MAX_PAYLOAD_BYTES) {
         settings.log_payload_bytes = usize::try_from(bytes).unwrap_or(0);
@@ -80,6 +85,48 @@ pub(super) fn read(fields: &Fields<'_>, settings: &mut GatewaySettings) {
             }
             Some(mode) => settings.scan_responses = mode,
             None => {}
+        }
+    }
+}
+
+/// Globs of tools, which `read` reads; nothing if the body has none.
+pub(super) fn tool_globs(
+    fields: &Fields<'_>,
+    read: fn(&[String]) -> Result<ToolFilter, String>,
+) -> Option<Vec<String>> {
+    let globs = fields.texts("tools")?;
+    if let Err(message) = read(&globs) {
+        fields.refuse(error::BAD_FIELD, "tools", message);
+    }
+    Some(globs)
+}
+
+/// A server of tools. Only a file may allow private addresses.
+fn mcp_server(fields: &Fields<'_>) -> Option<McpServer> {
+    let (name, url) = (fields.required_text("name"), fields.required_text("url"));
+    if fields.bool("allow_private") == Some(true) {
+        fields.refuse(error::BAD_FIELD, "allow_private", "only a file may allow private addresses");
+    }
+    let tools = fields.texts("tools");
+    let server = McpServer { name: name?.to_owned(), url: url?.to_owned(), allow_private: false, tools };
+    for (member, message) in mcp::faults(&server) {
+        fields.refuse(error::BAD_FIELD, member, message);
+    }
+    Some(server)
+}
+
+fn mcp_servers(fields: &Fields<'_>, settings: &mut GatewaySettings) {
+    let Some(servers) = fields.objects("mcp_servers") else { return };
+    if servers.len() > MAX_MCP_SERVERS {
+        let message = format!("a gateway has at most {MAX_MCP_SERVERS} MCP servers");
+        fields.refuse(error::BAD_FIELD, "mcp_servers", message);
+    }
+    settings.mcp_servers = servers.iter().filter_map(mcp_server).collect();
+    let mut names = BTreeSet::new();
+    for (nth, server) in settings.mcp_servers.iter().enumerate() {
+        if !names.insert(&server.name) {
+            let message = format!("another server has the name `{}`", server.name);
+            fields.refuse(error::BAD_FIELD, &format!("mcp_servers/{nth}/name"), message);
         }
     }
 }

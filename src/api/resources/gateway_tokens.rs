@@ -1,11 +1,13 @@
 //! Tokens of a gateway: made and shown once, listed, revoked. Each has the permission `Run`.
 
+use gateway::mcp::ToolFilter;
 use gateway::token::{self, TokenHash};
 use model::{Declared, GatewayToken, TokenId};
 use serde::Serialize;
 use store::Change;
 
 use super::accounts::Deleted;
+use super::gateway_settings::tool_globs;
 use super::gateways::{self, path_id};
 use super::tokens::moment;
 use super::user::time;
@@ -60,6 +62,8 @@ struct ShownGatewayToken<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_on: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<&'a str>,
 }
 
@@ -70,6 +74,7 @@ fn shown<'a>(token: &'a GatewayToken, value: Option<&'a str>) -> ShownGatewayTok
         permissions: ["Run"],
         created_on: &token.created_on,
         expires_on: token.expires_at.map(time),
+        tools: token.tools.as_deref(),
         value,
     }
 }
@@ -84,9 +89,10 @@ async fn list(call: ApiCall) -> Answer {
 }
 
 async fn create(call: ApiCall) -> Answer {
-    let ((name, expires_at), unknown) = rule_input::read(&call.body, |fields| {
+    let ((name, expires_at, tools), unknown) = rule_input::read(&call.body, |fields| {
         fields.ignore(&["id", "permissions", "created_on"]);
-        Some((fields.text("name").unwrap_or("").to_owned(), moment(fields, "expires_on")))
+        let tools = tool_globs(fields, ToolFilter::of_token);
+        Some((fields.text("name").unwrap_or("").to_owned(), moment(fields, "expires_on"), tools))
     })?;
     let secret = token::generate().map_err(|error| ApiError::new(error::UNAVAILABLE, error))?;
     let hash = TokenHash::of(secret.expose().as_bytes()).to_hex();
@@ -99,6 +105,7 @@ async fn create(call: ApiCall) -> Answer {
         hash,
         created_on: call.now.clone(),
         expires_at,
+        tools,
     };
     let put = token.clone();
     call.write(move |resources| {

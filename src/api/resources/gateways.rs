@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use model::gateway::{GatewaySettings, ScanMode};
-use model::{AccountId, Backoff, Declared, Gateway, GatewayId, Resources, Technique};
+use model::{AccountId, Backoff, Declared, Gateway, GatewayId, McpServer, Resources, Technique};
 use serde::Serialize;
 use store::Change;
 
@@ -110,6 +110,7 @@ struct ShownGateway<'a> {
     heartbeat: u64,
     waf_paranoia_level: Option<u8>,
     sensitive_data: ShownScan,
+    mcp_servers: &'a [McpServer],
     created_at: &'a str,
     modified_at: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,6 +156,7 @@ fn shown<'a>(gateway: &'a Declared<Gateway>, modified: &'a str) -> ShownGateway<
         heartbeat: milliseconds(settings.heartbeat),
         waf_paranoia_level: settings.waf_paranoia_level,
         sensitive_data: ShownScan { requests: settings.scan_requests, responses: settings.scan_responses },
+        mcp_servers: &settings.mcp_servers,
         created_at: if gateway.created_on.is_empty() { modified } else { &gateway.created_on },
         modified_at: if gateway.modified_on.is_empty() { modified } else { &gateway.modified_on },
         declared_at: gateway.place().map(diagnostic::Place::label),

@@ -13,6 +13,7 @@ mod dynamic_routes;
 mod errors;
 mod expressions;
 mod gateway_settings;
+mod gateway_shapes;
 mod gateway_tokens;
 mod gateways;
 mod hostnames;

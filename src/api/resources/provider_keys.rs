@@ -1,6 +1,5 @@
 //! Keys of providers that a gateway keeps for its callers, sealed.
 
-use gateway::provider;
 use gateway::vault::Belonging;
 use model::gateway::ProviderKey;
 use model::{Declared, Secret};
@@ -10,6 +9,7 @@ use store::Change;
 use super::accounts::Deleted;
 use super::gateways::{self, path_id};
 use super::{rule_input, shapes};
+use crate::ai::key_authority;
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
@@ -108,8 +108,7 @@ async fn create(call: ApiCall) -> Answer {
         return Err(ApiError::new(error::NO_SECRETS_KEY, message).into());
     };
     let (account, gateway) = path_id(&call);
-    let declared = call.snapshot.resources.providers.get(&slug).map(|provider| &provider.value);
-    let authority = provider::authority(&slug, declared)
+    let authority = key_authority(&call.snapshot.resources, &account, &gateway, &slug)
         .map_err(|message| ApiError::at(error::BAD_FIELD, "/provider_slug", message))?;
     let belonging = Belonging {
         account: account.as_str(),

@@ -1,5 +1,6 @@
 //! The fields of resources, as the description of the API shows them.
 
+pub(super) use super::gateway_shapes::{GATEWAY, GATEWAY_TOKEN, LOG, LOG_ANNOTATION};
 pub(super) use super::ruleset_shapes::{EXPLANATION, RULE, RULESET, TRACE, TRACED_REQUEST};
 use crate::api::operation::{Kind, ObjectShape, field, required};
 
@@ -98,111 +99,6 @@ pub(super) const TOKEN_STATUS: &ObjectShape = &ObjectShape {
         field("status", Kind::Text, "`active`."),
         field("not_before", Kind::Text, "From when on it is valid (RFC 3339)."),
         field("expires_on", Kind::Text, "Until when it is valid (RFC 3339)."),
-    ],
-};
-
-const GATEWAY_LIMIT: &ObjectShape = &ObjectShape {
-    name: "GatewayLimit",
-    fields: &[
-        required("measure", Kind::Words(&["requests", "tokens", "cost"]), "What is counted."),
-        field(
-            "by",
-            Kind::Texts,
-            "`token`, `model`, `provider`, `metadata.KEY`: each value has its own counter.",
-        ),
-        required("limit", Kind::Any, "Requests, tokens or dollars."),
-        required("interval", Kind::Whole, "In seconds."),
-        field("technique", Kind::Words(&["fixed", "sliding"]), "How intervals are counted."),
-    ],
-};
-
-pub(super) const GATEWAY: &ObjectShape = &ObjectShape {
-    name: "Gateway",
-    fields: &[
-        required(
-            "id",
-            Kind::Text,
-            "The name in the path of its calls: letters, digits, hyphens, underscores.",
-        ),
-        field("account_id", Kind::Text, "Its account."),
-        field("authentication", Kind::Flag, "Whether calls need a token of the gateway."),
-        field("state", Kind::Text, "`authenticated gateway` or `unauthenticated gateway`."),
-        field("cache_invalidate_on_update", Kind::Flag, "Always `false`: kept answers outlast changes."),
-        field("cache_ttl", Kind::Any, "How long answers are kept, in seconds; `null` or 0 for not at all."),
-        field("collect_logs", Kind::Flag, "Whether calls leave rows in the log."),
-        field("rate_limiting_interval", Kind::Any, "The interval of the limit of requests, in seconds."),
-        field("rate_limiting_limit", Kind::Any, "How many requests an interval may have."),
-        field("rate_limiting_technique", Kind::Words(&["fixed", "sliding"]), "How intervals are counted."),
-        field("retry_max_attempts", Kind::Whole, "Attempts at a provider, from 1 to 5."),
-        field("retry_delay", Kind::Whole, "Wait before the second attempt, in milliseconds."),
-        field(
-            "retry_backoff",
-            Kind::Words(&["constant", "linear", "exponential"]),
-            "How waits between attempts grow.",
-        ),
-        field("limits", Kind::Objects(GATEWAY_LIMIT), "Limits of requests, tokens and money."),
-        field("collect_log_payloads", Kind::Flag, "Whether rows have the beginnings of the bodies."),
-        field("log_payload_bytes", Kind::Whole, "How much of each body."),
-        field("caller_prices", Kind::Flag, "Whether limits of money go by what callers say a call costs."),
-        field("cache_shared", Kind::Flag, "Whether callers get answers to the questions of others."),
-        field("include_usage", Kind::Flag, "Whether streams are asked for their usage."),
-        field(
-            "request_timeout",
-            Kind::Whole,
-            "Wait for the first byte, in milliseconds; 0 for the edge's own.",
-        ),
-        field(
-            "heartbeat",
-            Kind::Whole,
-            "Silence of a stream before a comment, in milliseconds; 0 for never.",
-        ),
-        field(
-            "waf_paranoia_level",
-            Kind::Any,
-            "The level that prompts are scored at; `null` for not at all.",
-        ),
-        field("sensitive_data", Kind::Any, "`requests`: off, log or block; `responses`: off or log."),
-        field("created_at", Kind::Text, "When it was made (RFC 3339)."),
-        field("modified_at", Kind::Text, "When it was last changed (RFC 3339)."),
-        field("declared_at", Kind::Any, "The place in a file, if a file declares the gateway."),
-    ],
-};
-
-pub(super) const GATEWAY_TOKEN: &ObjectShape = &ObjectShape {
-    name: "GatewayToken",
-    fields: &[
-        field("id", Kind::Text, "Identifier of the token."),
-        field("name", Kind::Text, "What it is for."),
-        field("permissions", Kind::Texts, "Always `Run`."),
-        field("created_on", Kind::Text, "When it was made (RFC 3339)."),
-        field("expires_on", Kind::Text, "Until when it is valid (RFC 3339)."),
-        field("value", Kind::Text, "The token itself, shown once."),
-    ],
-};
-
-pub(super) const LOG: &ObjectShape = &ObjectShape {
-    name: "Log",
-    fields: &[
-        field("id", Kind::Text, "Identifier of the call."),
-        field("created_at", Kind::Text, "When it ended (RFC 3339)."),
-        field("provider", Kind::Text, "The provider's slug."),
-        field("model", Kind::Any, "The model."),
-        field("success", Kind::Flag, "Whether the provider answered with 2xx."),
-        field("cached", Kind::Flag, "Whether the answer was kept from an earlier call."),
-        field("status_code", Kind::Whole, "Of the answer."),
-        field("duration", Kind::Whole, "In milliseconds."),
-        field("tokens_in", Kind::Any, "Tokens of what was asked."),
-        field("tokens_out", Kind::Any, "Tokens of what was answered."),
-        field("cost", Kind::Any, "In dollars."),
-    ],
-};
-
-pub(super) const LOG_ANNOTATION: &ObjectShape = &ObjectShape {
-    name: "LogAnnotation",
-    fields: &[
-        field("feedback", Kind::Any, "-1, 0 or 1."),
-        field("score", Kind::Any, "A number."),
-        field("metadata", Kind::Any, "An object that replaces the metadata of the call."),
     ],
 };
 

@@ -8,12 +8,10 @@ mod condition;
 mod element;
 mod field_path;
 mod graph;
-mod unique_json;
 
 pub use element::{ElementIndex, RouteLimit, RouteModel};
 pub use field_path::{FieldPath, RouteFacts};
 pub use graph::{MAX_MODELS, RouteFault, RouteGraph, RouteStop};
-pub use unique_json::unique_json;
 
 /// What stands before the name of a route in place of a provider.
 pub const PREFIX: &str = "dynamic";

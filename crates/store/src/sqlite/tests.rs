@@ -15,6 +15,7 @@ fn token(id: &str) -> Change {
         hash: "00".repeat(32),
         created_on: String::new(),
         expires_at: Some(5),
+        tools: None,
     };
     Change::PutToken { token }
 }
