@@ -4,6 +4,7 @@
 //! Bodies are never changed on a provider's own route: what the client sends is what the provider
 //! gets, and back.
 
+pub mod guardrail_secret;
 pub mod scan;
 
 use std::collections::HashMap;
@@ -85,6 +86,8 @@ pub struct CompiledGuardrail {
     pub timeout: Duration,
     pub on_failure: GuardrailFailure,
     pub stages: Vec<GuardrailStage>,
+    /// Whether it may be on this machine or in a private network.
+    pub may_be_private: bool,
 }
 
 impl Gateway {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Compiling;
-use crate::ai::{CompiledGuardrail, CompiledMcpServer, Gateway, Gateways, Provider};
+use crate::ai::{CompiledGuardrail, CompiledMcpServer, Gateway, Gateways, Provider, guardrail_secret};
 use crate::ruleset::{EntryPoint, ScoredRuleset};
 use crate::upstream::OriginKey;
 use ::gateway::provider;
@@ -14,7 +14,7 @@ use gateway::dynamic_route::RouteGraph;
 use gateway::mcp::ToolFilter;
 use gateway::token::TokenHash;
 use gateway::vault::{Belonging, StoredKey};
-use model::gateway::{GatewaySettings, Guardrail, ScanMode};
+use model::gateway::{GatewaySettings, ScanMode};
 use model::origin_url::place_and_target;
 use model::{self, Resources};
 
@@ -44,7 +44,7 @@ impl Compiling<'_> {
                 scan: self.scan_plan(&gateway.settings),
                 waf: self.gateway_waf(&gateway.settings),
                 keys: self.keys(gateway, resources),
-                guardrail: self.guardrail(&gateway.settings),
+                guardrail: self.guardrail(gateway),
                 routes: self.dynamic_routes(gateway, resources),
                 mcp_servers: self.mcp_servers(gateway),
             };
@@ -86,20 +86,37 @@ impl Compiling<'_> {
         Some(Arc::new(EntryPoint::scoring(scored)))
     }
 
-    /// Who judges the calls of a gateway.
-    fn guardrail(&mut self, settings: &GatewaySettings) -> Option<CompiledGuardrail> {
-        let Guardrail { url, authorization, timeout, on_failure, stages } = settings.guardrail.clone()?;
-        let made = place_and_target(&url).and_then(|(url, target)| {
+    /// Who judges the calls of a gateway. One whose secret does not open is asked without it.
+    fn guardrail(&mut self, gateway: &model::Gateway) -> Option<CompiledGuardrail> {
+        let guardrail = gateway.settings.guardrail.as_ref()?;
+        let made = place_and_target(&guardrail.url).and_then(|(url, target)| {
             // No zone's name has a blank.
             let key = OriginKey { zone: "guardrail of gateways".to_owned(), url, http2: false, ca: None };
             Ok((self.origin(key)?, target))
         });
+        let conf = self.inputs.conf;
+        let opened =
+            guardrail_secret::opened(guardrail, &gateway.account, &gateway.id, conf.secrets_key.as_ref());
+        let mut report = |reason: String| {
+            let message = format!("the guardrail of the gateway `{}`: {reason}", gateway.id);
+            self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message));
+        };
+        let authorization = opened.unwrap_or_else(|reason| {
+            report(reason);
+            None
+        });
         match made {
-            Ok((origin, target)) => {
-                Some(CompiledGuardrail { origin, target, authorization, timeout, on_failure, stages })
-            }
-            Err(message) => {
-                self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message));
+            Ok((origin, target)) => Some(CompiledGuardrail {
+                origin,
+                target,
+                authorization,
+                timeout: guardrail.timeout,
+                on_failure: guardrail.on_failure,
+                stages: guardrail.stages.clone(),
+                may_be_private: guardrail.may_be_private || conf.private_webhooks,
+            }),
+            Err(reason) => {
+                report(reason);
                 None
             }
         }

@@ -94,7 +94,7 @@ fn question(service: &AuthService, session: &Session, ctx: &Context) -> Result<S
     field_edits::tell(&mut head, "x-forwarded-uri", target)?;
     field_edits::tell(&mut head, "x-forwarded-method", method.unwrap_or(HeaderValue::from_static("")))?;
     head.insert_header(header::HOST, service.origin.url.authority())?;
-    Ok(ServiceRequest { head, body: None, max_answer_bytes: MAX_ANSWER_BYTES })
+    Ok(ServiceRequest { head, body: None, max_answer_bytes: MAX_ANSWER_BYTES, may_be_private: true })
 }
 
 /// Keeps what an origin gets of an answer.

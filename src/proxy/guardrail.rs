@@ -183,5 +183,6 @@ fn request(guardrail: &CompiledGuardrail, question: Bytes) -> Result<ServiceRequ
     if let Some(authorization) = &guardrail.authorization {
         head.insert_header(header::AUTHORIZATION, authorization.expose())?;
     }
-    Ok(ServiceRequest { head, body: Some(question), max_answer_bytes: MAX_ANSWER_BYTES })
+    let may_be_private = guardrail.may_be_private;
+    Ok(ServiceRequest { head, body: Some(question), max_answer_bytes: MAX_ANSWER_BYTES, may_be_private })
 }

@@ -9,6 +9,7 @@ use pingora::{Error, ErrorType, Result};
 use super::context::Context;
 use crate::clock::Clock;
 use crate::upstream::{Origin, peer};
+use model::origin_url::is_private;
 
 /// Asks services, over connections that are kept.
 pub(super) struct ServiceClient {
@@ -21,6 +22,8 @@ pub(super) struct ServiceRequest {
     pub(super) head: RequestHeader,
     pub(super) body: Option<Bytes>,
     pub(super) max_answer_bytes: usize,
+    /// Whether the service may be on this machine or in a private network.
+    pub(super) may_be_private: bool,
 }
 
 /// What a service answered.
@@ -46,6 +49,10 @@ impl ServiceClient {
     ) -> Result<ServiceAnswer> {
         let no_address = |reason| Error::explain(ErrorType::ConnectError, reason);
         let address = origin.address(self.clock.unix()).await.map_err(no_address)?;
+        // What the name resolves to counts, not what it looks like.
+        if is_private(address.ip()) && !request.may_be_private {
+            return Error::e_explain(ErrorType::ConnectError, "the service is at a private address");
+        }
         let peer = peer::peer(origin, address, &ctx.snapshot.upstream);
         // A connection that was kept may be closed by now; a new one is not.
         let (mut upstream, is_reused) = self.connector.get_http_session(&peer).await?;

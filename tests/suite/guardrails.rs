@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use serde_json::{Value, json};
 
 use crate::ai_calls::{CHAT, GATEWAY, call, conf, request};
-use crate::support::{Client, Edge, Origin, gzip, refused_by_check};
+use crate::support::{Api, Client, Edge, Origin, gzip, refused_by_check};
 
 const PATH: &str = "openai/v1/chat/completions";
 
@@ -163,4 +163,96 @@ fn a_guardrail_that_fails_lets_nothing_pass_unless_it_is_told_to() {
     for _ in 0..3 {
         assert_eq!(call(&closed, PATH, "", &body("hello")).status, 200);
     }
+}
+
+/// An edge whose gateways come over the API.
+fn api_conf(provider: &Origin, before: &str, of_admin: &str) -> String {
+    let providers = conf(provider, "").replace("gateway_hosts", &format!("{before}gateway_hosts"));
+    format!("{providers}[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"api-token\"]\n{of_admin}")
+}
+
+#[test]
+fn guardrails_are_set_over_the_api() {
+    let (provider, judge) = (Origin::fixed("application/json", CHAT), judge());
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("secrets.key"), "0a".repeat(32)).unwrap();
+    let secrets = "secrets_key_file = \"secrets.key\"\n";
+    let edge = Edge::start_in(folder, &api_conf(&provider, secrets, "private_webhooks = true\n"), &[]);
+    let api = Api::new(&edge, "api-token");
+    let gateways = "/accounts/acme/ai-gateway/gateways";
+    let one = format!("{gateways}/main");
+    let guardrail = json!({"url": format!("{}/judge?for=edge", judge.url()), "authorization": "Bearer own", "timeout": 500});
+    let made = api.post(gateways, &json!({"id": "main", "authentication": false, "guardrail": guardrail}));
+    let shown = json!({
+        "url": guardrail["url"], "has_authorization": true, "timeout": 500, "on_failure": "block", "stages": ["request"]
+    });
+    assert_eq!(made["guardrail"], shown, "and never the secret");
+    assert_eq!(call(&edge, PATH, "", &body("hello")).status, 200);
+    assert_eq!(judge.last().header("authorization"), Some("Bearer own"));
+    assert_eq!(call(&edge, PATH, "", &body("forbidden")).status, 424);
+    // What is not named stays; the secret, too, but only at its host.
+    let changed = api.result("PATCH", &one, &json!({"collect_logs": false}));
+    assert_eq!(changed["guardrail"], shown);
+    let read_back = api.get(&one);
+    let replaced = api.result("PUT", &one, &read_back);
+    assert_eq!(replaced["guardrail"], shown);
+    assert_eq!(call(&edge, PATH, "", &body("hello")).status, 200);
+    assert_eq!(judge.last().header("authorization"), Some("Bearer own"));
+    let without = json!({"authentication": false});
+    assert_eq!(
+        api.result("PUT", &one, &without)["guardrail"],
+        Value::Null,
+        "what a PUT does not have is gone"
+    );
+    api.result("PATCH", &one, &json!({"guardrail": guardrail}));
+    let passes = json!({"guardrail": {"url": format!("{}/judge", judge.url()), "on_failure": "pass", "stages": ["request", "response"]}});
+    assert_eq!(api.result("PATCH", &one, &passes)["guardrail"]["has_authorization"], json!(true));
+    assert_eq!(call(&edge, PATH, "", &body("unwell")).status, 200);
+    let other = self::judge();
+    let elsewhere = json!({"guardrail": {"url": format!("{}/judge", other.url())}});
+    assert_eq!(api.result("PATCH", &one, &elsewhere)["guardrail"]["has_authorization"], json!(false));
+    assert_eq!(call(&edge, PATH, "", &body("hello")).status, 200);
+    assert_eq!(other.last().header("authorization"), None);
+    for bad in [
+        json!({}),
+        json!({"url": "ftp://a.example"}),
+        json!({"url": "http://a.example", "timeout": 0}),
+        json!({"url": "http://a.example", "stages": []}),
+        json!({"url": "http://a.example", "stages": ["prompt"]}),
+        json!({"url": "http://a.example", "on_failure": "ask"}),
+        json!({"url": "http://a.example", "authorization": "a\nb"}),
+        json!("http://a.example"),
+    ] {
+        assert_eq!(api.call("PATCH", &one, &json!({"guardrail": bad})).0, 400, "{bad}");
+    }
+    assert_eq!(api.result("PATCH", &one, &json!({"guardrail": null}))["guardrail"], Value::Null);
+    let asked = other.requests().len();
+    assert_eq!((call(&edge, PATH, "", &body("forbidden")).status, other.requests().len()), (200, asked));
+    // It is there after a restart, and sealed in the store.
+    api.result("PATCH", &one, &json!({"guardrail": guardrail}));
+    let state: Vec<u8> = std::fs::read_dir(edge.folder.path().join("state"))
+        .unwrap()
+        .flat_map(|file| std::fs::read(file.unwrap().path()).unwrap_or_default())
+        .collect();
+    assert!(
+        memchr::memmem::find(&state, b"Bearer own").is_none()
+            && memchr::memmem::find(&state, b"/judge?for").is_some()
+    );
+}
+
+#[test]
+fn guardrails_of_the_api_need_a_key_to_seal_with_and_a_public_address() {
+    let (provider, judge) = (Origin::fixed("application/json", CHAT), judge());
+    let edge = Edge::start(&api_conf(&provider, "", ""));
+    let api = Api::new(&edge, "api-token");
+    let gateways = "/accounts/acme/ai-gateway/gateways";
+    let open = json!({"url": format!("{}/judge", judge.url())});
+    let mut guardrail = open.clone();
+    guardrail["authorization"] = json!("Bearer own");
+    let refused = api.refused("POST", gateways, &json!({"id": "main", "guardrail": guardrail}));
+    assert_eq!(refused, (409, vec![10018]));
+    api.post(gateways, &json!({"id": "main", "authentication": false, "guardrail": open}));
+    let answer = call(&edge, PATH, "", &body("hello"));
+    assert_eq!((answer.status, answer.header("svc-aig-error")), (503, Some("7013")));
+    assert!(judge.begun().is_empty() && provider.begun().is_empty());
 }

@@ -60,28 +60,35 @@ pub struct GatewaySettings {
     pub payload_key: Option<PayloadKey>,
     /// The paranoia level that requests are scored at, off their path; nothing if they are not.
     pub waf_paranoia_level: Option<u8>,
-    /// Who judges what is asked before a provider hears of it; only files declare it.
-    #[serde(skip)]
+    /// Who judges what is asked before a provider hears of it, and what is answered before the caller does.
     pub guardrail: Option<Guardrail>,
     /// Servers of tools, by names that differ.
     pub mcp_servers: Vec<McpServer>,
 }
 
 /// A service that judges calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guardrail {
     /// What is asked, with `POST`.
     pub url: String,
-    /// The field `Authorization` for it.
+    /// The field `Authorization` for it, as a file has it.
+    #[serde(skip)]
     pub authorization: Option<Secret>,
+    /// The same as the API keeps it, sealed by the vault of the crate `gateway`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed_authorization: Option<String>,
     /// Longest wait for its answer.
+    #[serde(with = "milliseconds")]
     pub timeout: Duration,
     pub on_failure: GuardrailFailure,
     pub stages: Vec<GuardrailStage>,
+    /// Whether it may be on this machine or in a private network, as a file says by naming it.
+    #[serde(skip)]
+    pub may_be_private: bool,
 }
 
 /// What of a call is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GuardrailStage {
     /// What is asked, before a provider hears of it.
@@ -91,7 +98,8 @@ pub enum GuardrailStage {
 }
 
 /// What becomes of calls if a guardrail does not answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum GuardrailFailure {
     #[default]
     Block,

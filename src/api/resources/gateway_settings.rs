@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::super::error;
 use super::super::input::Fields;
+use super::gateway_guardrail;
 
 /// Most limits of a gateway.
 const MAX_LIMITS: usize = 32;
@@ -62,6 +63,7 @@ pub(super) fn read(fields: &Fields<'_>, settings: &mut GatewaySettings) {
         settings.limits.extend(limits.iter().filter_map(limit));
     }
     mcp_servers(fields, settings);
+    gateway_guardrail::read(fields, settings);
     flags(fields, settings);
     if let Some(bytes) = fields.within("log_payload_bytes", 0..=MAX_PAYLOAD_BYTES) {
         settings.log_payload_bytes = usize::try_from(bytes).unwrap_or(0);

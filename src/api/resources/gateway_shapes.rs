@@ -17,6 +17,26 @@ const GATEWAY_LIMIT: &ObjectShape = &ObjectShape {
     ],
 };
 
+const GUARDRAIL: &ObjectShape = &ObjectShape {
+    name: "GatewayGuardrail",
+    fields: &[
+        required(
+            "url",
+            Kind::Text,
+            "What is asked, with `POST`; at a public address unless `admin.private_webhooks` is set.",
+        ),
+        field(
+            "authorization",
+            Kind::Text,
+            "The field `Authorization` for it; it is sealed, and never shown.",
+        ),
+        field("has_authorization", Kind::Flag, "Whether it has one."),
+        field("timeout", Kind::Whole, "Longest wait for its answer, in milliseconds."),
+        field("on_failure", Kind::Words(&["block", "pass"]), "What becomes of calls if it does not answer."),
+        field("stages", Kind::Texts, "What it judges: `request`, `response`."),
+    ],
+};
+
 const MCP_SERVER: &ObjectShape = &ObjectShape {
     name: "McpServer",
     fields: &[
@@ -77,6 +97,7 @@ pub(super) const GATEWAY: &ObjectShape = &ObjectShape {
             "The level that prompts are scored at; `null` for not at all.",
         ),
         field("sensitive_data", Kind::Any, "`requests`: off, log or block; `responses`: off or log."),
+        field("guardrail", Kind::Object(GUARDRAIL), "A service that judges calls; `null` for none."),
         field("mcp_servers", Kind::Objects(MCP_SERVER), "Servers of tools that models call (MCP)."),
         field("created_at", Kind::Text, "When it was made (RFC 3339)."),
         field("modified_at", Kind::Text, "When it was last changed (RFC 3339)."),

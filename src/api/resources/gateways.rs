@@ -7,6 +7,7 @@ use model::{AccountId, Backoff, Declared, Gateway, GatewayId, McpServer, Resourc
 use serde::Serialize;
 use store::Change;
 
+use super::gateway_guardrail::{self, ShownGuardrail};
 use super::gateway_settings::{self, ShownLimit};
 use super::rulesets_read::revision;
 use super::{rule_input, shapes};
@@ -110,6 +111,7 @@ struct ShownGateway<'a> {
     heartbeat: u64,
     waf_paranoia_level: Option<u8>,
     sensitive_data: ShownScan,
+    guardrail: Option<ShownGuardrail<'a>>,
     mcp_servers: &'a [McpServer],
     created_at: &'a str,
     modified_at: &'a str,
@@ -156,6 +158,7 @@ fn shown<'a>(gateway: &'a Declared<Gateway>, modified: &'a str) -> ShownGateway<
         heartbeat: milliseconds(settings.heartbeat),
         waf_paranoia_level: settings.waf_paranoia_level,
         sensitive_data: ShownScan { requests: settings.scan_requests, responses: settings.scan_responses },
+        guardrail: settings.guardrail.as_ref().map(gateway_guardrail::shown),
         mcp_servers: &settings.mcp_servers,
         created_at: if gateway.created_on.is_empty() { modified } else { &gateway.created_on },
         modified_at: if gateway.modified_on.is_empty() { modified } else { &gateway.modified_on },
@@ -252,8 +255,10 @@ async fn create(call: ApiCall) -> Answer {
     if !GatewayId::is_path_word(call.parameter("account_id")) {
         return Err(ApiError::unknown(&call.path).into());
     }
+    let account = call.account();
+    let settings = gateway_guardrail::sealed(settings, &account, &id, call.shared.secrets_key.as_ref())?;
     let gateway = Gateway {
-        account: call.account(),
+        account,
         id,
         authentication,
         settings,
@@ -279,26 +284,34 @@ async fn replace(call: ApiCall, keeps_others: bool) -> Answer {
     let known = find(&call.snapshot.resources, &id)?;
     let base = move |gateway: &Gateway| match keeps_others {
         true => (gateway.authentication, gateway.settings.clone()),
-        // What this API cannot set stays.
+        // What this API cannot set stays, and what a guardrail is shown, which no body has.
         false => {
-            let GatewaySettings { payload_key, unpriced_call_nanos, .. } = gateway.settings.clone();
-            (true, GatewaySettings { payload_key, unpriced_call_nanos, ..GatewaySettings::default() })
+            let GatewaySettings { payload_key, unpriced_call_nanos, guardrail, .. } =
+                gateway.settings.clone();
+            let default = GatewaySettings::default();
+            (true, GatewaySettings { payload_key, unpriced_call_nanos, guardrail, ..default })
         }
     };
     let read = move |body: &serde_json::Value, base: (bool, GatewaySettings)| {
         rule_input::read(body, |fields| {
             fields.ignore(&["id"]);
-            Some(settings(fields, base))
+            let (authentication, mut settings) = settings(fields, base);
+            if !keeps_others && !fields.has("guardrail") {
+                settings.guardrail = None;
+            }
+            Some((authentication, settings))
         })
     };
     let (_, unknown) = read(&call.body, base(known))?;
     let (of, now, body, precondition) =
         (id.clone(), call.now.clone(), call.body.clone(), call.precondition());
+    let shared = call.shared.clone();
     let applied = call
         .write(move |resources| {
             let known = find(resources, &of)?;
             precondition.check(revision(known))?;
             let ((authentication, settings), _) = read(&body, base(known))?;
+            let settings = gateway_guardrail::sealed(settings, &of.0, &of.1, shared.secrets_key.as_ref())?;
             let mut gateway = Gateway { authentication, settings, ..known.value.clone() };
             if gateway == known.value {
                 return Ok(Vec::new());

@@ -21,6 +21,14 @@ impl Resolving<'_> {
             Some(stages) => stages.value,
             None => vec![GuardrailStage::Request],
         };
-        Guardrail { url: url.value, authorization, timeout, on_failure, stages }
+        Guardrail {
+            url: url.value,
+            authorization,
+            sealed_authorization: None,
+            timeout,
+            on_failure,
+            stages,
+            may_be_private: true,
+        }
     }
 }
