@@ -1,5 +1,8 @@
 //! Rows of AI calls: what is stored, for how long, and how rows are read.
 
+use bytes::Bytes;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::record::RowAccessor as _;
 use serde_json::{Value, json};
 
 use crate::ai_calls::{CHAT, GATEWAY, call, chat, conf, line, request};
@@ -235,5 +238,13 @@ fn an_export_has_each_row_once() {
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].as_str().unwrap().to_owned())
         .collect();
-    assert_eq!(ids, all.iter().map(|row| row.id.clone()).collect::<Vec<_>>());
+    let expected: Vec<String> = all.iter().map(|row| row.id.clone()).collect();
+    assert_eq!(ids, expected);
+    // A file of columns has the same.
+    let path = file.display().to_string();
+    let run = run_cli(&["ai", "export", "acme/main", "--format", "parquet", "--conf", &path], b"");
+    let reader = SerializedFileReader::new(Bytes::from(run.stdout)).unwrap();
+    let rows = reader.get_row_iter(None).unwrap().map(Result::unwrap);
+    let ids: Vec<String> = rows.map(|row| row.get_string(0).unwrap().clone()).collect();
+    assert_eq!(ids, expected);
 }
