@@ -213,6 +213,40 @@ fn rows_are_exported_as_lines_while_the_edge_runs() {
     assert!(code == Some(1) && said.contains("expected `ACCOUNT/ID`"), "{said}");
 }
 
+#[test]
+fn calls_are_added_up_by_team_token_and_time() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let edge = Edge::start(&conf(
+        &provider,
+        &format!("[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"api\"]\n{GATEWAY}"),
+    ));
+    let api = Api::new(&edge, "api");
+    let gateway = "/accounts/acme/ai-gateway/gateways/main";
+    for team in ["search", "search", "shop"] {
+        let fields = format!(
+            "svc-aig-metadata: {{\"team\":\"{team}\"}}\r\nsvc-aig-custom-cost: {{\"per_token_in\":1}}\r\n"
+        );
+        assert_eq!(chat(&edge, &fields).status, 200);
+    }
+    assert_eq!(call(&edge, "openai/v1/other", "", "{}").status, 200);
+    let by = |query: &str| api.get(&format!("{gateway}/usage?{query}"));
+    wait_for("the rows", || (by("by=day")[0]["calls"] == 4).then_some(()));
+    let teams = by("by=metadata.team");
+    let search = json!({"value": "search", "calls": 2, "failed": 0, "cached": 0, "tokens_in": 38, "tokens_out": 20, "cost": 38.0});
+    assert_eq!(teams[0], search);
+    assert_eq!(
+        (&teams[1]["value"], &teams[2]["value"], &teams[2]["calls"]),
+        (&json!("shop"), &json!(""), &json!(1))
+    );
+    assert_eq!(by("by=metadata.team&per_page=1").as_array().map(Vec::len), Some(1));
+    assert_eq!(by("by=model&model=m-1")[0]["calls"], 4);
+    assert_eq!(by("by=hour&end_date=2026-01-01T00:00:00Z"), json!([]));
+    assert_eq!(by("")[0]["value"], "", "by token, of which none was asked for");
+    for bad in ["by=cost", "by=metadata.", "by=metadata.a%22b"] {
+        assert_eq!(api.call("GET", &format!("{gateway}/usage?{bad}"), &Value::Null).0, 400, "{bad}");
+    }
+}
+
 /// Rows of one moment are neither lost nor doubled where a page ends.
 #[test]
 fn an_export_has_each_row_once() {

@@ -56,8 +56,10 @@ fn busy() -> (Edge, Api, String) {
     ]});
     api.post("/accounts/acme/ai-gateway/gateways/main/routes", &route);
     let body = json!({"model": MARKUP, "messages": [{"role": "user", "content": "hello"}]}).to_string();
+    let metadata = json!({"team": MARKUP});
     let call = format!(
         "POST /v1/acme/main/openai/chat/completions HTTP/1.1\r\nHost: gw.example\r\nsvc-aig-authorization: Bearer {token}\r\n\
+         svc-aig-metadata: {metadata}\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     );
@@ -149,6 +151,9 @@ fn every_view_fits_every_screen_and_reads_no_text_as_markup() {
                     text.contains("dynamic/support") && text.contains("at most $5 every 86,400 s"),
                     "{text}"
                 );
+                // By the entry of metadata that calls have, whatever its value.
+                let cell = "document.querySelector('[aria-label=Usage] tbody td').textContent";
+                assert_eq!(browser.value(cell), json!(MARKUP), "{text}");
             }
             if ["events", "zone", "rules", "ai"].contains(&name) {
                 assert!(

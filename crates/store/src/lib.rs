@@ -1,6 +1,7 @@
 //! State on disk: a log of changesets with the resources that they add up to, and the log of AI calls.
 
 mod backup;
+mod call_totals;
 mod change;
 mod deprecation_log;
 mod error;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use model::Resources;
 
 pub use backup::{backup, restore};
+pub use call_totals::{CallTotals, TotalsBy};
 pub use change::{Change, Changeset, KeyedRequest};
 pub use deprecation_log::{DeprecationLog, RowUses, UseCount, UseKey};
 pub use error::StoreError;

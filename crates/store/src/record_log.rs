@@ -1,5 +1,6 @@
 //! What is asked of a log of AI calls, whatever keeps it.
 
+use super::call_totals::{CallTotals, TotalsBy};
 use model::{AiLog, Counted};
 
 /// Where rows are kept.
@@ -31,6 +32,12 @@ pub trait RecordReader: Send {
     /// # Errors
     /// One sentence if they cannot be read.
     fn page(&self, query: &LogQuery) -> Result<(Vec<AiLog>, u64), String>;
+
+    /// What the rows of a query come to, by their values; up to `limit` of these.
+    ///
+    /// # Errors
+    /// One sentence if they cannot be read.
+    fn totals(&self, query: &LogQuery, by: &TotalsBy) -> Result<Vec<CallTotals>, String>;
 
     /// A row by its id.
     ///

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
+use super::call_totals::{CallTotals, TotalsBy, totals};
 use super::migration::{Migration, migrate};
 use super::record_log::{Annotation, LogQuery, RecordLog, RecordReader};
 use super::{StoreError, private_file};
@@ -194,14 +195,15 @@ fn milliseconds(at: Duration) -> i64 {
 }
 
 /// Conditions of a page, by position.
-const WHERE: &str = "gateway = ?1 AND created_at >= coalesce(?2, '') AND (?3 IS NULL OR created_at < ?3)
+pub(super) const WHERE: &str =
+    "gateway = ?1 AND created_at >= coalesce(?2, '') AND (?3 IS NULL OR created_at < ?3)
     AND (?4 IS NULL OR json_extract(row, '$.success') = ?4)
     AND (?5 IS NULL OR json_extract(row, '$.cached') = ?5)
     AND (?6 IS NULL OR json_extract(row, '$.provider') = ?6)
     AND (?7 IS NULL OR json_extract(row, '$.model') = ?7)";
 
 /// The values of [`WHERE`].
-fn conditions(query: &LogQuery) -> [&dyn ToSql; 7] {
+pub(super) fn conditions(query: &LogQuery) -> [&dyn ToSql; 7] {
     let LogQuery { gateway, start_date, end_date, success, cached, provider, model, .. } = query;
     [gateway, start_date, end_date, success, cached, provider, model]
 }
@@ -228,6 +230,10 @@ impl RecordStore {
 impl RecordReader for RecordStore {
     fn page(&self, query: &LogQuery) -> Result<(Vec<AiLog>, u64), String> {
         self.rows(query).map_err(|error| error.to_string())
+    }
+
+    fn totals(&self, query: &LogQuery, by: &TotalsBy) -> Result<Vec<CallTotals>, String> {
+        totals(&self.connection, query, by).map_err(|error| error.to_string())
     }
 
     fn get(&self, id: &str) -> Result<Option<AiLog>, String> {

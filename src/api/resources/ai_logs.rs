@@ -9,26 +9,54 @@ use crate::api::operation::{
 };
 use model::AiLog;
 use serde::Serialize;
-use store::{Annotation, LogQuery};
+use store::{Annotation, CallTotals, LogQuery, TotalsBy};
 
 const MAX_PER_PAGE: u64 = 50;
+/// Most values of one answer.
+const MAX_TOTALS: u64 = 1_000;
+
+const fn parameter(name: &'static str, kind: Kind, doc: &'static str) -> QueryParameter {
+    QueryParameter { name, kind, doc }
+}
+
+const START_DATE: QueryParameter = parameter("start_date", Kind::Text, "Only rows from then on (RFC 3339).");
+const END_DATE: QueryParameter = parameter("end_date", Kind::Text, "Only rows before (RFC 3339).");
+const SUCCESS: QueryParameter = parameter("success", Kind::Flag, "Only calls that succeeded, or did not.");
+const CACHED: QueryParameter = parameter("cached", Kind::Flag, "Only answers that were kept, or were not.");
+const PROVIDER: QueryParameter = parameter("provider", Kind::Text, "Only calls of this provider.");
+const MODEL: QueryParameter = parameter("model", Kind::Text, "Only calls of this model.");
 
 const FILTERS: &[QueryParameter] = &[
     PAGE,
     PER_PAGE,
-    QueryParameter { name: "direction", kind: Kind::Words(&["asc", "desc"]), doc: "Which end is first." },
-    QueryParameter { name: "order_by", kind: Kind::Words(&["created_at"]), doc: "By what rows are sorted." },
-    QueryParameter {
-        name: "order_by_direction",
-        kind: Kind::Words(&["asc", "desc"]),
-        doc: "Which end is first, as other clients write it.",
-    },
-    QueryParameter { name: "start_date", kind: Kind::Text, doc: "Only rows from then on (RFC 3339)." },
-    QueryParameter { name: "end_date", kind: Kind::Text, doc: "Only rows before (RFC 3339)." },
-    QueryParameter { name: "success", kind: Kind::Flag, doc: "Only calls that succeeded, or did not." },
-    QueryParameter { name: "cached", kind: Kind::Flag, doc: "Only answers that were kept, or were not." },
-    QueryParameter { name: "provider", kind: Kind::Text, doc: "Only calls of this provider." },
-    QueryParameter { name: "model", kind: Kind::Text, doc: "Only calls of this model." },
+    parameter("direction", Kind::Words(&["asc", "desc"]), "Which end is first."),
+    parameter("order_by", Kind::Words(&["created_at"]), "By what rows are sorted."),
+    parameter(
+        "order_by_direction",
+        Kind::Words(&["asc", "desc"]),
+        "Which end is first, as other clients write it.",
+    ),
+    START_DATE,
+    END_DATE,
+    SUCCESS,
+    CACHED,
+    PROVIDER,
+    MODEL,
+];
+
+const TOTALS: &[QueryParameter] = &[
+    PER_PAGE,
+    parameter(
+        "by",
+        Kind::Text,
+        "`token` (the default), `provider`, `model`, `operation`, `route`, `status`, `day`, `hour` or `metadata.KEY`.",
+    ),
+    START_DATE,
+    END_DATE,
+    SUCCESS,
+    CACHED,
+    PROVIDER,
+    MODEL,
 ];
 
 const fn read(
@@ -72,6 +100,13 @@ pub(super) const OPERATIONS: &[Operation] = &[
         FILTERS,
         ResultKind::List(shapes::LOG),
         |call| Box::pin(list(call)),
+    ),
+    read(
+        "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/usage",
+        "Adds up the calls of a gateway by token, model, team or time, the dearest first.",
+        TOTALS,
+        ResultKind::List(shapes::CALL_TOTALS),
+        |call| Box::pin(totals(call)),
     ),
     read(
         "/accounts/{account_id}/ai-gateway/gateways/{gateway_id}/logs/{id}",
@@ -123,6 +158,32 @@ async fn list(call: ApiCall) -> Answer {
     let query = query(&call, paging.skipped(), u32::try_from(paging.per_page).unwrap_or(u32::MAX))?;
     let (rows, total) = call.shared.read(move |records| records.page(&query)).await?;
     ApiReply::page(&rows, paging.info(rows.len(), total))
+}
+
+/// What the calls of one value come to.
+#[derive(Debug, Serialize)]
+struct ShownTotals {
+    value: String,
+    calls: u64,
+    failed: u64,
+    cached: u64,
+    tokens_in: u64,
+    tokens_out: u64,
+    /// In dollars.
+    cost: f64,
+}
+
+async fn totals(call: ApiCall) -> Answer {
+    let paging = call.paging(20, MAX_TOTALS)?;
+    let by = TotalsBy::parse(call.asked("by").unwrap_or("token"));
+    let by = by.map_err(|message| ApiError::new(error::BAD_QUERY, format!("`by`: {message}")))?;
+    let query = query(&call, 0, u32::try_from(paging.per_page).unwrap_or(u32::MAX))?;
+    let found = call.shared.read(move |records| records.totals(&query, &by)).await?;
+    let shown = found.into_iter().map(|totals| {
+        let CallTotals { value, calls, failed, cached, tokens_in, tokens_out, cost } = totals;
+        ShownTotals { value, calls, failed, cached, tokens_in, tokens_out, cost }
+    });
+    ApiReply::of(&shown.collect::<Vec<_>>())
 }
 
 async fn annotate(call: ApiCall) -> Answer {

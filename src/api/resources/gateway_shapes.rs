@@ -147,3 +147,16 @@ pub(super) const LOG_ANNOTATION: &ObjectShape = &ObjectShape {
         field("metadata", Kind::Any, "An object that replaces the metadata of the call."),
     ],
 };
+
+pub(super) const CALL_TOTALS: &ObjectShape = &ObjectShape {
+    name: "CallTotals",
+    fields: &[
+        field("value", Kind::Text, "A value; empty for calls that have none."),
+        field("calls", Kind::Whole, "How many calls have it."),
+        field("failed", Kind::Whole, "How many of these failed."),
+        field("cached", Kind::Whole, "How many were answered from the cache."),
+        field("tokens_in", Kind::Whole, "Tokens of what was asked."),
+        field("tokens_out", Kind::Whole, "Tokens of what was answered."),
+        field("cost", Kind::Any, "In dollars, of calls that have a price."),
+    ],
+};

@@ -1,6 +1,6 @@
 //! The fields of resources, as the description of the API shows them.
 
-pub(super) use super::gateway_shapes::{GATEWAY, GATEWAY_TOKEN, LOG, LOG_ANNOTATION};
+pub(super) use super::gateway_shapes::{CALL_TOTALS, GATEWAY, GATEWAY_TOKEN, LOG, LOG_ANNOTATION};
 pub(super) use super::ruleset_shapes::{EXPLANATION, RULE, RULESET, TRACE, TRACED_REQUEST};
 use crate::api::operation::{Kind, ObjectShape, field, required};
 

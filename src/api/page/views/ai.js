@@ -18,6 +18,45 @@ const element = ({ type, properties: is = {} }) => {
   }
 };
 
+const HOUR = 3600e3;
+const PERIODS = { hour: ["the last hour", HOUR], day: ["the last day", 24 * HOUR], week: ["the last week", 168 * HOUR], month: ["the last 30 days", 720 * HOUR] };
+
+/** What calls can be added up by: members of rows, and entries of metadata that limits or calls name. */
+const dimensions = (gateway, rows) => {
+  const entries = new Set((gateway?.limits ?? []).flatMap(({ by }) => by ?? []).filter((by) => by.startsWith("metadata.")));
+  rows.forEach(({ metadata }) => Object.keys(metadata ?? {}).forEach((key) => entries.add(`metadata.${key}`)));
+  return [["token", "token"], ["model", "model or tool"], ["provider", "provider"], ["route", "route"], ["status", "status"], ["day", "day"], ["hour", "hour"],
+    ...[...entries].sort().map((entry) => [entry, entry.slice("metadata.".length)])];
+};
+
+/** Who used what, and what it cost. */
+async function usage({ base, gateway, rows, query, go }) {
+  const known = dimensions(gateway, rows);
+  const by = known.find(([word]) => word === query.by)?.[0] ?? known.find(([word]) => word.startsWith("metadata."))?.[0] ?? "token";
+  const period = PERIODS[query.period] ? query.period : "week";
+  const start = new Date(Date.now() - PERIODS[period][1]).toISOString();
+  const [{ result: totals }, tokens] = await Promise.all([
+    call("GET", `${base}/usage`, { query: { by, start_date: start, per_page: 50 } }),
+    by === "token" ? all(`${base}/tokens`) : [],
+  ]);
+  const named = (value) => (by === "token" ? tokens.find(({ id }) => id === value)?.name || value : value) || "(none)";
+  return [
+    h("h2", {}, "Usage"),
+    h("div", { class: "filters" },
+      choice("By", known, by, (value) => go({ by: value, period })),
+      choice("In", Object.entries(PERIODS).map(([word, [text]]) => [word, text]), period, (value) => go({ by, period: value }))),
+    table("Usage", [
+      [known.find(([word]) => word === by)[1], (row) => named(row.value)],
+      ["Calls", (row) => number(row.calls), true],
+      ["Failed", (row) => number(row.failed), true],
+      ["From the cache", (row) => number(row.cached), true],
+      ["Tokens in", (row) => number(row.tokens_in), true],
+      ["Tokens out", (row) => number(row.tokens_out), true],
+      ["Cost", (row) => money(row.cost), true],
+    ], totals, "No call in this time."),
+  ];
+}
+
 export async function ai({ query }) {
   const accounts = await all("/accounts");
   const gateways = (await Promise.all(accounts.map(async ({ id }) =>
@@ -31,7 +70,10 @@ export async function ai({ query }) {
   const page = Number(query.page ?? 1);
   const { result, result_info: info } = await call("GET", `${base}/logs`, { query: { page, per_page: 50 } });
   const routes = await all(`${base}/routes`);
-  const go = (change) => { location.hash = `/ai?${new URLSearchParams({ gateway: chosen, ...change })}`; };
+  const go = (change) => {
+    const kept = Object.fromEntries(["by", "period"].filter((name) => query[name]).map((name) => [name, query[name]]));
+    location.hash = `/ai?${new URLSearchParams({ gateway: chosen, ...kept, ...change })}`;
+  };
   return [
     h("h1", {}, "AI"),
     h("div", { class: "filters" }, choice("Gateway", known, chosen, (value) => go({ gateway: value }))),
@@ -43,6 +85,13 @@ export async function ai({ query }) {
       ["Leads to", (route) => (route.elements ?? []).map(element).filter(Boolean).join(", ")],
       ["Version", (route) => (route.declared_at ? "of the file" : time(route.version?.created_at))],
     ], routes, ""),
+    await usage({ base, gateway, rows: result, query, go }),
+    (gateway?.mcp_servers ?? []).length === 0 ? null : h("h2", {}, "Servers of tools"),
+    (gateway?.mcp_servers ?? []).length === 0 ? null : table("Servers of tools", [
+      ["Name", (server) => server.name],
+      ["Address", (server) => server.url],
+      ["Tools", (server) => (server.tools ? server.tools.join(", ") || "none" : "all")],
+    ], gateway.mcp_servers, ""),
     h("h2", {}, `Calls: ${number(info?.total_count ?? result.length)}`),
     table("AI calls", [
       ["Time", (row) => time(row.created_at)],
