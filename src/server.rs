@@ -26,7 +26,7 @@ use crate::conf::{Conf, TracingSettings};
 use crate::control::Control;
 use crate::events::Events;
 use crate::listener::{
-    self, Connections, EdgeListener, Guarded, ListenerContext, ReservedSockets, ResetSecret,
+    self, Connections, EdgeListener, Guarded, ListenerContext, PassedSockets, ReservedSockets, ResetSecret,
 };
 use crate::names::{NameContext, NameServer, NameSockets};
 use crate::old_uses::OldUses;
@@ -212,14 +212,17 @@ fn reserve(
     }
     let cannot =
         |address: SocketAddr, what: &str, error| format!("cannot listen on {address} ({what}): {error}");
-    let listeners = conf.listeners.iter().map(|listener| {
-        ReservedSockets::new(listener.address, listener.speaks_http3)
-            .map(Some)
-            .map_err(|error| cannot(listener.address, "`listeners.address`", error))
-    });
-    let admin = listener::reserve(conf.admin_address)
-        .map_err(|error| cannot(conf.admin_address, "`admin.address`", error));
-    Ok((listeners.collect::<Result<_, _>>()?, Some(admin?)))
+    let mut passed = PassedSockets::from_environment()?;
+    let mut listeners = Vec::new();
+    for listener in &conf.listeners {
+        let reserved = ReservedSockets::new(listener.address, listener.speaks_http3, &mut passed);
+        listeners
+            .push(Some(reserved.map_err(|error| cannot(listener.address, "`listeners.address`", error))?));
+    }
+    let admin = passed.take_tcp(conf.admin_address).map_or_else(|| listener::reserve(conf.admin_address), Ok);
+    let admin = admin.map_err(|error| cannot(conf.admin_address, "`admin.address`", error))?;
+    passed.check_all_taken()?;
+    Ok((listeners, Some(admin)))
 }
 
 fn add_listeners<A: HttpServerApp + Send + Sync + 'static>(

@@ -7,6 +7,7 @@ use pingora::server::ListenFds;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::http3;
+use super::passed_sockets::PassedSockets;
 
 /// Ports that are tried if the system chooses.
 const MAX_ATTEMPTS: usize = 16;
@@ -22,11 +23,15 @@ pub struct ReservedSockets {
 }
 
 impl ReservedSockets {
-    /// Binds an address, over UDP as well if asked to.
+    /// Binds an address, over UDP as well if asked to, where no socket was passed for it.
     ///
     /// # Errors
     /// If the address cannot be bound.
-    pub fn new(address: SocketAddr, with_udp: bool) -> std::io::Result<Self> {
+    pub fn new(address: SocketAddr, with_udp: bool, passed: &mut PassedSockets) -> std::io::Result<Self> {
+        if let Some(tcp) = passed.take_tcp(address) {
+            let udp = with_udp.then(|| passed.take_udp(address).map_or_else(|| http3::reserve(address), Ok));
+            return Ok(Self { tcp, udp: udp.transpose()? });
+        }
         // Of a port that the system chooses, the other protocol's may be taken.
         let mut attempts = if address.port() == 0 { MAX_ATTEMPTS } else { 1 };
         loop {

@@ -107,6 +107,7 @@ mod rules;
 mod sdk;
 mod seclang;
 mod seclang_outside;
+mod socket_activation;
 mod spec;
 mod tls_settings;
 mod top;

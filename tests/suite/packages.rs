@@ -35,6 +35,7 @@ fn the_debian_package_has_what_it_needs_and_is_the_same_each_time() {
     for path in [
         "usr/bin/portcullis",
         "lib/systemd/system/portcullis.service",
+        "lib/systemd/system/portcullis.socket",
         "etc/portcullis/portcullis.toml",
         "usr/share/man/man1/portcullis-run.1.gz",
         "usr/share/bash-completion/completions/portcullis",
