@@ -28,6 +28,9 @@ use model::TokenId;
 /// How long an event stream may be silent: tools take their time, and servers that only notify say nothing for long.
 pub(super) const STREAM_IDLE: Duration = super::origin_timeout::UPGRADED_IDLE;
 
+/// Told to a client of a gateway whose guardrail judges answers once they are whole.
+const ENDLESS: &str = "what a server notifies of cannot be judged before it goes on";
+
 /// What a call asks of a server of tools.
 #[derive(Clone)]
 pub(super) struct McpCall {
@@ -60,26 +63,8 @@ impl Edge {
         if headers::gateway_token_in_authorization(&session.req_header().headers).is_some() {
             session.req_header_mut().remove_header(&header::AUTHORIZATION);
         }
-        let options = &mut plan.options;
-        if options.max_attempts.is_some() || options.cache_key.is_some() || options.cache_ttl.is_some() {
-            options.warnings.push("calls of tools are neither kept nor repeated".to_owned());
-        }
-        (options.max_attempts, options.cache_key, options.cache_ttl) = (Some(1), None, Some(Duration::ZERO));
-        if let Some((_, own)) = server.target.split_once('?') {
-            if !plan.native.2.is_empty() {
-                return bad_request(ctx, "the server's address has a query of its own; send none");
-            }
-            plan.native.2 = format!("?{own}");
-        }
         let mut asked = McpCall { server, tool: None, hides_tools: false };
-        let method = session.req_header().method.clone();
-        if ctx.is_web_socket || ![Method::GET, Method::POST, Method::DELETE].contains(&method) {
-            return bad_request(ctx, "an MCP server is asked with POST, GET and DELETE");
-        }
-        if method != Method::POST {
-            if !session.is_body_empty() {
-                return bad_request(ctx, "only a POST to an MCP server has a body");
-            }
+        if !read_head(plan, &asked.server, session, ctx)? {
             plan.mcp = Some(asked);
             return Ok(());
         }
@@ -104,6 +89,9 @@ impl Edge {
             Ok(body) => body,
             Err(reason) => return bad_request(ctx, &reason),
         };
+        if plan.gateway.answer_guardrail().is_some() && body.listens() {
+            return bad_request(ctx, ENDLESS);
+        }
         asked.tool = body.tool().map(str::to_owned);
         asked.hides_tools = body.lists_tools() && !filters.is_empty();
         if let Some(reason) = body.forbidden(&asked.server.name, &filters) {
@@ -152,6 +140,41 @@ impl Edge {
     }
 }
 
+/// Makes the options and the query of a call those of its server, and says whether it has a body to be read.
+fn read_head(
+    plan: &mut StepPlan,
+    server: &CompiledMcpServer,
+    session: &mut Session,
+    ctx: &mut Context,
+) -> Result<bool> {
+    let options = &mut plan.options;
+    if options.max_attempts.is_some() || options.cache_key.is_some() || options.cache_ttl.is_some() {
+        options.warnings.push("calls of tools are neither kept nor repeated".to_owned());
+    }
+    (options.max_attempts, options.cache_key, options.cache_ttl) = (Some(1), None, Some(Duration::ZERO));
+    if let Some((_, own)) = server.target.split_once('?') {
+        if !plan.native.2.is_empty() {
+            return bad_request(ctx, "the server's address has a query of its own; send none");
+        }
+        plan.native.2 = format!("?{own}");
+    }
+    let method = session.req_header().method.clone();
+    if ctx.is_web_socket {
+        return bad_request(ctx, "an MCP server is not asked over a WebSocket");
+    }
+    let judges_answers = plan.gateway.answer_guardrail().is_some();
+    match method {
+        Method::POST | Method::DELETE => {}
+        Method::GET if judges_answers => return not_allowed(ctx, ENDLESS),
+        Method::GET => {}
+        _ => return not_allowed(ctx, "an MCP server is asked with POST, GET and DELETE"),
+    }
+    if method != Method::POST && !session.is_body_empty() {
+        return bad_request(ctx, "only a POST to an MCP server has a body");
+    }
+    Ok(method == Method::POST)
+}
+
 /// Told to a client that asks for what it may not, as a server of tools tells it.
 fn forbidden(body: &McpBody, reason: &str, ray: &str) -> Result<(ResponseHeader, bytes::Bytes)> {
     let text = body.refusal(reason).to_string();
@@ -162,6 +185,11 @@ fn forbidden(body: &McpBody, reason: &str, ray: &str) -> Result<(ResponseHeader,
     head.insert_header("svc-ray", ray)?;
     head.insert_header("svc-aig-error", GatewayError::ToolForbidden.code().to_string())?;
     Ok((head, text.into()))
+}
+
+fn not_allowed<T>(ctx: &mut Context, reason: &str) -> Result<T> {
+    ctx.reason = Some(reason.to_owned());
+    refuse(ctx, Refusal::Gateway(GatewayError::MethodNotAllowed))
 }
 
 fn bad_request<T>(ctx: &mut Context, reason: &str) -> Result<T> {

@@ -5,6 +5,7 @@ use pingora::http::ResponseHeader;
 
 use super::names::QueryRefusal;
 use super::refusal::Refusal;
+use ::gateway::answer::GatewayError;
 use challenge::RenderedPage;
 use model::ruleset::BlockResponse;
 
@@ -52,6 +53,9 @@ pub(super) fn refusal(
         Refusal::Gateway(error) => {
             header.insert_header("svc-aig-error", error.code().to_string())?;
             header.insert_header("x-should-retry", if error.is_retryable() { "true" } else { "false" })?;
+            if error == GatewayError::MethodNotAllowed {
+                header.insert_header("allow", "DELETE, GET, POST")?;
+            }
             if let Some(seconds) = error.retry_after_seconds() {
                 header.insert_header("retry-after", seconds.to_string())?;
             }

@@ -145,8 +145,9 @@ fn only_the_endpoint_is_served_and_only_messages_are_taken() {
         let answer = asked(&format!("GET /v1/acme/main/{path}"), "");
         assert_eq!((answer.status, answer.header("svc-aig-error")), (400, Some("2008")), "{path}");
     }
+    let put = asked("PUT /v1/acme/main/mcp/tickets", "Content-Length: 0\r\n");
+    assert_eq!((put.status, put.header("allow")), (405, Some("DELETE, GET, POST")));
     for (line, more) in [
-        ("PUT /v1/acme/main/mcp/tickets", "Content-Length: 0\r\n"),
         ("GET /v1/acme/main/mcp/tickets", "Content-Length: 2\r\n\r\n{}"),
         (
             "GET /v1/acme/main/mcp/tickets",
@@ -293,9 +294,10 @@ fn tokens_and_servers_say_which_tools_may_be_called() {
         assert_eq!(Client::once(edge.proxy[0], request).header("svc-aig-error"), Some("7014"));
     }
     let field = &fields(&all)[0];
-    let list = format!("[{},{}]", call_of("get_issue"), call_of("delete_issue"));
+    let list = format!("[{{\"id\":1,\"method\":\"ping\"}},{}]", call_of("delete_issue"));
     assert_eq!(post(&edge, field, &list).header("svc-aig-error"), Some("7014"));
     for body in [
+        format!("[{},{}]", call_of("get_issue"), call_of("delete_issue")),
         call_of("delete_issue").replace("tools/call", "Tools/Call"),
         call_of("delete_issue").replace("\"method\"", "\"method\":\"ping\",\"Method\""),
         call_of("delete_issue").replace("\"name\"", "\"name\":\"get_issue\",\"Name\""),
@@ -382,6 +384,12 @@ fn limits_scans_keys_and_guardrails_hold_for_tools() {
         assert_eq!(post(&edge, "", &call_of("get_issue")).status, status, "{stages}");
         let told: Value = serde_json::from_slice(&judge.last().body).unwrap();
         assert_eq!((&told["provider"], &told["stage"]), (&json!("mcp:tickets"), &json!(stages)));
+        if stages == "response" {
+            // What goes on for as long as the client likes is not waited for.
+            let listening = Client::get(edge.proxy[0], "gw.example", "/v1/acme/main/mcp/tickets");
+            let subscribed = post(&edge, "", r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}"#);
+            assert_eq!((listening.status, subscribed.status), (405, 400));
+        }
     }
 }
 

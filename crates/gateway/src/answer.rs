@@ -35,12 +35,14 @@ pub enum GatewayError {
     GuardrailUnavailable,
     /// No stored key has the name that the request asks for.
     UnknownKey,
+    /// A method that an endpoint of MCP does not take.
+    MethodNotAllowed,
     /// A tool that the caller may not use. MCP clients get a JSON-RPC error in its place.
     ToolForbidden,
 }
 
 impl GatewayError {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Unauthorized,
         Self::UnknownGateway,
         Self::InvalidProvider,
@@ -55,6 +57,7 @@ impl GatewayError {
         Self::GuardrailUnavailable,
         Self::UnknownKey,
         Self::ToolForbidden,
+        Self::MethodNotAllowed,
     ];
 
     pub fn status(self) -> u16 {
@@ -66,6 +69,7 @@ impl GatewayError {
             | Self::ContentBlocked
             | Self::UnknownKey => 400,
             Self::ToolForbidden => 403,
+            Self::MethodNotAllowed => 405,
             Self::ModelNotFound => 404,
             Self::PromptBlocked | Self::ResponseBlocked => 424,
             Self::GuardrailUnavailable => 503,
@@ -91,6 +95,7 @@ impl GatewayError {
             Self::GuardrailUnavailable => 7013,
             Self::UnknownKey => 2040,
             Self::ToolForbidden => 7014,
+            Self::MethodNotAllowed => 7015,
         }
     }
 
@@ -110,6 +115,7 @@ impl GatewayError {
             Self::GuardrailUnavailable => "The guardrail of this gateway does not answer",
             Self::UnknownKey => "The provider has no stored key of this name",
             Self::ToolForbidden => "This tool may not be used here",
+            Self::MethodNotAllowed => "Method not allowed",
         }
     }
 
@@ -130,6 +136,7 @@ impl GatewayError {
             Self::GuardrailUnavailable => "guardrail_unavailable",
             Self::UnknownKey => "unknown_key",
             Self::ToolForbidden => "tool_forbidden",
+            Self::MethodNotAllowed => "method_not_allowed",
         }
     }
 

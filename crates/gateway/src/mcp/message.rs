@@ -55,6 +55,10 @@ impl McpBody {
             return Err("the body is a list without a message".to_owned());
         }
         let messages = values.into_iter().map(McpMessage::of).collect::<Result<Vec<_>, _>>()?;
+        // A limit counts a body as one call, and its row names one tool.
+        if messages.iter().filter(|message| message.tool.is_some()).count() > 1 {
+            return Err("the body calls several tools; call each for itself".to_owned());
+        }
         let body = Self { messages, is_batch };
         body.check_fields(headers)?;
         Ok(body)
@@ -87,6 +91,11 @@ impl McpBody {
     /// Whether tools are asked for.
     pub fn lists_tools(&self) -> bool {
         self.messages.iter().any(|message| message.method.as_deref() == Some("tools/list"))
+    }
+
+    /// Whether the answer is a stream that goes on for as long as the client likes.
+    pub fn listens(&self) -> bool {
+        self.messages.iter().any(|message| message.method.as_deref() == Some("subscriptions/listen"))
     }
 
     /// What a client may not ask under filters, in a sentence.
@@ -258,6 +267,7 @@ mod tests {
             r#"{"id":1,"method":"tools/call ","params":{"name":"a"}}"#,
             r#"{"id":1,"method":["tools/call"],"params":{"name":"a"}}"#,
             r#"{"id":1,"method":"tools/call","params":{"name":"\ud800"}}"#,
+            r#"[{"id":1,"method":"tools/call","params":{"name":"a"}},{"id":2,"method":"tools/call","params":{"name":"a"}}]"#,
         ] {
             assert!(read(body).is_err(), "{body}");
         }
@@ -307,7 +317,7 @@ mod tests {
         for body in [
             r#"{"id":1,"method":"tools/call","params":{"name":"delete"}}"#,
             r#"{"id":1,"method":"tools/call","params":{"name":"GET_issue"}}"#,
-            r#"[{"id":1,"method":"tools/call","params":{"name":"get_issue"}},{"id":2,"method":"tools/call","params":{"name":"delete"}}]"#,
+            r#"[{"id":1,"method":"ping"},{"id":2,"method":"tools/call","params":{"name":"delete"}}]"#,
             r#"{"id":1,"method":"Tools/Call","params":{"name":"get_issue"}}"#,
             r#"{"id":1,"method":"tools/callMany","params":{"names":["delete"]}}"#,
             r#"{"id":1,"method":"tools.call","params":{"name":"delete"}}"#,
