@@ -116,13 +116,7 @@ impl Edge {
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<std::result::Result<(), GatewayError>> {
-        let snapshot = Arc::clone(&ctx.snapshot);
-        let (longest, most_held) = (snapshot.limits.inspected_body.0, snapshot.limits.inspected_bodies.0);
-        let is_whole = source.hold(longest, most_held, session, ctx).await?;
-        self.held_bodies.record();
-        let held = source.held();
-        let read = request_body::decoded(&held, &answered.headers, &snapshot.limits, &self.offload).await;
-        let (Some(read), true) = (read, is_whole) else {
+        let Some(read) = self.read_answer(answered, source, session, ctx).await? else {
             ctx.reason = Some("the server's list of tools is too long to be read".to_owned());
             return Ok(Err(GatewayError::ProviderFailed));
         };

@@ -110,20 +110,29 @@ impl Edge {
         session: &mut Session,
         ctx: &mut Context,
     ) -> Result<std::result::Result<(), GatewayError>> {
-        let snapshot = Arc::clone(&ctx.snapshot);
-        let (longest, most_held) = (snapshot.limits.inspected_body.0, snapshot.limits.inspected_bodies.0);
-        let is_whole = source.hold(longest, most_held, session, ctx).await?;
-        self.held_bodies.record();
-        let read = match is_whole.then(|| source.held()) {
-            Some(held) => {
-                request_body::decoded(&held, &answered.headers, &snapshot.limits, &self.offload).await
-            }
-            None => None,
-        };
+        let read = self.read_answer(answered, source, session, ctx).await?;
         let content_type = headers::bytes(&answered.headers, &header::CONTENT_TYPE);
         let content_type = String::from_utf8_lossy(content_type);
         let head = AnswerHead { status: answered.status.as_u16(), content_type: &content_type };
         Ok(self.guardrails.judge_answer(guardrail, head, read.as_ref(), ctx).await)
+    }
+
+    /// Holds an answer to its end, and reads it decoded; nothing if it is too long or cannot be decoded.
+    pub(super) async fn read_answer(
+        &self,
+        answered: &ResponseHeader,
+        source: &mut AnswerSource,
+        session: &mut Session,
+        ctx: &mut Context,
+    ) -> Result<Option<Bytes>> {
+        let snapshot = Arc::clone(&ctx.snapshot);
+        let (longest, most_held) = (snapshot.limits.inspected_body.0, snapshot.limits.inspected_bodies.0);
+        let is_whole = source.hold(longest, most_held, session, ctx).await?;
+        self.held_bodies.record();
+        if !is_whole {
+            return Ok(None);
+        }
+        Ok(request_body::decoded(&source.held(), &answered.headers, &snapshot.limits, &self.offload).await)
     }
 
     /// Answers from the cache. If the same question is being asked, waits for that answer first; else this request asks.
