@@ -56,7 +56,7 @@ fn busy() -> (Edge, Api, String) {
     ]});
     api.post("/accounts/acme/ai-gateway/gateways/main/routes", &route);
     let body = json!({"model": MARKUP, "messages": [{"role": "user", "content": "hello"}]}).to_string();
-    let metadata = json!({"team": MARKUP});
+    let metadata = json!({"a\"b": 1, "": 2, "team": MARKUP});
     let call = format!(
         "POST /v1/acme/main/openai/chat/completions HTTP/1.1\r\nHost: gw.example\r\nsvc-aig-authorization: Bearer {token}\r\n\
          svc-aig-metadata: {metadata}\r\n\

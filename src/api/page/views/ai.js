@@ -24,7 +24,9 @@ const PERIODS = { hour: ["the last hour", HOUR], day: ["the last day", 24 * HOUR
 /** What calls can be added up by: members of rows, and entries of metadata that limits or calls name. */
 const dimensions = (gateway, rows) => {
   const entries = new Set((gateway?.limits ?? []).flatMap(({ by }) => by ?? []).filter((by) => by.startsWith("metadata.")));
-  rows.forEach(({ metadata }) => Object.keys(metadata ?? {}).forEach((key) => entries.add(`metadata.${key}`)));
+  // Clients choose their keys; the API adds up by those that have no quote.
+  const isKey = (key) => key.length > 0 && key.length <= 40 && !/["\0]/.test(key);
+  rows.forEach(({ metadata }) => Object.keys(metadata ?? {}).filter(isKey).forEach((key) => entries.add(`metadata.${key}`)));
   return [["token", "token"], ["model", "model or tool"], ["provider", "provider"], ["route", "route"], ["status", "status"], ["day", "day"], ["hour", "hour"],
     ...[...entries].sort().map((entry) => [entry, entry.slice("metadata.".length)])];
 };
