@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::api::{edge as api_edge, zone};
 use crate::cache::{conf, get, origin, send};
-use crate::support::{Edge, refused_by_check};
+use crate::support::{Edge, Origin, refused_by_check, wait_for};
 
 fn rule(cache_key: &str) -> String {
     format!(
@@ -85,6 +85,40 @@ fn fields_and_cookies_of_a_rule_tell_responses_apart() {
 }
 
 #[test]
+fn with_the_armor_only_what_a_url_says_is_kept() {
+    // As an origin that ignores what stands behind a page's path.
+    let origin = Origin::start(|request, stream| {
+        let kind = if request.path().starts_with("/files/") { "text/css" } else { "text/html" };
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncache-control: max-age=60\r\ncontent-length: 4\r\n\r\nmine"
+        );
+        std::io::Write::write_all(stream, head.as_bytes()).is_ok()
+    });
+    let armored = Edge::start(&conf(&origin, &rule("cache_deception_armor = true")));
+    for target in [
+        "/account/x.css",
+        "/account;x.css",
+        "/account%2Fx.css",
+        "/account/x.CSS?a=1",
+        "/account/x.js%0a",
+        "/account/x.jpg",
+    ] {
+        let found = words(&armored, &[(target, ""), (target, "")]);
+        assert!(!found.contains(&"HIT".to_owned()), "{target}: {found:?}");
+    }
+    for target in ["/files/a.css", "/account", "/account.html"] {
+        assert_eq!(words(&armored, &[(target, ""), (target, "")]), ["MISS", "HIT"], "{target}");
+    }
+    let plain = Edge::start(&conf(&origin, &rule("cache_deception_armor = false")));
+    assert_eq!(words(&plain, &[("/account/x.css", ""), ("/account/x.css", "")]), ["MISS", "HIT"]);
+    // What was kept before there was an armor is not given out with it.
+    plain.rewrite(&conf(&origin, &rule("cache_deception_armor = true")));
+    wait_for("the armor", || {
+        (words(&plain, &[("/account/x.css", ""), ("/account/x.css", "")])[1] != "HIT").then_some(())
+    });
+}
+
+#[test]
 fn a_response_is_dropped_by_the_target_that_counts() {
     let origin = origin();
     let (edge, api) = api_edge(&origin);
@@ -118,7 +152,6 @@ fn a_response_is_dropped_by_the_target_that_counts() {
         (json!({"custom_key": {"cookie": {"include": vec!["a"; 51]}}}), "/cookie/include"),
         (json!({"custom_key": {"user": {"device_type": true}}}), "/user/device_type"),
         (json!({"custom_key": {"host": {"resolved": true}}}), "/host/resolved"),
-        (json!({"cache_deception_armor": true}), "/cache_deception_armor"),
         (json!({"cache_by_device_type": true}), "/cache_by_device_type"),
         (json!({"custom_key": {"query_string": {"includes": {"all": true}}}}), "/cache_key"),
         (json!({"custom_key": {"header": "x-plan"}}), "/cache_key"),

@@ -16,7 +16,7 @@ pub struct CacheKeyParameters {
     /// Refused if it is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_by_device_type: Option<bool>,
-    /// Refused if it is set.
+    /// Whether only responses are kept whose media type is one that the extension of the path allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_deception_armor: Option<bool>,
 }

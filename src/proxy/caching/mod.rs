@@ -4,6 +4,7 @@
 //! scanner see it as they see an origin's. Everything by which an origin may choose its answer is in the key: without
 //! that, one client could choose what others get.
 
+mod armor;
 mod key;
 
 use std::sync::Arc;
@@ -120,6 +121,21 @@ impl CacheStatus {
     }
 }
 
+/// Adds what rules changed of the fields that an origin chooses its answer by.
+fn add_edits(parts: &mut KeyParts, edits: &[FieldEdit]) {
+    for FieldEdit { name, keeps, value } in edits {
+        parts.add(b"edit");
+        parts.add(name.as_str().as_bytes());
+        parts.add(&[u8::from(*keeps), u8::from(value.is_some())]);
+        parts.add(value.as_ref().map_or(b"", HeaderValue::as_bytes));
+    }
+}
+
+/// Whether only what a URL says that it is may be kept.
+fn has_armor(ctx: &Context) -> bool {
+    ctx.decisions.cache.cache_key.as_ref().and_then(|key| key.cache_deception_armor) == Some(true)
+}
+
 impl Caching {
     /// Has the framework look for a kept response, if the request is one for which there may be any.
     pub(super) fn begin(&self, session: &mut Session, ctx: &Context) {
@@ -170,12 +186,7 @@ impl Caching {
             parts.add(b"country");
             parts.add(ctx.snapshot.geo.find(ctx.client).country.unwrap_or_default().as_bytes());
         }
-        for FieldEdit { name, keeps, value } in &ctx.field_edits {
-            parts.add(b"edit");
-            parts.add(name.as_str().as_bytes());
-            parts.add(&[u8::from(*keeps), u8::from(value.is_some())]);
-            parts.add(value.as_ref().map_or(b"", HeaderValue::as_bytes));
-        }
+        add_edits(&mut parts, &ctx.field_edits);
         for (name, value) in &request.headers {
             let plain = hyphenated(name.as_str());
             let is_left_out = plain == "origin" && key::leaves_out_origin(parameters);
@@ -186,6 +197,10 @@ impl Caching {
                 parts.add(name.as_str().as_bytes());
                 parts.add(value.as_bytes());
             }
+        }
+        if has_armor(ctx) {
+            // What was kept without it may be what it keeps out.
+            parts.add(b"armor");
         }
         if let Some(custom) = parameters.and_then(|parameters| parameters.custom_key.as_ref()) {
             let country = || ctx.snapshot.geo.find(ctx.client).country.unwrap_or_default();
@@ -211,6 +226,13 @@ impl Caching {
 
     /// How an origin's response is kept, if it is.
     pub(super) fn keep(&self, session: &Session, response: &ResponseHeader, ctx: &Context) -> RespCacheable {
+        if has_armor(ctx) {
+            let request = session.req_header();
+            let sent = ctx.sent_target.as_deref().unwrap_or_else(|| request.raw_path());
+            if ![sent, request.raw_path()].iter().all(|path| armor::is_sound(path, &response.headers)) {
+                return RespCacheable::Uncacheable(NoCacheReason::Custom("deception"));
+            }
+        }
         let mut response = response.clone();
         let is_chunked = response.headers.contains_key(header::TRANSFER_ENCODING);
         headers::strip_response_connection(&mut response);

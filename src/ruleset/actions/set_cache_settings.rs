@@ -80,7 +80,6 @@ fn fault_of_key(key: &CacheKeyParameters) -> Option<(String, String)> {
     let unknown = "is not known here, so that no key can be made of it; leave it out, or set it to `false`";
     for (is_set, field) in [
         (key.cache_by_device_type, "/cache_by_device_type"),
-        (key.cache_deception_armor, "/cache_deception_armor"),
         (user.device_type, "/custom_key/user/device_type"),
         (custom.host.and_then(|host| host.resolved), "/custom_key/host/resolved"),
     ] {
