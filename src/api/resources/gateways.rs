@@ -111,6 +111,7 @@ struct ShownGateway<'a> {
     heartbeat: u64,
     waf_paranoia_level: Option<u8>,
     sensitive_data: ShownScan,
+    #[serde(skip_serializing_if = "Option::is_none")]
     guardrail: Option<ShownGuardrail<'a>>,
     mcp_servers: &'a [McpServer],
     created_at: &'a str,
