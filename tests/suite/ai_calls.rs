@@ -1,12 +1,11 @@
 //! What a gateway knows of its calls: usage, cost, rows, limits.
 
 use std::io::Write;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::ai_rows::{holds, request_head_bytes, stored};
-use crate::support::{Client, Edge, Origin, Response, gzip, run_cli, wait_for};
+use crate::support::{Client, Edge, Origin, Response, gzip, run_cli, run_for_gateway, wait_for};
 
 pub(crate) const CHAT: &str = r#"{"id":"c","object":"chat.completion","model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":"answer-canary"}}],"usage":{"prompt_tokens":19,"completion_tokens":10,"total_tokens":29,"prompt_tokens_details":{"cached_tokens":4}}}"#;
 
@@ -196,11 +195,8 @@ fn custom_providers_are_public_unless_the_operator_says_otherwise() {
 fn a_token_that_is_over_is_refused() {
     let provider = Origin::fixed("application/json", CHAT);
     let mut edge = Edge::start(&conf(&provider, &GATEWAY.replace("false", "true")));
-    let path = edge.folder.path().join("p.toml");
     let make = |expires: &str| {
-        let arguments =
-            ["token", "create", "--account", "acme", "--gateway", "main", "--expires", expires, "--conf"];
-        let made = run_cli(&[&arguments[..], &[&path.display().to_string()]].concat(), b"");
+        let made = run_for_gateway(edge.folder.path(), &["token", "create"], &["--expires", expires], b"");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         String::from_utf8(made.stdout).unwrap().trim().to_owned()
     };
@@ -211,7 +207,7 @@ fn a_token_that_is_over_is_refused() {
     wait_for("the short token to end", || (status(&edge, &short) == 401).then_some(()));
     let row = edge.wait_for_event("ai_call", |event| event["token_id"].is_string());
     assert!(!row.to_string().contains(&long));
-    assert!(Path::new(&path).exists());
+    assert!(edge.folder.path().join("p.toml").exists());
 }
 
 #[test]
@@ -292,11 +288,8 @@ fn stored_keys_reach_their_provider_and_nothing_else() {
     std::fs::write(folder.path().join("secrets.key"), "0a".repeat(32)).unwrap();
     let conf = format!("secrets_key_file = \"secrets.key\"\n{}", conf(&provider, GATEWAY));
     let edge = Edge::start_in(folder, &conf, &[]);
-    let path = edge.folder.path().join("p.toml").display().to_string();
     let key = |verb: &str, more: &[&str], input: &[u8]| {
-        let arguments =
-            [&["key", verb, "--account", "acme", "--gateway", "main", "--conf", &path][..], more].concat();
-        run_cli(&arguments, input)
+        run_for_gateway(edge.folder.path(), &["key", verb], more, input)
     };
     assert!(key("add", &["--provider", "openai"], b"key-canary-one\n").status.success());
     assert!(
@@ -346,6 +339,7 @@ fn stored_keys_reach_their_provider_and_nothing_else() {
     });
     // Another master key opens nothing, and says so.
     std::fs::write(edge.folder.path().join("secrets.key"), "0b".repeat(32)).unwrap();
+    let path = edge.folder.path().join("p.toml").display().to_string();
     let refused = run_cli(&["run", "--conf", &path], b"");
     assert!(!refused.status.success());
     assert!(String::from_utf8_lossy(&refused.stderr).contains("sealed with another key"));
@@ -356,13 +350,12 @@ fn a_revoked_token_is_refused() {
     let provider = Origin::fixed("application/json", CHAT);
     let edge = Edge::start(&conf(&provider, &GATEWAY.replace("false", "true")));
     let path = edge.folder.path().join("p.toml").display().to_string();
-    let of_gateway = ["--account", "acme", "--gateway", "main", "--conf", &path];
-    let made = run_cli(&[&["token", "create", "--name", "ci"][..], &of_gateway].concat(), b"");
+    let made = run_for_gateway(edge.folder.path(), &["token", "create"], &["--name", "ci"], b"");
     let token = String::from_utf8(made.stdout).unwrap().trim().to_owned();
     let status = || chat(&edge, &format!("svc-aig-authorization: Bearer {token}\r\n")).status;
     wait_for("the token to be known", || (status() == 200).then_some(()));
     let listed =
-        String::from_utf8(run_cli(&[&["token", "list"][..], &of_gateway].concat(), b"").stdout).unwrap();
+        String::from_utf8(run_for_gateway(edge.folder.path(), &["token", "list"], &[], b"").stdout).unwrap();
     let id = listed.split(' ').next().unwrap();
     assert!(listed.contains("ci") && !listed.contains(&token));
     assert!(run_cli(&["token", "revoke", id, "--conf", &path], b"").status.success());

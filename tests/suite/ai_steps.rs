@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
-use crate::support::{Client, Edge, Origin, Response, run_cli, wait_for};
+use crate::support::{Client, Edge, Origin, Response, run_for_gateway, wait_for};
 
 const CHAT: &str =
     r#"{"model":"m-1","choices":[],"usage":{"prompt_tokens":19,"completion_tokens":10,"total_tokens":29}}"#;
@@ -312,8 +312,7 @@ fn the_compatible_endpoint_takes_a_gateway_token_as_the_key() {
     let provider = in_turn(vec![answer("200 OK", "", CHAT)]);
     let conf = conf("", &[("groq", &provider)]).replace("authentication = false", "authentication = true");
     let edge = Edge::start(&conf);
-    let path = edge.folder.path().join("p.toml").display().to_string();
-    let made = run_cli(&["token", "create", "--account", "acme", "--gateway", "main", "--conf", &path], b"");
+    let made = run_for_gateway(edge.folder.path(), &["token", "create"], &[], b"");
     let token = String::from_utf8(made.stdout).unwrap().trim().to_owned();
     let body = r#"{"messages":[], "model":"groq/x"}"#;
     let (compatible, key) = ("/compat/chat/completions", format!("authorization: Bearer {token}\r\n"));
@@ -342,21 +341,10 @@ fn requests_to_aws_are_signed_with_the_stored_key() {
     std::fs::write(folder.path().join("secrets.key"), "0a".repeat(32)).unwrap();
     let conf = format!("secrets_key_file = \"secrets.key\"\n{}", conf("", &[("aws-bedrock", &provider)]));
     let edge = Edge::start_in(folder, &conf, &[]);
-    let path = edge.folder.path().join("p.toml").display().to_string();
-    let arguments = [
-        "key",
-        "add",
-        "--account",
-        "acme",
-        "--gateway",
-        "main",
-        "--provider",
-        "aws-bedrock",
-        "--conf",
-        &path,
-    ];
     let key = "{\n  \"accessKeyId\": \"AKIDEXAMPLE\",\n  \"secretAccessKey\": \"secret-canary\",\n  \"region\": \"eu-west-1\"\n}\n";
-    assert!(run_cli(&arguments, key.as_bytes()).status.success());
+    let of_provider = ["--provider", "aws-bedrock"];
+    let added = run_for_gateway(edge.folder.path(), &["key", "add"], &of_provider, key.as_bytes());
+    assert!(added.status.success());
     let target = "/aws-bedrock/model/anthropic.claude-v2:1/converse?a=b";
     let authorization = |fields: &str, body: &str| {
         assert_eq!(call(&edge, target, fields, body).status, 200);

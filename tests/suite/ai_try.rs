@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::{Command, Output};
 
 use crate::ai_steps::conf;
-use crate::support::{BINARY, Edge, Origin, run_cli, wait_for};
+use crate::support::{BINARY, Edge, Origin, run_cli, run_for_gateway, wait_for};
 
 const CHAT: &str = r#"{"choices":[],"usage":{"prompt_tokens":19,"completion_tokens":10,"total_tokens":29}}"#;
 
@@ -50,8 +50,7 @@ fn a_gateway_is_tried_as_its_clients_use_it() {
     let conf =
         conf(limit, &[("openai", &provider)]).replace("authentication = false", "authentication = true");
     let edge = Edge::start(&conf);
-    let path = edge.folder.path().join("p.toml").display().to_string();
-    let made = run_cli(&["token", "create", "--account", "acme", "--gateway", "main", "--conf", &path], b"");
+    let made = run_for_gateway(edge.folder.path(), &["token", "create"], &[], b"");
     let token = String::from_utf8(made.stdout).unwrap().trim().to_owned();
     let model = ["--host", "gw.example", "--model", "openai/good"];
     let said = wait_for("the token to be known", || {

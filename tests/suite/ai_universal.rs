@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
-use crate::support::{Client, Edge, Origin, run_cli, wait_for};
+use crate::support::{Client, Edge, Origin, run_cli, run_for_gateway, wait_for};
 
 const ANSWER: &str = r#"{"model":"m-1","choices":[],"usage":{"prompt_tokens":19,"completion_tokens":10}}"#;
 const STREAM_HEAD: &str =
@@ -176,7 +176,7 @@ fn tokens_are_asked_of_the_connection_and_of_each_question() {
     };
     assert_eq!((refused(&[]), refused(&[("svc-aig-authorization", "Bearer made-up")])), (401, 401));
     let path = edge.folder.path().join("p.toml").display().to_string();
-    let made = run_cli(&["token", "create", "--account", "acme", "--gateway", "main", "--conf", &path], b"");
+    let made = run_for_gateway(edge.folder.path(), &["token", "create"], &[], b"");
     let token = String::from_utf8(made.stdout).unwrap().trim().to_owned();
     let protocol = format!("svc-aig-authorization.{token}");
     let mut socket =
@@ -194,7 +194,7 @@ fn tokens_are_asked_of_the_connection_and_of_each_question() {
         "query": "x".repeat(1 << 20)}});
     socket.send(Message::text(long.to_string())).unwrap();
     assert_eq!(next(&mut socket)["response"]["internalCode"], 2008);
-    let listed = run_cli(&["token", "list", "--account", "acme", "--gateway", "main", "--conf", &path], b"");
+    let listed = run_for_gateway(edge.folder.path(), &["token", "list"], &[], b"");
     let listed = String::from_utf8(listed.stdout).unwrap();
     let id = listed.split(' ').next().unwrap();
     assert!(run_cli(&["token", "revoke", id, "--conf", &path], b"").status.success());

@@ -1,8 +1,6 @@
 //! Budgets and cached answers of a gateway: no spelling of a call gets past them.
 
-use std::process::Command;
-
-use crate::support::{Client, Edge, Origin, gzip, wait_for};
+use crate::support::{Client, Edge, Origin, gzip, run_for_gateway, wait_for};
 use crate::ways_around::{ask, ask_coded, gateway};
 
 /// A call that costs a tenth of a dollar, whatever is asked: a hundred tokens of a thousandth each.
@@ -194,25 +192,8 @@ fn answers_are_for_who_asked() {
     for (shared, callers) in [(false, [0, 1, 2]), (true, [0, 0, 0])] {
         let conf = gateway(&origin, &format!("cache_ttl = \"60s\"\ncache_shared = {shared}\n"));
         let edge = Edge::start(&conf);
-        let path = edge.folder.path().join("p.toml").display().to_string();
         let token = |name: &str| {
-            let made = [
-                "token",
-                "create",
-                "--account",
-                "acme",
-                "--gateway",
-                "main",
-                "--name",
-                name,
-                "--conf",
-                &path,
-            ];
-            let output = Command::new(crate::support::BINARY)
-                .args(made)
-                .current_dir(edge.folder.path())
-                .output()
-                .unwrap();
+            let output = run_for_gateway(edge.folder.path(), &["token", "create"], &["--name", name], b"");
             assert!(output.status.success(), "{output:?}");
             String::from_utf8(output.stdout).unwrap().trim().to_owned()
         };

@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use serde_json::{Value, json};
 
 use crate::ai_steps::{call, conf, in_turn};
-use crate::support::{Client, Edge, Origin, Response, run_cli, wait_for};
+use crate::support::{Client, Edge, Origin, Response, run_for_gateway, wait_for};
 
 pub(crate) const COMPAT: &str = "/compat/chat/completions";
 /// 19 tokens in and 10 out.
@@ -388,24 +388,8 @@ fn stored_keys_go_with_the_calls_of_a_route() {
     std::fs::write(folder.path().join("secrets.key"), "0123456789abcdef".repeat(4)).unwrap();
     let conf = format!("secrets_key_file = \"secrets.key\"\n{}", conf(&route, &[("large", &large)]));
     let edge = Edge::start_in(folder, &conf, &[]);
-    let path = edge.folder.path().join("p.toml").display().to_string();
-    let added = run_cli(
-        &[
-            "key",
-            "add",
-            "--account",
-            "acme",
-            "--gateway",
-            "main",
-            "--provider",
-            "large",
-            "--alias",
-            "a",
-            "--conf",
-            &path,
-        ],
-        b"stored",
-    );
+    let of_provider = ["--provider", "large", "--alias", "a"];
+    let added = run_for_gateway(edge.folder.path(), &["key", "add"], &of_provider, b"stored");
     assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
     wait_for("the key to be known", || {
         assert_eq!(ask(&edge, "authorization: Bearer own\r\n").status, 200);

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::ai_calls::GATEWAY;
-use crate::support::{Api, Client, Edge, Origin, Response, gzip, refused_by_check, run_cli};
+use crate::support::{Api, Client, Edge, Origin, Response, gzip, refused_by_check, run_for_gateway};
 
 /// Two tools of a server of one.
 const TOOLS: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"get_issue","inputSchema":{"type":"object"}},{"name":"delete_issue","inputSchema":{"type":"object"}}]}}"#;
@@ -197,11 +197,8 @@ fn only_the_endpoint_is_served_and_only_messages_are_taken() {
 
 /// A token of the gateway that may use some tools.
 fn token(folder: &Path, tools: &[&str]) -> String {
-    let conf = folder.join("p.toml");
-    let mut arguments =
-        vec!["token", "create", "--account", "acme", "--gateway", "main", "--conf", conf.to_str().unwrap()];
-    tools.iter().for_each(|glob| arguments.extend(["--tools", glob]));
-    let made = run_cli(&arguments, b"");
+    let globs: Vec<&str> = tools.iter().flat_map(|glob| ["--tools", glob]).collect();
+    let made = run_for_gateway(folder, &["token", "create"], &globs, b"");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     String::from_utf8(made.stdout).unwrap().trim().to_owned()
 }
@@ -216,21 +213,7 @@ fn tokens_and_servers_say_which_tools_may_be_called() {
     let (all, few) =
         (token(edge.folder.path(), &[]), token(edge.folder.path(), &["tickets/get_*", "*/delete_*"]));
     let none = token(edge.folder.path(), &["other/*"]);
-    let bad = run_cli(
-        &[
-            "token",
-            "create",
-            "--account",
-            "acme",
-            "--gateway",
-            "main",
-            "--tools",
-            "get_*",
-            "--conf",
-            edge.folder.path().join("p.toml").to_str().unwrap(),
-        ],
-        b"",
-    );
+    let bad = run_for_gateway(edge.folder.path(), &["token", "create"], &["--tools", "get_*"], b"");
     assert!(String::from_utf8_lossy(&bad.stderr).contains("expected `SERVER/TOOL`"));
     // As clients of MCP send it, and as those of gateways do. The server gets neither.
     let fields = |token: &str| {
@@ -350,21 +333,8 @@ fn limits_scans_keys_and_guardrails_hold_for_tools() {
     std::fs::write(folder.path().join("secrets.key"), "ab".repeat(32)).unwrap();
     let written = conf(&server, "secrets_key_file = \"secrets.key\"\n", limits, "");
     std::fs::write(folder.path().join("p.toml"), &written).unwrap();
-    let path = folder.path().join("p.toml");
     let key = |provider: &str| {
-        let arguments = [
-            "key",
-            "add",
-            "--account",
-            "acme",
-            "--gateway",
-            "main",
-            "--provider",
-            provider,
-            "--conf",
-            path.to_str().unwrap(),
-        ];
-        run_cli(&arguments, b"tickets-key\n")
+        run_for_gateway(folder.path(), &["key", "add"], &["--provider", provider], b"tickets-key\n")
     };
     assert!(String::from_utf8_lossy(&key("mcp:other").stderr).contains("has no MCP server `other`"));
     assert!(key("mcp:tickets").status.success());

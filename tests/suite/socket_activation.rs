@@ -89,7 +89,7 @@ fn sockets_that_nothing_answers_end_the_start() {
     let file = std::fs::File::open(folder.path().join("p.toml")).unwrap();
     let said = ended(start(folder.path(), vec![file.into()]));
     assert!(said.contains("the socket 0 of the service manager is for neither"), "{said}");
-    // Without any it binds by itself, and the variables of another process say nothing.
+    // Variables that name another process are ignored: this one binds its own sockets.
     let mut child = Command::new(BINARY)
         .args(["run", "--conf", "p.toml"])
         .envs([("LISTEN_PID", "1"), ("LISTEN_FDS", "1")])

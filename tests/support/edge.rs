@@ -192,3 +192,10 @@ pub fn run_cli(arguments: &[&str], input: &[u8]) -> Output {
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
+
+/// Runs a command such as `key add` for the gateway `main` of the account `acme`, with the configuration of a folder.
+pub fn run_for_gateway(folder: &Path, command: &[&str], more: &[&str], input: &[u8]) -> Output {
+    let conf = folder.join("p.toml").display().to_string();
+    let gateway = ["--account", "acme", "--gateway", "main", "--conf", &conf];
+    run_cli(&[command, &gateway, more].concat(), input)
+}

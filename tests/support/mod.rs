@@ -16,7 +16,7 @@ pub use api::Api;
 pub use attacks::{Attack, labelled_attacks};
 pub use browser::Browser;
 pub use client::{Client, Response, curl, curl_output, http_get};
-pub use edge::{BINARY, Edge, refused_by_check, run_cli};
+pub use edge::{BINARY, Edge, refused_by_check, run_cli, run_for_gateway};
 pub use http3::{AnyCertificate, BareHttp3, Http3, frame, get, section};
 pub use judge::{is_refused, judge};
 pub use mail::MailServer;
