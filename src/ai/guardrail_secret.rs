@@ -2,7 +2,7 @@
 
 use gateway::vault::{Belonging, MasterKey};
 use model::gateway::Guardrail;
-use model::origin_url::{OriginUrl, place_and_target};
+use model::origin_url::OriginUrl;
 use model::{AccountId, GatewayId, Secret};
 
 /// The host that a guardrail is asked at, to which alone the secret goes.
@@ -10,8 +10,7 @@ use model::{AccountId, GatewayId, Secret};
 /// # Errors
 /// One sentence if its URL is none.
 pub fn authority(guardrail: &Guardrail) -> Result<String, String> {
-    let (place, _) = place_and_target(&guardrail.url)?;
-    OriginUrl::parse(&place).map(|url| url.authority())
+    OriginUrl::of_endpoint(&guardrail.url).map(|url| url.authority())
 }
 
 fn belonging<'b>(account: &'b AccountId, gateway: &'b GatewayId, authority: &'b str) -> Belonging<'b> {

@@ -21,7 +21,7 @@ use gateway::price::Prices;
 use gateway::token::{self, Token};
 use gateway::{answer, provider, vault};
 use model::gateway::{GatewaySettings, GuardrailFailure, GuardrailStage};
-use model::origin_url::{OriginUrl, is_private, place_and_target};
+use model::origin_url::{OriginUrl, is_private};
 use model::{AccountId, Balance, GatewayId, McpServer, Resources, Secret, TokenId};
 use parking_lot::RwLock;
 
@@ -68,8 +68,10 @@ pub struct Gateway {
 #[derive(Debug)]
 pub struct CompiledMcpServer {
     pub name: String,
-    /// Path and query of its endpoint.
-    pub target: String,
+    /// The path of its endpoint.
+    pub path: String,
+    /// The query of its endpoint with its `?`, or empty.
+    pub query: String,
     /// The tools that callers may use; nothing for all.
     pub tools: Option<ToolFilter>,
     /// Where it is. Its slug is that of [`model::McpServer::slug`].
@@ -176,8 +178,7 @@ impl Gateways {
             return match gateway.mcp_server(path.rest) {
                 Some(server) => {
                     let provider = Arc::clone(&server.provider);
-                    let path = server.target.split('?').next().unwrap_or("/");
-                    let target = path.to_owned();
+                    let target = server.path.clone();
                     let mcp_server = Some(server);
                     Decision::Forward(Box::new(Forward { gateway, provider, target, token, mcp_server }))
                 }
@@ -262,8 +263,7 @@ pub fn key_authority(
     let mut servers = gateway.iter().flat_map(|gateway| &gateway.settings.mcp_servers);
     let server = servers.find(|server| server.name == name);
     let server = server.ok_or_else(|| format!("the gateway has no MCP server `{name}`"))?;
-    let (place, _) = place_and_target(&server.url)?;
-    OriginUrl::parse(&place).map(|url| url.authority())
+    OriginUrl::of_endpoint(&server.url).map(|url| url.authority())
 }
 
 impl Provider {

@@ -30,7 +30,7 @@ impl Compiling<'_> {
             };
             let tokens = resources.tokens.values().filter(of_gateway).filter_map(|token| {
                 let hash = TokenHash::from_hex(&token.hash)?;
-                // INVARIANT: whoever wrote the globs read them first. None are worth more than all.
+                // INVARIANT: globs are checked before they are stored. If one is bad after all, the token may use no tool.
                 let tools = token.tools.as_ref().map(|globs| ToolFilter::of_token(globs).unwrap_or_default());
                 Some(Token { id: token.id.clone(), hash, expires_at: token.expires_at, tools })
             });
@@ -129,7 +129,9 @@ impl Compiling<'_> {
             let made = place_and_target(&server.url).and_then(|(place, target)| {
                 let provider = Arc::new(self.provider(&server.slug(), &place, server.allow_private)?);
                 let tools = server.tools.as_deref().map(ToolFilter::of_server).transpose()?;
-                Ok(CompiledMcpServer { name: server.name.clone(), target, tools, provider })
+                let (path, query) = target.split_at(target.find('?').unwrap_or(target.len()));
+                let (name, path, query) = (server.name.clone(), path.to_owned(), query.to_owned());
+                Ok(CompiledMcpServer { name, path, query, tools, provider })
             });
             match made {
                 Ok(made) => drop(servers.insert(server.name.clone(), Arc::new(made))),

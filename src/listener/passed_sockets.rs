@@ -24,23 +24,15 @@ impl PassedSockets {
         let mut found = ListenFd::from_env();
         let mut passed = Self::default();
         for nth in 0..found.len() {
-            let failed = |error: std::io::Error| format!("the socket {nth} of the service manager: {error}");
             if let Ok(Some(socket)) = found.take_tcp_listener(nth) {
-                let address = socket.local_addr().map_err(failed)?;
-                check(&SockRef::from(&socket), address)?;
-                socket.set_nonblocking(true).map_err(failed)?;
-                passed.tcp.push((address, socket));
+                passed.tcp.push((prepared(&SockRef::from(&socket), nth)?, socket));
+            } else if let Ok(Some(socket)) = found.take_udp_socket(nth) {
+                passed.udp.push((prepared(&SockRef::from(&socket), nth)?, socket));
             } else {
-                let message = || {
-                    format!(
-                        "the socket {nth} of the service manager is for neither `ListenStream` nor `ListenDatagram` with an address and a port"
-                    )
-                };
-                let socket = found.take_udp_socket(nth).ok().flatten().ok_or_else(message)?;
-                let address = socket.local_addr().map_err(failed)?;
-                check(&SockRef::from(&socket), address)?;
-                socket.set_nonblocking(true).map_err(failed)?;
-                passed.udp.push((address, socket));
+                return Err(format!(
+                    "the socket {nth} of the service manager is for neither `ListenStream` nor `ListenDatagram` with an \
+                     address and a port"
+                ));
             }
         }
         Ok(passed)
@@ -77,12 +69,17 @@ fn take<S>(sockets: &mut Vec<(SocketAddr, S)>, address: SocketAddr) -> Option<S>
     Some(sockets.swap_remove(at).1)
 }
 
-fn check(socket: &SockRef<'_>, address: SocketAddr) -> Result<(), String> {
+/// The address of a socket, which waits for nothing from then on.
+fn prepared(socket: &SockRef<'_>, nth: usize) -> Result<SocketAddr, String> {
+    let failed = |error: std::io::Error| format!("the socket {nth} of the service manager: {error}");
+    socket.set_nonblocking(true).map_err(failed)?;
+    let address = socket.local_addr().map_err(failed)?.as_socket();
+    let address = address.ok_or_else(|| format!("the socket {nth} of the service manager has no address"))?;
     if address.is_ipv6() && !socket.only_v6().unwrap_or(false) {
         return Err(format!(
             "the socket `{address}` of the service manager takes IPv4 as well; write `BindIPv6Only=ipv6-only` into its unit, \
              and an address of IPv4 beside it"
         ));
     }
-    Ok(())
+    Ok(address)
 }

@@ -23,7 +23,7 @@ pub struct ReservedSockets {
 }
 
 impl ReservedSockets {
-    /// Binds an address, over UDP as well if asked to, where no socket was passed for it.
+    /// Takes the sockets that were passed for an address, and binds the others. With `with_udp` there is one for UDP.
     ///
     /// # Errors
     /// If the address cannot be bound.

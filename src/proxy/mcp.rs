@@ -37,7 +37,7 @@ pub(super) struct McpCall {
     pub(super) server: Arc<CompiledMcpServer>,
     /// The tool that it calls.
     pub(super) tool: Option<String>,
-    /// Whether its answer is a list of tools, of which the caller may not use all.
+    /// Whether it asks for the list of tools and the caller may use only some of them.
     pub(super) hides_tools: bool,
 }
 
@@ -146,11 +146,11 @@ fn read_head(
         options.warnings.push("calls of tools are neither kept nor repeated".to_owned());
     }
     (options.max_attempts, options.cache_key, options.cache_ttl) = (Some(1), None, Some(Duration::ZERO));
-    if let Some((_, own)) = server.target.split_once('?') {
+    if !server.query.is_empty() {
         if !plan.native.2.is_empty() {
             return bad_request(ctx, "the server's address has a query of its own; send none");
         }
-        plan.native.2 = format!("?{own}");
+        plan.native.2.clone_from(&server.query);
     }
     let method = session.req_header().method.clone();
     if ctx.is_web_socket {
@@ -169,7 +169,7 @@ fn read_head(
     Ok(method == Method::POST)
 }
 
-/// Told to a client that asks for what it may not, as a server of tools tells it.
+/// The answer to a call that is not allowed: the JSON-RPC error that a server of tools would send.
 fn forbidden(body: &McpBody, reason: &str, ray: &str) -> Result<(ResponseHeader, bytes::Bytes)> {
     let text = body.refusal(reason).to_string();
     let mut head = ResponseHeader::build(200, Some(6))?;

@@ -119,9 +119,9 @@ impl Edge {
         ctx: &mut Context,
     ) -> Result<bool> {
         let StepTurn { nth, is_last, mut charge } = turn;
-        let found = match (&plan.mcp, &plan.forward) {
-            (Some(_), Some(forward)) => Some((Arc::clone(&forward.provider), forward.target.clone())),
-            _ => ctx.snapshot.gateways.provider(&step.slug, &step.path),
+        let found = match &plan.mcp {
+            Some(McpCall { server, .. }) => Some((Arc::clone(&server.provider), server.path.clone())),
+            None => ctx.snapshot.gateways.provider(&step.slug, &step.path),
         };
         let Some((provider, target)) = found else {
             let error = Refusal::Gateway(GatewayError::InvalidProvider);
@@ -196,7 +196,8 @@ impl Edge {
     ) -> Result<Call> {
         let mut call = Call::new(forward, step.options.clone(), self.call_id(), &head.headers);
         call.request_type = match plan.kind {
-            Kind::Native | Kind::Mcp => "native",
+            Kind::Native => "native",
+            Kind::Mcp => "mcp",
             Kind::Universal => "universal",
             Kind::Compatible => "compat",
         };

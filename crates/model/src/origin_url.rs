@@ -67,6 +67,15 @@ impl OriginUrl {
         }
     }
 
+    /// The place of a URL that may have a path and a query.
+    ///
+    /// # Errors
+    /// One sentence, as [`place_and_target`] has it.
+    pub fn of_endpoint(url: &str) -> Result<Self, String> {
+        let (place, _) = place_and_target(url)?;
+        Self::parse(&place)
+    }
+
     /// Whether its host is written as an address that is not public, or as this machine.
     pub fn is_private(&self) -> bool {
         match &self.host {

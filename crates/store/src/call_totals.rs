@@ -1,6 +1,7 @@
 //! Calls of a gateway added up: by token, model, team or time.
 
 use rusqlite::{Connection, ToSql};
+use serde::Serialize;
 
 use super::record_log::LogQuery;
 use super::records::{WHERE, conditions};
@@ -15,7 +16,7 @@ pub enum TotalsBy {
     Member(&'static str),
     /// An entry of their metadata.
     Metadata(String),
-    /// Their moments, as far as so many characters of RFC 3339.
+    /// The first characters of the time at which they ended (RFC 3339): 10 for a day, 13 for an hour.
     Time(usize),
 }
 
@@ -32,7 +33,7 @@ const WORDS: &[(&str, TotalsBy)] = &[
 ];
 
 /// What the calls of one value come to.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CallTotals {
     /// Empty for those that have none.
     pub value: String,

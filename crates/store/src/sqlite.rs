@@ -69,7 +69,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::Format("dynamic routes of gateways"),
     Migration::Format("how long responses are kept by status, and by browsers"),
     Migration::Format("cache keys of rules"),
-    Migration::Format("servers of tools and guardrails of gateways, tokens for some tools"),
+    Migration::Format("gateways have servers of tools and guardrails; a token may be limited to some tools"),
 ];
 
 #[derive(Debug)]

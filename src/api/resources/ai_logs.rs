@@ -9,7 +9,7 @@ use crate::api::operation::{
 };
 use model::AiLog;
 use serde::Serialize;
-use store::{Annotation, CallTotals, LogQuery, TotalsBy};
+use store::{Annotation, LogQuery, TotalsBy};
 
 const MAX_PER_PAGE: u64 = 50;
 /// Most values of one answer.
@@ -160,30 +160,13 @@ async fn list(call: ApiCall) -> Answer {
     ApiReply::page(&rows, paging.info(rows.len(), total))
 }
 
-/// What the calls of one value come to.
-#[derive(Debug, Serialize)]
-struct ShownTotals {
-    value: String,
-    calls: u64,
-    failed: u64,
-    cached: u64,
-    tokens_in: u64,
-    tokens_out: u64,
-    /// In dollars.
-    cost: f64,
-}
-
 async fn totals(call: ApiCall) -> Answer {
     let paging = call.paging(20, MAX_TOTALS)?;
     let by = TotalsBy::parse(call.asked("by").unwrap_or("token"));
     let by = by.map_err(|message| ApiError::new(error::BAD_QUERY, format!("`by`: {message}")))?;
     let query = query(&call, 0, u32::try_from(paging.per_page).unwrap_or(u32::MAX))?;
     let found = call.shared.read(move |records| records.totals(&query, &by)).await?;
-    let shown = found.into_iter().map(|totals| {
-        let CallTotals { value, calls, failed, cached, tokens_in, tokens_out, cost } = totals;
-        ShownTotals { value, calls, failed, cached, tokens_in, tokens_out, cost }
-    });
-    ApiReply::of(&shown.collect::<Vec<_>>())
+    ApiReply::of(&found)
 }
 
 async fn annotate(call: ApiCall) -> Answer {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use gateway::mcp::{self, ToolFilter};
+use gateway::mcp;
 use model::gateway::{GatewaySettings, ScanMode};
 use model::{Dimension, Limit, McpServer, Measure, Technique};
 use serde::Serialize;
@@ -89,18 +89,6 @@ pub(super) fn read(fields: &Fields<'_>, settings: &mut GatewaySettings) {
             None => {}
         }
     }
-}
-
-/// Globs of tools, which `read` reads; nothing if the body has none.
-pub(super) fn tool_globs(
-    fields: &Fields<'_>,
-    read: fn(&[String]) -> Result<ToolFilter, String>,
-) -> Option<Vec<String>> {
-    let globs = fields.texts("tools")?;
-    if let Err(message) = read(&globs) {
-        fields.refuse(error::BAD_FIELD, "tools", message);
-    }
-    Some(globs)
 }
 
 /// A server of tools. Only a file may allow private addresses.

@@ -7,7 +7,6 @@ use serde::Serialize;
 use store::Change;
 
 use super::accounts::Deleted;
-use super::gateway_settings::tool_globs;
 use super::gateways::{self, path_id};
 use super::tokens::moment;
 use super::user::time;
@@ -91,7 +90,10 @@ async fn list(call: ApiCall) -> Answer {
 async fn create(call: ApiCall) -> Answer {
     let ((name, expires_at, tools), unknown) = rule_input::read(&call.body, |fields| {
         fields.ignore(&["id", "permissions", "created_on"]);
-        let tools = tool_globs(fields, ToolFilter::of_token);
+        let tools = fields.texts("tools");
+        if let Some(Err(message)) = tools.as_deref().map(ToolFilter::of_token) {
+            fields.refuse(error::BAD_FIELD, "tools", message);
+        }
         Some((fields.text("name").unwrap_or("").to_owned(), moment(fields, "expires_on"), tools))
     })?;
     let secret = token::generate().map_err(|error| ApiError::new(error::UNAVAILABLE, error))?;

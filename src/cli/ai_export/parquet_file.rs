@@ -14,7 +14,7 @@ use parquet::schema::parser::parse_message_type;
 use model::AiLog;
 use serde_json::Value;
 
-/// What a column holds of a row; nothing is null.
+/// Which value of a row a column has. If there is none, the column has null.
 #[derive(Clone, Copy)]
 enum ColumnRead {
     Text(fn(&AiLog) -> Option<&str>),

@@ -36,11 +36,10 @@ pub fn without_hidden_tools(
 /// An event whose data is a list of tools, without the hidden ones.
 fn reduced_event(event: &[u8], is_shown: &impl Fn(&str) -> bool) -> Option<Vec<u8>> {
     let lines = || event.split(|byte| matches!(byte, b'\n' | b'\r')).filter(|line| !line.is_empty());
-    let data: Vec<&[u8]> =
-        lines().map(sse::field).filter(|(name, _)| *name == b"data").map(|(_, v)| v).collect();
+    let data: Vec<&[u8]> = lines().filter_map(sse::data).collect();
     let data = reduced(&data.join(&b'\n'), is_shown)?;
     let mut made = Vec::with_capacity(event.len());
-    for line in lines().filter(|line| sse::field(line).0 != b"data") {
+    for line in lines().filter(|line| sse::data(line).is_none()) {
         made.extend_from_slice(line);
         made.push(b'\n');
     }

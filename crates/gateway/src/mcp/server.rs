@@ -1,7 +1,7 @@
 //! What a server behind a gateway may be.
 
 use model::McpServer;
-use model::origin_url::{OriginUrl, place_and_target};
+use model::origin_url::OriginUrl;
 
 use super::ToolFilter;
 
@@ -17,7 +17,7 @@ pub fn faults(server: &McpServer) -> Vec<(&'static str, String)> {
         let message = format!("expected 1 to {MAX_NAME_BYTES} letters, digits, `-` and `_`, found `{name}`");
         faults.push(("name", message));
     }
-    match place_and_target(&server.url).and_then(|(place, _)| OriginUrl::parse(&place)) {
+    match OriginUrl::of_endpoint(&server.url) {
         Ok(url) if !server.allow_private && (!url.tls || url.is_private()) => {
             let message = "expected `https` and a public address; `allow_private` in a file allows others";
             faults.push(("url", message.to_owned()));

@@ -9,8 +9,8 @@ use std::ops::Range;
 use super::{Finding, Strength, spans_lines};
 use pattern::ByteSet;
 
-/// The strongest finding of a value, its lines and the strings of a JSON text. Each part is judged by itself, and only
-/// if `is_new` says that it was not judged before.
+/// Judges a value, each of its lines, and each string of it if it is JSON, and returns the strongest finding. A part is
+/// left out if `is_new` says that it was judged before.
 pub(super) fn strongest_of_lines(
     value: &[u8],
     is_new: impl Fn(Range<usize>) -> bool,

@@ -210,7 +210,8 @@ impl<'v> Walks<'v> {
     }
 }
 
-/// The place of the first of a number of letters, the last of which is at `end`. Spaces between them are not counted.
+/// Goes back from the letter at `end` until it has passed `letters` letters, and returns the place of the last one it
+/// passed. Spaces are not counted.
 fn begin(text: &[u8], end: usize, letters: usize) -> usize {
     let behind = text.iter().enumerate().take(end + 1).rev().filter(|(_, byte)| **byte > b' ');
     behind.take(letters).last().map_or(end, |(at, _)| at)
