@@ -66,6 +66,7 @@ fn pack(nth: u128, zone: &ZoneId, chain: &str, key: &str) -> Arc<Declared<Certif
         expires: u64::MAX,
         authority: "a".to_owned(),
         is_uploaded: false,
+        signing_request: None,
     };
     let pack = CertificatePack {
         id: PackId(Uuid::from_u128(nth)),

@@ -272,12 +272,31 @@ impl Snapshot {
         sets.with_places(self.geo.kinds())
     }
 
-    /// The certificate of the store for a name in lower case. That of a custom hostname which is not verified counts if no
-    /// site has the name: a claim changes nothing for who has it.
+    /// The certificate of the store for a name in lower case.
     pub fn certificate(&self, name: &str) -> Option<&Arc<ServedCertificate>> {
+        self.certificate_that(name, |_| true)
+    }
+
+    /// The first certificate of the store for a name in lower case that suits a client. That of a custom hostname which is
+    /// not verified counts if no site has the name: a claim changes nothing for who has it. For the same reason those of
+    /// the zone that has the name come before those of zones above it.
+    pub fn certificate_that(
+        &self,
+        name: &str,
+        suits: impl Fn(&ServedCertificate) -> bool,
+    ) -> Option<&Arc<ServedCertificate>> {
+        let site = self.sites.find(name);
         let is_served =
             |id| self.resources.hostnames.get(&id).is_some_and(|hostname| hostname.status.is_served());
-        self.certificates_by_name.select(name, |id| is_served(id) || self.sites.find(name).is_none())
+        let counts = |served: &ServedCertificate| {
+            served.hostname().is_none_or(|id| is_served(id) || site.is_none()) && suits(served)
+        };
+        let is_nearest = |served: &ServedCertificate| match site {
+            Some(Site::Zone(zone)) => served.hostname().is_some() || zone.source.id == served.zone,
+            _ => true,
+        };
+        let nearest = self.certificates_by_name.select(name, |served| is_nearest(served) && counts(served));
+        nearest.or_else(|| self.certificates_by_name.select(name, counts))
     }
 
     /// How TLS is spoken for a name in lower case: as its certificate's settings say, else as those of its zone.

@@ -79,7 +79,8 @@ codes! {
     NO_CERTIFICATE = 1427, 400, "a certificate is missing";
     BAD_KEY = 1428, 400, "the key of a certificate cannot be read";
     KEY_MISMATCH = 1429, 400, "the key is not that of the certificate";
-    NO_CSR = 1431, 404, "there is no certificate request of this id; none are kept here";
+    BAD_CSR_ID = 1430, 400, "the identifier of a certificate request is no UUID";
+    NO_CSR = 1431, 404, "the zone and its account have no certificate request of this id";
     BAD_VALIDATION_METHOD = 1432, 400, "the validation method is none of `http` and `txt`";
     BAD_VALIDATION_TYPE = 1433, 400, "the validation type is not `dv`";
     BAD_SSL = 1434, 400, "a field of `ssl` has a value that it does not take";
@@ -89,7 +90,7 @@ codes! {
     ID_WITH_FILTERS = 1438, 400, "the filter `id` goes with no other filter";
     HOSTNAME_IMMUTABLE = 1439, 409, "the name of a custom hostname cannot be changed";
     TYPE_AND_METHOD = 1440, 400, "a change of the CA goes with `ssl.type` and `ssl.method`";
-    BAD_BUNDLE = 1441, 400, "a certificate is not signed by the one behind it";
+    BAD_BUNDLE = 1441, 400, "a certificate is not signed by the one behind it, or two have keys of the same kind";
     BAD_CIPHERS = 1442, 400, "a cipher suite is unknown or not spoken here";
     CIPHERS_WITH_TLS_1_3 = 1443, 400, "cipher suites of TLS 1.2 are named, and TLS 1.3 is the lowest version";
     SEVERAL_LEAVES = 1444, 400, "there is more than one certificate that is not that of a CA";
@@ -104,6 +105,9 @@ codes! {
     ISSUANCE_RATE = 1472, 429, "too many certificates were ordered in a minute; `retry-after` says when to go on";
     NO_PACK = 1473, 404, "the zone has no certificate pack of this id";
     BAD_PACK = 1474, 400, "a field of a certificate pack has a value that it does not take";
+    NO_CERTIFICATE_OF_ID = 1475, 404, "the zone, or the certificate pack, has no certificate of this id";
+    BAD_CSR = 1476, 400, "a field of a certificate request has a value that it does not take";
+    LAST_CERTIFICATE = 1477, 409, "the certificate is the only one of its pack; replace it, or delete its hostname";
     UNKNOWN_KEY = 9103, 403, "no user has this e-mail address with this key";
     NO_CREDENTIALS = 9106, 403, "the request has no `Authorization`, and no `X-Auth-Email` with `X-Auth-Key`";
     NOT_ALLOWED = 9109, 403, "the token is unknown or expired, or lacks the permission that the message names";

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use gateway::vault::MasterKey;
 use model::certificate_pack::{ChallengeKind, IssuedCertificate, PendingChallenge, TlsSettings};
 use model::{CertificatePack, HostnameId, PackId, PackKind, ZoneId};
+use rustls::SignatureScheme;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
@@ -24,8 +25,7 @@ pub struct ServedCertificate {
     /// Its own; what they leave open is as the zone has it.
     pub settings: TlsSettings,
     pub issued: Arc<IssuedCertificate>,
-    /// The custom hostname that it is of.
-    hostname: Option<HostnameId>,
+    kind: PackKind,
     master: Option<MasterKey>,
     /// Read when it is first served: of many certificates few are. Whoever asks for the same one at that moment waits for
     /// less than a millisecond; nobody else does.
@@ -38,10 +38,37 @@ impl ServedCertificate {
         self.key.get_or_init(|| read(self.pack, &self.issued, self.master.as_ref()).ok()).clone()
     }
 
-    /// Which of several for one name is served: those of custom hostnames before those of zones, then the newest.
-    fn rank(&self) -> impl Ord {
-        (Reverse(self.hostname.is_some()), Reverse(self.issued.not_before))
+    /// Whether a client that takes these signatures can be shown it at this moment, in seconds since the epoch.
+    pub fn suits(&self, schemes: &[SignatureScheme], now: u64) -> bool {
+        let is_valid = now < self.issued.expires;
+        is_valid
+            && self.certified_key().is_some_and(|certified| certified.key.choose_scheme(schemes).is_some())
     }
+
+    /// The custom hostname that it is of; `None` if it is of a zone.
+    pub fn hostname(&self) -> Option<HostnameId> {
+        match self.kind {
+            PackKind::CustomHostname(id) => Some(id),
+            PackKind::Custom(_) | PackKind::Advanced | PackKind::Universal => None,
+        }
+    }
+
+    /// Which of several for one name is served: those of custom hostnames before those of zones, what somebody uploaded
+    /// before what is ordered and that before what is automatic, then the newest.
+    fn rank(&self) -> impl Ord {
+        let of_kind = match self.kind {
+            PackKind::CustomHostname(_) => (0, None, Reverse(0)),
+            PackKind::Custom(custom) => (1, Some(custom.r#type), Reverse(custom.priority)),
+            PackKind::Advanced => (2, None, Reverse(0)),
+            PackKind::Universal => (3, None, Reverse(0)),
+        };
+        (of_kind, Reverse(self.issued.not_before))
+    }
+}
+
+/// The names that a certificate is served for: those of its pack. What else is in it was nobody's to upload.
+fn names<'p>(pack: &'p CertificatePack, issued: &'p IssuedCertificate) -> impl Iterator<Item = &'p String> {
+    pack.hosts.iter().filter(|host| hostnames::name::is_covered(&issued.hosts, host))
 }
 
 /// The chain of a certificate with its key.
@@ -110,14 +137,11 @@ impl CertificatesByName {
                 zone: pack.zone.clone(),
                 settings: pack.settings.clone(),
                 issued: Arc::clone(issued),
-                hostname: match pack.kind {
-                    PackKind::CustomHostname(id) => Some(id),
-                    PackKind::Universal | PackKind::Advanced => None,
-                },
+                kind: pack.kind,
                 master: master.cloned(),
                 key: OnceLock::new(),
             });
-            for name in &issued.hosts {
+            for name in names(pack, issued) {
                 let mut of_name = self.by_name.get(name).cloned().unwrap_or_default();
                 of_name.push(Arc::clone(&served));
                 of_name.sort_by(|one, other| one.rank().cmp(&other.rank()));
@@ -134,7 +158,7 @@ impl CertificatesByName {
 
     /// Takes away what a pack had.
     pub fn remove(&mut self, pack: &CertificatePack) {
-        for name in pack.certificates.iter().flat_map(|issued| &issued.hosts) {
+        for name in pack.certificates.iter().flat_map(|issued| names(pack, issued)) {
             let Some(mut of_name) = self.by_name.get(name).cloned() else { continue };
             of_name.retain(|known| known.pack != pack.id);
             if of_name.is_empty() {
@@ -154,11 +178,14 @@ impl CertificatesByName {
         }
     }
 
-    /// The certificate for a name in lower case (RFC 6125 section 6.4.3: a wildcard stands for one label), of the hostnames
-    /// that count and of zones.
-    pub fn select(&self, name: &str, counts: impl Fn(HostnameId) -> bool) -> Option<&Arc<ServedCertificate>> {
-        let of =
-            |name: &str| self.by_name.get(name)?.iter().find(|served| served.hostname.is_none_or(&counts));
+    /// The certificate for a name in lower case (RFC 6125 section 6.4.3: a wildcard stands for one label), of those that
+    /// count.
+    pub fn select(
+        &self,
+        name: &str,
+        counts: impl Fn(&ServedCertificate) -> bool,
+    ) -> Option<&Arc<ServedCertificate>> {
+        let of = |name: &str| self.by_name.get(name)?.iter().find(|served| counts(served));
         of(name).or_else(|| {
             let mut wildcard = SmallVec::<[u8; 128]>::from_slice(b"*.");
             wildcard.extend_from_slice(name.split_once('.')?.1.as_bytes());
@@ -204,4 +231,66 @@ fn alpn_certificate(challenge: &PendingChallenge) -> Option<Arc<CertifiedKey>> {
     let key = rustls::crypto::aws_lc_rs::default_provider().key_provider.load_private_key(private).ok()?;
     // Not compared with its key as others are: what reads it for that refuses the critical extension.
     Some(Arc::new(CertifiedKey::new(vec![certificate.der().clone()], key)))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::certificate_pack::{KeptKey, ValidationMethod};
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn pack(id: u128, zone: &str, hosts: &[&str], in_certificate: &[&str]) -> CertificatePack {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let made = rcgen::generate_simple_self_signed(owned(in_certificate)).unwrap();
+        let facts = crate::certificates::CertificateFacts::read(&made.cert.pem()).unwrap();
+        let key = KeptKey { text: made.signing_key.serialize_pem(), is_sealed: false };
+        let issued = facts.issued(Uuid::from_u128(id), made.cert.pem(), key, String::new(), None);
+        let names = (owned(hosts), ValidationMethod::Http);
+        let at = (0, String::new());
+        let mut pack = CertificatePack::new(
+            PackId(Uuid::from_u128(id)),
+            ZoneId::new(zone),
+            PackKind::Advanced,
+            names,
+            at,
+        );
+        pack.certificates.push(Arc::new(issued));
+        pack
+    }
+
+    #[test]
+    fn a_certificate_is_served_for_the_names_of_its_pack_alone() {
+        let mut all = CertificatesByName::default();
+        let wide = pack(1, "a", &["shop.a.dev", "x.a.dev"], &["*.a.dev", "shop.a.dev", "b.dev", "*.b.dev"]);
+        all.put(&wide, None);
+        let found =
+            |all: &CertificatesByName, name: &str| all.select(name, |_| true).map(|served| served.pack);
+        for (name, is_served) in [
+            ("shop.a.dev", true),
+            ("x.a.dev", true),
+            ("y.a.dev", false),
+            ("b.dev", false),
+            ("x.b.dev", false),
+        ] {
+            assert_eq!(found(&all, name).is_some(), is_served, "{name}");
+        }
+        assert_eq!(all.len(), 2);
+        all.put(&pack(2, "b", &["b.dev"], &["b.dev"]), None);
+        assert_eq!(found(&all, "b.dev"), Some(PackId(Uuid::from_u128(2))));
+        all.remove(&wide);
+        assert_eq!((all.len(), found(&all, "shop.a.dev")), (1, None));
+    }
+
+    #[test]
+    fn what_is_over_or_signed_otherwise_does_not_suit() {
+        let mut all = CertificatesByName::default();
+        let pack = pack(1, "a", &["a.dev"], &["a.dev"]);
+        let expires = pack.certificates[0].expires;
+        all.put(&pack, None);
+        let suits = |scheme, now| all.select("a.dev", |served| served.suits(&[scheme], now)).is_some();
+        assert!(suits(SignatureScheme::ECDSA_NISTP256_SHA256, expires - 1));
+        assert!(!suits(SignatureScheme::ECDSA_NISTP256_SHA256, expires));
+        assert!(!suits(SignatureScheme::RSA_PSS_SHA256, expires - 1));
+    }
 }

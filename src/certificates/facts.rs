@@ -18,6 +18,15 @@ pub struct CertificateFacts {
     /// Seconds since the epoch, as the other.
     pub not_before: u64,
     pub expires: u64,
+    pub key_algorithm: KeyAlgorithm,
+}
+
+/// What kind of key a certificate is for: a client takes one or the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyAlgorithm {
+    Rsa,
+    Ecdsa,
+    Other,
 }
 
 impl CertificateFacts {
@@ -44,12 +53,13 @@ impl CertificateFacts {
             signature: signature(&parsed),
             not_before: seconds(parsed.validity().not_before),
             expires: seconds(parsed.validity().not_after),
+            key_algorithm: key_algorithm(&parsed),
         })
     }
 
     /// Whether it is for a host.
     pub fn covers(&self, host: &str) -> bool {
-        self.hosts.iter().any(|known| hostnames::name::covers(known, host))
+        hostnames::name::is_covered(&self.hosts, host)
     }
 
     /// The certificate as it is stored: made by a CA for this server, or uploaded.
@@ -74,6 +84,7 @@ impl CertificateFacts {
             expires: self.expires,
             authority: authority.unwrap_or_default().to_owned(),
             is_uploaded: authority.is_none(),
+            signing_request: None,
         }
     }
 }
@@ -91,7 +102,7 @@ fn hosts(certificate: &X509Certificate<'_>) -> Result<Vec<String>, String> {
         .collect())
 }
 
-/// What is wrong with a chain that somebody brings.
+/// What is wrong with a chain that somebody uploads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChainMistake {
     /// The first certificate is that of a CA.
@@ -138,6 +149,14 @@ fn issuer(certificate: &X509Certificate<'_>) -> String {
     let organization = issuer.iter_organization().next().and_then(|name| name.as_str().ok());
     let common_name = || issuer.iter_common_name().next().and_then(|name| name.as_str().ok());
     organization.or_else(common_name).unwrap_or("").to_owned()
+}
+
+fn key_algorithm(certificate: &X509Certificate<'_>) -> KeyAlgorithm {
+    match certificate.public_key().algorithm.algorithm.to_id_string().as_str() {
+        "1.2.840.113549.1.1.1" => KeyAlgorithm::Rsa,
+        "1.2.840.10045.2.1" => KeyAlgorithm::Ecdsa,
+        _ => KeyAlgorithm::Other,
+    }
 }
 
 /// How it is signed, in the words of clients.

@@ -2,12 +2,13 @@
 
 use gateway::vault::{Belonging, MasterKey};
 use model::certificate_pack::KeptKey;
-use model::{PackId, Secret};
+use model::{PackId, Secret, SigningRequestId};
 
 /// Where a kept key belongs, so that it opens for nothing else.
 #[derive(Clone, Debug)]
 pub enum KeyOwner {
     Pack(PackId),
+    SigningRequest(SigningRequestId),
     Account { authority: String },
 }
 
@@ -15,6 +16,7 @@ impl KeyOwner {
     fn seal_with<T>(&self, use_belonging: impl FnOnce(Belonging<'_>) -> T) -> T {
         let (provider, alias) = match self {
             Self::Pack(id) => ("certificate", id.to_string()),
+            Self::SigningRequest(id) => ("signing request", id.to_string()),
             Self::Account { authority } => ("acme", authority.clone()),
         };
         use_belonging(Belonging { account: "", gateway: "", provider, authority: "", alias: &alias })
@@ -59,6 +61,7 @@ mod tests {
         for (owner, master) in [
             (KeyOwner::Pack(PackId(Uuid::from_u128(2))), Some(&master)),
             (KeyOwner::Account { authority: "a".to_owned() }, Some(&master)),
+            (KeyOwner::SigningRequest(SigningRequestId(Uuid::from_u128(1))), Some(&master)),
             (owner.clone(), None),
         ] {
             assert!(opened(&owner, &sealed, master).is_err(), "{owner:?}");

@@ -117,6 +117,7 @@ fn described(pack: &CertificatePack) -> String {
     let kind = match pack.kind {
         PackKind::Universal => "of a zone, automatic".to_owned(),
         PackKind::Advanced => "ordered".to_owned(),
+        PackKind::Custom(custom) => format!("uploaded, {}", custom.r#type.word()),
         PackKind::CustomHostname(id) => format!("of the custom hostname {id}"),
     };
     let mut text = format!("pack {} ({kind})\nnames {}\n", pack.id, pack.hosts.join(" "));
@@ -153,7 +154,7 @@ impl Renew {
         let pack = find(&resources, &self.name)?;
         if pack.certificates.first().is_some_and(|newest| newest.is_uploaded) {
             return Err(Failure::Input(
-                "this certificate was uploaded; bring the next one over the API".to_owned(),
+                "this certificate was uploaded; upload the next one over the API".to_owned(),
             ));
         }
         let mut pack = pack.value.clone();

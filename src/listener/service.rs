@@ -120,7 +120,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> EdgeListener<A> {
                 conf.protocol,
                 context.snapshots.clone(),
                 context.wanted,
-                context.tickets.map(|secret| (secret, context.clock)),
+                (context.tickets, context.clock),
             )?),
         };
         let alternative = Arc::new(OnceLock::new());

@@ -105,9 +105,10 @@ impl TlsConfigs {
         protocol: ListenerProtocol,
         snapshots: SnapshotHandle,
         wanted: WantedNames,
-        tickets: Option<(TicketSecret, Clock)>,
+        (tickets, clock): (Option<TicketSecret>, Clock),
     ) -> Result<Self, rustls::Error> {
-        let names = Arc::new(FromSnapshot { address, snapshots, wanted });
+        let names = Arc::new(FromSnapshot { address, snapshots, wanted, clock });
+        let tickets = tickets.map(|secret| (secret, clock));
         let plain = server_config(&names, protocol, &TlsProfile::default(), tickets.as_ref())?;
         let mut acme = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
             .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])?
@@ -241,6 +242,7 @@ struct FromSnapshot {
     address: SocketAddr,
     snapshots: SnapshotHandle,
     wanted: WantedNames,
+    clock: Clock,
 }
 
 impl ResolvesServerCert for FromSnapshot {
@@ -251,7 +253,12 @@ impl ResolvesServerCert for FromSnapshot {
         let name = name.to_ascii_lowercase();
         // A file that names it was put there for it.
         let named = of_files.and_then(|files| files.select_named(&name));
-        let stored = || snapshot.certificate(&name)?.certified_key();
+        let stored = || {
+            let (schemes, now) = (hello.signature_schemes(), self.clock.unix().as_secs());
+            let suiting = snapshot.certificate_that(&name, |served| served.suits(schemes, now));
+            // What does not suit tells its client and its owner more than nothing.
+            suiting.or_else(|| snapshot.certificate(&name))?.certified_key()
+        };
         let found = named.or_else(stored);
         if found.is_none() && snapshot.certificate_settings.ask.is_some() {
             self.wanted.want(&name);

@@ -55,7 +55,7 @@ fn refused_bodies() -> Vec<(Value, u16, u64)> {
         (dv(json!({"certificate_authority": "somebody"})), 400, 1434),
         (dv(json!({"custom_certificate": "junk", "custom_key": "junk"})), 400, 1426),
         (dv(json!({"custom_key": "junk"})), 400, 1427),
-        (dv(json!({"custom_csr_id": "x"})), 404, 1431),
+        (dv(json!({"custom_csr_id": "x"})), 400, 1430),
         (dv(json!({"wildcard": true})), 400, 1448),
         (dv(json!({"bundle_method": "all"})), 400, 1449),
         (json!({"hostname": long_name(), "ssl": {"method": "http", "type": "dv"}}), 400, 1469),

@@ -114,6 +114,7 @@ mod top;
 mod tracing;
 mod traffic_settings;
 mod transforms;
+mod uploaded_certificates;
 mod upgrade;
 mod upstream;
 mod waf;

@@ -95,6 +95,11 @@ pub fn covers(known: &str, host: &str) -> bool {
     known == host || above.is_some_and(|above| host.split_once('.').is_some_and(|(_, rest)| rest == above))
 }
 
+/// Whether one of the names of a certificate is for a host.
+pub fn is_covered(known: &[String], host: &str) -> bool {
+    known.iter().any(|known| covers(known, host))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{HostnameId, ZoneId};
+use crate::word::serde_by_word;
+use crate::{HostnameId, SigningRequestId, ZoneId};
 
 /// The id of a [`CertificatePack`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -68,7 +69,8 @@ pub struct CertificatePack {
 pub const NEVER: u64 = u64::MAX >> 1;
 
 impl CertificatePack {
-    /// Most certificates that are kept: the one in use and the one before it.
+    /// Most certificates that are kept: the one in use and the one before it, or two with keys of two kinds that somebody
+    /// uploads.
     pub const MAX_CERTIFICATES: usize = 2;
 
     /// One that nothing was done for yet, and that is due. `now` is in seconds since the epoch and as RFC 3339.
@@ -148,6 +150,38 @@ pub enum PackKind {
     /// Names of a zone that somebody ordered.
     Advanced,
     CustomHostname(HostnameId),
+    /// Names of a zone whose certificate somebody uploads, who renews it, too.
+    Custom(CustomCertificate),
+}
+
+/// How a certificate that somebody uploads for a zone is chosen among others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CustomCertificate {
+    pub r#type: CustomCertificateType,
+    /// Of two for one name that with the higher one is served.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub priority: u32,
+}
+
+/// The types of certificates that somebody uploads for a zone, in the order in which they are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CustomCertificateType {
+    Legacy,
+    Sni,
+}
+
+serde_by_word!(CustomCertificateType, "type of a certificate");
+
+impl CustomCertificateType {
+    pub const ALL: [Self; 2] = [Self::Legacy, Self::Sni];
+
+    /// The word of the API.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Legacy => "legacy_custom",
+            Self::Sni => "sni_custom",
+        }
+    }
 }
 
 /// How a CA is shown that a name is ours.
@@ -324,12 +358,15 @@ pub struct IssuedCertificate {
     /// Seconds since the epoch, as the other.
     pub not_before: u64,
     pub expires: u64,
-    /// The name of the CA that made it here; empty if somebody brought it.
+    /// The name of the CA that made it here; empty if somebody uploaded it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub authority: String,
-    /// Whether somebody brought it, who renews it, too.
+    /// Whether somebody uploaded it, who renews it, too.
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_uploaded: bool,
+    /// The request that a CA elsewhere made it for.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub signing_request: Option<SigningRequestId>,
 }
 
 /// An account at a CA.

@@ -36,6 +36,7 @@ pub mod route;
 pub mod ruleset;
 pub mod secret;
 pub mod security_record;
+pub mod signing_request;
 pub mod traffic_settings;
 mod word;
 pub mod zone;
@@ -68,6 +69,7 @@ pub use resources::{KeyId, Resources};
 pub use ruleset::{Overrides, Rule, Ruleset, RulesetKind, RulesetOwner, RulesetSlot};
 pub use secret::Secret;
 pub use security_record::SecurityRecord;
+pub use signing_request::{SigningRequest, SigningRequestId};
 pub use traffic_settings::{OriginEncryption, SecurityLevel, TrafficSettings};
 pub use zone::{
     Balance, BasicAuth, ForwardAuth, HealthCheck, OriginProtocol, OriginProxyProtocol, SensitiveDataSettings,

@@ -11,7 +11,8 @@ use crate::gateway::{Provider, ProviderKey};
 use crate::{
     AccessApp, Account, AccountId, AcmeAccount, AlertPolicy, AlertWebhook, ApiToken, CertificatePack,
     CustomHostname, Declared, DynamicRoute, Gateway, GatewayId, GatewayToken, HostnameId, NamedList, PackId,
-    Phase, RouteId, Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone, ZoneId, ZoneRecords,
+    Phase, RouteId, Ruleset, RulesetOwner, RulesetSlot, SigningRequest, SigningRequestId, TokenId, Zone,
+    ZoneId, ZoneRecords,
 };
 
 /// Account, gateway, provider and alias of a key.
@@ -40,6 +41,7 @@ pub struct Resources {
     /// Shared, because there may be many.
     pub hostnames: OrdMap<HostnameId, Arc<Declared<CustomHostname>>>,
     pub packs: OrdMap<PackId, Arc<Declared<CertificatePack>>>,
+    pub signing_requests: BTreeMap<SigningRequestId, Declared<SigningRequest>>,
     /// By the names of CAs.
     pub acme_accounts: BTreeMap<String, Declared<AcmeAccount>>,
     /// Of zones that have some.
@@ -118,6 +120,7 @@ impl Resources {
         self.access_apps = stored.access_apps;
         self.hostnames = stored.hostnames;
         self.packs = stored.packs;
+        self.signing_requests = stored.signing_requests;
         self.acme_accounts = stored.acme_accounts;
         self.records = stored.records.into_iter().filter(|(zone, _)| self.zones.contains_key(zone)).collect();
         conflicts.into_result(self)

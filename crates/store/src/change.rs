@@ -11,8 +11,8 @@ use model::gateway::{Provider, ProviderKey};
 use model::{
     AccessApp, Account, AccountId, AcmeAccount, AlertPolicy, AlertWebhook, ApiToken, CertificatePack,
     CustomHostname, Declared, DnsRecord, DynamicRoute, Gateway, GatewayId, GatewayToken, HostnameId,
-    NamedList, PackId, RecordId, Resources, RouteId, Ruleset, RulesetOwner, RulesetSlot, TokenId, Zone,
-    ZoneId,
+    NamedList, PackId, RecordId, Resources, RouteId, Ruleset, RulesetOwner, RulesetSlot, SigningRequest,
+    SigningRequestId, TokenId, Zone, ZoneId,
 };
 
 use crate::Revision;
@@ -159,6 +159,14 @@ pub enum Change {
         zone: ZoneId,
         id: PackId,
     },
+    PutSigningRequest {
+        request: Box<SigningRequest>,
+    },
+    DeleteSigningRequest {
+        /// That it is of, if it is not of an account.
+        zone: Option<ZoneId>,
+        id: SigningRequestId,
+    },
     PutAcmeAccount {
         account: AcmeAccount,
     },
@@ -202,6 +210,7 @@ impl Change {
             Self::DeleteZone { id } => {
                 resources.records.remove(id);
                 resources.access_apps.retain(|_, app| app.zone.as_ref() != Some(id));
+                resources.signing_requests.retain(|_, request| request.zone.as_ref() != Some(id));
                 remove_those(&mut resources.hostnames, |hostname| hostname.zone == *id);
                 remove_those(&mut resources.packs, |pack| pack.zone == *id);
                 resources.zones.remove(id);
@@ -269,6 +278,10 @@ impl Change {
                 resources.packs.insert(pack.id, Arc::new(declared));
             }
             Self::DeletePack { id, .. } => drop(resources.packs.remove(id)),
+            Self::PutSigningRequest { request } => {
+                put(&mut resources.signing_requests, request.id, request.as_ref(), revision);
+            }
+            Self::DeleteSigningRequest { id, .. } => drop(resources.signing_requests.remove(id)),
             Self::PutAcmeAccount { account } => {
                 put(&mut resources.acme_accounts, account.authority.clone(), account, revision);
             }
@@ -390,6 +403,8 @@ impl Change {
             | Self::DeleteHostname { .. }
             | Self::PutPack { .. }
             | Self::DeletePack { .. }
+            | Self::PutSigningRequest { .. }
+            | Self::DeleteSigningRequest { .. }
             | Self::PutAcmeAccount { .. }
             | Self::DeleteAcmeAccount { .. } => None,
         }

@@ -1,5 +1,7 @@
 //! Resources as rows of the table of the current state.
 
+use std::fmt::Display;
+
 use serde::{Deserialize, Serialize};
 
 use model::{
@@ -28,8 +30,9 @@ const ACME_ACCOUNT: &str = "acme_account";
 pub(crate) const RECORD: &str = "dns_record";
 const HOSTNAME: &str = "custom_hostname";
 const PACK: &str = "certificate_pack";
+const SIGNING_REQUEST: &str = "signing_request";
 /// The kinds whose rows have ids that begin with a zone's, and go with it.
-pub(crate) const OF_ZONES: [&str; 4] = [RECORD, HOSTNAME, PACK, ACCESS_APP];
+pub(crate) const OF_ZONES: [&str; 5] = [RECORD, HOSTNAME, PACK, SIGNING_REQUEST, ACCESS_APP];
 
 /// What a change does to the table of the current state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,10 +89,8 @@ impl Change {
             Self::DeleteAlert { id } => (ALERT, id.clone(), None),
             Self::PutWebhook { webhook } => (WEBHOOK, webhook.id.clone(), Some(json(webhook)?)),
             Self::DeleteWebhook { id } => (WEBHOOK, id.clone(), None),
-            Self::PutAccessApp { app } => {
-                (ACCESS_APP, app_row_id(app.zone.as_ref(), &app.id), Some(json(app)?))
-            }
-            Self::DeleteAccessApp { zone, id } => (ACCESS_APP, app_row_id(zone.as_ref(), id), None),
+            Self::PutAccessApp { app } => (ACCESS_APP, row_id(app.zone.as_ref(), &app.id), Some(json(app)?)),
+            Self::DeleteAccessApp { zone, id } => (ACCESS_APP, row_id(zone.as_ref(), id), None),
             Self::PutList { list } => (LIST, list.id.clone(), Some(json(list)?)),
             Self::DeleteList { id, .. } => (LIST, id.clone(), None),
             Self::PutRecord { record } => {
@@ -102,6 +103,10 @@ impl Change {
             Self::DeleteHostname { zone, id } => (HOSTNAME, format!("{zone}/{id}"), None),
             Self::PutPack { pack } => (PACK, format!("{}/{}", pack.zone, pack.id), Some(json(pack)?)),
             Self::DeletePack { zone, id } => (PACK, format!("{zone}/{id}"), None),
+            Self::PutSigningRequest { request } => {
+                (SIGNING_REQUEST, row_id(request.zone.as_ref(), request.id), Some(json(request)?))
+            }
+            Self::DeleteSigningRequest { zone, id } => (SIGNING_REQUEST, row_id(zone.as_ref(), id), None),
             Self::PutAcmeAccount { account } => {
                 (ACME_ACCOUNT, account.authority.clone(), Some(json(account)?))
             }
@@ -199,6 +204,7 @@ pub(crate) fn add_row(
         RECORD => Change::PutRecord { record: read(kind, body)? },
         HOSTNAME => Change::PutHostname { hostname: read(kind, body)? },
         PACK => Change::PutPack { pack: read(kind, body)? },
+        SIGNING_REQUEST => Change::PutSigningRequest { request: read(kind, body)? },
         ACME_ACCOUNT => Change::PutAcmeAccount { account: read(kind, body)? },
         _ => return Err(StoreError::Failed(format!("it holds a resource of the unknown kind `{kind}`"))),
     };
@@ -206,9 +212,9 @@ pub(crate) fn add_row(
     Ok(())
 }
 
-/// The id of an access application's row, by which those of a zone stand together.
-fn app_row_id(zone: Option<&ZoneId>, id: &str) -> String {
-    zone.map_or_else(|| id.to_owned(), |zone| format!("{zone}/{id}"))
+/// The id of the row of what is of a zone or of an account, by which those of a zone stand together.
+fn row_id(zone: Option<&ZoneId>, id: impl Display) -> String {
+    zone.map_or_else(|| id.to_string(), |zone| format!("{zone}/{id}"))
 }
 
 /// The id of a record's row, by which those of a zone stand together.

@@ -70,6 +70,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::Format("how long responses are kept by status, and by browsers"),
     Migration::Format("cache keys of rules"),
     Migration::Format("gateways have servers of tools and guardrails; a token may be limited to some tools"),
+    Migration::Format("certificates that somebody uploads for a zone, requests for certificates"),
 ];
 
 #[derive(Debug)]

@@ -6,11 +6,10 @@ use model::{AccountId, Declared, Resources, ZoneId};
 use serde::Serialize;
 use store::Change;
 
-use super::accounts::{self, Deleted};
+use super::accounts::{Deleted, owner_of_path};
 use super::rulesets_read::revision;
 use super::{rule_input, shapes};
 use crate::api::auth::Permission;
-use crate::api::auth::scope::ScopeSubject;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::input::Fields;
@@ -146,20 +145,6 @@ fn shown<'a>(app: &'a AccessApp, call: &ApiCall) -> ShownApp<'a> {
     }
 }
 
-/// Whose applications the path is about.
-///
-/// # Errors
-/// If there is no such account or zone.
-fn owner(call: &ApiCall) -> Result<(AccountId, Option<ZoneId>), ApiErrors> {
-    match call.subject() {
-        ScopeSubject::Zone(zone, account) => Ok((account, Some(zone))),
-        ScopeSubject::Account(account) if accounts::exists(&call.snapshot.resources, &account) => {
-            Ok((account, None))
-        }
-        _ => Err(ApiError::unknown(&call.path).into()),
-    }
-}
-
 fn app<'r>(
     resources: &'r Resources,
     (account, zone): &(AccountId, Option<ZoneId>),
@@ -172,7 +157,7 @@ fn app<'r>(
 }
 
 async fn list(call: ApiCall) -> Answer {
-    let (account, zone) = owner(&call)?;
+    let (account, zone) = owner_of_path(&call)?;
     let apps = call.snapshot.resources.access_apps.values();
     let mut mine: Vec<&AccessApp> =
         apps.map(|app| &app.value).filter(|app| app.account == account && app.zone == zone).collect();
@@ -182,7 +167,7 @@ async fn list(call: ApiCall) -> Answer {
 }
 
 async fn find(call: ApiCall) -> Answer {
-    let app = app(&call.snapshot.resources, &owner(&call)?, call.parameter("app_id"))?;
+    let app = app(&call.snapshot.resources, &owner_of_path(&call)?, call.parameter("app_id"))?;
     Ok(ApiReply::of(&shown(app, &call))?.tagged(revision(app)))
 }
 
@@ -233,7 +218,7 @@ fn written(fields: &Fields<'_>) -> Option<WrittenApp> {
 }
 
 async fn create(call: ApiCall) -> Answer {
-    let (account, zone) = owner(&call)?;
+    let (account, zone) = owner_of_path(&call)?;
     let ((name, destinations), unknown) = rule_input::read(&call.body, written)?;
     let made = AccessApp {
         id: new_uuid()?.to_string(),
@@ -263,7 +248,7 @@ async fn create(call: ApiCall) -> Answer {
 }
 
 async fn replace(call: ApiCall) -> Answer {
-    let owner = owner(&call)?;
+    let owner = owner_of_path(&call)?;
     let ((name, destinations), unknown) = rule_input::read(&call.body, written)?;
     let (id, now, precondition) =
         (call.parameter("app_id").to_owned(), call.now.clone(), call.precondition());
@@ -285,7 +270,7 @@ async fn replace(call: ApiCall) -> Answer {
 }
 
 async fn delete(call: ApiCall) -> Answer {
-    let (owner, id) = (owner(&call)?, call.parameter("app_id").to_owned());
+    let (owner, id) = (owner_of_path(&call)?, call.parameter("app_id").to_owned());
     let (of, precondition) = (id.clone(), call.precondition());
     call.write(move |resources| {
         let known = app(resources, &owner, &of)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::dns_settings::AccountDnsSettings;
-use model::{Account, AccountId, Declared, Resources, RulesetOwner};
+use model::{Account, AccountId, Declared, Resources, RulesetOwner, ZoneId};
 use serde::Serialize;
 use store::Change;
 
@@ -13,7 +13,7 @@ use super::{rule_input, shapes};
 use crate::api::auth::Permission;
 use crate::api::auth::scope::ScopeSubject;
 use crate::api::envelope::ApiReply;
-use crate::api::error::{self, ApiError};
+use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::input::Fields;
 use crate::api::operation::{
     Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb,
@@ -156,6 +156,18 @@ pub(super) fn name(resources: &Resources, id: &AccountId) -> String {
 /// Whether there is an account of this id.
 pub(super) fn exists(resources: &Resources, id: &AccountId) -> bool {
     resources.accounts.contains_key(id) || all(resources).contains_key(id)
+}
+
+/// The account of a path, with its zone if it is one of a zone.
+///
+/// # Errors
+/// If there is no such account or zone.
+pub(super) fn owner_of_path(call: &ApiCall) -> Result<(AccountId, Option<ZoneId>), ApiErrors> {
+    match call.subject() {
+        ScopeSubject::Zone(zone, account) => Ok((account, Some(zone))),
+        ScopeSubject::Account(account) if exists(&call.snapshot.resources, &account) => Ok((account, None)),
+        _ => Err(ApiError::unknown(&call.path).into()),
+    }
 }
 
 async fn list(call: ApiCall) -> Answer {

@@ -1,8 +1,34 @@
 """Custom hostnames and certificates with the official SDK, every answer validated."""
 
 import os
+import pathlib
+import subprocess
+import tempfile
 
 import cloudflare
+
+folder = pathlib.Path(tempfile.mkdtemp())
+
+
+def openssl(*arguments):
+    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def read(name):
+    return (folder / name).read_text()
+
+
+def brought(name, kind, host, is_ca="FALSE"):
+    """A certificate that signs itself, and its key."""
+    openssl(
+        "req", "-x509", "-newkey", *kind, "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.pem", "-days", "9",
+        "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{host}",
+        "-addext", f"basicConstraints=critical,CA:{is_ca}",
+    )
+    return {"custom_certificate": read(f"{name}.pem"), "custom_key": read(f"{name}.key")}
+
+
+RSA, ECDSA = ["rsa:2048"], ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
 
 client = cloudflare.Cloudflare(
     api_token=os.environ["TOKEN"], base_url=os.environ["API"], max_retries=0, _strict_response_validation=True
@@ -49,6 +75,48 @@ assert order.id in [pack.id for pack in packs.list(zone_id=zone, status="all")]
 assert packs.quota.get(zone_id=zone).advanced.used == 1
 assert client.ssl.verification.get(zone_id=zone)[0].certificate_status == "initializing"
 assert packs.delete(zone_id=zone, certificate_pack_id=order.id).id == order.id
+
+pairs = [brought("rsa", RSA, "b.customer.dev"), brought("ecdsa", ECDSA, "b.customer.dev")]
+made = hostnames.create(zone_id=zone, hostname="b.customer.dev", ssl={"custom_cert_bundle": pairs})
+pack = packs.get(zone_id=zone, certificate_pack_id=made.ssl.id)
+assert len(pack.certificates) == 2 and made.ssl.status == "active", pack
+path = {"zone_id": zone, "custom_hostname_id": made.id, "certificate_pack_id": made.ssl.id}
+of_pack = hostnames.certificate_pack.certificates
+[rsa] = [one.id for one in pack.certificates if one.signature == "SHA256WithRSA"]
+replaced = of_pack.update(rsa, **path, **brought("next", RSA, "b.customer.dev"))
+assert replaced.id == made.id and replaced.ssl.hosts == ["b.customer.dev"], replaced
+pack = packs.get(zone_id=zone, certificate_pack_id=made.ssl.id)
+[rsa] = [one.id for one in pack.certificates if one.signature == "SHA256WithRSA"]
+of_pack.delete(rsa, **path)
+assert len(packs.get(zone_id=zone, certificate_pack_id=made.ssl.id).certificates) == 1
+
+subject = {"country": "DE", "state": "Berlin", "locality": "Berlin", "organization": "Shop"}
+csrs = client.custom_csrs
+csr = csrs.create(zone_id=zone, common_name="saas.dev", sans=["saas.dev"], key_type="p256v1", name="one", **subject)
+assert csrs.get(csr.id, zone_id=zone).csr == csr.csr and csr.key_type == "p256v1"
+assert [one.id for one in csrs.list(zone_id=zone)] == [csr.id]
+brought("ca", ECDSA, "ca.example", "TRUE")
+(folder / "request.pem").write_text(csr.csr)
+openssl(
+    "x509", "-req", "-in", "request.pem", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "9",
+    "-copy_extensions", "copy", "-out", "signed.pem",
+)
+certificates = client.custom_certificates
+own = brought("own", RSA, "saas.dev")
+first = certificates.create(
+    zone_id=zone, certificate=own["custom_certificate"], private_key=own["custom_key"], bundle_method="force"
+)
+second = certificates.create(zone_id=zone, certificate=read("signed.pem"), custom_csr_id=csr.id)
+assert second.custom_csr_id == csr.id and second.status == "active" and first.hosts == ["saas.dev"], second
+prioritized = certificates.prioritize.update(zone_id=zone, certificates=[{"id": first.id, "priority": 7}])
+assert [(one.id, one.priority) for one in prioritized] == [(first.id, 7), (second.id, 0)]
+assert [one.id for one in certificates.list(zone_id=zone, status="active")] == [first.id, second.id]
+edited = certificates.edit(custom_certificate_id=first.id, zone_id=zone, bundle_method="optimal")
+assert certificates.get(custom_certificate_id=first.id, zone_id=zone) == edited and edited.bundle_method == "optimal"
+assert certificates.delete(custom_certificate_id=second.id, zone_id=zone).id == second.id
+assert csrs.delete(csr.id, zone_id=zone).id == csr.id
+csr = csrs.create(account_id="acme", common_name="saas.dev", sans=["saas.dev"], **subject)
+assert csr.key_type == "rsa2048" and [one.id for one in csrs.list(account_id="acme")] == [csr.id]
 
 universal = client.ssl.universal.settings
 assert universal.get(zone_id=zone).enabled is False

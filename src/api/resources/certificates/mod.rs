@@ -1,10 +1,18 @@
-//! Certificates of zones: packs, and how far their validation is.
+//! Certificates of zones: packs and how far their validation is, and what people upload.
 
+mod custom;
 mod packs;
 mod shapes;
 mod shown;
+mod signing_requests;
 mod universal;
+mod uploaded;
 
+pub(super) use custom::OPERATIONS as CUSTOM;
 pub(super) use packs::OPERATIONS as PACKS;
 pub(super) use shapes::SETTING as SETTING_SHAPE;
+pub(super) use signing_requests::{
+    OF_ACCOUNTS as SIGNING_REQUESTS_OF_ACCOUNTS, OF_ZONES as SIGNING_REQUESTS_OF_ZONES,
+};
 pub(super) use universal::OPERATIONS as UNIVERSAL;
+pub(super) use uploaded::{ReadCertificate, UploadedCertificate, upload};

@@ -31,7 +31,7 @@ const VERIFICATION_PATH: &str = "/zones/{zone_id}/ssl/verification";
 /// Most names of a pack.
 const MAX_HOSTS: usize = 50;
 /// What `validity_days` may be.
-const VALIDITY_DAYS: [i64; 4] = [14, 30, 90, 365];
+pub(super) const VALIDITY_DAYS: [u64; 4] = [14, 30, 90, 365];
 /// What is shown as the quota, because there is none.
 const NO_END: u64 = 1_000_000_000;
 
@@ -229,7 +229,10 @@ async fn order(call: ApiCall) -> Answer {
         if fields.text("type").is_none_or(|kind| kind != "advanced") {
             fields.refuse(error::BAD_PACK, "type", "expected `advanced`");
         }
-        if fields.whole("validity_days").is_some_and(|days| !VALIDITY_DAYS.contains(&days)) {
+        if fields
+            .whole("validity_days")
+            .is_some_and(|days| !VALIDITY_DAYS.contains(&u64::try_from(days).unwrap_or(0)))
+        {
             fields.refuse(error::BAD_PACK, "validity_days", "expected 14, 30, 90 or 365");
         }
         let hosts = hosts(fields, &zone);
@@ -312,7 +315,7 @@ async fn renew(call: ApiCall) -> Answer {
     let now = call.unix;
     edit(&call, move |known| {
         if known.certificates.first().is_some_and(|newest| newest.is_uploaded) {
-            let message = "the certificate was uploaded; bring the next one with `ssl.custom_certificate`";
+            let message = "the certificate was uploaded; upload the next one in the same way";
             return Err(ApiError::new(error::BAD_PACK, message).into());
         }
         let mut pack = known.clone();
@@ -351,7 +354,7 @@ async fn delete(call: ApiCall) -> Answer {
         let known = resources.packs.get(&id).ok_or_else(not_found)?;
         precondition.check(revision(known))?;
         match known.kind {
-            PackKind::Advanced => Ok(crate::certificates::deletion(resources, known)),
+            PackKind::Advanced | PackKind::Custom(_) => Ok(crate::certificates::deletion(resources, known)),
             PackKind::Universal => {
                 let message =
                     "the zone gets this pack automatically; end it with PATCH of `ssl/universal/settings`";

@@ -1,9 +1,12 @@
 //! Certificate packs as the API shows them.
 
-use model::certificate_pack::{BundleMethod, CertificatePack};
+use std::sync::Arc;
+
+use model::certificate_pack::{BundleMethod, CertificatePack, IssuedCertificate};
 use model::{PackKind, PackStatus};
 use serde::Serialize;
 
+use super::packs::VALIDITY_DAYS;
 use crate::api::resources::hostnames::{ShownMistake, ShownValidation, due, time};
 
 #[derive(Debug, Serialize)]
@@ -13,7 +16,9 @@ pub(super) struct ShownPack<'a> {
     hosts: &'a [String],
     status: &'static str,
     validation_method: &'static str,
-    validity_days: u64,
+    /// Clients know four lengths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validity_days: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     certificate_authority: Option<&'a str>,
     svc_branding: bool,
@@ -46,8 +51,18 @@ fn kind(pack: &CertificatePack) -> &'static str {
     match pack.kind {
         PackKind::Universal => "universal",
         PackKind::Advanced => "advanced",
-        PackKind::CustomHostname(_) => "custom_hostname",
+        PackKind::CustomHostname(_) if pack.certificates.first().is_some_and(|one| one.is_uploaded) => {
+            "mh_custom"
+        }
+        PackKind::CustomHostname(_) => "managed_hostname",
+        PackKind::Custom(custom) => custom.r#type.word(),
     }
+}
+
+/// How long a certificate is valid, if that is one of the lengths that are asked for.
+fn validity_days(issued: &Arc<IssuedCertificate>) -> Option<u64> {
+    let days = issued.expires.saturating_sub(issued.not_before).div_ceil(86_400);
+    VALIDITY_DAYS.contains(&days).then_some(days)
 }
 
 pub(super) fn shown(pack: &CertificatePack) -> ShownPack<'_> {
@@ -71,8 +86,7 @@ pub(super) fn shown(pack: &CertificatePack) -> ShownPack<'_> {
         hosts: &pack.hosts,
         status: pack.status.word(),
         validation_method: pack.method.word(),
-        validity_days: newest
-            .map_or(90, |newest| newest.expires.saturating_sub(newest.not_before).div_ceil(86_400)),
+        validity_days: newest.map_or(Some(90), validity_days),
         certificate_authority: pack.certificate_authority.as_deref(),
         svc_branding: pack.has_branding,
         primary_certificate: newest.map(|newest| newest.id.to_string()),

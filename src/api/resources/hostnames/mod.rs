@@ -4,15 +4,16 @@ mod checks;
 mod diagnose;
 mod fallback_origin;
 mod filters;
+mod pack_certificates;
 mod records;
 mod shapes;
 mod shown;
 mod tls_input;
-mod uploaded;
 mod written;
 
 pub(super) use diagnose::OPERATIONS as DIAGNOSE;
 pub(super) use fallback_origin::OPERATIONS as FALLBACK_ORIGIN;
+pub(super) use pack_certificates::OPERATIONS as PACK_CERTIFICATES;
 pub(super) use records::OPERATIONS as RECORDS;
 pub(super) use shown::{ShownMistake, ShownValidation, due, time};
 pub(super) use tls_input::certificate_authority;
@@ -23,6 +24,6 @@ mod tests {
     fn each_file_is_listed() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/api/resources/hostnames");
         // This file, those of operations, and those that they share.
-        assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1 + 3 + 7);
+        assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1 + 4 + 6);
     }
 }

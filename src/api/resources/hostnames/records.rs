@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hostnames::{name, verification};
-use model::certificate_pack::{CertificatePack, PackKind, PackStatus, TlsSettings, ValidationMethod};
+use model::certificate_pack::{CertificatePack, PackKind, TlsSettings, ValidationMethod};
 use model::custom_hostname::HostnameOrigin;
 use model::{CustomHostname, Declared, HostnameId, HostnameStatus, PackId, Resources, Zone};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::shown::{pack_of, shown};
 use super::written::{WrittenHostname, WrittenSsl, hostname};
-use super::{filters, shapes, uploaded};
+use super::{filters, shapes};
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
@@ -20,6 +20,7 @@ use crate::api::operation::{
     Answer, ApiCall, DRY_RUN, InputShape, Operation, QueryParameter, ResultKind, Running, Verb, new_uuid,
 };
 use crate::api::resources::accounts::Deleted;
+use crate::api::resources::certificates::upload;
 use crate::api::resources::rule_input;
 use crate::api::resources::rulesets_read::revision;
 use crate::snapshot::Site;
@@ -214,7 +215,7 @@ fn new_pack(
 ) -> Result<CertificatePack, ApiErrors> {
     let is_wildcard = ssl.is_wildcard == Some(true);
     let (method, has_branding) = (ssl.method.unwrap_or_default(), ssl.has_branding == Some(true));
-    check_ssl(name, method, is_wildcard, has_branding, ssl.uploaded.is_some())?;
+    check_ssl(name, method, is_wildcard, has_branding, !ssl.uploaded.is_empty())?;
     let pack = PackId(new_uuid()?);
     let names = (CertificatePack::hosts_of(name, is_wildcard), method);
     let at = (call.unix, call.now.clone());
@@ -225,24 +226,26 @@ fn new_pack(
         settings: ssl.settings.clone().unwrap_or_default(),
         ..CertificatePack::new(pack, zone.id.clone(), PackKind::CustomHostname(id), names, at)
     };
-    with_uploaded(call, pack, ssl)
+    with_uploaded(call, (&call.snapshot.resources, zone), pack, ssl)
 }
 
-/// The pack with the certificate that the body brings, if it does.
+/// The pack with the certificates that the body uploads, if it does.
 fn with_uploaded(
     call: &ApiCall,
+    (resources, zone): (&Resources, &Zone),
     mut pack: CertificatePack,
     ssl: &WrittenSsl,
 ) -> Result<CertificatePack, ApiErrors> {
-    let Some((chain, key)) = &ssl.uploaded else { return Ok(pack) };
-    let master = call.shared.secrets_key.as_ref();
-    let issued = uploaded::read(pack.id, (chain, key), &pack.hosts, &call.now, master)
-        .map_err(|(code, message)| ApiError::at(code, "/ssl/custom_certificate", message))?;
-    pack.next_step = issued.expires;
-    pack.certificates.insert(0, Arc::new(issued));
-    pack.certificates.truncate(CertificatePack::MAX_CERTIFICATES);
-    (pack.status, pack.order, pack.attempts) = (PackStatus::Active, None, 0);
-    (pack.errors, pack.is_forbidden_by_caa) = (Vec::new(), false);
+    if ssl.uploaded.is_empty() {
+        return Ok(pack);
+    }
+    let mut all = Vec::new();
+    for certificate in &ssl.uploaded {
+        let read = certificate.read(pack.id, call, (resources, zone))?;
+        certificate.check_hosts(&read.issued, &pack.hosts)?;
+        all.push(read);
+    }
+    upload(&mut pack, all)?;
     Ok(pack)
 }
 
@@ -285,7 +288,8 @@ async fn create(call: ApiCall) -> Answer {
     reply(&applied.resources, id, unknown)
 }
 
-fn reply(resources: &Resources, id: HostnameId, unknown: Vec<String>) -> Answer {
+/// The answer to a write of a hostname.
+pub(super) fn reply(resources: &Resources, id: HostnameId, unknown: Vec<String>) -> Answer {
     let hostname = resources.hostnames.get(&id).ok_or_else(not_found)?;
     Ok(ApiReply::of(&shown(hostname, resources))?.tagged(revision(hostname)).passing_over(unknown))
 }
@@ -293,6 +297,7 @@ fn reply(resources: &Resources, id: HostnameId, unknown: Vec<String>) -> Answer 
 /// A pack as a body changes it: what it asks of the CA begins again if it is not as before, or if there is none yet.
 fn changed_pack(
     call: &ApiCall,
+    (resources, zone): (&Resources, &Zone),
     known: &CertificatePack,
     name: &str,
     ssl: &WrittenSsl,
@@ -315,7 +320,7 @@ fn changed_pack(
     let is_wildcard = ssl.is_wildcard.unwrap_or_else(|| known.has_wildcard());
     pack.hosts = CertificatePack::hosts_of(name, is_wildcard);
     let is_uploaded =
-        ssl.uploaded.is_some() || pack.certificates.first().is_some_and(|newest| newest.is_uploaded);
+        !ssl.uploaded.is_empty() || pack.certificates.first().is_some_and(|newest| newest.is_uploaded);
     check_ssl(name, pack.method, is_wildcard, pack.has_branding, is_uploaded)?;
     let is_other_order = pack.hosts != known.hosts
         || pack.method != known.method
@@ -327,7 +332,7 @@ fn changed_pack(
     if is_other_order || pack.certificates.is_empty() {
         pack.begin_again(call.unix);
     }
-    with_uploaded(call, pack, ssl)
+    with_uploaded(call, (resources, zone), pack, ssl)
 }
 
 fn merge(known: &mut TlsSettings, written: &TlsSettings) {
@@ -354,7 +359,7 @@ fn changed(
     }
     let pack = match (&written.ssl, pack_of(resources, known)) {
         (None, _) => None,
-        (Some(ssl), Some(pack)) => Some(changed_pack(call, pack, &known.hostname, ssl)?),
+        (Some(ssl), Some(pack)) => Some(changed_pack(call, (resources, zone), pack, &known.hostname, ssl)?),
         (Some(ssl), None) => Some(new_pack(call, zone, (known.id, &known.hostname), ssl)?),
     };
     let mut hostname = verification::restarted(known, call.unix);

@@ -32,9 +32,14 @@ pub(super) const SSL: &ObjectShape = &ObjectShape {
         field("wildcard", Kind::Flag, "Whether it is for the names below, too; needs `txt`."),
         field("svc_branding", Kind::Flag, "Whether a name of the service may be in its subject."),
         field("settings", Kind::Object(SETTINGS), "How TLS is spoken."),
-        field("custom_certificate", Kind::Any, "A certificate that you bring, as PEM."),
+        field("custom_certificate", Kind::Any, "A certificate that you upload, as PEM."),
         field("custom_key", Kind::Any, "Its key, as PEM; never shown."),
-        field("custom_csr_id", Kind::Any, "Not available: there are no kept requests."),
+        field("custom_csr_id", Kind::Any, "The request that it was made for, in the place of its key."),
+        field(
+            "custom_cert_bundle",
+            Kind::Objects(PACK_CERTIFICATE),
+            "One or two certificates that you upload: for clients that take RSA keys, and for others.",
+        ),
         field("hosts", Kind::Texts, "The names in the certificate."),
         field("issuer", Kind::Text, "Who made the certificate."),
         field("serial_number", Kind::Text, "Its number."),
@@ -44,6 +49,15 @@ pub(super) const SSL: &ObjectShape = &ObjectShape {
         field("validation_records", Kind::Any, "What a CA waits for."),
         field("validation_errors", Kind::Any, "Why there is no certificate."),
         field("dcv_delegation_records", Kind::Any, "Names to which validation can be delegated."),
+    ],
+};
+
+pub(super) const PACK_CERTIFICATE: &ObjectShape = &ObjectShape {
+    name: "UploadedCertificate",
+    fields: &[
+        required("custom_certificate", Kind::Text, "The certificate and those of CAs behind it, as PEM."),
+        field("custom_key", Kind::Text, "Its key, as PEM."),
+        field("custom_csr_id", Kind::Text, "The request that it was made for, in the place of its key."),
     ],
 };
 

@@ -65,6 +65,8 @@ struct ShownSsl<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     custom_certificate: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    custom_csr_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     issuer: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     serial_number: Option<&'a str>,
@@ -188,6 +190,7 @@ fn ssl<'a>(pack: &'a CertificatePack, zone: Option<&Zone>, name: &str, is_wildca
         settings: ShownTls::of(&pack.settings),
         hosts: newest.map_or(&pack.hosts, |issued| &issued.hosts),
         custom_certificate: newest.filter(|issued| issued.is_uploaded).map(|issued| &*issued.chain),
+        custom_csr_id: newest.and_then(|issued| issued.signing_request).map(|request| request.to_string()),
         issuer: newest.map(|issued| &*issued.issuer),
         serial_number: newest.map(|issued| &*issued.serial),
         signature: newest.map(|issued| &*issued.signature),

@@ -9,6 +9,7 @@ use super::checks;
 use super::tls_input::{certificate_authority, settings};
 use crate::api::error;
 use crate::api::input::Fields;
+use crate::api::resources::certificates::UploadedCertificate;
 use crate::snapshot::Snapshot;
 
 /// Longest metadata, in bytes of JSON.
@@ -33,8 +34,8 @@ pub(super) struct WrittenSsl {
     pub(super) is_wildcard: Option<bool>,
     pub(super) has_branding: Option<bool>,
     pub(super) settings: Option<TlsSettings>,
-    /// Chain and key.
-    pub(super) uploaded: Option<(String, String)>,
+    /// None, one, or two for clients that take different kinds of keys.
+    pub(super) uploaded: Vec<UploadedCertificate>,
 }
 
 pub(super) fn hostname(fields: &Fields<'_>, snapshot: &Snapshot, zone: &Zone) -> WrittenHostname {
@@ -82,7 +83,6 @@ fn ssl(fields: &Fields<'_>, snapshot: &Snapshot) -> WrittenSsl {
         "validation_records",
         "validation_errors",
         "dcv_delegation_records",
-        "custom_cert_bundle",
     ]);
     let has_type = match fields.text("type") {
         Some("dv") => true,
@@ -92,20 +92,6 @@ fn ssl(fields: &Fields<'_>, snapshot: &Snapshot) -> WrittenSsl {
         }
         None => false,
     };
-    if fields.text("custom_csr_id").is_some_and(|id| !id.is_empty()) {
-        let message =
-            "there are no kept certificate requests here; bring `custom_certificate` and `custom_key`";
-        fields.refuse(error::NO_CSR, "custom_csr_id", message);
-    }
-    let uploaded = match (fields.text("custom_certificate"), fields.text("custom_key")) {
-        (Some(chain), key) => Some((chain.to_owned(), key.unwrap_or("").to_owned())),
-        (None, Some(_)) => {
-            let message = "`custom_key` goes with `custom_certificate`, which is missing";
-            fields.refuse(error::NO_CERTIFICATE, "custom_certificate", message);
-            None
-        }
-        (None, None) => None,
-    };
     let written = WrittenSsl {
         has_type,
         method: fields.word("method", error::BAD_VALIDATION_METHOD),
@@ -114,13 +100,35 @@ fn ssl(fields: &Fields<'_>, snapshot: &Snapshot) -> WrittenSsl {
         is_wildcard: fields.bool("wildcard"),
         has_branding: fields.bool("svc_branding"),
         settings: fields.object("settings").map(|fields| settings(&fields)),
-        uploaded,
+        uploaded: uploaded(fields),
     };
     if written.method == Some(ValidationMethod::Email) {
         let message = "no CA that this server asks sends mail; use `http` or `txt`";
         fields.refuse(error::BAD_VALIDATION_METHOD, "method", message);
     }
     written
+}
+
+/// The names of the fields of a certificate and its key.
+pub(super) const CERTIFICATE_FIELDS: (&str, &str) = ("custom_certificate", "custom_key");
+/// Most certificates of one hostname.
+const MAX_UPLOADED: usize = 2;
+
+fn uploaded(fields: &Fields<'_>) -> Vec<UploadedCertificate> {
+    let one = UploadedCertificate::of_fields(fields, CERTIFICATE_FIELDS);
+    let Some(bundle) = fields.objects("custom_cert_bundle") else { return one.into_iter().collect() };
+    if one.is_some() || bundle.is_empty() || bundle.len() > MAX_UPLOADED {
+        let message = "expected one or two certificates, and no `custom_certificate` beside them";
+        fields.refuse(error::BAD_BUNDLE, "custom_cert_bundle", message);
+    }
+    let of_bundle = |fields: &Fields<'_>| {
+        if fields.value(CERTIFICATE_FIELDS.0).is_none() {
+            let message = "expected a certificate as PEM, found nothing";
+            fields.refuse(error::NO_CERTIFICATE, CERTIFICATE_FIELDS.0, message);
+        }
+        UploadedCertificate::of_fields(fields, CERTIFICATE_FIELDS)
+    };
+    bundle.iter().filter_map(of_bundle).collect()
 }
 
 fn metadata(fields: &Fields<'_>, is_wildcard: bool) -> Option<Option<Box<str>>> {
