@@ -19,6 +19,7 @@ pub struct CertificateFacts {
     pub not_before: u64,
     pub expires: u64,
     pub key_algorithm: KeyAlgorithm,
+    pub key_bits: usize,
 }
 
 /// What kind of key a certificate is for: a client takes one or the other.
@@ -54,6 +55,7 @@ impl CertificateFacts {
             not_before: seconds(parsed.validity().not_before),
             expires: seconds(parsed.validity().not_after),
             key_algorithm: key_algorithm(&parsed),
+            key_bits: parsed.public_key().parsed().map_or(0, |key| key.key_size()),
         })
     }
 
@@ -102,6 +104,9 @@ fn hosts(certificate: &X509Certificate<'_>) -> Result<Vec<String>, String> {
         .collect())
 }
 
+/// Most certificates of a chain that somebody uploads: each client is sent all of them.
+pub const MAX_CHAIN: usize = 10;
+
 /// What is wrong with a chain that somebody uploads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChainMistake {
@@ -109,6 +114,8 @@ pub enum ChainMistake {
     NoLeaf,
     /// Another one than the first is not that of a CA.
     SeveralLeaves,
+    /// There are more than [`MAX_CHAIN`].
+    Length,
     /// One is not signed by the one behind it.
     Order,
     /// The first is signed with a hash that clients do not take.
@@ -133,6 +140,7 @@ pub fn chain_mistake(chain: &str) -> Option<ChainMistake> {
         _ => true,
     };
     match () {
+        () if parsed.len() > MAX_CHAIN => Some(ChainMistake::Length),
         () if is_ca(first) => Some(ChainMistake::NoLeaf),
         () if rest.iter().any(|certificate| !is_ca(certificate)) => Some(ChainMistake::SeveralLeaves),
         () if !parsed.windows(2).all(follows) => Some(ChainMistake::Order),
@@ -200,6 +208,7 @@ mod tests {
             (format!("{above}{one}"), Some(ChainMistake::NoLeaf)),
             (format!("{one}{two}"), Some(ChainMistake::SeveralLeaves)),
             (format!("{one}{other}"), Some(ChainMistake::Order)),
+            (format!("{one}{}", above.repeat(MAX_CHAIN)), Some(ChainMistake::Length)),
             (String::new(), None),
         ] {
             assert_eq!(chain_mistake(&chain), expected);

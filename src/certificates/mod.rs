@@ -16,7 +16,7 @@ use store::Change;
 use uuid::Uuid;
 
 pub use by_name::CertificatesByName;
-pub use facts::{CertificateFacts, ChainMistake, KeyAlgorithm, chain_mistake};
+pub use facts::{CertificateFacts, ChainMistake, KeyAlgorithm, MAX_CHAIN, chain_mistake};
 pub use load::load;
 pub use select::Certificates;
 pub use wanted::WantedNames;

@@ -319,6 +319,19 @@ fn bodies_of_certificates_and_requests_are_refused_by_field() {
     let over = over.self_signed(&key).unwrap().pem();
     let mut of_over = certificate("certificate", json!(over));
     of_over["private_key"] = json!(key.serialize_pem());
+    let names: Vec<String> = (0..251).map(|nth| format!("h{nth}.shop.dev")).collect();
+    let many = Made::ecdsa("many", &names.iter().map(String::as_str).collect::<Vec<_>>());
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "rsa:4352", "-nodes", "-keyout", "long.key", "-out", "long.pem"])
+        .args(["-days", "9", "-subj", "/CN=long", "-addext", "subjectAltName=DNS:shop.dev"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let long = json!({"certificate": read("long.pem"), "private_key": read("long.key")});
     let mut tested = 0;
     let mut check = |path: &str, body: &Value, status: u16, code: u64| {
         let refused = api.refused("POST", &format!("{shop}/{path}"), body);
@@ -341,6 +354,8 @@ fn bodies_of_certificates_and_requests_are_refused_by_field() {
         (certificate("policy", json!("(country: DE)")), 1474),
         (other.body(), 1446),
         (of_over, 1426),
+        (many.body(), 1426),
+        (long, 1426),
     ] {
         check("custom_certificates", &body, 400, code);
     }
@@ -366,7 +381,7 @@ fn bodies_of_certificates_and_requests_are_refused_by_field() {
     ] {
         check("custom_csrs", &body, 400, code);
     }
-    assert_eq!(tested, 27);
+    assert_eq!(tested, 29);
     assert!(api.get(&format!("{shop}/custom_csrs")).as_array().unwrap().is_empty());
     assert!(api.get(&format!("{shop}/custom_certificates")).as_array().unwrap().is_empty());
 }

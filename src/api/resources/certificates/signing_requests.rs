@@ -7,6 +7,7 @@ use model::{Declared, HostName, Resources, SigningRequest, SigningRequestId};
 use rcgen::{CertificateParams, DnType, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256};
 use serde::Serialize;
 use store::Change;
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use super::shapes;
@@ -23,6 +24,8 @@ use crate::api::resources::rule_input;
 use crate::api::resources::rulesets_read::revision;
 use crate::certificates::sealing::{self, KeyOwner};
 
+/// How many keys are made at once; others wait, so that traffic has the processors.
+static KEYS_AT_ONCE: Semaphore = Semaphore::const_new(1);
 /// Most requests of an account with its zones.
 const MAX_REQUESTS: usize = 1_000;
 /// Most names of a request.
@@ -295,6 +298,8 @@ async fn create(call: ApiCall) -> Answer {
     let key_type = written.key_type.unwrap_or(SigningKeyType::Rsa2048);
     let master = call.shared.secrets_key.clone();
     let unavailable = |message: String| ApiErrors::from(ApiError::new(error::UNAVAILABLE, message));
+    // INVARIANT: nobody closes it.
+    let _place = KEYS_AT_ONCE.acquire().await;
     // An RSA key takes a tenth of a second.
     let made = tokio::task::spawn_blocking(move || {
         let (key, text) = signed(&written, key_type)?;

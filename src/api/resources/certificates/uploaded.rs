@@ -10,7 +10,12 @@ use crate::api::input::Fields;
 use crate::api::operation::{ApiCall, new_uuid};
 use crate::certificates::by_name::certified_key;
 use crate::certificates::sealing::{self, KeyOwner};
-use crate::certificates::{CertificateFacts, ChainMistake, KeyAlgorithm, chain_mistake};
+use crate::certificates::{CertificateFacts, ChainMistake, KeyAlgorithm, MAX_CHAIN, chain_mistake};
+
+/// Most names of a certificate.
+const MAX_HOSTS: usize = 250;
+/// Longest RSA key: a longer one takes a processor too long in each handshake.
+const MAX_RSA_BITS: usize = 4_096;
 
 /// A chain, and the key that it goes with.
 #[derive(Clone, Debug)]
@@ -93,6 +98,14 @@ impl UploadedCertificate {
         if let Some(mistake) = chain_mistake(&self.chain) {
             let (code, message) = refusal(mistake);
             return Err(self.refused(code, message));
+        }
+        if facts.hosts.len() > MAX_HOSTS {
+            let message = format!("a certificate has at most {MAX_HOSTS} names, found {}", facts.hosts.len());
+            return Err(self.refused(error::BAD_CERTIFICATE, message));
+        }
+        if facts.key_algorithm == KeyAlgorithm::Rsa && facts.key_bits > MAX_RSA_BITS {
+            let message = format!("an RSA key has at most {MAX_RSA_BITS} bits, found {}", facts.key_bits);
+            return Err(self.refused(error::BAD_CERTIFICATE, message));
         }
         if facts.expires <= call.unix {
             let ended = crate::api::resources::hostnames::time(facts.expires);
@@ -188,13 +201,18 @@ pub(in crate::api::resources) fn upload(
     Ok(())
 }
 
-fn refusal(mistake: ChainMistake) -> (&'static ErrorCode, &'static str) {
-    match mistake {
+fn refusal(mistake: ChainMistake) -> (&'static ErrorCode, String) {
+    let (code, message) = match mistake {
         ChainMistake::NoLeaf => {
             (error::NO_LEAF, "the first certificate is that of a CA; put the one of the names before it")
         }
         ChainMistake::SeveralLeaves => {
             (error::SEVERAL_LEAVES, "behind the first there are certificates that are not those of CAs")
+        }
+        ChainMistake::Length => {
+            let message =
+                format!("a chain has at most {MAX_CHAIN} certificates; leave out those that clients have");
+            return (error::BAD_BUNDLE, message);
         }
         ChainMistake::Order => (
             error::BAD_BUNDLE,
@@ -203,5 +221,6 @@ fn refusal(mistake: ChainMistake) -> (&'static ErrorCode, &'static str) {
         ChainMistake::Signature => {
             (error::WEAK_SIGNATURE, "the certificate is signed with MD5 or SHA-1, which clients do not take")
         }
-    }
+    };
+    (code, message.to_owned())
 }
