@@ -72,7 +72,7 @@ impl<T> Hosts<T> {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.parts.iter().all(|part| part.is_empty())
     }
 }
 
