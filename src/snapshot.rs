@@ -299,18 +299,18 @@ impl Snapshot {
         nearest.or_else(|| self.certificates_by_name.select(name, counts))
     }
 
-    /// How TLS is spoken for a name in lower case: as its certificate's settings say, else as those of its zone.
+    /// How TLS is spoken for a name in lower case: as the settings of its certificate say, else as the zone has it that serves
+    /// the name. A certificate of a zone above that one says nothing of this.
     pub fn spoken_tls(&self, name: &str) -> SpokenTls<'_> {
         let served = self.certificate(name);
-        let zone = match served {
-            Some(served) => self.resources.zones.get(&served.zone).map(|zone| &zone.value),
-            None => match self.sites.find(name) {
-                Some(Site::Zone(zone)) => Some(&zone.source.value),
-                _ => None,
-            },
+        let is_of_hostname = served.is_some_and(|served| served.hostname().is_some());
+        let zone = match self.sites.find(name) {
+            Some(Site::Zone(zone)) if !is_of_hostname => Some(&zone.source.value),
+            _ => served.and_then(|served| self.resources.zones.get(&served.zone)).map(|zone| &zone.value),
         };
+        let own = served.filter(|served| zone.is_some_and(|zone| zone.id == served.zone));
         SpokenTls {
-            own: served.map(|served| &served.settings),
+            own: own.map(|served| &served.settings),
             zone: zone.map(|zone| &zone.tls),
             is_name_of_zone: zone.is_some_and(|zone| hostnames::fallback::is_in_zone(zone, name)),
         }

@@ -163,6 +163,12 @@ fn of_several_for_one_name_type_priority_and_time_choose() {
         [id(&first), id(&second)]
     );
     assert_eq!(shown().as_deref(), Some("first"));
+    // What changes nothing is no revision.
+    let tag = || api.ask("GET", &first, "", "").header("etag").map(str::to_owned);
+    let before = tag();
+    prioritize(json!([{"id": id(&first), "priority": 2}]));
+    api.result("PATCH", &first, &json!({"bundle_method": "ubiquitous"}));
+    assert!(before.is_some() && tag() == before);
     assert_eq!(prioritize(json!([{"id": id(&second), "priority": "3"}])), [id(&second), id(&first)]);
     assert_eq!(shown().as_deref(), Some("second"));
     // One that is not there changes nothing.
@@ -182,6 +188,14 @@ fn of_several_for_one_name_type_priority_and_time_choose() {
     let body = json!({"certificate": wide.certificate, "private_key": wide.key});
     api.post(&path, &body);
     assert_eq!(subject(&edge, "near.shop.dev", &[]).as_deref(), Some("above"), "better than none");
+    // How TLS is spoken is said by the zone that has the name, whose certificate it may not be.
+    api.result("PATCH", &format!("{near}/settings/min_tls_version"), &json!({"value": "1.3"}));
+    for (host, expected) in
+        [("near.shop.dev", None), ("x.near.shop.dev", None), ("x.shop.dev", Some("above"))]
+    {
+        assert_eq!(subject(&edge, host, &["-tls1_2"]).as_deref(), expected, "{host}");
+        assert_eq!(subject(&edge, host, &["-tls1_3"]).as_deref(), Some("above"), "{host}");
+    }
     upload(&api, &near, &Made::ecdsa("near", &["near.shop.dev"]));
     assert_eq!(subject(&edge, "near.shop.dev", &[]).as_deref(), Some("near"));
 }

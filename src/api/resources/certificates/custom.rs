@@ -301,10 +301,15 @@ async fn change(call: ApiCall) -> Answer {
             if let Some(certificate) = &written.certificate {
                 put(&mut pack, certificate, &writer, (resources, &owner.value))?;
             }
-            Ok(vec![Change::PutPack { pack: Box::new(pack) }])
+            Ok(changed(known, pack).into_iter().collect())
         })
         .await?;
     reply(&applied.resources, &zone.value, id, unknown)
+}
+
+/// The change of a pack; `None` if it is as before.
+fn changed(known: &CertificatePack, pack: CertificatePack) -> Option<Change> {
+    (*known != pack).then(|| Change::PutPack { pack: Box::new(pack) })
 }
 
 async fn prioritize(call: ApiCall) -> Answer {
@@ -330,8 +335,7 @@ async fn prioritize(call: ApiCall) -> Answer {
                     ApiError::at(error::NO_CERTIFICATE_OF_ID, format!("/certificates/{nth}/id"), message)
                 })?;
                 let kind = PackKind::Custom(CustomCertificate { priority: *priority, ..custom });
-                let pack = CertificatePack { kind, ..known.value.clone() };
-                changes.push(Change::PutPack { pack: Box::new(pack) });
+                changes.extend(changed(known, CertificatePack { kind, ..known.value.clone() }));
             }
             Ok(changes)
         })
