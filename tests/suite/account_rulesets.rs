@@ -1,6 +1,7 @@
 //! Entry points of accounts: they run before those of their zones.
 
 use serde_json::{Value, json};
+use store::{SqliteStore, Store};
 
 use crate::api::{REQUESTS, TOKEN, edge, execute, managed, zone};
 use crate::support::{Api, Client, Edge, Origin};
@@ -86,4 +87,27 @@ fn an_entry_point_of_the_account_of_a_file_runs_and_refuses_writes() {
     let (status, answer) = api.call("PUT", &entry_point, &json!({"rules": []}));
     let message = answer["errors"][0]["message"].as_str().unwrap();
     assert!(status == 409 && message.contains("p.toml:1"), "{answer}");
+}
+
+#[test]
+fn what_an_account_had_goes_with_it() {
+    let origin = Origin::echo();
+    let (edge, api) = edge(&origin);
+    let id = api.post("/accounts", &json!({"name": "short"}))["id"].as_str().unwrap().to_owned();
+    let make = |list: &str, body: Value| api.post(&format!("/accounts/{id}/{list}"), &body);
+    make("rules/lists", json!({"name": "office", "kind": "ip"}));
+    make(
+        "custom_csrs",
+        json!({"common_name": "a.dev", "sans": ["a.dev"], "country": "DE", "state": "B", "locality": "B",
+            "organization": "A", "key_type": "p256v1"}),
+    );
+    make("access/apps", json!({"name": "app", "destinations": []}));
+    let kept = || {
+        let store = SqliteStore::open(&edge.folder.path().join("state")).unwrap();
+        let all = store.load().unwrap().1;
+        [all.lists.len(), all.signing_requests.len(), all.access_apps.len()]
+    };
+    assert_eq!(kept(), [1; 3]);
+    api.result("DELETE", &format!("/accounts/{id}"), &Value::Null);
+    assert_eq!(kept(), [0; 3]);
 }

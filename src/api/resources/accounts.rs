@@ -289,9 +289,26 @@ async fn delete(call: ApiCall) -> Answer {
         let known: &Declared<Account> =
             resources.accounts.get(&of).ok_or_else(|| ApiError::unknown(&path))?;
         let mut changes = rulesets_read::deletions(resources, &RulesetOwner::Account(of.clone()));
+        changes.extend(deletions(resources, &of));
         changes.push(Change::DeleteAccount { id: known.id.clone() });
         Ok(changes)
     })
     .await?;
     ApiReply::of(&Deleted { id: id.as_str() })
+}
+
+/// Deletes what an account has beside its rulesets: none of it is for who has its identifier next.
+fn deletions(resources: &Resources, account: &AccountId) -> Vec<Change> {
+    let requests = resources.signing_requests.values().filter(|request| request.account == *account);
+    let apps = resources.access_apps.values().filter(|app| app.account == *account);
+    let alerts = resources.alerts.values().filter(|alert| alert.account == *account);
+    let webhooks = resources.webhooks.values().filter(|webhook| webhook.account == *account);
+    let lists = resources.lists.values().filter(|list| list.account == *account);
+    let requests =
+        requests.map(|request| Change::DeleteSigningRequest { zone: request.zone.clone(), id: request.id });
+    let apps = apps.map(|app| Change::DeleteAccessApp { zone: app.zone.clone(), id: app.id.clone() });
+    let alerts = alerts.map(|alert| Change::DeleteAlert { id: alert.id.clone() });
+    let webhooks = webhooks.map(|webhook| Change::DeleteWebhook { id: webhook.id.clone() });
+    let lists = lists.map(|list| Change::DeleteList { account: account.clone(), id: list.id.clone() });
+    requests.chain(apps).chain(alerts).chain(webhooks).chain(lists).collect()
 }
