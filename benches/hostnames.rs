@@ -8,6 +8,7 @@
     reason = "a bench that cannot be set up ends"
 )]
 
+use std::alloc::System;
 use std::collections::{BTreeSet, HashMap};
 use std::hint::black_box;
 use std::path::Path;
@@ -24,6 +25,7 @@ use portcullis::compile::{self, Inputs};
 use portcullis::conf::{self, Conf};
 use portcullis::rules::{self, Rules};
 use portcullis::snapshot::Snapshot;
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use uuid::Uuid;
 
 const HOSTNAMES: u128 = 1_000_000;
@@ -92,16 +94,18 @@ fn pack(nth: u128, zone: &ZoneId, chain: &str, key: &str) -> Arc<Declared<Certif
     Arc::new(Declared::at_revision(pack, 1))
 }
 
-/// Memory in use, in bytes.
-fn resident() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
-    let pages: u64 = text.split(' ').nth(1).unwrap().parse().unwrap();
-    pages * 4_096
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Memory in use, in bytes, without what the allocator keeps.
+fn in_use() -> usize {
+    let stats = ALLOCATOR.stats();
+    stats.bytes_allocated - stats.bytes_deallocated
 }
 
 /// What a number of things took, for each of them.
-fn tell(what: &str, before: u64, count: u128) {
-    let taken = u128::from(resident().saturating_sub(before));
+fn tell(what: &str, before: usize, count: u128) {
+    let taken = (in_use() - before) as u128;
     eprintln!("{what}: {} MB in all, {} bytes for each", taken / 1_000_000, taken / count);
 }
 
@@ -147,7 +151,7 @@ fn names(criterion: &mut Criterion) {
     let zone = &setup.zone;
     let created_on: Arc<str> = "2026-11-26T00:00:00.000000Z".into();
     let mut resources = setup.conf.resources.clone();
-    let before = resident();
+    let before = in_use();
     for nth in 0..HOSTNAMES {
         let one = hostname(nth, zone, &created_on);
         resources.hostnames.insert(one.id, one);
@@ -199,7 +203,7 @@ fn certificates(criterion: &mut Criterion) {
     // As long as a chain of a public CA.
     let (chain, key) = (made.cert.pem().repeat(4), made.signing_key.serialize_pem());
     let mut resources = setup.conf.resources.clone();
-    let before = resident();
+    let before = in_use();
     for nth in 0..CERTIFICATES {
         let one = pack(nth, &setup.zone, &chain, &key);
         resources.packs.insert(one.id, one);
@@ -223,6 +227,5 @@ fn certificates(criterion: &mut Criterion) {
     group.finish();
 }
 
-// Certificates first: what the allocator keeps of a million hostnames would be theirs.
 criterion_group!(benches, certificates, names);
 criterion_main!(benches);

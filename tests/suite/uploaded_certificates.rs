@@ -316,25 +316,17 @@ fn a_custom_hostname_has_a_certificate_for_each_kind_of_client() {
     assert_eq!(shown(RSA).as_deref(), Some("next"));
 }
 
-#[test]
-fn bodies_of_certificates_and_requests_are_refused_by_field() {
-    let edge = edge();
-    let api = Api::new(&edge, TOKEN);
-    let shop = zone(&api, "shop.dev");
-    let (mine, other) = (Made::ecdsa("mine", &["shop.dev"]), Made::ecdsa("other", &["other.dev"]));
-    let certificate = |field: &str, value: Value| {
-        let mut body = mine.body();
-        body[field] = value;
-        body
-    };
-    let mut over = CertificateParams::new(vec!["shop.dev".to_owned()]).unwrap();
-    over.not_after = rcgen::date_time_ymd(2020, 1, 1);
-    let key = KeyPair::generate().unwrap();
-    let over = over.self_signed(&key).unwrap().pem();
-    let mut of_over = certificate("certificate", json!(over));
-    of_over["private_key"] = json!(key.serialize_pem());
-    let names: Vec<String> = (0..251).map(|nth| format!("h{nth}.shop.dev")).collect();
-    let many = Made::ecdsa("many", &names.iter().map(String::as_str).collect::<Vec<_>>());
+/// Asks with each body, and compares the first code of the refusal.
+fn refused_with(api: &Api, path: &str, bodies: &[(Value, u64)]) {
+    for (body, code) in bodies {
+        let refused = api.refused("POST", path, body);
+        assert_eq!((refused.0, refused.1.first()), (400, Some(code)), "{path}: {body}");
+    }
+    assert!(api.get(path).as_array().unwrap().is_empty());
+}
+
+/// One with an RSA key that is longer than is taken.
+fn long_key() -> Value {
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "rsa:4352", "-nodes", "-keyout", "long.key", "-out", "long.pem"])
@@ -345,57 +337,88 @@ fn bodies_of_certificates_and_requests_are_refused_by_field() {
         .unwrap();
     assert!(output.status.success());
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
-    let long = json!({"certificate": read("long.pem"), "private_key": read("long.key")});
-    let mut tested = 0;
-    let mut check = |path: &str, body: &Value, status: u16, code: u64| {
-        let refused = api.refused("POST", &format!("{shop}/{path}"), body);
-        assert_eq!((refused.0, refused.1.first().copied()), (status, Some(code)), "{path}: {body}");
-        tested += 1;
+    json!({"certificate": read("long.pem"), "private_key": read("long.key")})
+}
+
+#[test]
+fn bodies_of_certificates_are_refused_by_field() {
+    let edge = edge();
+    let api = Api::new(&edge, TOKEN);
+    let shop = zone(&api, "shop.dev");
+    let (mine, other) = (Made::ecdsa("mine", &["shop.dev"]), Made::ecdsa("other", &["other.dev"]));
+    let with = |field: &str, value: Value| {
+        let mut body = mine.body();
+        body[field] = value;
+        body
     };
-    for (body, code) in [
-        (certificate("certificate", json!("junk")), 1426),
-        (certificate("certificate", json!("")), 1427),
-        (certificate("certificate", Value::Null), 10008),
-        (certificate("private_key", json!("junk")), 1428),
-        (certificate("private_key", Value::Null), 1428),
-        (certificate("private_key", json!(other.key)), 1429),
-        (certificate("custom_csr_id", json!("x")), 1430),
-        (certificate("custom_csr_id", json!("c1fe3c6d-6a45-4f0a-9f0c-0d2f6a1f0b11")), 1428),
-        (certificate("type", json!("keyless")), 1474),
-        (certificate("bundle_method", json!("any")), 1449),
-        (certificate("deploy", json!("staging")), 1474),
-        (certificate("geo_restrictions", json!({"label": "eu"})), 1474),
-        (certificate("policy", json!("(country: DE)")), 1474),
-        (other.body(), 1446),
-        (of_over, 1426),
-        (many.body(), 1426),
-        (long, 1426),
-    ] {
-        check("custom_certificates", &body, 400, code);
-    }
-    let request = |field: &str, value: Value| {
+    let mut over = CertificateParams::new(vec!["shop.dev".to_owned()]).unwrap();
+    over.not_after = rcgen::date_time_ymd(2020, 1, 1);
+    let key = KeyPair::generate().unwrap();
+    let mut of_over = with("certificate", json!(over.self_signed(&key).unwrap().pem()));
+    of_over["private_key"] = json!(key.serialize_pem());
+    let names: Vec<String> = (0..251).map(|nth| format!("h{nth}.shop.dev")).collect();
+    let many = Made::ecdsa("many", &names.iter().map(String::as_str).collect::<Vec<_>>());
+    let path = format!("{shop}/custom_certificates");
+    refused_with(
+        &api,
+        &path,
+        &[
+            (with("certificate", json!("junk")), 1426),
+            (with("certificate", json!("")), 1427),
+            (with("certificate", Value::Null), 10008),
+            (with("private_key", json!("junk")), 1428),
+            (with("private_key", Value::Null), 1428),
+            (with("private_key", json!(other.key)), 1429),
+            (with("custom_csr_id", json!("x")), 1430),
+            (with("custom_csr_id", json!("c1fe3c6d-6a45-4f0a-9f0c-0d2f6a1f0b11")), 1428),
+            (with("type", json!("keyless")), 1474),
+            (with("bundle_method", json!("any")), 1449),
+            (with("deploy", json!("staging")), 1474),
+            (with("geo_restrictions", json!({"label": "eu"})), 1474),
+            (with("policy", json!("(country: DE)")), 1474),
+            (other.body(), 1446),
+            (of_over, 1426),
+            (many.body(), 1426),
+            (long_key(), 1426),
+        ],
+    );
+    let many = json!({"certificates": vec![json!({"id": "x", "priority": 1}); 1_001]});
+    assert_eq!(api.refused("PUT", &format!("{path}/prioritize"), &many), (400, vec![1474]));
+}
+
+#[test]
+fn bodies_of_requests_are_refused_by_field() {
+    let edge = edge();
+    let api = Api::new(&edge, TOKEN);
+    let shop = zone(&api, "shop.dev");
+    let with = |field: &str, value: Value| {
         let mut body = json!({"common_name": "shop.dev", "sans": ["shop.dev"], "country": "DE", "state": "Berlin",
             "locality": "Berlin", "organization": "Shop"});
         body[field] = value;
         body
     };
-    for (body, code) in [
-        (request("country", json!("Germany")), 1476),
-        (request("country", json!("de")), 1476),
-        (request("country", Value::Null), 10008),
-        (request("common_name", json!("a b")), 1476),
-        (request("common_name", json!("a".repeat(60) + ".shop.dev")), 1476),
-        (request("sans", json!([])), 1476),
-        (request("sans", json!(["*"])), 1476),
-        (request("sans", json!((0..101).map(|nth| format!("h{nth}.dev")).collect::<Vec<_>>())), 1476),
-        (request("organization", json!("")), 1476),
-        (request("organization", json!("a\nb")), 1476),
-        (request("key_type", json!("rsa512")), 1476),
-        (request("name", json!("x".repeat(1_025))), 1476),
-    ] {
-        check("custom_csrs", &body, 400, code);
-    }
-    assert_eq!(tested, 29);
-    assert!(api.get(&format!("{shop}/custom_csrs")).as_array().unwrap().is_empty());
-    assert!(api.get(&format!("{shop}/custom_certificates")).as_array().unwrap().is_empty());
+    let names = |count: usize| json!((0..count).map(|nth| format!("h{nth}.shop.dev")).collect::<Vec<_>>());
+    refused_with(
+        &api,
+        &format!("{shop}/custom_csrs"),
+        &[
+            (with("country", json!("Germany")), 1476),
+            (with("country", json!("de")), 1476),
+            (with("country", Value::Null), 10008),
+            (with("common_name", json!("a b")), 1476),
+            (with("common_name", json!("a".repeat(60) + ".shop.dev")), 1476),
+            (with("sans", json!([])), 1476),
+            (with("sans", json!(["*"])), 1476),
+            (with("sans", names(101)), 1476),
+            // What is too long is not compared with itself.
+            (with("sans", names(100_000)), 1476),
+            (with("organization", json!("")), 1476),
+            (with("organization", json!("a\nb")), 1476),
+            (with("key_type", json!("rsa512")), 1476),
+            (with("name", json!("x".repeat(1_025))), 1476),
+        ],
+    );
+    let order =
+        json!({"type": "advanced", "hosts": names(100_000), "validation_method": "txt", "validity_days": 90});
+    assert_eq!(api.refused("POST", &format!("{shop}/ssl/certificate_packs/order"), &order).1, [1474]);
 }

@@ -32,6 +32,8 @@ const PATH: &str = "/zones/{zone_id}/custom_certificates/{custom_certificate_id}
 const ONE: ResultKind = ResultKind::One(shapes::CUSTOM_CERTIFICATE);
 const ALL: ResultKind = ResultKind::List(shapes::CUSTOM_CERTIFICATE);
 const INPUT: Option<InputShape> = Some(InputShape::Object(shapes::CUSTOM_CERTIFICATE));
+/// Most certificates whose priority is set at once.
+const MAX_PRIORITIES: usize = 1_000;
 /// The highest priority.
 const MAX_PRIORITY: i64 = 1_000_000;
 
@@ -323,7 +325,12 @@ async fn prioritize(call: ApiCall) -> Answer {
             let priority = fields.within("priority", 0..=MAX_PRIORITY)?;
             Some((id, u32::try_from(priority).ok()?))
         };
-        Some(fields.objects("certificates")?.iter().filter_map(priority).collect::<Vec<_>>())
+        let all = fields.objects("certificates")?;
+        if all.len() > MAX_PRIORITIES {
+            let message = format!("expected at most {MAX_PRIORITIES} certificates, found {}", all.len());
+            fields.refuse(error::BAD_PACK, "certificates", message);
+        }
+        Some(all.iter().take(MAX_PRIORITIES).filter_map(priority).collect::<Vec<_>>())
     })?;
     let owner = zone.clone();
     let applied = call

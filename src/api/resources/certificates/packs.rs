@@ -203,7 +203,7 @@ fn hosts(fields: &Fields<'_>, zone: &Zone) -> Vec<String> {
         fields.refuse(error::BAD_PACK, "hosts", message);
     }
     let mut hosts = Vec::new();
-    for (nth, text) in texts.iter().enumerate() {
+    for (nth, text) in texts.iter().take(MAX_HOSTS).enumerate() {
         let (wildcard, rest) = text.strip_prefix("*.").map_or(("", text.as_str()), |rest| ("*.", rest));
         match model::HostName::parse(rest) {
             Ok(host) if fallback::is_in_zone(zone, host.as_str()) => {

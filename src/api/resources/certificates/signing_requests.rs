@@ -242,16 +242,17 @@ fn written(fields: &Fields<'_>) -> WrittenSigningRequest {
         let text = fields.text(name).filter(|text| !text.is_empty());
         text.map(|text| plain(fields, name, text, MAX_NOTE_BYTES))
     };
+    let texts = fields.texts("sans").unwrap_or_default();
+    if texts.is_empty() || texts.len() > MAX_HOSTS {
+        let message = format!("expected 1 to {MAX_HOSTS} names for `sans`, found {}", texts.len());
+        fields.refuse(error::BAD_CSR, "sans", message);
+    }
     let mut hosts = Vec::new();
-    for (nth, text) in fields.texts("sans").unwrap_or_default().iter().enumerate() {
+    for (nth, text) in texts.iter().take(MAX_HOSTS).enumerate() {
         let host = host(fields, &format!("sans/{nth}"), text);
         if !hosts.contains(&host) {
             hosts.push(host);
         }
-    }
-    if hosts.is_empty() || hosts.len() > MAX_HOSTS {
-        let message = format!("expected 1 to {MAX_HOSTS} names for `sans`, found {}", hosts.len());
-        fields.refuse(error::BAD_CSR, "sans", message);
     }
     WrittenSigningRequest {
         name: note("name"),
