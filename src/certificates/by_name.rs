@@ -57,10 +57,10 @@ impl ServedCertificate {
     /// before what is ordered and that before what is automatic, then the newest.
     fn rank(&self) -> impl Ord {
         let of_kind = match self.kind {
-            PackKind::CustomHostname(_) => (0, None, Reverse(0)),
-            PackKind::Custom(custom) => (1, Some(custom.r#type), Reverse(custom.priority)),
-            PackKind::Advanced => (2, None, Reverse(0)),
-            PackKind::Universal => (3, None, Reverse(0)),
+            PackKind::CustomHostname(_) => (0, None),
+            PackKind::Custom(custom) => (1, Some(custom.rank())),
+            PackKind::Advanced => (2, None),
+            PackKind::Universal => (3, None),
         };
         (of_kind, Reverse(self.issued.not_before))
     }

@@ -256,7 +256,7 @@ impl ResolvesServerCert for FromSnapshot {
         let stored = || {
             let (schemes, now) = (hello.signature_schemes(), self.clock.unix().as_secs());
             let suiting = snapshot.certificate_that(&name, |served| served.suits(schemes, now));
-            // What does not suit tells its client and its owner more than nothing.
+            // A client that is shown one which does not suit it can say why.
             suiting.or_else(|| snapshot.certificate(&name))?.certified_key()
         };
         let found = named.or_else(stored);

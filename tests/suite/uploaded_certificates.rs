@@ -163,7 +163,7 @@ fn of_several_for_one_name_type_priority_and_time_choose() {
         [id(&first), id(&second)]
     );
     assert_eq!(shown().as_deref(), Some("first"));
-    // What changes nothing is no revision.
+    // A write that changes nothing makes no new revision.
     let tag = || api.ask("GET", &first, "", "").header("etag").map(str::to_owned);
     let before = tag();
     prioritize(json!([{"id": id(&first), "priority": 2}]));

@@ -89,6 +89,20 @@ pub fn needs_branding(name: &str) -> bool {
     name.len() > MAX_COMMON_NAME_BYTES
 }
 
+/// A name as certificates have it, in lower case: that of a host, or a wildcard.
+///
+/// # Errors
+/// One sentence, if it is neither.
+pub fn of_certificate(text: &str) -> Result<String, String> {
+    let (wildcard, rest) = text.strip_prefix("*.").map_or(("", text), |rest| ("*.", rest));
+    HostName::parse(rest).map(|host| format!("{wildcard}{host}"))
+}
+
+/// The name below which a wildcard stands; other names as they are.
+pub fn without_wildcard(name: &str) -> &str {
+    name.strip_prefix("*.").unwrap_or(name)
+}
+
 /// Whether a name of a certificate is for a host (RFC 6125 section 6.4.3: a wildcard stands for one label).
 pub fn covers(known: &str, host: &str) -> bool {
     let above = known.strip_prefix("*.");

@@ -1,5 +1,6 @@
 //! Certificates: which names have one, how it is got, and what was got.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::sync::Arc;
 
@@ -161,6 +162,13 @@ pub struct CustomCertificate {
     /// Of two for one name that with the higher one is served.
     #[serde(default, skip_serializing_if = "is_default")]
     pub priority: u32,
+}
+
+impl CustomCertificate {
+    /// Which of several for one name is chosen: the least.
+    pub fn rank(self) -> (CustomCertificateType, Reverse<u32>) {
+        (self.r#type, Reverse(self.priority))
+    }
 }
 
 /// The types of certificates that somebody uploads for a zone, in the order in which they are chosen.

@@ -1,5 +1,6 @@
 //! `/zones/{zone_id}/custom_certificates`: certificates that somebody uploads for names of a zone.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use hostnames::{fallback, name};
@@ -12,15 +13,14 @@ use serde::Serialize;
 use store::Change;
 use uuid::Uuid;
 
-use super::shapes;
 use super::uploaded::{UploadedCertificate, upload};
-use crate::api::auth::Permission;
+use super::{operation, shapes};
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::input::Fields;
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind,
-    Running, Verb, new_uuid,
+    Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb,
+    new_uuid,
 };
 use crate::api::resources::accounts::Deleted;
 use crate::api::resources::hostnames::time;
@@ -37,21 +37,7 @@ const MAX_PRIORITIES: usize = 1_000;
 /// The highest priority.
 const MAX_PRIORITY: i64 = 1_000_000;
 
-const fn operation(
-    verb: Verb,
-    path: &'static str,
-    summary: &'static str,
-    (input, output): (Option<InputShape>, ResultKind),
-    run: fn(ApiCall) -> Running,
-) -> Operation {
-    let (permission, query): (_, &[QueryParameter]) = match (verb, output) {
-        (Verb::Get, ResultKind::List(_)) => (Permission::CertificatesRead, LIST),
-        (Verb::Get, _) => (Permission::CertificatesRead, &[]),
-        _ => (Permission::CertificatesWrite, &[DRY_RUN]),
-    };
-    Operation { verb, path, summary, permission, query, input, output, run }
-}
-
+const WRITE: &[QueryParameter] = &[DRY_RUN];
 const LIST: &[QueryParameter] = &[
     PAGE,
     PER_PAGE,
@@ -72,29 +58,37 @@ pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
         Verb::Get,
         LIST_PATH,
         "Lists the certificates that were uploaded for a zone, in the order in which they are chosen.",
+        LIST,
         (None, ALL),
         |call| Box::pin(async move { list(&call) }),
     ),
-    operation(Verb::Post, LIST_PATH, "Uploads a certificate for names of a zone.", (INPUT, ONE), |call| {
-        Box::pin(create(call))
-    }),
+    operation(
+        Verb::Post,
+        LIST_PATH,
+        "Uploads a certificate for names of a zone.",
+        WRITE,
+        (INPUT, ONE),
+        |call| Box::pin(create(call)),
+    ),
     operation(
         Verb::Put,
         "/zones/{zone_id}/custom_certificates/prioritize",
         "Says which certificates of a zone come first.",
+        WRITE,
         (Some(InputShape::Object(shapes::PRIORITIES)), ALL),
         |call| Box::pin(prioritize(call)),
     ),
-    operation(Verb::Get, PATH, "Shows a certificate that was uploaded.", (None, ONE), |call| {
+    operation(Verb::Get, PATH, "Shows a certificate that was uploaded.", &[], (None, ONE), |call| {
         Box::pin(async move { find(&call) })
     }),
-    operation(Verb::Patch, PATH, "Replaces a certificate that was uploaded.", (INPUT, ONE), |call| {
+    operation(Verb::Patch, PATH, "Replaces a certificate that was uploaded.", WRITE, (INPUT, ONE), |call| {
         Box::pin(change(call))
     }),
     operation(
         Verb::Delete,
         PATH,
         "Deletes a certificate that was uploaded.",
+        WRITE,
         (None, ResultKind::One(crate::api::resources::shapes::DELETED)),
         |call| Box::pin(delete(call)),
     ),
@@ -148,14 +142,7 @@ fn shown<'r>((pack, custom, issued): CustomPack<'r>) -> ShownCustomCertificate<'
 fn of_zone<'r>(resources: &'r Resources, zone: &Zone) -> Vec<CustomPack<'r>> {
     let mut all: Vec<_> =
         resources.packs.values().filter(|pack| pack.zone == zone.id).filter_map(custom_pack).collect();
-    all.sort_by(|(one, custom, issued), (other, other_custom, other_issued)| {
-        let rank = |custom: &CustomCertificate| (custom.r#type, std::cmp::Reverse(custom.priority));
-        (rank(custom), other_issued.not_before, one.id).cmp(&(
-            rank(other_custom),
-            issued.not_before,
-            other.id,
-        ))
-    });
+    all.sort_by_key(|(pack, custom, issued)| (custom.rank(), Reverse(issued.not_before), pack.id));
     all
 }
 
@@ -223,10 +210,7 @@ fn written(fields: &Fields<'_>) -> WrittenCustomCertificate {
 
 /// The names of a zone that a certificate is for.
 fn hosts(zone: &Zone, issued: &IssuedCertificate) -> Vec<String> {
-    let is_of_zone = |host: &&String| {
-        let name = host.strip_prefix("*.").unwrap_or(host);
-        fallback::is_in_zone(zone, name)
-    };
+    let is_of_zone = |host: &&String| fallback::is_in_zone(zone, name::without_wildcard(host));
     let mut hosts: Vec<String> = issued.hosts.iter().filter(is_of_zone).cloned().collect();
     // A wildcard may stand above the zone.
     if !hosts.contains(&zone.name) && name::is_covered(&issued.hosts, &zone.name) {

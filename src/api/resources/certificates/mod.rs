@@ -1,6 +1,7 @@
 //! Certificates of zones: packs and how far their validation is, and what people upload.
 
 mod custom;
+mod hosts;
 mod packs;
 mod shapes;
 mod shown;
@@ -16,3 +17,22 @@ pub(super) use signing_requests::{
 };
 pub(super) use universal::OPERATIONS as UNIVERSAL;
 pub(super) use uploaded::{ReadCertificate, UploadedCertificate, upload};
+
+use crate::api::auth::Permission;
+use crate::api::operation::{ApiCall, InputShape, Operation, QueryParameter, ResultKind, Running, Verb};
+
+/// An operation of certificates and of the names that they are for.
+pub(super) const fn operation(
+    verb: Verb,
+    path: &'static str,
+    summary: &'static str,
+    query: &'static [QueryParameter],
+    (input, output): (Option<InputShape>, ResultKind),
+    run: fn(ApiCall) -> Running,
+) -> Operation {
+    let permission = match verb {
+        Verb::Get => Permission::CertificatesRead,
+        _ => Permission::CertificatesWrite,
+    };
+    Operation { verb, path, summary, permission, query, input, output, run }
+}

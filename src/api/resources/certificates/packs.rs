@@ -9,15 +9,14 @@ use serde::Serialize;
 use store::Change;
 use uuid::Uuid;
 
-use super::shapes;
+use super::hosts::host_list;
 use super::shown::{self, shown};
-use crate::api::auth::Permission;
+use super::{operation, shapes};
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
-use crate::api::input::Fields;
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind,
-    Running, Verb, new_uuid,
+    Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb,
+    new_uuid,
 };
 use crate::api::resources::accounts::Deleted;
 use crate::api::resources::hostnames::certificate_authority;
@@ -36,21 +35,6 @@ pub(super) const VALIDITY_DAYS: [u64; 4] = [14, 30, 90, 365];
 const NO_END: u64 = 1_000_000_000;
 
 const ONE: ResultKind = ResultKind::One(shapes::PACK);
-
-const fn operation(
-    verb: Verb,
-    path: &'static str,
-    summary: &'static str,
-    query: &'static [QueryParameter],
-    (input, output): (Option<InputShape>, ResultKind),
-    run: fn(ApiCall) -> Running,
-) -> Operation {
-    let permission = match verb {
-        Verb::Get => Permission::CertificatesRead,
-        _ => Permission::CertificatesWrite,
-    };
-    Operation { verb, path, summary, permission, query, input, output, run }
-}
 
 const LIST: &[QueryParameter] = &[
     PAGE,
@@ -195,31 +179,13 @@ async fn list(call: ApiCall) -> Answer {
     ApiReply::page(&found.iter().map(|pack| shown(pack)).collect::<Vec<_>>(), info)
 }
 
-/// The names that a body asks a certificate for.
-fn hosts(fields: &Fields<'_>, zone: &Zone) -> Vec<String> {
-    let texts = fields.texts("hosts").unwrap_or_default();
-    if texts.is_empty() || texts.len() > MAX_HOSTS {
-        let message = format!("expected 1 to {MAX_HOSTS} names for `hosts`, found {}", texts.len());
-        fields.refuse(error::BAD_PACK, "hosts", message);
+/// Says why a name is not one that a zone orders a certificate for.
+fn check_host(zone: &Zone, host: &str) -> Result<(), String> {
+    let name = name::without_wildcard(host);
+    match fallback::is_in_zone(zone, name) {
+        true => Ok(()),
+        false => Err(format!("`{name}` is not in the zone `{}`", zone.name)),
     }
-    let mut hosts = Vec::new();
-    for (nth, text) in texts.iter().take(MAX_HOSTS).enumerate() {
-        let (wildcard, rest) = text.strip_prefix("*.").map_or(("", text.as_str()), |rest| ("*.", rest));
-        match model::HostName::parse(rest) {
-            Ok(host) if fallback::is_in_zone(zone, host.as_str()) => {
-                let host = format!("{wildcard}{host}");
-                if !hosts.contains(&host) {
-                    hosts.push(host);
-                }
-            }
-            Ok(host) => {
-                let message = format!("`{host}` is not in the zone `{}`", zone.name);
-                fields.refuse(error::BAD_PACK, &format!("hosts/{nth}"), message);
-            }
-            Err(message) => fields.refuse(error::BAD_PACK, &format!("hosts/{nth}"), message),
-        }
-    }
-    hosts
 }
 
 async fn order(call: ApiCall) -> Answer {
@@ -235,7 +201,7 @@ async fn order(call: ApiCall) -> Answer {
         {
             fields.refuse(error::BAD_PACK, "validity_days", "expected 14, 30, 90 or 365");
         }
-        let hosts = hosts(fields, &zone);
+        let hosts = host_list(fields, "hosts", MAX_HOSTS, error::BAD_PACK, |host| check_host(&zone, host));
         let method: ValidationMethod =
             fields.word("validation_method", error::BAD_VALIDATION_METHOD).unwrap_or(ValidationMethod::Txt);
         if method == ValidationMethod::Email {

@@ -1,23 +1,24 @@
 //! `/zones/{zone_id}/custom_csrs` and `/accounts/{account_id}/custom_csrs`: requests that a CA elsewhere signs, by keys that
 //! stay here.
 
+use hostnames::name;
 use model::certificate_pack::KeptKey;
 use model::signing_request::{SigningKeyType, SigningSubject};
-use model::{Declared, HostName, Resources, SigningRequest, SigningRequestId};
+use model::{Declared, Resources, SigningRequest, SigningRequestId};
 use rcgen::{CertificateParams, DnType, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256};
 use serde::Serialize;
 use store::Change;
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
-use super::shapes;
-use crate::api::auth::Permission;
+use super::hosts::host_list;
+use super::{operation, shapes};
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::input::Fields;
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind,
-    Running, Verb, new_uuid,
+    Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb,
+    new_uuid,
 };
 use crate::api::resources::accounts::{Deleted, owner_of_path};
 use crate::api::resources::rule_input;
@@ -35,25 +36,7 @@ const MAX_SUBJECT_BYTES: usize = 64;
 /// Longest text that people write for themselves, in bytes.
 const MAX_NOTE_BYTES: usize = 1_024;
 
-const fn operation(
-    verb: Verb,
-    path: &'static str,
-    summary: &'static str,
-    output: ResultKind,
-    run: fn(ApiCall) -> Running,
-) -> Operation {
-    let (permission, query): (_, &[QueryParameter]) = match (verb, output) {
-        (Verb::Get, ResultKind::List(_)) => (Permission::CertificatesRead, LIST),
-        (Verb::Get, _) => (Permission::CertificatesRead, &[]),
-        _ => (Permission::CertificatesWrite, &[DRY_RUN]),
-    };
-    let input = match verb {
-        Verb::Post => Some(InputShape::Object(shapes::SIGNING_REQUEST)),
-        _ => None,
-    };
-    Operation { verb, path, summary, permission, query, input, output, run }
-}
-
+const INPUT: Option<InputShape> = Some(InputShape::Object(shapes::SIGNING_REQUEST));
 const LIST: &[QueryParameter] = &[
     PAGE,
     PER_PAGE,
@@ -77,28 +60,32 @@ macro_rules! operations {
                 Verb::Get,
                 concat!($owner, "/custom_csrs"),
                 "Lists requests for certificates.",
-                ResultKind::List(shapes::SIGNING_REQUEST),
+                LIST,
+                (None, ResultKind::List(shapes::SIGNING_REQUEST)),
                 |call| Box::pin(async move { list(&call) }),
             ),
             operation(
                 Verb::Post,
                 concat!($owner, "/custom_csrs"),
                 "Makes a key, which stays here, and a request that a CA can sign.",
-                ResultKind::One(shapes::SIGNING_REQUEST),
+                &[DRY_RUN],
+                (INPUT, ResultKind::One(shapes::SIGNING_REQUEST)),
                 |call| Box::pin(create(call)),
             ),
             operation(
                 Verb::Get,
                 concat!($owner, "/custom_csrs/{custom_csr_id}"),
                 "Shows a request for a certificate.",
-                ResultKind::One(shapes::SIGNING_REQUEST),
+                &[],
+                (None, ResultKind::One(shapes::SIGNING_REQUEST)),
                 |call| Box::pin(async move { find(&call) }),
             ),
             operation(
                 Verb::Delete,
                 concat!($owner, "/custom_csrs/{custom_csr_id}"),
                 "Deletes a request and its key; certificates that were uploaded for it keep theirs.",
-                ResultKind::One(crate::api::resources::shapes::DELETED),
+                &[DRY_RUN],
+                (None, ResultKind::One(crate::api::resources::shapes::DELETED)),
                 |call| Box::pin(delete(call)),
             ),
         ]
@@ -212,7 +199,10 @@ fn subject(fields: &Fields<'_>) -> SigningSubject {
     if fields.value("country").is_some() && !is_country {
         fields.refuse(error::BAD_CSR, "country", "expected two capital letters (ISO 3166-1), such as `DE`");
     }
-    let common_name = host(fields, "common_name", &part("common_name"));
+    let common_name = name::of_certificate(&part("common_name")).unwrap_or_else(|message| {
+        fields.refuse(error::BAD_CSR, "common_name", message);
+        String::new()
+    });
     let unit = fields.text("organizational_unit").filter(|unit| !unit.is_empty());
     SigningSubject {
         common_name,
@@ -224,41 +214,17 @@ fn subject(fields: &Fields<'_>) -> SigningSubject {
     }
 }
 
-/// A name or a wildcard in lower case; empty if it is none.
-fn host(fields: &Fields<'_>, at: &str, text: &str) -> String {
-    let (wildcard, rest) = text.strip_prefix("*.").map_or(("", text), |rest| ("*.", rest));
-    match HostName::parse(rest) {
-        Ok(host) => format!("{wildcard}{host}"),
-        Err(message) => {
-            fields.refuse(error::BAD_CSR, at, message);
-            String::new()
-        }
-    }
-}
-
 fn written(fields: &Fields<'_>) -> WrittenSigningRequest {
     fields.ignore(&["id", "account_tag", "csr", "created_at"]);
     let note = |name: &'static str| {
         let text = fields.text(name).filter(|text| !text.is_empty());
         text.map(|text| plain(fields, name, text, MAX_NOTE_BYTES))
     };
-    let texts = fields.texts("sans").unwrap_or_default();
-    if texts.is_empty() || texts.len() > MAX_HOSTS {
-        let message = format!("expected 1 to {MAX_HOSTS} names for `sans`, found {}", texts.len());
-        fields.refuse(error::BAD_CSR, "sans", message);
-    }
-    let mut hosts = Vec::new();
-    for (nth, text) in texts.iter().take(MAX_HOSTS).enumerate() {
-        let host = host(fields, &format!("sans/{nth}"), text);
-        if !hosts.contains(&host) {
-            hosts.push(host);
-        }
-    }
     WrittenSigningRequest {
         name: note("name"),
         description: note("description"),
         subject: subject(fields),
-        hosts,
+        hosts: host_list(fields, "sans", MAX_HOSTS, error::BAD_CSR, |_| Ok(())),
         key_type: fields.word("key_type", error::BAD_CSR),
     }
 }

@@ -20,7 +20,7 @@ use crate::api::operation::{
     Answer, ApiCall, DRY_RUN, InputShape, Operation, QueryParameter, ResultKind, Running, Verb, new_uuid,
 };
 use crate::api::resources::accounts::Deleted;
-use crate::api::resources::certificates::upload;
+use crate::api::resources::certificates::{self, upload};
 use crate::api::resources::rule_input;
 use crate::api::resources::rulesets_read::revision;
 use crate::snapshot::Site;
@@ -36,14 +36,11 @@ pub(super) const fn operation(
     verb: Verb,
     path: &'static str,
     summary: &'static str,
-    (input, output): (Option<InputShape>, ResultKind),
+    shapes: (Option<InputShape>, ResultKind),
     run: fn(ApiCall) -> Running,
 ) -> Operation {
-    let (permission, query) = match verb {
-        Verb::Get => (Permission::CertificatesRead, &[] as &[QueryParameter]),
-        _ => (Permission::CertificatesWrite, WRITE),
-    };
-    Operation { verb, path, summary, permission, query, input, output, run }
+    let query: &[QueryParameter] = if matches!(verb, Verb::Get) { &[] } else { WRITE };
+    certificates::operation(verb, path, summary, query, shapes, run)
 }
 
 pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
