@@ -118,7 +118,11 @@ impl UploadedCertificate {
             UploadedKey::OfRequest(id) => {
                 let request = request(resources, zone, *id)?;
                 let key = sealing::opened(&KeyOwner::SigningRequest(*id), &request.key, master);
-                (key.map_err(|message| self.refused(error::UNAVAILABLE, message))?, Some(*id))
+                let key = key.map_err(|message| {
+                    let message = format!("the key of the request cannot be opened: {message}");
+                    self.refused(error::UNAVAILABLE, message)
+                });
+                (key?, Some(*id))
             }
         };
         let key = key.expose();
