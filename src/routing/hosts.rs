@@ -4,20 +4,24 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use compact_str::CompactString;
 use foldhash::fast::RandomState;
+use smallvec::SmallVec;
 
 /// Names from which on they are in many parts.
 const MANY_NAMES: usize = 1_024;
 /// How many parts that is.
 const PARTS: usize = 256;
 
+/// The bytes of a name. Nearly all names fit in the table itself: what lies elsewhere is one more miss of the cache for each
+/// request, which takes as long as the rest of the lookup.
+type NameBytes = SmallVec<[u8; 40]>;
+
 /// A map of names, given in lower case. A copy shares what it does not change: one of many names is changed without a look
 /// at the others.
 #[derive(Clone, Debug)]
 pub struct Hosts<T> {
     /// One, or as many as a power of two.
-    parts: Vec<Arc<HashMap<CompactString, T, RandomState>>>,
+    parts: Vec<Arc<HashMap<NameBytes, T, RandomState>>>,
     hasher: RandomState,
 }
 
@@ -60,7 +64,7 @@ impl<T> Hosts<T> {
 
     /// What stands behind exactly this name.
     pub fn get(&self, name: &str) -> Option<&T> {
-        self.parts.get(self.part_of(name))?.get(name)
+        self.parts.get(self.part_of(name))?.get(name.as_bytes())
     }
 
     pub fn values(&self) -> impl Iterator<Item = &T> {
@@ -81,7 +85,7 @@ impl<T: Clone> Hosts<T> {
     pub fn insert(&mut self, name: &str, value: T) {
         let part = self.part_of(name);
         if let Some(part) = self.parts.get_mut(part) {
-            Arc::make_mut(part).insert(name.into(), value);
+            Arc::make_mut(part).insert(NameBytes::from_slice(name.as_bytes()), value);
         }
     }
 
@@ -89,7 +93,7 @@ impl<T: Clone> Hosts<T> {
     pub fn remove(&mut self, name: &str) {
         let part = self.part_of(name);
         if let Some(part) = self.parts.get_mut(part) {
-            Arc::make_mut(part).remove(name);
+            Arc::make_mut(part).remove(name.as_bytes());
         }
     }
 }
