@@ -114,7 +114,7 @@ impl Kind {
             Self::CodedForm | Self::CodedAttack | Self::CodedChat | Self::CodedCard => return None,
         };
         let filler = length.checked_sub(before.len() + after.len())?;
-        let filler: Vec<u8> = (0..filler).map(|at| b"abcdefghij"[at % 10]).collect();
-        Some([before.as_bytes(), &filler, after.as_bytes()].concat())
+        let letters = b"abcdefghij".repeat(filler.div_ceil(10));
+        Some([before.as_bytes(), &letters[..filler], after.as_bytes()].concat())
     }
 }

@@ -2,6 +2,9 @@
 
 use std::io::Write;
 
+use memchr::memmem;
+use sha2::{Digest, Sha256};
+
 use crate::support::Origin;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +27,8 @@ pub const LONG_BYTES: usize = 5_000_000;
 
 /// What an answer says of the body that the origin got.
 pub fn receipt(body: &[u8]) -> String {
-    let sum = body.iter().fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)));
-    format!("{{\"model\":\"gpt-4o\",\"length\":{},\"sum\":{sum}}}", body.len())
+    let sum = uuid::Uuid::from_slice(&Sha256::digest(body)[..16]).unwrap();
+    format!("{{\"model\":\"gpt-4o\",\"length\":{},\"sum\":\"{sum}\"}}", body.len())
 }
 
 /// An origin whose paths end in the name of the answer that is wanted.
@@ -57,7 +60,7 @@ pub fn start() -> Origin {
                 ([head.as_bytes(), &vec![b'x'; LONG_BYTES]].concat(), true)
             }
         };
-        let end = bytes.windows(4).rposition(|four| four == b"\r\n\r\n").map_or(0, |at| at + 4);
+        let end = memmem::rfind(&bytes, b"\r\n\r\n").map_or(0, |at| at + 4);
         let bytes = if is_head { bytes.get(..end).unwrap_or(&[]) } else { &bytes };
         stream.write_all(bytes).is_ok() && stays
     })
