@@ -1,5 +1,7 @@
 //! The rule engine over whole requests: wall time.
 
+#![expect(clippy::expect_used, reason = "a bench that cannot be set up ends")]
+
 mod support;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -21,8 +23,7 @@ fn requests(c: &mut Criterion) {
             group.throughput(Throughput::Bytes(case.body.len() as u64));
             group.bench_function(case.name, |bencher| bencher.iter(|| case.run(&plan)));
         }
-        let paths = support::paths(set).flatten();
-        let (ir, _) = portcullis::rules::seclang(paths.as_ref().map(|paths| paths.as_slice()));
+        let ir = support::lowered(set).expect("the rule set is there");
         c.bench_function(&format!("waf_compile/{set}"), |b| b.iter(|| optimize(&ir)));
     }
 }

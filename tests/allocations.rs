@@ -1,5 +1,5 @@
 //! What the engine allocates for a request like those before it: nothing, but for what rules remember
-//! of clients from one request to the next.
+//! of clients from one request to the next. And that benches of the engine run what zones run.
 //!
 //! A program of its own, for the allocator counts what every thread of a program does.
 
@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use expression::Expression;
 use model::Phase;
-use portcullis::ruleset::Decisions;
+use portcullis::ruleset::{Decisions, ScoredRuleset};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[expect(dead_code, reason = "the benches use the rest")]
@@ -57,6 +57,18 @@ fn a_benign_request_allocates_nothing() {
         }
     }
     assert!(checked >= BENIGN.len());
+}
+
+#[test]
+fn benches_run_the_rules_that_zones_run() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap();
+    let (rules, _) = portcullis::rules::load(None, None).unwrap_or_else(|found| panic!("{found}"));
+    for level in 1..=4 {
+        let of_zone = ScoredRuleset::short_form(&rules.program, &rules.owasp, level, 5).plan;
+        let of_bench = support::plan(&rules.program, level);
+        assert!(of_bench.rules() > 100, "{level}: {}", of_bench.rules());
+        assert_eq!(format!("{of_bench:?}"), format!("{of_zone:?}"), "level {level}");
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn main() {
     let level = arguments.next().and_then(|text| text.parse().ok()).expect("a paranoia level");
     let paths: Vec<String> = arguments.by_ref().take_while(|argument| argument != "--").collect();
     let (rules, _) = portcullis::rules::load(Some(&paths), None).expect("the rules compile");
-    let plan = support::plan(&rules, level);
+    let plan = support::plan(&rules.program, level);
     for file in arguments {
         let text = std::fs::read(&file).expect("the request is there");
         let request = RawRequest::split(&text).expect("the request is one");

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use portcullis::rules::Rules;
-use portcullis::ruleset::ScoredRuleset;
-use seclang::{BodyLimits, Interruption};
-use seclang::{Phase, Plan, RequestHead, Transaction};
+use seclang::syntax::{Loader, MemoryLoader};
+use seclang::{
+    ActionOverride, BodyLimits, Interruption, Phase, Plan, PlanSettings, Program, RequestHead, RuleSetIr,
+    Transaction,
+};
 
 /// A request.
 pub struct Case {
@@ -122,11 +123,45 @@ pub fn bodies() -> Vec<Case> {
 /// The rules in the binary, the Core Rule Set that Debian ships, and that of `CRS_DIR`.
 pub const RULE_SETS: [&str; 3] = ["own", "crs-3.3.4", "crs-4.28.0"];
 
-/// A rule set; `None` where it is not on this machine.
-pub fn rule_set(name: &str) -> Option<Rules> {
-    let paths = paths(name)?;
-    let paths = paths.as_ref().map(|paths| paths.as_slice());
-    Some(portcullis::rules::load(paths, None).expect("the rules compile").0)
+/// A rule set, lowered; `None` where it is not on this machine.
+pub fn lowered(name: &str) -> Option<RuleSetIr> {
+    let (ir, diagnostics) = match paths(name)? {
+        None => {
+            let texts = || shipped_rules::OWASP.iter().map(|(name, text)| ((*name).to_owned(), *text));
+            let names: Vec<String> = texts().map(|(name, _)| name).collect();
+            let texts = texts().map(|(name, text)| (name, text.to_owned())).collect();
+            seclang::load(&names, &MemoryLoader(texts))
+        }
+        Some([setup, folder]) => {
+            let entries = std::fs::read_dir(folder).expect("the folder can be read");
+            let paths = entries.map(|entry| entry.expect("an entry of it").path());
+            let rules = paths.filter(|path| path.extension().is_some_and(|found| found == "conf"));
+            let mut names: Vec<String> = rules.map(|path| path.display().to_string()).collect();
+            names.sort_unstable();
+            names.insert(0, setup);
+            seclang::load(&names, &FolderLoader)
+        }
+    };
+    Some(diagnostics.into_result(ir).expect("the rules compile"))
+}
+
+/// Rules on disk, and what they name beside them.
+struct FolderLoader;
+
+impl Loader for FolderLoader {
+    fn read(&self, name: &str) -> Result<String, String> {
+        let bytes = std::fs::read(name).map_err(|error| error.to_string())?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn resolve(&self, from: &str, pattern: &str) -> Result<Vec<String>, String> {
+        Ok(vec![Path::new(from).with_file_name(pattern).display().to_string()])
+    }
+}
+
+/// A rule set, compiled; `None` where it is not on this machine.
+pub fn rule_set(name: &str) -> Option<Arc<Program>> {
+    lowered(name).map(|ir| Arc::new(seclang::optimize(&ir)))
 }
 
 /// Where a rule set stands, `None` inside for the one in the binary; `None` where it is not on this
@@ -147,7 +182,31 @@ pub fn paths(name: &str) -> Option<Option<[String; 2]>> {
     is_here.then_some(paths)
 }
 
-/// The rules as a zone of this paranoia level runs them.
-pub fn plan(rules: &Rules, level: u8) -> Arc<Plan> {
-    ScoredRuleset::short_form(&rules.program, &rules.owasp, level, 5).plan
+/// The rules as a zone of this paranoia level runs them: a test of the edge compares both.
+pub fn plan(program: &Arc<Program>, level: u8) -> Arc<Plan> {
+    let is_above = |tag: &str| {
+        let found = tag
+            .strip_prefix("paranoia-level")
+            .and_then(|rest| rest.strip_prefix(['/', '-']))
+            .and_then(|found| found.parse::<u8>().ok());
+        found.is_some_and(|found| found > level)
+    };
+    let scoring =
+        program.roots().iter().filter(|root| !root.meta.msg_text.is_empty() && !root.is_disruptive());
+    let disabled = scoring.filter(|root| root.meta.tags.iter().any(|tag| is_above(tag))).map(|root| root.id);
+    let levels =
+        ["blocking_paranoia_level", "detection_paranoia_level", "paranoia_level", "executing_paranoia_level"];
+    let levels = levels.map(|name| (name.to_owned(), level.to_string()));
+    let threshold = ("inbound_anomaly_score_threshold".to_owned(), "5".to_owned());
+    let settings = PlanSettings {
+        disabled: disabled.collect(),
+        variables: std::iter::once(threshold).chain(levels).collect(),
+        actions: program
+            .threshold_rule()
+            .map(|root| ActionOverride { rule: root.id, refuses: true })
+            .into_iter()
+            .collect(),
+        only_reports: false,
+    };
+    Arc::new(Plan::new(Arc::clone(program), &settings))
 }
