@@ -160,6 +160,8 @@ impl Call {
         let coding = headers::bytes(&response.headers, &http::header::CONTENT_ENCODING);
         let tap = if response.status == http::StatusCode::SWITCHING_PROTOCOLS {
             Tap::web_socket(headers::bytes(&response.headers, &http::header::SEC_WEBSOCKET_EXTENSIONS))
+        } else if self.mcp.is_some() {
+            Tap::of_tools(content_type, coding)
         } else {
             Tap::new(content_type, coding)
         };

@@ -15,6 +15,7 @@ use body::decompress::{self, Coding};
 use expression::Facts;
 use gateway::body_copy::BodyCopy;
 use gateway::limit::{Amounts, Reservation, Used};
+use gateway::mcp::McpFailure;
 use gateway::options::CustomCost;
 use gateway::price::Prices;
 use gateway::usage::{self, BYTES_PER_TOKEN, Report, Tap, Usage, UsageSource};
@@ -70,23 +71,25 @@ impl Finished {
 
     /// Fills in what the answer says, and settles the limits. What they counted is returned with it.
     pub(super) fn complete(&mut self) -> (Usage, String, Vec<Counted>) {
-        // What tools say of models is about others.
+        // What a call of a tool says of a model is about another.
         let is_of_tools = self.log.request_type == "mcp";
         let facts = match is_of_tools {
             true => usage::RequestFacts::default(),
             false => usage::facts(&self.log.path, &self.request.ends()),
         };
         let is_answered = self.tap.is_some();
-        let report = self.tap.take().filter(|_| !is_of_tools).map(Tap::finish).unwrap_or_default();
+        let report = self.tap.take().map(Tap::finish).unwrap_or_default();
         let (usage, source) = self.usage(&report);
+        let failure = report.failure.filter(|_| is_ok(self.status()));
         let asked = facts.model.unwrap_or_default();
         let log = &mut self.log;
         if !is_of_tools {
             log.model = report.model.unwrap_or_else(|| asked.clone());
         }
-        if report.has_error {
+        if report.has_error || failure.is_some() {
+            let word = failure.map_or("provider_error", McpFailure::word);
             log.success = false;
-            log.error.get_or_insert_with(|| "provider_error".to_owned());
+            log.error.get_or_insert_with(|| word.to_owned());
         }
         let tier = report.service_tier.or(facts.service_tier);
         let cost = [log.model.as_str(), asked.as_str()]

@@ -25,6 +25,18 @@ fn server() -> Origin {
         let asked: Value = serde_json::from_slice(&request.body).unwrap_or(Value::Null);
         let (mut kind, mut answer) = match asked["method"].as_str() {
             Some("tools/list") => ("application/json", TOOLS.to_owned()),
+            // Both are answered with 200.
+            Some("tools/call") if asked["params"]["name"] == "broken" => {
+                let result = json!({"content": [{"type": "text", "text": "no disk"}], "isError": true});
+                (
+                    "application/json",
+                    json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string(),
+                )
+            }
+            Some("tools/call") if asked["params"]["name"] == "unknown" => {
+                let error = json!({"code": -32602, "message": "no such tool"});
+                ("application/json", json!({"jsonrpc": "2.0", "id": asked["id"], "error": error}).to_string())
+            }
             Some("tools/call") => {
                 let text = json!({"content": [{"type": "text", "text": "done"}], "model": "m-1", "usage": {"prompt_tokens": 9}});
                 ("application/json", json!({"jsonrpc": "2.0", "id": asked["id"], "result": text}).to_string())
@@ -129,6 +141,30 @@ fn messages_pass_untouched_and_calls_of_tools_leave_rows() {
     let end = "DELETE /v1/acme/main/mcp/tickets HTTP/1.1\r\nHost: gw.example\r\nMcp-Session-Id: s-1\r\nConnection: close\r\n\r\n";
     assert_eq!(Client::once(edge.proxy[0], end).status, 200);
     assert!(server.last().line.starts_with("DELETE /mcp/ "));
+}
+
+#[test]
+fn a_tool_that_fails_is_no_success_though_its_answer_is() {
+    let server = server();
+    let mut edge = Edge::start(&conf(&server, "", "", ""));
+    for (tool, success, error) in [
+        ("get_issue", true, Value::Null),
+        ("broken", false, json!("tool_error")),
+        ("unknown", false, json!("provider_error")),
+    ] {
+        for fields in
+            ["", "X-Stream: 1\r\n", "Accept-Encoding: gzip\r\n", "X-Stream: 1\r\nAccept-Encoding: gzip\r\n"]
+        {
+            let answer = post(&edge, fields, &call_of(tool));
+            let id = answer.header("svc-aig-request-id").unwrap().to_owned();
+            let row = edge.wait_for_event("ai_call", move |row| row["id"] == id.as_str());
+            assert_eq!(
+                (answer.status, &row["status_code"], &row["success"], &row["error"]),
+                (200, &json!(200), &json!(success), &error),
+                "{tool} {fields}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub struct AiLog {
     pub authentication: bool,
     /// The token it came with, if it is one of the gateway's.
     pub token_id: Option<String>,
-    /// Why the call did not end well: `cancelled`, `truncated`, `provider_error` …
+    /// Why the call did not end well: `cancelled`, `truncated`, `provider_error`, `tool_error` …
     pub error: Option<String>,
     pub time_to_first_byte: Option<f64>,
     /// What the gateway itself took before the provider was asked.

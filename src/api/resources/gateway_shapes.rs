@@ -129,7 +129,11 @@ pub(super) const LOG: &ObjectShape = &ObjectShape {
         field("created_at", Kind::Text, "When it ended (RFC 3339)."),
         field("provider", Kind::Text, "The provider's slug."),
         field("model", Kind::Any, "The model."),
-        field("success", Kind::Flag, "Whether the provider answered with 2xx."),
+        field(
+            "success",
+            Kind::Flag,
+            "Whether the provider answered with 2xx and no error was in its answer.",
+        ),
         field("cached", Kind::Flag, "Whether the answer was kept from an earlier call."),
         field("status_code", Kind::Whole, "Of the answer."),
         field("duration", Kind::Whole, "In milliseconds."),

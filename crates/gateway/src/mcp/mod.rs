@@ -4,11 +4,13 @@
 //! A message is JSON-RPC 2.0, posted as `application/json` to one endpoint; an answer is JSON or an event stream
 //! (modelcontextprotocol.io, "Transports", section "Streamable HTTP", revisions 2025-03-26 to 2026-07-28).
 
+mod failure;
 mod listing;
 mod message;
 mod server;
 mod tool_filter;
 
+pub use failure::{McpFailure, failure};
 pub use listing::without_hidden_tools;
 pub use message::{McpBody, McpMessage};
 pub use server::faults;

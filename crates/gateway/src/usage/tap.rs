@@ -8,6 +8,7 @@ use super::event_stream::Frames;
 use super::lines::{Form, Lines};
 use super::web_socket::Messages;
 use super::{Usage, counts};
+use crate::mcp::{self, McpFailure};
 use crate::sse;
 
 /// Most bytes of an event, a line or an answer that are held to be read.
@@ -48,6 +49,9 @@ struct Seen {
     has_error: bool,
     text_bytes: u64,
     service_tier: Option<String>,
+    /// Whether it is read as an answer of a server of tools.
+    is_of_tools: bool,
+    failure: Option<McpFailure>,
 }
 
 /// What an answer said.
@@ -60,6 +64,8 @@ pub struct Report {
     /// Bytes of the texts in it, and of all that could not be read.
     pub text_bytes: u64,
     pub service_tier: Option<String>,
+    /// What went wrong in an answer of a server of tools.
+    pub failure: Option<McpFailure>,
 }
 
 impl std::fmt::Debug for Tap {
@@ -82,6 +88,14 @@ impl Tap {
             None => Framing::Opaque,
         };
         Self::reading(framing, Coding::of(content_encoding))
+    }
+
+    /// For an answer of a server of tools. What tools say of models and counts is about others: only what went wrong is
+    /// read.
+    pub fn of_tools(content_type: &[u8], content_encoding: &[u8]) -> Self {
+        let mut tap = Self::new(content_type, content_encoding);
+        tap.seen.is_of_tools = true;
+        tap
     }
 
     /// For a connection that has become a WebSocket with these extensions.
@@ -141,9 +155,9 @@ impl Tap {
             }
             Framing::EventStream(_) | Framing::WebSocket(_) | Framing::Opaque => {}
         }
-        let Seen { usage, model, has_error, text_bytes, service_tier } = self.seen;
+        let Seen { usage, model, has_error, text_bytes, service_tier, failure, is_of_tools: _ } = self.seen;
         let text_bytes = text_bytes + unread_bytes;
-        Report { usage, model, has_error, text_bytes, service_tier }
+        Report { usage, model, has_error, text_bytes, service_tier, failure }
     }
 }
 
@@ -211,6 +225,10 @@ impl Seen {
         if object.is_empty() {
             return;
         }
+        if self.is_of_tools {
+            self.failure = self.failure.or_else(|| mcp::failure(object));
+            return;
+        }
         self.text_bytes += text_bytes(object);
         for name in ["usage", "usageMetadata", "amazon-bedrock-invocationMetrics"] {
             if let Some(usage) = field::<Value>(object, name).as_ref().and_then(counts::read) {
@@ -236,7 +254,7 @@ impl Seen {
 
     /// An answer in one piece.
     fn answer(&mut self, held: &Held) {
-        if held.is_cut {
+        if held.is_cut || self.is_of_tools {
             self.object(&held.bytes);
             return;
         }
