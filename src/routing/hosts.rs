@@ -121,6 +121,19 @@ mod tests {
     }
 
     #[test]
+    fn names_of_every_length_are_found() {
+        let name = |bytes: usize| "a".repeat(bytes);
+        let mut hosts = Hosts::default();
+        (1..=253).for_each(|bytes| hosts.insert(&name(bytes), bytes));
+        for bytes in 1..=253 {
+            assert_eq!(hosts.get(&name(bytes)), Some(&bytes));
+            assert_eq!(hosts.find(&format!("b.{}", name(bytes))), Some(&bytes));
+        }
+        hosts.remove(&name(41));
+        assert_eq!((hosts.get(&name(40)), hosts.get(&name(41)), hosts.len()), (Some(&40), None, 252));
+    }
+
+    #[test]
     fn a_copy_changes_nothing_of_what_it_was_made_of() {
         for capacity in [0, 5_000] {
             let mut hosts = Hosts::with_capacity(capacity);
