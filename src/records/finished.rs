@@ -71,7 +71,7 @@ impl Finished {
 
     /// Fills in what the answer says, and settles the limits. What they counted is returned with it.
     pub(super) fn complete(&mut self) -> (Usage, String, Vec<Counted>) {
-        // What a call of a tool says of a model is about another.
+        // A call of a tool asks no model: one that it names is data of the tool.
         let is_of_tools = self.log.request_type == "mcp";
         let facts = match is_of_tools {
             true => usage::RequestFacts::default(),

@@ -23,25 +23,25 @@ fn server() -> Origin {
             return false;
         }
         let asked: Value = serde_json::from_slice(&request.body).unwrap_or(Value::Null);
-        let (mut kind, mut answer) = match asked["method"].as_str() {
-            Some("tools/list") => ("application/json", TOOLS.to_owned()),
+        let message = |member: &str, value: Value| {
+            json!({"jsonrpc": "2.0", "id": asked["id"], member: value}).to_string()
+        };
+        let text = |text: &str| json!([{"type": "text", "text": text}]);
+        let mut kind = "application/json";
+        let mut answer = match (asked["method"].as_str(), asked["params"]["name"].as_str()) {
+            (Some("tools/list"), _) => TOOLS.to_owned(),
             // Both are answered with 200.
-            Some("tools/call") if asked["params"]["name"] == "broken" => {
-                let result = json!({"content": [{"type": "text", "text": "no disk"}], "isError": true});
-                (
-                    "application/json",
-                    json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string(),
-                )
+            (Some("tools/call"), Some("broken")) => {
+                message("result", json!({"content": text("no disk"), "isError": true}))
             }
-            Some("tools/call") if asked["params"]["name"] == "unknown" => {
-                let error = json!({"code": -32602, "message": "no such tool"});
-                ("application/json", json!({"jsonrpc": "2.0", "id": asked["id"], "error": error}).to_string())
+            (Some("tools/call"), Some("unknown")) => {
+                message("error", json!({"code": -32602, "message": "no such tool"}))
             }
-            Some("tools/call") => {
-                let text = json!({"content": [{"type": "text", "text": "done"}], "model": "m-1", "usage": {"prompt_tokens": 9}});
-                ("application/json", json!({"jsonrpc": "2.0", "id": asked["id"], "result": text}).to_string())
-            }
-            _ => ("application/json", json!({"jsonrpc": "2.0", "id": asked["id"], "result": {}}).to_string()),
+            (Some("tools/call"), _) => message(
+                "result",
+                json!({"content": text("done"), "model": "m-1", "usage": {"prompt_tokens": 9}}),
+            ),
+            _ => message("result", json!({})),
         };
         if request.header("x-stream").is_some() {
             kind = "text/event-stream";

@@ -13,7 +13,7 @@ pub enum McpFailure {
 }
 
 impl McpFailure {
-    /// The word in rows and in metrics (`error.type`), the first of those that OpenTelemetry has for tools.
+    /// The word in rows and in metrics (`error.type`); `tool_error` is OpenTelemetry's.
     pub fn word(self) -> &'static str {
         match self {
             Self::Tool => "tool_error",
