@@ -169,7 +169,7 @@ fn a_provider_that_fails_is_asked_again() {
         }
         stream.write_all(answer("200 OK", "", CHAT).as_bytes()).is_ok()
     });
-    let settings = "retry_max_attempts = 2\nretry_delay = \"1ms\"\nretry_backoff = \"exponential\"\nrequest_timeout = \"200ms\"";
+    let settings = "retry_max_attempts = 2\nretry_delay = \"1ms\"\nretry_backoff = \"exponential\"\nrequest_timeout = \"1s\"";
     let edge = Edge::start(&conf(settings, &[("openai", &slow)]));
     assert_eq!(call(&edge, CHAT_PATH, "", "{}").status, 200);
     assert_eq!(slow.requests().len(), 2);

@@ -28,7 +28,7 @@ fn judge() -> Origin {
 
 fn edge(provider: &Origin, judge: &Origin, settings: &str, more: &str) -> Edge {
     let guardrail = format!(
-        "{GATEWAY}{more}[gateways.guardrail]\nurl = \"{}/judge\"\nstages = [\"response\"]\ntimeout = \"500ms\"\n{settings}",
+        "{GATEWAY}{more}[gateways.guardrail]\nurl = \"{}/judge\"\nstages = [\"response\"]\ntimeout = \"2s\"\n{settings}",
         judge.url()
     );
     Edge::start(&conf(provider, &guardrail))

@@ -38,7 +38,7 @@ fn judge() -> Origin {
 
 fn edge(provider: &Origin, judge: &str, settings: &str) -> Edge {
     let guardrail = format!(
-        "{GATEWAY}[gateways.guardrail]\nurl = \"{judge}/judge?for=edge\"\nauthorization = \"Bearer own\"\ntimeout = \"500ms\"\n{settings}"
+        "{GATEWAY}[gateways.guardrail]\nurl = \"{judge}/judge?for=edge\"\nauthorization = \"Bearer own\"\ntimeout = \"2s\"\n{settings}"
     );
     Edge::start(&conf(provider, &guardrail))
 }

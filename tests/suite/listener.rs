@@ -57,7 +57,7 @@ fn a_slow_answer_is_not_cut_off_by_the_heads_deadline() {
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").is_ok()
     });
     let edge = Edge::start(&format!(
-        "{}[limits]\nheader_deadline = \"100ms\"\nidle_timeout = \"100ms\"\n",
+        "{}[limits]\nheader_deadline = \"500ms\"\nidle_timeout = \"500ms\"\n",
         zone(&origin)
     ));
     let mut client = Client::connect(edge.proxy[0]);

@@ -50,7 +50,7 @@ fn web_sockets_pass_both_ways_and_may_be_silent() {
     // Rules and deadlines are on; none of them is for frames.
     let conf = format!(
         "[[zones]]\nname = \"a.example\"\norigins = [\"http://{address}\"]\n[zones.waf]\n[zones.sensitive_data]\n\
-         [limits]\nheader_deadline = \"200ms\"\nidle_timeout = \"200ms\"\n[upstream]\nread_timeout = \"200ms\"\n"
+         [limits]\nheader_deadline = \"1s\"\nidle_timeout = \"1s\"\n[upstream]\nread_timeout = \"1s\"\n"
     );
     let edge = Edge::start(&conf);
     let stream = TcpStream::connect(edge.proxy[0]).unwrap();
