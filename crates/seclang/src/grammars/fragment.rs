@@ -81,17 +81,42 @@ pub(super) fn fragments_with<'t>(value: &'t [u8], places: &[usize]) -> impl Iter
 
 /// The lines that hold one of these places, which are in order.
 fn lines_with<'t>(value: &'t [u8], places: &[usize]) -> impl Iterator<Item = (usize, &'t [u8])> {
-    let mut end = 0;
-    places.iter().filter_map(move |place| {
-        if *place < end {
-            return None;
+    let lines = lines_near(value, places.iter().map(|place| *place..place + 1));
+    lines.filter(|(_, line)| line.len() >= MIN_FRAGMENT_BYTES)
+}
+
+/// The lines that have a byte in one of these ranges, which are in order, each with the place where it begins.
+pub(crate) fn lines_near<'t>(
+    value: &'t [u8],
+    mut ranges: impl Iterator<Item = Range<usize>>,
+) -> impl Iterator<Item = (usize, &'t [u8])> {
+    let (mut next, mut end) = (0, 0);
+    std::iter::from_fn(move || {
+        while next >= end {
+            let range = ranges.next()?;
+            let before = value.get(..range.start).unwrap_or(value);
+            let begin = memchr::memrchr2(b'\n', b'\r', before).map_or(0, |line_break| line_break + 1);
+            // The line of its first byte may have been told with the range before.
+            next = next.max(begin);
+            end = range.end.min(value.len());
         }
-        let from = value.get(..*place).and_then(|before| memchr::memrchr2(b'\n', b'\r', before));
-        let from = from.map_or(0, |before| before + 1);
-        let ahead = value.get(*place..).and_then(|rest| memchr::memchr2(b'\n', b'\r', rest));
-        end = ahead.map_or(value.len(), |ahead| place + ahead);
-        let line = (from, value.get(from..end)?);
-        (line.1.len() >= MIN_FRAGMENT_BYTES).then_some(line)
+        let rest = value.get(next..)?;
+        let length = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        let line = (next, rest.get(..length)?);
+        next += length + 1;
+        Some(line)
+    })
+}
+
+/// Of pieces that follow each other those that have a byte in one of these ranges, which are in order.
+pub(crate) fn pieces_near<'t>(
+    pieces: impl Iterator<Item = (usize, &'t [u8])>,
+    ranges: impl Iterator<Item = Range<usize>>,
+) -> impl Iterator<Item = (usize, &'t [u8])> {
+    let mut ranges = ranges.peekable();
+    pieces.filter(move |(from, piece)| {
+        while ranges.next_if(|range| range.end <= *from).is_some() {}
+        ranges.peek().is_some_and(|range| range.start < from + piece.len())
     })
 }
 

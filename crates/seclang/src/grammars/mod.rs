@@ -23,7 +23,7 @@ mod template;
 pub(super) use address::{MARKS as ADDRESS_MARKS, Reach, reach};
 use differences::Differences;
 use fragment::fragments_with;
-pub(super) use fragment::{fragments, json_strings};
+pub(super) use fragment::{fragments, json_strings, lines_near, pieces_near};
 pub(super) use graphql::GraphqlCost;
 pub(super) use lines::spans_lines;
 pub(super) use markup::markup;

@@ -65,6 +65,7 @@ use super::geo::{GeoDatabase, Place};
 use crate::data::Data;
 use crate::expansion::{Expansion, TxNames};
 use crate::prefilter::Prefilter;
+use crate::prefilter::places::Places;
 use smallvec::smallvec;
 
 use pattern::{Groups, Pattern, Span};
@@ -111,6 +112,11 @@ pub trait Test: Send + Sync {
 
     /// The same of an input that was made of a text which does not match: only what differs can.
     fn is_match_after(&self, input: &[u8], _unmatched: &[u8], data: &Data) -> bool {
+        self.is_match(input, data)
+    }
+
+    /// The same of a long input whose literals stand in known places: what holds none of them cannot match.
+    fn is_match_near(&self, input: &[u8], _places: Places<'_>, data: &Data) -> bool {
         self.is_match(input, data)
     }
 

@@ -134,6 +134,10 @@ impl Needle {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Data;
+    use crate::prefilter::places::Places;
+    use crate::syntax::MemoryLoader;
+    use crate::test_numbers::TestNumbers;
 
     #[test]
     fn each_text_is_there_with_its_mistake_or_its_pattern() {
@@ -149,5 +153,93 @@ mod tests {
         assert!(patterns.pattern("never seen").is_ok());
         assert!(patterns.phrases(vec!["Hay".to_owned()]).unwrap().automaton.is_match("hay"));
         assert!(patterns.phrases(Vec::new()).is_err());
+    }
+
+    /// Long texts of pieces of what a test looks for, words, marks and line breaks.
+    fn text(literals: &[Vec<u8>], numbers: &mut TestNumbers) -> Vec<u8> {
+        const WORDS: &[&str] = &[
+            "some words of a line",
+            "name",
+            "1",
+            "x",
+            " ",
+            " ",
+            "  ",
+            "\t",
+            "=",
+            "(",
+            ")",
+            ";",
+            "'",
+            "\"",
+            "<",
+            ">",
+            "/",
+            "\\",
+            "$",
+            "{",
+            "}",
+            "[",
+            "]",
+            "|",
+            "&",
+            "-",
+            "a.b",
+            ": ",
+            ". ",
+            "\n",
+            "\r\n",
+            "\n\n",
+        ];
+        let is_in_lines = numbers.below(2) == 0;
+        let mut text = if numbers.below(4) == 0 { b"{\"a\":\"".to_vec() } else { Vec::new() };
+        let length = 1024 + numbers.below(3000);
+        let share = 1 + numbers.below(60);
+        while text.len() < length {
+            match literals.get(numbers.below(literals.len().max(1))) {
+                Some(literal) if numbers.below(share) == 0 => text.extend_from_slice(literal),
+                _ => {
+                    let word = WORDS.get(numbers.below(WORDS.len())).copied().unwrap_or_default();
+                    let ends_line = word.contains(['\n', '\r']);
+                    text.extend_from_slice(if ends_line && !is_in_lines { " " } else { word }.as_bytes());
+                }
+            }
+        }
+        text
+    }
+
+    #[test]
+    fn what_is_found_near_literals_is_found_in_the_whole_and_nothing_else() {
+        let texts = || shipped_rules::OWASP.iter().map(|(name, text)| ((*name).to_owned(), *text));
+        let names: Vec<String> = texts().map(|(name, _)| name).collect();
+        let loader = MemoryLoader(texts().map(|(name, text)| (name, text.to_owned())).collect());
+        let program = crate::optimize(&crate::load(&names, &loader).0);
+        let links = program.roots.iter().flat_map(|root| &root.links);
+        let tests = links.filter_map(|link| Some((link.test.as_ref()?, link.precondition.literals?)));
+        let data = Data::default();
+        let mut numbers = TestNumbers(3);
+        let (mut ran, mut matched, mut tried) = (0, 0, 0);
+        for (test, set) in tests {
+            tried += 1;
+            for _ in 0..40 {
+                let text = text(test.literals().unwrap_or_default(), &mut numbers);
+                let (mut found, mut kept) = (Vec::new(), Vec::new());
+                program.literals.search(&text, &mut found, &mut kept);
+                let expected = test.is_match(&text, &data);
+                if !literals::has(&found, set) {
+                    assert!(!expected, "{}", String::from_utf8_lossy(&text));
+                    continue;
+                }
+                let places = Places::of(&kept, set, text.len()).unwrap();
+                let near = test.is_match_near(&text, places, &data);
+                assert_eq!(near, expected, "{:?} in {}", test.literals(), String::from_utf8_lossy(&text));
+                ran += 1;
+                matched += usize::from(expected);
+            }
+        }
+        assert!(
+            tried > 150 && ran > 4000 && matched > 1000 && ran - matched > 1000,
+            "{tried}, {ran}, {matched}"
+        );
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::patterns::Searcher;
-use super::{Argument, Compiled, Definition, Example, Found, Prefilter, Test};
+use super::{Argument, Compiled, Definition, Example, Found, Places, Prefilter, Test};
 use crate::data::Data;
-use crate::grammars::{json_strings, spans_lines};
+use crate::grammars::{json_strings, lines_near, pieces_near, spans_lines};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "rxField",
@@ -102,6 +102,15 @@ impl RxField {
 impl Test for RxField {
     fn is_match(&self, input: &[u8], _: &Data) -> bool {
         self.is_in_lines(input) || json_strings(input).any(|(_, string)| self.0.pattern.is_match(string))
+    }
+
+    fn is_match_near(&self, input: &[u8], places: Places<'_>, data: &Data) -> bool {
+        if !spans_lines(input) || places.bytes() > input.len() / 2 {
+            return self.is_match(input, data);
+        }
+        let is_match = |(_, part): (usize, &[u8])| self.0.pattern.is_match(part);
+        lines_near(input, places.ranges()).any(is_match)
+            || pieces_near(json_strings(input), places.ranges()).any(is_match)
     }
 
     fn locate(&self, input: &[u8], _: &Data) -> Found {

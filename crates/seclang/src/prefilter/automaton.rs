@@ -144,32 +144,35 @@ impl Automaton {
         Some(automaton)
     }
 
-    /// Calls with the number of each literal that ends anywhere in `text`, as often as one does.
-    pub(crate) fn search(&self, text: &[u8], mut found: impl FnMut(u32)) {
-        let mut end = |state: u32| {
+    /// Calls with the number of each literal that ends anywhere in `text` and the place of its last byte, as often as
+    /// one does.
+    pub(crate) fn search(&self, text: &[u8], mut found: impl FnMut(u32, usize)) {
+        let mut end = |state: u32, at: usize| {
             let nth = (state - self.first_match) / self.width;
             let numbers = self.ends.get(nth as usize).and_then(|range| self.numbers.get(range.clone()));
-            numbers.into_iter().flatten().for_each(|number| found(*number));
+            numbers.into_iter().flatten().for_each(|number| found(*number, at));
         };
-        let Some([a, b, c, d]) = self.quarters(text) else {
+        let Some((starts, [a, b, c, d])) = self.quarters(text) else {
             let mut state = 0;
-            for byte in text {
+            for (at, byte) in text.iter().enumerate() {
                 state = self.next(state, *byte);
                 if state >= self.first_match {
-                    end(state);
+                    end(state, at);
                 }
             }
             return;
         };
         // Each step of a walk waits for the one before; four walks wait for each other's.
         let (mut w, mut x, mut y, mut z) = (0, 0, 0, 0);
-        for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
+        for (at, (((a, b), c), d)) in a.iter().zip(b).zip(c).zip(d).enumerate() {
             w = self.next(w, *a);
             x = self.next(x, *b);
             y = self.next(y, *c);
             z = self.next(z, *d);
             if w.max(x).max(y.max(z)) >= self.first_match {
-                [w, x, y, z].into_iter().filter(|state| *state >= self.first_match).for_each(&mut end);
+                let ends =
+                    [w, x, y, z].into_iter().zip(starts).filter(|(state, _)| *state >= self.first_match);
+                ends.for_each(|(state, start)| end(state, start + at));
             }
         }
     }
@@ -180,18 +183,16 @@ impl Automaton {
         self.rows.get(state as usize + usize::from(column)).copied().unwrap_or(0)
     }
 
-    /// Four parts of a long text, of one length, so that each literal lies in one of them.
-    fn quarters<'t>(&self, text: &'t [u8]) -> Option<[&'t [u8]; 4]> {
+    /// Four parts of a long text, of one length, so that each literal lies in one of them, and where they begin.
+    fn quarters<'t>(&self, text: &'t [u8]) -> Option<([usize; 4], [&'t [u8]; 4])> {
         let quarter = text.len() / 4;
         let length = text.len() - 3 * quarter + self.longest;
         if text.len() < MIN_QUARTERED_BYTES.max(length) {
             return None;
         }
-        let part = |nth: usize| {
-            let start = (nth * quarter).min(text.len() - length);
-            text.get(start..start + length)
-        };
-        Some([part(0)?, part(1)?, part(2)?, part(3)?])
+        let starts = [0, 1, 2, 3].map(|nth| (nth * quarter).min(text.len() - length));
+        let parts = starts.map(|start| text.get(start..start + length).unwrap_or_default());
+        Some((starts, parts))
     }
 
     /// How many states it has.
@@ -206,7 +207,7 @@ mod tests {
 
     fn found(automaton: &Automaton, text: &[u8]) -> Vec<u32> {
         let mut numbers = Vec::new();
-        automaton.search(text, |number| numbers.push(number));
+        automaton.search(text, |number, _| numbers.push(number));
         numbers.sort_unstable();
         numbers.dedup();
         numbers
@@ -246,7 +247,10 @@ mod tests {
             for at in 0..length - 7 {
                 let mut text = vec![b'.'; length];
                 text[at..at + 7].copy_from_slice(b"LiteraL");
-                assert_eq!(found(&automaton, &text), [3], "{at} of {length}");
+                let mut ends = Vec::new();
+                automaton.search(&text, |number, end| ends.push((number, end)));
+                ends.dedup();
+                assert_eq!(ends, [(3, at + 6)], "{at} of {length}");
                 checked += 1;
             }
         }

@@ -5,6 +5,7 @@
 //! none of need not be searched. Case and the kind of white space are not looked at: what passes may still not match.
 
 use super::automaton::{Automaton, fold};
+use super::places::{self, Blocks};
 
 /// Longer literals are cut: what follows is seen to by the search of the needle itself.
 pub(crate) const MAX_LITERAL_BYTES: usize = 12;
@@ -28,6 +29,7 @@ pub struct LiteralIndex {
     automaton: Option<Automaton>,
     /// How many words the answer takes.
     pub(crate) words: usize,
+    sets: usize,
 }
 
 impl LiteralIndex {
@@ -38,20 +40,28 @@ impl LiteralIndex {
         Self {
             automaton: Automaton::new(literals, MAX_STATES),
             words: sets.len().div_ceil(Words::BITS as usize),
+            sets: sets.len(),
         }
     }
 
-    /// Appends the bits of the sets that `text` holds a literal of, or nothing if there are none.
-    pub fn search(&self, text: &[u8], found: &mut Vec<Words>) {
+    /// Appends the bits of the sets that `text` holds a literal of, or nothing if there are none; if it is long, to
+    /// `places` where they are ([`places::Places::of`]).
+    pub fn search(&self, text: &[u8], found: &mut Vec<Words>, places: &mut Vec<Words>) {
         let at = found.len();
         let Some(automaton) = &self.automaton else {
             // Without a search everything may be there.
             found.resize(at + self.words, Words::MAX);
             return;
         };
-        automaton.search(text, |set| {
+        let from = places.len();
+        let blocks = (text.len() >= places::MIN_BYTES).then(|| Blocks::of(text.len()));
+        automaton.search(text, |set, end| {
             if found.len() == at {
                 found.resize(at + self.words, 0);
+                places.resize(from + blocks.map_or(0, |blocks| blocks.words_of(self.sets)), 0);
+            }
+            if let Some(blocks) = blocks {
+                blocks.note(places.get_mut(from..).unwrap_or_default(), set, end);
             }
             if let Some(word) = found.get_mut(at + (set / Words::BITS) as usize) {
                 *word |= 1 << (set % Words::BITS);
@@ -112,6 +122,7 @@ fn cut(mut literals: Literals) -> Literals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prefilter::places::Places;
 
     #[test]
     fn of_long_lists_a_part_of_each_phrase() {
@@ -128,10 +139,29 @@ mod tests {
         let sets = [vec![b"abc".to_vec(), b"bcd".to_vec()], vec![b"cde".to_vec()], vec![b"xyz".to_vec()]];
         let index = LiteralIndex::of(&sets);
         let mut found = vec![7];
-        index.search(b"..ABD", &mut found);
+        let mut places = Vec::new();
+        index.search(b"..ABD", &mut found, &mut places);
         assert_eq!(found, [7]);
-        index.search(b"..ABCDE..", &mut found);
+        index.search(b"..ABCDE..", &mut found, &mut places);
         let found = found.split_off(1);
         assert_eq!((has(&found, 0), has(&found, 1), has(&found, 2)), (true, true, false));
+        assert!(places.is_empty());
+    }
+
+    #[test]
+    fn of_long_texts_it_tells_where() {
+        let index = LiteralIndex::of(&[vec![b"abc".to_vec()], vec![b"cde".to_vec()], vec![b"x".to_vec()]]);
+        let mut text = vec![b'.'; 5000];
+        text[2000..2005].copy_from_slice(b"ABCde");
+        text[4990..4993].copy_from_slice(b"abc");
+        let (mut found, mut places) = (Vec::new(), vec![7]);
+        index.search(&text, &mut found, &mut places);
+        let ranges = |set| {
+            let places = Places::of(&places[1..], set, text.len()).unwrap();
+            places.ranges().collect::<Vec<_>>()
+        };
+        assert_eq!(ranges(0), [1984..2048, 4992..5056]);
+        assert_eq!(ranges(1), [1984..2048]);
+        assert!(ranges(2).is_empty());
     }
 }

@@ -6,6 +6,7 @@
 
 mod automaton;
 pub(crate) mod literals;
+pub(crate) mod places;
 pub(crate) mod required;
 
 use regex_syntax::hir::{Hir, HirKind};

@@ -248,9 +248,11 @@ impl Transaction {
                 let text = self.cache.seen.get(seen).map_or(Text::EMPTY, |entry| entry.text);
                 self.data.bytes(text)
             };
-            match unmatched {
-                Some(unmatched) => test.is_match_after(bytes(seen), bytes(unmatched), &self.data),
-                None => test.is_match(bytes(seen), &self.data),
+            let places = link.precondition.literals.and_then(|set| self.places(seen, set));
+            match (places, unmatched) {
+                (Some(places), _) => test.is_match_near(bytes(seen), places, &self.data),
+                (None, Some(unmatched)) => test.is_match_after(bytes(seen), bytes(unmatched), &self.data),
+                (None, None) => test.is_match(bytes(seen), &self.data),
             }
         };
         if holds == link.negated {

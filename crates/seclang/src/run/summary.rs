@@ -7,6 +7,7 @@ use crate::compile::program::{Pipeline, Precondition, Program, TransformedTarget
 use crate::data::Text;
 use crate::prefilter::Prefilter;
 use crate::prefilter::literals::{self, Words};
+use crate::prefilter::places::{MIN_BYTES, Places};
 use crate::variables::Changes;
 use pattern::ByteSet;
 
@@ -22,8 +23,9 @@ pub(super) struct CachedValue {
 #[derive(Clone, Copy, Debug)]
 enum Literals {
     Unsearched,
-    /// Where in the transaction's `literals` the answer begins; `None` if there are none.
-    Searched(Option<u32>),
+    /// Where in the transaction's `literals` the answer begins, and in its `places` where they stand; `None` if there
+    /// are none.
+    Searched(Option<(u32, u32)>),
 }
 
 impl CachedValue {
@@ -85,6 +87,7 @@ impl Transaction {
         self.cache.groups.clear();
         self.cache.groups.resize(groups, None);
         self.cache.literals.clear();
+        self.cache.places.clear();
     }
 
     /// What is known of all transformed targets of a group together.
@@ -229,15 +232,18 @@ impl Transaction {
         let literals = match entry.literals {
             Literals::Searched(found) => found,
             Literals::Unsearched => {
-                let at = self.cache.literals.len();
-                program.literals.search(self.data.buffers.get(entry.text), &mut self.cache.literals);
-                let found = u32::try_from(at).ok().filter(|_| self.cache.literals.len() > at);
+                let (literals, places) = (&mut self.cache.literals, &mut self.cache.places);
+                let (at, places_at) = (literals.len(), places.len());
+                program.literals.search(self.data.buffers.get(entry.text), literals, places);
+                let found = u32::try_from(at).ok().zip(u32::try_from(places_at).ok());
+                let found = found.filter(|_| literals.len() > at);
                 if let Some(entry) = self.cache.seen.get_mut(seen) {
                     entry.literals = Literals::Searched(found);
                 }
                 found
             }
         };
+        let literals = literals.map(|(at, _)| at);
         let entry = self.cache.seen.get(seen);
         entry.map_or_else(Summary::default, |entry| Summary {
             any: true,
@@ -275,6 +281,16 @@ impl Transaction {
         }
         let summary = self.measure(program, seen);
         self.passes(&summary, precondition.literals, &precondition.prefilter)
+    }
+
+    /// Where in a long value the literals of a set stand.
+    pub(super) fn places(&self, seen: usize, set: u32) -> Option<Places<'_>> {
+        let entry = self.cache.seen.get(seen)?;
+        let Literals::Searched(Some((_, at))) = entry.literals else { return None };
+        if entry.text.len() < MIN_BYTES {
+            return None;
+        }
+        Places::of(self.cache.places.get(at as usize..)?, set, entry.text.len())
     }
 
     #[inline]

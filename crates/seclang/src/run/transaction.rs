@@ -64,6 +64,8 @@ pub(super) struct Cache {
     pub(super) groups: Vec<Option<GroupSummary>>,
     /// The literals that values and summaries hold: pieces of as many words as the program needs.
     pub(super) literals: Vec<literals::Words>,
+    /// Where in long values they stand.
+    pub(super) places: Vec<literals::Words>,
     /// Names and values on their way into `values`; empty between uses.
     pub(super) entries_found: Vec<(Text, Text)>,
 }
@@ -215,6 +217,7 @@ impl Transaction {
             + bytes(&self.cache.steps)
             + bytes(&self.cache.summaries)
             + bytes(&self.cache.literals)
+            + bytes(&self.cache.places)
             + bytes(&self.verdict.evidence)
     }
 
