@@ -86,10 +86,10 @@ fn lines_with<'t>(value: &'t [u8], places: &[usize]) -> impl Iterator<Item = (us
 }
 
 /// The lines that have a byte in one of these ranges, which are in order, each with the place where it begins.
-pub(crate) fn lines_near<'t>(
-    value: &'t [u8],
+pub(crate) fn lines_near(
+    value: &[u8],
     mut ranges: impl Iterator<Item = Range<usize>>,
-) -> impl Iterator<Item = (usize, &'t [u8])> {
+) -> impl Iterator<Item = (usize, &[u8])> {
     let (mut next, mut end) = (0, 0);
     std::iter::from_fn(move || {
         while next >= end {

@@ -65,7 +65,7 @@ use super::geo::{GeoDatabase, Place};
 use crate::data::Data;
 use crate::expansion::{Expansion, TxNames};
 use crate::prefilter::Prefilter;
-use crate::prefilter::places::Places;
+use crate::prefilter::literal_places::LiteralPlaces;
 use smallvec::smallvec;
 
 use pattern::{Groups, Pattern, Span};
@@ -116,7 +116,7 @@ pub trait Test: Send + Sync {
     }
 
     /// The same of a long input whose literals stand in known places: what holds none of them cannot match.
-    fn is_match_near(&self, input: &[u8], _places: Places<'_>, data: &Data) -> bool {
+    fn is_match_near(&self, input: &[u8], _places: LiteralPlaces<'_>, data: &Data) -> bool {
         self.is_match(input, data)
     }
 

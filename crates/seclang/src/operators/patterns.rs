@@ -135,7 +135,7 @@ impl Needle {
 mod tests {
     use super::*;
     use crate::data::Data;
-    use crate::prefilter::places::Places;
+    use crate::prefilter::literal_places::LiteralPlaces;
     use crate::syntax::MemoryLoader;
     use crate::test_numbers::TestNumbers;
 
@@ -230,7 +230,7 @@ mod tests {
                     assert!(!expected, "{}", String::from_utf8_lossy(&text));
                     continue;
                 }
-                let places = Places::of(&kept, set, text.len()).unwrap();
+                let places = LiteralPlaces::of(&kept, set, text.len()).unwrap();
                 let near = test.is_match_near(&text, places, &data);
                 assert_eq!(near, expected, "{:?} in {}", test.literals(), String::from_utf8_lossy(&text));
                 ran += 1;

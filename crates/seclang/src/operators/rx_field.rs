@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::patterns::Searcher;
-use super::{Argument, Compiled, Definition, Example, Found, Places, Prefilter, Test};
+use super::{Argument, Compiled, Definition, Example, Found, LiteralPlaces, Prefilter, Test};
 use crate::data::Data;
 use crate::grammars::{json_strings, lines_near, pieces_near, spans_lines};
 
@@ -104,7 +104,7 @@ impl Test for RxField {
         self.is_in_lines(input) || json_strings(input).any(|(_, string)| self.0.pattern.is_match(string))
     }
 
-    fn is_match_near(&self, input: &[u8], places: Places<'_>, data: &Data) -> bool {
+    fn is_match_near(&self, input: &[u8], places: LiteralPlaces<'_>, data: &Data) -> bool {
         if !spans_lines(input) || places.bytes() > input.len() / 2 {
             return self.is_match(input, data);
         }

@@ -5,7 +5,7 @@
 //! none of need not be searched. Case and the kind of white space are not looked at: what passes may still not match.
 
 use super::automaton::{Automaton, fold};
-use super::places::{self, Blocks};
+use super::literal_places::{self, Blocks};
 
 /// Longer literals are cut: what follows is seen to by the search of the needle itself.
 pub(crate) const MAX_LITERAL_BYTES: usize = 12;
@@ -45,7 +45,7 @@ impl LiteralIndex {
     }
 
     /// Appends the bits of the sets that `text` holds a literal of, or nothing if there are none; if it is long, to
-    /// `places` where they are ([`places::Places::of`]).
+    /// `places` where they are ([`literal_places::LiteralPlaces::of`]).
     pub fn search(&self, text: &[u8], found: &mut Vec<Words>, places: &mut Vec<Words>) {
         let at = found.len();
         let Some(automaton) = &self.automaton else {
@@ -54,7 +54,7 @@ impl LiteralIndex {
             return;
         };
         let from = places.len();
-        let blocks = (text.len() >= places::MIN_BYTES).then(|| Blocks::of(text.len()));
+        let blocks = (text.len() >= literal_places::MIN_BYTES).then(|| Blocks::of(text.len()));
         automaton.search(text, |set, end| {
             if found.len() == at {
                 found.resize(at + self.words, 0);
@@ -122,7 +122,7 @@ fn cut(mut literals: Literals) -> Literals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prefilter::places::Places;
+    use crate::prefilter::literal_places::LiteralPlaces;
 
     #[test]
     fn of_long_lists_a_part_of_each_phrase() {
@@ -157,11 +157,11 @@ mod tests {
         let (mut found, mut places) = (Vec::new(), vec![7]);
         index.search(&text, &mut found, &mut places);
         let ranges = |set| {
-            let places = Places::of(&places[1..], set, text.len()).unwrap();
+            let places = LiteralPlaces::of(&places[1..], set, text.len()).unwrap();
             places.ranges().collect::<Vec<_>>()
         };
         assert_eq!(ranges(0), [1984..2048, 4992..5056]);
-        assert_eq!(ranges(1), [1984..2048]);
+        assert!(ranges(1).into_iter().eq(std::iter::once(1984..2048)));
         assert!(ranges(2).is_empty());
     }
 }

@@ -5,8 +5,8 @@
 //! test costs about a nanosecond and spares nine in ten pattern runs on benign values.
 
 mod automaton;
+pub(crate) mod literal_places;
 pub(crate) mod literals;
-pub(crate) mod places;
 pub(crate) mod required;
 
 use regex_syntax::hir::{Hir, HirKind};

@@ -6,8 +6,8 @@ use super::transaction::Transaction;
 use crate::compile::program::{Pipeline, Precondition, Program, TransformedTarget};
 use crate::data::Text;
 use crate::prefilter::Prefilter;
+use crate::prefilter::literal_places::{LiteralPlaces, MIN_BYTES};
 use crate::prefilter::literals::{self, Words};
-use crate::prefilter::places::{MIN_BYTES, Places};
 use crate::variables::Changes;
 use pattern::ByteSet;
 
@@ -284,13 +284,13 @@ impl Transaction {
     }
 
     /// Where in a long value the literals of a set stand.
-    pub(super) fn places(&self, seen: usize, set: u32) -> Option<Places<'_>> {
+    pub(super) fn places(&self, seen: usize, set: u32) -> Option<LiteralPlaces<'_>> {
         let entry = self.cache.seen.get(seen)?;
         let Literals::Searched(Some((_, at))) = entry.literals else { return None };
         if entry.text.len() < MIN_BYTES {
             return None;
         }
-        Places::of(self.cache.places.get(at as usize..)?, set, entry.text.len())
+        LiteralPlaces::of(self.cache.places.get(at as usize..)?, set, entry.text.len())
     }
 
     #[inline]
