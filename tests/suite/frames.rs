@@ -22,15 +22,24 @@ const BEFORE: &str =
 const AFTER: &str = "\nPlease tell me if that works for you.";
 
 const FRAMES: &[Frame] = &[
-    ("prose around", |value| format!("{BEFORE}{value}{AFTER}"), [977, 985]),
-    ("prose before", |value| format!("{BEFORE}{value}"), [977, 985]),
-    ("prose behind", |value| format!("{value}{AFTER}"), [992, 995]),
-    ("one greeting", |value| format!("Hello, how are you? {value}"), [978, 985]),
+    ("prose around", |value| format!("{BEFORE}{value}{AFTER}"), [980, 987]),
+    ("prose before", |value| format!("{BEFORE}{value}"), [980, 987]),
+    ("prose behind", |value| format!("{value}{AFTER}"), [995, 995]),
+    ("one greeting", |value| format!("Hello, how are you? {value}"), [987, 990]),
     (
         "words in a line",
         |value| format!("the size of the shoes that we have in stock is {value}"),
-        [873, 893],
+        [919, 961],
     ),
+    ("words around", |value| format!("we talked about {value} and the price of them"), [888, 939]),
+    ("double quotes", |value| format!("he wrote \"{value}\" to me"), [897, 951]),
+    ("single quotes", |value| format!("he wrote '{value}' to me"), [863, 930]),
+    ("parentheses", |value| format!("the boots (it was {value}) are nice"), [909, 956]),
+    ("CSV", |value| format!("17,Ann,{value},2026-01-01"), [922, 944]),
+    ("YAML", |value| format!("name: Ann\nnote: {value}\nsize: 4"), [980, 985]),
+    ("Markdown table", |value| format!("| a | b |\n|---|---|\n| 1 | {value} |\n"), [917, 959]),
+    ("quoted reply", |value| format!("> {value}\n\nthat is what I got"), [951, 978]),
+    ("HTML attribute", |value| format!("<a title=\"{value}\">x</a>"), [892, 944]),
     (
         "German prose",
         |value| {
@@ -38,36 +47,36 @@ const FRAMES: &[Frame] = &[
                 "Hallo zusammen, das ist der Text, den ich euch zeigen will:\n{value}\nBitte sagt mir, ob das so geht."
             )
         },
-        [977, 985],
+        [980, 987],
     ),
     (
         "Japanese prose",
         |value| format!("この商品について教えてください。\n{value}\nよろしくお願いします。"),
-        [977, 985],
+        [980, 987],
     ),
     (
         "lines (LF)",
         |value| format!("first line here\nsecond line here\nthird line here\n{value}\nlast line here"),
-        [977, 985],
+        [980, 987],
     ),
     (
         "lines (CRLF)",
         |value| {
             format!("first line here\r\nsecond line here\r\nthird line here\r\n{value}\r\nlast line here")
         },
-        [977, 985],
+        [980, 987],
     ),
     (
         "Markdown",
         |value| format!("# Report\n\n- size: 42\n- colour: red\n- note: {value}\n\nThat is **all**."),
-        [973, 982],
+        [978, 985],
     ),
     (
         "e-mail",
         |value| {
             format!("Dear Ada,\n\nthank you for your order of Monday.\n\n{value}\n\nKind regards,\nThe shop")
         },
-        [977, 985],
+        [980, 987],
     ),
     (
         "chat",
@@ -76,31 +85,31 @@ const FRAMES: &[Frame] = &[
                 "user: hi there\nassistant: how can I help you?\nuser: {value}\nassistant: one moment please"
             )
         },
-        [970, 980],
+        [975, 983],
     ),
     (
         "HTML paragraph",
         |value| format!("<p>Thank you for the parcel, it has arrived.</p><p>{value}</p>"),
-        [970, 980],
+        [975, 983],
     ),
     (
         "log line",
         |value| format!("2026-11-23T10:00:00Z INFO shop order=17 note={value} status=200"),
-        [848, 876],
+        [912, 959],
     ),
     (
         "code fence",
         |value| format!("What does this do on our server?\n\n```\n{value}\n```\n\nThanks for the help."),
-        [977, 985],
+        [980, 987],
     ),
     (
         "JSON text",
-        |value| serde_json::json!({"name": "Ann", "text": value, "sizes": [894, 927]}).to_string(),
+        |value| serde_json::json!({"name": "Ann", "text": value, "sizes": [1000, 1000]}).to_string(),
         [1000, 1000],
     ),
-    ("1 KB before", |value| format!("{}{value}", "winter boots ".repeat(80)), [873, 893]),
-    ("1 KB behind", |value| format!("{value}{}", " winter boots".repeat(80)), [948, 963]),
-    ("9 KB before", |value| format!("{}{value}", "winter boots ".repeat(720)), [875, 896]),
+    ("1 KB before", |value| format!("{}{value}", "winter boots ".repeat(80)), [919, 961]),
+    ("1 KB behind", |value| format!("{value}{}", " winter boots".repeat(80)), [978, 985]),
+    ("9 KB before", |value| format!("{}{value}", "winter boots ".repeat(720)), [922, 963]),
 ];
 
 const LEVELS: [u8; 2] = [1, 2];

@@ -8,6 +8,10 @@ use super::{fragments_with, spans_lines};
 /// What every URL and address that is looked for holds one of.
 pub(crate) const MARKS: &[&[u8]] = &[b":/", b"//", b"\\\\", b"/\\", b"\\/", b"169.254.", b"metadata."];
 
+/// Ports of services that speak another protocol than HTTP, or that nobody but programs asks: FTP, SSH, Telnet, mail,
+/// Docker, databases, caches.
+const OTHER_PORTS: &[u16] = &[21, 22, 23, 25, 110, 143, 2375, 2376, 3306, 5432, 6379, 11211, 27017];
+
 /// What the URLs of a value reach. Texts may speak of addresses: documents reach nothing.
 pub(crate) fn reach(value: &[u8]) -> Reach {
     let mut marks: SmallVec<[usize; 16]> =
@@ -39,13 +43,21 @@ fn reach_of_part(value: &[u8]) -> Reach {
         let (slashes, rest) = rest.split_at(slashes);
         // JSON may have a backslash before each.
         let is_usual = matches!(slashes, b"//" | b"\\/\\/");
-        let reach = authority(rest).disguised_if(!is_usual);
+        let scheme = value.get(..from - 2).unwrap_or_default();
+        let is_odd = !is_usual || is_web(scheme) && asks_for_what_browsers_do_not(rest);
+        let reach = authority(rest).disguised_if(is_odd);
         // People and programs write of machines of their own, but not of these.
         found = found.or(match is_spoken_of {
-            true => Reach { metadata: reach.metadata, disguised: reach.disguised, ..Reach::default() },
+            true => Reach {
+                metadata: reach.metadata,
+                disguised: reach.disguised,
+                mentioned: reach.is_inside() && !(reach.loopback && is_tried_out(rest)),
+                ..Reach::default()
+            },
             false => reach,
         });
     }
+    found.disguised |= names_this_machine_without_scheme(value);
     // Nobody needs a link to name this one.
     if is_metadata_literal(value) {
         found.metadata = true;
@@ -53,6 +65,53 @@ fn reach_of_part(value: &[u8]) -> Reach {
     // An address in other digits has no spaces, but reads like a text otherwise.
     let is_text = found != Reach::default() && value.contains(&b' ') && spans_lines(value);
     if is_text { Reach::default() } else { found }
+}
+
+/// Whether a word of a text begins with two slashes and this machine or its metadata service: browsers and libraries
+/// take the scheme that they have.
+fn names_this_machine_without_scheme(text: &[u8]) -> bool {
+    let begins = |at: &usize| {
+        let before = at.checked_sub(1).and_then(|before| text.get(before));
+        matches!(before, Some(b' ' | b'\t' | b'"' | b'\'' | b'(' | b'='))
+    };
+    let slashes = memchr::memmem::find_iter(text, b"//").chain(memchr::memmem::find_iter(text, br"\\"));
+    slashes.filter(begins).any(|at| {
+        let rest = text.get(at + 2..).unwrap_or_default();
+        // `'\\00'` is no host.
+        let is_host = || {
+            let host = authority_of(rest);
+            host.contains(&b'.') || host.first().is_some_and(|byte| !byte.is_ascii_digit())
+        };
+        let reach = authority(rest);
+        (reach.loopback || reach.metadata) && is_host() && !is_tried_out(rest)
+    })
+}
+
+/// Whether a scheme is one of the web's.
+fn is_web(before_colon: &[u8]) -> bool {
+    let ends = |scheme: &[u8]| {
+        let at = before_colon.len().checked_sub(scheme.len());
+        at.and_then(|at| before_colon.get(at..)).is_some_and(|end| end.eq_ignore_ascii_case(scheme))
+    };
+    ends(b"http") || ends(b"https")
+}
+
+/// Whether an authority has a port of another service, or a user to name on a server that nobody is making.
+fn asks_for_what_browsers_do_not(text: &[u8]) -> bool {
+    port(text).is_some_and(|port| OTHER_PORTS.contains(&port))
+        || !is_tried_out(text) && authority_of(text).contains(&b'@')
+}
+
+/// The port of `host:port/…`.
+fn port(text: &[u8]) -> Option<u16> {
+    let authority = authority_of(text);
+    let colon = memchr::memrchr(b':', authority)?;
+    std::str::from_utf8(authority.get(colon + 1..)?).ok()?.parse().ok()
+}
+
+/// Whether a host has a port that needs no rights: what is there is being made.
+fn is_tried_out(text: &[u8]) -> bool {
+    port(text).is_some_and(|port| port >= 1024)
 }
 
 /// The colon behind a scheme: before a slash, or before what browsers take for two.
@@ -63,19 +122,36 @@ fn scheme_end(text: &[u8]) -> Option<usize> {
     })
 }
 
+/// Whether a word of a text is the address or the name of the metadata service.
 fn is_metadata_literal(value: &[u8]) -> bool {
-    value.starts_with(b"169.254.169.254") || value.starts_with(b"metadata.google.internal")
+    let is_word = |at: usize, length: usize| {
+        let before = at.checked_sub(1).and_then(|before| value.get(before));
+        let after = value.get(at + length);
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'/' | b'_');
+        !before.is_some_and(is_part)
+            && !after.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
+    };
+    let mut names = ["169.254.169.254", "metadata.google.internal"].into_iter();
+    names.any(|name| memchr::memmem::find_iter(value, name).any(|at| is_word(at, name.len())))
+}
+
+/// What stands before the path.
+fn authority_of(text: &[u8]) -> &[u8] {
+    let end = text.iter().position(|byte| *byte <= b' ' || b"/\\?#\"'<>,;)".contains(byte));
+    text.get(..end.unwrap_or(text.len())).unwrap_or_default()
 }
 
 /// The host of `user@host:port/…`. If it is in doubt which part is the host, both are.
 fn authority(text: &[u8]) -> Reach {
-    let end =
-        text.iter().position(|byte| *byte <= b' ' || b"/\\?#\"'<>,;)".contains(byte)).unwrap_or(text.len());
-    let authority = text.get(..end.min(MAX_HOST_BYTES * 2)).unwrap_or_default();
+    let authority = authority_of(text);
+    let end = authority.len();
+    let authority = authority.get(..end.min(MAX_HOST_BYTES * 2)).unwrap_or_default();
     let found = authority.split(|byte| *byte == b'@').map(host).fold(Reach::default(), Reach::or);
     // `http://a.example@127.0.0.1/`: a host where a name of a user belongs.
     let has_two = authority.split(|byte| *byte == b'@').filter(|part| part.contains(&b'.')).count() > 1;
-    let found = found.disguised_if(has_two);
+    // `http://127.0.0.1?.example.com/`: a name goes on behind its end.
+    let goes_on = matches!(text.get(end..end + 2), Some([b'#' | b'?' | b'\\', b'.']));
+    let found = found.disguised_if(has_two || goes_on);
     // `http://a.example#@127.0.0.1/`: some read on.
     match text.get(end..) {
         Some([b'#' | b'?' | b'\\', rest @ ..]) => match memchr::memchr(b'@', rest).filter(|at| *at < 64) {
@@ -183,24 +259,50 @@ mod tests {
             "http://[0:0:0:0:0:0:0:1]/",
             "http://[0000::1]:80/",
             "http://127.0.0.1.nip.io/",
+            "http://127.0.0.1?.example.com/",
+            "http://127.0.0.1%23.example.com/",
+            "http://127.0.0.1:6379/",
+            "http://10.0.0.1:22",
+            "http://user:word@localhost/",
+            "http://127.127.127.127/",
+            "http://spoofed.localtest.me/",
+            "//127.0.0.1/admin",
+            "\\\\localhost\\share",
         ] {
             let text = format!("please have a look at {value} and tell me what you see there");
             assert!(reach(text.as_bytes()).disguised, "{text}");
         }
         for value in [
-            "http://127.0.0.1/",
-            "http:\\/\\/127.0.0.1\\/",
+            "http://127.0.0.1:8000/",
+            "http:\\/\\/127.0.0.1:3000\\/",
             "http://[::1]:8080/",
-            "http://[fe80::1%25eth0]/",
             "redis://user:word@localhost:6379/0",
             "http://localhost:3000/#/@user",
             "http://192.0.2.1/a?b=@c",
             "file:///etc/motd",
             "http:///a.example/",
             "https://a.nip.io/",
+            "// localhost",
+            "//localhost:8080/x",
+            "\\\\192.168.1.2\\scans",
+            "'\\\\0'",
+            "'\\\\072'",
         ] {
             let text = format!("please have a look at {value} and tell me what you see there");
             assert_eq!(reach(text.as_bytes()), Reach::default(), "{text}");
+        }
+        for value in [
+            "http://127.0.0.1/",
+            "http:\\/\\/127.0.0.1\\/",
+            "http://localhost:80/x",
+            "http://[fe80::1%25eth0]/",
+            "http://192.168.1.1/admin",
+            "http://10.0.0.5:8080/x",
+            "http://db.default.svc/",
+        ] {
+            let text = format!("please have a look at {value} and tell me what you see there");
+            let expected = Reach { mentioned: true, ..Reach::default() };
+            assert_eq!(reach(text.as_bytes()), expected, "{text}");
         }
         assert!(reach(b"http://192.0.2.1/").numeric && !reach(b"http://192.0.2.1/").private);
         assert!(reach(b"http://017700000001/").disguised && !reach(b"http://127.0.0.1/").disguised);

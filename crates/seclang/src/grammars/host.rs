@@ -23,6 +23,8 @@ pub(crate) struct Reach {
     pub disguised: bool,
     /// An address instead of a name.
     pub numeric: bool,
+    /// Any of the first four in a sentence, but for servers that people try on their own machines.
+    pub mentioned: bool,
 }
 
 impl Reach {
@@ -34,11 +36,12 @@ impl Reach {
             inner: self.inner || other.inner,
             disguised: self.disguised || other.disguised,
             numeric: self.numeric || other.numeric,
+            mentioned: self.mentioned || other.mentioned,
         }
     }
 
     /// Whether it is of a network that clients are no part of.
-    fn is_inside(self) -> bool {
+    pub(super) fn is_inside(self) -> bool {
         self.loopback || self.metadata || self.private || self.inner
     }
 
@@ -62,13 +65,16 @@ pub(super) fn host(text: &[u8]) -> Reach {
                 of_v6(address).disguised_if(address.to_string() != literal)
             });
         }
-        None => plain.split(':').next().unwrap_or_default().trim_end_matches('.'),
+        // What is encoded may end it: `127.0.0.1%23.example.com`.
+        None => plain.split([':', '#', '?', '/', '\\']).next().unwrap_or_default().trim_end_matches('.'),
     };
     if name.is_empty() || name.len() > MAX_HOST_BYTES {
         return Reach::default();
     }
     if let Some((address, is_plain)) = inet_aton(name) {
-        return Reach { disguised: !is_plain || is_spelled, numeric: true, ..of_v4(address) };
+        // All of the network leads to this machine, but people write the first address of it.
+        let is_other = address.is_loopback() && address != Ipv4Addr::LOCALHOST;
+        return Reach { disguised: !is_plain || is_spelled || is_other, numeric: true, ..of_v4(address) };
     }
     of_name(name).disguised_if(is_spelled)
 }
@@ -158,10 +164,15 @@ fn of_name(name: &str) -> Reach {
     let is = |names: &[&str]| names.contains(&name);
     let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
     if is(&["localhost", "localhost.localdomain", "localhost6", "ip6-localhost", "ip6-loopback", "loopback"])
-        || ends(&[".localhost", ".localtest.me", ".lvh.me", ".vcap.me", ".lacolhost.com", ".yoogle.com"])
-        || is(&["localtest.me", "lvh.me", "spoofed.burpcollaborator.net"])
+        || ends(&[".localhost"])
     {
         return Reach { loopback: true, ..Reach::default() };
+    }
+    // Public names that lead here.
+    if ends(&[".localtest.me", ".lvh.me", ".vcap.me", ".lacolhost.com", ".yoogle.com"])
+        || is(&["localtest.me", "lvh.me", "spoofed.burpcollaborator.net"])
+    {
+        return Reach { loopback: true, disguised: true, ..Reach::default() };
     }
     if is(&[
         "metadata.google.internal",

@@ -47,17 +47,20 @@ fn levels_in_piece(value: &[u8]) -> usize {
         return 0;
     }
     let mut path = Path::from_slice(value);
-    let mut most = climb(&path);
+    let plain = climb(&path);
+    let mut most = plain.anywhere;
+    // No program disguises what it names.
+    let in_disguise = |climb: Climb| if climb.named > plain.named { climb.named } else { climb.anywhere };
     for _ in 0..MAX_DECODINGS {
         let decoded = decode(&path);
         if decoded == path {
             break;
         }
-        most = most.max(climb(&decoded));
+        most = most.max(in_disguise(climb(&decoded)));
         path = decoded;
     }
     if let Some(path) = filtered(&path) {
-        most = most.max(climb(&path));
+        most = most.max(in_disguise(climb(&path)));
     }
     // Programs name their own folders so.
     if most > 0 && spans_lines(value) {
@@ -73,13 +76,21 @@ fn ends_path(byte: &u8) -> bool {
     PATH_ENDS.has(*byte)
 }
 
-/// The most levels that one of the paths in a text climbs.
-fn climb(text: &[u8]) -> usize {
+/// The most levels that paths in a text climb.
+#[derive(Clone, Copy, Default)]
+struct Climb {
+    /// One that is none of the others.
+    anywhere: usize,
+    /// One as programs and documents name their own files.
+    named: usize,
+}
+
+fn climb(text: &[u8]) -> Climb {
+    let mut most = Climb::default();
     if memchr::memmem::find(text, b"..").is_none() {
-        return 0;
+        return most;
     }
     let mut at = 0usize;
-    let mut most = 0;
     for path in text.split(ends_path) {
         let before = text.get(at.saturating_sub(3)..at).unwrap_or_default();
         // Links of Markdown are in brackets or behind a name: what stands before the path makes it no path.
@@ -88,7 +99,9 @@ fn climb(text: &[u8]) -> usize {
         // Programs name their own files in quotes, and rarely from far.
         let is_in_sentence = levels == 1 && before.ends_with(b" ");
         if !(is_quoted || is_in_sentence) || levels >= FAR_LEVELS {
-            most = most.max(levels);
+            most.anywhere = most.anywhere.max(levels);
+        } else {
+            most.named = most.named.max(levels);
         }
         at += path.len() + 1;
     }

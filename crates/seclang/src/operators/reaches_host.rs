@@ -8,7 +8,8 @@ use crate::grammars::{ADDRESS_MARKS, Reach, reach};
 pub(super) const DEFINITION: Definition = Definition {
     name: "reachesHost",
     summary: "A URL in the value reaches a host of one of these kinds: `loopback`, `metadata`, `private`, `inner`, \
-              `disguised` (an address in an unusual notation), `numeric`.",
+              `disguised` (an address in an unusual notation), `numeric`; `mentioned` is one of the first four in a \
+              sentence, but for ports from 1024 on of the machine itself.",
     reads_file: false,
     compile,
     examples: &[
@@ -17,6 +18,7 @@ pub(super) const DEFINITION: Definition = Definition {
         Example { argument: "private", input: b"https://10.0.0.1/", matches: true },
         Example { argument: "disguised", input: b"http://0x7f.1/", matches: true },
         Example { argument: "loopback", input: br"http:\/127.0.0.1", matches: true },
+        Example { argument: "mentioned", input: b"it is at http://10.0.0.1/ now", matches: true },
     ],
 };
 
@@ -38,9 +40,11 @@ fn compile(argument: &mut Argument<'_>) -> Compiled {
             "inner" => |reach: &Reach| reach.inner,
             "disguised" => |reach: &Reach| reach.disguised,
             "numeric" => |reach: &Reach| reach.numeric,
+            "mentioned" => |reach: &Reach| reach.mentioned,
             other => {
                 return Err(format!(
-                    "expected `loopback`, `metadata`, `private`, `inner`, `disguised` or `numeric`, found `{other}`"
+                    "expected `loopback`, `metadata`, `private`, `inner`, `disguised`, `numeric` or `mentioned`, \
+                     found `{other}`"
                 ));
             }
         })

@@ -106,6 +106,11 @@ pub(super) fn clause(first: &Token<'_>, rest: &[Token<'_>], before: Before) -> O
     }
 }
 
+/// Whether a comment says nothing.
+fn is_blank(comment: &[u8]) -> bool {
+    comment.iter().all(|byte| b" +-\t".contains(byte))
+}
+
 /// `admin'--`: the statement's rest is a comment.
 pub(super) fn cut_off(comment: &Token<'_>, before: Before) -> Option<Strength> {
     let is_bare = comment.text.len() <= 4;
@@ -118,10 +123,15 @@ pub(super) fn cut_off(comment: &Token<'_>, before: Before) -> Option<Strength> {
         (Before::Quote { bytes: 0, value_bytes, .. }, [b'#', ..]) if value_bytes > 2 => {
             Some(Strength::Likely)
         }
-        (Before::Quote { bytes, .. }, [b'#', ..]) => {
-            (is_bare && bytes <= MAX_NAME_BYTES).then_some(Strength::Certain)
+        // Raw strings end so, and lines in them.
+        (Before::Quote { bytes, is_spaced, .. }, [b'#', after @ ..]) => {
+            let is_end = bytes <= MAX_NAME_BYTES || is_spaced && is_blank(after);
+            (is_bare && is_end).then_some(Strength::Certain)
         }
-        (Before::Quote { bytes, .. }, _) if bytes > MAX_NAME_BYTES => Some(Strength::Possible),
+        // Behind words too nothing but an injection ends a line so.
+        (Before::Quote { bytes, .. }, [_, _, after @ ..]) if bytes > MAX_NAME_BYTES => {
+            Some(if is_bare && is_blank(after) { Strength::Certain } else { Strength::Possible })
+        }
         (Before::Quote { .. }, [b'-', b'-', after @ ..]) => {
             let is_comment = after.first().is_none_or(|byte| !byte.is_ascii_alphanumeric());
             Some(if is_comment && after.len() <= 16 { Strength::Certain } else { Strength::Possible })
