@@ -2,7 +2,9 @@
 
 use std::io::{Read, Write};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use portcullis::clock::Clock;
 
 use crate::listener::tls_listener;
 use crate::support::{Client, Edge, Origin, certificate, wait_for};
@@ -151,7 +153,7 @@ fn a_client_that_reads_slowly_gets_all_of_it() {
     client.send("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n");
     assert_eq!(client.head().unwrap().status, 200);
     // Some of it each tenth of a second, for longer than the timeout in all.
-    let begun = Instant::now();
+    let begun = Clock::real().start();
     let mut piece = vec![0; BYTES / 32];
     for tenth in 0..32 {
         wait_for("the time of the next piece", || {
