@@ -144,13 +144,13 @@ impl Automaton {
         Some(automaton)
     }
 
-    /// Calls with the number of each literal that ends anywhere in `text` and the place of its last byte, as often as
-    /// one does.
-    pub(crate) fn search(&self, text: &[u8], mut found: impl FnMut(u32, usize)) {
+    /// Calls with the numbers of the literals that end anywhere in `text` and the place of their last byte, as often as
+    /// some do.
+    pub(crate) fn search(&self, text: &[u8], mut found: impl FnMut(&[u32], usize)) {
         let mut end = |state: u32, at: usize| {
             let nth = (state - self.first_match) / self.width;
             let numbers = self.ends.get(nth as usize).and_then(|range| self.numbers.get(range.clone()));
-            numbers.into_iter().flatten().for_each(|number| found(*number, at));
+            found(numbers.unwrap_or_default(), at);
         };
         let Some((starts, [a, b, c, d])) = self.quarters(text) else {
             let mut state = 0;
@@ -207,7 +207,7 @@ mod tests {
 
     fn found(automaton: &Automaton, text: &[u8]) -> Vec<u32> {
         let mut numbers = Vec::new();
-        automaton.search(text, |number, _| numbers.push(number));
+        automaton.search(text, |found, _| numbers.extend_from_slice(found));
         numbers.sort_unstable();
         numbers.dedup();
         numbers
@@ -248,9 +248,9 @@ mod tests {
                 let mut text = vec![b'.'; length];
                 text[at..at + 7].copy_from_slice(b"LiteraL");
                 let mut ends = Vec::new();
-                automaton.search(&text, |number, end| ends.push((number, end)));
+                automaton.search(&text, |numbers, end| ends.push((numbers.to_vec(), end)));
                 ends.dedup();
-                assert_eq!(ends, [(3, at + 6)], "{at} of {length}");
+                assert_eq!(ends, [(vec![3], at + 6)], "{at} of {length}");
                 checked += 1;
             }
         }

@@ -9,6 +9,8 @@ use super::literals::Words;
 
 /// Of shorter texts it is not kept.
 pub(crate) const MIN_BYTES: usize = 1024;
+/// If there are more literals than one for so many bytes, it is not kept either: to search the whole costs less.
+pub(crate) const BYTES_PER_LITERAL: usize = 32;
 const MIN_BLOCK_BYTES: usize = 64;
 /// Most blocks of a text.
 const MAX_BLOCKS: usize = 1024;
@@ -34,13 +36,16 @@ impl Blocks {
         self.words * sets
     }
 
-    /// Notes that a literal of a set ends at a byte.
+    /// Notes that literals of these sets end at a byte.
     #[inline]
-    pub(crate) fn note(self, kept: &mut [Words], set: u32, at: usize) {
+    pub(crate) fn note(self, kept: &mut [Words], sets: &[u32], at: usize) {
         let block = at >> self.bits;
-        let word = set as usize * self.words + block / Words::BITS as usize;
-        if let Some(word) = kept.get_mut(word) {
-            *word |= 1 << (block % Words::BITS as usize);
+        let (word, bit) = (block / Words::BITS as usize, 1 << (block % Words::BITS as usize));
+        let kept = kept.get_mut(word..).unwrap_or_default();
+        for set in sets {
+            if let Some(word) = kept.get_mut(*set as usize * self.words) {
+                *word |= bit;
+            }
         }
     }
 }
@@ -103,7 +108,7 @@ mod tests {
             assert!(blocks.words <= MAX_BLOCKS / 64 + 1);
             let mut kept = vec![0; blocks.words_of(3)];
             let ends = [0, 1, 63, 64, 700, 701, bytes / 2, bytes - 1];
-            ends.iter().for_each(|at| blocks.note(&mut kept, 1, *at));
+            ends.iter().for_each(|at| blocks.note(&mut kept, &[1], *at));
             let ranges: Vec<Range<usize>> = LiteralPlaces::of(&kept, 1, bytes).unwrap().ranges().collect();
             assert!(ends.iter().all(|end| ranges.iter().any(|range| range.contains(end))), "{ranges:?}");
             let block = 1 << blocks.bits;
@@ -123,7 +128,7 @@ mod tests {
     fn all_blocks_are_one_range() {
         let blocks = Blocks::of(8192);
         let mut kept = vec![0; blocks.words_of(1)];
-        (0..8192).for_each(|at| blocks.note(&mut kept, 0, at));
+        (0..8192).for_each(|at| blocks.note(&mut kept, &[0], at));
         let places = LiteralPlaces::of(&kept, 0, 8192).unwrap();
         assert!(places.ranges().eq(std::iter::once(0..8192)));
     }

@@ -44,8 +44,8 @@ impl LiteralIndex {
         }
     }
 
-    /// Appends the bits of the sets that `text` holds a literal of, or nothing if there are none; if it is long, to
-    /// `places` where they are ([`literal_places::LiteralPlaces::of`]).
+    /// Appends the bits of the sets that `text` holds a literal of, or nothing if there are none; if it is long and they are
+    /// few, to `places` where they are ([`literal_places::LiteralPlaces::of`]).
     pub fn search(&self, text: &[u8], found: &mut Vec<Words>, places: &mut Vec<Words>) {
         let at = found.len();
         let Some(automaton) = &self.automaton else {
@@ -54,17 +54,26 @@ impl LiteralIndex {
             return;
         };
         let from = places.len();
-        let blocks = (text.len() >= literal_places::MIN_BYTES).then(|| Blocks::of(text.len()));
-        automaton.search(text, |set, end| {
+        let mut blocks = (text.len() >= literal_places::MIN_BYTES).then(|| Blocks::of(text.len()));
+        let mut left = text.len() / literal_places::BYTES_PER_LITERAL;
+        automaton.search(text, |sets, end| {
             if found.len() == at {
                 found.resize(at + self.words, 0);
                 places.resize(from + blocks.map_or(0, |blocks| blocks.words_of(self.sets)), 0);
             }
-            if let Some(blocks) = blocks {
-                blocks.note(places.get_mut(from..).unwrap_or_default(), set, end);
+            let found = found.get_mut(at..).unwrap_or_default();
+            for set in sets {
+                if let Some(word) = found.get_mut((set / Words::BITS) as usize) {
+                    *word |= 1 << (set % Words::BITS);
+                }
             }
-            if let Some(word) = found.get_mut(at + (set / Words::BITS) as usize) {
-                *word |= 1 << (set % Words::BITS);
+            let Some(of_text) = blocks else { return };
+            of_text.note(places.get_mut(from..).unwrap_or_default(), sets, end);
+            left = left.saturating_sub(1);
+            if left == 0 {
+                // They are everywhere.
+                places.truncate(from);
+                blocks = None;
             }
         });
     }

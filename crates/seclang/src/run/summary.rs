@@ -6,7 +6,7 @@ use super::transaction::Transaction;
 use crate::compile::program::{Pipeline, Precondition, Program, TransformedTarget};
 use crate::data::Text;
 use crate::prefilter::Prefilter;
-use crate::prefilter::literal_places::{LiteralPlaces, MIN_BYTES};
+use crate::prefilter::literal_places::LiteralPlaces;
 use crate::prefilter::literals::{self, Words};
 use crate::variables::Changes;
 use pattern::ByteSet;
@@ -23,9 +23,9 @@ pub(super) struct CachedValue {
 #[derive(Clone, Copy, Debug)]
 enum Literals {
     Unsearched,
-    /// Where in the transaction's `literals` the answer begins, and in its `places` where they stand; `None` if there
-    /// are none.
-    Searched(Option<(u32, u32)>),
+    /// Where in the transaction's `literals` the answer begins, and in its `places` where they stand if that was kept;
+    /// `None` if there are none.
+    Searched(Option<(u32, Option<u32>)>),
 }
 
 impl CachedValue {
@@ -235,8 +235,8 @@ impl Transaction {
                 let (literals, places) = (&mut self.cache.literals, &mut self.cache.places);
                 let (at, places_at) = (literals.len(), places.len());
                 program.literals.search(self.data.buffers.get(entry.text), literals, places);
-                let found = u32::try_from(at).ok().zip(u32::try_from(places_at).ok());
-                let found = found.filter(|_| literals.len() > at);
+                let kept = u32::try_from(places_at).ok().filter(|_| places.len() > places_at);
+                let found = u32::try_from(at).ok().filter(|_| literals.len() > at).map(|at| (at, kept));
                 if let Some(entry) = self.cache.seen.get_mut(seen) {
                     entry.literals = Literals::Searched(found);
                 }
@@ -286,10 +286,7 @@ impl Transaction {
     /// Where in a long value the literals of a set stand.
     pub(super) fn places(&self, seen: usize, set: u32) -> Option<LiteralPlaces<'_>> {
         let entry = self.cache.seen.get(seen)?;
-        let Literals::Searched(Some((_, at))) = entry.literals else { return None };
-        if entry.text.len() < MIN_BYTES {
-            return None;
-        }
+        let Literals::Searched(Some((_, Some(at)))) = entry.literals else { return None };
         LiteralPlaces::of(self.cache.places.get(at as usize..)?, set, entry.text.len())
     }
 
