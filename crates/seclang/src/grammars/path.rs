@@ -16,6 +16,11 @@ const SHARED_BYTES: usize = 512;
 /// Times that a path is decoded.
 const MAX_DECODINGS: usize = 4;
 
+/// How documents and sources end.
+const SOURCES: &[&[u8]] = &[
+    b".md", b".rst", b".html", b".css", b".scss", b".js", b".ts", b".tsx", b".rs", b".go", b".svg", b".png",
+];
+
 /// Levels that no program climbs to a file of its own.
 const FAR_LEVELS: usize = 3;
 
@@ -97,7 +102,7 @@ fn climb(text: &[u8]) -> Climb {
         let is_quoted = matches!(before, [.., b'"' | b'\'' | b'`'] | [.., b']', b'('] | [b']', b':', b' ']);
         let levels = levels(path);
         // Programs name their own files in quotes, and rarely from far.
-        let is_in_sentence = levels == 1 && before.ends_with(b" ");
+        let is_in_sentence = before.ends_with(b" ") && (levels == 1 || is_source(path));
         if !(is_quoted || is_in_sentence) || levels >= FAR_LEVELS {
             most.anywhere = most.anywhere.max(levels);
         } else {
@@ -106,6 +111,13 @@ fn climb(text: &[u8]) -> Climb {
         at += path.len() + 1;
     }
     most
+}
+
+/// Whether a path leads to a document or a source, of which people write.
+fn is_source(path: &[u8]) -> bool {
+    let path = path.trim_ascii_end();
+    let path = path.strip_suffix(b".").or_else(|| path.strip_suffix(b";")).unwrap_or(path);
+    SOURCES.iter().any(|ending| path.ends_with(ending))
 }
 
 fn levels(path: &[u8]) -> usize {
@@ -268,6 +280,10 @@ mod tests {
             ("", 0),
             ("..", 1),
             ("./a/./b", 0),
+            ("see ../../README.md, and ../../src/main.rs.", 0),
+            ("see ../../../README.md", 3),
+            ("see ../../.env", 2),
+            ("he wrote \"..%2f..%2fetc/passwd\" to me", 2),
             ("import a from \"../../b\";\nimport c from \"../d\";\nexport default a;\n", 0),
         ] {
             assert_eq!(levels_above_root(value.as_bytes()), levels, "{value}");

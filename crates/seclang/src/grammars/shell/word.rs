@@ -226,6 +226,10 @@ pub(super) fn argument(rest: &[u8], dialect: Dialect) -> Argument {
         argument.is_end = true;
         return argument;
     }
+    // The end of an element of a page.
+    if is_end_tag(text) {
+        return argument;
+    }
     if (first == b'"' || first == b'\'') && spaces == 0 {
         // A quote right behind the name ends the string around the value.
         argument.is_end = after.is_empty();
@@ -241,6 +245,13 @@ pub(super) fn argument(rest: &[u8], dialect: Dialect) -> Argument {
         argument.is_technical |= nth > 0 && is_option_or_path(word, dialect);
     }
     argument
+}
+
+/// `</p>`: what a shell would read from a file with such a name.
+fn is_end_tag(text: &[u8]) -> bool {
+    let name = text.strip_prefix(b"</").unwrap_or_default();
+    let length = name.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    length > 0 && name.get(length) == Some(&b'>')
 }
 
 /// What stands between spaces up to the end of a command.

@@ -13,6 +13,8 @@ pub(super) enum Before {
         value_bytes: usize,
         /// A space follows.
         is_spaced: bool,
+        /// With a `#` behind it, it is how a text in a program ends: no word stands before it.
+        ends_raw_string: bool,
     },
     Number,
     Name,
@@ -274,8 +276,11 @@ pub(super) fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength
     match (left, rest) {
         (Operand::Query | Operand::Call { is_known: true }, _) => return Some(Strength::Certain),
         (_, [Token { kind: Kind::Comparison, text }, after @ ..]) => {
-            // Program text compares so.
-            let is_program = *text == b"==" || after.first().is_some_and(|token| token.text == b"=");
+            // Program text compares so, and people write `a` and `b` in `c`.
+            let is_program = *text == b"=="
+                || after.first().is_some_and(|token| token.text == b"=")
+                || text.eq_ignore_ascii_case(b"in")
+                    && after.first().is_none_or(|list| !list.text.starts_with(b"("));
             let right = operand(after).map(|(right, _)| right);
             let is_pattern = [&b"rlike"[..], b"regexp"].iter().any(|word| text.eq_ignore_ascii_case(word));
             let are_literal = |operand| matches!(operand, Operand::Literal | Operand::Text);
@@ -335,6 +340,10 @@ fn comparison(operator: &Token<'_>, tokens: &[Token<'_>], before: Before) -> Opt
     let is_word = operator.text.first().is_some_and(u8::is_ascii_alphabetic);
     let is_cut = matches!(rest, [Token { kind: Kind::Comment { is_last: true }, .. }]);
     match (right, before) {
+        // In SQL a list is in brackets: people write `a` in `b`.
+        (Operand::Text, Before::Quote { .. }) if operator.is("in") && tokens.first()?.kind != Kind::Open => {
+            Some(Strength::Likely)
+        }
         (Operand::Literal, Before::Number) if operator.is("is") && is_cut => Some(Strength::Certain),
         (Operand::Query, _) if tokens.first()?.kind == Kind::Open => Some(Strength::Certain),
         (Operand::Call { is_known: true }, Before::Quote { .. }) => Some(Strength::Certain),

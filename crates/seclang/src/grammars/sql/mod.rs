@@ -64,8 +64,7 @@ fn judge(value: &[u8], before: &[u8]) -> Option<Finding> {
     Finding::at(from_start(window(value, 0), is_own), 0)
         .into_iter()
         .chain(quotes.iter().filter(|at| may_continue(window(value, **at + 1))).filter_map(|&at| {
-            let before =
-                Before::Quote { bytes: at, value_bytes: value.len(), is_spaced: is_spaced(value, at) };
+            let before = before_quote(value, at, 0);
             Finding::at(behind_quote(value, at, before), at)
         }))
         .max()
@@ -80,6 +79,18 @@ fn behind_quote(value: &[u8], at: usize, before: Before) -> Option<Strength> {
         tokens.first().is_some_and(|first| matches!(first.kind, Kind::Comparison | Kind::Arithmetic));
     let is_name = value.get(at) == Some(&b'`') && is_compared;
     if is_name { found.min(Some(Strength::Likely)) } else { found }
+}
+
+/// A quote of a value, in the line that begins there.
+fn before_quote(value: &[u8], at: usize, line_begin: usize) -> Before {
+    let before = at.checked_sub(1).and_then(|before| value.get(before));
+    let is_behind_word = before.is_none_or(|byte| byte.is_ascii_alphanumeric() || b")'\"`".contains(byte));
+    Before::Quote {
+        bytes: at - line_begin,
+        value_bytes: value.len(),
+        is_spaced: is_spaced(value, at),
+        ends_raw_string: value.get(at) == Some(&b'"') && !is_behind_word,
+    }
 }
 
 /// Whether a space follows a quote, or what ends an expression or a tag.
@@ -101,11 +112,7 @@ fn spread(value: &[u8], differences: &Differences) -> Option<Finding> {
             continue;
         }
         let goes_on = |at: &usize| {
-            let before = Before::Quote {
-                bytes: at - line_begin,
-                value_bytes: value.len(),
-                is_spaced: is_spaced(value, *at),
-            };
+            let before = before_quote(value, *at, line_begin);
             // Else it was read with its line.
             line_end - at <= WINDOW_BYTES
                 && may_continue(window(value, at + 1))
@@ -402,6 +409,7 @@ mod tests {
     #[test]
     fn a_statement_of_the_text_goes_on_with_itself() {
         for text in [
+            "let yaml = r#\"\n  first: 1\n  }\"#;\nlet more = 1;",
             "SELECT name FROM cats\nWHERE age > 5\nUNION ALL\nSELECT name FROM dogs\nORDER BY 1;",
             "Use shuf to shuffle or select random lines from a file.",
             "I fixed the form; update the docs and delete from your list what is done.",

@@ -123,7 +123,7 @@ pub(super) fn cut_off(comment: &Token<'_>, before: Before) -> Option<Strength> {
         (Before::Quote { bytes: 0, value_bytes, .. }, [b'#', ..]) if value_bytes > 2 => {
             Some(Strength::Likely)
         }
-        // Raw strings end so, and lines in them.
+        (Before::Quote { ends_raw_string: true, .. }, [b'#', ..]) => Some(Strength::Likely),
         (Before::Quote { bytes, is_spaced, .. }, [b'#', after @ ..]) => {
             let is_end = bytes <= MAX_NAME_BYTES || is_spaced && is_blank(after);
             (is_bare && is_end).then_some(Strength::Certain)
