@@ -1,7 +1,7 @@
 //! Where the planes meet: one immutable value, made by the control plane, loaded once for each
 //! request by the data plane.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -316,9 +316,9 @@ impl Snapshot {
         }
     }
 
-    /// The names of all zones.
-    pub fn zone_names(&self) -> BTreeSet<&str> {
-        self.zones().map(|zone| zone.name.as_str()).collect()
+    /// Whether there is a zone of this name.
+    pub fn has_zone(&self, name: &str) -> bool {
+        matches!(self.sites.get(name), Some(Site::Zone(zone)) if zone.name == name)
     }
 
     pub fn zones(&self) -> impl Iterator<Item = &Arc<CompiledZone>> {

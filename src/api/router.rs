@@ -414,10 +414,10 @@ async fn with_length(request: extract::Request, next: Next) -> Response {
 }
 
 async fn metrics(extract::State(state): extract::State<State>) -> impl IntoResponse {
-    let (snapshot, metrics) = (state.snapshots.load(), state.events.metrics());
-    // A request may end, and be counted, after its zone is gone.
-    let names = snapshot.zone_names();
-    metrics.keep_zones(|zone| names.contains(zone));
+    let metrics = state.events.metrics();
+    // A request may end, and be counted, after its zone is gone. One that has just been made has metrics, too: it is
+    // looked up when they are.
+    metrics.keep_zones(|zone| state.snapshots.load().has_zone(zone));
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], metrics.render())
 }
 

@@ -10,6 +10,7 @@
 //! ```
 
 mod load;
+mod metrics_sweep;
 mod plane;
 mod watch;
 

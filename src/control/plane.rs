@@ -10,6 +10,7 @@ use model::{Resources, ZoneId};
 use store::{Change, Changeset, Revision, Store, StoreError};
 
 use super::load::{self, ConfSource, Start};
+use super::metrics_sweep::MetricsSweep;
 use super::{Applied, ApplyError, Queued, Write};
 use crate::clock::{Clock, milliseconds};
 use crate::compile::{self, Inputs};
@@ -30,6 +31,7 @@ pub(super) struct Plane {
     refused: Option<Revision>,
     conf: Conf,
     events: Events,
+    metrics_sweep: MetricsSweep,
     clock: Clock,
     handle: SnapshotHandle,
     /// The rules in use: those that take their place go on with what they remember.
@@ -44,15 +46,17 @@ impl Plane {
         events: Events,
         clock: Clock,
     ) -> Self {
+        let handle = SnapshotHandle::new(start.snapshot);
         let plane = Self {
             source,
             store,
             revision: start.revision,
             refused: None,
             conf: start.conf,
+            metrics_sweep: MetricsSweep::start(events.clone(), handle.clone()),
             events,
             clock,
-            handle: SnapshotHandle::new(start.snapshot),
+            handle,
             rules: start.rules,
         };
         plane.announce(0.0, Vec::new());
@@ -310,12 +314,11 @@ impl Plane {
         };
         let zones = &snapshot.resources.zones;
         let Some(changed) = changed else {
-            let names = snapshot.zone_names();
-            metrics.keep_zones(|zone| names.contains(zone));
+            self.metrics_sweep.ask();
             return snapshot.zones().for_each(|zone| show(zone));
         };
         if changed.iter().any(|id| !zones.contains_key(id)) {
-            metrics.keep_zones(|zone| matches!(snapshot.sites.get(zone), Some(Site::Zone(_))));
+            self.metrics_sweep.ask();
         }
         for zone in changed.iter().filter_map(|id| zones.get(id)) {
             if let Some(Site::Zone(zone)) = snapshot.sites.get(&zone.name) {
