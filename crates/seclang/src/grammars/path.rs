@@ -117,7 +117,8 @@ fn climb(text: &[u8]) -> Climb {
 fn is_source(path: &[u8]) -> bool {
     let path = path.trim_ascii_end();
     let path = path.strip_suffix(b".").or_else(|| path.strip_suffix(b";")).unwrap_or(path);
-    SOURCES.iter().any(|ending| path.ends_with(ending))
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"./_-".contains(byte);
+    path.iter().all(is_plain) && SOURCES.iter().any(|ending| path.ends_with(ending))
 }
 
 fn levels(path: &[u8]) -> usize {
@@ -283,6 +284,7 @@ mod tests {
             ("see ../../README.md, and ../../src/main.rs.", 0),
             ("see ../../../README.md", 3),
             ("see ../../.env", 2),
+            ("see ../../secret%00.png", 2),
             ("he wrote \"..%2f..%2fetc/passwd\" to me", 2),
             ("import a from \"../../b\";\nimport c from \"../d\";\nexport default a;\n", 0),
         ] {

@@ -117,6 +117,7 @@ fn code_and_markdown_between_words_run_nothing_for_certain() {
     // What runs all the same.
     for value in [
         ";cat</etc/passwd",
+        ";cat</flag>/dev/stdout",
         "x `sleep 5`",
         "| 1 | ; id |\n|---|---|",
         "| $(id) |\n|---|",

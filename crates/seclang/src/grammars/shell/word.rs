@@ -247,11 +247,17 @@ pub(super) fn argument(rest: &[u8], dialect: Dialect) -> Argument {
     argument
 }
 
-/// `</p>`: what a shell would read from a file with such a name.
+/// Elements whose texts end with words.
+const ELEMENTS: &[&[u8]] = &[
+    b"a", b"b", b"button", b"code", b"dd", b"div", b"dt", b"em", b"h1", b"h2", b"h3", b"h4", b"i", b"label",
+    b"li", b"option", b"p", b"small", b"span", b"strong", b"td", b"th", b"title",
+];
+
+/// `</p>`, which a shell would take for a file of this name in the root.
 fn is_end_tag(text: &[u8]) -> bool {
     let name = text.strip_prefix(b"</").unwrap_or_default();
-    let length = name.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
-    length > 0 && name.get(length) == Some(&b'>')
+    let name = memchr::memchr(b'>', name).and_then(|end| name.get(..end)).unwrap_or_default();
+    ELEMENTS.contains(&name)
 }
 
 /// What stands between spaces up to the end of a command.

@@ -83,13 +83,14 @@ fn behind_quote(value: &[u8], at: usize, before: Before) -> Option<Strength> {
 
 /// A quote of a value, in the line that begins there.
 fn before_quote(value: &[u8], at: usize, line_begin: usize) -> Before {
-    let before = at.checked_sub(1).and_then(|before| value.get(before));
-    let is_behind_word = before.is_none_or(|byte| byte.is_ascii_alphanumeric() || b")'\"`".contains(byte));
+    let last = || value.get(line_begin..at)?.iter().rfind(|byte| !byte.is_ascii_whitespace());
+    let is_behind_word =
+        || last().is_some_and(|byte| byte.is_ascii_alphanumeric() || b")'\"`".contains(byte));
     Before::Quote {
         bytes: at - line_begin,
         value_bytes: value.len(),
         is_spaced: is_spaced(value, at),
-        ends_raw_string: value.get(at) == Some(&b'"') && !is_behind_word,
+        ends_raw_string: value.get(at) == Some(&b'"') && at > 0 && !is_behind_word(),
     }
 }
 
@@ -289,6 +290,7 @@ mod tests {
             "`' or '1'='1`",
             "\"x' or '1'='1",
             "admin'/**/or/**/'1",
+            "admin \"#",
         ] {
             assert!(strength(value.as_bytes()) == Some(Strength::Certain), "{value}");
         }
