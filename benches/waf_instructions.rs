@@ -42,6 +42,7 @@ mod measured {
     functions! {
         simple_get static_asset api_get simple_post form_8_fields json_post graphql sqli_get xss_get
         form_10kb json_10kb multipart_10kb prose_11kb comments_64kb tags_64kb expressions_64kb quoted_braces_64kb line_breaks_64kb quotes_64kb
+        slashes_64kb code_spans_64kb
     }
 }
 

@@ -117,6 +117,8 @@ pub fn bodies() -> Vec<Case> {
     text("quoted_braces_64kb", &"{\"".repeat(64_000 / 2));
     text("line_breaks_64kb", &"\n".repeat(64_000));
     text("quotes_64kb", &"'+".repeat(64_000 / 2));
+    text("slashes_64kb", &"=\"//".repeat(64_000 / 4));
+    text("code_spans_64kb", &"`A`".repeat(64_000 / 3));
     cases
 }
 

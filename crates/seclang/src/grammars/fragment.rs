@@ -93,11 +93,14 @@ pub(crate) fn lines_near(
     let (mut next, mut end) = (0, 0);
     std::iter::from_fn(move || {
         while next >= end {
-            let range = ranges.next()?;
-            let before = value.get(..range.start).unwrap_or(value);
-            let begin = memchr::memrchr2(b'\n', b'\r', before).map_or(0, |line_break| line_break + 1);
-            // The line of its first byte may have been told with the range before.
-            next = next.max(begin);
+            let range = ranges.next().filter(|range| range.start < value.len())?;
+            if range.end <= next {
+                continue;
+            }
+            // The line of its first byte may have been told with the range before: only what was not is searched, so
+            // that many ranges of a long line are read once.
+            let untold = value.get(next..range.start).unwrap_or_default();
+            next += memchr::memrchr2(b'\n', b'\r', untold).map_or(0, |line_break| line_break + 1);
             end = range.end.min(value.len());
         }
         let rest = value.get(next..)?;
@@ -208,4 +211,32 @@ fn pieces<'t>(text: &'t [u8], ends: &'static ByteSet, end: End) -> impl Iterator
         from = text.len();
         Some((start, text.get(start..).unwrap_or_default()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_near_are_told_once_each_and_in_order() {
+        let value = b"first\nsecond\r\n\nthird";
+        let lines = |ranges: &[Range<usize>]| {
+            let lines = lines_near(value, ranges.iter().cloned());
+            lines.map(|(from, line)| (from, String::from_utf8_lossy(line).into_owned())).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(&[]), []);
+        assert_eq!(lines(&[0..1, 3..4]), [(0, "first".to_owned())]);
+        assert_eq!(lines(&[4..7, 8..9]), [(0, "first".to_owned()), (6, "second".to_owned())]);
+        assert_eq!(lines(&[18..19, 19..20]), [(15, "third".to_owned())]);
+        assert_eq!(lines(&[6..20, 20..64]).len(), 4);
+        assert_eq!(lines(&[64..80, 80..128]), []);
+    }
+
+    /// Were the line searched for its begin again for each range, this would take minutes.
+    #[test]
+    fn many_ranges_of_a_long_line_are_read_once() {
+        let value = vec![b'a'; 8 << 20];
+        let ranges = (0..value.len()).step_by(4).map(|from| from..from + 1);
+        assert_eq!(lines_near(&value, ranges).count(), 1);
+    }
 }

@@ -80,11 +80,11 @@ fn commands_in(value: &[u8], has_table: bool, dialect: Dialect) -> Option<Findin
         let is_line_break = matches!(value.get(place.start), Some(b'\n' | b'\r'));
         // A name alone between two pipes.
         let is_cell = || {
-            let cell = memchr::memchr(b'|', text).and_then(|end| text.get(..end)).unwrap_or_default();
-            is_row
-                && has_table
-                && value.get(place.clone()) == Some(b"|")
-                && cell.trim_ascii().iter().all(u8::is_ascii_alphanumeric)
+            let is_in_table = is_row && has_table && value.get(place.clone()) == Some(b"|");
+            is_in_table
+                && memchr::memchr(b'|', text)
+                    .and_then(|end| text.get(..end))
+                    .is_some_and(|cell| cell.trim_ascii().iter().all(u8::is_ascii_alphanumeric))
         };
         let judged = judge(text, || separator(value, place.clone()), dialect);
         is_script_line =
