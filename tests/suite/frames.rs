@@ -104,7 +104,7 @@ const FRAMES: &[Frame] = &[
     ),
     (
         "JSON text",
-        |value| serde_json::json!({"name": "Ann", "text": value, "sizes": [1000, 1000]}).to_string(),
+        |value| serde_json::json!({"name": "Ann", "text": value, "sizes": [894, 927]}).to_string(),
         [1000, 1000],
     ),
     ("1 KB before", |value| format!("{}{value}", "winter boots ".repeat(80)), [919, 961]),

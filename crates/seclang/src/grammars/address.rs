@@ -44,14 +44,15 @@ fn reach_of_part(value: &[u8]) -> Reach {
         // JSON may have a backslash before each.
         let is_usual = matches!(slashes, b"//" | b"\\/\\/");
         let scheme = value.get(..from - 2).unwrap_or_default();
-        let is_odd = !is_usual || is_web(scheme) && asks_for_what_browsers_do_not(rest);
+        let named = authority_of(rest);
+        let is_odd = !is_usual || is_web(scheme) && asks_for_what_browsers_do_not(named);
         let reach = authority(rest).disguised_if(is_odd);
         // People and programs write of machines of their own, but not of these.
         found = found.or(match is_spoken_of {
             true => Reach {
                 metadata: reach.metadata,
                 disguised: reach.disguised,
-                mentioned: reach.is_inside() && !(reach.loopback && is_tried_out(rest)),
+                mentioned: reach.is_inside() && !(reach.loopback && is_tried_out(named)),
                 ..Reach::default()
             },
             false => reach,
@@ -77,13 +78,14 @@ fn names_this_machine_without_scheme(text: &[u8]) -> bool {
     let slashes = memchr::memmem::find_iter(text, b"//").chain(memchr::memmem::find_iter(text, br"\\"));
     slashes.filter(begins).any(|at| {
         let rest = text.get(at + 2..).unwrap_or_default();
+        let named = authority_of(rest);
         // `'\\00'` is no host.
-        let is_host = || {
-            let host = authority_of(rest);
-            host.contains(&b'.') || host.first().is_some_and(|byte| !byte.is_ascii_digit())
-        };
+        let is_host = named.contains(&b'.') || named.first().is_some_and(|byte| !byte.is_ascii_digit());
+        if !is_host || is_tried_out(named) {
+            return false;
+        }
         let reach = authority(rest);
-        (reach.loopback || reach.metadata) && is_host() && !is_tried_out(rest)
+        reach.loopback || reach.metadata
     })
 }
 
@@ -96,22 +98,21 @@ fn is_web(before_colon: &[u8]) -> bool {
     ends(b"http") || ends(b"https")
 }
 
-/// Whether an authority has a port of another service, or a user to name on a server that nobody is making.
-fn asks_for_what_browsers_do_not(text: &[u8]) -> bool {
-    port(text).is_some_and(|port| OTHER_PORTS.contains(&port))
-        || !is_tried_out(text) && authority_of(text).contains(&b'@')
+/// Whether an authority has the port of another service, or a user name although nobody develops a server there.
+fn asks_for_what_browsers_do_not(authority: &[u8]) -> bool {
+    port(authority).is_some_and(|port| OTHER_PORTS.contains(&port))
+        || !is_tried_out(authority) && authority.contains(&b'@')
 }
 
-/// The port of `host:port/…`.
-fn port(text: &[u8]) -> Option<u16> {
-    let authority = authority_of(text);
+/// The port of `host:port`.
+fn port(authority: &[u8]) -> Option<u16> {
     let colon = memchr::memrchr(b':', authority)?;
     std::str::from_utf8(authority.get(colon + 1..)?).ok()?.parse().ok()
 }
 
-/// Whether a host has a port that needs no rights: what is there is being made.
-fn is_tried_out(text: &[u8]) -> bool {
-    port(text).is_some_and(|port| port >= 1024)
+/// Whether an authority has a port that a program may open without rights: developers run what they work on there.
+fn is_tried_out(authority: &[u8]) -> bool {
+    port(authority).is_some_and(|port| port >= 1024)
 }
 
 /// The colon behind a scheme: before a slash, or before what browsers take for two.
@@ -135,7 +136,7 @@ fn is_metadata_literal(value: &[u8]) -> bool {
     names.any(|name| memchr::memmem::find_iter(value, name).any(|at| is_word(at, name.len())))
 }
 
-/// What stands before the path.
+/// `user@host:port`: a URL behind its slashes, up to the path or to what ends the URL.
 fn authority_of(text: &[u8]) -> &[u8] {
     let end = text.iter().position(|byte| *byte <= b' ' || b"/\\?#\"'<>,;)".contains(byte));
     text.get(..end.unwrap_or(text.len())).unwrap_or_default()

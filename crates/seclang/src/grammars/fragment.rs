@@ -97,10 +97,10 @@ pub(crate) fn lines_near(
             if range.end <= next {
                 continue;
             }
-            // The line of its first byte may have been told with the range before: only what was not is searched, so
-            // that many ranges of a long line are read once.
-            let untold = value.get(next..range.start).unwrap_or_default();
-            next += memchr::memrchr2(b'\n', b'\r', untold).map_or(0, |line_break| line_break + 1);
+            // Lines up to `next` were returned. The search goes no further back, or many ranges in one long line
+            // would each read it again.
+            let between = value.get(next..range.start).unwrap_or_default();
+            next += memchr::memrchr2(b'\n', b'\r', between).map_or(0, |line_break| line_break + 1);
             end = range.end.min(value.len());
         }
         let rest = value.get(next..)?;

@@ -13,7 +13,7 @@ pub(super) const MAX_HOST_BYTES: usize = 253;
 pub(crate) struct Reach {
     /// The machine itself.
     pub loopback: bool,
-    /// The service that tells a cloud machine its secrets, and other link-local addresses.
+    /// The metadata service of a cloud, which hands out credentials, or another link-local address.
     pub metadata: bool,
     /// A private network.
     pub private: bool,

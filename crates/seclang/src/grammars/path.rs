@@ -16,7 +16,7 @@ const SHARED_BYTES: usize = 512;
 /// Times that a path is decoded.
 const MAX_DECODINGS: usize = 4;
 
-/// How documents and sources end.
+/// Endings of documents and source files.
 const SOURCES: &[&[u8]] = &[
     b".md", b".rst", b".html", b".css", b".scss", b".js", b".ts", b".tsx", b".rs", b".go", b".svg", b".png",
 ];
@@ -113,7 +113,7 @@ fn climb(text: &[u8]) -> Climb {
     most
 }
 
-/// Whether a path leads to a document or a source, of which people write.
+/// Whether a path ends as a document or a source file does: people mention such paths in sentences.
 fn is_source(path: &[u8]) -> bool {
     let path = path.trim_ascii_end();
     let path = path.strip_suffix(b".").or_else(|| path.strip_suffix(b";")).unwrap_or(path);

@@ -155,7 +155,7 @@ mod tests {
         assert!(patterns.phrases(Vec::new()).is_err());
     }
 
-    /// Long texts, in one place of which stand pieces of what a test looks for, words, marks and line breaks.
+    /// A long text of plain words. One part of it is made of the literals, and of words, marks and line breaks.
     fn text(literals: &[Vec<u8>], numbers: &mut TestNumbers) -> Vec<u8> {
         const WORDS: &[&str] = &[
             "some words of a line",

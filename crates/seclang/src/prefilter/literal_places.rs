@@ -7,9 +7,10 @@ use std::ops::Range;
 
 use super::literals::Words;
 
-/// Of shorter texts it is not kept.
+/// Places are not kept for shorter texts.
 pub(crate) const MIN_BYTES: usize = 1024;
-/// If there are more literals than one for so many bytes, it is not kept either: to search the whole costs less.
+/// Places are not kept either if a text holds more than one literal for this many bytes: then a search of the whole
+/// text costs less.
 pub(crate) const BYTES_PER_LITERAL: usize = 32;
 const MIN_BLOCK_BYTES: usize = 64;
 /// Most blocks of a text.
@@ -20,18 +21,18 @@ const MAX_BLOCKS: usize = 1024;
 pub(crate) struct Blocks {
     /// The logarithm to base 2 of their length in bytes.
     bits: u32,
-    /// Words that the blocks of a text take for one set.
+    /// How many words hold the bits of all blocks for one set.
     words: usize,
 }
 
 impl Blocks {
-    /// The blocks of a text of so many bytes.
+    /// How a text of this length is cut.
     pub(crate) fn of(bytes: usize) -> Self {
         let block = bytes.div_ceil(MAX_BLOCKS).next_power_of_two().max(MIN_BLOCK_BYTES);
         Self { bits: block.trailing_zeros(), words: bytes.div_ceil(block).div_ceil(Words::BITS as usize) }
     }
 
-    /// Words that the blocks of a text take for so many sets.
+    /// How many words hold the bits of all blocks for this number of sets.
     pub(crate) fn words_of(self, sets: usize) -> usize {
         self.words * sets
     }
@@ -58,7 +59,7 @@ pub struct LiteralPlaces<'k> {
 }
 
 impl<'k> LiteralPlaces<'k> {
-    /// What was kept of a set of a text of so many bytes.
+    /// Reads the places of one set from what was kept for a text of this length.
     pub(crate) fn of(kept: &'k [Words], set: u32, bytes: usize) -> Option<Self> {
         let blocks = Blocks::of(bytes);
         let from = set as usize * blocks.words;

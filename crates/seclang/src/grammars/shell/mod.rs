@@ -10,6 +10,7 @@ mod commands;
 mod windows_commands;
 mod word;
 
+use std::cell::LazyCell;
 use std::ops::Range;
 
 use self::commands::{Class, class, is_filter, is_harmless, is_keyword};
@@ -24,6 +25,7 @@ pub(crate) use self::word::Dialect;
 const MARKS: ByteSet = ByteSet::of(b"&|;\n\r$<>`");
 /// A call of a tool that begins a value is no longer.
 const MAX_TOOL_BYTES: usize = 128;
+/// What the line below the head of a table of Markdown holds.
 const TABLE_RULES: &[&[u8]] = &[b"|--", b"| --", b"|:-", b"| :-"];
 /// Bytes before a place that say whether it stands in a text.
 const TEXT_BYTES: usize = 128;
@@ -55,12 +57,13 @@ enum Separator {
 
 /// How sure it is that a value is a command injection.
 pub(crate) fn shell(value: &[u8], dialect: Dialect) -> Option<Finding> {
-    // The line below the head of a table of Markdown.
-    let has_table = TABLE_RULES.iter().any(|rule| memchr::memmem::find(value, rule).is_some());
-    strongest_of_lines(value, |_| true, |_, line| commands_in(line, has_table, dialect))
+    // Few values have rows, of which alone this is asked.
+    let has_table =
+        LazyCell::new(|| TABLE_RULES.iter().any(|rule| memchr::memmem::find(value, rule).is_some()));
+    strongest_of_lines(value, |_| true, |_, line| commands_in(line, || *has_table, dialect))
 }
 
-fn commands_in(value: &[u8], has_table: bool, dialect: Dialect) -> Option<Finding> {
+fn commands_in(value: &[u8], has_table: impl Fn() -> bool, dialect: Dialect) -> Option<Finding> {
     let start = judge(value, || Separator::Start, dialect);
     let group = group(value).and_then(|commands| judge(commands, || Separator::Group, dialect));
     let mut found = Finding::at(start.max(group), 0);
@@ -80,7 +83,7 @@ fn commands_in(value: &[u8], has_table: bool, dialect: Dialect) -> Option<Findin
         let is_line_break = matches!(value.get(place.start), Some(b'\n' | b'\r'));
         // A name alone between two pipes.
         let is_cell = || {
-            let is_in_table = is_row && has_table && value.get(place.clone()) == Some(b"|");
+            let is_in_table = is_row && has_table() && value.get(place.clone()) == Some(b"|");
             is_in_table
                 && memchr::memchr(b'|', text)
                     .and_then(|end| text.get(..end))

@@ -275,12 +275,11 @@ pub(super) fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength
     let is_quoted = matches!(before, Before::Quote { .. });
     match (left, rest) {
         (Operand::Query | Operand::Call { is_known: true }, _) => return Some(Strength::Certain),
-        (_, [Token { kind: Kind::Comparison, text }, after @ ..]) => {
-            // Program text compares so, and people write `a` and `b` in `c`.
+        (_, [operator @ Token { kind: Kind::Comparison, text }, after @ ..]) => {
+            // Program text compares so.
             let is_program = *text == b"=="
                 || after.first().is_some_and(|token| token.text == b"=")
-                || text.eq_ignore_ascii_case(b"in")
-                    && after.first().is_none_or(|list| !list.text.starts_with(b"("));
+                || lacks_list(operator, after);
             let right = operand(after).map(|(right, _)| right);
             let is_pattern = [&b"rlike"[..], b"regexp"].iter().any(|word| text.eq_ignore_ascii_case(word));
             let are_literal = |operand| matches!(operand, Operand::Literal | Operand::Text);
@@ -334,16 +333,18 @@ fn is_truth(tokens: &[Token<'_>]) -> bool {
     tokens.last().is_some_and(|last| last.is("true") || last.is("false"))
 }
 
+/// Whether an operator is `in` and no bracket follows: people write `a` in `b`, SQL has its list in brackets.
+fn lacks_list(operator: &Token<'_>, after: &[Token<'_>]) -> bool {
+    operator.is("in") && after.first().is_none_or(|list| list.kind != Kind::Open)
+}
+
 /// `'='`, `' like '%`, `1 in (select 1)`.
 fn comparison(operator: &Token<'_>, tokens: &[Token<'_>], before: Before) -> Option<Strength> {
     let (right, rest) = operand(tokens)?;
     let is_word = operator.text.first().is_some_and(u8::is_ascii_alphabetic);
     let is_cut = matches!(rest, [Token { kind: Kind::Comment { is_last: true }, .. }]);
     match (right, before) {
-        // In SQL a list is in brackets: people write `a` in `b`.
-        (Operand::Text, Before::Quote { .. }) if operator.is("in") && tokens.first()?.kind != Kind::Open => {
-            Some(Strength::Likely)
-        }
+        (Operand::Text, Before::Quote { .. }) if lacks_list(operator, tokens) => Some(Strength::Likely),
         (Operand::Literal, Before::Number) if operator.is("is") && is_cut => Some(Strength::Certain),
         (Operand::Query, _) if tokens.first()?.kind == Kind::Open => Some(Strength::Certain),
         (Operand::Call { is_known: true }, Before::Quote { .. }) => Some(Strength::Certain),
