@@ -1,9 +1,9 @@
 //! Custom hostnames by name. Those of one name may be of several zones; the one that is served has its requests.
 
+use std::slice;
 use std::sync::Arc;
 
 use model::{CustomHostname, Declared};
-use smallvec::SmallVec;
 
 use super::Hosts;
 
@@ -28,7 +28,28 @@ impl HostnameSite {
 }
 
 /// All of one name: the served one first.
-type HostnamesOfName = SmallVec<[HostnameSite; 1]>;
+#[derive(Clone, Debug)]
+enum HostnamesOfName {
+    One(HostnameSite),
+    Several(Box<[HostnameSite]>),
+}
+
+impl HostnamesOfName {
+    fn new(mut sites: Vec<HostnameSite>) -> Option<Self> {
+        match sites.len() {
+            0 => None,
+            1 => sites.pop().map(Self::One),
+            _ => Some(Self::Several(sites.into())),
+        }
+    }
+
+    fn sites(&self) -> &[HostnameSite] {
+        match self {
+            Self::One(site) => slice::from_ref(site),
+            Self::Several(sites) => sites,
+        }
+    }
+}
 
 /// Custom hostnames by name. A copy shares what it does not change.
 #[derive(Clone, Debug)]
@@ -48,35 +69,39 @@ impl CustomHostnames {
     /// Puts a hostname in the place of the one with its id.
     pub fn put(&mut self, site: HostnameSite) {
         let name = site.hostname.hostname.clone();
-        let mut of_name = self.by_name.get(&name).cloned().unwrap_or_default();
+        let mut of_name = self.others(&site.hostname);
         self.wildcards += usize::from(site.hostname.is_wildcard);
-        self.take(&mut of_name, &site.hostname);
         let at = if site.is_served { 0 } else { of_name.len() };
         of_name.insert(at, site);
-        self.by_name.insert(&name, of_name);
+        self.set(&name, of_name);
     }
 
     pub fn remove(&mut self, hostname: &CustomHostname) {
-        let Some(mut of_name) = self.by_name.get(&hostname.hostname).cloned() else { return };
-        self.take(&mut of_name, hostname);
-        if of_name.is_empty() {
-            self.by_name.remove(&hostname.hostname);
-        } else {
-            self.by_name.insert(&hostname.hostname, of_name);
-        }
+        let of_name = self.others(hostname);
+        self.set(&hostname.hostname, of_name);
     }
 
-    fn take(&mut self, of_name: &mut HostnamesOfName, hostname: &CustomHostname) {
+    /// Those with the name of a hostname but for that itself, which is not counted any more.
+    fn others(&mut self, hostname: &CustomHostname) -> Vec<HostnameSite> {
+        let mut of_name = self.of_name(&hostname.hostname).to_vec();
         of_name.retain(|known| {
             let is_it = known.hostname.id == hostname.id;
             self.wildcards -= usize::from(is_it && known.hostname.is_wildcard);
             !is_it
         });
+        of_name
+    }
+
+    fn set(&mut self, name: &str, sites: Vec<HostnameSite>) {
+        match HostnamesOfName::new(sites) {
+            Some(of_name) => self.by_name.insert(name, of_name),
+            None => self.by_name.remove(name),
+        }
     }
 
     /// The hostname of exactly this name, the served one if there is one.
     pub fn exact(&self, host: &str) -> Option<&HostnameSite> {
-        self.by_name.get(host)?.first()
+        self.by_name.get(host)?.sites().first()
     }
 
     /// The served hostname above a name that stands for it too.
@@ -96,11 +121,11 @@ impl CustomHostnames {
 
     /// All of exactly this name.
     pub fn of_name(&self, host: &str) -> &[HostnameSite] {
-        self.by_name.get(host).map_or(&[], |of_name| of_name)
+        self.by_name.get(host).map_or(&[], HostnamesOfName::sites)
     }
 
     pub fn len(&self) -> usize {
-        self.by_name.values().map(SmallVec::len).sum()
+        self.by_name.values().map(|of_name| of_name.sites().len()).sum()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -138,6 +163,11 @@ mod tests {
 
     fn id(site: Option<&HostnameSite>) -> Option<u128> {
         site.map(|site| site.hostname.id.0.as_u128())
+    }
+
+    #[test]
+    fn what_stands_behind_a_name_fits_beside_it() {
+        assert_eq!(size_of::<HostnamesOfName>(), 32, "see `HostEntry`");
     }
 
     #[test]
