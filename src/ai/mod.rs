@@ -22,7 +22,7 @@ use gateway::token::{self, Token};
 use gateway::{answer, provider, vault};
 use model::gateway::{GatewaySettings, GuardrailFailure, GuardrailStage};
 use model::origin_url::{OriginUrl, is_private};
-use model::{AccountId, Balance, GatewayId, McpServer, Resources, Secret, TokenId};
+use model::{AccountId, Balance, GatewayId, Limit, McpServer, Resources, Secret, TokenId};
 use parking_lot::RwLock;
 
 /// Hosts of customers and regions that are kept; past that all are made again.
@@ -51,6 +51,8 @@ pub struct Gateway {
     pub authentication: bool,
     pub tokens: Vec<Token>,
     pub settings: GatewaySettings,
+    /// What its calls are to meet: its limits, and the budgets that are in force.
+    pub limits: Vec<Limit>,
     /// What its calls are scanned for, if they are.
     pub scan: Option<detection::ScanPlan>,
     /// What requests are scored by, if they are.
@@ -324,6 +326,7 @@ mod tests {
             authentication,
             tokens: vec![token(b"right", None), token(b"lasts", Some(1001)), token(b"over", Some(1000))],
             settings: GatewaySettings::default(),
+            limits: Vec::new(),
             scan: None,
             waf: None,
             keys: Vec::new(),

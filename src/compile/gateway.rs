@@ -34,6 +34,7 @@ impl Compiling<'_> {
                 let tools = token.tools.as_ref().map(|globs| ToolFilter::of_token(globs).unwrap_or_default());
                 Some(Token { id: token.id.clone(), hash, expires_at: token.expires_at, tools })
             });
+            let GatewaySettings { limits, spend_limits, .. } = &gateway.settings;
             let compiled = Gateway {
                 account: gateway.account.to_string(),
                 id: gateway.id.to_string(),
@@ -41,6 +42,7 @@ impl Compiling<'_> {
                 authentication: gateway.authentication,
                 tokens: tokens.collect(),
                 settings: gateway.settings.clone(),
+                limits: limits.iter().chain(spend_limits.in_force()).cloned().collect(),
                 scan: self.scan_plan(&gateway.settings),
                 waf: self.gateway_waf(&gateway.settings),
                 keys: self.keys(gateway, resources),

@@ -1,5 +1,6 @@
 //! `[[gateways]]` and `[[providers]]` as written.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use toml::de::DeValue;
@@ -48,6 +49,8 @@ pub struct GuardrailFile {
 pub struct LimitFile {
     pub measure: Measure,
     pub by: Option<Located<Vec<String>>>,
+    /// Values by the words of dimensions.
+    pub only: Option<Located<BTreeMap<String, Vec<String>>>>,
     pub limit: Located<f64>,
     pub interval: Located<Duration>,
     pub technique: Technique,
@@ -133,9 +136,10 @@ fn guardrail(mut table: Table<'_>) -> Option<GuardrailFile> {
 fn limit(mut table: Table<'_>) -> Option<LimitFile> {
     let (measure, limit, interval) =
         (table.required("measure"), table.required("limit"), table.required("interval"));
-    let (by, technique) = (table.get("by"), table.or("technique", Technique::default()));
+    let (by, only) = (table.get("by"), table.get("only"));
+    let technique = table.or("technique", Technique::default());
     table.finish();
-    Some(LimitFile { measure: measure?.value, by, limit: limit?, interval: interval?, technique })
+    Some(LimitFile { measure: measure?.value, by, only, limit: limit?, interval: interval?, technique })
 }
 
 pub(super) fn provider(mut table: Table<'_>) -> Option<ProviderFile> {

@@ -84,6 +84,7 @@ pub const KEYS: &[&str] = &[
     "gateways.limits.interval",
     "gateways.limits.limit",
     "gateways.limits.measure",
+    "gateways.limits.only",
     "gateways.limits.technique",
     "gateways.log_payload",
     "gateways.mcp_servers",

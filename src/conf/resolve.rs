@@ -35,7 +35,7 @@ use gateway::provider::{self, CUSTOM_PREFIX};
 use gateway::vault::MasterKey;
 use model::gateway::Provider;
 use model::origin_url::OriginUrl;
-use model::{AccountId, Declared, Dimension, Gateway, GatewayId, HostName, Limit, Resources};
+use model::{AccountId, Declared, Dimension, Gateway, GatewayId, HostName, Limit, Resources, limit_filters};
 
 /// Resolves a file; what is invalid is left out of the result and named in `diagnostics`.
 pub fn resolve(file: ConfFile, base: &Path, diagnostics: &mut Diagnostics) -> Conf {
@@ -224,8 +224,12 @@ impl Resolving<'_> {
                 }
             }
         }
+        let only = file.only.as_ref().and_then(|only| {
+            limit_filters(&only.value).map_err(|message| self.bad(&only.place, message)).ok()
+        });
         Some(Limit {
             by,
+            only: only.unwrap_or_default(),
             measure: file.measure,
             limit,
             interval: file.interval.value,

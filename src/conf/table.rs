@@ -1,7 +1,7 @@
 //! TOML tables read key by key, so that every error of a file is reported in one run.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::num::{NonZeroU16, NonZeroU32};
 use std::ops::{Range, RangeInclusive};
@@ -384,6 +384,18 @@ impl<T: FromToml> FromToml for Vec<T> {
             DeValue::Array(items) => items.iter().map(|item| T::from_toml(item.get_ref())).collect(),
             _ => Err(Refusal::Type("a list")),
         }
+    }
+}
+
+/// Lists by names that anyone chooses.
+impl<T: FromToml> FromToml for BTreeMap<String, Vec<T>> {
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
+        let DeValue::Table(entries) = value else { return Err(Refusal::Type("a table of lists")) };
+        let list = |(name, list): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| {
+            let name: &std::borrow::Cow<'_, str> = name.get_ref();
+            Ok((name.clone().into_owned(), Vec::from_toml(list.get_ref())?))
+        };
+        entries.iter().map(list).collect()
     }
 }
 

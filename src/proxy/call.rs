@@ -136,7 +136,7 @@ impl Call {
 
     /// What it is to meet.
     pub(super) fn limits(&self) -> impl Iterator<Item = &Limit> {
-        self.gateway.settings.limits.iter().chain(self.route_costs.iter().map(|passed| &passed.limit))
+        self.gateway.limits.iter().chain(self.route_costs.iter().map(|passed| &passed.limit))
     }
 
     /// What it asks for, to be estimated.
@@ -145,6 +145,7 @@ impl Call {
             limits: self.limits().collect(),
             options: &self.options,
             settings: &self.gateway.settings,
+            token: self.token.as_ref(),
             provider: &self.provider.slug,
             path: &self.path,
         }

@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 
-use ::gateway::limit::{Amounts, Estimate};
+use ::gateway::limit::{Amounts, Caller, Estimate};
 use ::gateway::options::Options;
 use ::gateway::price::Prices;
 use ::gateway::usage::{self, BYTES_PER_TOKEN};
 use model::gateway::GatewaySettings;
-use model::{Limit, Measure};
+use model::{Dimension, Limit, Measure, TokenId};
 
 /// What an answer is taken to use at most if the request does not bound it.
 const UNBOUNDED_ANSWER_TOKENS: u64 = 32_768;
@@ -20,9 +20,20 @@ pub(super) struct Asking<'c> {
     pub(super) limits: Vec<&'c Limit>,
     pub(super) options: &'c Options,
     pub(super) settings: &'c GatewaySettings,
+    pub(super) token: Option<&'c TokenId>,
     /// Its slug.
     pub(super) provider: &'c str,
     pub(super) path: &'c str,
+}
+
+/// What is known of a call before it goes out.
+#[derive(Debug, Default)]
+pub(super) struct Estimated {
+    /// As [`Caller::model`].
+    pub(super) model: Option<String>,
+    /// As [`Caller::priced_model`].
+    pub(super) priced_model: Option<String>,
+    pub(super) estimate: Estimate,
 }
 
 /// What a call may use of its limits, by its decoded body, and the model that it asks for. Inside, why that
@@ -32,16 +43,16 @@ pub(super) fn estimate(
     body: Option<&Bytes>,
     method: &http::Method,
     prices: &Prices,
-) -> Result<(Option<String>, Estimate), String> {
-    let Asking { limits, options, settings, provider, path } = asking;
+) -> Result<Estimated, String> {
+    let Asking { limits, options, settings, token, provider, path } = asking;
     if !limits.iter().any(|limit| limit.needs_body()) {
-        return Ok((None, Estimate::default()));
+        return Ok(Estimated::default());
     }
     // What only reads is not billed.
     let reads =
         *method == http::Method::GET || *method == http::Method::HEAD || *method == http::Method::DELETE;
     if reads && body.is_some_and(Bytes::is_empty) {
-        return Ok((None, Estimate::default()));
+        return Ok(Estimated { model: Some(String::new()), ..Estimated::default() });
     }
     let asked = match body {
         Some(body) => usage::billable(path, body)?,
@@ -61,7 +72,20 @@ pub(super) fn estimate(
         least: Amounts { tokens: least.tokens(), cost_nanos: 0 },
         most: Amounts { tokens: most.tokens().saturating_mul(attempts), cost_nanos: 0 },
     };
-    if limits.iter().any(|limit| limit.measure == Measure::Cost) {
+    let asks_model = |limit: &&Limit| limit.only.iter().any(|filter| filter.dimension == Dimension::Model);
+    // Whoever names no model gets the provider's own choice.
+    let named = asked.model.clone().filter(|model| !model.trim().is_empty());
+    let priced = named.as_deref().filter(|_| limits.iter().any(asks_model));
+    let priced_model = priced.and_then(|model| prices.name(provider, model));
+    let caller = Caller {
+        gateway: "",
+        token: token.map(TokenId::as_str),
+        provider,
+        model: named.as_deref(),
+        priced_model: priced_model.as_deref(),
+        metadata: &options.metadata,
+    };
+    if limits.iter().any(|limit| limit.measure == Measure::Cost && caller.is_counted_by(limit)) {
         let model = asked.model.as_deref().unwrap_or("");
         let caller_price = options.custom_cost.filter(|_| settings.caller_prices);
         let price = |usage: &usage::Usage| match caller_price {
@@ -80,5 +104,5 @@ pub(super) fn estimate(
             (_, _, None) => return Err(UNPRICED.to_owned()),
         }
     }
-    Ok((asked.model, estimate))
+    Ok(Estimated { model: named, priced_model, estimate })
 }

@@ -215,6 +215,7 @@ impl Edge {
             token: None,
             provider: "",
             model: None,
+            priced_model: None,
             metadata: &passed.value,
         };
         let costs = passed.limit.measure == Measure::Cost;
@@ -246,13 +247,14 @@ impl Edge {
                 limits: vec![&passed.limit],
                 options: &step.options,
                 settings: &walk.plan.gateway.settings,
+                token: walk.plan.token.as_ref(),
                 provider: &provider.slug,
                 path: &path,
             };
             estimate(&asking, Some(&step.body), &http::Method::POST, &gateways.prices).ok()
         });
         let least = Estimate { least: Amounts::default(), most: Amounts { tokens: 0, cost_nanos: 1 } };
-        known.map_or(least, |(_, estimate)| estimate)
+        known.map_or(least, |known| known.estimate)
     }
 }
 

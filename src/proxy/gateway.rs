@@ -16,7 +16,7 @@ use pingora::http::RequestHeader;
 use pingora::proxy::Session;
 
 use super::call::{self, Call};
-use super::call_estimate::estimate;
+use super::call_estimate::{Estimated, estimate};
 use super::context::{Context, GatewayRoute, Route};
 use super::refusal::Refusal;
 use super::request_body::{self, Held, HeldEnd, HoldLimits};
@@ -28,7 +28,7 @@ use crate::snapshot::Snapshot;
 use ::gateway::answer::GatewayError;
 use ::gateway::{include_usage, mcp, provider, vault};
 use gateway::aws::AccessKey;
-use gateway::limit::{self, Caller, Estimate, Exceeded};
+use gateway::limit::{self, Caller, Exceeded};
 use gateway::options::Options;
 use model::gateway::ScanMode;
 
@@ -227,10 +227,13 @@ impl Edge {
         let prices = &ctx.snapshot.gateways.prices;
         let estimated = match &call.mcp {
             // No provider bills it.
-            Some(mcp) => Ok((mcp.tool.clone(), Estimate::default())),
+            Some(mcp) => {
+                let model = Some(mcp.tool.clone().unwrap_or_default());
+                Ok(Estimated { model, ..Estimated::default() })
+            }
             None => estimate(&call.asking(), read.as_ref(), &head.method, prices),
         };
-        let (model, estimate) = match estimated {
+        let estimated = match estimated {
             Ok(estimated) => estimated,
             Err(reason) => {
                 ctx.reason = Some(reason);
@@ -243,19 +246,14 @@ impl Edge {
             }
             return refuse(ctx, Refusal::Gateway(error));
         }
-        let reserved = self.reserve(&mut call, model.as_deref(), estimate);
+        let reserved = self.reserve(&mut call, &estimated);
         Ok(reserved.map(|()| call).map_err(Rejected::Exceeded))
     }
 
     /// Takes what a call may use of the gateway's limits.
-    fn reserve(
-        &self,
-        call: &mut Call,
-        model: Option<&str>,
-        estimate: Estimate,
-    ) -> std::result::Result<(), Exceeded> {
+    fn reserve(&self, call: &mut Call, estimated: &Estimated) -> std::result::Result<(), Exceeded> {
         let mut route_costs = std::mem::take(&mut call.route_costs);
-        let limits = &call.gateway.settings.limits;
+        let limits = &call.gateway.limits;
         if limits.is_empty() && route_costs.is_empty() {
             return Ok(());
         }
@@ -263,10 +261,11 @@ impl Edge {
             gateway: &call.gateway.label,
             token: call.token.as_ref().map(model::TokenId::as_str),
             provider: &call.provider.slug,
-            model,
+            model: estimated.model.as_deref(),
+            priced_model: estimated.priced_model.as_deref(),
             metadata: &call.options.metadata,
         };
-        let (ledger, now) = (self.recorder.ledger(), self.clock.unix());
+        let (ledger, now, estimate) = (self.recorder.ledger(), self.clock.unix(), estimated.estimate);
         let mut taken = vec![limit::reserve(ledger, limits, caller, estimate, now)?];
         for passed in &mut route_costs {
             let held = passed.take_held();
@@ -314,7 +313,7 @@ impl StepPlan {
         let settings = &self.gateway.settings;
         settings.scan_requests == ScanMode::Block
             || settings.guardrail.is_some()
-            || settings.limits.iter().any(Limit::needs_body)
+            || self.gateway.limits.iter().any(Limit::needs_body)
     }
 }
 

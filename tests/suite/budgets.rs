@@ -4,10 +4,10 @@ use crate::support::{Client, Edge, Origin, gzip, run_for_gateway, wait_for};
 use crate::ways_around::{ask, ask_coded, gateway};
 
 /// A call that costs a tenth of a dollar, whatever is asked: a hundred tokens of a thousandth each.
-const DEAR: &str = r#"{"id":"1","model":"m","choices":[{"message":{"role":"assistant","content":"hi"}}],"usage":{"prompt_tokens":0,"completion_tokens":100,"total_tokens":100}}"#;
+pub(crate) const DEAR: &str = r#"{"id":"1","model":"m","choices":[{"message":{"role":"assistant","content":"hi"}}],"usage":{"prompt_tokens":0,"completion_tokens":100,"total_tokens":100}}"#;
 
 /// Ways to spend more than a budget: what the caller adds to the head, and the body.
-const WAYS: &[(&str, &str)] = &[
+pub(crate) const WAYS: &[(&str, &str)] = &[
     ("", r#"{"model":"m","max_tokens":100}"#),
     ("", r#"{"model":"m"}"#),
     ("", r#"{"model":"m","max_tokens":18446744073709551615}"#),

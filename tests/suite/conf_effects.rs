@@ -91,6 +91,7 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("gateways.limits.interval", "ai_calls::money_is_limited_by_team_and_survives_a_restart"),
     ("gateways.limits.limit", "ai_calls::two_hundred_calls_at_once_and_a_hundred_allowed"),
     ("gateways.limits.measure", "ai_calls::money_is_limited_by_team_and_survives_a_restart"),
+    ("gateways.limits.only", "spend_limits::a_limit_of_a_file_counts_the_calls_that_it_names"),
     ("gateways.limits.technique", "ai_calls::money_is_limited_by_team_and_survives_a_restart"),
     ("gateways.request_timeout", "ai_steps::a_provider_that_fails_is_asked_again"),
     ("gateways.retry_backoff", "ai_steps::a_provider_that_fails_is_asked_again"),

@@ -109,6 +109,7 @@ mod seclang;
 mod seclang_outside;
 mod socket_activation;
 mod spec;
+mod spend_limits;
 mod tls_settings;
 mod top;
 mod tracing;

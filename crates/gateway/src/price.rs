@@ -81,6 +81,11 @@ impl Prices {
 }
 
 impl Prices {
+    /// What the list of prices calls a model, whatever version or spelling of it is asked; `None` if it has no price.
+    pub fn name(&self, provider: &str, model: &str) -> Option<String> {
+        self.cost(provider, model, &Usage::of_tokens(1, 1), None).map(|cost| cost.model)
+    }
+
     /// The most a call may cost, in 10⁻⁹ dollars, saturating. `None` for a model without a price.
     pub fn at_most(
         &self,

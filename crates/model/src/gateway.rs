@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 use super::id::{AccountId, GatewayId, TokenId};
-use super::{Backoff, Limit, McpServer, PayloadKey, Secret, milliseconds};
+use super::{Backoff, Limit, McpServer, PayloadKey, Secret, SpendLimits, milliseconds};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gateway {
@@ -53,6 +53,8 @@ pub struct GatewaySettings {
     /// Whether streamed chat completions are asked for their usage if the client did not.
     pub include_usage: bool,
     pub limits: Vec<Limit>,
+    /// Budgets, which count beside the limits.
+    pub spend_limits: SpendLimits,
     /// What is done about sensitive data in what is asked, and in what is answered.
     pub scan_requests: ScanMode,
     pub scan_responses: ScanMode,
@@ -135,6 +137,7 @@ impl Default for GatewaySettings {
             heartbeat: Duration::ZERO,
             include_usage: false,
             limits: Vec::new(),
+            spend_limits: SpendLimits::default(),
             scan_requests: ScanMode::Off,
             scan_responses: ScanMode::Off,
             payload_key: None,

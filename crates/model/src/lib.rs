@@ -37,6 +37,7 @@ pub mod ruleset;
 pub mod secret;
 pub mod security_record;
 pub mod signing_request;
+pub mod spend_limit;
 pub mod traffic_settings;
 mod word;
 pub mod zone;
@@ -60,7 +61,7 @@ pub use dynamic_route::{DynamicRoute, RouteDeployment, RouteVersion};
 pub use gateway::{Gateway, GatewayToken};
 pub use host_name::HostName;
 pub use id::{AccountId, GatewayId, HostnameId, RecordId, RouteId, RuleId, RulesetId, TokenId, ZoneId};
-pub use limit::{Counted, Dimension, Limit, Measure, Technique};
+pub use limit::{Counted, Dimension, Limit, LimitFilter, Measure, Technique, limit_filters};
 pub use list::{ListItem, ListKind, NamedList};
 pub use mcp_server::McpServer;
 pub use payload_key::PayloadKey;
@@ -70,6 +71,7 @@ pub use ruleset::{Overrides, Rule, Ruleset, RulesetKind, RulesetOwner, RulesetSl
 pub use secret::Secret;
 pub use security_record::SecurityRecord;
 pub use signing_request::{SigningRequest, SigningRequestId};
+pub use spend_limit::{SpendLimit, SpendLimits};
 pub use traffic_settings::{OriginEncryption, SecurityLevel, TrafficSettings};
 pub use zone::{
     Balance, BasicAuth, ForwardAuth, HealthCheck, OriginProtocol, OriginProxyProtocol, SensitiveDataSettings,

@@ -1,5 +1,6 @@
 //! Limits of requests, tokens and money, and what was counted towards them.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -91,11 +92,46 @@ impl From<Dimension> for String {
     }
 }
 
+/// Calls that a limit counts: those whose value of a dimension is one of these.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LimitFilter {
+    pub dimension: Dimension,
+    pub values: Vec<String>,
+}
+
+/// Most filters of a limit, and most values of a filter.
+pub const MAX_LIMIT_FILTERS: usize = 16;
+pub const MAX_FILTER_VALUES: usize = 256;
+
+/// The filters of a limit, by the words of their dimensions.
+///
+/// # Errors
+/// One sentence: a word is no dimension, or there are too many filters or values, or a filter without values.
+pub fn limit_filters(written: &BTreeMap<String, Vec<String>>) -> Result<Vec<LimitFilter>, String> {
+    if written.len() > MAX_LIMIT_FILTERS {
+        return Err(format!("a limit has at most {MAX_LIMIT_FILTERS} filters"));
+    }
+    let filter = |(word, values): (&String, &Vec<String>)| {
+        let dimension = Dimension::try_from(word.clone())?;
+        if !(1..=MAX_FILTER_VALUES).contains(&values.len()) {
+            return Err(format!(
+                "expected 1 to {MAX_FILTER_VALUES} values of `{word}`, found {}",
+                values.len()
+            ));
+        }
+        Ok(LimitFilter { dimension, values: values.clone() })
+    };
+    written.iter().map(filter).collect()
+}
+
 /// A limit of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Limit {
     /// Separate counters for each of these; one for the gateway if there are none.
     pub by: Vec<Dimension>,
+    /// What of all calls it counts: those that pass every one of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<LimitFilter>,
     pub measure: Measure,
     /// Requests, tokens or 10⁻⁹ dollars.
     pub limit: u64,
@@ -107,7 +143,8 @@ pub struct Limit {
 impl Limit {
     /// Whether the body has to be known before the call is let through.
     pub fn needs_body(&self) -> bool {
-        self.measure != Measure::Requests || self.by.contains(&Dimension::Model)
+        let filters_models = || self.only.iter().any(|filter| filter.dimension == Dimension::Model);
+        self.measure != Measure::Requests || self.by.contains(&Dimension::Model) || filters_models()
     }
 }
 

@@ -1,23 +1,23 @@
 //! Settings of gateways: as bodies write them and as answers show them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use gateway::mcp;
 use model::gateway::{GatewaySettings, ScanMode};
-use model::{Dimension, Limit, McpServer, Measure, Technique};
+use model::{Dimension, Limit, McpServer, Measure, Technique, limit_filters};
 use serde::Serialize;
 
 use super::super::error;
 use super::super::input::Fields;
-use super::gateway_guardrail;
+use super::{gateway_guardrail, gateway_spend_limits};
 
 /// Most limits of a gateway.
-const MAX_LIMITS: usize = 32;
+pub(super) const MAX_LIMITS: usize = 32;
 /// Most servers of tools of a gateway.
 const MAX_MCP_SERVERS: usize = 64;
 /// Longest interval and lifetime: a year, in seconds.
-const MAX_SECONDS: i64 = 31_536_000;
+pub(super) const MAX_SECONDS: i64 = 31_536_000;
 /// Most bytes of each body that are kept.
 const MAX_PAYLOAD_BYTES: i64 = 64 << 10;
 
@@ -26,6 +26,8 @@ const MAX_PAYLOAD_BYTES: i64 = 64 << 10;
 pub(super) struct ShownLimit {
     measure: Measure,
     by: Vec<Dimension>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    only: BTreeMap<String, Vec<String>>,
     /// Requests, tokens or dollars.
     limit: f64,
     /// In seconds.
@@ -35,7 +37,7 @@ pub(super) struct ShownLimit {
 
 /// Whether a limit is the one that the fields `rate_limiting_…` stand for.
 pub(super) fn is_plain(limit: &Limit) -> bool {
-    limit.measure == Measure::Requests && limit.by.is_empty()
+    limit.measure == Measure::Requests && limit.by.is_empty() && limit.only.is_empty()
 }
 
 /// The limits of a gateway but for the plain one.
@@ -45,6 +47,11 @@ pub(super) fn shown_limits(settings: &GatewaySettings) -> Vec<ShownLimit> {
     let shown = others.map(|limit| ShownLimit {
         measure: limit.measure,
         by: limit.by.clone(),
+        only: limit
+            .only
+            .iter()
+            .map(|filter| (filter.dimension.clone().into(), filter.values.clone()))
+            .collect(),
         limit: if limit.measure == Measure::Cost { limit.limit as f64 / 1e9 } else { limit.limit as f64 },
         interval: limit.interval.as_secs(),
         technique: limit.technique,
@@ -62,6 +69,7 @@ pub(super) fn read(fields: &Fields<'_>, settings: &mut GatewaySettings) {
         settings.limits.retain(is_plain);
         settings.limits.extend(limits.iter().filter_map(limit));
     }
+    gateway_spend_limits::read(fields, settings);
     mcp_servers(fields, settings);
     gateway_guardrail::read(fields, settings);
     flags(fields, settings);
@@ -156,8 +164,13 @@ fn limit(fields: &Fields<'_>) -> Option<Limit> {
             }
         }
     }
+    let only = fields.text_lists("only").and_then(|written| {
+        let filters = limit_filters(&written);
+        filters.map_err(|message| fields.refuse(error::BAD_FIELD, "only", message)).ok()
+    });
     Some(Limit {
         by,
+        only: only.unwrap_or_default(),
         measure: measure?,
         limit: amount?,
         interval: Duration::from_secs(interval?.unsigned_abs()),
@@ -178,6 +191,7 @@ fn plain_limit(fields: &Fields<'_>, settings: &mut GatewaySettings) {
             let known = known.map(|limit| limit.technique);
             settings.limits.push(Limit {
                 by: Vec::new(),
+                only: Vec::new(),
                 measure: Measure::Requests,
                 limit: limit.unsigned_abs(),
                 interval: Duration::from_secs(interval.unsigned_abs()),

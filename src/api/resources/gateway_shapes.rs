@@ -11,9 +11,49 @@ const GATEWAY_LIMIT: &ObjectShape = &ObjectShape {
             Kind::Texts,
             "`token`, `model`, `provider`, `metadata.KEY`: each value has its own counter.",
         ),
+        field(
+            "only",
+            Kind::Any,
+            "Lists of values by `token`, `model`, `provider`, `metadata.KEY`: the calls that it counts.",
+        ),
         required("limit", Kind::Any, "Requests, tokens or dollars."),
         required("interval", Kind::Whole, "In seconds."),
         field("technique", Kind::Words(&["fixed", "sliding"]), "How intervals are counted."),
+    ],
+};
+
+const BUDGET_DIMENSION: &ObjectShape = &ObjectShape {
+    name: "BudgetDimension",
+    fields: &[
+        required(
+            "mode",
+            Kind::Words(&["filter", "partition"]),
+            "`filter`: calls with its values are counted; `partition`: each value has its own counter.",
+        ),
+        field("values", Kind::Texts, "The values of a filter."),
+    ],
+};
+
+const BUDGET: &ObjectShape = &ObjectShape {
+    name: "Budget",
+    fields: &[
+        field("id", Kind::Text, "Its name among the budgets of the gateway; without it one is made."),
+        field("enabled", Kind::Flag, "Whether it is in force."),
+        required("limit", Kind::Any, "In dollars."),
+        required("limitType", Kind::Words(&["cost"]), "What is counted."),
+        required("window", Kind::Whole, "In seconds."),
+        field("technique", Kind::Words(&["fixed", "sliding"]), "How windows are counted."),
+        field("model", Kind::Object(BUDGET_DIMENSION), "Models; a name stands for its versions too."),
+        field("provider", Kind::Object(BUDGET_DIMENSION), "Providers, by slug."),
+        field("metadata", Kind::Any, "Keys of the metadata of calls, each with an object as `model` has."),
+    ],
+};
+
+const BUDGETS: &ObjectShape = &ObjectShape {
+    name: "Budgets",
+    fields: &[
+        field("enabled", Kind::Flag, "Whether any of them is in force."),
+        field("rules", Kind::Objects(BUDGET), "The budgets."),
     ],
 };
 
@@ -76,6 +116,7 @@ pub(super) const GATEWAY: &ObjectShape = &ObjectShape {
             "How waits between attempts grow.",
         ),
         field("limits", Kind::Objects(GATEWAY_LIMIT), "Limits of requests, tokens and money."),
+        field("spend_limits", Kind::Object(BUDGETS), "Budgets; `null` for none."),
         field("collect_log_payloads", Kind::Flag, "Whether rows have the beginnings of the bodies."),
         field("log_payload_bytes", Kind::Whole, "How much of each body."),
         field("caller_prices", Kind::Flag, "Whether limits of money go by what callers say a call costs."),

@@ -9,6 +9,7 @@ use store::Change;
 
 use super::gateway_guardrail::{self, ShownGuardrail};
 use super::gateway_settings::{self, ShownLimit};
+use super::gateway_spend_limits::{self, ShownSpendLimits};
 use super::rulesets_read::revision;
 use super::{rule_input, shapes};
 use crate::api::auth::Permission;
@@ -102,6 +103,8 @@ struct ShownGateway<'a> {
     retry_delay: u64,
     retry_backoff: Backoff,
     limits: Vec<ShownLimit>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spend_limits: Option<ShownSpendLimits<'a>>,
     collect_log_payloads: bool,
     log_payload_bytes: usize,
     caller_prices: bool,
@@ -150,6 +153,7 @@ fn shown<'a>(gateway: &'a Declared<Gateway>, modified: &'a str) -> ShownGateway<
         retry_delay: milliseconds(settings.retry_delay),
         retry_backoff: settings.retry_backoff,
         limits: gateway_settings::shown_limits(settings),
+        spend_limits: gateway_spend_limits::shown(settings),
         collect_log_payloads: settings.collect_log_payloads,
         log_payload_bytes: settings.log_payload_bytes,
         caller_prices: settings.caller_prices,

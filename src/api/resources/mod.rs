@@ -15,6 +15,7 @@ mod expressions;
 mod gateway_guardrail;
 mod gateway_settings;
 mod gateway_shapes;
+mod gateway_spend_limits;
 mod gateway_tokens;
 mod gateways;
 mod hostnames;

@@ -235,6 +235,7 @@ impl<'v> ElementReader<'v, '_> {
         };
         let (success, fallback) = (self.output("success"), self.output_if_any("fallback"));
         let limit = Limit {
+            only: Vec::new(),
             by: vec![Dimension::Metadata(key.to_owned())],
             measure: measure?,
             limit: limit?,

@@ -397,6 +397,7 @@ mod tests {
         let graph = RouteGraph::parse(&[start("budget"), cost, model("large", "end"), end()]).unwrap();
         let RouteElement::Limit(found) = &graph.elements[1] else { panic!("{graph:?}") };
         let expected = model::Limit {
+            only: Vec::new(),
             by: vec![model::Dimension::Metadata("token".into())],
             measure: model::Measure::Cost,
             limit: 500_000_000,

@@ -18,7 +18,10 @@ pub struct Caller<'c> {
     pub gateway: &'c str,
     pub token: Option<&'c str>,
     pub provider: &'c str,
+    /// `None` if what is asked cannot be read; empty if no model is asked.
     pub model: Option<&'c str>,
+    /// The name that the model has in the list of prices, which is one for all spellings and versions of it.
+    pub priced_model: Option<&'c str>,
     pub metadata: &'c super::metadata::Metadata,
 }
 

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use counters::{Claim, Key, Ledger, Window};
-use model::{Counted, Dimension, Limit, Measure};
+use model::{Counted, Dimension, Limit, LimitFilter, Measure};
+use sha2::{Digest, Sha256};
 
 use super::{Caller, Estimate, Exceeded, Used};
+use crate::provider::CUSTOM_PREFIX;
 
 impl Caller<'_> {
     /// The key of the counter that counts a call for a limit. `nth` numbers limits that differ only in their amount.
@@ -20,7 +22,38 @@ impl Caller<'_> {
         for dimension in &limit.by {
             let _ = write!(name, " {dimension:?}");
         }
+        if !limit.only.is_empty() {
+            // As long as its filters would be, it would be kept with each counter.
+            let _ = write!(name, " only ");
+            for byte in Sha256::digest(format!("{:?}", limit.only)) {
+                let _ = write!(name, "{byte:02x}");
+            }
+        }
         Key::new(&name, limit.by.iter().map(|dimension| self.value(dimension)))
+    }
+
+    /// Whether a limit counts a call: a model that cannot be known is taken for any.
+    pub fn is_counted_by(&self, limit: &Limit) -> bool {
+        limit.only.iter().all(|filter| self.passes(filter))
+    }
+
+    fn passes(&self, filter: &LimitFilter) -> bool {
+        let LimitFilter { dimension, values } = filter;
+        match dimension {
+            Dimension::Model => self.model.is_none_or(|model| {
+                let mut names = [Some(model), self.priced_model].into_iter().flatten();
+                names.any(|name| values.iter().any(|value| value.trim().eq_ignore_ascii_case(name.trim())))
+            }),
+            Dimension::Provider => {
+                let slug =
+                    |value: &String| value.strip_prefix(CUSTOM_PREFIX).unwrap_or(value) == self.provider;
+                values.iter().any(|value| value == self.provider || slug(value))
+            }
+            Dimension::Token | Dimension::Metadata(_) => {
+                let own = self.value(dimension);
+                values.iter().any(|value| **value == *own)
+            }
+        }
     }
 
     fn value(&self, dimension: &Dimension) -> Cow<'_, str> {
@@ -54,7 +87,7 @@ impl Reservation {
     }
 }
 
-/// Takes what a call may use of every limit, or nothing of any.
+/// Takes what a call may use of every limit that counts it, or nothing of any.
 ///
 /// # Errors
 /// The first limit that it would pass.
@@ -65,6 +98,7 @@ pub fn reserve(
     estimate: Estimate,
     now: Duration,
 ) -> Result<Reservation, Exceeded> {
+    let counting = || limits.iter().enumerate().filter(|(_, limit)| caller.is_counted_by(limit));
     let claim = |(nth, limit): (usize, &Limit)| Claim {
         key: caller.key(ordinal(limits, nth), limit),
         window: Window { interval: limit.interval, technique: limit.technique },
@@ -72,8 +106,8 @@ pub fn reserve(
         least: estimate.least.of(limit.measure),
         most: estimate.most.of(limit.measure),
     };
-    let measures: Vec<Measure> = limits.iter().map(|limit| limit.measure).collect();
-    match ledger.reserve(limits.iter().enumerate().map(claim).collect(), now) {
+    let measures: Vec<Measure> = counting().map(|(_, limit)| limit.measure).collect();
+    match ledger.reserve(counting().map(claim).collect(), now) {
         Ok(reserved) => Ok(Reservation { reserved, measures }),
         Err(unmet) => Err(Exceeded {
             measure: measures.get(unmet.claim).copied().unwrap_or(Measure::Requests),
@@ -86,7 +120,8 @@ pub fn reserve(
 /// Which of the limits that differ in nothing but their height a limit is.
 fn ordinal(limits: &[Limit], nth: usize) -> usize {
     let is_like = |a: &Limit, b: &Limit| {
-        a.by == b.by && a.measure == b.measure && a.interval == b.interval && a.technique == b.technique
+        let kind = |limit: &Limit| (limit.measure, limit.interval, limit.technique);
+        a.by == b.by && a.only == b.only && kind(a) == kind(b)
     };
     let Some(limit) = limits.get(nth) else { return 0 };
     limits.iter().take(nth).filter(|other| is_like(other, limit)).count()
@@ -99,14 +134,22 @@ mod tests {
     use super::super::{Amounts, MAX_COUNTERS_OF_LIMIT, Used};
     use super::*;
     use crate::metadata::Metadata;
-    use model::{Counted, Technique};
+    use model::{Counted, Technique, limit_filters};
 
     fn limit(measure: Measure, limit: u64, technique: Technique) -> Limit {
-        Limit { by: Vec::new(), measure, limit, interval: Duration::from_secs(60), technique }
+        let interval = Duration::from_secs(60);
+        Limit { by: Vec::new(), only: Vec::new(), measure, limit, interval, technique }
     }
 
     fn caller(metadata: &Metadata) -> Caller<'_> {
-        Caller { gateway: "acme/main", token: Some("t1"), provider: "openai", model: Some("m"), metadata }
+        Caller {
+            gateway: "acme/main",
+            token: Some("t1"),
+            provider: "openai",
+            model: Some("m-2026"),
+            priced_model: Some("m"),
+            metadata,
+        }
     }
 
     /// A call that uses as much, neither less nor more.
@@ -186,6 +229,39 @@ mod tests {
         let take = |metadata| reserve(&ledger, &limits, caller(metadata), Estimate::default(), NOW);
         let held = (take(&a), take(&b));
         assert!(held.0.is_ok() && held.1.is_ok() && take(&a).is_err());
+    }
+
+    #[test]
+    fn a_limit_counts_what_its_filters_let_through() {
+        let (ledger, metadata) = (Arc::new(Ledger::default()), Metadata::parse(r#"{"team":"a"}"#));
+        let rows: [(&str, &str, bool); 9] = [
+            ("model", "m", true),
+            ("model", "M-2026", true),
+            ("model", "m-20", false),
+            ("provider", "custom-openai", true),
+            ("provider", "anthropic", false),
+            ("token", "t1", true),
+            ("token", "", false),
+            ("metadata.team", "a", true),
+            ("metadata.other", "a", false),
+        ];
+        for (word, value, counts) in rows {
+            let only =
+                limit_filters(&[(word.to_owned(), vec!["x".to_owned(), value.to_owned()])].into()).unwrap();
+            let mut limits = [limit(Measure::Requests, 0, Technique::Fixed)];
+            limits[0].only = only;
+            let is_refused = |caller| reserve(&ledger, &limits, caller, Estimate::default(), NOW).is_err();
+            assert_eq!(is_refused(caller(&metadata)), counts, "{word} {value}");
+            let unread = Caller { model: None, priced_model: None, ..caller(&metadata) };
+            assert_eq!(is_refused(unread), counts || word == "model", "{word} {value}");
+            limits[0]
+                .only
+                .extend(limit_filters(&[("model".to_owned(), vec!["none".to_owned()])].into()).unwrap());
+            assert!(
+                reserve(&ledger, &limits, caller(&metadata), Estimate::default(), NOW).is_ok(),
+                "every filter"
+            );
+        }
     }
 
     #[test]
