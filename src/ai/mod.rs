@@ -4,14 +4,15 @@
 //! Bodies are never changed on a provider's own route: what the client sends is what the provider
 //! gets, and back.
 
+pub mod call_scan;
 pub mod guardrail_secret;
-pub mod scan;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::call_scan::{CallScan, StageScan};
 use crate::routing::GatewayPath;
 use crate::ruleset::EntryPoint;
 use crate::upstream::{Origin, OriginKey, Pool};
@@ -20,7 +21,7 @@ use gateway::mcp::{self, ToolFilter};
 use gateway::price::Prices;
 use gateway::token::{self, Token};
 use gateway::{answer, provider, vault};
-use model::gateway::{GatewaySettings, GuardrailFailure, GuardrailStage};
+use model::gateway::{CallStage, GatewaySettings, GuardrailFailure};
 use model::origin_url::{OriginUrl, is_private};
 use model::{AccountId, Balance, GatewayId, Limit, McpServer, Resources, Secret, TokenId};
 use parking_lot::RwLock;
@@ -53,8 +54,8 @@ pub struct Gateway {
     pub settings: GatewaySettings,
     /// What its calls are to meet: its limits, and the budgets that are in force.
     pub limits: Vec<Limit>,
-    /// What its calls are scanned for, if they are.
-    pub scan: Option<detection::ScanPlan>,
+    /// What its calls are scanned for.
+    pub scan: Arc<CallScan>,
     /// What requests are scored by, if they are.
     pub waf: Option<Arc<EntryPoint>>,
     /// Keys of providers for callers that have none.
@@ -89,7 +90,7 @@ pub struct CompiledGuardrail {
     pub authorization: Option<Secret>,
     pub timeout: Duration,
     pub on_failure: GuardrailFailure,
-    pub stages: Vec<GuardrailStage>,
+    pub stages: Vec<CallStage>,
     /// Whether it may be on this machine or in a private network.
     pub may_be_private: bool,
 }
@@ -97,7 +98,22 @@ pub struct CompiledGuardrail {
 impl Gateway {
     /// Who judges what providers answer before clients get it.
     pub fn answer_guardrail(&self) -> Option<&CompiledGuardrail> {
-        self.guardrail.as_ref().filter(|guardrail| guardrail.judges(GuardrailStage::Response))
+        self.guardrail.as_ref().filter(|guardrail| guardrail.judges(CallStage::Response))
+    }
+
+    /// What answers are scanned for before clients get them.
+    pub fn answer_scan(&self) -> Option<&StageScan> {
+        self.scan.responses.as_ref().filter(|scan| scan.may_block())
+    }
+
+    /// What calls are scanned for before providers get them.
+    pub fn request_scan(&self) -> Option<&StageScan> {
+        self.scan.requests.as_ref().filter(|scan| scan.may_block())
+    }
+
+    /// Whether answers are held until they have been judged.
+    pub fn judges_answers(&self) -> bool {
+        self.answer_guardrail().is_some() || self.answer_scan().is_some()
     }
 
     /// The server of tools of `/{name}`, its one endpoint.
@@ -117,7 +133,7 @@ impl Gateway {
 }
 
 impl CompiledGuardrail {
-    pub fn judges(&self, stage: GuardrailStage) -> bool {
+    pub fn judges(&self, stage: CallStage) -> bool {
         self.stages.contains(&stage)
     }
 }
@@ -327,7 +343,7 @@ mod tests {
             tokens: vec![token(b"right", None), token(b"lasts", Some(1001)), token(b"over", Some(1000))],
             settings: GatewaySettings::default(),
             limits: Vec::new(),
-            scan: None,
+            scan: Arc::default(),
             waf: None,
             keys: Vec::new(),
             guardrail: None,

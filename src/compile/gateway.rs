@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Compiling;
+use crate::ai::call_scan::{CallScan, ScanPolicy, ScanProfile, StageScan};
 use crate::ai::{CompiledGuardrail, CompiledMcpServer, Gateway, Gateways, Provider, guardrail_secret};
 use crate::ruleset::{EntryPoint, ScoredRuleset};
 use crate::upstream::OriginKey;
@@ -14,7 +15,8 @@ use gateway::dynamic_route::RouteGraph;
 use gateway::mcp::ToolFilter;
 use gateway::token::TokenHash;
 use gateway::vault::{Belonging, StoredKey};
-use model::gateway::{GatewaySettings, ScanMode};
+use model::DlpAction;
+use model::gateway::{CallStage, GatewaySettings, ScanMode};
 use model::origin_url::place_and_target;
 use model::{self, Resources};
 
@@ -43,7 +45,7 @@ impl Compiling<'_> {
                 tokens: tokens.collect(),
                 settings: gateway.settings.clone(),
                 limits: limits.iter().chain(spend_limits.in_force()).cloned().collect(),
-                scan: self.scan_plan(&gateway.settings),
+                scan: Arc::new(self.call_scan(gateway)),
                 waf: self.gateway_waf(&gateway.settings),
                 keys: self.keys(gateway, resources),
                 guardrail: self.guardrail(gateway),
@@ -211,18 +213,50 @@ impl Compiling<'_> {
         keys
     }
 
-    /// The rules of the response phase, as they are by default.
-    fn scan_plan(&self, settings: &GatewaySettings) -> Option<detection::ScanPlan> {
-        let scans = settings.scan_requests != ScanMode::Off || settings.scan_responses != ScanMode::Off;
-        let detector = &self.inputs.rules.detector;
-        scans.then(|| detection::ScanPlan {
-            detector: Arc::clone(detector),
-            enabled: detector.rules().iter().map(|rule| rule.enabled).collect(),
+    /// What calls are scanned for. A policy whose profiles the rules do not have any more is reported, and has none.
+    fn call_scan(&mut self, gateway: &model::Gateway) -> CallScan {
+        let settings = &gateway.settings;
+        let detector = Arc::clone(&self.inputs.rules.detector);
+        let mut stages = [Vec::new(), Vec::new()];
+        for (policies, mode) in stages.iter_mut().zip([settings.scan_requests, settings.scan_responses]) {
+            if mode != ScanMode::Off {
+                let profiles = vec![ScanProfile::by_default(&detector)];
+                policies.push(ScanPolicy { id: String::new(), blocks: mode == ScanMode::Block, profiles });
+            }
+        }
+        for policy in settings.dlp.in_force() {
+            let mut profiles = Vec::new();
+            for word in &policy.profiles {
+                match ScanProfile::of(word, &detector) {
+                    Some(profile) => profiles.push(profile),
+                    None => {
+                        let message = format!(
+                            "the policy `{}` of the gateway `{}`: no rule for sensitive data has the category or the id `{word}`",
+                            policy.id, gateway.id
+                        );
+                        self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message));
+                    }
+                }
+            }
+            let made =
+                ScanPolicy { id: policy.id.clone(), blocks: policy.action == DlpAction::Block, profiles };
+            for (policies, stage) in stages.iter_mut().zip([CallStage::Request, CallStage::Response]) {
+                policies.extend(policy.checks.contains(&stage).then(|| made.clone()));
+            }
+        }
+        let plan = detection::ScanPlan {
+            detector,
+            enabled: Arc::default(),
             settings: detection::plan::Settings {
                 payload_key: settings.payload_key,
                 ..detection::plan::Settings::default()
             },
-        })
+        };
+        let [requests, responses] = stages;
+        CallScan {
+            requests: StageScan::new("REQUEST", plan.clone(), requests),
+            responses: StageScan::new("RESPONSE", plan, responses),
+        }
     }
 
     fn provider(&self, slug: &str, base_url: &str, allow_private: bool) -> Result<Provider, String> {

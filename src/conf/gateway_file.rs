@@ -8,8 +8,8 @@ use toml::de::DeValue;
 use super::route_file::{self, RouteFile};
 use super::table::{FromToml, Located, Refusal, Table, Words};
 use super::units::{Bytes, Dollars};
-use model::gateway::{GatewaySettings, GuardrailFailure, GuardrailStage, ScanMode};
-use model::{Backoff, Measure, Technique};
+use model::gateway::{CallStage, GatewaySettings, GuardrailFailure, ScanMode};
+use model::{Backoff, DlpAction, Measure, Technique};
 
 #[derive(Clone, Debug)]
 pub struct GatewayFile {
@@ -23,6 +23,16 @@ pub struct GatewayFile {
     pub guardrail: Option<GuardrailFile>,
     pub routes: Vec<RouteFile>,
     pub mcp_servers: Vec<McpServerFile>,
+    pub dlp_policies: Vec<DlpPolicyFile>,
+}
+
+/// `[[gateways.dlp_policies]]`.
+#[derive(Clone, Debug)]
+pub struct DlpPolicyFile {
+    pub id: Located<String>,
+    pub action: DlpAction,
+    pub checks: Option<Located<Vec<CallStage>>>,
+    pub profiles: Located<Vec<String>>,
 }
 
 /// `[[gateways.mcp_servers]]`.
@@ -42,7 +52,7 @@ pub struct GuardrailFile {
     pub timeout: Duration,
     pub on_failure: GuardrailFailure,
     /// What it judges; of none written what is asked.
-    pub stages: Option<Located<Vec<GuardrailStage>>>,
+    pub stages: Option<Located<Vec<CallStage>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -85,7 +95,7 @@ pub(super) fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
     let settings = match table.table("sensitive_data") {
         Some(mut table) => {
             let scan_requests = table.or("requests", ScanMode::Log);
-            let scan_responses = table.or("responses", ResponseScan(ScanMode::Log)).0;
+            let scan_responses = table.or("responses", ScanMode::Log);
             let payload_key = table.get("payload_key").map(|located| located.value);
             table.finish();
             GatewaySettings { scan_requests, scan_responses, payload_key, ..settings }
@@ -103,6 +113,7 @@ pub(super) fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
     let guardrail = table.table("guardrail").and_then(guardrail);
     let routes = table.tables("routes").into_iter().filter_map(route_file::route).collect();
     let mcp_servers = table.tables("mcp_servers").into_iter().filter_map(mcp_server).collect();
+    let dlp_policies = table.tables("dlp_policies").into_iter().filter_map(dlp_policy).collect();
     table.finish();
     Some(GatewayFile {
         account: account?,
@@ -115,7 +126,15 @@ pub(super) fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
         guardrail,
         routes,
         mcp_servers,
+        dlp_policies,
     })
+}
+
+fn dlp_policy(mut table: Table<'_>) -> Option<DlpPolicyFile> {
+    let (id, action) = (table.required("id"), table.or("action", DlpAction::Flag));
+    let (checks, profiles) = (table.get("check"), table.required("profiles"));
+    table.finish();
+    Some(DlpPolicyFile { id: id?, action, checks, profiles: profiles? })
 }
 
 fn mcp_server(mut table: Table<'_>) -> Option<McpServerFile> {
@@ -161,9 +180,13 @@ impl Words for Backoff {
     const WORDS: &'static [(&'static str, Self)] = Self::WORDS;
 }
 
-impl Words for GuardrailStage {
+impl Words for CallStage {
     const WORDS: &'static [(&'static str, Self)] =
         &[("request", Self::Request), ("response", Self::Response)];
+}
+
+impl Words for DlpAction {
+    const WORDS: &'static [(&'static str, Self)] = &[("flag", Self::Flag), ("block", Self::Block)];
 }
 
 impl Words for GuardrailFailure {
@@ -185,13 +208,4 @@ impl FromToml for PayloadSize {
         let fits = size <= Bytes::kib(64);
         fits.then_some(Self(size.0)).ok_or_else(|| Refusal::Value("expected at most `64KiB`".to_owned()))
     }
-}
-
-/// What can be done about an answer that is on its way already.
-#[derive(Clone, Copy)]
-struct ResponseScan(ScanMode);
-
-impl Words for ResponseScan {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("off", Self(ScanMode::Off)), ("log", Self(ScanMode::Log))];
 }

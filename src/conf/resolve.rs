@@ -6,6 +6,7 @@ mod cache;
 mod certificates;
 mod challenges;
 mod deprecations;
+mod dlp;
 mod dns;
 mod error_pages;
 mod forward_auth;
@@ -180,6 +181,7 @@ impl Resolving<'_> {
         });
         settings.guardrail = file.guardrail.map(|guardrail| self.guardrail(guardrail));
         settings.mcp_servers = self.mcp_servers(file.mcp_servers);
+        settings.dlp = self.dlp(file.dlp_policies);
         settings.limits = file.limits.iter().filter_map(|limit| self.limit(limit)).collect();
         let gateway = Gateway {
             created_on: String::new(),

@@ -14,6 +14,7 @@ use super::refusal::Refusal;
 use super::respond::{self, Form};
 use super::{Edge, call, headers, tls_only};
 use crate::admission;
+use crate::ai::call_scan::ScanVerdict;
 use crate::listener::{ConnectionMeta, is_multiplexed};
 use crate::ruleset::actions::redirect::NOT_IN_URIS;
 use crate::snapshot::Site;
@@ -159,9 +160,9 @@ fn say_why(header: &mut ResponseHeader, refusal: Refusal, session: &Session, ctx
         // INVARIANT: printable ASCII is a valid value.
         let _ = header.insert_header("svc-aig-warning", printable);
     }
-    if let Some(blocked) = &ctx.blocked_for {
-        // INVARIANT: ids of rules and words of ours are printable ASCII.
-        let _ = header.insert_header("svc-aig-dlp", blocked.verdict.as_str());
+    if let Some(field) = ctx.held_back.as_ref().and_then(ScanVerdict::field) {
+        // INVARIANT: ids of rules and of policies are printable ASCII.
+        let _ = header.insert_header("svc-aig-dlp", field);
     }
 }
 

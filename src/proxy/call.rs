@@ -13,6 +13,7 @@ use super::call_estimate::Asking;
 use super::dynamic_route::PassedLimit;
 use super::headers;
 use super::mcp::McpCall;
+use crate::ai::call_scan::ScanVerdict;
 use crate::ai::{self, Gateway, Provider};
 use crate::clock::milliseconds;
 use crate::records::Finished;
@@ -68,6 +69,8 @@ pub(super) struct Call {
     pub(super) first_byte_at: Option<Duration>,
     /// What it asks of a server of tools, if it is for one.
     pub(super) mcp: Option<McpCall>,
+    /// What was found in it and did not hold it back.
+    pub(super) flagged: ScanVerdict,
     answer: Option<Answer>,
 }
 
@@ -120,6 +123,7 @@ impl Call {
             asked_at: None,
             first_byte_at: None,
             mcp: None,
+            flagged: ScanVerdict::default(),
             answer: None,
         }
     }
@@ -183,6 +187,7 @@ impl Call {
         if let Some(event_id) = &self.options.event_id {
             response.insert_header("svc-aig-event-id", event_id)?;
         }
+        self.tell_flagged(response)?;
         if !self.options.warnings.is_empty() {
             let mut warnings = self.options.warnings.join("; ");
             warnings.truncate(MAX_WARNING_BYTES);
@@ -214,6 +219,14 @@ impl Call {
             ),
         )?;
         Ok(())
+    }
+
+    /// Says what was found in the call so far.
+    pub(super) fn tell_flagged(&self, response: &mut ResponseHeader) -> pingora::Result<()> {
+        match self.flagged.field() {
+            Some(field) => response.insert_header("svc-aig-dlp", field),
+            None => Ok(()),
+        }
     }
 
     /// Takes a piece of the answer on its way to the client.
@@ -287,7 +300,7 @@ impl Call {
             time_to_first_byte: self.first_byte_at.map(milliseconds),
             gateway_duration: milliseconds(self.asked_at.unwrap_or(end.duration)),
             ray: ray.to_owned(),
-            findings: end.findings,
+            findings: [self.flagged.findings, end.findings].concat(),
             ..AiLog::default()
         };
         Finished {
@@ -304,9 +317,7 @@ impl Call {
             custom_cost: self.options.custom_cost,
             prices,
             waf: self.gateway.waf.clone(),
-            scan: self.gateway.scan.clone(),
-            scan_requests: self.gateway.settings.scan_requests,
-            scan_responses: self.gateway.settings.scan_responses,
+            scan: Arc::clone(&self.gateway.scan),
             reservations: self.reservations,
             one_attempt: self.one_attempt,
             unanswered: self.unanswered,

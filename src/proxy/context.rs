@@ -15,11 +15,11 @@ use super::error_pages::ErrorBody;
 use super::held_bodies::Share;
 use super::loops::LoopName;
 use super::messages::MessageStream;
-use super::prescan::Blocked;
 use super::record_pool::RecordPool;
 use super::refusal::Refusal;
 use super::request_body::RequestBody;
 use crate::ai::Gateway;
+use crate::ai::call_scan::ScanVerdict;
 use crate::clock::Stopwatch;
 use crate::events::ZoneLabel;
 use crate::events::spans::TraceContext;
@@ -67,7 +67,7 @@ pub struct Context {
     /// What was wrong with a request, for who sent it.
     pub(super) reason: Option<String>,
     /// What was found in a request that may not be forwarded.
-    pub(super) blocked_for: Option<Blocked>,
+    pub(super) held_back: Option<ScanVerdict>,
     /// What is left of the limit that a call would have passed.
     pub(super) exceeded: Option<(Measure, u64)>,
     pub(super) rules: Option<Run>,
@@ -242,7 +242,7 @@ impl Context {
             record_pool: RecordPool::default(),
             refusal: None,
             reason: None,
-            blocked_for: None,
+            held_back: None,
             exceeded: None,
             rules: None,
             rules_time: Duration::ZERO,

@@ -21,7 +21,7 @@ use super::context::{Context, GatewayRoute, Route};
 use super::refusal::Refusal;
 use super::request_body::{self, Held, HeldEnd, HoldLimits};
 use super::steps::{Kind, StepPlan};
-use super::{Edge, headers, prescan, refuse};
+use super::{Edge, headers, refuse};
 use crate::ai::{Decision, Forward, Gateway};
 use crate::routing::GatewayPath;
 use crate::snapshot::Snapshot;
@@ -30,7 +30,6 @@ use ::gateway::{include_usage, mcp, provider, vault};
 use gateway::aws::AccessKey;
 use gateway::limit::{self, Caller, Exceeded};
 use gateway::options::Options;
-use model::gateway::ScanMode;
 
 /// Told to a client whose body this gateway has to read and cannot.
 pub(super) const CODED: &str = "this gateway has to read the body, and its `Content-Encoding` cannot be undone: send it as it is, \
@@ -192,9 +191,9 @@ impl Edge {
         if let Err(error) = self.credential(&mut call, &head.headers) {
             return Ok(Err(Rejected::Error(error)));
         }
-        let scan = prescan::of_call(&call, &ctx.ray);
+        let scans = call.gateway.request_scan().is_some();
         let has_limits = call.limits().any(Limit::needs_body);
-        let is_read = scan.is_some() || has_limits || call.gateway.guardrail.is_some();
+        let is_read = scans || has_limits || call.gateway.guardrail.is_some();
         // A provider undoes the coding, so whatever reads the body has to see it undone.
         let read = match body {
             Some(body) if is_read => {
@@ -202,8 +201,7 @@ impl Edge {
                     request_body::decoded(body, &head.headers, &ctx.snapshot.limits, &self.offload).await
                 else {
                     ctx.reason = Some(CODED.to_owned());
-                    let blocks = scan.is_some();
-                    let error = if blocks { GatewayError::ContentBlocked } else { GatewayError::BadRequest };
+                    let error = if scans { GatewayError::ContentBlocked } else { GatewayError::BadRequest };
                     return Ok(Err(Rejected::Error(error)));
                 };
                 Some(read)
@@ -212,12 +210,12 @@ impl Edge {
         };
         match (body, &read) {
             (Some(body), Some(read)) => {
-                if let Err(refused) = self.prescan.refuse_findings(scan, read, ctx).await {
+                if let Err(error) = self.prescan.judge(&mut call, read, ctx).await {
                     keep_refused(call, body, ctx);
-                    return Err(refused);
+                    return refuse(ctx, Refusal::Gateway(error));
                 }
             }
-            (None, _) if scan.is_some() => {
+            (None, _) if scans || (ctx.is_web_socket && call.gateway.answer_scan().is_some()) => {
                 ctx.reason =
                     Some("what passes over a WebSocket cannot be scanned before it goes on".to_owned());
                 return Ok(Err(Rejected::Error(GatewayError::ContentBlocked)));
@@ -295,7 +293,7 @@ impl StepPlan {
             || options.request_timeout.is_some()
             || !settings.request_timeout.is_zero()
             || !settings.heartbeat.is_zero()
-            || self.gateway.answer_guardrail().is_some()
+            || self.gateway.judges_answers()
     }
 
     /// Whether the request may be changed on its way: asked for its usage, or signed.
@@ -311,7 +309,7 @@ impl StepPlan {
     /// Whether a call may go out only after its body was seen.
     fn must_see_body(&self) -> bool {
         let settings = &self.gateway.settings;
-        settings.scan_requests == ScanMode::Block
+        self.gateway.request_scan().is_some()
             || settings.guardrail.is_some()
             || self.gateway.limits.iter().any(Limit::needs_body)
     }

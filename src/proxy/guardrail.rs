@@ -17,7 +17,7 @@ use super::service_client::{ServiceAnswer, ServiceClient, ServiceRequest};
 use crate::ai::CompiledGuardrail;
 use crate::clock::Clock;
 use ::gateway::answer::GatewayError;
-use model::gateway::{GuardrailFailure, GuardrailStage};
+use model::gateway::{CallStage, GuardrailFailure};
 
 /// Longest answer that is read.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
@@ -33,7 +33,7 @@ pub(super) struct Guardrails(ServiceClient);
 #[derive(Serialize)]
 struct Question<'a> {
     /// What is judged.
-    stage: GuardrailStage,
+    stage: CallStage,
     ray: &'a str,
     account: &'a str,
     gateway: &'a str,
@@ -92,7 +92,7 @@ impl Guardrails {
             ctx.reason = Some("what passes over a WebSocket cannot be judged before it goes on".to_owned());
             return Err(GatewayError::PromptBlocked);
         };
-        if !guardrail.judges(GuardrailStage::Request) {
+        if !guardrail.judges(CallStage::Request) {
             return Ok(());
         }
         let question = question(call, None, body, &ctx.ray);
@@ -159,7 +159,7 @@ impl Guardrails {
 fn question(call: &Call, answer: Option<AnswerHead<'_>>, body: &Bytes, ray: &str) -> Result<Bytes> {
     let json = serde_json::from_slice::<&RawValue>(body).ok();
     let question = Question {
-        stage: if answer.is_some() { GuardrailStage::Response } else { GuardrailStage::Request },
+        stage: if answer.is_some() { CallStage::Response } else { CallStage::Request },
         ray,
         account: &call.gateway.account,
         gateway: &call.gateway.id,

@@ -89,7 +89,7 @@ impl Edge {
             Ok(body) => body,
             Err(reason) => return bad_request(ctx, &reason),
         };
-        if plan.gateway.answer_guardrail().is_some() && body.listens() {
+        if plan.gateway.judges_answers() && body.listens() {
             return bad_request(ctx, ENDLESS);
         }
         asked.tool = body.tool().map(str::to_owned);
@@ -156,7 +156,7 @@ fn read_head(
     if ctx.is_web_socket {
         return bad_request(ctx, "an MCP server is not asked over a WebSocket");
     }
-    let judges_answers = plan.gateway.answer_guardrail().is_some();
+    let judges_answers = plan.gateway.judges_answers();
     match method {
         Method::POST | Method::DELETE => {}
         Method::GET if judges_answers => return not_allowed(ctx, ENDLESS),

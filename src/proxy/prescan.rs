@@ -1,41 +1,24 @@
-//! Requests to a provider that are scanned before they go on, on gateways that refuse sensitive data.
+//! Calls and answers that are scanned before they go on, on gateways that hold sensitive data back.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use model::Finding;
-use pingora::Result;
 
 use super::call::Call;
 use super::context::Context;
 use super::inspect::OFFLOADED_BYTES;
 use super::offload::Offload;
-use super::refusal::Refusal;
-use super::refuse;
-use crate::ai::scan;
+use crate::ai::Gateway;
+use crate::ai::call_scan::{ScanVerdict, StageScan};
 use crate::events::Events;
-use crate::scanning::{self, Subject};
+use crate::scanning::Subject;
 use ::gateway::answer::GatewayError;
-use detection::plan::ScanPlan;
-use model::gateway::ScanMode;
 
-/// What was found in a request that may not be forwarded.
-#[derive(Debug)]
-pub(super) struct Blocked {
-    /// For who sent it.
-    pub(super) verdict: String,
-    /// For its row.
-    pub(super) findings: Vec<Finding>,
-}
+/// Told to a caller whose provider answered what cannot be scanned.
+const UNREADABLE_ANSWER: &str = "the answer is longer than `limits.inspected_body`, or its `Content-Encoding` cannot be \
+                                 undone, so that it cannot be scanned";
 
-/// What a call is scanned for before it goes on; `None` if it may carry what it likes.
-pub(super) fn of_call(call: &Call, ray: &str) -> Option<(ScanPlan, Subject)> {
-    let plan =
-        call.gateway.scan.as_ref().filter(|_| call.gateway.settings.scan_requests == ScanMode::Block)?;
-    Some((plan.clone(), Subject::of_call(&call.gateway.account, ray, &call.path)))
-}
-
-/// The step that scans requests to providers.
+/// The step that scans what goes to providers, and what they answer.
 pub(super) struct Prescan {
     events: Events,
     offload: Arc<Offload>,
@@ -46,39 +29,79 @@ impl Prescan {
         Self { events, offload }
     }
 
-    /// Refuses a request whose body carries sensitive data; a long one is scanned on another thread while
-    /// this one goes on with other requests.
-    pub(super) async fn refuse_findings(
+    /// Scans what is asked, if the gateway may hold that back; inside, why it does not go out.
+    pub(super) async fn judge(
         &self,
-        scan: Option<(ScanPlan, Subject)>,
+        call: &mut Call,
         body: &Bytes,
         ctx: &mut Context,
-    ) -> Result<()> {
-        let Some((plan, subject)) = scan else { return Ok(()) };
-        let blocked = if body.len() > OFFLOADED_BYTES {
-            let (body, events) = (body.clone(), self.events.clone());
-            let away = self.offload.run(body.len(), move || told(&plan, &body, &subject, &events));
-            // Whoever fails to scan a request must not let it pass.
-            let Some(blocked) = away.await else { return refuse(ctx, Refusal::Internal) };
-            blocked
-        } else {
-            told(&plan, body, &subject, &self.events)
-        };
-        if blocked.is_none() {
-            return Ok(());
-        }
-        ctx.blocked_for = blocked;
-        refuse(ctx, Refusal::Gateway(GatewayError::ContentBlocked))
+    ) -> Result<(), GatewayError> {
+        let gateway = Arc::clone(&call.gateway);
+        let Some(scan) = gateway.request_scan() else { return Ok(()) };
+        let subject = Subject::of_call(&gateway.account, &ctx.ray, &call.path);
+        // Whatever a caller says of it, providers read JSON.
+        let found = self.scan(scan, body, b"", subject).await;
+        self.settle(found, GatewayError::ContentBlocked, |flagged| call.flagged.add(flagged), ctx)
     }
-}
 
-/// Tells what was found in a request that is not forwarded, as events.
-fn told(plan: &ScanPlan, body: &[u8], subject: &Subject, events: &Events) -> Option<Blocked> {
-    let findings = plan.scan(body, &subject.ray, None);
-    scanning::report(&findings, subject, "block", false, events);
-    let rules = findings.found.iter().map(|found| found.rule.id.as_str());
-    (!findings.found.is_empty()).then(|| Blocked {
-        verdict: scan::verdict("REQUEST", rules, "BLOCK"),
-        findings: findings.found.iter().map(|found| scan::finding("REQUEST", found)).collect(),
-    })
+    /// Scans what a provider answers; inside, why the client does not get it. `body` is nothing if it cannot be read.
+    pub(super) async fn judge_answer(
+        &self,
+        gateway: &Gateway,
+        scan: &StageScan,
+        body: Option<&Bytes>,
+        content_type: &[u8],
+        ctx: &mut Context,
+    ) -> Result<(), GatewayError> {
+        let Some(body) = body else {
+            ctx.reason = Some(UNREADABLE_ANSWER.to_owned());
+            return Err(GatewayError::AnswerContentBlocked);
+        };
+        let path = ctx.call().map(|call| call.path.clone()).unwrap_or_default();
+        let subject = Subject::of_call(&gateway.account, &ctx.ray, &path);
+        let found = self.scan(scan, body, content_type, subject).await;
+        let mut flagged = ScanVerdict::default();
+        self.settle(found, GatewayError::AnswerContentBlocked, |found| flagged.add(found), ctx)?;
+        if let Some(call) = ctx.call() {
+            call.flagged.add(flagged);
+        }
+        Ok(())
+    }
+
+    /// What is found; a long body is scanned on another thread while this one goes on with other requests. `None` if that
+    /// failed.
+    async fn scan(
+        &self,
+        scan: &StageScan,
+        body: &Bytes,
+        content_type: &[u8],
+        subject: Subject,
+    ) -> Option<ScanVerdict> {
+        if body.len() <= OFFLOADED_BYTES {
+            return Some(scan.scan(body, content_type, &subject, &self.events));
+        }
+        let (scan, events) = (scan.clone(), self.events.clone());
+        let (bytes, body, content_type) = (body.len(), body.clone(), content_type.to_vec());
+        self.offload.run(bytes, move || scan.scan(&body, &content_type, &subject, &events)).await
+    }
+
+    fn settle(
+        &self,
+        found: Option<ScanVerdict>,
+        refused: GatewayError,
+        flag: impl FnOnce(ScanVerdict),
+        ctx: &mut Context,
+    ) -> Result<(), GatewayError> {
+        // Whoever fails to scan a call must not let it pass.
+        let Some(found) = found else {
+            ctx.reason = Some("the scan for sensitive data failed".to_owned());
+            return Err(refused);
+        };
+        if found.blocks {
+            ctx.held_back = Some(found);
+            return Err(refused);
+        }
+        flag(found);
+        Ok(())
+    }
 }

@@ -20,6 +20,7 @@ use super::headers::HOP_BY_HOP;
 use super::refusal::Refusal;
 use super::{Edge, headers, refuse, request_body};
 use crate::ai::CompiledGuardrail;
+use crate::ai::call_scan::StageScan;
 use ::gateway::answer::GatewayError;
 use gateway::cache::{self, Answer, Key, Question};
 
@@ -71,6 +72,20 @@ impl Edge {
             None => None,
         };
         let mut source = AnswerSource::new(upstream, self.held_bodies.share());
+        if has_body
+            && let Some(gateway) = &gateway
+            && let Some(scan) = gateway.answer_scan()
+        {
+            let read = self.read_answer(&answered, &mut source, session, ctx).await?;
+            let content_type = headers::bytes(&answered.headers, &header::CONTENT_TYPE).to_vec();
+            let judged = self.prescan.judge_answer(gateway, scan, read.as_ref(), &content_type, ctx);
+            if let Err(error) = Box::pin(judged).await {
+                return refuse(ctx, Refusal::Gateway(error));
+            }
+            if let Some(call) = ctx.call() {
+                call.tell_flagged(&mut answered)?;
+            }
+        }
         if has_body
             && let Some(guardrail) = gateway.as_ref().and_then(|gateway| gateway.answer_guardrail())
             && let Err(error) =
@@ -215,6 +230,7 @@ pub(super) fn question(call: &Call, head: &RequestHeader, body: &Bytes, ctx: &Co
         headers: &head.headers,
         name: call.options.cache_key.as_deref(),
         is_judged: call.gateway.answer_guardrail().is_some(),
+        scan: call.gateway.answer_scan().map(StageScan::fingerprint),
         body,
     };
     question.key()

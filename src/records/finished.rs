@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::ai::scan;
+use crate::ai::call_scan::{CallScan, StageScan};
 use crate::events::Events;
 use crate::events::spans::TraceSpan;
 use crate::ruleset::EntryPoint;
-use crate::scanning::{self, Subject};
+use crate::scanning::Subject;
 use body::decompress::{self, Coding};
 use expression::Facts;
 use gateway::body_copy::BodyCopy;
@@ -19,7 +19,6 @@ use gateway::mcp::McpFailure;
 use gateway::options::CustomCost;
 use gateway::price::Prices;
 use gateway::usage::{self, BYTES_PER_TOKEN, Report, Tap, Usage, UsageSource};
-use model::gateway::ScanMode;
 use model::{AiLog, Counted};
 use seclang::BodyLimits;
 use seclang::RequestHead;
@@ -42,9 +41,7 @@ pub struct Finished {
     pub custom_cost: Option<CustomCost>,
     pub prices: Arc<Prices>,
     pub waf: Option<Arc<EntryPoint>>,
-    pub scan: Option<detection::ScanPlan>,
-    pub scan_requests: ScanMode,
-    pub scan_responses: ScanMode,
+    pub scan: Arc<CallScan>,
     /// Bytes of each body that are kept with the row.
     pub payload_bytes: usize,
     pub reservations: Vec<Reservation>,
@@ -169,19 +166,18 @@ impl Finished {
 
     /// Looks for sensitive data in the copies.
     pub(super) fn scan(&mut self, events: &Events) {
-        let Some(plan) = self.scan.take() else { return };
+        let scan = std::mem::take(&mut self.scan);
         let subject = Subject::of_call(&self.log.account_id, &self.log.ray, &self.log.path);
-        let mut check = |check: &str, body: &[u8]| {
-            let findings = plan.scan(body, &subject.ray, None);
-            scanning::report(&findings, &subject, "log", false, events);
-            self.log.findings.extend(findings.found.iter().map(|found| scan::finding(check, found)));
-        };
-        // If they may be refused they were looked at before they went on.
-        if self.scan_requests == ScanMode::Log {
-            check("REQUEST", &self.request.ends());
+        // What may be held back was looked at before it went on.
+        let later = |stage: &'_ Option<StageScan>| stage.clone().filter(|scan| !scan.may_block());
+        if let Some(scan) = later(&scan.requests) {
+            let found = scan.scan(&self.request.ends(), b"", &subject, events);
+            self.log.findings.extend(found.findings);
         }
-        if self.scan_responses != ScanMode::Off {
-            check("RESPONSE", &decoded(&self.response, &self.response_coding).0);
+        if let Some(scan) = later(&scan.responses) {
+            let (response, _) = decoded(&self.response, &self.response_coding);
+            let content_type = self.log.response_content_type.as_bytes();
+            self.log.findings.extend(scan.scan(&response, content_type, &subject, events).findings);
         }
     }
 

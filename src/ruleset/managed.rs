@@ -75,6 +75,13 @@ impl ManagedRuleset {
         self.rules.last().filter(|rule| rule.score_threshold.is_some())
     }
 
+    /// Whether a word is a category of its rules, or what one of them is called.
+    pub fn has_rules_of(&self, word: &str) -> bool {
+        self.rules
+            .iter()
+            .any(|rule| rule.reference == word || rule.categories.iter().any(|known| known == word))
+    }
+
     /// As the API shows it.
     pub fn to_model(&self, with_rules: bool) -> Ruleset {
         let action = if self.phase.is_of_response() { Action::Log } else { Action::Block };

@@ -29,6 +29,8 @@ pub struct Feature {
     pub must_see: bool,
     /// Whether a body with an attack, or a card, is refused.
     pub refuses: u16,
+    /// Whether an answer that is too long to be held is refused.
+    pub holds_answers: bool,
     /// The target of a call; the answer that is wanted comes behind it.
     pub target: &'static str,
     pub envelope: Envelope,
@@ -99,6 +101,7 @@ const ZONE: Feature = Feature {
     limits: "",
     must_see: false,
     refuses: 200,
+    holds_answers: false,
     target: "/",
     envelope: Envelope::None,
     has_http2_origin: false,

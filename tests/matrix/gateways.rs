@@ -53,6 +53,21 @@ pub const GATEWAYS: &[Feature] = &[
         must_see: true,
         ..GATEWAY
     },
+    Feature {
+        name: "answers scanned and held back",
+        settings: "[gateways.sensitive_data]\nrequests = \"block\"\nresponses = \"block\"\n\
+            [[gateways.dlp_policies]]\nid = \"keys\"\nprofiles = [\"credential\"]\n",
+        must_see: true,
+        refuses: 400,
+        holds_answers: true,
+        ..GATEWAY
+    },
+    Feature {
+        name: "budget of a model",
+        settings: "unpriced_call_cost = 0.0\n[[gateways.limits]]\nmeasure = \"cost\"\nlimit = 900000000.0\ninterval = \"1d\"\nonly = { model = [\"m\"] }\n",
+        must_see: true,
+        ..GATEWAY
+    },
     Feature { name: "stored key", has_stored_key: true, ..GATEWAY },
     Feature { name: "universal", envelope: Envelope::Universal, must_see: true, ..GATEWAY },
     Feature {

@@ -60,6 +60,7 @@ mod deprecations_waf;
 mod detection;
 mod detection_set;
 mod differential;
+mod dlp;
 mod dns_command_line;
 mod dns_encrypted;
 mod dns_many_records;

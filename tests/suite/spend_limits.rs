@@ -44,7 +44,7 @@ fn a_budget_counts_the_calls_that_it_names() {
     });
     let budgets = json!({"enabled": true, "rules": [rule]});
     let made = api.post(GATEWAYS, &json!({"id": "main", "authentication": false, "spend_limits": budgets}));
-    let mut expected = budgets.clone();
+    let mut expected = budgets;
     (expected["rules"][0]["id"], expected["rules"][0]["enabled"]) = (json!("rule-1"), json!(true));
     assert_eq!(made["spend_limits"], expected);
     let of = |team: &str| json!({"team": team, "stage": "live"});

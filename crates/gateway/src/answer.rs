@@ -27,6 +27,8 @@ pub enum GatewayError {
     BadRequest,
     /// Sensitive data in the request.
     ContentBlocked,
+    /// Sensitive data in what the provider answered.
+    AnswerContentBlocked,
     /// The guardrail of the gateway refused what is asked.
     PromptBlocked,
     /// It refused what the provider answered.
@@ -42,7 +44,7 @@ pub enum GatewayError {
 }
 
 impl GatewayError {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Unauthorized,
         Self::UnknownGateway,
         Self::InvalidProvider,
@@ -52,6 +54,7 @@ impl GatewayError {
         Self::SpendLimited { retry_after_seconds: 1 },
         Self::BadRequest,
         Self::ContentBlocked,
+        Self::AnswerContentBlocked,
         Self::PromptBlocked,
         Self::ResponseBlocked,
         Self::GuardrailUnavailable,
@@ -67,6 +70,7 @@ impl GatewayError {
             | Self::InvalidProvider
             | Self::BadRequest
             | Self::ContentBlocked
+            | Self::AnswerContentBlocked
             | Self::UnknownKey => 400,
             Self::ToolForbidden => 403,
             Self::MethodNotAllowed => 405,
@@ -90,6 +94,7 @@ impl GatewayError {
             Self::SpendLimited { .. } => 2045,
             Self::BadRequest => 2000,
             Self::ContentBlocked => 2029,
+            Self::AnswerContentBlocked => 2030,
             Self::PromptBlocked => 2016,
             Self::ResponseBlocked => 2017,
             Self::GuardrailUnavailable => 7013,
@@ -110,6 +115,7 @@ impl GatewayError {
             Self::SpendLimited { .. } => "Spend limit exceeded",
             Self::BadRequest => "Invalid request body",
             Self::ContentBlocked => "Request content blocked due to DLP policy violations",
+            Self::AnswerContentBlocked => "Response content blocked due to DLP policy violations",
             Self::PromptBlocked => "Prompt blocked due to security configurations",
             Self::ResponseBlocked => "Response blocked due to security configurations",
             Self::GuardrailUnavailable => "The guardrail of this gateway does not answer",
@@ -131,6 +137,7 @@ impl GatewayError {
             Self::SpendLimited { .. } => "spend_limited",
             Self::BadRequest => "bad_request",
             Self::ContentBlocked => "content_blocked",
+            Self::AnswerContentBlocked => "answer_content_blocked",
             Self::PromptBlocked => "prompt_blocked",
             Self::ResponseBlocked => "response_blocked",
             Self::GuardrailUnavailable => "guardrail_unavailable",

@@ -39,6 +39,8 @@ pub struct Question<'q> {
     pub name: Option<&'q str>,
     /// Whether answers are judged before they are kept.
     pub is_judged: bool,
+    /// What they are scanned for before they are kept, as a number; `None` for nothing.
+    pub scan: Option<u64>,
     pub body: &'q [u8],
 }
 
@@ -75,6 +77,7 @@ impl Question<'_> {
         part(if self.name.is_some() { b"named" } else { b"" });
         part(self.name.unwrap_or("").as_bytes());
         part(if self.is_judged { b"judged" } else { b"" });
+        part(self.scan.map(u64::to_be_bytes).as_ref().map_or(&[][..], |scan| scan));
         let counts = |name: &str| {
             !OF_NO_EFFECT.contains(&name) && (self.caller.is_some() || !CREDENTIALS.contains(&name))
         };
@@ -175,6 +178,7 @@ mod tests {
             headers,
             name: None,
             is_judged: false,
+            scan: None,
             body: b"{}",
         }
     }
@@ -195,6 +199,8 @@ mod tests {
             Question { name: Some(""), ..one },
             Question { name: Some("n"), ..one },
             Question { is_judged: true, ..one },
+            Question { scan: Some(1), ..one },
+            Question { scan: Some(2), ..one },
         ] {
             assert!(other.key() != key, "{other:?}");
         }

@@ -16,6 +16,7 @@ pub mod price;
 pub mod provider;
 pub mod sse;
 pub mod step;
+mod texts;
 pub mod token;
 mod unique_json;
 pub mod universal_socket;
@@ -23,4 +24,5 @@ pub mod usage;
 pub mod vault;
 
 pub use operation::operation;
+pub use texts::texts;
 pub use unique_json::unique_json;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 use super::id::{AccountId, GatewayId, TokenId};
-use super::{Backoff, Limit, McpServer, PayloadKey, Secret, SpendLimits, milliseconds};
+use super::{Backoff, DlpSettings, Limit, McpServer, PayloadKey, Secret, SpendLimits, milliseconds};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gateway {
@@ -58,6 +58,8 @@ pub struct GatewaySettings {
     /// What is done about sensitive data in what is asked, and in what is answered.
     pub scan_requests: ScanMode,
     pub scan_responses: ScanMode,
+    /// The same by policies, beside it.
+    pub dlp: DlpSettings,
     /// What was found goes into the event, sealed with this key.
     pub payload_key: Option<PayloadKey>,
     /// The paranoia level that requests are scored at, off their path; nothing if they are not.
@@ -83,7 +85,7 @@ pub struct Guardrail {
     #[serde(with = "milliseconds")]
     pub timeout: Duration,
     pub on_failure: GuardrailFailure,
-    pub stages: Vec<GuardrailStage>,
+    pub stages: Vec<CallStage>,
     /// Whether it may be on this machine or in a private network, as a file says by naming it.
     #[serde(skip)]
     pub may_be_private: bool,
@@ -92,7 +94,7 @@ pub struct Guardrail {
 /// What of a call is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum GuardrailStage {
+pub enum CallStage {
     /// What is asked, before a provider hears of it.
     Request,
     /// What a provider answers, before the client hears of it.
@@ -116,7 +118,7 @@ pub enum ScanMode {
     Off,
     /// Found in a copy, reported in the log and as events.
     Log,
-    /// The call is not forwarded.
+    /// The call is not forwarded, or its answer not passed on.
     Block,
 }
 
@@ -140,6 +142,7 @@ impl Default for GatewaySettings {
             spend_limits: SpendLimits::default(),
             scan_requests: ScanMode::Off,
             scan_responses: ScanMode::Off,
+            dlp: DlpSettings::default(),
             payload_key: None,
             waf_paranoia_level: None,
             guardrail: None,

@@ -72,6 +72,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::Format("gateways have servers of tools and guardrails; a token may be limited to some tools"),
     Migration::Format("certificates that somebody uploads for a zone, requests for certificates"),
     Migration::Format("limits of gateways have filters; gateways have budgets"),
+    Migration::Format("gateways have policies for sensitive data, and hold answers back for it"),
 ];
 
 #[derive(Debug)]

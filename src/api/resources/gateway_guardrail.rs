@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gateway::vault::MasterKey;
-use model::gateway::{GatewaySettings, Guardrail, GuardrailFailure, GuardrailStage};
+use model::gateway::{CallStage, GatewaySettings, Guardrail, GuardrailFailure};
 use model::origin_url::place_and_target;
 use model::{AccountId, GatewayId, Secret};
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub(super) struct ShownGuardrail<'a> {
     /// In milliseconds.
     timeout: u128,
     on_failure: GuardrailFailure,
-    stages: &'a [GuardrailStage],
+    stages: &'a [CallStage],
 }
 
 pub(super) fn shown(guardrail: &Guardrail) -> ShownGuardrail<'_> {
@@ -59,8 +59,8 @@ fn guardrail(fields: &Fields<'_>, known: Option<&Guardrail>) -> Option<Guardrail
         is_sound
     });
     let timeout = fields.within("timeout", 1..=MAX_TIMEOUT_MS);
-    let stages: Vec<GuardrailStage> = match fields.texts("stages") {
-        None => vec![GuardrailStage::Request],
+    let stages: Vec<CallStage> = match fields.texts("stages") {
+        None => vec![CallStage::Request],
         Some(words) => words.iter().filter_map(|word| stage(fields, word)).collect(),
     };
     if stages.is_empty() {
@@ -87,10 +87,10 @@ fn guardrail(fields: &Fields<'_>, known: Option<&Guardrail>) -> Option<Guardrail
     Some(made)
 }
 
-fn stage(fields: &Fields<'_>, word: &str) -> Option<GuardrailStage> {
+fn stage(fields: &Fields<'_>, word: &str) -> Option<CallStage> {
     match word {
-        "request" => Some(GuardrailStage::Request),
-        "response" => Some(GuardrailStage::Response),
+        "request" => Some(CallStage::Request),
+        "response" => Some(CallStage::Response),
         other => {
             let message = format!("expected `request` or `response`, found `{other}`");
             fields.refuse(error::BAD_FIELD, "stages", message);

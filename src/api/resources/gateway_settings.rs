@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use gateway::mcp;
-use model::gateway::{GatewaySettings, ScanMode};
+use model::gateway::GatewaySettings;
 use model::{Dimension, Limit, McpServer, Measure, Technique, limit_filters};
 use serde::Serialize;
 
@@ -88,14 +88,7 @@ pub(super) fn read(fields: &Fields<'_>, settings: &mut GatewaySettings) {
     }
     if let Some(scan) = fields.object("sensitive_data") {
         settings.scan_requests = scan.word("requests", error::BAD_FIELD).unwrap_or(settings.scan_requests);
-        match scan.word("responses", error::BAD_FIELD) {
-            Some(ScanMode::Block) => {
-                let message = "an answer is on its way already; expected `off` or `log`";
-                scan.refuse(error::BAD_FIELD, "responses", message);
-            }
-            Some(mode) => settings.scan_responses = mode,
-            None => {}
-        }
+        settings.scan_responses = scan.word("responses", error::BAD_FIELD).unwrap_or(settings.scan_responses);
     }
 }
 

@@ -77,6 +77,39 @@ const GUARDRAIL: &ObjectShape = &ObjectShape {
     ],
 };
 
+const DLP_POLICY: &ObjectShape = &ObjectShape {
+    name: "DlpPolicy",
+    fields: &[
+        required("id", Kind::Text, "Its name among the policies of the gateway."),
+        field("enabled", Kind::Flag, "Whether it is in force."),
+        required(
+            "action",
+            Kind::Words(&["FLAG", "BLOCK"]),
+            "What comes of a call in which something is found.",
+        ),
+        required("check", Kind::Texts, "What it looks at: `REQUEST`, `RESPONSE`."),
+        required(
+            "profiles",
+            Kind::Texts,
+            "What it looks for: categories or ids of rules for sensitive data.",
+        ),
+    ],
+};
+
+const DLP: &ObjectShape = &ObjectShape {
+    name: "Dlp",
+    fields: &[
+        field("enabled", Kind::Flag, "Whether any of them is in force."),
+        field(
+            "action",
+            Kind::Words(&["FLAG", "BLOCK"]),
+            "Of one policy for both directions, in place of `policies`.",
+        ),
+        field("profiles", Kind::Texts, "Of the same."),
+        field("policies", Kind::Objects(DLP_POLICY), "The policies."),
+    ],
+};
+
 const MCP_SERVER: &ObjectShape = &ObjectShape {
     name: "McpServer",
     fields: &[
@@ -137,7 +170,8 @@ pub(super) const GATEWAY: &ObjectShape = &ObjectShape {
             Kind::Any,
             "The level that prompts are scored at; `null` for not at all.",
         ),
-        field("sensitive_data", Kind::Any, "`requests`: off, log or block; `responses`: off or log."),
+        field("sensitive_data", Kind::Any, "`requests` and `responses`: off, log or block."),
+        field("dlp", Kind::Object(DLP), "Policies for sensitive data; `null` for none."),
         field("guardrail", Kind::Object(GUARDRAIL), "A service that judges calls; `null` for none."),
         field("mcp_servers", Kind::Objects(MCP_SERVER), "Servers of tools that models call (MCP)."),
         field("created_at", Kind::Text, "When it was made (RFC 3339)."),

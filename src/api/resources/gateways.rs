@@ -1,5 +1,6 @@
 //! AI gateways: made, listed, changed, deleted.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use model::gateway::{GatewaySettings, ScanMode};
@@ -7,6 +8,7 @@ use model::{AccountId, Backoff, Declared, Gateway, GatewayId, McpServer, Resourc
 use serde::Serialize;
 use store::Change;
 
+use super::gateway_dlp::{self, ShownDlp};
 use super::gateway_guardrail::{self, ShownGuardrail};
 use super::gateway_settings::{self, ShownLimit};
 use super::gateway_spend_limits::{self, ShownSpendLimits};
@@ -19,6 +21,7 @@ use crate::api::input::Fields;
 use crate::api::operation::{
     Answer, ApiCall, DRY_RUN, InputShape, Kind, Operation, PAGE, PER_PAGE, QueryParameter, ResultKind, Verb,
 };
+use crate::snapshot::Snapshot;
 
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -115,6 +118,8 @@ struct ShownGateway<'a> {
     waf_paranoia_level: Option<u8>,
     sensitive_data: ShownScan,
     #[serde(skip_serializing_if = "Option::is_none")]
+    dlp: Option<ShownDlp<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     guardrail: Option<ShownGuardrail<'a>>,
     mcp_servers: &'a [McpServer],
     created_at: &'a str,
@@ -163,6 +168,7 @@ fn shown<'a>(gateway: &'a Declared<Gateway>, modified: &'a str) -> ShownGateway<
         heartbeat: milliseconds(settings.heartbeat),
         waf_paranoia_level: settings.waf_paranoia_level,
         sensitive_data: ShownScan { requests: settings.scan_requests, responses: settings.scan_responses },
+        dlp: gateway_dlp::shown(settings),
         guardrail: settings.guardrail.as_ref().map(gateway_guardrail::shown),
         mcp_servers: &settings.mcp_servers,
         created_at: if gateway.created_on.is_empty() { modified } else { &gateway.created_on },
@@ -208,7 +214,11 @@ async fn find_one(call: ApiCall) -> Answer {
 }
 
 /// Settings of a body: those that it does not have are those of `base`.
-fn settings(fields: &Fields<'_>, base: (bool, GatewaySettings)) -> (bool, GatewaySettings) {
+fn settings(
+    fields: &Fields<'_>,
+    base: (bool, GatewaySettings),
+    snapshot: &Snapshot,
+) -> (bool, GatewaySettings) {
     fields.ignore(&[
         "account_id",
         "account_tag",
@@ -240,6 +250,7 @@ fn settings(fields: &Fields<'_>, base: (bool, GatewaySettings)) -> (bool, Gatewa
     }
     settings.retry_backoff = fields.word("retry_backoff", error::BAD_FIELD).unwrap_or(settings.retry_backoff);
     gateway_settings::read(fields, &mut settings);
+    gateway_dlp::read(fields, &mut settings, snapshot);
     (fields.bool("authentication").unwrap_or(authentication), settings)
 }
 
@@ -254,7 +265,7 @@ async fn create(call: ApiCall) -> Answer {
             }
             is_sound
         });
-        let (authentication, settings) = settings(fields, (true, GatewaySettings::default()));
+        let (authentication, settings) = settings(fields, (true, GatewaySettings::default()), &call.snapshot);
         Some((GatewayId::new(id?), authentication, settings))
     })?;
     if !GatewayId::is_path_word(call.parameter("account_id")) {
@@ -286,7 +297,8 @@ async fn create(call: ApiCall) -> Answer {
 
 async fn replace(call: ApiCall, keeps_others: bool) -> Answer {
     let id = path_id(&call);
-    let known = find(&call.snapshot.resources, &id)?;
+    let snapshot = Arc::clone(&call.snapshot);
+    let known = find(&snapshot.resources, &id)?;
     let base = move |gateway: &Gateway| match keeps_others {
         true => (gateway.authentication, gateway.settings.clone()),
         // What this API cannot set stays, and what a guardrail is shown, which no body has.
@@ -297,10 +309,11 @@ async fn replace(call: ApiCall, keeps_others: bool) -> Answer {
             (true, GatewaySettings { payload_key, unpriced_call_nanos, guardrail, ..default })
         }
     };
+    let looked_up = Arc::clone(&call.snapshot);
     let read = move |body: &serde_json::Value, base: (bool, GatewaySettings)| {
         rule_input::read(body, |fields| {
             fields.ignore(&["id"]);
-            let (authentication, mut settings) = settings(fields, base);
+            let (authentication, mut settings) = settings(fields, base, &looked_up);
             if !keeps_others && !fields.has("guardrail") {
                 settings.guardrail = None;
             }

@@ -12,6 +12,7 @@ mod dns;
 mod dynamic_routes;
 mod errors;
 mod expressions;
+mod gateway_dlp;
 mod gateway_guardrail;
 mod gateway_settings;
 mod gateway_shapes;

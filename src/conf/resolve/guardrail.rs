@@ -2,7 +2,7 @@
 
 use super::Resolving;
 use crate::conf::gateway_file::GuardrailFile;
-use model::gateway::{Guardrail, GuardrailStage};
+use model::gateway::{CallStage, Guardrail};
 use model::origin_url::place_and_target;
 
 impl Resolving<'_> {
@@ -19,7 +19,7 @@ impl Resolving<'_> {
                 Vec::new()
             }
             Some(stages) => stages.value,
-            None => vec![GuardrailStage::Request],
+            None => vec![CallStage::Request],
         };
         Guardrail {
             url: url.value,

@@ -3,12 +3,25 @@
 use aws_smithy_eventstream::frame::read_message_from;
 use bytes::Bytes;
 
+use super::tap::field;
+
 /// A longer frame is no event of a model.
 const MAX_FRAME_BYTES: usize = 1 << 20;
 
+/// Whether a media type is that of such frames.
+pub(crate) fn is_its_type(media_type: &[u8]) -> bool {
+    media_type.eq_ignore_ascii_case(b"application/vnd.amazon.eventstream")
+}
+
+/// A model's own JSON, which some frames have in Base64.
+pub(crate) fn inner(payload: &[u8]) -> Option<Vec<u8>> {
+    let text = field::<String>(payload, "bytes")?;
+    body::base64::decode_all(text.bytes().filter(|byte| *byte != b'='))
+}
+
 /// Splits frames off as their bytes come.
 #[derive(Debug, Default)]
-pub(super) struct Frames {
+pub(crate) struct Frames {
     pending: Vec<u8>,
     is_broken: bool,
     unread_bytes: u64,
@@ -17,7 +30,7 @@ pub(super) struct Frames {
 impl Frames {
     /// Calls `take` with the payload of each complete frame. Stops reading the stream at a frame with a wrong length or
     /// checksum.
-    pub(super) fn push(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) {
+    pub(crate) fn push(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) {
         if self.is_broken {
             self.unread_bytes += bytes.len() as u64;
             return;
@@ -60,7 +73,7 @@ fn frame_bytes(bytes: &[u8]) -> Option<usize> {
 
 /// A frame with an event's headers.
 #[cfg(test)]
-pub(super) fn frame(payload: &[u8]) -> Vec<u8> {
+pub(crate) fn frame(payload: &[u8]) -> Vec<u8> {
     use aws_smithy_types::event_stream::{Header, HeaderValue, Message};
     let kind = Header::new(":event-type", HeaderValue::String("chunk".into()));
     let message = Message::new(Bytes::copy_from_slice(payload)).add_header(kind);

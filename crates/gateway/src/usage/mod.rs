@@ -8,7 +8,7 @@
 
 mod billable;
 mod counts;
-mod event_stream;
+pub(crate) mod event_stream;
 pub(crate) mod lines;
 mod request;
 mod tap;

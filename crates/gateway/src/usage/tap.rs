@@ -4,7 +4,7 @@ use body::decompress::{Coding, PushDecoder};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::event_stream::Frames;
+use super::event_stream::{self, Frames};
 use super::lines::{Form, Lines};
 use super::web_socket::Messages;
 use super::{Usage, counts};
@@ -81,9 +81,7 @@ impl Tap {
         let framing = match Form::of(media_type) {
             Some(Form::Events) => Framing::Sse(Lines::holding(MAX_HELD_BYTES)),
             Some(Form::Lines) => Framing::NdJson(Lines::holding(MAX_HELD_BYTES)),
-            None if media_type.eq_ignore_ascii_case(b"application/vnd.amazon.eventstream") => {
-                Framing::EventStream(Frames::default())
-            }
+            None if event_stream::is_its_type(media_type) => Framing::EventStream(Frames::default()),
             None if body::is_json(media_type) => Framing::Json(Held::default()),
             None => Framing::Opaque,
         };
@@ -191,12 +189,8 @@ impl Seen {
 
     /// A frame of Bedrock: JSON, or a model's own JSON in Base64.
     fn frame(&mut self, payload: &[u8]) {
-        match field::<String>(payload, "bytes") {
-            Some(text) => {
-                if let Some(inner) = body::base64::decode_all(text.bytes().filter(|byte| *byte != b'=')) {
-                    self.object(&inner);
-                }
-            }
+        match event_stream::inner(payload) {
+            Some(inner) => self.object(&inner),
             None => self.object(payload),
         }
     }

@@ -1,0 +1,185 @@
+//! What calls of a gateway are scanned for, and what comes of what is found.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use crate::events::Events;
+use crate::ruleset::ManagedRuleset;
+use crate::scanning::{self, Subject};
+use detection::plan::{Findings, Found};
+use detection::{Detector, ScanPlan};
+use model::{Finding, RuleId};
+use serde_json::{Value, json};
+
+/// The scans of a gateway's calls, if they are scanned.
+#[derive(Debug, Default)]
+pub struct CallScan {
+    pub requests: Option<StageScan>,
+    pub responses: Option<StageScan>,
+}
+
+/// What is looked for in one direction of calls.
+#[derive(Clone, Debug)]
+pub struct StageScan {
+    /// `REQUEST` or `RESPONSE`.
+    check: &'static str,
+    /// All that any of its policies looks for.
+    plan: ScanPlan,
+    policies: Vec<ScanPolicy>,
+}
+
+/// A policy, compiled.
+#[derive(Clone, Debug, Hash)]
+pub struct ScanPolicy {
+    /// Empty if it has none.
+    pub id: String,
+    pub blocks: bool,
+    pub profiles: Vec<ScanProfile>,
+}
+
+/// What a policy looks for.
+#[derive(Clone, Debug, Hash)]
+pub struct ScanProfile {
+    pub id: String,
+    /// For each rule of the detector, whether it is one of these.
+    pub rules: Arc<[bool]>,
+}
+
+/// What was found in one direction of a call.
+#[derive(Clone, Debug, Default)]
+pub struct ScanVerdict {
+    pub blocks: bool,
+    /// For the call's row.
+    pub findings: Vec<Finding>,
+    /// For the field `svc-aig-dlp`.
+    pub told: Vec<Value>,
+}
+
+impl ScanProfile {
+    /// What a category stands for, those of its rules that run by default, or a single rule. `None` if there is neither.
+    pub fn of(word: &str, detector: &Detector) -> Option<Self> {
+        let is_of = |rule: &detection::Rule| {
+            rule.id == word || (rule.enabled && rule.categories.iter().any(|category| category == word))
+        };
+        let rules: Arc<[bool]> = detector.rules().iter().map(is_of).collect();
+        rules.contains(&true).then(|| Self { id: word.to_owned(), rules })
+    }
+
+    /// All rules as they are by default.
+    pub fn by_default(detector: &Detector) -> Self {
+        let id = ManagedRuleset::sensitive_data_id().to_string();
+        Self { id, rules: detector.rules().iter().map(|rule| rule.enabled).collect() }
+    }
+}
+
+impl ScanPolicy {
+    fn looks_for(&self, rule: usize) -> bool {
+        self.profiles.iter().any(|profile| profile.looks_for(rule))
+    }
+}
+
+impl ScanProfile {
+    fn looks_for(&self, rule: usize) -> bool {
+        self.rules.get(rule).copied().unwrap_or(false)
+    }
+}
+
+impl StageScan {
+    /// `None` without policies. The rules of `plan` are replaced by those of the policies.
+    pub fn new(check: &'static str, plan: ScanPlan, policies: Vec<ScanPolicy>) -> Option<Self> {
+        let rules = 0..plan.detector.rules().len();
+        let enabled = rules.map(|rule| policies.iter().any(|policy| policy.looks_for(rule))).collect();
+        (!policies.is_empty()).then(|| Self { check, plan: ScanPlan { enabled, ..plan }, policies })
+    }
+
+    /// Whether a call may have to end here: it is held until it has been scanned.
+    pub fn may_block(&self) -> bool {
+        self.policies.iter().any(|policy| policy.blocks)
+    }
+
+    /// A number that differs if what it looks for does.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.policies.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Scans a body, and its texts as whoever reads them sees them, and emits events of what is found.
+    pub fn scan(&self, body: &[u8], content_type: &[u8], subject: &Subject, events: &Events) -> ScanVerdict {
+        let mut findings = self.plan.scan(body, &subject.ray, None);
+        if let Some(texts) = gateway::texts(body, content_type) {
+            let within = self.plan.scan(&texts, &subject.ray, None);
+            findings.exhausted |= within.exhausted;
+            for found in within.found {
+                if !findings.found.iter().any(|known| known.rule.id == found.rule.id) {
+                    findings.found.push(found);
+                }
+            }
+        }
+        let verdict = self.verdict(&findings.found);
+        let blocks = |found: &Found<'_>| self.policies_for(found).any(|policy| policy.blocks);
+        let (blocking, others) = findings.found.into_iter().partition(blocks);
+        for (found, action, exhausted) in [(blocking, "block", findings.exhausted), (others, "log", false)] {
+            scanning::report(&Findings { found, exhausted }, subject, action, false, events);
+        }
+        verdict
+    }
+
+    fn place(&self, found: &Found<'_>) -> Option<usize> {
+        self.plan.detector.rules().iter().position(|rule| rule.id == found.rule.id)
+    }
+
+    fn policies_for(&self, found: &Found<'_>) -> impl Iterator<Item = &ScanPolicy> {
+        let place = self.place(found);
+        self.policies.iter().filter(move |policy| place.is_some_and(|place| policy.looks_for(place)))
+    }
+
+    fn verdict(&self, found: &[Found<'_>]) -> ScanVerdict {
+        let mut told = Vec::new();
+        for policy in &self.policies {
+            for profile in &policy.profiles {
+                let of_profile = found
+                    .iter()
+                    .filter(|found| self.place(found).is_some_and(|place| profile.looks_for(place)));
+                let entries: Vec<String> = of_profile
+                    .map(|found| RuleId::derived("sensitive data rule", &found.rule.id).to_string())
+                    .collect();
+                if entries.is_empty() {
+                    continue;
+                }
+                let policies: Vec<&str> =
+                    Some(policy.id.as_str()).filter(|id| !id.is_empty()).into_iter().collect();
+                told.push(json!({
+                    "profile": {"context": {}, "entry_ids": entries, "profile_id": profile.id},
+                    "policy_ids": policies,
+                    "check": self.check,
+                }));
+            }
+        }
+        let finding = |found: &Found<'_>| Finding {
+            check: self.check.to_owned(),
+            rule: found.rule.id.clone(),
+            count: found.count,
+            offset: found.offset,
+            sample: found.sample.clone(),
+        };
+        let blocks = found.iter().any(|found| self.policies_for(found).any(|policy| policy.blocks));
+        ScanVerdict { blocks, findings: found.iter().map(finding).collect(), told }
+    }
+}
+
+impl ScanVerdict {
+    /// The field `svc-aig-dlp`; `None` if nothing was found.
+    pub fn field(&self) -> Option<String> {
+        let action = if self.blocks { "BLOCK" } else { "FLAG" };
+        (!self.told.is_empty()).then(|| json!({ "findings": self.told, "action": action }).to_string())
+    }
+
+    /// What was found in both directions.
+    pub fn add(&mut self, other: Self) {
+        self.blocks |= other.blocks;
+        self.findings.extend(other.findings);
+        self.told.extend(other.told);
+    }
+}
