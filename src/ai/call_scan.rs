@@ -1,6 +1,5 @@
 //! What calls of a gateway are scanned for, and what comes of what is found.
 
-use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -57,10 +56,11 @@ pub struct ScanVerdict {
 }
 
 impl ScanProfile {
-    /// What a category stands for, those of its rules that run by default, or a single rule. `None` if there is neither.
+    /// What a category stands for, all of its rules, also those that do not run by default; or a single rule. `None` if there
+    /// is neither.
     pub fn of(word: &str, detector: &Detector) -> Option<Self> {
         let is_of = |rule: &detection::Rule| {
-            rule.id == word || (rule.enabled && rule.categories.iter().any(|category| category == word))
+            rule.id == word || rule.categories.iter().any(|category| category == word)
         };
         let rules: Arc<[bool]> = detector.rules().iter().map(is_of).collect();
         rules.contains(&true).then(|| Self { id: word.to_owned(), rules })
@@ -85,6 +85,13 @@ impl ScanProfile {
     }
 }
 
+/// By what it looks for: the rules themselves are the same for all.
+impl Hash for StageScan {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.policies.hash(state);
+    }
+}
+
 impl StageScan {
     /// `None` without policies. The rules of `plan` are replaced by those of the policies.
     pub fn new(check: &'static str, plan: ScanPlan, policies: Vec<ScanPolicy>) -> Option<Self> {
@@ -96,13 +103,6 @@ impl StageScan {
     /// Whether a call may have to end here: it is held until it has been scanned.
     pub fn may_block(&self) -> bool {
         self.policies.iter().any(|policy| policy.blocks)
-    }
-
-    /// A number that differs if what it looks for does.
-    pub fn fingerprint(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.policies.hash(&mut hasher);
-        hasher.finish()
     }
 
     /// Scans a body, and its texts as whoever reads them sees them, and emits events of what is found.

@@ -5,14 +5,18 @@
 //! gets, and back.
 
 pub mod call_scan;
+mod guardrail;
 pub mod guardrail_secret;
 
 use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use self::call_scan::{CallScan, StageScan};
+pub use self::guardrail::CompiledGuardrail;
 use crate::routing::GatewayPath;
 use crate::ruleset::EntryPoint;
 use crate::upstream::{Origin, OriginKey, Pool};
@@ -21,9 +25,9 @@ use gateway::mcp::{self, ToolFilter};
 use gateway::price::Prices;
 use gateway::token::{self, Token};
 use gateway::{answer, provider, vault};
-use model::gateway::{CallStage, GatewaySettings, GuardrailFailure};
+use model::gateway::{CallStage, GatewaySettings};
 use model::origin_url::{OriginUrl, is_private};
-use model::{AccountId, Balance, GatewayId, Limit, McpServer, Resources, Secret, TokenId};
+use model::{AccountId, Balance, GatewayId, Limit, McpServer, Resources, TokenId};
 use parking_lot::RwLock;
 
 /// Hosts of customers and regions that are kept; past that all are made again.
@@ -81,20 +85,6 @@ pub struct CompiledMcpServer {
     pub provider: Arc<Provider>,
 }
 
-/// A service that judges what is asked of providers, and what they answer.
-#[derive(Debug)]
-pub struct CompiledGuardrail {
-    pub origin: Arc<Origin>,
-    /// Path and query.
-    pub target: String,
-    pub authorization: Option<Secret>,
-    pub timeout: Duration,
-    pub on_failure: GuardrailFailure,
-    pub stages: Vec<CallStage>,
-    /// Whether it may be on this machine or in a private network.
-    pub may_be_private: bool,
-}
-
 impl Gateway {
     /// Who judges what providers answer before clients get it.
     pub fn answer_guardrail(&self) -> Option<&CompiledGuardrail> {
@@ -116,6 +106,14 @@ impl Gateway {
         self.answer_guardrail().is_some() || self.answer_scan().is_some()
     }
 
+    /// A number that differs if what answers are judged by does; `None` if they are not.
+    pub fn answer_judges(&self) -> Option<u64> {
+        let mut hasher = DefaultHasher::new();
+        let content = self.answer_guardrail().map(|guardrail| &guardrail.content_policy.response);
+        (self.answer_scan(), content).hash(&mut hasher);
+        self.judges_answers().then(|| hasher.finish())
+    }
+
     /// The server of tools of `/{name}`, its one endpoint.
     fn mcp_server(&self, rest: &str) -> Option<Arc<CompiledMcpServer>> {
         self.mcp_servers.get(rest.strip_prefix('/')?).cloned()
@@ -129,12 +127,6 @@ impl Gateway {
     ) -> Vec<&'g ToolFilter> {
         let of_token = self.tokens.iter().find(|known| token == Some(&known.id));
         server.tools.iter().chain(of_token.and_then(|token| token.tools.as_ref())).collect()
-    }
-}
-
-impl CompiledGuardrail {
-    pub fn judges(&self, stage: CallStage) -> bool {
-        self.stages.contains(&stage)
     }
 }
 

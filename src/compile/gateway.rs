@@ -117,6 +117,7 @@ impl Compiling<'_> {
                 timeout: guardrail.timeout,
                 on_failure: guardrail.on_failure,
                 stages: guardrail.stages.clone(),
+                content_policy: gateway.settings.content_policy.clone(),
                 may_be_private: guardrail.may_be_private || conf.private_webhooks,
             }),
             Err(reason) => {

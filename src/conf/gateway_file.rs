@@ -1,5 +1,6 @@
 //! `[[gateways]]` and `[[providers]]` as written.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use super::route_file::{self, RouteFile};
 use super::table::{FromToml, Located, Refusal, Table, Words};
 use super::units::{Bytes, Dollars};
 use model::gateway::{CallStage, GatewaySettings, GuardrailFailure, ScanMode};
-use model::{Backoff, DlpAction, Measure, Technique};
+use model::{Backoff, ContentCategory, DlpAction, Measure, Technique};
 
 #[derive(Clone, Debug)]
 pub struct GatewayFile {
@@ -51,6 +52,9 @@ pub struct GuardrailFile {
     pub authorization: Option<Located<String>>,
     pub timeout: Duration,
     pub on_failure: GuardrailFailure,
+    /// What comes of kinds of content that it finds.
+    pub prompt: Option<Located<BTreeMap<ContentCategory, DlpAction>>>,
+    pub response: Option<Located<BTreeMap<ContentCategory, DlpAction>>>,
     /// What it judges; of none written what is asked.
     pub stages: Option<Located<Vec<CallStage>>>,
 }
@@ -148,8 +152,9 @@ fn guardrail(mut table: Table<'_>) -> Option<GuardrailFile> {
     let (url, authorization) = (table.required("url"), table.get("authorization"));
     let timeout = table.or("timeout", Duration::from_secs(5));
     let (on_failure, stages) = (table.or("on_failure", GuardrailFailure::Block), table.get("stages"));
+    let (prompt, response) = (table.get("prompt"), table.get("response"));
     table.finish();
-    Some(GuardrailFile { url: url?, authorization, timeout, on_failure, stages })
+    Some(GuardrailFile { url: url?, authorization, timeout, on_failure, prompt, response, stages })
 }
 
 fn limit(mut table: Table<'_>) -> Option<LimitFile> {
@@ -196,6 +201,21 @@ impl Words for GuardrailFailure {
 impl Words for ScanMode {
     const WORDS: &'static [(&'static str, Self)] =
         &[("off", Self::Off), ("log", Self::Log), ("block", Self::Block)];
+}
+
+/// What comes of kinds of content, by their words.
+impl FromToml for BTreeMap<ContentCategory, DlpAction> {
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
+        let DeValue::Table(entries) = value else {
+            return Err(Refusal::Type("a table of kinds and actions"));
+        };
+        let entry = |(word, action): (&toml::Spanned<Cow<'_, str>>, &toml::Spanned<DeValue<'_>>)| {
+            let category =
+                ContentCategory::try_from(word.get_ref().clone().into_owned()).map_err(Refusal::Value)?;
+            Ok((category, DlpAction::from_toml(action.get_ref())?))
+        };
+        entries.iter().map(entry).collect()
+    }
 }
 
 /// How much of a body is kept with its row, in bytes.

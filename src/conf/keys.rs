@@ -78,6 +78,8 @@ pub const KEYS: &[&str] = &[
     "gateways.guardrail",
     "gateways.guardrail.authorization",
     "gateways.guardrail.on_failure",
+    "gateways.guardrail.prompt",
+    "gateways.guardrail.response",
     "gateways.guardrail.stages",
     "gateways.guardrail.timeout",
     "gateways.guardrail.url",

@@ -179,7 +179,10 @@ impl Resolving<'_> {
             }
             fits
         });
-        settings.guardrail = file.guardrail.map(|guardrail| self.guardrail(guardrail));
+        if let Some(guardrail) = file.guardrail {
+            let (guardrail, policy) = self.guardrail(guardrail);
+            (settings.guardrail, settings.content_policy) = (Some(guardrail), policy);
+        }
         settings.mcp_servers = self.mcp_servers(file.mcp_servers);
         settings.dlp = self.dlp(file.dlp_policies);
         settings.limits = file.limits.iter().filter_map(|limit| self.limit(limit)).collect();

@@ -4,6 +4,8 @@
 //! It gets a `POST` with the body of a call or of its answer and what is known of it, and answers `{"action": "allow"}`, or
 //! `"block"` with a `reason` for the caller. Any other answer, and none in time, is a failure.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use http::header;
 use pingora::http::RequestHeader;
@@ -18,6 +20,7 @@ use crate::ai::CompiledGuardrail;
 use crate::clock::Clock;
 use ::gateway::answer::GatewayError;
 use model::gateway::{CallStage, GuardrailFailure};
+use model::{ContentCategory, DlpAction, Finding};
 
 /// Longest answer that is read.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
@@ -41,6 +44,9 @@ struct Question<'a> {
     /// Towards the provider.
     path: &'a str,
     metadata: &'a serde_json::Map<String, serde_json::Value>,
+    /// The kinds of content that the gateway asks about, with what it does about each.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    categories: &'a BTreeMap<ContentCategory, DlpAction>,
     /// Of an answer.
     #[serde(flatten)]
     answer: Option<AnswerHead<'a>>,
@@ -62,6 +68,28 @@ struct GuardrailAnswer {
     action: GuardrailAction,
     #[serde(default)]
     reason: Option<String>,
+    /// The kinds of content that it found, by their words; others are let be.
+    #[serde(default)]
+    categories: Vec<String>,
+}
+
+/// What was found in a call, and whether that may go on.
+struct ContentVerdict {
+    blocks: bool,
+    found: Vec<ContentCategory>,
+}
+
+impl GuardrailAnswer {
+    fn content(&self, policy: &BTreeMap<ContentCategory, DlpAction>) -> ContentVerdict {
+        let found: Vec<ContentCategory> = self
+            .categories
+            .iter()
+            .filter_map(|word| ContentCategory::parse(word))
+            .filter(|category| policy.contains_key(category))
+            .collect();
+        let blocks = found.iter().any(|category| policy.get(category) == Some(&DlpAction::Block));
+        ContentVerdict { blocks, found }
+    }
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq)]
@@ -95,8 +123,8 @@ impl Guardrails {
         if !guardrail.judges(CallStage::Request) {
             return Ok(());
         }
-        let question = question(call, None, body, &ctx.ray);
-        self.verdict(guardrail, question, GatewayError::PromptBlocked, ctx).await
+        let question = question(call, guardrail, None, body, &ctx.ray);
+        self.verdict(guardrail, CallStage::Request, question, ctx).await
     }
 
     /// The same about what a provider answers; inside, why the client does not get it. `body` is nothing if it cannot be read.
@@ -110,28 +138,38 @@ impl Guardrails {
         let ray = ctx.ray.clone();
         let question = match (body, ctx.call()) {
             (Some(body), _) if body.is_empty() => return Ok(()),
-            (Some(body), Some(call)) => question(call, Some(head), body, &ray),
+            (Some(body), Some(call)) => question(call, guardrail, Some(head), body, &ray),
             _ if guardrail.on_failure == GuardrailFailure::Pass => return Ok(()),
             _ => {
                 ctx.reason = Some(UNREADABLE_ANSWER.to_owned());
                 return Err(GatewayError::GuardrailUnavailable);
             }
         };
-        self.verdict(guardrail, question, GatewayError::ResponseBlocked, ctx).await
+        self.verdict(guardrail, CallStage::Response, question, ctx).await
     }
 
     async fn verdict(
         &self,
         guardrail: &CompiledGuardrail,
+        stage: CallStage,
         question: Result<Bytes>,
-        blocked: GatewayError,
         ctx: &mut Context,
     ) -> std::result::Result<(), GatewayError> {
+        let (check, blocked) = match stage {
+            CallStage::Request => ("REQUEST", GatewayError::PromptBlocked),
+            CallStage::Response => ("RESPONSE", GatewayError::ResponseBlocked),
+        };
         let asked = async { self.ask(guardrail, question?, ctx).await };
         match (tokio::time::timeout(guardrail.timeout, asked).await, guardrail.on_failure) {
-            (Ok(Ok(GuardrailAnswer { action: GuardrailAction::Allow, .. })), _) => Ok(()),
-            (Ok(Ok(GuardrailAnswer { action: GuardrailAction::Block, reason })), _) => {
-                ctx.reason = reason;
+            (Ok(Ok(answer)), _) => {
+                let content = answer.content(guardrail.content_policy.of(stage));
+                ctx.content.extend(content.found.iter().map(|category| of_content(check, *category)));
+                if answer.action == GuardrailAction::Allow && !content.blocks {
+                    return Ok(());
+                }
+                let words: Vec<String> = content.found.iter().map(|category| category.word()).collect();
+                let kinds = Some(words.join(", ")).filter(|words| !words.is_empty());
+                ctx.reason = answer.reason.or(kinds);
                 Err(blocked)
             }
             (Ok(Err(_)) | Err(_), GuardrailFailure::Pass) => Ok(()),
@@ -156,10 +194,18 @@ impl Guardrails {
 }
 
 /// What is asked about a call, or about its answer.
-fn question(call: &Call, answer: Option<AnswerHead<'_>>, body: &Bytes, ray: &str) -> Result<Bytes> {
+fn question(
+    call: &Call,
+    guardrail: &CompiledGuardrail,
+    answer: Option<AnswerHead<'_>>,
+    body: &Bytes,
+    ray: &str,
+) -> Result<Bytes> {
+    let stage = if answer.is_some() { CallStage::Response } else { CallStage::Request };
     let json = serde_json::from_slice::<&RawValue>(body).ok();
     let question = Question {
-        stage: if answer.is_some() { CallStage::Response } else { CallStage::Request },
+        stage,
+        categories: guardrail.content_policy.of(stage),
         ray,
         account: &call.gateway.account,
         gateway: &call.gateway.id,
@@ -172,6 +218,12 @@ fn question(call: &Call, answer: Option<AnswerHead<'_>>, body: &Bytes, ray: &str
     };
     let failed = |error| Error::because(ErrorType::InternalError, "a question cannot be written", error);
     serde_json::to_vec(&question).map(Bytes::from).map_err(failed)
+}
+
+/// A kind of content as a row has it.
+fn of_content(check: &str, category: ContentCategory) -> Finding {
+    let rule = format!("guardrail.{}", category.word());
+    Finding { check: check.to_owned(), rule, count: 1, offset: 0, sample: String::new() }
 }
 
 fn request(guardrail: &CompiledGuardrail, question: Bytes) -> Result<ServiceRequest> {

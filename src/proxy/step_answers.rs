@@ -20,7 +20,6 @@ use super::headers::HOP_BY_HOP;
 use super::refusal::Refusal;
 use super::{Edge, headers, refuse, request_body};
 use crate::ai::CompiledGuardrail;
-use crate::ai::call_scan::StageScan;
 use ::gateway::answer::GatewayError;
 use gateway::cache::{self, Answer, Key, Question};
 
@@ -229,8 +228,7 @@ pub(super) fn question(call: &Call, head: &RequestHeader, body: &Bytes, ctx: &Co
         target: std::str::from_utf8(head.raw_path()).unwrap_or(""),
         headers: &head.headers,
         name: call.options.cache_key.as_deref(),
-        is_judged: call.gateway.answer_guardrail().is_some(),
-        scan: call.gateway.answer_scan().map(StageScan::fingerprint),
+        judged_by: call.gateway.answer_judges(),
         body,
     };
     question.key()

@@ -123,6 +123,14 @@ pub const EFFECTS: &[(&str, &str)] = &[
         "gateways.guardrail.on_failure",
         "guardrails::a_guardrail_that_fails_lets_nothing_pass_unless_it_is_told_to",
     ),
+    (
+        "gateways.guardrail.prompt",
+        "content_policy::kinds_of_content_are_flagged_and_refused_as_the_gateway_says",
+    ),
+    (
+        "gateways.guardrail.response",
+        "content_policy::kinds_of_content_are_flagged_and_refused_as_the_gateway_says",
+    ),
     ("gateways.guardrail.stages", "guardrail_answers::stages_have_words_and_are_not_none"),
     (
         "gateways.guardrail.timeout",

@@ -199,20 +199,21 @@ fn policies_flag_and_block_by_kind_and_direction() {
     ]});
     let made = api.post(GATEWAYS, &json!({"id": "main", "authentication": false, "dlp": dlp}));
     assert_eq!(made["dlp"], dlp);
-    let say = |text: &str, fields: &str| {
-        call(&edge, PATH, fields, &json!({"model": "m-1", "messages": [text]}).to_string())
+    let say = |edge: &Edge, text: &str, fields: &str| {
+        call(edge, PATH, fields, &json!({"model": "m-1", "messages": [text]}).to_string())
     };
     let (card, key) = (card(), key());
-    let flagged = say(&format!("my card is {card}"), "");
+    let flagged = say(&edge, &format!("my card is {card}"), "");
     assert_eq!(told(&flagged), (json!("FLAG"), vec![json!("REQUEST")], vec![json!(["cards"])]));
     assert_eq!(flagged.status, 200);
-    let held = say(&format!("the key is {key}"), "");
+    let held = say(&edge, &format!("the key is {key}"), "");
     assert_eq!((held.status, held.header("svc-aig-error")), (400, Some("2029")));
     assert_eq!(told(&held), (json!("BLOCK"), vec![json!("REQUEST")], vec![json!(["keys"])]));
-    let both_found = say(&format!("the key is {key} and the card is {card}"), "");
+    let both_found = say(&edge, &format!("the key is {key} and the card is {card}"), "");
     assert_eq!(told(&both_found).2, [json!(["keys"]), json!(["cards"])]);
     // Answers are held for the policy that blocks, and what another one flags is said in their head.
-    let answered = say(&format!("my card is {card}"), &format!("X-Form: stream\r\nX-Text: {card}\r\n"));
+    let answered =
+        say(&edge, &format!("my card is {card}"), &format!("X-Form: stream\r\nX-Text: {card}\r\n"));
     assert_eq!(told(&answered).1, [json!("REQUEST"), json!("RESPONSE")]);
     assert_eq!(answered.text(), stream_of(&format!("the number is {card} as you asked")));
     let row = {
@@ -222,6 +223,16 @@ fn policies_flag_and_block_by_kind_and_direction() {
     let checks: Vec<&str> =
         row["findings"].as_array().unwrap().iter().filter_map(|one| one["check"].as_str()).collect();
     assert_eq!(checks, ["REQUEST", "RESPONSE"], "each is told once");
+    // A category stands for all of its rules: one of these does not run by default.
+    let plain = api.result("PATCH", MAIN, &json!({"dlp": {"action": "FLAG", "profiles": ["pii"]}}));
+    assert_eq!(plain["dlp"]["profiles"], json!(["pii"]));
+    let row = {
+        let id =
+            say(&edge, "write to jane.roe@shop.example", "").header("svc-aig-log-id").unwrap().to_owned();
+        edge.wait_for_event("ai_call", |row| row["id"] == id.as_str())
+    };
+    assert_eq!(row["findings"][0]["rule"], "pii.email");
+    api.result("PATCH", MAIN, &json!({"dlp": dlp}));
     // A key in an answer is nobody's business here.
     let answered = ask(&edge, "json", &key, "");
     assert_eq!((answered.status, answered.header("svc-aig-dlp")), (200, None));

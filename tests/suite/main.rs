@@ -45,6 +45,7 @@ mod conf;
 mod conf_effects;
 mod conf_files;
 mod connections;
+mod content_policy;
 mod crs;
 mod crs_proxy;
 mod custom_hostnames;

@@ -37,10 +37,8 @@ pub struct Question<'q> {
     /// Those that go to the provider.
     pub headers: &'q HeaderMap,
     pub name: Option<&'q str>,
-    /// Whether answers are judged before they are kept.
-    pub is_judged: bool,
-    /// What they are scanned for before they are kept, as a number; `None` for nothing.
-    pub scan: Option<u64>,
+    /// What answers are judged by before they are kept, as a number; `None` if they are not.
+    pub judged_by: Option<u64>,
     pub body: &'q [u8],
 }
 
@@ -76,8 +74,7 @@ impl Question<'_> {
         }
         part(if self.name.is_some() { b"named" } else { b"" });
         part(self.name.unwrap_or("").as_bytes());
-        part(if self.is_judged { b"judged" } else { b"" });
-        part(self.scan.map(u64::to_be_bytes).as_ref().map_or(&[][..], |scan| scan));
+        part(self.judged_by.map(u64::to_be_bytes).as_ref().map_or(&[][..], |judges| judges));
         let counts = |name: &str| {
             !OF_NO_EFFECT.contains(&name) && (self.caller.is_some() || !CREDENTIALS.contains(&name))
         };
@@ -177,8 +174,7 @@ mod tests {
             target: "/v1/chat/completions",
             headers,
             name: None,
-            is_judged: false,
-            scan: None,
+            judged_by: None,
             body: b"{}",
         }
     }
@@ -198,9 +194,7 @@ mod tests {
             Question { body: b"{ }", ..one },
             Question { name: Some(""), ..one },
             Question { name: Some("n"), ..one },
-            Question { is_judged: true, ..one },
-            Question { scan: Some(1), ..one },
-            Question { scan: Some(2), ..one },
+            Question { judged_by: Some(1), ..one },
         ] {
             assert!(other.key() != key, "{other:?}");
         }

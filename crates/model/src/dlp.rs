@@ -36,7 +36,7 @@ pub struct DlpPolicy {
 }
 
 /// What comes of a call in which something was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum DlpAction {
     /// It goes on; its row, an event and its answer say so.

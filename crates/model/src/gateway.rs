@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 use super::id::{AccountId, GatewayId, TokenId};
-use super::{Backoff, DlpSettings, Limit, McpServer, PayloadKey, Secret, SpendLimits, milliseconds};
+use super::{
+    Backoff, ContentPolicy, DlpSettings, Limit, McpServer, PayloadKey, Secret, SpendLimits, milliseconds,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gateway {
@@ -66,6 +68,8 @@ pub struct GatewaySettings {
     pub waf_paranoia_level: Option<u8>,
     /// Who judges what is asked before a provider hears of it, and what is answered before the caller does.
     pub guardrail: Option<Guardrail>,
+    /// What comes of kinds of content that the guardrail finds.
+    pub content_policy: ContentPolicy,
     /// Servers of tools, by names that differ.
     pub mcp_servers: Vec<McpServer>,
 }
@@ -146,6 +150,7 @@ impl Default for GatewaySettings {
             payload_key: None,
             waf_paranoia_level: None,
             guardrail: None,
+            content_policy: ContentPolicy::default(),
             mcp_servers: Vec::new(),
         }
     }

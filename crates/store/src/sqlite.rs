@@ -73,6 +73,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::Format("certificates that somebody uploads for a zone, requests for certificates"),
     Migration::Format("limits of gateways have filters; gateways have budgets"),
     Migration::Format("gateways have policies for sensitive data, and hold answers back for it"),
+    Migration::Format("gateways say what comes of kinds of content"),
 ];
 
 #[derive(Debug)]

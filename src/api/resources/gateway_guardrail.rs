@@ -1,12 +1,13 @@
 //! The guardrail of a gateway: as bodies write it, as answers show it, and as it is kept.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gateway::vault::MasterKey;
 use model::gateway::{CallStage, GatewaySettings, Guardrail, GuardrailFailure};
 use model::origin_url::place_and_target;
-use model::{AccountId, GatewayId, Secret};
-use serde::Serialize;
+use model::{AccountId, ContentCategory, ContentPolicy, DlpAction, GatewayId, Secret};
+use serde::{Deserialize as _, Serialize};
 
 use crate::ai::guardrail_secret;
 use crate::api::error::{self, ApiError};
@@ -85,6 +86,33 @@ fn guardrail(fields: &Fields<'_>, known: Option<&Guardrail>) -> Option<Guardrail
         made.sealed_authorization.clone_from(&known.sealed_authorization);
     }
     Some(made)
+}
+
+/// Reads what comes of kinds of content; what a body does not have stays, `null` takes it away.
+pub(super) fn read_content(fields: &Fields<'_>, settings: &mut GatewaySettings) {
+    if !fields.has("guardrails") {
+        return;
+    }
+    settings.content_policy = ContentPolicy::default();
+    let Some(found) = fields.object("guardrails") else { return };
+    settings.content_policy.prompt = categories(&found, "prompt");
+    settings.content_policy.response = categories(&found, "response");
+}
+
+/// Refuses kinds of content that nobody would find.
+pub(super) fn check_content(fields: &Fields<'_>, settings: &GatewaySettings) {
+    if settings.guardrail.is_none() && !settings.content_policy.is_empty() {
+        let message = "kinds of content are found by a service of yours: name it in `guardrail`";
+        fields.refuse(error::BAD_FIELD, "guardrails", message);
+    }
+}
+
+fn categories(fields: &Fields<'_>, name: &'static str) -> BTreeMap<ContentCategory, DlpAction> {
+    let Some(value) = fields.value(name) else { return BTreeMap::new() };
+    BTreeMap::deserialize(value).unwrap_or_else(|mistake| {
+        fields.refuse(error::BAD_FIELD, name, format!("{mistake}"));
+        BTreeMap::new()
+    })
 }
 
 fn stage(fields: &Fields<'_>, word: &str) -> Option<CallStage> {

@@ -72,6 +72,7 @@ pub(super) fn read(fields: &Fields<'_>, settings: &mut GatewaySettings) {
     gateway_spend_limits::read(fields, settings);
     mcp_servers(fields, settings);
     gateway_guardrail::read(fields, settings);
+    gateway_guardrail::read_content(fields, settings);
     flags(fields, settings);
     if let Some(bytes) = fields.within("log_payload_bytes", 0..=MAX_PAYLOAD_BYTES) {
         settings.log_payload_bytes = usize::try_from(bytes).unwrap_or(0);

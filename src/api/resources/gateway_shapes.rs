@@ -77,6 +77,14 @@ const GUARDRAIL: &ObjectShape = &ObjectShape {
     ],
 };
 
+const CONTENT_POLICY: &ObjectShape = &ObjectShape {
+    name: "ContentPolicy",
+    fields: &[
+        required("prompt", Kind::Any, "`FLAG` or `BLOCK` by kind, in what is asked: `P1`, `S1` to `S13`."),
+        required("response", Kind::Any, "The same in what is answered."),
+    ],
+};
+
 const DLP_POLICY: &ObjectShape = &ObjectShape {
     name: "DlpPolicy",
     fields: &[
@@ -173,6 +181,11 @@ pub(super) const GATEWAY: &ObjectShape = &ObjectShape {
         field("sensitive_data", Kind::Any, "`requests` and `responses`: off, log or block."),
         field("dlp", Kind::Object(DLP), "Policies for sensitive data; `null` for none."),
         field("guardrail", Kind::Object(GUARDRAIL), "A service that judges calls; `null` for none."),
+        field(
+            "guardrails",
+            Kind::Object(CONTENT_POLICY),
+            "What comes of kinds of content that the guardrail finds; `null` for nothing.",
+        ),
         field("mcp_servers", Kind::Objects(MCP_SERVER), "Servers of tools that models call (MCP)."),
         field("created_at", Kind::Text, "When it was made (RFC 3339)."),
         field("modified_at", Kind::Text, "When it was last changed (RFC 3339)."),

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::gateway::{GatewaySettings, ScanMode};
-use model::{AccountId, Backoff, Declared, Gateway, GatewayId, McpServer, Resources, Technique};
+use model::{
+    AccountId, Backoff, ContentPolicy, Declared, Gateway, GatewayId, McpServer, Resources, Technique,
+};
 use serde::Serialize;
 use store::Change;
 
@@ -121,6 +123,8 @@ struct ShownGateway<'a> {
     dlp: Option<ShownDlp<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     guardrail: Option<ShownGuardrail<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guardrails: Option<&'a ContentPolicy>,
     mcp_servers: &'a [McpServer],
     created_at: &'a str,
     modified_at: &'a str,
@@ -170,6 +174,7 @@ fn shown<'a>(gateway: &'a Declared<Gateway>, modified: &'a str) -> ShownGateway<
         sensitive_data: ShownScan { requests: settings.scan_requests, responses: settings.scan_responses },
         dlp: gateway_dlp::shown(settings),
         guardrail: settings.guardrail.as_ref().map(gateway_guardrail::shown),
+        guardrails: Some(&settings.content_policy).filter(|policy| !policy.is_empty()),
         mcp_servers: &settings.mcp_servers,
         created_at: if gateway.created_on.is_empty() { modified } else { &gateway.created_on },
         modified_at: if gateway.modified_on.is_empty() { modified } else { &gateway.modified_on },
@@ -266,6 +271,7 @@ async fn create(call: ApiCall) -> Answer {
             is_sound
         });
         let (authentication, settings) = settings(fields, (true, GatewaySettings::default()), &call.snapshot);
+        gateway_guardrail::check_content(fields, &settings);
         Some((GatewayId::new(id?), authentication, settings))
     })?;
     if !GatewayId::is_path_word(call.parameter("account_id")) {
@@ -317,6 +323,7 @@ async fn replace(call: ApiCall, keeps_others: bool) -> Answer {
             if !keeps_others && !fields.has("guardrail") {
                 settings.guardrail = None;
             }
+            gateway_guardrail::check_content(fields, &settings);
             Some((authentication, settings))
         })
     };

@@ -2,12 +2,15 @@
 
 use super::Resolving;
 use crate::conf::gateway_file::GuardrailFile;
+use crate::conf::table::Located;
+use model::ContentPolicy;
 use model::gateway::{CallStage, Guardrail};
 use model::origin_url::place_and_target;
 
 impl Resolving<'_> {
-    pub(super) fn guardrail(&mut self, file: GuardrailFile) -> Guardrail {
-        let GuardrailFile { url, authorization, timeout, on_failure, stages } = file;
+    /// The guardrail of a gateway, and what comes of kinds of content that it finds.
+    pub(super) fn guardrail(&mut self, file: GuardrailFile) -> (Guardrail, ContentPolicy) {
+        let GuardrailFile { url, authorization, timeout, on_failure, prompt, response, stages } = file;
         if let Err(message) = place_and_target(&url.value) {
             self.bad(&url.place, format!("`gateways.guardrail.url`: {message}"));
         }
@@ -21,7 +24,9 @@ impl Resolving<'_> {
             Some(stages) => stages.value,
             None => vec![CallStage::Request],
         };
-        Guardrail {
+        let by_kind = |found: Option<Located<_>>| found.map(|found| found.value).unwrap_or_default();
+        let policy = ContentPolicy { prompt: by_kind(prompt), response: by_kind(response) };
+        let guardrail = Guardrail {
             url: url.value,
             authorization,
             sealed_authorization: None,
@@ -29,6 +34,7 @@ impl Resolving<'_> {
             on_failure,
             stages,
             may_be_private: true,
-        }
+        };
+        (guardrail, policy)
     }
 }

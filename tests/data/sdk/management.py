@@ -32,6 +32,13 @@ c.rulesets.delete(r.id, zone_id=z.id)
 g = c.ai_gateway.create(account_id=acc, id="sdk", cache_invalidate_on_update=False, cache_ttl=0, collect_logs=True, rate_limiting_interval=60, rate_limiting_limit=10, rate_limiting_technique="fixed")
 g = c.ai_gateway.update("sdk", account_id=acc, cache_invalidate_on_update=False, cache_ttl=None, collect_logs=True, rate_limiting_interval=None, rate_limiting_limit=None)
 assert g.rate_limiting_limit is None
+budget = dict(id="team", limit=20.5, limit_type="cost", window=86400, technique="fixed", enabled=True, model=dict(mode="filter", values=["gpt-4o"]), metadata=dict(team=dict(mode="partition"), stage=dict(mode="filter", values=["live"])))
+policy = dict(id="keys", action="BLOCK", check=["REQUEST", "RESPONSE"], enabled=True, profiles=["credential"])
+plain = dict(account_id=acc, cache_invalidate_on_update=False, cache_ttl=None, collect_logs=True, rate_limiting_interval=None, rate_limiting_limit=None)
+g = c.ai_gateway.update("sdk", **plain, spend_limits=dict(enabled=True, rules=[budget]), dlp=dict(enabled=True, policies=[policy]))
+assert g.spend_limits.rules[0].limit == 20.5 and g.spend_limits.rules[0].limit_type == "cost" and g.dlp.policies[0].check == ["REQUEST", "RESPONSE"], g
+g = c.ai_gateway.update("sdk", **plain, dlp=dict(enabled=True, action="FLAG", profiles=["pii"]))
+assert g.dlp.action == "FLAG" and g.spend_limits is None, g
 assert "sdk" in [x.id for x in c.ai_gateway.list(account_id=acc)]
 routes, at = c.ai_gateway.dynamic_routing, dict(account_id=acc, gateway_id="sdk")
 def graph(model): return [{"id": "start", "type": "start", "outputs": {"next": {"elementId": "if"}}},
