@@ -363,7 +363,7 @@ fn settings_of_gateways_take_effect_on_the_next_call() {
     assert!((400..500).contains(&blocked.status) && blocked.header("svc-aig-dlp").is_some(), "{blocked:?}");
     for wrong in [
         json!({"limits": [{"measure": "moons", "limit": -1, "by": ["x"]}]}),
-        json!({"sensitive_data": {"responses": "block"}}),
+        json!({"sensitive_data": {"responses": "hold"}}),
         json!({"waf_paranoia_level": 5}),
         json!({"log_payload_bytes": 1_000_000}),
     ] {

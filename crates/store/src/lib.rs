@@ -5,6 +5,7 @@ mod call_totals;
 mod change;
 mod deprecation_log;
 mod error;
+mod event_kinds;
 mod folder_lock;
 mod install_key;
 mod memory;
@@ -14,6 +15,7 @@ mod records;
 mod row;
 mod security_log;
 mod security_query;
+mod security_schema;
 mod sqlite;
 
 use std::path::{Path, PathBuf};

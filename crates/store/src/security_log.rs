@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, params, params_from_iter};
 
-use super::migration::{Migration, migrate};
+use super::event_kinds::{COLUMNS, EventKinds, never_meet};
+use super::migration::migrate;
 use super::security_query::{SecurityField, SecurityOwner, SecurityQuery};
+use super::security_schema::MIGRATIONS;
 use super::{StoreError, private_file};
 use model::SecurityRecord;
 
@@ -18,40 +20,6 @@ const SWEPT_ROWS: usize = 1_000;
 const FILE: &str = "events.db";
 /// How long a writer waits for another writer.
 const BUSY: Duration = Duration::from_secs(30);
-
-/// INVARIANT: steps are only added.
-const MIGRATIONS: &[Migration] = &[Migration::Sql(
-    "CREATE TABLE events (
-        id INTEGER PRIMARY KEY, at TEXT NOT NULL, zone TEXT NOT NULL, host TEXT NOT NULL, source TEXT NOT NULL,
-        action TEXT NOT NULL, rule TEXT NOT NULL, reference TEXT NOT NULL, client TEXT NOT NULL, ray TEXT NOT NULL,
-        path TEXT NOT NULL, count INTEGER NOT NULL, record TEXT NOT NULL
-    ) STRICT;
-    CREATE INDEX events_by_time ON events (at);
-    CREATE INDEX events_by_zone ON events (zone, at, host, source, action, rule, reference, client, count);
-    CREATE INDEX events_by_host ON events (host, at);
-    CREATE INDEX events_by_source ON events (source, at);
-    CREATE INDEX events_by_action ON events (action, at);
-    CREATE INDEX events_by_rule ON events (rule, at);
-    CREATE INDEX events_by_reference ON events (reference, at);
-    CREATE INDEX events_by_client ON events (client, at);
-    CREATE INDEX events_by_ray ON events (ray);",
-), Migration::Sql(
-    "CREATE TABLE alerts (
-        id INTEGER PRIMARY KEY, policy TEXT NOT NULL, account TEXT NOT NULL, at TEXT NOT NULL, text TEXT NOT NULL,
-        delivered TEXT NOT NULL, failed TEXT NOT NULL
-    ) STRICT;
-    CREATE INDEX alerts_by_policy ON alerts (policy, at);
-    CREATE INDEX alerts_by_account ON alerts (account, at);",
-), Migration::Sql(
-    // The name of a zone does not show which account had it then, so earlier events are shown to nobody.
-    "ALTER TABLE events ADD COLUMN zone_id TEXT NOT NULL DEFAULT '';
-    ALTER TABLE events ADD COLUMN account TEXT NOT NULL DEFAULT '';
-    DROP INDEX events_by_zone;
-    CREATE INDEX events_by_zone ON events
-        (zone_id, account, at, host, source, action, rule, reference, client, count);
-    CREATE INDEX events_by_account ON events
-        (account, at, zone, host, source, action, rule, reference, client, count);",
-)];
 
 /// An alert that was sent, or was to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +65,7 @@ impl SecurityLog {
     /// # Errors
     /// [`StoreError::Failed`] if they cannot be written; none of them is then.
     pub fn append(&mut self, records: &[(SecurityRecord, bool)]) -> Result<(), StoreError> {
-        let transaction = self.connection.transaction()?;
+        let (transaction, mut kinds) = (self.connection.transaction()?, EventKinds::default());
         {
             let mut count = transaction.prepare_cached(
                 "UPDATE events SET count = count + ?1 WHERE id = (SELECT max(id) FROM events
@@ -135,8 +103,10 @@ impl SecurityLog {
                     zone_id,
                     account_id
                 ])?;
+                kinds.add(record);
             }
         }
+        kinds.count(&transaction, 1)?;
         transaction.commit()?;
         Ok(())
     }
@@ -147,8 +117,8 @@ impl SecurityLog {
         let mut best = (MAX_COUNTED as i64, String::new());
         for (field, value) in &query.filters {
             let column = field.word();
-            // Entries of an owner have all that is filtered by; there is no index of paths, nor of names of zones.
-            if matches!(field, SecurityField::Path | SecurityField::Zone) {
+            // Entries of an owner have the name of the zone; there is no index of it.
+            if *field == SecurityField::Zone {
                 continue;
             }
             let sql = format!(
@@ -176,6 +146,9 @@ impl SecurityLog {
     /// # Errors
     /// [`StoreError::Failed`] if they cannot be read.
     pub fn page(&self, query: &SecurityQuery) -> Result<(Vec<SecurityRecord>, u64), StoreError> {
+        if never_meet(&self.connection, query)? {
+            return Ok((Vec::new(), 0));
+        }
         let ((condition, values), index) = (query.condition(), self.index(query)?);
         let count = format!(
             "SELECT count(*) FROM (SELECT 1 FROM events {index} WHERE {condition} LIMIT {MAX_COUNTED})"
@@ -183,6 +156,10 @@ impl SecurityLog {
         let mut statement = self.connection.prepare_cached(&count)?;
         let total: i64 = statement.query_row(params_from_iter(&values), |row| row.get(0))?;
         let (limit, skip) = (query.limit.min(1_000), i64::try_from(query.skip).unwrap_or(i64::MAX));
+        // To know that no event passes all filters may have taken a look at every one: once is enough.
+        if total <= skip && total < MAX_COUNTED as i64 {
+            return Ok((Vec::new(), u64::try_from(total).unwrap_or(0)));
+        }
         let page = format!(
             "SELECT record, count FROM events {index} WHERE {condition} ORDER BY at DESC, id DESC LIMIT {limit} OFFSET {skip}"
         );
@@ -206,6 +183,9 @@ impl SecurityLog {
     /// # Errors
     /// [`StoreError::Failed`] if they cannot be read.
     pub fn top(&self, query: &SecurityQuery, field: SecurityField) -> Result<Vec<(String, u64)>, StoreError> {
+        if never_meet(&self.connection, query)? {
+            return Ok(Vec::new());
+        }
         let ((condition, values), index) = (query.condition(), self.index(query)?);
         let (column, limit) = (field.word(), query.limit.min(1_000));
         let sql = format!(
@@ -303,12 +283,25 @@ impl SecurityLog {
         let pages = number("page_count")? - number("freelist_count")?;
         let bytes = u64::try_from(pages * number("page_size")?).unwrap_or(0);
         let before = if bytes > self.max_bytes { None } else { Some(before.unwrap_or("")) };
-        let deleted = self
-            .connection
-            .prepare_cached(
-                "DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY id LIMIT ?1) AND (?2 IS NULL OR at < ?2)",
-            )?
-            .execute(params![SWEPT_ROWS as i64, before])?;
+        let (transaction, mut kinds, mut deleted) =
+            (self.connection.transaction()?, EventKinds::default(), 0);
+        {
+            let mut delete = transaction.prepare_cached(&format!(
+                "DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY id LIMIT ?1) AND (?2 IS NULL OR at < ?2)
+                     RETURNING {COLUMNS}"
+            ))?;
+            let mut rows = delete.query(params![SWEPT_ROWS as i64, before])?;
+            while let Some(row) = rows.next()? {
+                let mut columns: [String; 7] = Default::default();
+                for (nth, column) in columns.iter_mut().enumerate() {
+                    *column = row.get(nth)?;
+                }
+                kinds.add_columns(columns);
+                deleted += 1;
+            }
+        }
+        kinds.count(&transaction, -1)?;
+        transaction.commit()?;
         if deleted > 0 {
             let mut freed = self.connection.prepare("PRAGMA incremental_vacuum(256)")?;
             let mut pages = freed.query([])?;
@@ -337,6 +330,50 @@ mod tests {
             count: 1,
             ..SecurityRecord::default()
         }
+    }
+
+    #[test]
+    fn kinds_of_events_come_and_go_with_them() {
+        let mut log = SecurityLog::at(Path::new(":memory:"), u64::MAX).unwrap();
+        let kinds = |log: &SecurityLog| -> Vec<(String, String, i64)> {
+            let sql = "SELECT host, action, events FROM event_kinds ORDER BY host, action";
+            let mut statement = log.connection.prepare(sql).unwrap();
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+            rows.map(Result::unwrap).collect()
+        };
+        let of = |host: &str, action: &str, datetime: &str| SecurityRecord {
+            host: host.to_owned(),
+            action: action.to_owned(),
+            datetime: datetime.to_owned(),
+            count: 1,
+            ..record(1)
+        };
+        let (old, new) = ("2026-01-01T00:00:00.000000Z", "2026-01-02T00:00:00.000000Z");
+        let records = [
+            of("a", "log", old),
+            of("a", "log", old),
+            of("a", "log", old),
+            of("b", "block", old),
+            of("b", "log", new),
+        ];
+        let records: Vec<_> = records.into_iter().enumerate().map(|(nth, one)| (one, nth == 2)).collect();
+        log.append(&records).unwrap();
+        let kind = |host: &str, action: &str, events| (host.to_owned(), action.to_owned(), events);
+        assert_eq!(kinds(&log), [kind("a", "log", 2), kind("b", "block", 1), kind("b", "log", 1)]);
+        let ask = |log: &SecurityLog, host: &str, action: &str| {
+            let filters =
+                vec![(SecurityField::Host, host.to_owned()), (SecurityField::Action, action.to_owned())];
+            let query = SecurityQuery { filters, limit: 10, ..SecurityQuery::default() };
+            let top = log.top(&query, SecurityField::Host).unwrap();
+            (log.page(&query).unwrap().1, top.first().map_or(0, |(_, events)| *events))
+        };
+        assert_eq!(
+            (ask(&log, "a", "log"), ask(&log, "a", "block"), ask(&log, "b", "log")),
+            ((2, 3), (0, 0), (1, 1))
+        );
+        while log.sweep(Some("2026-01-02")).unwrap() {}
+        assert_eq!(kinds(&log), [kind("b", "log", 1)]);
+        assert_eq!((ask(&log, "a", "log"), ask(&log, "b", "log")), ((0, 0), (1, 1)));
     }
 
     #[test]

@@ -75,6 +75,16 @@ pub struct SecurityQuery {
 }
 
 impl SecurityQuery {
+    /// The part of the condition that kinds of events have columns for, and its values.
+    pub(super) fn of_kinds(&self) -> (String, Vec<Value>) {
+        let has_column = |field: &SecurityField| {
+            use SecurityField::{Action, Host, Reference, Rule, Source};
+            matches!(field, Host | Source | Action | Rule | Reference)
+        };
+        let filters = self.filters.iter().filter(|(field, _)| has_column(field)).cloned().collect();
+        Self { owner: self.owner.clone(), filters, ..Self::default() }.condition()
+    }
+
     /// The condition and its values.
     pub(super) fn condition(&self) -> (String, Vec<Value>) {
         let mut parts = vec!["1".to_owned()];
