@@ -11,6 +11,13 @@ use detection::{Detector, ScanPlan};
 use model::{Finding, RuleId};
 use serde_json::{Value, json};
 
+/// Longest field that says what was found, in bytes, and most rules of a profile in it: a body can be made to match any
+/// number.
+const MAX_FIELD_BYTES: usize = 4 << 10;
+const MAX_TOLD_RULES: usize = 16;
+/// Most profiles in it, whatever their length.
+const MAX_TOLD: usize = 64;
+
 /// The scans of a gateway's calls, if they are scanned.
 #[derive(Debug, Default)]
 pub struct CallScan {
@@ -143,6 +150,7 @@ impl StageScan {
                     .iter()
                     .filter(|found| self.place(found).is_some_and(|place| profile.looks_for(place)));
                 let entries: Vec<String> = of_profile
+                    .take(MAX_TOLD_RULES)
                     .map(|found| RuleId::derived("sensitive data rule", &found.rule.id).to_string())
                     .collect();
                 if entries.is_empty() {
@@ -170,10 +178,15 @@ impl StageScan {
 }
 
 impl ScanVerdict {
-    /// The field `svc-aig-dlp`; `None` if nothing was found.
+    /// The field `svc-aig-dlp`, with as much of what was found as fits; `None` if nothing was found.
     pub fn field(&self) -> Option<String> {
         let action = if self.blocks { "BLOCK" } else { "FLAG" };
-        (!self.told.is_empty()).then(|| json!({ "findings": self.told, "action": action }).to_string())
+        let fields = (1..=self.told.len().min(MAX_TOLD)).rev().map(|count| {
+            let told: Vec<&Value> = self.told.iter().take(count).collect();
+            (count, json!({ "findings": told, "action": action }).to_string())
+        });
+        let mut fitting = fields.filter(|(count, field)| *count == 1 || field.len() <= MAX_FIELD_BYTES);
+        fitting.next().map(|(_, field)| field)
     }
 
     /// What was found in both directions.
@@ -181,5 +194,26 @@ impl ScanVerdict {
         self.blocks |= other.blocks;
         self.findings.extend(other.findings);
         self.told.extend(other.told);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_field_is_bounded() {
+        assert_eq!(ScanVerdict::default().field(), None);
+        let told = |count: usize| ScanVerdict {
+            blocks: true,
+            told: (0..count).map(|nth| json!({"policy_ids": [nth], "of": "x".repeat(600)})).collect(),
+            ..ScanVerdict::default()
+        };
+        let findings = |verdict: ScanVerdict| {
+            let field = verdict.field().unwrap();
+            assert!(field.len() <= MAX_FIELD_BYTES, "{}", field.len());
+            serde_json::from_str::<Value>(&field).unwrap()["findings"].as_array().unwrap().len()
+        };
+        assert_eq!((findings(told(1)), findings(told(6)), findings(told(100))), (1, 6, 6));
     }
 }

@@ -112,6 +112,8 @@ impl Guardrails {
         ctx: &mut Context,
     ) -> std::result::Result<(), GatewayError> {
         let Some(guardrail) = &call.gateway.guardrail else { return Ok(()) };
+        // What was found in a call before it is that call's.
+        ctx.content.clear();
         // What only reads asks nothing of a model.
         if body.is_some_and(Bytes::is_empty) {
             return Ok(());
