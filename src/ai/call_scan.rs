@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::events::Events;
 use crate::ruleset::ManagedRuleset;
 use crate::scanning::{self, Subject};
+use detection::ScanPlan;
 use detection::plan::{Findings, Found};
-use detection::{Detector, ScanPlan};
 use model::{Finding, RuleId};
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ pub struct ScanPolicy {
 #[derive(Clone, Debug, Hash)]
 pub struct ScanProfile {
     pub id: String,
-    /// For each rule of the detector, whether it is one of these.
+    /// For each rule of the managed ruleset, which are those of the detector in their order, whether it is one of these.
     pub rules: Arc<[bool]>,
 }
 
@@ -65,18 +65,14 @@ pub struct ScanVerdict {
 impl ScanProfile {
     /// What a category stands for, all of its rules, also those that do not run by default; or a single rule. `None` if there
     /// is neither.
-    pub fn of(word: &str, detector: &Detector) -> Option<Self> {
-        let is_of = |rule: &detection::Rule| {
-            rule.id == word || rule.categories.iter().any(|category| category == word)
-        };
-        let rules: Arc<[bool]> = detector.rules().iter().map(is_of).collect();
-        rules.contains(&true).then(|| Self { id: word.to_owned(), rules })
+    pub fn of(word: &str, managed: &ManagedRuleset) -> Option<Self> {
+        let rules = managed.rules.iter().map(|rule| rule.is_of(word)).collect();
+        managed.has_rules_of(word).then(|| Self { id: word.to_owned(), rules })
     }
 
     /// All rules as they are by default.
-    pub fn by_default(detector: &Detector) -> Self {
-        let id = ManagedRuleset::sensitive_data_id().to_string();
-        Self { id, rules: detector.rules().iter().map(|rule| rule.enabled).collect() }
+    pub fn by_default(managed: &ManagedRuleset) -> Self {
+        Self { id: managed.id.to_string(), rules: managed.rules.iter().map(|rule| rule.enabled).collect() }
     }
 }
 
@@ -112,7 +108,8 @@ impl StageScan {
         self.policies.iter().any(|policy| policy.blocks)
     }
 
-    /// Scans a body, and its texts as whoever reads them sees them, and emits events of what is found.
+    /// Scans a body as it is, then its texts without escapes and with the pieces of streams joined. Emits an event for each rule
+    /// that found something.
     pub fn scan(&self, body: &[u8], content_type: &[u8], subject: &Subject, events: &Events) -> ScanVerdict {
         let mut findings = self.plan.scan(body, &subject.ray, None);
         if let Some(texts) = gateway::texts(body, content_type) {

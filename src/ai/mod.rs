@@ -9,8 +9,6 @@ mod guardrail;
 pub mod guardrail_secret;
 
 use std::collections::HashMap;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash as _, Hasher as _};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,6 +63,8 @@ pub struct Gateway {
     /// Keys of providers for callers that have none.
     pub keys: Vec<vault::StoredKey>,
     pub guardrail: Option<CompiledGuardrail>,
+    /// A number that differs if what answers are judged by does; `None` if they are not.
+    pub answers_judged_by: Option<u64>,
     /// Those in force, by name.
     pub routes: HashMap<String, Arc<RouteGraph>>,
     /// Servers of tools, by name.
@@ -103,15 +103,7 @@ impl Gateway {
 
     /// Whether answers are held until they have been judged.
     pub fn judges_answers(&self) -> bool {
-        self.answer_guardrail().is_some() || self.answer_scan().is_some()
-    }
-
-    /// A number that differs if what answers are judged by does; `None` if they are not.
-    pub fn answer_judges(&self) -> Option<u64> {
-        let mut hasher = DefaultHasher::new();
-        let content = self.answer_guardrail().map(|guardrail| &guardrail.content_policy.response);
-        (self.answer_scan(), content).hash(&mut hasher);
-        self.judges_answers().then(|| hasher.finish())
+        self.answers_judged_by.is_some()
     }
 
     /// The server of tools of `/{name}`, its one endpoint.
@@ -339,6 +331,7 @@ mod tests {
             waf: None,
             keys: Vec::new(),
             guardrail: None,
+            answers_judged_by: None,
             routes: HashMap::new(),
             mcp_servers: HashMap::new(),
         });

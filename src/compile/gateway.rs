@@ -1,6 +1,7 @@
 //! Gateways, their tokens and the providers they reach.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
 use super::Compiling;
@@ -37,6 +38,7 @@ impl Compiling<'_> {
                 Some(Token { id: token.id.clone(), hash, expires_at: token.expires_at, tools })
             });
             let GatewaySettings { limits, spend_limits, .. } = &gateway.settings;
+            let (scan, guardrail) = (Arc::new(self.call_scan(gateway)), self.guardrail(gateway));
             let compiled = Gateway {
                 account: gateway.account.to_string(),
                 id: gateway.id.to_string(),
@@ -45,10 +47,11 @@ impl Compiling<'_> {
                 tokens: tokens.collect(),
                 settings: gateway.settings.clone(),
                 limits: limits.iter().chain(spend_limits.in_force()).cloned().collect(),
-                scan: Arc::new(self.call_scan(gateway)),
+                answers_judged_by: judged_by(&scan, guardrail.as_ref()),
+                scan,
                 waf: self.gateway_waf(&gateway.settings),
                 keys: self.keys(gateway, resources),
-                guardrail: self.guardrail(gateway),
+                guardrail,
                 routes: self.dynamic_routes(gateway, resources),
                 mcp_servers: self.mcp_servers(gateway),
             };
@@ -217,18 +220,18 @@ impl Compiling<'_> {
     /// What calls are scanned for. A policy whose profiles the rules do not have any more is reported, and has none.
     fn call_scan(&mut self, gateway: &model::Gateway) -> CallScan {
         let settings = &gateway.settings;
-        let detector = Arc::clone(&self.inputs.rules.detector);
+        let managed = &self.inputs.rules.sensitive_data;
         let mut stages = [Vec::new(), Vec::new()];
         for (policies, mode) in stages.iter_mut().zip([settings.scan_requests, settings.scan_responses]) {
             if mode != ScanMode::Off {
-                let profiles = vec![ScanProfile::by_default(&detector)];
+                let profiles = vec![ScanProfile::by_default(managed)];
                 policies.push(ScanPolicy { id: String::new(), blocks: mode == ScanMode::Block, profiles });
             }
         }
         for policy in settings.dlp.in_force() {
             let mut profiles = Vec::new();
             for word in &policy.profiles {
-                match ScanProfile::of(word, &detector) {
+                match ScanProfile::of(word, managed) {
                     Some(profile) => profiles.push(profile),
                     None => {
                         let message = format!(
@@ -246,7 +249,7 @@ impl Compiling<'_> {
             }
         }
         let plan = detection::ScanPlan {
-            detector,
+            detector: Arc::clone(&self.inputs.rules.detector),
             enabled: Arc::default(),
             settings: detection::plan::Settings {
                 payload_key: settings.payload_key,
@@ -263,4 +266,13 @@ impl Compiling<'_> {
     fn provider(&self, slug: &str, base_url: &str, allow_private: bool) -> Result<Provider, String> {
         Ok(Provider::of(slug, self.origin(Provider::origin_key(slug, base_url))?, allow_private))
     }
+}
+
+/// A number for what answers are judged by; `None` if they are not.
+fn judged_by(scan: &CallScan, guardrail: Option<&CompiledGuardrail>) -> Option<u64> {
+    let scan = scan.responses.as_ref().filter(|scan| scan.may_block());
+    let content = guardrail.filter(|guardrail| guardrail.judges(CallStage::Response));
+    let judges = (scan, content.map(|guardrail| &guardrail.content_policy.response));
+    (judges.0.is_some() || judges.1.is_some())
+        .then(|| BuildHasherDefault::<DefaultHasher>::default().hash_one(judges))
 }

@@ -71,6 +71,8 @@ pub(super) struct Call {
     pub(super) mcp: Option<McpCall>,
     /// What was found in it and did not hold it back.
     pub(super) flagged: ScanVerdict,
+    /// Kinds of content that the guardrail found in it.
+    pub(super) content: Vec<Finding>,
     answer: Option<Answer>,
 }
 
@@ -124,6 +126,7 @@ impl Call {
             first_byte_at: None,
             mcp: None,
             flagged: ScanVerdict::default(),
+            content: Vec::new(),
             answer: None,
         }
     }
@@ -300,7 +303,7 @@ impl Call {
             time_to_first_byte: self.first_byte_at.map(milliseconds),
             gateway_duration: milliseconds(self.asked_at.unwrap_or(end.duration)),
             ray: ray.to_owned(),
-            findings: [self.flagged.findings, end.findings].concat(),
+            findings: [self.flagged.findings, end.findings, self.content].concat(),
             ..AiLog::default()
         };
         Finished {

@@ -34,7 +34,7 @@ use counters::RateExceeded;
 use expression::ReadBody;
 use model::ruleset::BlockResponse;
 use model::zone::ClientCertificates;
-use model::{Account, Finding, Measure};
+use model::{Account, Measure};
 
 /// Per-request state. The snapshot is loaded once, here.
 pub struct Context {
@@ -68,8 +68,6 @@ pub struct Context {
     pub(super) reason: Option<String>,
     /// What was found in a request that may not be forwarded.
     pub(super) held_back: Option<ScanVerdict>,
-    /// Kinds of content that a guardrail found.
-    pub(super) content: Vec<Finding>,
     /// What is left of the limit that a call would have passed.
     pub(super) exceeded: Option<(Measure, u64)>,
     pub(super) rules: Option<Run>,
@@ -245,7 +243,6 @@ impl Context {
             refusal: None,
             reason: None,
             held_back: None,
-            content: Vec::new(),
             exceeded: None,
             rules: None,
             rules_time: Duration::ZERO,

@@ -238,7 +238,9 @@ impl Edge {
                 return Ok(Err(Rejected::Error(GatewayError::BadRequest)));
             }
         };
-        if let Err(error) = self.guardrails.judge(&call, read.as_ref(), ctx).await {
+        if call.gateway.guardrail.is_some()
+            && let Err(error) = Box::pin(self.guardrails.judge(&mut call, read.as_ref(), ctx)).await
+        {
             if let Some(body) = body {
                 keep_refused(call, body, ctx);
             }

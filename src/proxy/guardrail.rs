@@ -5,6 +5,7 @@
 //! `"block"` with a `reason` for the caller. Any other answer, and none in time, is a failure.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header;
@@ -107,13 +108,12 @@ impl Guardrails {
     /// Asks the guardrail of a call's gateway, if that has one, about what is asked; inside, why the call does not go out.
     pub(super) async fn judge(
         &self,
-        call: &Call,
+        call: &mut Call,
         body: Option<&Bytes>,
         ctx: &mut Context,
     ) -> std::result::Result<(), GatewayError> {
-        let Some(guardrail) = &call.gateway.guardrail else { return Ok(()) };
-        // What was found in a call before it is that call's.
-        ctx.content.clear();
+        let gateway = Arc::clone(&call.gateway);
+        let Some(guardrail) = &gateway.guardrail else { return Ok(()) };
         // What only reads asks nothing of a model.
         if body.is_some_and(Bytes::is_empty) {
             return Ok(());
@@ -126,7 +126,7 @@ impl Guardrails {
             return Ok(());
         }
         let question = question(call, guardrail, None, body, &ctx.ray);
-        self.verdict(guardrail, CallStage::Request, question, ctx).await
+        self.verdict(guardrail, CallStage::Request, question, &mut call.content, ctx).await
     }
 
     /// The same about what a provider answers; inside, why the client does not get it. `body` is nothing if it cannot be read.
@@ -147,7 +147,12 @@ impl Guardrails {
                 return Err(GatewayError::GuardrailUnavailable);
             }
         };
-        self.verdict(guardrail, CallStage::Response, question, ctx).await
+        let mut content = Vec::new();
+        let verdict = self.verdict(guardrail, CallStage::Response, question, &mut content, ctx).await;
+        if let Some(call) = ctx.call() {
+            call.content.extend(content);
+        }
+        verdict
     }
 
     async fn verdict(
@@ -155,6 +160,7 @@ impl Guardrails {
         guardrail: &CompiledGuardrail,
         stage: CallStage,
         question: Result<Bytes>,
+        content: &mut Vec<Finding>,
         ctx: &mut Context,
     ) -> std::result::Result<(), GatewayError> {
         let (check, blocked) = match stage {
@@ -164,12 +170,12 @@ impl Guardrails {
         let asked = async { self.ask(guardrail, question?, ctx).await };
         match (tokio::time::timeout(guardrail.timeout, asked).await, guardrail.on_failure) {
             (Ok(Ok(answer)), _) => {
-                let content = answer.content(guardrail.content_policy.of(stage));
-                ctx.content.extend(content.found.iter().map(|category| of_content(check, *category)));
-                if answer.action == GuardrailAction::Allow && !content.blocks {
+                let ContentVerdict { blocks, found } = answer.content(guardrail.content_policy.of(stage));
+                content.extend(found.iter().map(|category| of_content(check, *category)));
+                if answer.action == GuardrailAction::Allow && !blocks {
                     return Ok(());
                 }
-                let words: Vec<String> = content.found.iter().map(|category| category.word()).collect();
+                let words: Vec<String> = found.iter().map(|category| category.word()).collect();
                 let kinds = Some(words.join(", ")).filter(|words| !words.is_empty());
                 ctx.reason = answer.reason.or(kinds);
                 Err(blocked)

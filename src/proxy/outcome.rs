@@ -212,8 +212,7 @@ pub(super) fn call_ended(edge: &Edge, call: Call, status: u16, error: Option<&'s
     let duration = ctx.started.elapsed();
     let created_at = crate::clock::rfc3339(edge.clock.now() - duration);
     let prices = Arc::clone(&ctx.snapshot.gateways.prices);
-    let mut findings = ctx.held_back.as_ref().map_or_else(Vec::new, |found| found.findings.clone());
-    findings.extend(ctx.content.iter().cloned());
+    let findings = ctx.held_back.as_ref().map_or_else(Vec::new, |found| found.findings.clone());
     let end = End { status, error, duration, findings };
     let mut finished = call.finish(end, prices, &ctx.ray, created_at);
     finished.span = edge.call_span(duration, ctx).map(Box::new);

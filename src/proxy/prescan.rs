@@ -41,7 +41,8 @@ impl Prescan {
         let subject = Subject::of_call(&gateway.account, &ctx.ray, &call.path);
         // Whatever a caller says of it, providers read JSON.
         let found = self.scan(scan, body, b"", subject).await;
-        self.settle(found, GatewayError::ContentBlocked, |flagged| call.flagged.add(flagged), ctx)
+        call.flagged.add(passing(found, GatewayError::ContentBlocked, ctx)?);
+        Ok(())
     }
 
     /// Scans what a provider answers; inside, why the client does not get it. `body` is nothing if it cannot be read.
@@ -60,16 +61,14 @@ impl Prescan {
         let path = ctx.call().map(|call| call.path.clone()).unwrap_or_default();
         let subject = Subject::of_call(&gateway.account, &ctx.ray, &path);
         let found = self.scan(scan, body, content_type, subject).await;
-        let mut flagged = ScanVerdict::default();
-        self.settle(found, GatewayError::AnswerContentBlocked, |found| flagged.add(found), ctx)?;
+        let flagged = passing(found, GatewayError::AnswerContentBlocked, ctx)?;
         if let Some(call) = ctx.call() {
             call.flagged.add(flagged);
         }
         Ok(())
     }
 
-    /// What is found; a long body is scanned on another thread while this one goes on with other requests. `None` if that
-    /// failed.
+    /// Scans a body: a long one on another thread, while this thread goes on with other requests. `None` if the scan failed.
     async fn scan(
         &self,
         scan: &StageScan,
@@ -84,24 +83,22 @@ impl Prescan {
         let (bytes, body, content_type) = (body.len(), body.clone(), content_type.to_vec());
         self.offload.run(bytes, move || scan.scan(&body, &content_type, &subject, &events)).await
     }
+}
 
-    fn settle(
-        &self,
-        found: Option<ScanVerdict>,
-        refused: GatewayError,
-        flag: impl FnOnce(ScanVerdict),
-        ctx: &mut Context,
-    ) -> Result<(), GatewayError> {
-        // Whoever fails to scan a call must not let it pass.
-        let Some(found) = found else {
-            ctx.reason = Some("the scan for sensitive data failed".to_owned());
-            return Err(refused);
-        };
-        if found.blocks {
-            ctx.held_back = Some(found);
-            return Err(refused);
-        }
-        flag(found);
-        Ok(())
+/// What was found, if it may go on all the same; inside, why it does not.
+fn passing(
+    found: Option<ScanVerdict>,
+    refused: GatewayError,
+    ctx: &mut Context,
+) -> Result<ScanVerdict, GatewayError> {
+    // Whoever fails to scan a call must not let it pass.
+    let Some(found) = found else {
+        ctx.reason = Some("the scan for sensitive data failed".to_owned());
+        return Err(refused);
+    };
+    if found.blocks {
+        ctx.held_back = Some(found);
+        return Err(refused);
     }
+    Ok(found)
 }

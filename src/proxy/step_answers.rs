@@ -228,7 +228,7 @@ pub(super) fn question(call: &Call, head: &RequestHeader, body: &Bytes, ctx: &Co
         target: std::str::from_utf8(head.raw_path()).unwrap_or(""),
         headers: &head.headers,
         name: call.options.cache_key.as_deref(),
-        judged_by: call.gateway.answer_judges(),
+        judged_by: call.gateway.answers_judged_by,
         body,
     };
     question.key()

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::ai::call_scan::{CallScan, StageScan};
+use crate::ai::call_scan::CallScan;
 use crate::events::Events;
 use crate::events::spans::TraceSpan;
 use crate::ruleset::EntryPoint;
@@ -169,12 +169,13 @@ impl Finished {
         let scan = std::mem::take(&mut self.scan);
         let subject = Subject::of_call(&self.log.account_id, &self.log.ray, &self.log.path);
         // What may be held back was looked at before it went on.
-        let later = |stage: &'_ Option<StageScan>| stage.clone().filter(|scan| !scan.may_block());
-        if let Some(scan) = later(&scan.requests) {
+        let [requests, responses] =
+            [&scan.requests, &scan.responses].map(|stage| stage.as_ref().filter(|scan| !scan.may_block()));
+        if let Some(scan) = requests {
             let found = scan.scan(&self.request.ends(), b"", &subject, events);
             self.log.findings.extend(found.findings);
         }
-        if let Some(scan) = later(&scan.responses) {
+        if let Some(scan) = responses {
             let (response, _) = decoded(&self.response, &self.response_coding);
             let content_type = self.log.response_content_type.as_bytes();
             self.log.findings.extend(scan.scan(&response, content_type, &subject, events).findings);

@@ -32,6 +32,13 @@ pub struct ManagedRule {
     pub score_threshold: Option<i64>,
 }
 
+impl ManagedRule {
+    /// Whether a word is one of its categories, or what it is called.
+    pub fn is_of(&self, word: &str) -> bool {
+        self.reference == word || self.categories.iter().any(|category| category == word)
+    }
+}
+
 impl ManagedRuleset {
     /// The one version that each has: those of other versions are not kept.
     pub const VERSION: &str = "1";
@@ -77,9 +84,7 @@ impl ManagedRuleset {
 
     /// Whether a word is a category of its rules, or what one of them is called.
     pub fn has_rules_of(&self, word: &str) -> bool {
-        self.rules
-            .iter()
-            .any(|rule| rule.reference == word || rule.categories.iter().any(|known| known == word))
+        self.rules.iter().any(|rule| rule.is_of(word))
     }
 
     /// As the API shows it.

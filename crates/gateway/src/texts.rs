@@ -1,6 +1,6 @@
-//! The texts of a body as whoever reads them sees them: without escapes, and those of a stream put together.
+//! The texts of a body as its reader sees them: without JSON escapes, and with the pieces of a stream joined.
 //!
-//! Models answer word by word, each in an event of its own: what a client shows as one number stands in several.
+//! A model answers in pieces, each in an event of its own: a number that a client shows as one stands in several events.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;

@@ -14,8 +14,8 @@ pub struct ContentPolicy {
     pub response: BTreeMap<ContentCategory, DlpAction>,
 }
 
-/// A kind of content: `S1` to `S13` are the hazards of the MLCommons taxonomy, in its order, `P1` is an instruction that is
-/// to change what a model was told.
+/// A kind of content. `S1` to `S13` are the hazards of the MLCommons taxonomy in its order. `P1` is an instruction that tries
+/// to override what the model was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ContentCategory(u8);

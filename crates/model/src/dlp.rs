@@ -7,12 +7,7 @@ use super::gateway::CallStage;
 
 /// Most policies of a gateway, and most profiles of a policy.
 pub const MAX_POLICIES: usize = 32;
-pub const MAX_PROFILES: usize = 256;
-
-/// Whether a text can be the id of a policy: it stands in a field of answers.
-pub fn is_policy_id(text: &str) -> bool {
-    GatewayId::is_path_word(text)
-}
+const MAX_PROFILES: usize = 256;
 
 /// The policies of a gateway.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,5 +44,24 @@ impl DlpSettings {
     /// The policies that calls have to pass.
     pub fn in_force(&self) -> impl Iterator<Item = &DlpPolicy> {
         self.policies.iter().filter(|policy| self.is_enabled && policy.is_enabled)
+    }
+}
+
+impl DlpPolicy {
+    /// What is wrong with the id of a policy that is to stand beside others: it stands in a field of answers.
+    pub fn id_fault(id: &str, others: &[Self]) -> Option<&'static str> {
+        let is_sound = GatewayId::is_path_word(id) && others.iter().all(|other| other.id != id);
+        (!is_sound).then_some("takes 1 to 64 letters, digits, `-` or `_` that no other policy has")
+    }
+
+    /// What is wrong with the number of a policy's profiles.
+    pub fn profiles_fault(profiles: &[String]) -> Option<String> {
+        let is_sound = (1..=MAX_PROFILES).contains(&profiles.len());
+        let expected = || {
+            format!(
+                "takes 1 to {MAX_PROFILES} categories or ids of rules for sensitive data, such as `credential`"
+            )
+        };
+        (!is_sound).then(expected)
     }
 }

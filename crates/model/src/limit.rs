@@ -101,7 +101,19 @@ pub struct LimitFilter {
 
 /// Most filters of a limit, and most values of a filter.
 pub const MAX_LIMIT_FILTERS: usize = 16;
-pub const MAX_FILTER_VALUES: usize = 256;
+const MAX_FILTER_VALUES: usize = 256;
+
+impl LimitFilter {
+    /// # Errors
+    /// One sentence: it has no values, or too many.
+    pub fn new(dimension: Dimension, values: Vec<String>) -> Result<Self, String> {
+        if !(1..=MAX_FILTER_VALUES).contains(&values.len()) {
+            let (word, found) = (String::from(dimension), values.len());
+            return Err(format!("expected 1 to {MAX_FILTER_VALUES} values of `{word}`, found {found}"));
+        }
+        Ok(Self { dimension, values })
+    }
+}
 
 /// The filters of a limit, by the words of their dimensions.
 ///
@@ -112,14 +124,7 @@ pub fn limit_filters(written: &BTreeMap<String, Vec<String>>) -> Result<Vec<Limi
         return Err(format!("a limit has at most {MAX_LIMIT_FILTERS} filters"));
     }
     let filter = |(word, values): (&String, &Vec<String>)| {
-        let dimension = Dimension::try_from(word.clone())?;
-        if !(1..=MAX_FILTER_VALUES).contains(&values.len()) {
-            return Err(format!(
-                "expected 1 to {MAX_FILTER_VALUES} values of `{word}`, found {}",
-                values.len()
-            ));
-        }
-        Ok(LimitFilter { dimension, values: values.clone() })
+        LimitFilter::new(Dimension::try_from(word.clone())?, values.clone())
     };
     written.iter().map(filter).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! They have two forms: a list of policies, and one policy without an id that checks both directions.
 
-use model::dlp::{DlpAction, DlpPolicy, DlpSettings, MAX_POLICIES, MAX_PROFILES, is_policy_id};
+use model::dlp::{DlpAction, DlpPolicy, DlpSettings, MAX_POLICIES};
 use model::gateway::{CallStage, GatewaySettings};
 use serde::{Deserialize, Serialize};
 
@@ -106,12 +106,8 @@ pub(super) fn read(fields: &Fields<'_>, settings: &mut GatewaySettings, snapshot
     }
     for fields in &written {
         let id = fields.required_text("id").unwrap_or("");
-        if fields.value("id").is_some()
-            && (!is_policy_id(id) || dlp.policies.iter().any(|known| known.id == id))
-        {
-            let message =
-                "expected 1 to 64 letters, digits, hyphens and underscores that no other policy has";
-            fields.refuse(error::BAD_FIELD, "id", message);
+        if let Some(fault) = DlpPolicy::id_fault(id, &dlp.policies).filter(|_| fields.value("id").is_some()) {
+            fields.refuse(error::BAD_FIELD, "id", format!("`id` {fault}"));
         }
         let is_enabled = fields.bool("enabled").unwrap_or(true);
         dlp.policies.extend(policy(fields, id.to_owned(), is_enabled, checks(fields), snapshot));
@@ -130,11 +126,8 @@ fn policy(
         fields.refuse(error::BAD_FIELD, "action", "expected `BLOCK` or `FLAG`");
     }
     let profiles = fields.texts("profiles").unwrap_or_default();
-    if !(1..=MAX_PROFILES).contains(&profiles.len()) {
-        let message = format!(
-            "expected 1 to {MAX_PROFILES} categories or ids of rules for sensitive data, such as `credential`"
-        );
-        fields.refuse(error::BAD_FIELD, "profiles", message);
+    if let Some(fault) = DlpPolicy::profiles_fault(&profiles) {
+        fields.refuse(error::BAD_FIELD, "profiles", format!("`profiles` {fault}"));
     }
     let managed = snapshot.managed.iter().find(|managed| managed.id == ManagedRuleset::sensitive_data_id());
     for (nth, word) in profiles.iter().enumerate() {

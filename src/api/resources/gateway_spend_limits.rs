@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use model::gateway::GatewaySettings;
-use model::limit::{MAX_FILTER_VALUES, MAX_LIMIT_FILTERS};
+use model::limit::MAX_LIMIT_FILTERS;
 use model::{Dimension, Limit, LimitFilter, Measure, SpendLimit, SpendLimits, Technique};
 use serde::{Deserialize, Serialize};
 
@@ -171,12 +171,10 @@ fn take(fields: &Fields<'_>, dimension: Dimension, limit: &mut Limit) {
             fields.refuse(error::BAD_FIELD, "values", "a partition has no values: each has its own counter");
         }
         (Some(DimensionMode::Filter), values) => {
-            let values = values.unwrap_or_default();
-            if !(1..=MAX_FILTER_VALUES).contains(&values.len()) {
-                let message = format!("expected 1 to {MAX_FILTER_VALUES} values, found {}", values.len());
-                fields.refuse(error::BAD_FIELD, "values", message);
+            match LimitFilter::new(dimension, values.unwrap_or_default()) {
+                Ok(filter) => limit.only.push(filter),
+                Err(message) => fields.refuse(error::BAD_FIELD, "values", message),
             }
-            limit.only.push(LimitFilter { dimension, values });
         }
         (None, _) if fields.value("mode").is_none() => {
             fields.refuse(error::BAD_FIELD, "mode", "expected `filter` or `partition`");

@@ -2,7 +2,7 @@
 
 use super::Resolving;
 use crate::conf::gateway_file::DlpPolicyFile;
-use model::dlp::{DlpPolicy, DlpSettings, MAX_POLICIES, MAX_PROFILES, is_policy_id};
+use model::dlp::{DlpPolicy, DlpSettings, MAX_POLICIES};
 use model::gateway::CallStage;
 
 impl Resolving<'_> {
@@ -12,15 +12,11 @@ impl Resolving<'_> {
             if nth == MAX_POLICIES {
                 self.bad(&file.id.place, format!("a gateway has at most {MAX_POLICIES} `dlp_policies`"));
             }
-            if !is_policy_id(&file.id.value) || policies.iter().any(|known| known.id == file.id.value) {
-                let message = "`gateways.dlp_policies.id` takes 1 to 64 letters, digits, `-` or `_` that no other policy has";
-                self.bad(&file.id.place, message);
+            if let Some(fault) = DlpPolicy::id_fault(&file.id.value, &policies) {
+                self.bad(&file.id.place, format!("`gateways.dlp_policies.id` {fault}"));
             }
-            if !(1..=MAX_PROFILES).contains(&file.profiles.value.len()) {
-                let message = format!(
-                    "`gateways.dlp_policies.profiles` takes 1 to {MAX_PROFILES} categories or ids of rules for sensitive data"
-                );
-                self.bad(&file.profiles.place, message);
+            if let Some(fault) = DlpPolicy::profiles_fault(&file.profiles.value) {
+                self.bad(&file.profiles.place, format!("`gateways.dlp_policies.profiles` {fault}"));
             }
             let checks = match file.checks {
                 Some(checks) if checks.value.is_empty() => {

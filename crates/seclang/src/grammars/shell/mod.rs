@@ -57,7 +57,7 @@ enum Separator {
 
 /// How sure it is that a value is a command injection.
 pub(crate) fn shell(value: &[u8], dialect: Dialect) -> Option<Finding> {
-    // Few values have rows, of which alone this is asked.
+    // Only rows of a table need it, and few values have rows.
     let has_table =
         LazyCell::new(|| TABLE_RULES.iter().any(|rule| memchr::memmem::find(value, rule).is_some()));
     strongest_of_lines(value, |_| true, |_, line| commands_in(line, || *has_table, dialect))
