@@ -56,6 +56,8 @@ pub struct ScanProfile {
 #[derive(Clone, Debug, Default)]
 pub struct ScanVerdict {
     pub blocks: bool,
+    /// Whether the scan ended before its time: what is not seen to its end is not let through.
+    pub is_cut: bool,
     /// For the call's row.
     pub findings: Vec<Finding>,
     /// For the field `svc-aig-dlp`.
@@ -121,7 +123,7 @@ impl StageScan {
                 }
             }
         }
-        let verdict = self.verdict(&findings.found);
+        let verdict = self.verdict(&findings);
         let blocks = |found: &Found<'_>| self.policies_for(found).any(|policy| policy.blocks);
         let (blocking, others) = findings.found.into_iter().partition(blocks);
         for (found, action, exhausted) in [(blocking, "block", findings.exhausted), (others, "log", false)] {
@@ -139,7 +141,7 @@ impl StageScan {
         self.policies.iter().filter(move |policy| place.is_some_and(|place| policy.looks_for(place)))
     }
 
-    fn verdict(&self, found: &[Found<'_>]) -> ScanVerdict {
+    fn verdict(&self, Findings { found, exhausted }: &Findings<'_>) -> ScanVerdict {
         let mut told = Vec::new();
         for policy in &self.policies {
             for profile in &policy.profiles {
@@ -170,7 +172,8 @@ impl StageScan {
             sample: found.sample.clone(),
         };
         let blocks = found.iter().any(|found| self.policies_for(found).any(|policy| policy.blocks));
-        ScanVerdict { blocks, findings: found.iter().map(finding).collect(), told }
+        let is_cut = *exhausted && self.may_block();
+        ScanVerdict { blocks: blocks || is_cut, is_cut, findings: found.iter().map(finding).collect(), told }
     }
 }
 
@@ -189,6 +192,7 @@ impl ScanVerdict {
     /// What was found in both directions.
     pub fn add(&mut self, other: Self) {
         self.blocks |= other.blocks;
+        self.is_cut |= other.is_cut;
         self.findings.extend(other.findings);
         self.told.extend(other.told);
     }

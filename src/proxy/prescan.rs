@@ -96,6 +96,10 @@ fn passing(
         ctx.reason = Some("the scan for sensitive data failed".to_owned());
         return Err(refused);
     };
+    if found.is_cut {
+        ctx.reason =
+            Some("so much in it is nearly sensitive data that it cannot be scanned to its end".to_owned());
+    }
     if found.blocks {
         ctx.held_back = Some(found);
         return Err(refused);

@@ -40,6 +40,15 @@ fn answer(form: &str, text: &str) -> (&'static str, &'static str, Vec<u8>) {
         "escaped" => (json, "", chat.replace('1', "\\u0031").into_bytes()),
         "gzip" => (json, "gzip", gzip(chat)),
         "stream" => ("text/event-stream", "", stream_of(text).into_bytes()),
+        "mislabelled" => ("text/plain", "", stream_of(text).into_bytes()),
+        "two-answers" => {
+            // The other answer comes between the pieces, and each says only behind its text which it is.
+            let piece = |piece: &str, index: u32| json!({"candidates": [{"content": {"parts": [{"text": piece}]}, "index": index}]});
+            let pieces = text.as_bytes().chunks(3).map(|piece| String::from_utf8_lossy(piece).into_owned());
+            let events = pieces.flat_map(|one| [piece(&one, 0), piece("and ", 1)]);
+            let events: String = events.map(|event| format!("data: {event}\n\n")).collect();
+            ("text/event-stream", "", events.into_bytes())
+        }
         "stream-gzip" => ("text/event-stream; charset=utf-8", "gzip", gzip(stream_of(text))),
         "lines" => {
             let lines =
@@ -67,7 +76,19 @@ fn answer(form: &str, text: &str) -> (&'static str, &'static str, Vec<u8>) {
     }
 }
 
-const FORMS: &[&str] = &["json", "escaped", "gzip", "stream", "stream-gzip", "lines", "list", "text", "long"];
+const FORMS: &[&str] = &[
+    "json",
+    "escaped",
+    "gzip",
+    "stream",
+    "stream-gzip",
+    "mislabelled",
+    "two-answers",
+    "lines",
+    "list",
+    "text",
+    "long",
+];
 
 /// Answers in the form of the field `X-Form`, with the text of `X-Text`.
 fn provider() -> Origin {
@@ -179,7 +200,7 @@ fn what_is_only_logged_is_found_in_streams_too() {
         let row = edge.wait_for_event("ai_call", |row| row["id"] == id.as_str());
         assert_eq!(row["findings"][0]["rule"], "financial.credit_card", "{form}: {row}");
     }
-    assert_eq!(FORMS.len(), 9);
+    assert_eq!(FORMS.len(), 11);
 }
 
 #[test]
@@ -250,6 +271,29 @@ fn policies_flag_and_block_by_kind_and_direction() {
         let fields = format!("X-Text: {key}\r\n");
         assert_eq!(call(&edge, PATH, &fields, ASKED).status, status, "{change}");
     }
+}
+
+#[test]
+fn what_cannot_be_scanned_to_its_end_is_held_back() {
+    let provider = Origin::start(|request, stream| {
+        let text = String::from_utf8_lossy(&request.body).into_owned();
+        let head = format!("content-type: text/plain\r\ncontent-length: {}", text.len());
+        write!(stream, "HTTP/1.1 200 OK\r\n{head}\r\n\r\n{text}").is_ok()
+    });
+    let mut cut = 0;
+    for (requests, responses, error) in [("block", "off", "2029"), ("off", "block", "2030")] {
+        let scan =
+            format!("[gateways.sensitive_data]\nrequests = \"{requests}\"\nresponses = \"{responses}\"\n");
+        let edge = Edge::start(&conf(&provider, &format!("{GATEWAY}{scan}")));
+        for decoy in ["<<<<", "a@b.", "http://a:bcd@", " on line at Exception: \n", "4111 1111 1111 1112 "] {
+            let body = format!("{} my card is {}", decoy.repeat(300_000 / decoy.len()), card());
+            let held = call(&edge, PATH, "", &body);
+            assert_eq!((held.status, held.header("svc-aig-error")), (400, Some(error)), "{decoy}");
+            cut +=
+                usize::from(held.header("svc-aig-warning").is_some_and(|told| told.contains("to its end")));
+        }
+    }
+    assert!(cut >= 2, "the card behind {cut} of these was not reached");
 }
 
 #[test]

@@ -2,9 +2,9 @@
 //!
 //! A model answers in pieces, each in an event of its own: a number that a client shows as one stands in several events.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
 
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::de::SliceRead;
@@ -17,45 +17,58 @@ use crate::usage::lines::{Form, Lines};
 const LABELS: &[&str] =
     &["id", "item_id", "model", "obfuscation", "object", "response_id", "role", "system_fingerprint", "type"];
 
+/// Members that say which of several answers the others of their object are part of.
+const INDEXES: &[&str] = &["contentBlockIndex", "index", "output_index"];
+
 /// Longest event or line that is read, in bytes.
 const MAX_OBJECT_BYTES: usize = 1 << 20;
 
 /// The texts of a body, each on a line of its own; `None` if there are none, or none but those that stand in it as they are.
+///
+/// A body that is an event stream or JSON is read as such whatever its media type says: clients of providers do the same.
 pub fn texts(body: &[u8], content_type: &[u8]) -> Option<Vec<u8>> {
     let media_type = body::media_type(content_type);
     let mut found = Texts::default();
-    match Form::of(media_type) {
-        Some(Form::Events) => {
-            let mut lines = Lines::holding(MAX_OBJECT_BYTES);
-            let mut take = |line: &[u8], event: &mut Vec<u8>| {
-                if line.is_empty() {
-                    found.objects(event);
-                    event.clear();
-                } else if let Some(data) = sse::data(line) {
-                    sse::gather(event, data, MAX_OBJECT_BYTES);
-                }
-            };
-            lines.push(body, &mut take);
-            lines.end(&mut take);
-            found.objects(&lines.event);
+    if event_stream::is_its_type(media_type) {
+        Frames::default().push(body, |payload| match event_stream::inner(payload) {
+            Some(inner) => drop(found.objects(&inner)),
+            None => drop(found.objects(payload)),
+        });
+    } else if !is_json(body) && (Form::of(media_type) == Some(Form::Events) || is_event_stream(body)) {
+        let mut lines = Lines::holding(MAX_OBJECT_BYTES);
+        let mut take = |line: &[u8], event: &mut Vec<u8>| {
+            if line.is_empty() {
+                found.objects(event);
+                event.clear();
+            } else if let Some(data) = sse::data(line) {
+                sse::gather(event, data, MAX_OBJECT_BYTES);
+            }
+        };
+        lines.push(body, &mut take);
+        lines.end(&mut take);
+        found.objects(&lines.event);
+    } else {
+        let count = found.objects(start(body));
+        // What stands in one document as it is need not be read twice.
+        if count < 2 && !start(body).starts_with(b"[") && memchr::memchr(b'\\', body).is_none() {
+            return None;
         }
-        Some(Form::Lines) => found.objects(body),
-        None if event_stream::is_its_type(media_type) => {
-            Frames::default().push(body, |payload| match event_stream::inner(payload) {
-                Some(inner) => found.objects(&inner),
-                None => found.objects(payload),
-            });
-        }
-        // What stands in a document as it is need not be read twice.
-        None if is_list(body) || memchr::memchr(b'\\', body).is_some() => found.objects(body),
-        None => {}
     }
     found.joined()
 }
 
-/// Whether a document is a list: some providers stream one.
-fn is_list(body: &[u8]) -> bool {
-    body.trim_ascii_start().starts_with(b"[")
+/// A body without what clients pass over at its start.
+fn start(body: &[u8]) -> &[u8] {
+    body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start()
+}
+
+fn is_json(body: &[u8]) -> bool {
+    start(body).first().is_some_and(|byte| matches!(byte, b'{' | b'['))
+}
+
+/// Whether a body begins with a line that only an event stream has.
+fn is_event_stream(body: &[u8]) -> bool {
+    [&b"data:"[..], b"event:", b"id:", b"retry:", b":"].iter().any(|line| start(body).starts_with(line))
 }
 
 /// Texts by where they stand.
@@ -66,25 +79,58 @@ struct Texts {
     by_path: HashMap<u64, usize>,
 }
 
+/// A value within others.
+struct Place {
+    /// What it is in: a place before it.
+    parent: usize,
+    /// The name or the number that leads to it from there.
+    step: u64,
+    is_label: bool,
+    /// Which of several answers it is part of, as one of its members says, before its texts or behind them.
+    index: Option<u64>,
+}
+
+/// The places and texts of one object.
+#[derive(Default)]
+struct Object {
+    places: Vec<Place>,
+    texts: Vec<(usize, String)>,
+}
+
 impl Texts {
-    /// Takes JSON values, one behind another, as far as they can be read. A list of objects is a stream of them.
-    fn objects(&mut self, json: &[u8]) {
+    /// Takes JSON values, one behind another, as far as they can be read, and says how many. A list of objects is a stream of
+    /// them.
+    fn objects(&mut self, json: &[u8]) -> usize {
         let mut reader = serde_json::Deserializer::new(SliceRead::new(json));
-        loop {
-            let walk = Walk { texts: self, path: 0, text_path: 0, place: WalkPlace::Whole };
-            if walk.deserialize(&mut reader).is_err() {
-                return;
+        for count in 0.. {
+            let mut object = Object::default();
+            let place = object.below(0, 0, false);
+            let end = Walk { object: &mut object, place, text_place: place, is_whole: true }
+                .deserialize(&mut reader);
+            self.take(object);
+            if end.is_err() {
+                return count;
             }
         }
+        0
     }
 
-    fn add(&mut self, path: u64, text: &str, is_label: bool) {
-        let next = self.texts.len();
-        let place = *self.by_path.entry(path).or_insert(next);
-        match self.texts.get_mut(place) {
-            Some(_) if is_label => {}
-            Some(known) => known.push_str(text),
-            None => self.texts.push(text.to_owned()),
+    /// Adds the texts of an object to those of the objects before it.
+    fn take(&mut self, object: Object) {
+        let mut paths: Vec<u64> = Vec::with_capacity(object.places.len());
+        for place in &object.places {
+            let parent = object.places.get(place.parent).and_then(|parent| parent.index);
+            paths.push(hash((paths.get(place.parent), parent, place.step)));
+        }
+        for (place, text) in object.texts {
+            let path = paths.get(place).copied().unwrap_or_default();
+            let is_label = object.places.get(place).is_some_and(|place| place.is_label);
+            let next = self.texts.len();
+            match self.texts.get_mut(*self.by_path.entry(path).or_insert(next)) {
+                Some(_) if is_label => {}
+                Some(known) => known.push_str(&text),
+                None => self.texts.push(text),
+            }
         }
     }
 
@@ -93,29 +139,27 @@ impl Texts {
     }
 }
 
-/// A value on the way through a document.
-struct Walk<'t> {
-    texts: &'t mut Texts,
+impl Object {
+    /// A new place within another.
+    fn below(&mut self, parent: usize, step: u64, is_label: bool) -> usize {
+        self.places.push(Place { parent, step, is_label, index: None });
+        self.places.len() - 1
+    }
+}
+
+fn hash(value: impl Hash) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(value)
+}
+
+/// A value on the way through an object.
+struct Walk<'o> {
+    object: &'o mut Object,
     /// Of what is in it.
-    path: u64,
+    place: usize,
     /// Of the value, if it is a text.
-    text_path: u64,
-    place: WalkPlace,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum WalkPlace {
-    /// The whole document.
-    Whole,
-    /// The value of a member that says nothing.
-    Label,
-    Within,
-}
-
-fn below(path: u64, step: impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (path, step).hash(&mut hasher);
-    hasher.finish()
+    text_place: usize,
+    /// Whether it is the whole document.
+    is_whole: bool,
 }
 
 impl<'de> DeserializeSeed<'de> for Walk<'_> {
@@ -155,16 +199,16 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        self.texts.add(self.text_path, text, self.place == WalkPlace::Label);
+        self.object.texts.push((self.text_place, text.to_owned()));
         Ok(None)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        for nth in 0_usize.. {
-            let text_path = below(self.path, nth);
-            // Objects of a list that is the whole document are events of a stream.
-            let path = if self.place == WalkPlace::Whole { below(0, "event") } else { text_path };
-            let walk = Walk { texts: &mut *self.texts, path, text_path, place: WalkPlace::Within };
+        for nth in 1_u64.. {
+            let text_place = self.object.below(self.place, nth, false);
+            // Objects of a list that is the whole document are events of a stream; its own texts are not.
+            let place = if self.is_whole { self.object.below(self.place, 0, false) } else { text_place };
+            let walk = Walk { object: &mut *self.object, place, text_place, is_whole: false };
             if list.next_element_seed(walk)?.is_none() {
                 break;
             }
@@ -173,15 +217,14 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
-        // Of several answers to one question each says which it is, before its text.
-        let mut index = None;
-        while let Some(name) = members.next_key::<std::borrow::Cow<'de, str>>()? {
-            let path = below(self.path, (&name, index));
-            let place = if LABELS.contains(&&*name) { WalkPlace::Label } else { WalkPlace::Within };
-            let walk = Walk { texts: &mut *self.texts, path, text_path: path, place };
+        while let Some(name) = members.next_key::<Cow<'de, str>>()? {
+            let place = self.object.below(self.place, hash(&*name), LABELS.contains(&&*name));
+            let walk = Walk { object: &mut *self.object, place, text_place: place, is_whole: false };
             let number = members.next_value_seed(walk)?;
-            if name == "index" || name == "contentBlockIndex" || name == "output_index" {
-                index = number;
+            if INDEXES.contains(&&*name)
+                && let Some(place) = self.object.places.get_mut(self.place)
+            {
+                place.index = number;
             }
         }
         Ok(None)
@@ -215,6 +258,23 @@ mod tests {
         assert_eq!(read("application/x-ndjson", &pieces.join("\n")), expected);
         let list = |items: &str| format!("[{}]", items);
         assert_eq!(read("application/json", &list(&pieces.join(",\n"))), expected);
+        for wrong in ["", "application/json", "text/plain", "application/octet-stream"] {
+            assert_eq!(read(wrong, &events), expected, "{wrong}: clients read it as what it is");
+            assert_eq!(read(wrong, &format!("\u{feff}: hello\n\n{events}")), expected, "{wrong}");
+            assert_eq!(read(wrong, &pieces.join("\n")), expected, "{wrong}");
+        }
+        assert_eq!(read("text/event-stream", &pieces.join("")), expected);
+        // Some say only behind a text which answer it is part of.
+        let behind = |index: u32, text: &str| {
+            format!(
+                "{{\"candidates\":[{{\"content\":{{\"parts\":[{{\"text\":\"{text}\"}}]}},\"index\":{index}}}]}}"
+            )
+        };
+        let pieces = [behind(0, "41"), behind(1, "no"), behind(0, "11"), behind(1, "ne")];
+        let expected_behind = Some("4111\nnone".to_owned());
+        assert_eq!(read("application/json", &list(&pieces.join(","))), expected_behind);
+        let both: String = pieces.iter().map(|piece| format!("data: {piece}\n\n")).collect();
+        assert_eq!(read("text/event-stream", &both), expected_behind);
         let cut = format!("{events}data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"22");
         assert_eq!(
             read("text/event-stream", &cut),
