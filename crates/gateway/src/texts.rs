@@ -92,7 +92,7 @@ struct Place {
 
 /// The places and texts of one object.
 #[derive(Default)]
-struct Object {
+struct ObjectTexts {
     places: Vec<Place>,
     texts: Vec<(usize, String)>,
 }
@@ -103,7 +103,7 @@ impl Texts {
     fn objects(&mut self, json: &[u8]) -> usize {
         let mut reader = serde_json::Deserializer::new(SliceRead::new(json));
         for count in 0.. {
-            let mut object = Object::default();
+            let mut object = ObjectTexts::default();
             let place = object.below(0, 0, false);
             let end = Walk { object: &mut object, place, text_place: place, is_whole: true }
                 .deserialize(&mut reader);
@@ -116,7 +116,7 @@ impl Texts {
     }
 
     /// Adds the texts of an object to those of the objects before it.
-    fn take(&mut self, object: Object) {
+    fn take(&mut self, object: ObjectTexts) {
         let mut paths: Vec<u64> = Vec::with_capacity(object.places.len());
         for place in &object.places {
             let parent = object.places.get(place.parent).and_then(|parent| parent.index);
@@ -139,7 +139,7 @@ impl Texts {
     }
 }
 
-impl Object {
+impl ObjectTexts {
     /// A new place within another.
     fn below(&mut self, parent: usize, step: u64, is_label: bool) -> usize {
         self.places.push(Place { parent, step, is_label, index: None });
@@ -153,7 +153,7 @@ fn hash(value: impl Hash) -> u64 {
 
 /// A value on the way through an object.
 struct Walk<'o> {
-    object: &'o mut Object,
+    object: &'o mut ObjectTexts,
     /// Of what is in it.
     place: usize,
     /// Of the value, if it is a text.
