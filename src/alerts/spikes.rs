@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::clock::rfc3339;
 use model::alert::AlertPolicy;
-use store::{SecurityField, SecurityLog, SecurityOwner, SecurityQuery, StoreError};
+use store::{SecurityLog, SecurityOwner, SecurityQuery, StoreError};
 
 /// An interval that events are counted in.
 const INTERVAL: Duration = Duration::from_mins(5);
@@ -50,7 +50,7 @@ fn query(policy: &AlertPolicy, now: Duration) -> SecurityQuery {
     SecurityQuery {
         owner: SecurityOwner::Account(policy.account.clone()),
         zones: policy.zones.clone(),
-        any_of: policy.sources.iter().map(|source| (SecurityField::Source, source.clone())).collect(),
+        sources: policy.sources.clone(),
         since: Some(rfc3339(std::time::UNIX_EPOCH + since)),
         ..SecurityQuery::default()
     }

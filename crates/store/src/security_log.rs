@@ -3,11 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
-use super::event_kinds::{COLUMNS, EventKinds, never_meet};
+use super::event_columns;
+use super::event_search::{self, FoundEvents};
 use super::migration::migrate;
-use super::security_query::{SecurityField, SecurityOwner, SecurityQuery};
+use super::security_query::{SecurityField, SecurityQuery};
 use super::security_schema::MIGRATIONS;
 use super::{StoreError, private_file};
 use model::SecurityRecord;
@@ -65,7 +67,7 @@ impl SecurityLog {
     /// # Errors
     /// [`StoreError::Failed`] if they cannot be written; none of them is then.
     pub fn append(&mut self, records: &[(SecurityRecord, bool)]) -> Result<(), StoreError> {
-        let (transaction, mut kinds) = (self.connection.transaction()?, EventKinds::default());
+        let transaction = self.connection.transaction()?;
         {
             let mut count = transaction.prepare_cached(
                 "UPDATE events SET count = count + ?1 WHERE id = (SELECT max(id) FROM events
@@ -103,42 +105,11 @@ impl SecurityLog {
                     zone_id,
                     account_id
                 ])?;
-                kinds.add(record);
             }
         }
-        kinds.count(&transaction, 1)?;
+        event_columns::extend(&transaction)?;
         transaction.commit()?;
         Ok(())
-    }
-
-    /// The index that has the fewest entries for a query, as SQL names it: its planner knows how many entries values have on
-    /// average, which says little of one value.
-    fn index(&self, query: &SecurityQuery) -> Result<String, StoreError> {
-        let mut best = (MAX_COUNTED as i64, String::new());
-        for (field, value) in &query.filters {
-            let column = field.word();
-            // Entries of an owner have the name of the zone; there is no index of it.
-            if *field == SecurityField::Zone {
-                continue;
-            }
-            let sql = format!(
-                "SELECT count(*) FROM (SELECT 1 FROM events INDEXED BY events_by_{column} WHERE {column} = ?
-                     LIMIT {MAX_COUNTED})"
-            );
-            let count: i64 = self.connection.prepare_cached(&sql)?.query_row([value], |row| row.get(0))?;
-            if count < best.0 {
-                best = (count, format!("INDEXED BY events_by_{column}"));
-            }
-        }
-        if best.1.is_empty() {
-            let own = match query.owner {
-                SecurityOwner::All => "",
-                SecurityOwner::Account(_) => "INDEXED BY events_by_account",
-                SecurityOwner::Zone(..) => "INDEXED BY events_by_zone",
-            };
-            own.clone_into(&mut best.1);
-        }
-        Ok(best.1)
     }
 
     /// The newest first, and how many there are in all, counted up to ten thousand.
@@ -146,36 +117,26 @@ impl SecurityLog {
     /// # Errors
     /// [`StoreError::Failed`] if they cannot be read.
     pub fn page(&self, query: &SecurityQuery) -> Result<(Vec<SecurityRecord>, u64), StoreError> {
-        if never_meet(&self.connection, query)? {
-            return Ok((Vec::new(), 0));
-        }
-        let ((condition, values), index) = (query.condition(), self.index(query)?);
-        let count = format!(
-            "SELECT count(*) FROM (SELECT 1 FROM events {index} WHERE {condition} LIMIT {MAX_COUNTED})"
-        );
-        let mut statement = self.connection.prepare_cached(&count)?;
-        let total: i64 = statement.query_row(params_from_iter(&values), |row| row.get(0))?;
-        let (limit, skip) = (query.limit.min(1_000), i64::try_from(query.skip).unwrap_or(i64::MAX));
-        // To know that no event passes all filters may have taken a look at every one: once is enough.
-        if total <= skip && total < MAX_COUNTED as i64 {
-            return Ok((Vec::new(), u64::try_from(total).unwrap_or(0)));
-        }
-        let page = format!(
-            "SELECT record, count FROM events {index} WHERE {condition} ORDER BY at DESC, id DESC LIMIT {limit} OFFSET {skip}"
-        );
-        let mut statement = self.connection.prepare_cached(&page)?;
-        let rows = statement.query_map(params_from_iter(&values), |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
-        })?;
+        // What is found is of one moment, whoever writes meanwhile.
+        let moment = self.connection.unchecked_transaction()?;
+        let limit = query.limit.min(1_000);
+        let (total, ids) = if event_search::answers(query) {
+            let FoundEvents { total, mut ids } =
+                event_search::find(&moment, query, query.skip.saturating_add(limit))?;
+            let skipped = usize::try_from(query.skip).unwrap_or(usize::MAX).min(ids.len());
+            (total.min(MAX_COUNTED), ids.split_off(skipped))
+        } else {
+            by_index(&moment, query, limit)?
+        };
+        let mut read = moment.prepare_cached("SELECT record, count FROM events WHERE id = ?1")?;
         let mut records = Vec::new();
-        for row in rows {
-            let (text, count) = row?;
+        for id in ids {
+            let (text, count): (String, i64) = read.query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
             if let Ok(record) = serde_json::from_str::<SecurityRecord>(&text) {
-                let count = u64::try_from(count).unwrap_or(1);
-                records.push(SecurityRecord { count, ..record });
+                records.push(SecurityRecord { count: u64::try_from(count).unwrap_or(1), ..record });
             }
         }
-        Ok((records, u64::try_from(total).unwrap_or(0)))
+        Ok((records, total))
     }
 
     /// The most frequent values of a field, with how often each was found.
@@ -183,16 +144,25 @@ impl SecurityLog {
     /// # Errors
     /// [`StoreError::Failed`] if they cannot be read.
     pub fn top(&self, query: &SecurityQuery, field: SecurityField) -> Result<Vec<(String, u64)>, StoreError> {
-        if never_meet(&self.connection, query)? {
-            return Ok(Vec::new());
+        let moment = self.connection.unchecked_transaction()?;
+        let (mut condition, mut values) = query.condition();
+        let mut index = query.index();
+        if event_search::answers(query) {
+            let FoundEvents { total, ids } = event_search::find(&moment, query, MAX_COUNTED)?;
+            // Of few it is less work to read these.
+            if total <= MAX_COUNTED {
+                // INVARIANT: a list of numbers always serialises.
+                let ids = serde_json::to_string(&ids).unwrap_or_default();
+                "id IN (SELECT value FROM json_each(?))".clone_into(&mut condition);
+                (values, index) = (vec![Value::Text(ids)], "");
+            }
         }
-        let ((condition, values), index) = (query.condition(), self.index(query)?);
         let (column, limit) = (field.word(), query.limit.min(1_000));
         let sql = format!(
             "SELECT {column}, sum(count) AS total FROM events {index} WHERE {condition} GROUP BY {column}
              ORDER BY total DESC, {column} LIMIT {limit}"
         );
-        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut statement = moment.prepare_cached(&sql)?;
         let rows = statement.query_map(params_from_iter(&values), |row| {
             Ok((row.get(0)?, u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0)))
         })?;
@@ -283,24 +253,19 @@ impl SecurityLog {
         let pages = number("page_count")? - number("freelist_count")?;
         let bytes = u64::try_from(pages * number("page_size")?).unwrap_or(0);
         let before = if bytes > self.max_bytes { None } else { Some(before.unwrap_or("")) };
-        let (transaction, mut kinds, mut deleted) =
-            (self.connection.transaction()?, EventKinds::default(), 0);
+        let (transaction, mut deleted, mut last_gone) = (self.connection.transaction()?, 0, 0);
         {
-            let mut delete = transaction.prepare_cached(&format!(
+            let mut delete = transaction.prepare_cached(
                 "DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY id LIMIT ?1) AND (?2 IS NULL OR at < ?2)
-                     RETURNING {COLUMNS}"
-            ))?;
+                     RETURNING id",
+            )?;
             let mut rows = delete.query(params![SWEPT_ROWS as i64, before])?;
             while let Some(row) = rows.next()? {
-                let mut columns: [String; 7] = Default::default();
-                for (nth, column) in columns.iter_mut().enumerate() {
-                    *column = row.get(nth)?;
-                }
-                kinds.add_columns(columns);
+                last_gone = last_gone.max(row.get(0)?);
                 deleted += 1;
             }
         }
-        kinds.count(&transaction, -1)?;
+        event_columns::shrink(&transaction, last_gone)?;
         transaction.commit()?;
         if deleted > 0 {
             let mut freed = self.connection.prepare("PRAGMA incremental_vacuum(256)")?;
@@ -311,9 +276,30 @@ impl SecurityLog {
     }
 }
 
+/// A page of what the index of an owner, of a time or of a request finds, and how many there are.
+fn by_index(
+    connection: &Connection,
+    query: &SecurityQuery,
+    limit: u64,
+) -> Result<(u64, Vec<i64>), StoreError> {
+    let ((condition, values), index) = (query.condition(), query.index());
+    let count =
+        format!("SELECT count(*) FROM (SELECT 1 FROM events {index} WHERE {condition} LIMIT {MAX_COUNTED})");
+    let total: i64 =
+        connection.prepare_cached(&count)?.query_row(params_from_iter(&values), |row| row.get(0))?;
+    let skip = i64::try_from(query.skip).unwrap_or(i64::MAX);
+    let page = format!(
+        "SELECT id FROM events {index} WHERE {condition} ORDER BY at DESC, id DESC LIMIT {limit} OFFSET {skip}"
+    );
+    let mut statement = connection.prepare_cached(&page)?;
+    let ids = statement.query_map(params_from_iter(&values), |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok((u64::try_from(total).unwrap_or(0), ids))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SecurityOwner;
     use model::{AccountId, ZoneId};
 
     fn record(nth: usize) -> SecurityRecord {
@@ -330,50 +316,6 @@ mod tests {
             count: 1,
             ..SecurityRecord::default()
         }
-    }
-
-    #[test]
-    fn kinds_of_events_come_and_go_with_them() {
-        let mut log = SecurityLog::at(Path::new(":memory:"), u64::MAX).unwrap();
-        let kinds = |log: &SecurityLog| -> Vec<(String, String, i64)> {
-            let sql = "SELECT host, action, events FROM event_kinds ORDER BY host, action";
-            let mut statement = log.connection.prepare(sql).unwrap();
-            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
-            rows.map(Result::unwrap).collect()
-        };
-        let of = |host: &str, action: &str, datetime: &str| SecurityRecord {
-            host: host.to_owned(),
-            action: action.to_owned(),
-            datetime: datetime.to_owned(),
-            count: 1,
-            ..record(1)
-        };
-        let (old, new) = ("2026-01-01T00:00:00.000000Z", "2026-01-02T00:00:00.000000Z");
-        let records = [
-            of("a", "log", old),
-            of("a", "log", old),
-            of("a", "log", old),
-            of("b", "block", old),
-            of("b", "log", new),
-        ];
-        let records: Vec<_> = records.into_iter().enumerate().map(|(nth, one)| (one, nth == 2)).collect();
-        log.append(&records).unwrap();
-        let kind = |host: &str, action: &str, events| (host.to_owned(), action.to_owned(), events);
-        assert_eq!(kinds(&log), [kind("a", "log", 2), kind("b", "block", 1), kind("b", "log", 1)]);
-        let ask = |log: &SecurityLog, host: &str, action: &str| {
-            let filters =
-                vec![(SecurityField::Host, host.to_owned()), (SecurityField::Action, action.to_owned())];
-            let query = SecurityQuery { filters, limit: 10, ..SecurityQuery::default() };
-            let top = log.top(&query, SecurityField::Host).unwrap();
-            (log.page(&query).unwrap().1, top.first().map_or(0, |(_, events)| *events))
-        };
-        assert_eq!(
-            (ask(&log, "a", "log"), ask(&log, "a", "block"), ask(&log, "b", "log")),
-            ((2, 3), (0, 0), (1, 1))
-        );
-        while log.sweep(Some("2026-01-02")).unwrap() {}
-        assert_eq!(kinds(&log), [kind("b", "log", 1)]);
-        assert_eq!((ask(&log, "a", "log"), ask(&log, "b", "log")), ((0, 0), (1, 1)));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The tables of the log of security events, step by step.
 
+use super::event_columns;
 use super::migration::Migration;
 
 /// INVARIANT: steps are only added.
@@ -35,13 +36,20 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration::Sql(
     CREATE INDEX events_by_account ON events
         (account, at, zone, host, source, action, rule, reference, client, count);",
 ), Migration::Sql("CREATE INDEX events_by_path ON events (path, at);"),
-// Which values stand together in events, so that a search for two that never do need not look at every event.
 Migration::Sql(
     "CREATE TABLE event_kinds (
         account TEXT NOT NULL, zone_id TEXT NOT NULL, host TEXT NOT NULL, source TEXT NOT NULL, action TEXT NOT NULL,
         rule TEXT NOT NULL, reference TEXT NOT NULL, events INTEGER NOT NULL,
         PRIMARY KEY (account, zone_id, host, source, action, rule, reference)
-    ) STRICT, WITHOUT ROWID;
-    INSERT INTO event_kinds
-        SELECT account, zone_id, host, source, action, rule, reference, count(*) FROM events GROUP BY 1, 2, 3, 4, 5, 6, 7;",
-)];
+    ) STRICT, WITHOUT ROWID;",
+), Migration::Sql(
+    // Columns answer what these answered.
+    "DROP TABLE event_kinds;
+    DROP INDEX events_by_host;
+    DROP INDEX events_by_source;
+    DROP INDEX events_by_action;
+    DROP INDEX events_by_rule;
+    DROP INDEX events_by_client;
+    DROP INDEX events_by_path;
+    CREATE TABLE event_columns (id INTEGER PRIMARY KEY, texts BLOB NOT NULL) STRICT;",
+), Migration::Code(|transaction| event_columns::extend(transaction))];

@@ -98,7 +98,7 @@ fn query(call: &ApiCall, skip: u64, limit: u64) -> Result<SecurityQuery, ApiErro
         owner,
         zones: Vec::new(),
         filters: filters.collect(),
-        any_of: Vec::new(),
+        sources: Vec::new(),
         since: time(call, "since")?,
         until: time(call, "until")?,
         skip,
