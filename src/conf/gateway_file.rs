@@ -10,7 +10,7 @@ use super::route_file::{self, RouteFile};
 use super::table::{FromToml, Located, Refusal, Table, Words};
 use super::units::{Bytes, Dollars};
 use model::gateway::{CallStage, GatewaySettings, GuardrailFailure, ScanMode};
-use model::{Backoff, ContentCategory, DlpAction, Measure, Technique};
+use model::{Backoff, ContentCategory, DlpAction, LogStrategy, Measure, Technique};
 
 #[derive(Clone, Debug)]
 pub struct GatewayFile {
@@ -85,6 +85,8 @@ pub(super) fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
         collect_logs: table.or("collect_logs", default.collect_logs),
         collect_log_payloads: table.or("collect_log_payloads", default.collect_log_payloads),
         log_payload_bytes: table.or("log_payload", PayloadSize(default.log_payload_bytes)).0,
+        log_management: table.get::<LogRows>("log_management").map(|rows| rows.value.0),
+        log_management_strategy: table.or("log_management_strategy", default.log_management_strategy),
         caller_prices: table.or("caller_prices", default.caller_prices),
         unpriced_call_nanos: table.get::<Dollars>("unpriced_call_cost").map(|cost| cost.value.0),
         cache_ttl: table.or("cache_ttl", default.cache_ttl),
@@ -194,6 +196,11 @@ impl Words for DlpAction {
     const WORDS: &'static [(&'static str, Self)] = &[("flag", Self::Flag), ("block", Self::Block)];
 }
 
+impl Words for LogStrategy {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("delete_oldest", Self::DeleteOldest), ("stop_inserting", Self::StopInserting)];
+}
+
 impl Words for GuardrailFailure {
     const WORDS: &'static [(&'static str, Self)] = &[("block", Self::Block), ("pass", Self::Pass)];
 }
@@ -227,5 +234,18 @@ impl FromToml for PayloadSize {
         let size = Bytes::from_toml(value)?;
         let fits = size <= Bytes::kib(64);
         fits.then_some(Self(size.0)).ok_or_else(|| Refusal::Value("expected at most `64KiB`".to_owned()))
+    }
+}
+
+/// Most rows of calls that a gateway keeps.
+#[derive(Clone, Copy)]
+struct LogRows(u64);
+
+impl FromToml for LogRows {
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
+        let rows = usize::from_toml(value)?;
+        let fits = (1..=10_000_000).contains(&rows);
+        fits.then_some(Self(rows as u64))
+            .ok_or_else(|| Refusal::Value("expected 1 to 10000000 rows".to_owned()))
     }
 }

@@ -94,6 +94,8 @@ pub const KEYS: &[&str] = &[
     "gateways.limits.only",
     "gateways.limits.technique",
     "gateways.log_payload",
+    "gateways.log_management",
+    "gateways.log_management_strategy",
     "gateways.mcp_servers",
     "gateways.mcp_servers.allow_private",
     "gateways.mcp_servers.name",

@@ -326,6 +326,7 @@ impl Call {
             unanswered: self.unanswered,
             is_sent: self.is_sent,
             counts_caller_price: settings.caller_prices,
+            log_cap: settings.log_cap(),
             payload_bytes: settings.log_payload_bytes,
             streamed_for: self
                 .first_byte_at

@@ -19,7 +19,7 @@ use gateway::mcp::McpFailure;
 use gateway::options::CustomCost;
 use gateway::price::Prices;
 use gateway::usage::{self, BYTES_PER_TOKEN, Report, Tap, Usage, UsageSource};
-use model::{AiLog, Counted};
+use model::{AiLog, Counted, LogCap};
 use seclang::BodyLimits;
 use seclang::RequestHead;
 
@@ -30,6 +30,8 @@ pub struct Finished {
     pub log: AiLog,
     pub telemetry_name: &'static str,
     pub collect_log: bool,
+    /// How many rows its gateway keeps.
+    pub log_cap: Option<LogCap>,
     pub collect_payloads: bool,
     pub request: BodyCopy,
     pub response: BodyCopy,

@@ -128,6 +128,7 @@ mod tests {
 
     use super::*;
     use model::{AiLog, Counted};
+    use store::NewRecord;
 
     /// Rows in memory. Each batch waits for a permit, if there are permits.
     #[derive(Clone, Default)]
@@ -139,12 +140,12 @@ mod tests {
     }
 
     impl RecordLog for Kept {
-        fn append(&mut self, rows: &[AiLog], _: &[Counted]) -> Result<(), String> {
+        fn append(&mut self, rows: &[NewRecord], _: &[Counted]) -> Result<usize, String> {
             if let Some(permits) = &self.permits {
                 let _ = permits.lock().recv();
             }
-            self.ids.lock().extend(rows.iter().map(|row| row.id.clone()));
-            Ok(())
+            self.ids.lock().extend(rows.iter().map(|row| row.log.id.clone()));
+            Ok(0)
         }
 
         fn sweep(&mut self, before: Option<&str>, _: usize) -> Result<bool, String> {

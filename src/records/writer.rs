@@ -11,8 +11,8 @@ use crate::events::Events;
 use crate::events::kinds::{AiCall, AiLogDropped, ServiceFailed};
 use crate::events::spans::TraceSpan;
 use gateway::usage::Usage;
-use model::{AiLog, Counted};
-use store::RecordLog;
+use model::Counted;
+use store::{NewRecord, RecordLog};
 
 /// Most calls whose rows are written at once.
 const BATCH: usize = 512;
@@ -35,7 +35,7 @@ pub(super) struct Writer {
     events: Events,
     rows: Box<dyn RecordLog>,
     retention: Retention,
-    batch: Vec<AiLog>,
+    batch: Vec<NewRecord>,
     /// What limits counted since it was last written.
     counted: Vec<Counted>,
     /// When all old rows were gone; `None` if some may still be there.
@@ -142,7 +142,7 @@ impl Writer {
         }
         if call.collect_log {
             call.payloads();
-            self.batch.push(call.log);
+            self.batch.push(NewRecord { log: call.log, cap: call.log_cap });
         }
     }
 
@@ -154,7 +154,13 @@ impl Writer {
         if written.is_err() && !self.batch.is_empty() {
             self.events.emit(&AiLogDropped { rows: self.batch.len(), reason: "not_written" });
         }
-        report(&self.events, written);
+        // Their owner said so: they are counted and cause no line.
+        let unwanted = *written.as_ref().unwrap_or(&0);
+        if unwanted > 0 {
+            let dropped = &self.events.metrics().ai_logs_dropped;
+            dropped.with_label_values(&["gateway_full"]).inc_by(unwanted as u64);
+        }
+        report(&self.events, written.map(|_| ()));
         self.rows_since_sweep += self.batch.len();
         self.batch.clear();
         self.counted.clear();

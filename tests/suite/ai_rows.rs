@@ -78,6 +78,65 @@ fn so_much_of_a_body_is_kept_as_is_set() {
     }
 }
 
+/// Of two gateways, one by its file and one over the API, each keeps what it says, and another's rows stay.
+#[test]
+fn a_gateway_keeps_as_many_rows_as_it_says() {
+    let provider = Origin::fixed("application/json", CHAT);
+    let gateways = format!(
+        "[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"api\"]\n{GATEWAY}[[gateways]]\naccount = \"acme\"\nid = \"full\"\n\
+         authentication = false\nlog_management = 2\nlog_management_strategy = \"stop_inserting\"\n"
+    );
+    let edge = Edge::start(&conf(&provider, &gateways));
+    let api = Api::new(&edge, "api");
+    let all = "/accounts/acme/ai-gateway/gateways";
+    let settings = json!({"log_management": 3, "log_management_strategy": "DELETE_OLDEST"});
+    let asked = json!({"id": "last", "authentication": false, "log_management": 1, "collect_logs": true});
+    let made = api.post(all, &asked);
+    assert_eq!(
+        (&made["log_management"], &made["log_management_strategy"]),
+        (&json!(1), &json!("DELETE_OLDEST"))
+    );
+    let changed = api.result("PATCH", &format!("{all}/last"), &settings);
+    assert_eq!(api.result("PUT", &format!("{all}/last"), &changed)["log_management"], 3, "as it is read");
+    let ids: Vec<[String; 3]> = (0..6)
+        .map(|_| {
+            ["main", "full", "last"].map(|gateway| {
+                let asked = request("openai/v1/x", "", "{}").replace("/main/", &format!("/{gateway}/"));
+                Client::once(edge.proxy[0], asked).header("svc-aig-log-id").unwrap().to_owned()
+            })
+        })
+        .collect();
+    let of = |gateway: usize, calls: std::ops::Range<usize>| -> Vec<&str> {
+        ids[calls].iter().map(|call| call[gateway].as_str()).collect()
+    };
+    let listed = |gateway: &str| -> Vec<String> {
+        let rows = api.get(&format!("{all}/{gateway}/logs?direction=asc&per_page=50"));
+        rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+    };
+    wait_for("the last row", || (listed("last") == of(2, 3..6)).then_some(()));
+    assert_eq!(
+        (listed("main"), listed("full")),
+        (
+            of(0, 0..6).into_iter().map(str::to_owned).collect(),
+            of(1, 0..2).into_iter().map(str::to_owned).collect()
+        )
+    );
+    edge.wait_for_metric("portcullis_ai_logs_dropped_total{reason=\"gateway_full\"}", 4.0);
+    for (wrong, place) in [
+        (json!({"log_management": 0}), "/log_management"),
+        (json!({"log_management": 10_000_001}), "/log_management"),
+        (json!({"log_management": "many"}), "/log_management"),
+        (json!({"log_management_strategy": "STOP"}), "/log_management_strategy"),
+    ] {
+        let (status, answer) = api.call("PATCH", &format!("{all}/last"), &wrong);
+        assert_eq!((status, &answer["errors"][0]["source"]["pointer"]), (400, &json!(place)), "{wrong}");
+    }
+    assert_eq!(
+        api.result("PATCH", &format!("{all}/last"), &json!({"log_management": null}))["log_management"],
+        Value::Null
+    );
+}
+
 #[test]
 fn rows_take_no_more_than_is_set() {
     let provider = Origin::fixed("application/json", CHAT);
@@ -262,7 +321,7 @@ fn an_export_has_each_row_once() {
         created_at: format!("2026-11-26T00:00:{:02}.000000Z", nth.saturating_sub(2_500) / 100),
         ..model::AiLog::default()
     };
-    let all: Vec<_> = (0..5_000).map(row).collect();
+    let all: Vec<_> = (0..5_000).map(|nth| store::NewRecord::from(row(nth))).collect();
     store::RecordLog::append(&mut rows, &all, &[]).unwrap();
     let file = folder.path().join("p.toml");
     std::fs::write(&file, "state_dir = \"state\"\n[[listeners]]\naddress = \"127.0.0.1:0\"\n").unwrap();
@@ -272,7 +331,7 @@ fn an_export_has_each_row_once() {
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].as_str().unwrap().to_owned())
         .collect();
-    let expected: Vec<String> = all.iter().map(|row| row.id.clone()).collect();
+    let expected: Vec<String> = all.iter().map(|row| row.log.id.clone()).collect();
     assert_eq!(ids, expected);
     // A file of columns has the same.
     let path = file.display().to_string();

@@ -82,6 +82,8 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("security_event_size", "api_events::events_are_kept_as_long_as_is_set"),
     ("ai_log_size", "ai_rows::rows_take_no_more_than_is_set"),
     ("gateways.caller_prices", "budgets::no_way_around_a_budget"),
+    ("gateways.log_management", "ai_rows::a_gateway_keeps_as_many_rows_as_it_says"),
+    ("gateways.log_management_strategy", "ai_rows::a_gateway_keeps_as_many_rows_as_it_says"),
     ("gateways.log_payload", "ai_rows::so_much_of_a_body_is_kept_as_is_set"),
     ("gateways.unpriced_call_cost", "budgets::no_way_around_a_budget"),
     ("gateways.collect_log_payloads", "ai_rows::what_is_not_to_be_kept_is_never_stored"),

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::id::{AccountId, GatewayId, TokenId};
 use super::{
-    Backoff, ContentPolicy, DlpSettings, Limit, McpServer, PayloadKey, Secret, SpendLimits, milliseconds,
+    Backoff, ContentPolicy, DlpSettings, Limit, LogCap, LogStrategy, McpServer, PayloadKey, Secret,
+    SpendLimits, milliseconds,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +34,9 @@ pub struct GatewaySettings {
     pub collect_log_payloads: bool,
     /// How much of each body, in bytes.
     pub log_payload_bytes: usize,
+    /// Most rows that are kept; `None` for as many as the file has room for.
+    pub log_management: Option<u64>,
+    pub log_management_strategy: LogStrategy,
     /// Whether what a caller says that a call costs counts towards limits.
     pub caller_prices: bool,
     /// What a call without a price counts towards limits of money, in 10⁻⁹ dollars. If none, it is refused.
@@ -126,12 +130,21 @@ pub enum ScanMode {
     Block,
 }
 
+impl GatewaySettings {
+    /// How many rows are kept, if there is a number.
+    pub fn log_cap(&self) -> Option<LogCap> {
+        self.log_management.map(|rows| LogCap { rows, strategy: self.log_management_strategy })
+    }
+}
+
 impl Default for GatewaySettings {
     fn default() -> Self {
         Self {
             collect_logs: true,
             collect_log_payloads: true,
             log_payload_bytes: 4 << 10,
+            log_management: None,
+            log_management_strategy: LogStrategy::default(),
             caller_prices: false,
             unpriced_call_nanos: None,
             cache_ttl: Duration::ZERO,

@@ -120,7 +120,7 @@ fn whole(sum: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record_log::{RecordLog, RecordReader};
+    use crate::record_log::{NewRecord, RecordLog, RecordReader};
     use crate::records::RecordStore;
     use model::AiLog;
     use serde_json::json;
@@ -152,14 +152,14 @@ mod tests {
             metadata: json!({ "team": team, "a.b $[0]": "odd" }).as_object().cloned().unwrap(),
             ..AiLog::default()
         };
-        let rows: Vec<AiLog> = vec![
+        let rows = [
             row(0, json!("search"), Some(0.5)),
             row(1, json!("search"), None),
             row(2, json!("shop"), Some(2.0)),
             row(3, json!(7), None),
             row(4, json!(null), None),
         ];
-        store.append(&rows, &[]).unwrap();
+        store.append(&rows.map(NewRecord::from), &[]).unwrap();
         let of = |by: &str, change: fn(&mut LogQuery)| {
             let mut query = LogQuery { gateway: "acme/main".to_owned(), limit: 10, ..LogQuery::default() };
             change(&mut query);

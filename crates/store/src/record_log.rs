@@ -1,15 +1,31 @@
 //! What is asked of a log of AI calls, whatever keeps it.
 
 use super::call_totals::{CallTotals, TotalsBy};
-use model::{AiLog, Counted};
+use model::{AiLog, Counted, LogCap};
+
+/// A row that is to be written.
+#[derive(Clone, Debug)]
+pub struct NewRecord {
+    pub log: AiLog,
+    /// How many rows its gateway keeps.
+    pub cap: Option<LogCap>,
+}
+
+/// Of a gateway that keeps as many rows as there is room for.
+impl From<AiLog> for NewRecord {
+    fn from(log: AiLog) -> Self {
+        Self { log, cap: None }
+    }
+}
 
 /// Where rows are kept.
 pub trait RecordLog: Send {
-    /// Appends rows, and adds what limits counted, durably.
+    /// Appends rows, and adds what limits counted, durably. Returns how many rows were not written because their gateway has as
+    /// many as it keeps.
     ///
     /// # Errors
     /// One sentence if they cannot be written; none of them is then.
-    fn append(&mut self, rows: &[AiLog], counted: &[Counted]) -> Result<(), String>;
+    fn append(&mut self, rows: &[NewRecord], counted: &[Counted]) -> Result<usize, String>;
 
     /// Lets up to `most` rows go, the oldest: those made before a moment (RFC 3339), and those that are too
     /// many. True if there may be more.

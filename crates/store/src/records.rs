@@ -6,8 +6,9 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
 use super::call_totals::{CallTotals, TotalsBy, totals};
+use super::gateway_rows;
 use super::migration::{Migration, migrate};
-use super::record_log::{Annotation, LogQuery, RecordLog, RecordReader};
+use super::record_log::{Annotation, LogQuery, NewRecord, RecordLog, RecordReader};
 use super::{StoreError, private_file};
 use model::{AiLog, Counted};
 
@@ -28,8 +29,9 @@ const FREED_PAGES: u32 = 256;
 const BUSY: Duration = Duration::from_secs(30);
 
 /// INVARIANT: steps are only added. Files from before versions were counted have the tables of the first.
-const MIGRATIONS: &[Migration] = &[Migration::Sql(
-    "CREATE TABLE IF NOT EXISTS ai_log (
+const MIGRATIONS: &[Migration] = &[
+    Migration::Sql(
+        "CREATE TABLE IF NOT EXISTS ai_log (
         id TEXT PRIMARY KEY, gateway TEXT NOT NULL, created_at TEXT NOT NULL, row TEXT NOT NULL,
         request_head TEXT, response_head TEXT
     );
@@ -38,7 +40,9 @@ const MIGRATIONS: &[Migration] = &[Migration::Sql(
         key TEXT NOT NULL, limit_bytes INTEGER NOT NULL, window INTEGER NOT NULL, used INTEGER NOT NULL,
         until INTEGER NOT NULL, PRIMARY KEY (key, window)
     ) WITHOUT ROWID;",
-)];
+    ),
+    Migration::Sql(gateway_rows::SCHEMA),
+];
 
 /// The log in `records.db`.
 pub struct RecordStore {
@@ -119,10 +123,7 @@ impl RecordStore {
     /// Lets up to `most` of the oldest rows go if there are too many, too many bytes of them, or if
     /// they are from before a moment. True if more may have to go.
     fn delete_oldest(&mut self, before: Option<&str>, most: usize) -> rusqlite::Result<bool> {
-        // Row ids ascend, and the oldest go first: there are no gaps worth counting.
-        let sql = "SELECT coalesce((SELECT max(rowid) FROM ai_log) - (SELECT min(rowid) FROM ai_log) + 1, 0)";
-        let rows: i64 = self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-        let surplus = u64::try_from(rows).unwrap_or(0).saturating_sub(self.max_rows);
+        let surplus = gateway_rows::all(&self.connection)?.saturating_sub(self.max_rows);
         let limit = if self.is_shrinking { self.max_bytes / 10 * 9 } else { self.max_bytes };
         self.is_shrinking = self.bytes()? > limit;
         let (most, before) = match (self.is_shrinking, surplus, before) {
@@ -154,15 +155,21 @@ impl RecordStore {
         Ok(u64::try_from(pages * number("page_size")?).unwrap_or(0))
     }
 
-    fn write(&mut self, rows: &[AiLog], counted: &[Counted]) -> rusqlite::Result<()> {
-        let transaction = self.connection.transaction()?;
+    fn write(&mut self, rows: &[NewRecord], counted: &[Counted]) -> rusqlite::Result<usize> {
+        let (transaction, mut unwanted) = (self.connection.transaction()?, 0);
         {
             let mut statement = transaction.prepare_cached(
-                "INSERT OR REPLACE INTO ai_log (id, gateway, created_at, row, request_head, response_head)
+                "INSERT OR IGNORE INTO ai_log (id, gateway, created_at, row, request_head, response_head)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?;
-            for row in rows {
+            for NewRecord { log: row, cap } in rows {
                 let gateway = format!("{}/{}", row.account_id, row.gateway_id);
+                if let Some(cap) = cap
+                    && !gateway_rows::make_room(&transaction, &gateway, *cap)?
+                {
+                    unwanted += 1;
+                    continue;
+                }
                 // INVARIANT: a struct of texts and numbers always serialises.
                 let text = serde_json::to_string(row).unwrap_or_default();
                 let (request, response) = (&row.request_head, &row.response_head);
@@ -185,7 +192,8 @@ impl RecordStore {
                 ])?;
             }
         }
-        transaction.commit()
+        transaction.commit()?;
+        Ok(unwanted)
     }
 }
 
@@ -268,7 +276,7 @@ impl RecordReader for RecordStore {
 }
 
 impl RecordLog for RecordStore {
-    fn append(&mut self, rows: &[AiLog], counted: &[Counted]) -> Result<(), String> {
+    fn append(&mut self, rows: &[NewRecord], counted: &[Counted]) -> Result<usize, String> {
         self.write(rows, counted).map_err(|error| error.to_string())
     }
 
@@ -297,6 +305,10 @@ mod tests {
             cost: Some(0.25),
             ..AiLog::default()
         }
+    }
+
+    fn new(rows: impl IntoIterator<Item = AiLog>) -> Vec<NewRecord> {
+        rows.into_iter().map(NewRecord::from).collect()
     }
 
     fn listed(store: &RecordStore) -> Vec<AiLog> {
@@ -332,7 +344,7 @@ mod tests {
         let folder = outer.path().join("state");
         let mut store = RecordStore::open(&folder, 3_000_000).unwrap();
         let large = |id| AiLog { request_head: Some("x".repeat(100_000)), ..row(id) };
-        store.append(&(0..100).map(large).collect::<Vec<_>>(), &[]).unwrap();
+        store.append(&new((0..100).map(large)), &[]).unwrap();
         store.tidy().unwrap();
         let bytes = || std::fs::metadata(folder.join("records.db")).unwrap().len();
         let before = bytes();
@@ -353,7 +365,7 @@ mod tests {
         let mut store = RecordStore::open(folder.path(), 1 << 30).unwrap();
         store.max_rows = 3;
         let rows: Vec<AiLog> = (0..5).map(row).collect();
-        store.append(&rows, &[]).unwrap();
+        store.append(&new(rows.iter().cloned()), &[]).unwrap();
         assert_eq!(store.get(&rows[4].id).unwrap().as_ref(), Some(&rows[4]));
         let bare = |id| AiLog { request_head: None, ..row(id) };
         assert_eq!(listed(&store)[..2], [bare(4), bare(3)]);
@@ -364,7 +376,7 @@ mod tests {
         assert_eq!(listed(&store).len(), 3);
         let large = |id| AiLog { request_head: Some("x".repeat(100_000)), ..row(id) };
         (store.max_rows, store.max_bytes) = (1000, 5_000_000);
-        store.append(&(5..105).map(large).collect::<Vec<_>>(), &[]).unwrap();
+        store.append(&new((5..105).map(large)), &[]).unwrap();
         sweep(&mut store, None);
         assert!(store.bytes().unwrap() <= store.max_bytes / 10 * 9);
         let kept = listed(&store);
@@ -393,8 +405,9 @@ mod tests {
     fn a_file_from_before_versions_were_counted_keeps_its_rows() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = RecordStore::open(folder.path(), 1 << 30).unwrap();
-        store.append(&[row(1)], &[]).unwrap();
-        store.connection.pragma_update(None, "user_version", 0).unwrap();
+        store.append(&new([row(1)]), &[]).unwrap();
+        let before = "DROP TRIGGER ai_log_came; DROP TRIGGER ai_log_went; DROP TABLE gateway_rows; PRAGMA user_version = 0;";
+        store.connection.execute_batch(before).unwrap();
         drop(store);
         let store = RecordStore::open(folder.path(), 1 << 30).unwrap();
         assert_eq!(listed(&store).len(), 1);
@@ -419,7 +432,7 @@ mod tests {
         let mut store = RecordStore::open(folder.path(), 1 << 30).unwrap();
         assert!(is_locked());
         let _reader = RecordStore::open(folder.path(), 1 << 30).unwrap();
-        store.append(&[row(1)], &[]).unwrap();
+        store.append(&new([row(1)]), &[]).unwrap();
         assert!(is_locked());
     }
 }

@@ -74,6 +74,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::Format("limits of gateways have filters; gateways have budgets"),
     Migration::Format("gateways have policies for sensitive data, and hold answers back for it"),
     Migration::Format("gateways say what comes of kinds of content"),
+    Migration::Format("gateways say how many rows they keep"),
 ];
 
 #[derive(Debug)]

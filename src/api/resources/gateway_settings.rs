@@ -18,6 +18,8 @@ pub(super) const MAX_LIMITS: usize = 32;
 const MAX_MCP_SERVERS: usize = 64;
 /// Longest interval and lifetime: a year, in seconds.
 pub(super) const MAX_SECONDS: i64 = 31_536_000;
+/// Most rows that a gateway may be told to keep.
+pub(super) const MAX_LOG_ROWS: i64 = 10_000_000;
 /// Most bytes of each body that are kept.
 const MAX_PAYLOAD_BYTES: i64 = 64 << 10;
 
@@ -76,6 +78,12 @@ pub(super) fn read(fields: &Fields<'_>, settings: &mut GatewaySettings) {
     flags(fields, settings);
     if let Some(bytes) = fields.within("log_payload_bytes", 0..=MAX_PAYLOAD_BYTES) {
         settings.log_payload_bytes = usize::try_from(bytes).unwrap_or(0);
+    }
+    if fields.has("log_management") {
+        settings.log_management = fields.within("log_management", 1..=MAX_LOG_ROWS).map(i64::unsigned_abs);
+    }
+    if let Some(strategy) = fields.word("log_management_strategy", error::BAD_FIELD) {
+        settings.log_management_strategy = strategy;
     }
     if let Some(milliseconds) = fields.within("request_timeout", 0..=3_600_000) {
         settings.request_timeout = Duration::from_millis(milliseconds.unsigned_abs());

@@ -158,6 +158,16 @@ pub(super) const GATEWAY: &ObjectShape = &ObjectShape {
         ),
         field("limits", Kind::Objects(GATEWAY_LIMIT), "Limits of requests, tokens and money."),
         field("spend_limits", Kind::Object(BUDGETS), "Budgets; `null` for none."),
+        field(
+            "log_management",
+            Kind::Any,
+            "Most rows of calls that are kept; `null` for as many as there is room for.",
+        ),
+        field(
+            "log_management_strategy",
+            Kind::Words(&["DELETE_OLDEST", "STOP_INSERTING"]),
+            "What becomes of rows past that: the oldest go, or new ones are not written.",
+        ),
         field("collect_log_payloads", Kind::Flag, "Whether rows have the beginnings of the bodies."),
         field("log_payload_bytes", Kind::Whole, "How much of each body."),
         field("caller_prices", Kind::Flag, "Whether limits of money go by what callers say a call costs."),

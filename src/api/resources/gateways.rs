@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use model::gateway::{GatewaySettings, ScanMode};
 use model::{
-    AccountId, Backoff, ContentPolicy, Declared, Gateway, GatewayId, McpServer, Resources, Technique,
+    AccountId, Backoff, ContentPolicy, Declared, Gateway, GatewayId, LogStrategy, McpServer, Resources,
+    Technique,
 };
 use serde::Serialize;
 use store::Change;
@@ -110,6 +111,8 @@ struct ShownGateway<'a> {
     limits: Vec<ShownLimit>,
     #[serde(skip_serializing_if = "Option::is_none")]
     spend_limits: Option<ShownSpendLimits<'a>>,
+    log_management: Option<u64>,
+    log_management_strategy: LogStrategy,
     collect_log_payloads: bool,
     log_payload_bytes: usize,
     caller_prices: bool,
@@ -163,6 +166,8 @@ fn shown<'a>(gateway: &'a Declared<Gateway>, modified: &'a str) -> ShownGateway<
         retry_backoff: settings.retry_backoff,
         limits: gateway_settings::shown_limits(settings),
         spend_limits: gateway_spend_limits::shown(settings),
+        log_management: settings.log_management,
+        log_management_strategy: settings.log_management_strategy,
         collect_log_payloads: settings.collect_log_payloads,
         log_payload_bytes: settings.log_payload_bytes,
         caller_prices: settings.caller_prices,
@@ -235,8 +240,6 @@ fn settings(
         "declared_at",
         "logpush",
         "logpush_public_key",
-        "log_management",
-        "log_management_strategy",
     ]);
     let (authentication, mut settings) = base;
     if fields.bool("cache_invalidate_on_update") == Some(true) {
