@@ -45,7 +45,7 @@ impl Compiling<'_> {
             _ => resources.zones.keys().collect(),
         };
         // What goes, goes first: another zone may have its name.
-        for id in all.iter().filter(|id| !resources.zones.contains_key(id)) {
+        for id in all.iter().filter(|id| !resources.zones.contains_key(**id)) {
             names.remove(id);
         }
         for id in all {

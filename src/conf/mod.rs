@@ -389,9 +389,11 @@ pub fn load_leniently(path: &Path) -> (Option<Conf>, Diagnostics) {
             let modified = std::fs::metadata(path).and_then(|file| file.modified());
             if let (Some(conf), Ok(modified)) = (&mut conf, modified) {
                 conf.modified = rfc3339(modified);
-                for ruleset in conf.resources.rulesets.values_mut() {
-                    let ruleset = &mut Arc::make_mut(ruleset).value;
+                let rulesets = std::mem::take(&mut conf.resources.rulesets);
+                for (owner, mut declared) in rulesets {
+                    let ruleset = &mut Arc::make_mut(&mut declared).value;
                     ruleset.complete(ruleset.kind, "", &conf.modified);
+                    conf.resources.rulesets.insert(owner, declared);
                 }
             }
             (conf, found)

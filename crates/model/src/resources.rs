@@ -18,32 +18,32 @@ use crate::{
 /// Account, gateway, provider and alias of a key.
 pub type KeyId = (AccountId, GatewayId, String, String);
 
-/// Everything that is declared, whatever declared it. Zones are shared, because there may be many and most stay the
-/// same from one snapshot to the next.
+/// Everything that is declared, whatever declared it. Clones share what is in the maps, because there may be many of each and most
+/// stay the same from one snapshot to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Resources {
-    pub accounts: BTreeMap<AccountId, Declared<Account>>,
-    pub zones: BTreeMap<ZoneId, Arc<Declared<Zone>>>,
+    pub accounts: OrdMap<AccountId, Declared<Account>>,
+    pub zones: OrdMap<ZoneId, Arc<Declared<Zone>>>,
     /// Those that are not written with their zone.
-    pub rulesets: BTreeMap<(RulesetOwner, RulesetSlot), Arc<Declared<Ruleset>>>,
-    pub gateways: BTreeMap<(AccountId, GatewayId), Declared<Gateway>>,
+    pub rulesets: OrdMap<(RulesetOwner, RulesetSlot), Arc<Declared<Ruleset>>>,
+    pub gateways: OrdMap<(AccountId, GatewayId), Declared<Gateway>>,
     /// Of a gateway they stand together.
-    pub dynamic_routes: BTreeMap<(AccountId, GatewayId, RouteId), Declared<DynamicRoute>>,
-    pub tokens: BTreeMap<TokenId, Declared<GatewayToken>>,
-    pub providers: BTreeMap<String, Declared<Provider>>,
-    pub keys: BTreeMap<KeyId, Declared<ProviderKey>>,
-    pub api_tokens: BTreeMap<TokenId, Declared<ApiToken>>,
-    pub alerts: BTreeMap<String, Declared<AlertPolicy>>,
-    pub webhooks: BTreeMap<String, Declared<AlertWebhook>>,
-    pub access_apps: BTreeMap<String, Declared<AccessApp>>,
+    pub dynamic_routes: OrdMap<(AccountId, GatewayId, RouteId), Declared<DynamicRoute>>,
+    pub tokens: OrdMap<TokenId, Declared<GatewayToken>>,
+    pub providers: OrdMap<String, Declared<Provider>>,
+    pub keys: OrdMap<KeyId, Declared<ProviderKey>>,
+    pub api_tokens: OrdMap<TokenId, Declared<ApiToken>>,
+    pub alerts: OrdMap<String, Declared<AlertPolicy>>,
+    pub webhooks: OrdMap<String, Declared<AlertWebhook>>,
+    pub access_apps: OrdMap<String, Declared<AccessApp>>,
     /// Shared, because they may be long.
-    pub lists: BTreeMap<String, Arc<Declared<NamedList>>>,
+    pub lists: OrdMap<String, Arc<Declared<NamedList>>>,
     /// Shared, because there may be many.
     pub hostnames: OrdMap<HostnameId, Arc<Declared<CustomHostname>>>,
     pub packs: OrdMap<PackId, Arc<Declared<CertificatePack>>>,
-    pub signing_requests: BTreeMap<SigningRequestId, Declared<SigningRequest>>,
+    pub signing_requests: OrdMap<SigningRequestId, Declared<SigningRequest>>,
     /// By the names of CAs.
-    pub acme_accounts: BTreeMap<String, Declared<AcmeAccount>>,
+    pub acme_accounts: OrdMap<String, Declared<AcmeAccount>>,
     /// Of zones that have some.
     pub records: OrdMap<ZoneId, ZoneRecords>,
 }
@@ -128,9 +128,9 @@ impl Resources {
 }
 
 /// Adds what is stored to what is declared in files. Of both the one with fewer entries is walked.
-fn merge<K: Ord, D, T>(
-    declared: &mut BTreeMap<K, D>,
-    stored: BTreeMap<K, D>,
+fn merge<K: Clone + Ord, D: Clone, T>(
+    declared: &mut OrdMap<K, D>,
+    stored: OrdMap<K, D>,
     resource: impl Fn(&D) -> &Declared<T>,
     name: impl Fn(&D) -> String,
     conflicts: &mut Diagnostics,

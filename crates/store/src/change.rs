@@ -1,6 +1,5 @@
 //! What is written: changesets, and what each change does to the current state.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use imbl::OrdMap;
@@ -209,8 +208,8 @@ impl Change {
             }
             Self::DeleteZone { id } => {
                 resources.records.remove(id);
-                resources.access_apps.retain(|_, app| app.zone.as_ref() != Some(id));
-                resources.signing_requests.retain(|_, request| request.zone.as_ref() != Some(id));
+                remove_those(&mut resources.access_apps, |app| app.zone.as_ref() == Some(id));
+                remove_those(&mut resources.signing_requests, |request| request.zone.as_ref() == Some(id));
                 remove_those(&mut resources.hostnames, |hostname| hostname.zone == *id);
                 remove_those(&mut resources.packs, |pack| pack.zone == *id);
                 resources.zones.remove(id);
@@ -412,8 +411,8 @@ impl Change {
 }
 
 /// Removes what is of a zone that goes.
-fn remove_those<K: Ord + Copy, T>(map: &mut OrdMap<K, Arc<Declared<T>>>, is_gone: impl Fn(&T) -> bool) {
-    let gone: Vec<K> = map.iter().filter(|(_, one)| is_gone(one)).map(|(id, _)| *id).collect();
+fn remove_those<K: Ord + Clone, D: Clone>(map: &mut OrdMap<K, D>, is_gone: impl Fn(&D) -> bool) {
+    let gone: Vec<K> = map.iter().filter(|(_, one)| is_gone(one)).map(|(id, _)| id.clone()).collect();
     for id in gone {
         map.remove(&id);
     }
@@ -424,6 +423,11 @@ fn put_ruleset(resources: &mut Resources, owner: RulesetOwner, ruleset: &Ruleset
     resources.rulesets.insert((owner, ruleset.slot()), Arc::new(declared));
 }
 
-fn put<K: Ord, T: Clone>(resources: &mut BTreeMap<K, Declared<T>>, id: K, value: &T, revision: Revision) {
+fn put<K: Ord + Clone, T: Clone>(
+    resources: &mut OrdMap<K, Declared<T>>,
+    id: K,
+    value: &T,
+    revision: Revision,
+) {
     resources.insert(id, Declared::at_revision(value.clone(), revision));
 }

@@ -1,6 +1,6 @@
 //! Accounts: those that were made over the API, and those that files name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::dns_settings::AccountDnsSettings;
 use model::{Account, AccountId, Declared, Resources, RulesetOwner, ZoneId};
@@ -119,33 +119,41 @@ fn shown<'a>(account: &'a Account, call: &ApiCall) -> ShownAccount<'a> {
     }
 }
 
-/// Every account: the default one, those of gateways in files, and those that were made.
-fn all(resources: &Resources) -> BTreeMap<AccountId, Account> {
-    let named = |id: &AccountId| {
-        let account = Account {
-            id: id.clone(),
-            name: id.to_string(),
-            created_on: String::new(),
-            dns: None,
-            transfers: None,
-            deprecations: None,
-        };
-        (id.clone(), account)
-    };
-    let mut all = BTreeMap::from([named(&AccountId::new(Account::DEFAULT))]);
-    all.extend(resources.gateways.keys().map(|(account, _)| named(account)));
-    all.extend(resources.zones.values().map(|zone| named(&zone.account)));
-    all.extend(resources.rulesets.keys().filter_map(|(owner, _)| match owner {
-        RulesetOwner::Account(account) => Some(named(account)),
+/// An account that only other resources name.
+fn named(id: &AccountId) -> Account {
+    Account {
+        id: id.clone(),
+        name: id.to_string(),
+        created_on: String::new(),
+        dns: None,
+        transfers: None,
+        deprecations: None,
+    }
+}
+
+/// Accounts that other resources name, some of them again and again.
+fn names(resources: &Resources) -> impl Iterator<Item = &AccountId> {
+    let of_rulesets = resources.rulesets.keys().filter_map(|(owner, _)| match owner {
+        RulesetOwner::Account(account) => Some(account),
         RulesetOwner::Zone(_) => None,
-    }));
+    });
+    let of_zones = resources.zones.values().map(|zone| &zone.account);
+    resources.gateways.keys().map(|(account, _)| account).chain(of_zones).chain(of_rulesets)
+}
+
+/// Every account: the default one, those that other resources name, and those that were made.
+fn all(resources: &Resources) -> BTreeMap<AccountId, Account> {
+    let default = AccountId::new(Account::DEFAULT);
+    let ids: BTreeSet<&AccountId> = names(resources).chain([&default]).collect();
+    let mut all: BTreeMap<_, _> = ids.into_iter().map(|id| (id.clone(), named(id))).collect();
     all.extend(resources.accounts.values().map(|account| (account.id.clone(), account.value.clone())));
     all
 }
 
-/// An account, also one that only files or gateways name.
+/// An account, also one that only other resources name.
 pub(super) fn find_account(resources: &Resources, id: &AccountId) -> Option<Account> {
-    all(resources).remove(id)
+    let made = resources.accounts.get(id).map(|account| account.value.clone());
+    made.or_else(|| exists(resources, id).then(|| named(id)))
 }
 
 /// The name of an account.
@@ -155,7 +163,9 @@ pub(super) fn name(resources: &Resources, id: &AccountId) -> String {
 
 /// Whether there is an account of this id.
 pub(super) fn exists(resources: &Resources, id: &AccountId) -> bool {
-    resources.accounts.contains_key(id) || all(resources).contains_key(id)
+    id.as_str() == Account::DEFAULT
+        || resources.accounts.contains_key(id)
+        || names(resources).any(|known| known == id)
 }
 
 /// The account of a path, with its zone if it is one of a zone.

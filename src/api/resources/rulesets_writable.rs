@@ -1,7 +1,9 @@
 //! Which rulesets a call may write or delete.
 
+use std::sync::Arc;
+
 use model::ruleset::{ActionParameters, Rule, Ruleset, RulesetOwner, RulesetSlot};
-use model::{Phase, Resources};
+use model::{Declared, Phase, Resources, Zone};
 
 use crate::api::error::{self, ApiError, ApiErrors};
 
@@ -32,19 +34,20 @@ pub(super) fn refuse_if_run(
         RulesetOwner::Account(account) => Some(account),
         RulesetOwner::Zone(_) => None,
     };
-    let zones = resources.zones.values().filter(|zone| match owner {
+    let is_below = |zone: &&Arc<Declared<Zone>>| match owner {
         RulesetOwner::Account(account) => zone.account == *account,
         RulesetOwner::Zone(of) => zone.id == *of,
-    });
+    };
+    let zones = || resources.zones.values().filter(is_below);
     let owners = account.map(|account| RulesetOwner::Account(account.clone())).into_iter();
-    let owners = owners.chain(zones.clone().map(|zone| RulesetOwner::Zone(zone.id.clone())));
+    let owners = owners.chain(zones().map(|zone| RulesetOwner::Zone(zone.id.clone())));
     let stored = owners.flat_map(|owner| resources.rulesets_of(&owner).cloned().collect::<Vec<_>>());
     let names = |rule: &Rule| match &rule.action_parameters {
         Some(ActionParameters::Execute(execute)) => execute.id == *id,
         Some(ActionParameters::Skip(skip)) => skip.rulesets.contains(id) || skip.rules.contains_key(id),
         _ => false,
     };
-    let of_files = zones.clone().flat_map(|zone| &zone.rulesets).flat_map(|ruleset| &ruleset.rules);
+    let of_files = zones().flat_map(|zone| &zone.rulesets).flat_map(|ruleset| &ruleset.rules);
     let uses = of_files.filter(|rule| names(rule)).count()
         + stored.map(|ruleset| ruleset.rules.iter().filter(|rule| names(rule)).count()).sum::<usize>();
     if uses == 0 {
