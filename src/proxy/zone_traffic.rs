@@ -12,6 +12,7 @@ use pingora::Result;
 use pingora::http::RequestHeader;
 use pingora::proxy::Session;
 
+use super::caching::device::{self, DeviceType};
 use super::context::{Context, Route};
 use super::edge::Edge;
 use super::refusal::Refusal;
@@ -94,6 +95,10 @@ pub(super) fn tell_origin(request: &mut RequestHeader, ctx: &Context) -> Result<
         let country = country.and_then(|country| HeaderValue::try_from(country).ok());
         let country = country.unwrap_or(HeaderValue::from_static(UNKNOWN_COUNTRY));
         field_edits::tell(request, "svc-ipcountry", country)?;
+    }
+    if device::is_keyed(ctx.decisions.cache.cache_key.as_ref()) {
+        let word = DeviceType::of(&request.headers).word();
+        field_edits::tell(request, device::FIELD, HeaderValue::from_static(word))?;
     }
     if ctx.setting(|settings| settings.true_client_ip_header) == Some(true) {
         field_edits::tell(request, "true-client-ip", ctx.client_text.clone())?;

@@ -31,6 +31,7 @@ const NOT_VARIED_BY: &[&str] = &[
     "cookie",
     "forwarded",
     "svc-connecting-ip",
+    "svc-device-type",
     "svc-ipcountry",
     "svc-ray",
     "traceparent",

@@ -13,7 +13,7 @@ pub struct CacheKeyParameters {
     pub ignore_query_strings_order: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_key: Option<CustomKey>,
-    /// Refused if it is set.
+    /// Whether the kind of device counts, and is told to the origin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_by_device_type: Option<bool>,
     /// Whether only responses are kept whose media type is one that the extension of the path allows.
@@ -91,7 +91,7 @@ pub struct CookieKey {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UserKey {
-    /// Refused if it is set.
+    /// Its kind of device, as with [`CacheKeyParameters::cache_by_device_type`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_type: Option<bool>,
     /// Its country.

@@ -5,6 +5,7 @@
 //! that, one client could choose what others get.
 
 mod armor;
+pub(super) mod device;
 mod key;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::proxy::{RangeType, Session, range_header_filter};
 use pingora::{Error, ErrorSource, Result};
 
+use self::device::DeviceType;
 use self::key::KeyParts;
 use super::context::{Context, Route};
 use super::headers;
@@ -201,6 +203,10 @@ impl Caching {
         if has_armor(ctx) {
             // What was kept without it may be what it keeps out.
             parts.add(b"armor");
+        }
+        if device::is_keyed(parameters) {
+            parts.add(b"device");
+            parts.add(DeviceType::of(&request.headers).word().as_bytes());
         }
         if let Some(custom) = parameters.and_then(|parameters| parameters.custom_key.as_ref()) {
             let country = || ctx.snapshot.geo.find(ctx.client).country.unwrap_or_default();

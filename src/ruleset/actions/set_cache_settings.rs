@@ -76,17 +76,9 @@ fn fault(parameters: &CacheParameters) -> Option<(String, String)> {
 fn fault_of_key(key: &CacheKeyParameters) -> Option<(String, String)> {
     let at = |field: &str, message: &str| Some((field.to_owned(), message.to_owned()));
     let custom = key.custom_key.clone().unwrap_or_default();
-    let user = custom.user.unwrap_or_default();
-    let unknown = "is not known here, so that no key can be made of it; leave it out, or set it to `false`";
-    for (is_set, field) in [
-        (key.cache_by_device_type, "/cache_by_device_type"),
-        (user.device_type, "/custom_key/user/device_type"),
-        (custom.host.and_then(|host| host.resolved), "/custom_key/host/resolved"),
-    ] {
-        if is_set == Some(true) {
-            let name = field.rsplit('/').next().unwrap_or_default();
-            return at(field, &format!("`{name}` {unknown}"));
-        }
+    if custom.host.and_then(|host| host.resolved) == Some(true) {
+        let message = "responses of two hosts are never one here; leave `resolved` out, or set it to `false`";
+        return at("/custom_key/host/resolved", message);
     }
     if let Some(QueryKey { include, exclude }) = &custom.query_string {
         if include.is_some() && exclude.is_some() {

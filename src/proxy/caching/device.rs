@@ -1,0 +1,88 @@
+//! Kinds of devices, by what their browsers call themselves.
+
+use http::{HeaderMap, HeaderValue, header};
+use memchr::memmem;
+use model::cache_key::CacheKeyParameters;
+
+/// The field that tells origins of it, if a rule keeps responses for each kind.
+pub(in crate::proxy) const FIELD: &str = "svc-device-type";
+
+/// A kind of device. Whoever names none has a desktop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::proxy) enum DeviceType {
+    Mobile,
+    Tablet,
+    Desktop,
+}
+
+/// Words of browsers on tablets, and of those on telephones.
+const TABLETS: &[&[u8]] = &[b"ipad", b"tablet", b"playbook", b"kindle", b"silk/"];
+const MOBILES: &[&[u8]] = &[b"mobi", b"iphone", b"ipod", b"opera mini", b"windows phone", b"blackberry"];
+
+impl DeviceType {
+    /// What a request comes from, by its first `User-Agent`.
+    pub(in crate::proxy) fn of(fields: &HeaderMap) -> Self {
+        let agent =
+            fields.get(header::USER_AGENT).map_or(&b""[..], HeaderValue::as_bytes).to_ascii_lowercase();
+        let has = |word: &[u8]| memmem::find(&agent, word).is_some();
+        // Browsers on tablets with Android leave out `Mobile`, which those on telephones have.
+        if TABLETS.iter().any(|word| has(word)) || has(b"android") && !has(b"mobi") {
+            Self::Tablet
+        } else if MOBILES.iter().any(|word| has(word)) {
+            Self::Mobile
+        } else {
+            Self::Desktop
+        }
+    }
+
+    pub(in crate::proxy) fn word(self) -> &'static str {
+        match self {
+            Self::Mobile => "mobile",
+            Self::Tablet => "tablet",
+            Self::Desktop => "desktop",
+        }
+    }
+}
+
+/// Whether a rule keeps responses for each kind.
+pub(in crate::proxy) fn is_keyed(parameters: Option<&CacheKeyParameters>) -> bool {
+    let Some(parameters) = parameters else { return false };
+    let user = parameters.custom_key.as_ref().and_then(|custom| custom.user);
+    parameters.cache_by_device_type == Some(true) || user.and_then(|user| user.device_type) == Some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn browsers_say_what_they_run_on() {
+        use DeviceType::{Desktop, Mobile, Tablet};
+        for (agent, expected) in [
+            (
+                "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0 Safari/537.36",
+                Desktop,
+            ),
+            (
+                "Mozilla/5.0 (Linux; Android 15; Phone) AppleWebKit/537.36 Chrome/131.0 Mobile Safari/537.36",
+                Mobile,
+            ),
+            ("Mozilla/5.0 (Linux; Android 15; Pad) AppleWebKit/537.36 Chrome/131.0 Safari/537.36", Tablet),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) Version/18.1 Mobile/15E148 Safari/604.1",
+                Mobile,
+            ),
+            ("Mozilla/5.0 (iPad; CPU OS 16_6 like Mac OS X) Version/16.6 Mobile/15E148 Safari/604.1", Tablet),
+            ("Mozilla/5.0 (Android 14; Mobile; rv:132.0) Gecko/132.0 Firefox/132.0", Mobile),
+            ("Mozilla/5.0 (Android 14; Tablet; rv:132.0) Gecko/132.0 Firefox/132.0", Tablet),
+            ("curl/8.5.0", Desktop),
+            ("", Desktop),
+        ] {
+            let fields = HeaderMap::from_iter([(header::USER_AGENT, HeaderValue::from_static(agent))]);
+            assert_eq!(DeviceType::of(&fields), expected, "{agent}");
+        }
+        let odd = HeaderValue::from_bytes(b"\xff IPHONE \xfe").unwrap();
+        assert_eq!(DeviceType::of(&HeaderMap::from_iter([(header::USER_AGENT, odd)])), Mobile);
+        assert_eq!(DeviceType::of(&HeaderMap::new()), Desktop);
+    }
+}
