@@ -325,7 +325,7 @@ pub(super) fn find_zone<'r>(resources: &'r Resources, id: &str) -> Option<&'r Ar
     let by_id = resources.zones.get(&ZoneId::new(id));
     by_id.or_else(|| {
         let name = HostName::ascii(id.trim_end_matches('.')).filter(|name| name.contains('.'))?;
-        resources.zones.values().find(|zone| zone.name == name)
+        resources.zones.named(&name)
     })
 }
 

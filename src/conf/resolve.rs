@@ -326,7 +326,7 @@ impl Resolving<'_> {
         let Some(Located { value, place }) = hosts else { return Vec::new() };
         let hosts: Vec<HostName> = value.iter().filter_map(|text| self.host(text, &place)).collect();
         for host in &hosts {
-            if resources.zones.values().any(|zone| zone.name == host.as_str()) {
+            if resources.zones.named(host.as_str()).is_some() {
                 self.conflict(&place, format!("`{host}` is both {what} and a zone"));
             }
         }

@@ -45,6 +45,7 @@ pub mod traffic_settings;
 mod word;
 pub mod zone;
 pub mod zone_dnssec;
+pub mod zone_map;
 pub mod zone_transfer;
 
 pub use access_app::{AccessApp, AccessDestination, DestinationKind};
@@ -84,6 +85,7 @@ pub use zone::{
     WafSettings, Zone, ZoneTls,
 };
 pub use zone_dnssec::{KeyRollover, RolloverStage, ZoneDnssec};
+pub use zone_map::ZoneMap;
 pub use zone_transfer::{
     IncomingTransfer, OutgoingTransfer, ReceivedAuthority, SharedKey, TransferAcl, TransferPartners,
     TransferPeer,

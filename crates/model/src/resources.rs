@@ -1,6 +1,5 @@
 //! Everything that is declared, by id.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use crate::{
     AccessApp, Account, AccountId, AcmeAccount, AlertPolicy, AlertWebhook, ApiToken, CertificatePack,
     CustomHostname, Declared, DynamicRoute, Gateway, GatewayId, GatewayToken, HostnameId, NamedList, PackId,
     Phase, RouteId, Ruleset, RulesetOwner, RulesetSlot, SigningRequest, SigningRequestId, TokenId, Zone,
-    ZoneId, ZoneRecords,
+    ZoneId, ZoneMap, ZoneRecords,
 };
 
 /// Account, gateway, provider and alias of a key.
@@ -23,7 +22,7 @@ pub type KeyId = (AccountId, GatewayId, String, String);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Resources {
     pub accounts: OrdMap<AccountId, Declared<Account>>,
-    pub zones: OrdMap<ZoneId, Arc<Declared<Zone>>>,
+    pub zones: ZoneMap,
     /// Those that are not written with their zone.
     pub rulesets: OrdMap<(RulesetOwner, RulesetSlot), Arc<Declared<Ruleset>>>,
     pub gateways: OrdMap<(AccountId, GatewayId), Declared<Gateway>>,
@@ -79,11 +78,16 @@ impl Resources {
         let account = |account: &Declared<Account>| format!("the account `{}`", account.id);
         merge(&mut self.accounts, stored.accounts, |account| account, account, &mut conflicts);
         let zone = |zone: &Arc<Declared<Zone>>| format!("the zone `{}`", zone.name);
-        let by_name: BTreeMap<&str, &Declared<Zone>> =
-            self.zones.values().map(|zone| (zone.name.as_str(), zone.as_ref())).collect();
-        for found in stored.zones.values().filter(|_| !by_name.is_empty()) {
+        let (fewer, more) = match self.zones.len() < stored.zones.len() {
+            true => (&self.zones, &stored.zones),
+            false => (&stored.zones, &self.zones),
+        };
+        for one in fewer.values() {
             // Those of one id are found below.
-            if let Some(known) = by_name.get(found.name.as_str()).filter(|known| known.id != found.id) {
+            let twin = more.named(&one.name).filter(|twin| twin.id != one.id);
+            if let Some((known, found)) =
+                twin.and(self.zones.named(&one.name).zip(stored.zones.named(&one.name)))
+            {
                 let message = conflict(&zone(found), &known.provenance, &found.provenance);
                 let diagnostic = Diagnostic::error(Code::ConfConflict, message);
                 conflicts.push(match known.place() {
@@ -92,7 +96,7 @@ impl Resources {
                 });
             }
         }
-        merge(&mut self.zones, stored.zones, |zone| zone, zone, &mut conflicts);
+        self.zones.merge(stored.zones, |all, stored| merge(all, stored, |zone| zone, zone, &mut conflicts));
         let ruleset = |ruleset: &Arc<Declared<Ruleset>>| format!("the ruleset `{}`", ruleset.id);
         merge(&mut self.rulesets, stored.rulesets, |ruleset| ruleset, ruleset, &mut conflicts);
         let gateway =

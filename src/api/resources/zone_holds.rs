@@ -94,19 +94,19 @@ fn shown(hold: Option<&ZoneHold>, now: &str) -> Answer {
 ///
 /// # Errors
 /// If it is held.
-pub(super) fn check(
+pub(super) fn check<'n>(
     resources: &Resources,
     account: &AccountId,
-    name: &str,
+    name: &'n str,
     now: &str,
 ) -> Result<(), ApiErrors> {
-    let is_below = |zone: &Zone| name.strip_suffix(&zone.name).is_some_and(|rest| rest.ends_with('.'));
     let holds = |zone: &Zone| {
         zone.account != *account
-            && is_below(zone)
             && zone.hold.as_ref().is_some_and(|hold| hold.include_subdomains && hold.is_in_force(now))
     };
-    if resources.zones.values().any(|zone| holds(zone)) {
+    let above = |name: &&'n str| name.split_once('.').map(|(_, above)| above);
+    let mut names = std::iter::successors(above(&name), above);
+    if names.any(|name| resources.zones.named(name).is_some_and(|zone| holds(zone))) {
         let message = "The zone name provided is subject to a hold which disallows the creation of this zone. Please \
                        contact the domain owner to have this hold removed.";
         return Err(ApiError::at(error::ZONE_HELD, "/name", message).into());

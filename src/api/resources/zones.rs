@@ -332,7 +332,7 @@ async fn create(call: ApiCall) -> Answer {
     let applied = call
         .write(move |resources| {
             zone_holds::check(resources, &put.account, &put.name, &put.created_on)?;
-            if resources.zones.values().any(|known| known.name == put.name) {
+            if resources.zones.named(&put.name).is_some() {
                 let message = format!("{} already exists", put.name);
                 return Err(ApiError::at(error::ZONE_EXISTS, "/name", message).into());
             }
