@@ -250,7 +250,7 @@ impl<'r> NodeBuilding<'r> {
         if self.received.is_some() {
             return own.collect();
         }
-        let mut names = self.dns.name_servers.clone();
+        let mut names = self.dns.name_servers.of_zone(self.settings);
         if self.settings.multi_provider {
             names.extend(own);
         }

@@ -8,8 +8,16 @@ pub struct DnsFile {
     /// Without the names of name servers and hosts.
     pub settings: DnsSettings,
     pub name_servers: Option<Located<Vec<String>>>,
+    pub name_server_sets: Vec<NameServerSetFile>,
     pub https_hosts: Option<Located<Vec<String>>>,
     pub srv_names: Option<Located<SrvNames>>,
+}
+
+/// `[[dns.name_server_sets]]`.
+#[derive(Clone, Debug)]
+pub struct NameServerSetFile {
+    pub ns_set: Located<usize>,
+    pub names: Located<Vec<String>>,
 }
 
 /// What is done about `service`, `proto` and `name` in the data of SRV records.
@@ -35,7 +43,13 @@ impl Words for SrvNames {
 pub(super) fn dns(root: &mut Table<'_>) -> DnsFile {
     let default = DnsSettings::default();
     let Some(mut table) = root.table("dns") else {
-        return DnsFile { settings: default, name_servers: None, https_hosts: None, srv_names: None };
+        return DnsFile {
+            settings: default,
+            name_servers: None,
+            name_server_sets: Vec::new(),
+            https_hosts: None,
+            srv_names: None,
+        };
     };
     let mut port = |key, default: u16| {
         let port = table.number(key, default.into(), 1..=65_535);
@@ -47,6 +61,7 @@ pub(super) fn dns(root: &mut Table<'_>) -> DnsFile {
     let query_log = table.number("query_log", default.query_log as usize, 0..=1_000_000_000);
     let file = DnsFile {
         name_servers: table.get("name_servers"),
+        name_server_sets: table.tables("name_server_sets").into_iter().filter_map(name_server_set).collect(),
         https_hosts: table.get("https_hosts"),
         srv_names: table.get("srv_names"),
         settings: DnsSettings {
@@ -69,4 +84,10 @@ pub(super) fn dns(root: &mut Table<'_>) -> DnsFile {
     };
     table.finish();
     file
+}
+
+fn name_server_set(mut table: Table<'_>) -> Option<NameServerSetFile> {
+    let (ns_set, names) = (table.required("ns_set"), table.required("names"));
+    table.finish();
+    Some(NameServerSetFile { ns_set: ns_set?, names: names? })
 }

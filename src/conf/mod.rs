@@ -16,6 +16,7 @@ mod list_file;
 mod listener;
 mod mail_file;
 mod mail_settings;
+mod name_server_sets;
 pub mod resolve;
 mod route_file;
 mod table;
@@ -47,6 +48,7 @@ pub use mail_file::MailSecurity;
 pub use mail_settings::MailSettings;
 use model::origin_url::is_private;
 use model::{HostName, Resources, Secret};
+pub use name_server_sets::NameServerSets;
 use seclang::BodyLimits;
 pub use table::Located;
 pub use tracing_settings::TracingSettings;
@@ -166,8 +168,8 @@ pub struct DnsSettings {
     pub resolvers: Vec<SocketAddr>,
     /// What proxied names are answered with.
     pub addresses: Vec<IpAddr>,
-    /// The name servers of zones, the primary first.
-    pub name_servers: Vec<dns::Name>,
+    /// The name servers of zones.
+    pub name_servers: NameServerSets,
     pub txt_content: TxtContent,
     /// Whether each part of the name of a record that requests go to starts with a letter and ends with a letter or digit.
     pub strict_names: bool,
@@ -195,7 +197,7 @@ impl Default for DnsSettings {
             https_hosts: Vec::new(),
             resolvers: Vec::new(),
             addresses: Vec::new(),
-            name_servers: Vec::new(),
+            name_servers: NameServerSets::default(),
             txt_content: TxtContent::default(),
             strict_names: true,
             private_origins: false,

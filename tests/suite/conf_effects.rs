@@ -60,6 +60,12 @@ pub const EFFECTS: &[(&str, &str)] = &[
     ("dns.https_hosts", "dns_encrypted::queries_over_https_are_answered_at_their_hosts_only"),
     ("dns.https_port", "dns_proxied::proxied_names_are_asked_for_over_tls_if_they_came_so"),
     ("dns.listeners", "dns_server::records_are_answered_with_the_next_query"),
+    ("dns.name_server_sets", "dns_name_servers::zones_have_the_name_servers_of_their_set_or_their_own"),
+    ("dns.name_server_sets.names", "dns_name_servers::zones_have_the_name_servers_of_their_set_or_their_own"),
+    (
+        "dns.name_server_sets.ns_set",
+        "dns_name_servers::zones_have_the_name_servers_of_their_set_or_their_own",
+    ),
     ("dns.name_servers", "dns_server::records_are_answered_with_the_next_query"),
     ("dns.origin_scheme", "dns_proxied::proxied_names_are_asked_for_over_tls_if_they_came_so"),
     ("dns.private_origins", "dns_records::settings_take_what_else_is_refused"),

@@ -65,6 +65,7 @@ mod dlp;
 mod dns_command_line;
 mod dns_encrypted;
 mod dns_many_records;
+mod dns_name_servers;
 mod dns_proxied;
 mod dns_records;
 mod dns_scan;

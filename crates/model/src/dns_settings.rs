@@ -18,6 +18,9 @@ pub struct ZoneDnsSettings {
     pub ns_ttl: u32,
     pub zone_mode: ZoneMode,
     pub nameservers: NameServerSet,
+    /// Names below the zone that are its name servers, if its set is [`NameServerSet::OF_ZONE`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub vanity_name_servers: Vec<String>,
     pub soa: SoaSettings,
 }
 
@@ -35,6 +38,7 @@ impl Default for ZoneDnsSettings {
             ns_ttl: 86_400,
             zone_mode: ZoneMode::Standard,
             nameservers: NameServerSet::default(),
+            vanity_name_servers: Vec::new(),
             soa: SoaSettings::default(),
         }
     }
@@ -67,6 +71,11 @@ pub struct NameServerSet {
     /// `svc.standard`, `svc.advanced`, `custom.account`, `custom.tenant` or `custom.zone`.
     pub r#type: String,
     pub ns_set: u8,
+}
+
+impl NameServerSet {
+    /// The type of zones whose name servers have names below them.
+    pub const OF_ZONE: &str = "custom.zone";
 }
 
 impl Default for NameServerSet {

@@ -75,6 +75,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::Format("gateways have policies for sensitive data, and hold answers back for it"),
     Migration::Format("gateways say what comes of kinds of content"),
     Migration::Format("gateways say how many rows they keep"),
+    Migration::Format("zones have name servers of their own"),
 ];
 
 #[derive(Debug)]

@@ -30,6 +30,11 @@ pub(super) const ZONE: &ObjectShape = &ObjectShape {
         field("type", Kind::Text, "Always `full`."),
         field("development_mode", Kind::Whole, "Always 0."),
         field("name_servers", Kind::Texts, "Name servers of the zone."),
+        field(
+            "vanity_name_servers",
+            Kind::Texts,
+            "Names below the zone that are its name servers, each with an address.",
+        ),
         field("original_name_servers", Kind::Any, "Not known."),
         field("original_registrar", Kind::Any, "Not known."),
         field("original_dnshost", Kind::Any, "Not known."),

@@ -11,6 +11,7 @@ use serde::Serialize;
 use store::Change;
 
 use super::accounts::{self, Deleted};
+use super::dns::own_name_servers;
 use super::rulesets_read::{self, revision};
 use super::zone_edit::{EditedZone, edit_zone};
 use super::zone_filters::{FULL, SECONDARY, filters, type_of};
@@ -121,6 +122,7 @@ struct ShownZone<'a> {
     r#type: &'static str,
     development_mode: u32,
     name_servers: Vec<String>,
+    vanity_name_servers: &'a [String],
     original_name_servers: Option<&'static str>,
     original_registrar: Option<&'static str>,
     original_dnshost: Option<&'static str>,
@@ -199,6 +201,7 @@ fn shown<'a>(zone: &'a Declared<Zone>, call: &'a ApiCall, resources: &Resources)
         may(Permission::WafWrite, "#waf:edit"),
     ];
     let account = zone.account.as_str();
+    let name_servers = call.snapshot.dns.name_servers.of_zone(&zone.dns);
     ShownZone {
         id: zone.id.as_str(),
         name: &zone.name,
@@ -206,7 +209,8 @@ fn shown<'a>(zone: &'a Declared<Zone>, call: &'a ApiCall, resources: &Resources)
         paused: false,
         r#type: type_of(zone),
         development_mode: 0,
-        name_servers: call.snapshot.dns.name_servers.iter().map(ToString::to_string).collect(),
+        name_servers: name_servers.iter().map(ToString::to_string).collect(),
+        vanity_name_servers: &zone.dns.vanity_name_servers,
         original_name_servers: None,
         original_registrar: None,
         original_dnshost: None,
@@ -292,7 +296,7 @@ fn written(fields: &Fields<'_>) -> WrittenZone {
 
 async fn create(call: ApiCall) -> Answer {
     let ((name, account, written), unknown) = rule_input::read(&call.body, |fields| {
-        fields.ignore(&["jump_start", "id", "plan"]);
+        fields.ignore(&["jump_start", "id", "plan", "vanity_name_servers"]);
         let name = fields.required_text("name").and_then(|name| match HostName::parse_international(name) {
             Ok(name) => Some(name),
             Err(message) => {
@@ -343,10 +347,15 @@ async fn create(call: ApiCall) -> Answer {
 }
 
 async fn change(call: ApiCall) -> Answer {
-    let (body, unknown) = rule_input::read(&call.body, |fields| {
-        fields.ignore(&["id", "name", "account", "plan", "vanity_name_servers"]);
-        Some(written(fields))
+    let ((body, own_names), unknown) = rule_input::read(&call.body, |fields| {
+        fields.ignore(&["id", "name", "account", "plan"]);
+        Some((written(fields), fields.texts("vanity_name_servers")))
     })?;
+    let zone = call.zone()?;
+    let own_names = match own_names {
+        Some(names) => Some(own_name_servers::checked(&names, &zone, &call.snapshot.resources)?),
+        None => None,
+    };
     let EditedZone { zone, applied } = edit_zone(&call, move |known| {
         if body.is_secondary.is_some_and(|is_secondary| is_secondary != known.incoming.is_some()) {
             let message =
@@ -357,6 +366,10 @@ async fn change(call: ApiCall) -> Answer {
             origins: body.origins.clone().unwrap_or_else(|| known.origins.clone()),
             origin_protocol: body.origin_protocol.unwrap_or(known.origin_protocol),
             balance: body.balance.unwrap_or(known.balance),
+            dns: match &own_names {
+                Some(names) => own_name_servers::with_names(&known.dns, names),
+                None => known.dns.clone(),
+            },
             ..known.clone()
         })
     })

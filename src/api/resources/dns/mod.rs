@@ -12,6 +12,7 @@ mod history;
 mod incoming;
 mod names;
 mod outgoing;
+pub(super) mod own_name_servers;
 mod partners;
 mod records;
 mod scan;

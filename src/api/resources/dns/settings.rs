@@ -17,6 +17,7 @@ use crate::api::operation::{Answer, ApiCall, DRY_RUN, InputShape, Operation, Res
 use crate::api::resources::rulesets_read::revision;
 use crate::api::resources::zone_edit::{EditedZone, edit_zone};
 use crate::api::resources::{accounts, rule_input};
+use crate::conf::NameServerSets;
 
 pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -62,7 +63,8 @@ pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
 ];
 
 /// The sets of name servers that a zone may have.
-const SETS: [&str; 5] = ["svc.standard", "svc.advanced", "custom.account", "custom.tenant", "custom.zone"];
+const SETS: [&str; 5] =
+    ["svc.standard", "svc.advanced", "custom.account", "custom.tenant", NameServerSet::OF_ZONE];
 /// Those that an account may give its zones.
 pub(in crate::api::resources) const SETS_OF_ACCOUNTS: [&str; 4] =
     ["svc.standard", "svc.standard.random", "custom.account", "custom.tenant"];
@@ -115,7 +117,7 @@ pub(in crate::api::resources) fn set_of<'s>(kind: &str, sets: &[&'s str]) -> Opt
 }
 
 /// Reads changes of settings; what is not named stays.
-fn changed(fields: &Fields<'_>, known: &ZoneDnsSettings, sets: &[&str]) -> ZoneDnsSettings {
+fn changed(fields: &Fields<'_>, known: &ZoneDnsSettings, sets: &[&str], numbers: &[u8]) -> ZoneDnsSettings {
     fields.ignore(&["internal_dns"]);
     let flag = |name, known| fields.bool(name).unwrap_or(known);
     let mut settings = ZoneDnsSettings {
@@ -126,12 +128,17 @@ fn changed(fields: &Fields<'_>, known: &ZoneDnsSettings, sets: &[&str]) -> ZoneD
         ns_ttl: seconds(fields, "ns_ttl", known.ns_ttl, ZoneDnsSettings::NS_TTL),
         zone_mode: fields.word("zone_mode", error::BAD_FIELD).unwrap_or(known.zone_mode),
         nameservers: known.nameservers.clone(),
+        vanity_name_servers: known.vanity_name_servers.clone(),
         soa: known.soa.clone(),
     };
     if let Some(servers) = fields.object("nameservers") {
         servers.ignore(&["nameserver_set_id"]);
         if let Some(kind) = servers.text("type") {
             match set_of(kind, sets) {
+                Some(NameServerSet::OF_ZONE) if known.vanity_name_servers.is_empty() => {
+                    let message = "the zone has no `vanity_name_servers`; give it some first";
+                    servers.refuse(error::BAD_FIELD, "type", message);
+                }
                 Some(set) => set.clone_into(&mut settings.nameservers.r#type),
                 None => {
                     let message = format!("expected one of {}, found `{kind:.40}`", sets.join(", "));
@@ -139,7 +146,14 @@ fn changed(fields: &Fields<'_>, known: &ZoneDnsSettings, sets: &[&str]) -> ZoneD
                 }
             }
         }
-        let set = servers.within("ns_set", 1..=5).and_then(|set| u8::try_from(set).ok());
+        let last = i64::from(NameServerSets::LAST);
+        let set = servers.within("ns_set", 1..=last).and_then(|set| u8::try_from(set).ok());
+        if let Some(set) = set.filter(|set| !numbers.contains(set)) {
+            let known: Vec<String> = numbers.iter().map(u8::to_string).collect();
+            let message =
+                format!("the configuration has no set {set} of name servers, but {}", known.join(" and "));
+            servers.refuse(error::BAD_FIELD, "ns_set", message);
+        }
         settings.nameservers.ns_set = set.unwrap_or(known.nameservers.ns_set);
     }
     if let Some(soa) = fields.object("soa") {
@@ -197,10 +211,10 @@ async fn of_zone(call: ApiCall) -> Answer {
 }
 
 async fn change_zone(call: ApiCall) -> Answer {
-    let (zone, body) = (call.zone()?, call.body.clone());
-    let (_, unknown) = rule_input::read(&body, |fields| Some(changed(fields, &zone.dns, &SETS)))?;
+    let (zone, body, numbers) = (call.zone()?, call.body.clone(), call.snapshot.dns.name_servers.numbers());
+    let (_, unknown) = rule_input::read(&body, |fields| Some(changed(fields, &zone.dns, &SETS, &numbers)))?;
     let EditedZone { zone, .. } = edit_zone(&call, move |known| {
-        let (dns, _) = rule_input::read(&body, |fields| Some(changed(fields, &known.dns, &SETS)))?;
+        let (dns, _) = rule_input::read(&body, |fields| Some(changed(fields, &known.dns, &SETS, &numbers)))?;
         Ok(model::Zone { dns, ..known.clone() })
     })
     .await?;
@@ -226,12 +240,12 @@ async fn of_account(call: ApiCall) -> Answer {
     ApiReply::of(&shown_account(&settings_of(&call.snapshot.resources, &call)))
 }
 
-fn changed_account(fields: &Fields<'_>, known: &AccountDnsSettings) -> AccountDnsSettings {
+fn changed_account(fields: &Fields<'_>, known: &AccountDnsSettings, numbers: &[u8]) -> AccountDnsSettings {
     let defaults = fields.object("zone_defaults");
     AccountDnsSettings {
         zone_defaults: defaults.map_or_else(
             || known.zone_defaults.clone(),
-            |fields| changed(&fields, &known.zone_defaults, &SETS_OF_ACCOUNTS),
+            |fields| changed(&fields, &known.zone_defaults, &SETS_OF_ACCOUNTS, numbers),
         ),
         enforce_dns_only: fields.bool("enforce_dns_only").unwrap_or(known.enforce_dns_only),
     }
@@ -239,15 +253,16 @@ fn changed_account(fields: &Fields<'_>, known: &AccountDnsSettings) -> AccountDn
 
 async fn change_account(call: ApiCall) -> Answer {
     let known = settings_of(&call.snapshot.resources, &call);
+    let numbers = call.snapshot.dns.name_servers.numbers();
     let (id, path, body) = (call.account(), call.path.clone(), call.body.clone());
-    let (_, unknown) = rule_input::read(&body, |fields| Some(changed_account(fields, &known)))?;
+    let (_, unknown) = rule_input::read(&body, |fields| Some(changed_account(fields, &known, &numbers)))?;
     let of = id.clone();
     let applied = call
         .write(move |resources| {
             let account: Account =
                 accounts::find_account(resources, &of).ok_or_else(|| ApiError::unknown(&path))?;
             let known = account.dns.as_deref().cloned().unwrap_or_default();
-            let (dns, _) = rule_input::read(&body, |fields| Some(changed_account(fields, &known)))?;
+            let (dns, _) = rule_input::read(&body, |fields| Some(changed_account(fields, &known, &numbers)))?;
             if dns == known {
                 return Ok(Vec::new());
             }

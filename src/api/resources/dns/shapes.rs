@@ -296,7 +296,11 @@ pub(super) const ZONE_SETTINGS: &ObjectShape = &ObjectShape {
             Kind::Words(&["standard", "cdn_only", "dns_only"]),
             "Whether queries are refused (`cdn_only`), or nothing is proxied (`dns_only`).",
         ),
-        field("nameservers", Kind::Any, "`type` and `ns_set`; kept, and mean nothing here."),
+        field(
+            "nameservers",
+            Kind::Any,
+            "`ns_set`, the set of the configuration that its name servers are of; of the `type` `custom.zone` they are names below the zone.",
+        ),
         field("soa", Kind::Object(SOA), "The start of authority."),
         field("internal_dns", Kind::Any, "Not kept."),
     ],
