@@ -2,14 +2,14 @@
 //! last ones, by their full bytes.
 
 use std::cell::RefCell;
-use std::hash::{BuildHasher, Hasher};
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// Answers one thread keeps to one question.
 const SLOTS: usize = 128;
 /// Longer values do not come again.
 pub(super) const MAX_VALUE_BYTES: usize = 512;
 
-/// Longer values are not kept: memory, for each thread.
+/// Longer values are known by a hash: memory, for each thread.
 const MAX_LAST_VALUE_BYTES: usize = 128 << 10;
 
 /// A thread's answers to one question.
@@ -51,17 +51,30 @@ impl<T: Copy + Default> Memo<T> {
 /// A thread's answer on the value that was asked about last, for questions that several rules ask in a row.
 pub(super) struct LastAnswer<T> {
     last: RefCell<(Vec<u8>, Option<T>)>,
+    last_long: RefCell<Option<(usize, u64, T)>>,
+}
+
+thread_local! {
+    /// INVARIANT: the key is random, because a client that knew it could find two values of one hash, and have one judged by
+    /// the answer on the other.
+    static LONG_VALUES: RandomState = RandomState::new();
 }
 
 impl<T: Copy> LastAnswer<T> {
     pub(super) const fn new() -> Self {
-        Self { last: RefCell::new((Vec::new(), None)) }
+        Self { last: RefCell::new((Vec::new(), None)), last_long: RefCell::new(None) }
     }
 
     /// The answer on a value, which depends on nothing else.
     pub(super) fn answer(&self, value: &[u8], judge: impl FnOnce(&[u8]) -> T) -> T {
         if value.len() > MAX_LAST_VALUE_BYTES {
-            return judge(value);
+            let asked = (value.len(), LONG_VALUES.with(|key| key.hash_one(value)));
+            let mut last = self.last_long.borrow_mut();
+            let (_, _, answer) = match *last {
+                Some(known) if (known.0, known.1) == asked => known,
+                _ => *last.insert((asked.0, asked.1, judge(value))),
+            };
+            return answer;
         }
         let mut last = self.last.borrow_mut();
         let (known, answer) = &mut *last;
@@ -90,10 +103,21 @@ mod tests {
                 value.len()
             })
         };
-        let long = [b'x'; MAX_LAST_VALUE_BYTES + 1];
-        let asked = [ask(b"a"), ask(b"a"), ask(b"bc"), ask(b"a"), ask(b""), ask(&long), ask(&long), ask(b"")];
-        assert_eq!(asked, [1, 1, 2, 1, 0, long.len(), long.len(), 0]);
-        assert_eq!(judged, 6);
+        assert_eq!([ask(b"a"), ask(b"a"), ask(b"bc"), ask(b"a"), ask(b""), ask(b"")], [1, 1, 2, 1, 0, 0]);
+        assert_eq!(judged, 4);
+        let mut judged = 0;
+        let mut ask = |value: &[u8]| {
+            last.answer(value, |value| {
+                judged += 1;
+                value.iter().filter(|byte| **byte == b'y').count()
+            })
+        };
+        // Of one length, and of one beginning and end.
+        let long = [b'x'; MAX_LAST_VALUE_BYTES + 2];
+        let (mut other, longer) = (long, [&long[..], b"y"].concat());
+        other[MAX_LAST_VALUE_BYTES / 2] = b'y';
+        let asked = [ask(&long), ask(&long), ask(&other), ask(&longer), ask(&longer), ask(&long)];
+        assert_eq!((asked, judged), ([0, 0, 1, 1, 1, 0], 4));
     }
 
     #[test]
