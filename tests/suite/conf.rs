@@ -90,7 +90,10 @@ fn the_example_shows_the_real_defaults() {
         .take_while(|line| *line != "[admin]")
         // Without it there is a key in the state folder.
         .filter(|line| !line.starts_with("# key_file"))
-        .map(|line| line.strip_prefix("# ").filter(|l| l.contains(" = ")).unwrap_or(line))
+        .map(|line| {
+            let is_setting = |line: &&str| line.contains(" = ") || line.starts_with("[[");
+            line.strip_prefix("# ").filter(is_setting).unwrap_or(line)
+        })
         .map(|line| format!("{line}\n"))
         .collect();
     let written = parse(&uncommented);

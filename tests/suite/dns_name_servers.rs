@@ -94,6 +94,29 @@ fn zones_have_the_name_servers_of_their_set_or_their_own() {
 }
 
 #[test]
+fn a_name_server_keeps_its_address_for_as_long_as_it_is_one() {
+    let (_edge, api, _, records) = name_server("");
+    let zone = records.trim_end_matches("/dns_records");
+    api.post(&records, &json!({"type": "A", "name": "ns1", "content": "203.0.113.9"}));
+    api.result("PATCH", zone, &json!({"vanity_name_servers": ["ns1.example.com"]}));
+    let list = api.get(&format!("{records}?name=ns1.example.com"));
+    let address = format!("{records}/{}", list[0]["id"].as_str().unwrap());
+    for (method, body) in [
+        ("DELETE", Value::Null),
+        ("PATCH", json!({"name": "ns9"})),
+        ("PATCH", json!({"content": "203.0.113.9", "proxied": true})),
+    ] {
+        let (status, answer) = api.call(method, &address, &body);
+        assert_eq!(status, 409, "{method} {body}: {answer}");
+    }
+    api.post(&records, &json!({"type": "AAAA", "name": "ns1", "content": "2001:db8::53"}));
+    api.result("DELETE", &address, &Value::Null);
+    api.result("PATCH", zone, &json!({"vanity_name_servers": []}));
+    let left = api.get(&format!("{records}?name=ns1.example.com"));
+    api.result("DELETE", &format!("{records}/{}", left[0]["id"].as_str().unwrap()), &Value::Null);
+}
+
+#[test]
 fn sets_that_mean_nothing_are_refused() {
     let check = |sets: &str| {
         crate::support::refused_by_check(&format!(

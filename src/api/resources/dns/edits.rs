@@ -8,6 +8,7 @@ use serde_json::Value;
 use store::Change;
 
 use super::checks;
+use super::own_name_servers;
 use super::records::records;
 use super::written::{self, RecordContext, Writing};
 use crate::api::error::{self, ApiError, ApiErrors};
@@ -123,6 +124,9 @@ pub(super) async fn edit_records<T: Send + 'static>(
                 RecordEdits { records, changes: Vec::new(), context: &within, unknown: Vec::new() };
             let left = edit(&mut edits)?;
             refuse_received(resources, &within.zone, &edits.changes)?;
+            if let Some(zone) = resources.zones.get(&within.zone) {
+                own_name_servers::keep_addresses(zone, &edits.records)?;
+            }
             *leave.lock() = Some((left, edits.unknown));
             Ok(edits.changes)
         })

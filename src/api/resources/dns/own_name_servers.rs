@@ -2,7 +2,7 @@
 
 use dns::{Name, RecordType};
 use model::dns_settings::{NameServerSet, ZoneDnsSettings};
-use model::{HostName, Resources, Zone};
+use model::{HostName, Resources, Zone, ZoneRecords};
 
 use crate::api::error::{self, ApiError, ApiErrors};
 
@@ -43,16 +43,35 @@ fn name_below(text: &str, zone: &Zone, resources: &Resources) -> Result<String, 
     if !host.as_str().ends_with(&format!(".{}", zone.name)) {
         return Err(format!("`{host}` is not below `{}`", zone.name));
     }
-    let name = Name::parse(host.as_str(), None)?;
-    let records = resources.records.get(&zone.id);
-    let has_address = records.is_some_and(|records| {
-        records.at(&name).any(|record| {
-            !record.proxied && matches!(record.rdata.record_type(), RecordType::A | RecordType::Aaaa)
-        })
-    });
-    match has_address {
+    match resources.records.get(&zone.id).is_some_and(|records| has_address(records, host.as_str())) {
         true => Ok(host.to_string()),
         false => Err(format!("`{host}` has no A or AAAA record that is not proxied; make one first")),
+    }
+}
+
+fn has_address(records: &ZoneRecords, name: &str) -> bool {
+    let Ok(name) = Name::parse(name, None) else { return false };
+    let is_address = |kind| matches!(kind, RecordType::A | RecordType::Aaaa);
+    records.at(&name).any(|record| !record.proxied && is_address(record.rdata.record_type()))
+}
+
+/// Refuses to leave a name server of a zone without an address.
+///
+/// # Errors
+/// If one would have none among these records.
+pub(super) fn keep_addresses(zone: &Zone, records: &ZoneRecords) -> Result<(), ApiErrors> {
+    if zone.dns.nameservers.r#type != NameServerSet::OF_ZONE {
+        return Ok(());
+    }
+    match zone.dns.vanity_name_servers.iter().find(|name| !has_address(records, name)) {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!(
+                "`{name}` is a name server of the zone, and needs an A or AAAA record that is not proxied; change the zone's \
+                 `vanity_name_servers` first"
+            );
+            Err(ApiError::new(error::CONFLICT, message).into())
+        }
     }
 }
 
