@@ -18,22 +18,7 @@ const STRIDE: i64 = 16;
 /// What stands where there is no event. Texts have other hashes.
 const NONE: u64 = 0;
 
-/// A column of texts, by its number in a chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EventColumn {
-    Account = 1,
-    ZoneId,
-    Zone,
-    Host,
-    Source,
-    Action,
-    Rule,
-    Reference,
-    Client,
-    Path,
-}
-
-/// The columns of texts in the order of their numbers, as SQL names them.
+/// The columns of texts in the order of their numbers, from 1 on, as SQL names them. INVARIANT: columns are only added.
 const TEXTS: [&str; 10] =
     ["account", "zone_id", "zone", "host", "source", "action", "rule", "reference", "client", "path"];
 /// The number of the column of times.
@@ -86,7 +71,7 @@ pub(super) fn extend(connection: &Connection) -> Result<(), StoreError> {
     (chunks.complete.end..complete).try_for_each(|chunk| write(connection, chunk))
 }
 
-/// Brings columns in line with events up to an id of which some went.
+/// Updates the columns after events were deleted. `last_gone` is the greatest id of these.
 pub(super) fn shrink(connection: &Connection, last_gone: i64) -> Result<(), StoreError> {
     let EventChunks { complete, oldest_id, newest_id } = EventChunks::of(connection)?;
     let kept = newest_id.map_or(complete.end, |_| oldest_id / CHUNK as i64);
@@ -178,14 +163,17 @@ impl ChunkIds {
         Self { chunk, is_in: vec![true; CHUNK] }
     }
 
-    /// Keeps those where a column has one of the values of these hashes; false if none is left.
+    /// Keeps those where a column of texts has one of the values of these hashes; false if none is left.
     pub(super) fn keep(
         &mut self,
         connection: &Connection,
-        column: EventColumn,
+        column: &str,
         hashes: &[u64],
     ) -> Result<bool, StoreError> {
-        let blob = self.blob(connection, column as i64)?;
+        let nth = TEXTS.iter().position(|name| *name == column);
+        // What has no column has no value.
+        let Some(number) = nth.and_then(|nth| i64::try_from(nth + 1).ok()) else { return Ok(false) };
+        let blob = self.blob(connection, number)?;
         let damaged = || StoreError::Failed(format!("chunk {} of its columns is damaged", self.chunk));
         let (count, rest) = blob.split_first_chunk().ok_or_else(damaged)?;
         let (dictionary, codes) =

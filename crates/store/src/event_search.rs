@@ -7,8 +7,8 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 use super::StoreError;
-use super::event_columns::{ChunkIds, EventChunks, EventColumn, first_id, hash, microseconds};
-use super::security_query::{SecurityField, SecurityOwner, SecurityQuery};
+use super::event_columns::{ChunkIds, EventChunks, first_id, hash, microseconds};
+use super::security_query::{SecurityOwner, SecurityQuery};
 
 /// What a query finds.
 pub(super) struct FoundEvents {
@@ -20,8 +20,8 @@ pub(super) struct FoundEvents {
 /// Whether columns answer a query: those that ask for no more than an owner and a time have an index, and so have those that
 /// ask for a request.
 pub(super) fn answers(query: &SecurityQuery) -> bool {
-    let is_of_ray = query.filters.iter().any(|(field, _)| *field == SecurityField::Ray);
-    !(is_of_ray || query.filters.is_empty() && query.sources.is_empty() && query.zones.is_empty())
+    !(query.asks_for_request()
+        || query.filters.is_empty() && query.sources.is_empty() && query.zones.is_empty())
 }
 
 /// Finds events, and the ids of up to `most` of them, the newest first.
@@ -47,7 +47,7 @@ pub(super) fn find(
     'chunks: for chunk in complete.rev() {
         let mut ids = ChunkIds::all(chunk);
         for (column, hashes) in &wanted {
-            if !ids.keep(connection, *column, hashes)? {
+            if !ids.keep(connection, column, hashes)? {
                 continue 'chunks;
             }
         }
@@ -61,45 +61,28 @@ pub(super) fn find(
 }
 
 /// The columns that a query asks for, with the hashes of the values that pass.
-fn wanted(query: &SecurityQuery) -> Vec<(EventColumn, Vec<u64>)> {
+fn wanted(query: &SecurityQuery) -> Vec<(&'static str, Vec<u64>)> {
     let mut wanted = Vec::new();
     let mut want = |column, values: &[&str]| {
         wanted.push((column, values.iter().map(|value| hash(value.as_bytes())).collect()));
     };
     for (field, value) in &query.filters {
-        if let Some(column) = column(*field) {
-            want(column, &[value]);
-        }
+        want(field.word(), &[value]);
     }
-    for (column, values) in [(EventColumn::Source, &query.sources), (EventColumn::Zone, &query.zones)] {
+    for (column, values) in [("source", &query.sources), ("zone", &query.zones)] {
         if !values.is_empty() {
             want(column, &values.iter().map(String::as_str).collect::<Vec<_>>());
         }
     }
     match &query.owner {
         SecurityOwner::All => {}
-        SecurityOwner::Account(account) => want(EventColumn::Account, &[account.as_str()]),
+        SecurityOwner::Account(account) => want("account", &[account.as_str()]),
         SecurityOwner::Zone(zone, account) => {
-            want(EventColumn::ZoneId, &[zone.as_str()]);
-            want(EventColumn::Account, &[account.as_str()]);
+            want("zone_id", &[zone.as_str()]);
+            want("account", &[account.as_str()]);
         }
     }
     wanted
-}
-
-/// Requests have few events each, so that they need no column: there is an index.
-fn column(field: SecurityField) -> Option<EventColumn> {
-    Some(match field {
-        SecurityField::Zone => EventColumn::Zone,
-        SecurityField::Host => EventColumn::Host,
-        SecurityField::Source => EventColumn::Source,
-        SecurityField::Action => EventColumn::Action,
-        SecurityField::Rule => EventColumn::Rule,
-        SecurityField::Reference => EventColumn::Reference,
-        SecurityField::Client => EventColumn::Client,
-        SecurityField::Path => EventColumn::Path,
-        SecurityField::Ray => return None,
-    })
 }
 
 /// The newest of what was found, by time and id.
@@ -133,7 +116,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::SecurityLog;
+    use crate::{SecurityField, SecurityLog};
     use model::{AccountId, SecurityRecord, ZoneId};
 
     /// An event of a few frequent values, with times that now and then step back, and what is at most in one chunk.

@@ -117,7 +117,7 @@ impl SecurityLog {
     /// # Errors
     /// [`StoreError::Failed`] if they cannot be read.
     pub fn page(&self, query: &SecurityQuery) -> Result<(Vec<SecurityRecord>, u64), StoreError> {
-        // What is found is of one moment, whoever writes meanwhile.
+        // One transaction, so that what is written meanwhile is neither missed nor found twice.
         let moment = self.connection.unchecked_transaction()?;
         let limit = query.limit.min(1_000);
         let (total, ids) = if event_search::answers(query) {

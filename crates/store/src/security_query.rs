@@ -75,13 +75,16 @@ pub struct SecurityQuery {
 }
 
 impl SecurityQuery {
+    /// Whether it asks for the events of one request, which are few and have an index.
+    pub(super) fn asks_for_request(&self) -> bool {
+        self.filters.iter().any(|(field, _)| *field == SecurityField::Ray)
+    }
+
     /// The index that answers it best, as SQL names it: its planner knows how many entries values have on average, which says
     /// little of one value.
     pub(super) fn index(&self) -> &'static str {
         match self.owner {
-            _ if self.filters.iter().any(|(field, _)| *field == SecurityField::Ray) => {
-                "INDEXED BY events_by_ray"
-            }
+            _ if self.asks_for_request() => "INDEXED BY events_by_ray",
             SecurityOwner::All => "",
             SecurityOwner::Account(_) => "INDEXED BY events_by_account",
             SecurityOwner::Zone(..) => "INDEXED BY events_by_zone",
