@@ -86,7 +86,7 @@ fn fields_and_cookies_of_a_rule_tell_responses_apart() {
 
 #[test]
 fn each_kind_of_device_has_its_own_response_and_the_origin_is_told_which() {
-    // As an origin that answers by what it is told.
+    // An origin that answers with the kind of device that it is told.
     let origin = Origin::start(|request, stream| {
         let device = request.header("svc-device-type").unwrap_or("none").to_owned();
         let head = format!(
@@ -118,6 +118,12 @@ fn each_kind_of_device_has_its_own_response_and_the_origin_is_told_which() {
             ("HIT", "desktop"),
         ];
         assert_eq!(found, expected, "{key}");
+        // An origin may go by the second field where the edge names the first.
+        let both = "user-agent: A\r\nuser-agent: B (iPhone)\r\n";
+        assert_eq!(
+            words(&edge, &[("/b", both), ("/b", "user-agent: A\r\n"), ("/b", both)]),
+            ["MISS", "MISS", "HIT"]
+        );
     }
     // Without the rule all have one.
     let edge = Edge::start(&conf(&origin, &rule("cache_by_device_type = false")));

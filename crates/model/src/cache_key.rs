@@ -13,7 +13,7 @@ pub struct CacheKeyParameters {
     pub ignore_query_strings_order: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_key: Option<CustomKey>,
-    /// Whether the kind of device counts, and is told to the origin.
+    /// Whether each kind of device has its own response. The origin is then told the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_by_device_type: Option<bool>,
     /// Whether only responses are kept whose media type is one that the extension of the path allows.

@@ -1,10 +1,12 @@
 //! Kinds of devices, by what their browsers call themselves.
 
-use http::{HeaderMap, HeaderValue, header};
+use std::iter;
+
+use http::{HeaderMap, header};
 use memchr::memmem;
 use model::cache_key::CacheKeyParameters;
 
-/// The field that tells origins of it, if a rule keeps responses for each kind.
+/// The field that tells origins which kind of device asks, if a rule keeps responses for each kind.
 pub(in crate::proxy) const FIELD: &str = "svc-device-type";
 
 /// A kind of device. Whoever names none has a desktop.
@@ -20,10 +22,19 @@ const TABLETS: &[&[u8]] = &[b"ipad", b"tablet", b"playbook", b"kindle", b"silk/"
 const MOBILES: &[&[u8]] = &[b"mobi", b"iphone", b"ipod", b"opera mini", b"windows phone", b"blackberry"];
 
 impl DeviceType {
-    /// What a request comes from, by its first `User-Agent`.
+    /// The kind that a request names first.
     pub(in crate::proxy) fn of(fields: &HeaderMap) -> Self {
-        let agent =
-            fields.get(header::USER_AGENT).map_or(&b""[..], HeaderValue::as_bytes).to_ascii_lowercase();
+        Self::named_by(fields.get(header::USER_AGENT).map_or(b"", |agent| agent.as_bytes()))
+    }
+
+    /// The kinds that a request names, one for each `User-Agent`. An origin may go by any of them.
+    pub(in crate::proxy) fn all(fields: &HeaderMap) -> impl Iterator<Item = Self> + '_ {
+        let further = fields.get_all(header::USER_AGENT).into_iter().skip(1);
+        iter::once(Self::of(fields)).chain(further.map(|agent| Self::named_by(agent.as_bytes())))
+    }
+
+    fn named_by(agent: &[u8]) -> Self {
+        let agent = agent.to_ascii_lowercase();
         let has = |word: &[u8]| memmem::find(&agent, word).is_some();
         // Browsers on tablets with Android leave out `Mobile`, which those on telephones have.
         if TABLETS.iter().any(|word| has(word)) || has(b"android") && !has(b"mobi") {
@@ -53,6 +64,8 @@ pub(in crate::proxy) fn is_keyed(parameters: Option<&CacheKeyParameters>) -> boo
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     #[test]

@@ -206,7 +206,7 @@ impl Caching {
         }
         if device::is_keyed(parameters) {
             parts.add(b"device");
-            parts.add(DeviceType::of(&request.headers).word().as_bytes());
+            DeviceType::all(&request.headers).for_each(|device| parts.add(device.word().as_bytes()));
         }
         if let Some(custom) = parameters.and_then(|parameters| parameters.custom_key.as_ref()) {
             let country = || ctx.snapshot.geo.find(ctx.client).country.unwrap_or_default();
