@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::api::TOKEN;
-use crate::dns_server::{dig, found, name_server, names};
+use crate::dns_server::{dig, dig_text, found, name_server, names, read_dig};
 use crate::support::{Api, Edge, wait_for};
 
 const PARTNERS: &str = "/accounts/default/secondary_dns";
@@ -84,7 +84,8 @@ impl Pair {
             "new.example.com A",
             "example.com SOA",
         ] {
-            assert_eq!(sorted(dig(self.from, question)), sorted(dig(self.to, question)), "{question}");
+            let [expected, answer] = [self.from, self.to].map(|server| dig_text(server, question));
+            assert_eq!(sorted(read_dig(&expected)), sorted(read_dig(&answer)), "{expected}\n{answer}");
         }
     }
 }

@@ -35,6 +35,11 @@ pub(crate) fn names(edge: &Edge) -> SocketAddr {
 
 /// The status of an answer, then the records of its sections, as `dig` shows them with one space between.
 pub(crate) fn dig(server: SocketAddr, question: &str) -> (String, Vec<String>) {
+    read_dig(&dig_text(server, question))
+}
+
+/// What `dig` prints.
+pub(crate) fn dig_text(server: SocketAddr, question: &str) -> String {
     let arguments = ["+time=5", "+tries=1", "+noall", "+comments", "+answer", "+authority", "+additional"];
     let output = Command::new("dig")
         .arg(format!("@{}", server.ip()))
@@ -43,11 +48,15 @@ pub(crate) fn dig(server: SocketAddr, question: &str) -> (String, Vec<String>) {
         .args(question.split(' '))
         .output()
         .expect("Debian's package bind9-dnsutils has dig");
-    let text = String::from_utf8(output.stdout).unwrap();
-    let status =
-        text.split("status: ").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or(&text).to_owned();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The status and the records of what `dig` prints.
+pub(crate) fn read_dig(text: &str) -> (String, Vec<String>) {
+    let status = text.split("status: ").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or(text);
     let records = text.lines().filter(|line| !line.starts_with(';') && !line.is_empty());
-    (status, records.map(|line| line.split_ascii_whitespace().collect::<Vec<_>>().join(" ")).collect())
+    let records = records.map(|line| line.split_ascii_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    (status.to_owned(), records)
 }
 
 pub(crate) fn found(records: &[&str]) -> (String, Vec<String>) {
