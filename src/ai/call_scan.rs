@@ -56,11 +56,11 @@ pub struct ScanProfile {
 #[derive(Clone, Debug, Default)]
 pub struct ScanVerdict {
     pub blocks: bool,
-    /// Whether the scan ended before its time: what is not seen to its end is not let through.
+    /// Whether the scan stopped before the end of the body. Such a body is not let through.
     pub is_cut: bool,
-    /// For the call's row.
+    /// As the row of the call keeps them.
     pub findings: Vec<Finding>,
-    /// For the field `svc-aig-dlp`.
+    /// As the field `svc-aig-dlp` lists them.
     pub told: Vec<Value>,
 }
 

@@ -10,7 +10,7 @@ use super::route_file::{self, RouteFile};
 use super::table::{FromToml, Located, Refusal, Table, Words};
 use super::units::{Bytes, Dollars};
 use model::gateway::{CallStage, GatewaySettings, GuardrailFailure, ScanMode};
-use model::{Backoff, ContentCategory, DlpAction, LogStrategy, Measure, Technique};
+use model::{Backoff, ContentCategory, DlpAction, LogCap, LogStrategy, Measure, Technique};
 
 #[derive(Clone, Debug)]
 pub struct GatewayFile {
@@ -243,9 +243,9 @@ struct LogRows(u64);
 
 impl FromToml for LogRows {
     fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
-        let rows = usize::from_toml(value)?;
-        let fits = (1..=10_000_000).contains(&rows);
-        fits.then_some(Self(rows as u64))
-            .ok_or_else(|| Refusal::Value("expected 1 to 10000000 rows".to_owned()))
+        let rows = usize::from_toml(value)? as u64;
+        let fits = (1..=LogCap::MAX_ROWS).contains(&rows);
+        fits.then_some(Self(rows))
+            .ok_or_else(|| Refusal::Value(format!("expected 1 to {} rows", LogCap::MAX_ROWS)))
     }
 }

@@ -68,7 +68,8 @@ impl Prescan {
         Ok(())
     }
 
-    /// Scans a body: a long one on another thread, while this thread goes on with other requests. `None` if the scan failed.
+    /// Scans a body. A long one is scanned on another thread, so that this one serves other requests meanwhile. `None` if the
+    /// scan failed.
     async fn scan(
         &self,
         scan: &StageScan,

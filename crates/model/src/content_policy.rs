@@ -15,7 +15,7 @@ pub struct ContentPolicy {
 }
 
 /// A kind of content. `S1` to `S13` are the hazards of the MLCommons taxonomy in its order. `P1` is an instruction that tries
-/// to override what the model was told.
+/// to override the instructions that the model has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ContentCategory(u8);

@@ -19,3 +19,8 @@ pub struct LogCap {
     pub rows: u64,
     pub strategy: LogStrategy,
 }
+
+impl LogCap {
+    /// The most that `rows` may say.
+    pub const MAX_ROWS: u64 = 10_000_000;
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gateway::mcp;
 use model::gateway::GatewaySettings;
-use model::{Dimension, Limit, McpServer, Measure, Technique, limit_filters};
+use model::{Dimension, Limit, LogCap, McpServer, Measure, Technique, limit_filters};
 use serde::Serialize;
 
 use super::super::error;
@@ -18,8 +18,6 @@ pub(super) const MAX_LIMITS: usize = 32;
 const MAX_MCP_SERVERS: usize = 64;
 /// Longest interval and lifetime: a year, in seconds.
 pub(super) const MAX_SECONDS: i64 = 31_536_000;
-/// Most rows that a gateway may be told to keep.
-pub(super) const MAX_LOG_ROWS: i64 = 10_000_000;
 /// Most bytes of each body that are kept.
 const MAX_PAYLOAD_BYTES: i64 = 64 << 10;
 
@@ -80,7 +78,8 @@ pub(super) fn read(fields: &Fields<'_>, settings: &mut GatewaySettings) {
         settings.log_payload_bytes = usize::try_from(bytes).unwrap_or(0);
     }
     if fields.has("log_management") {
-        settings.log_management = fields.within("log_management", 1..=MAX_LOG_ROWS).map(i64::unsigned_abs);
+        let bounds = 1..=LogCap::MAX_ROWS.cast_signed();
+        settings.log_management = fields.within("log_management", bounds).map(i64::unsigned_abs);
     }
     if let Some(strategy) = fields.word("log_management_strategy", error::BAD_FIELD) {
         settings.log_management_strategy = strategy;
