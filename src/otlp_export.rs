@@ -1,9 +1,12 @@
 //! Sends spans and lines of the log to a collector: OTLP over HTTP, as JSON.
 
+pub mod call_spans;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use self::call_spans::CallSpanExport;
 use crate::clock::Clock;
 use crate::conf::TracingSettings;
 use crate::events::kinds::ServiceFailed;
@@ -54,13 +57,18 @@ impl OtlpQueue for SpanQueue {
     }
 
     fn message(items: &[TraceSpan], resource: Value, scope: Value) -> Value {
-        let spans: Vec<Value> = items.iter().map(TraceSpan::otlp).collect();
-        json!({"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": scope, "spans": spans}]}]})
+        spans_message(items.iter(), &resource, &scope)
     }
 
     fn count(events: &Events, outcome: &str, items: u64) {
         events.metrics().spans.with_label_values(&[outcome]).inc_by(items);
     }
+}
+
+/// Spans as a collector takes them.
+fn spans_message<'s>(spans: impl Iterator<Item = &'s TraceSpan>, resource: &Value, scope: &Value) -> Value {
+    let spans: Vec<Value> = spans.map(TraceSpan::otlp).collect();
+    json!({"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": scope, "spans": spans}]}]})
 }
 
 impl OtlpQueue for LogQueue {
@@ -87,6 +95,18 @@ impl OtlpQueue for LogQueue {
     fn count(events: &Events, outcome: &str, items: u64) {
         events.metrics().exported_lines.with_label_values(&[outcome]).inc_by(items);
     }
+}
+
+/// The resource that spans and lines are of: this process.
+fn resource(service_name: &str) -> Value {
+    let attribute = |name: &str, value: &str| json!({"key": name, "value": {"stringValue": value}});
+    let version = env!("CARGO_PKG_VERSION");
+    json!({"attributes": [attribute("service.name", service_name), attribute("service.version", version)]})
+}
+
+/// The scope that spans and lines are of.
+fn scope() -> Value {
+    json!({"name": "portcullis", "version": env!("CARGO_PKG_VERSION")})
 }
 
 /// Sends what waits in a queue. Clones share the queue.
@@ -136,17 +156,11 @@ impl<Q: OtlpQueue> OtlpExport<Q> {
 
     async fn send(&self, items: &[Q::Item]) -> Result<(), String> {
         let Some(url) = Q::url(&self.settings) else { return Ok(()) };
-        let secret = self.settings.authorization.as_ref();
-        let attribute = |name: &str, value: &str| json!({"key": name, "value": {"stringValue": value}});
-        let version = env!("CARGO_PKG_VERSION");
-        let resource = json!({"attributes": [
-            attribute("service.name", &self.settings.service_name),
-            attribute("service.version", version),
-        ]});
+        let authorization = self.settings.authorization.clone();
         let message = Webhook {
             url: url.to_owned(),
-            secret: secret.map(|secret| ("authorization", secret.expose().to_owned())),
-            body: Q::message(items, resource, json!({"name": "portcullis", "version": version})).to_string(),
+            fields: authorization.into_iter().map(|secret| ("authorization".to_owned(), secret)).collect(),
+            body: Q::message(items, resource(&self.settings.service_name), scope()).to_string(),
             may_be_private: true,
         };
         let snapshot = self.handle.load();
@@ -156,15 +170,16 @@ impl<Q: OtlpQueue> OtlpExport<Q> {
     }
 }
 
-/// What sends spans, and what sends lines of the log, if anything does.
-#[derive(Clone, Default)]
+/// What sends spans, what sends lines of the log, if anything does, and what sends spans of calls to collectors of gateways.
+#[derive(Clone)]
 pub struct OtlpExports {
     pub spans: Option<OtlpExport<SpanQueue>>,
     pub lines: Option<OtlpExport<LogQueue>>,
+    pub calls: CallSpanExport,
 }
 
 impl OtlpExports {
-    /// Sends both for as long as it is polled; it never ends.
+    /// Sends all of them for as long as it is polled; it never ends.
     pub async fn run(&self) {
         let spans = async {
             if let Some(export) = &self.spans {
@@ -176,7 +191,7 @@ impl OtlpExports {
                 export.run().await;
             }
         };
-        tokio::join!(spans, lines);
+        tokio::join!(spans, lines, self.calls.run());
         std::future::pending::<()>().await;
     }
 
@@ -188,5 +203,6 @@ impl OtlpExports {
         if let Some(export) = &self.lines {
             export.finish().await;
         }
+        self.calls.finish().await;
     }
 }

@@ -30,6 +30,7 @@ use crate::listener::{
 };
 use crate::names::{NameContext, NameServer, NameSockets};
 use crate::old_uses::OldUses;
+use crate::otlp_export::call_spans::{CallSpanExport, Drains};
 use crate::otlp_export::{OtlpExport, OtlpExports};
 use crate::proxy::{Door, Edge, EdgeParts};
 use crate::records::security::SecurityQueue;
@@ -161,7 +162,7 @@ pub fn run(parts: Parts) -> Result<(), String> {
     server.add_service(api::AdminService::new(conf.admin_address, reserved_admin, api, bound, last));
     server.add_service(Announcing { bindings, expected: last + 1, names, events, tells });
 
-    let signals = Signals { drain, connections, grace: conf.graceful_stop, exports };
+    let signals = Signals { drain, connections, grace: conf.graceful_stop, rows: recorder.clone(), exports };
     server.run(RunArgs { shutdown_signal: Box::new(signals) });
     recorder.flush();
     security_queue.flush();
@@ -284,13 +285,23 @@ fn upkeep(
     }
 }
 
-/// What sends spans and lines of the log.
+/// What sends spans, lines of the log, and spans of calls.
 fn otlp_exports(conf: &Conf, control: &Control, (events, clock): (Events, Clock)) -> OtlpExports {
-    let Some(settings) = &conf.tracing else { return OtlpExports::default() };
-    OtlpExports {
-        spans: events.spans().map(|queue| otlp_export(queue, settings, control, (&events, clock))),
-        lines: events.exported().map(|queue| otlp_export(queue, settings, control, (&events, clock))),
-    }
+    let settings = conf.tracing.as_ref();
+    let calls = CallSpanExport {
+        service_name: settings.map_or("portcullis", |settings| &settings.service_name).to_owned(),
+        handle: control.handle().clone(),
+        events: events.clone(),
+        clock,
+        drains: Drains::default(),
+    };
+    let exported = |settings| {
+        let spans = events.spans().map(|queue| otlp_export(queue, settings, control, (&events, clock)));
+        let lines = events.exported().map(|queue| otlp_export(queue, settings, control, (&events, clock)));
+        (spans, lines)
+    };
+    let (spans, lines) = settings.map(exported).unwrap_or_default();
+    OtlpExports { spans, lines, calls }
 }
 
 fn otlp_export<Q: Clone>(
@@ -357,6 +368,9 @@ fn server_conf(conf: &Conf) -> Result<ServerConf, String> {
     })
 }
 
+/// How long spans of calls wait for the rows of these calls when the process ends.
+const LAST_ROWS: Duration = Duration::from_secs(2);
+
 /// The signals that end the process.
 ///
 /// `SIGTERM` drains: no new connections, requests under way finish, and the process ends when the
@@ -366,6 +380,7 @@ struct Signals {
     drain: watch::Sender<bool>,
     connections: Connections,
     grace: Duration,
+    rows: Recorder,
     exports: OtlpExports,
 }
 
@@ -395,6 +410,8 @@ impl ShutdownSignalWatch for Signals {
             () = tokio::time::sleep(self.grace) => {}
             _ = interrupt.recv() => return ShutdownSignal::FastShutdown,
         }
+        // Calls have spans once they are written.
+        self.rows.written_within(LAST_ROWS).await;
         self.exports.finish().await;
         ShutdownSignal::FastShutdown
     }

@@ -5,6 +5,7 @@
 //! gets, and back.
 
 pub mod call_scan;
+pub mod collector_secrets;
 mod guardrail;
 pub mod guardrail_secret;
 
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use self::call_scan::{CallScan, StageScan};
 pub use self::guardrail::CompiledGuardrail;
+use crate::events::spans::Collectors;
 use crate::routing::GatewayPath;
 use crate::ruleset::EntryPoint;
 use crate::upstream::{Origin, OriginKey, Pool};
@@ -65,10 +67,14 @@ pub struct Gateway {
     pub guardrail: Option<CompiledGuardrail>,
     /// A number that differs if what answers are judged by does; `None` if they are not.
     pub answers_judged_by: Option<u64>,
+    /// A number that differs after each change of the gateway; `None` if kept answers outlast changes.
+    pub answers_version: Option<u64>,
     /// Those in force, by name.
     pub routes: HashMap<String, Arc<RouteGraph>>,
     /// Servers of tools, by name.
     pub mcp_servers: HashMap<String, Arc<CompiledMcpServer>>,
+    /// Who gets a span of each call.
+    pub collectors: Collectors,
 }
 
 /// A server of tools, compiled.
@@ -332,8 +338,10 @@ mod tests {
             keys: Vec::new(),
             guardrail: None,
             answers_judged_by: None,
+            answers_version: None,
             routes: HashMap::new(),
             mcp_servers: HashMap::new(),
+            collectors: Arc::default(),
         });
         let provider =
             |slug: &str, base: &str| (slug.to_owned(), Arc::new(Provider::at(slug, base, true).unwrap()));

@@ -7,7 +7,7 @@ mod endings;
 mod spikes;
 pub mod webhook_secret;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ use crate::upstream::webhook::Webhook;
 use endings::DueRow;
 use gateway::vault::MasterKey;
 use model::alert::{AlertPolicy, AlertType};
-use model::{CalendarDate, Declared};
+use model::{CalendarDate, Declared, Secret};
 use store::{PastAlert, SecurityLog, StoreError};
 
 /// How often policies are looked at.
@@ -34,7 +34,12 @@ const SILENCE: Duration = Duration::from_hours(2);
 /// The same of one about endings.
 const SILENCE_OF_ENDINGS: Duration = Duration::from_hours(24);
 /// The header that a webhook's secret is sent in.
-pub const SECRET_HEADER: &str = "svc-webhook-auth";
+const SECRET_HEADER: &str = "svc-webhook-auth";
+
+/// The field that shows a webhook who sends a message, if it has a secret.
+pub fn secret_field(secret: Option<String>) -> BTreeMap<String, Secret> {
+    secret.into_iter().map(|secret| (SECRET_HEADER.to_owned(), Secret::new(secret))).collect()
+}
 
 /// What policies are looked at with.
 pub struct AlertInputs {
@@ -176,7 +181,7 @@ async fn tell(
         };
         let sent = Webhook {
             url: webhook.url.clone(),
-            secret: secret.map(|secret| (SECRET_HEADER, secret)),
+            fields: secret_field(secret),
             body: message.clone(),
             may_be_private: watched.may_be_private,
         };

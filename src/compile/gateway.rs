@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use super::Compiling;
 use crate::ai::call_scan::{CallScan, ScanPolicy, ScanProfile, StageScan};
-use crate::ai::{CompiledGuardrail, CompiledMcpServer, Gateway, Gateways, Provider, guardrail_secret};
+use crate::ai::{
+    CompiledGuardrail, CompiledMcpServer, Gateway, Gateways, Provider, collector_secrets, guardrail_secret,
+};
+use crate::events::spans::{Collectors, CompiledCollector};
 use crate::ruleset::{EntryPoint, ScoredRuleset};
 use crate::upstream::OriginKey;
 use ::gateway::provider;
@@ -16,10 +19,10 @@ use gateway::dynamic_route::RouteGraph;
 use gateway::mcp::ToolFilter;
 use gateway::token::TokenHash;
 use gateway::vault::{Belonging, StoredKey};
-use model::DlpAction;
 use model::gateway::{CallStage, GatewaySettings, ScanMode};
 use model::origin_url::place_and_target;
 use model::{self, Resources};
+use model::{DlpAction, SpanCollector, origin_url};
 
 /// Nothing is refused by it: it only ends the judging of a request.
 const SCORE_THRESHOLD: i64 = i64::MAX;
@@ -48,12 +51,14 @@ impl Compiling<'_> {
                 settings: gateway.settings.clone(),
                 limits: limits.iter().chain(spend_limits.in_force()).cloned().collect(),
                 answers_judged_by: judged_by(&scan, guardrail.as_ref()),
+                answers_version: version(gateway).filter(|_| gateway.settings.cache_invalidate_on_update),
                 scan,
                 waf: self.gateway_waf(&gateway.settings),
                 keys: self.keys(gateway, resources),
                 guardrail,
                 routes: self.dynamic_routes(gateway, resources),
                 mcp_servers: self.mcp_servers(gateway),
+                collectors: self.collectors(gateway),
             };
             by_account
                 .entry(gateway.account.to_string())
@@ -128,6 +133,36 @@ impl Compiling<'_> {
                 None
             }
         }
+    }
+
+    /// Who gets spans of the calls of a gateway. One whose fields do not open is reported and left out.
+    fn collectors(&mut self, gateway: &model::Gateway) -> Collectors {
+        let mut collectors = Vec::new();
+        let conf = self.inputs.conf;
+        let here = (gateway.account.as_str(), gateway.id.as_str());
+        for collector in &gateway.settings.otel {
+            let made = place_and_target(&collector.url).and_then(|(_, target)| {
+                let url = match target.as_str() {
+                    "/" => collector.url.trim_end_matches('/').to_owned() + SpanCollector::USUAL_PATH,
+                    _ => collector.url.clone(),
+                };
+                let fields = collector_secrets::opened(collector, here, conf.secrets_key.as_ref())?;
+                let may_be_private = collector.may_be_private || conf.private_webhooks;
+                Ok(CompiledCollector { url, fields, may_be_private })
+            });
+            match made {
+                Ok(made) => collectors.push(Arc::new(made)),
+                Err(reason) => {
+                    let message = format!(
+                        "the collector `{}` of the gateway `{}`: {reason}",
+                        origin_url::without_query(&collector.url),
+                        gateway.id
+                    );
+                    self.diagnostics.push(Diagnostic::error(Code::ConfBadValue, message));
+                }
+            }
+        }
+        collectors.into()
     }
 
     /// The servers of tools of a gateway. Whoever wrote one read it first; one that cannot be read is reported and left out.
@@ -266,6 +301,12 @@ impl Compiling<'_> {
     fn provider(&self, slug: &str, base_url: &str, allow_private: bool) -> Result<Provider, String> {
         Ok(Provider::of(slug, self.origin(Provider::origin_key(slug, base_url))?, allow_private))
     }
+}
+
+/// A number that differs after each change of a gateway; `None` if it cannot be written down.
+fn version(gateway: &model::Gateway) -> Option<u64> {
+    let written = serde_json::to_vec(gateway).ok()?;
+    Some(BuildHasherDefault::<DefaultHasher>::default().hash_one(written))
 }
 
 /// A number for what answers are judged by; `None` if they are not.

@@ -10,7 +10,7 @@ use super::route_file::{self, RouteFile};
 use super::table::{FromToml, Located, Refusal, Table, Words};
 use super::units::{Bytes, Dollars};
 use model::gateway::{CallStage, GatewaySettings, GuardrailFailure, ScanMode};
-use model::{Backoff, ContentCategory, DlpAction, LogCap, LogStrategy, Measure, Technique};
+use model::{Backoff, ContentCategory, DlpAction, LogCap, LogStrategy, Measure, Secret, Technique};
 
 #[derive(Clone, Debug)]
 pub struct GatewayFile {
@@ -25,6 +25,15 @@ pub struct GatewayFile {
     pub routes: Vec<RouteFile>,
     pub mcp_servers: Vec<McpServerFile>,
     pub dlp_policies: Vec<DlpPolicyFile>,
+    pub otel: Vec<SpanCollectorFile>,
+}
+
+/// `[[gateways.otel]]`.
+#[derive(Clone, Debug)]
+pub struct SpanCollectorFile {
+    pub url: Located<String>,
+    pub authorization: Option<Located<String>>,
+    pub headers: Option<Located<BTreeMap<String, Secret>>>,
 }
 
 /// `[[gateways.dlp_policies]]`.
@@ -91,6 +100,8 @@ pub(super) fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
         unpriced_call_nanos: table.get::<Dollars>("unpriced_call_cost").map(|cost| cost.value.0),
         cache_ttl: table.or("cache_ttl", default.cache_ttl),
         shares_cache: table.or("cache_shared", default.shares_cache),
+        cache_invalidate_on_update: table
+            .or("cache_invalidate_on_update", default.cache_invalidate_on_update),
         retry_delay: table.or("retry_delay", default.retry_delay),
         retry_backoff: table.or("retry_backoff", default.retry_backoff),
         request_timeout: table.or("request_timeout", default.request_timeout),
@@ -120,6 +131,7 @@ pub(super) fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
     let routes = table.tables("routes").into_iter().filter_map(route_file::route).collect();
     let mcp_servers = table.tables("mcp_servers").into_iter().filter_map(mcp_server).collect();
     let dlp_policies = table.tables("dlp_policies").into_iter().filter_map(dlp_policy).collect();
+    let otel = table.tables("otel").into_iter().filter_map(span_collector).collect();
     table.finish();
     Some(GatewayFile {
         account: account?,
@@ -133,6 +145,7 @@ pub(super) fn gateway(mut table: Table<'_>) -> Option<GatewayFile> {
         routes,
         mcp_servers,
         dlp_policies,
+        otel,
     })
 }
 
@@ -141,6 +154,13 @@ fn dlp_policy(mut table: Table<'_>) -> Option<DlpPolicyFile> {
     let (checks, profiles) = (table.get("check"), table.required("profiles"));
     table.finish();
     Some(DlpPolicyFile { id: id?, action, checks, profiles: profiles? })
+}
+
+fn span_collector(mut table: Table<'_>) -> Option<SpanCollectorFile> {
+    let (url, authorization) = (table.required("url"), table.get("authorization"));
+    let headers = table.get("headers");
+    table.finish();
+    Some(SpanCollectorFile { url: url?, authorization, headers })
 }
 
 fn mcp_server(mut table: Table<'_>) -> Option<McpServerFile> {
@@ -220,6 +240,19 @@ impl FromToml for BTreeMap<ContentCategory, DlpAction> {
             let category =
                 ContentCategory::try_from(word.get_ref().clone().into_owned()).map_err(Refusal::Value)?;
             Ok((category, DlpAction::from_toml(action.get_ref())?))
+        };
+        entries.iter().map(entry).collect()
+    }
+}
+
+/// Fields by name, whose values may be secrets.
+impl FromToml for BTreeMap<String, Secret> {
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
+        let DeValue::Table(entries) = value else {
+            return Err(Refusal::Type("a table of names and values"));
+        };
+        let entry = |(name, value): (&toml::Spanned<Cow<'_, str>>, &toml::Spanned<DeValue<'_>>)| {
+            Ok((name.get_ref().clone().into_owned(), Secret::from_toml(value.get_ref())?))
         };
         entries.iter().map(entry).collect()
     }

@@ -16,6 +16,7 @@ mod listeners;
 mod mail;
 mod mcp_servers;
 mod route;
+mod span_collectors;
 mod tracing;
 mod zone;
 
@@ -185,6 +186,7 @@ impl Resolving<'_> {
         }
         settings.mcp_servers = self.mcp_servers(file.mcp_servers);
         settings.dlp = self.dlp(file.dlp_policies);
+        settings.otel = self.span_collectors(file.otel);
         settings.limits = file.limits.iter().filter_map(|limit| self.limit(limit)).collect();
         let gateway = Gateway {
             created_on: String::new(),

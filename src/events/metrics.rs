@@ -78,6 +78,7 @@ pub struct Metrics {
     pub block_list_lookups: IntCounterVec,
     /// outcome
     pub spans: IntCounterVec,
+    pub call_spans: IntCounterVec,
     /// outcome
     pub exported_lines: IntCounterVec,
     pub log_lines_dropped: IntCounter,
@@ -252,6 +253,11 @@ impl Metrics {
                 &["outcome"],
             ),
             spans: build.counters("spans_total", "Spans for the collector, by what came of them.", &["outcome"]),
+            call_spans: build.counters(
+                "call_spans_total",
+                "Spans of AI calls for collectors of gateways, by what came of them.",
+                &["outcome"],
+            ),
             cache_lookups: build.counters(
                 "cache_requests_total",
                 "Requests of zones that keep responses, by what came of it.",

@@ -29,7 +29,7 @@ pub use metric_builder::MetricDescription;
 pub use metrics::Metrics;
 use model::SecurityRecord;
 pub use rule_costs::{RuleCost, RuleCosts};
-use spans::{SpanQueue, TraceSpan};
+use spans::{CallSpan, CallSpanQueue, SpanQueue, TraceSpan};
 pub use status_label::status_label;
 pub use zone_label::ZoneLabel;
 
@@ -46,6 +46,8 @@ pub struct Events {
     access: Arc<OnceLock<AccessLog>>,
     /// Where spans wait to be sent, if they are.
     spans: Arc<OnceLock<SpanQueue>>,
+    /// Where spans wait for collectors of gateways.
+    call_spans: CallSpanQueue,
     /// Where lines wait to be sent, if they are.
     exported: Arc<OnceLock<LogQueue>>,
 }
@@ -104,6 +106,7 @@ impl Events {
             records: Arc::default(),
             access: Arc::default(),
             spans: Arc::default(),
+            call_spans: CallSpanQueue::default(),
             exported: Arc::default(),
         }
     }
@@ -119,6 +122,7 @@ impl Events {
             records: Arc::default(),
             access: Arc::default(),
             spans: Arc::default(),
+            call_spans: CallSpanQueue::default(),
             exported: Arc::default(),
         }
     }
@@ -220,6 +224,19 @@ impl Events {
     /// Where spans go, if anywhere.
     pub fn spans(&self) -> Option<&SpanQueue> {
         self.spans.get()
+    }
+
+    /// Keeps a span for the collectors of its gateway.
+    pub fn call_span(&self, span: CallSpan) {
+        let receivers = span.collectors.len() as u64;
+        if !self.call_spans.push(span) {
+            self.metrics.call_spans.with_label_values(&["dropped"]).inc_by(receivers);
+        }
+    }
+
+    /// Where spans for collectors of gateways wait.
+    pub fn call_spans(&self) -> &CallSpanQueue {
+        &self.call_spans
     }
 
     /// Keeps a span for the collector, if there is one and it is sampled.

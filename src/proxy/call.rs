@@ -13,9 +13,11 @@ use super::call_estimate::Asking;
 use super::dynamic_route::PassedLimit;
 use super::headers;
 use super::mcp::McpCall;
+use super::tracing;
 use crate::ai::call_scan::ScanVerdict;
 use crate::ai::{self, Gateway, Provider};
 use crate::clock::milliseconds;
+use crate::events::spans::TraceContext;
 use crate::records::Finished;
 use ::gateway::body_copy::BodyCopy;
 use gateway::aws::AccessKey;
@@ -73,6 +75,8 @@ pub(super) struct Call {
     pub(super) flagged: ScanVerdict,
     /// Kinds of content that the guardrail found in it.
     pub(super) content: Vec<Finding>,
+    /// The span that its caller names.
+    pub(super) caller_span: Option<TraceContext>,
     answer: Option<Answer>,
 }
 
@@ -127,6 +131,7 @@ impl Call {
             mcp: None,
             flagged: ScanVerdict::default(),
             content: Vec::new(),
+            caller_span: tracing::caller_span(headers),
             answer: None,
         }
     }
@@ -332,6 +337,7 @@ impl Call {
                 .first_byte_at
                 .map_or(Duration::ZERO, |first| end.duration.saturating_sub(first)),
             span: None,
+            collected: None,
         }
     }
 }

@@ -214,7 +214,10 @@ pub(super) fn call_ended(edge: &Edge, call: Call, status: u16, error: Option<&'s
     let prices = Arc::clone(&ctx.snapshot.gateways.prices);
     let findings = ctx.held_back.as_ref().map_or_else(Vec::new, |found| found.findings.clone());
     let end = End { status, error, duration, findings };
+    let collected = edge.collected_span(&call, duration, ctx).map(Box::new);
+    let collected = collected.map(|span| (span, Arc::clone(&call.gateway.collectors)));
     let mut finished = call.finish(end, prices, &ctx.ray, created_at);
+    finished.collected = collected;
     finished.span = edge.call_span(duration, ctx).map(Box::new);
     edge.recorder.finish(finished);
 }

@@ -229,6 +229,7 @@ pub(super) fn question(call: &Call, head: &RequestHeader, body: &Bytes, ctx: &Co
         headers: &head.headers,
         name: call.options.cache_key.as_deref(),
         judged_by: call.gateway.answers_judged_by,
+        gateway_version: call.gateway.answers_version,
         body,
     };
     question.key()

@@ -2,26 +2,37 @@
 
 use std::time::Duration;
 
-use http::HeaderName;
+use http::{HeaderMap, HeaderName};
 use pingora::Result;
 use pingora::http::RequestHeader;
 use pingora::proxy::Session;
 
+use super::call::Call;
 use super::context::Context;
 use super::{Edge, field_edits, headers};
 use crate::events::kinds::RequestFinished;
-use crate::events::spans::{SpanKind, TraceSpan};
+use crate::events::spans::{SpanKind, TraceContext, TraceSpan};
 
 const TRACEPARENT: &str = "traceparent";
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
+/// The field that names the caller's span; `None` if there are two.
+fn only_traceparent(fields: &HeaderMap) -> Option<&[u8]> {
+    let mut found = fields.get_all(TRACEPARENT).iter();
+    found.next().filter(|_| found.next().is_none()).map(http::HeaderValue::as_bytes)
+}
+
+/// The span that a request is below, as its caller says.
+pub(super) fn caller_span(fields: &HeaderMap) -> Option<TraceContext> {
+    only_traceparent(fields).and_then(TraceContext::parse)
+}
 
 impl Edge {
     /// Puts a request into its trace; whoever is asked next learns of it by a field.
     pub(super) fn begin_trace(&self, session: &mut Session, ctx: &mut Context) -> Result<()> {
         let Some(queue) = self.events.spans() else { return Ok(()) };
         let request = session.req_header_mut();
-        let is_one = request.headers.get_all(TRACEPARENT).iter().count() == 1;
-        let told = request.headers.get(TRACEPARENT).filter(|_| is_one).map(http::HeaderValue::as_bytes);
+        let told = only_traceparent(&request.headers);
         let is_trusted = ctx.peer_is_trusted();
         let Some(trace) = queue.begin(told, is_trusted) else { return Ok(()) };
         if trace.parent == 0 {
@@ -80,6 +91,22 @@ impl Edge {
             span.int("portcullis.waf.score", ctx.verdict.score.all);
         }
         self.events.span(span);
+    }
+
+    /// The span of a call for the collectors of its gateway. It is below the span that the caller names, because those of the
+    /// edge itself go elsewhere.
+    pub(super) fn collected_span(&self, call: &Call, duration: Duration, ctx: &Context) -> Option<TraceSpan> {
+        if call.gateway.collectors.is_empty() {
+            return None;
+        }
+        let of_edge = ctx.trace.map(|trace| TraceContext { span: trace.parent, parent: 0, ..trace });
+        let parent = call.options.parent_span_id.map_or(0, u64::from);
+        let caller = call.options.trace_id.map(|trace| TraceContext::of(trace.into(), parent));
+        let caller = caller.or(of_edge).or(call.caller_span);
+        let mut random = [0; 24];
+        getrandom::fill(&mut random).ok()?;
+        let context = TraceContext::new(caller, random, true);
+        Some(TraceSpan::new(context, SpanKind::Client, self.clock.unix(), duration))
     }
 
     /// The span of a call that a provider was asked for, as far as it is known before its answer is read.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::ai::call_scan::CallScan;
 use crate::events::Events;
-use crate::events::spans::TraceSpan;
+use crate::events::spans::{Collectors, TraceSpan};
 use crate::ruleset::EntryPoint;
 use crate::scanning::Subject;
 use body::decompress::{self, Coding};
@@ -59,6 +59,8 @@ pub struct Finished {
     pub streamed_for: Duration,
     /// The span that is kept of it.
     pub span: Option<Box<TraceSpan>>,
+    /// The span that the collectors of its gateway get, and who they are.
+    pub collected: Option<(Box<TraceSpan>, Collectors)>,
 }
 
 impl Finished {

@@ -104,6 +104,17 @@ impl Recorder {
         }
     }
 
+    /// Lets others run until every call so far is written, but no longer than `timeout`.
+    pub async fn written_within(&self, timeout: Duration) {
+        let written = async {
+            while self.waiting.calls.load(Ordering::Acquire) > 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        // What is not written then is waited for by `flush`.
+        let _ = tokio::time::timeout(timeout, written).await;
+    }
+
     /// Waits until every call is written. Returns how many calls are not after `timeout`.
     fn flush_within(&self, timeout: Duration) -> usize {
         for _ in 0..timeout.as_millis() {

@@ -9,7 +9,7 @@ use super::{Finished, Retention, Waiting};
 use crate::clock::{Stopwatch, rfc3339};
 use crate::events::Events;
 use crate::events::kinds::{AiCall, AiLogDropped, ServiceFailed};
-use crate::events::spans::TraceSpan;
+use crate::events::spans::{CallSpan, TraceSpan};
 use gateway::usage::Usage;
 use model::Counted;
 use store::{NewRecord, RecordLog};
@@ -142,6 +142,13 @@ impl Writer {
         }
         if call.collect_log {
             call.payloads();
+        }
+        if let Some((span, collectors)) = call.collected.take() {
+            let gateway = format!("{}/{}", call.log.account_id, call.log.gateway_id);
+            let span = with_payloads(spanned(*span, &call, &usage), &call);
+            self.events.call_span(CallSpan::new(span, gateway, collectors));
+        }
+        if call.collect_log {
             self.batch.push(NewRecord { log: call.log, cap: call.log_cap });
         }
     }
@@ -227,5 +234,22 @@ fn spanned(mut span: TraceSpan, call: &Finished, usage: &Usage) -> TraceSpan {
     if let Some(cost) = log.cost {
         span.double("portcullis.cost", cost);
     }
+    span
+}
+
+/// A span with what only the collectors of its gateway get: what the caller says of the call, and the texts that its row has.
+fn with_payloads(mut span: TraceSpan, call: &Finished) -> TraceSpan {
+    let log = &call.log;
+    if let Some(cost) = log.cost {
+        span.double("gen_ai.usage.cost", cost);
+    }
+    span.text("gen_ai.model.provider", &log.provider);
+    for (name, value) in &log.metadata {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        // Callers name them: the prefix keeps them apart from what the edge says.
+        span.text(format!("portcullis.metadata.{name}"), &text);
+    }
+    span.long_text("gen_ai.prompt_json", log.request_head.as_deref().unwrap_or(""));
+    span.long_text("gen_ai.completion_json", log.response_head.as_deref().unwrap_or(""));
     span
 }

@@ -1,5 +1,6 @@
 //! A message to somebody's server: one POST on a connection of its own.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,6 +11,7 @@ use pingora::upstreams::peer::HttpPeer;
 use super::origin::{Origin, OriginKey};
 use super::peer;
 use crate::conf::UpstreamSettings;
+use model::Secret;
 use model::origin_url::{is_private, place_and_target};
 
 /// How long the whole exchange may take.
@@ -20,8 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Webhook {
     /// One that [`Webhook::check_url`] takes.
     pub url: String,
-    /// A header that shows who sends it.
-    pub secret: Option<(&'static str, String)>,
+    /// Fields that show who sends it.
+    pub fields: BTreeMap<String, Secret>,
     /// JSON.
     pub body: String,
     /// Whether it may be on this machine or in a private network.
@@ -73,15 +75,15 @@ impl Webhook {
         let mut head = RequestHeader::build("POST", target.as_bytes(), None).map_err(failed)?;
         let length = self.body.len().to_string();
         let authority = origin.url.authority();
-        let mut fields = vec![
+        let fields = [
             ("host", authority.as_str()),
             ("content-type", "application/json"),
             ("user-agent", "portcullis"),
             ("content-length", length.as_str()),
         ];
-        fields.extend(self.secret.iter().map(|(name, value)| (*name, value.as_str())));
-        for (name, value) in fields {
-            head.insert_header(name, value).map_err(failed)?;
+        let own = self.fields.iter().map(|(name, value)| (name.as_str(), value.expose()));
+        for (name, value) in own.chain(fields) {
+            head.insert_header(name.to_owned(), value).map_err(failed)?;
         }
         let body = Bytes::from(self.body.clone());
         peer::exchange_heads(&mut session, head, body).await.map_err(failed)?;

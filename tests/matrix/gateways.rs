@@ -68,6 +68,11 @@ pub const GATEWAYS: &[Feature] = &[
         must_see: true,
         ..GATEWAY
     },
+    Feature {
+        name: "collectors, one of them away",
+        settings: "[[gateways.otel]]\nurl = \"GUARDRAIL/traces\"\n[[gateways.otel]]\nurl = \"http://127.0.0.1:1\"\n",
+        ..GATEWAY
+    },
     Feature { name: "stored key", has_stored_key: true, ..GATEWAY },
     Feature { name: "universal", envelope: Envelope::Universal, must_see: true, ..GATEWAY },
     Feature {

@@ -211,6 +211,25 @@ fn answers_are_kept_for_the_same_caller() {
 }
 
 #[test]
+fn kept_answers_end_with_a_change_of_their_gateway_if_it_says_so() {
+    let provider = in_turn(vec![answer("200 OK", "", CHAT)]);
+    let gateway = |settings: &str| conf(&format!("cache_ttl = \"1h\"\n{settings}"), &[("openai", &provider)]);
+    for (setting, expected) in [("false", "HIT"), ("true", "MISS")] {
+        let setting = format!("cache_invalidate_on_update = {setting}\n");
+        let edge = Edge::start(&gateway(&setting));
+        let revision = || edge.metric("portcullis_snapshot_revision") as u64;
+        let before = revision();
+        let ask =
+            |edge: &Edge| call(edge, CHAT_PATH, "", "{}").header("svc-aig-cache-status").unwrap().to_owned();
+        assert_eq!([ask(&edge), ask(&edge)], ["MISS", "HIT"], "{setting}");
+        // What it changes is of no matter: here how rows are kept.
+        edge.rewrite(&gateway(&format!("{setting}collect_log_payloads = false\n")));
+        wait_for("the change", || (revision() > before).then_some(()));
+        assert_eq!([ask(&edge), ask(&edge)], [expected, "HIT"], "{setting}");
+    }
+}
+
+#[test]
 fn identical_questions_at_once_are_asked_once_and_streams_stay_streams() {
     let (release, waiting) = mpsc::channel::<()>();
     let waiting = Mutex::new(waiting);

@@ -259,9 +259,12 @@ fn gateways_and_their_tokens_take_effect_on_the_next_call() {
     ] {
         assert_eq!(api.call("POST", gateways, &body).0, 400, "{body}");
     }
-    let made = api.post(gateways, &json!({"id": "bot", "cache_invalidate_on_update": false, "cache_ttl": null,
+    let made = api.post(gateways, &json!({"id": "bot", "cache_invalidate_on_update": true, "cache_ttl": null,
         "collect_logs": true, "rate_limiting_interval": null, "rate_limiting_limit": null, "authentication": true}));
-    assert_eq!((&made["state"], &made["cache_ttl"]), (&json!("authenticated gateway"), &Value::Null));
+    assert_eq!(
+        (&made["state"], &made["cache_ttl"], &made["cache_invalidate_on_update"]),
+        (&json!("authenticated gateway"), &Value::Null, &json!(true))
+    );
     let path = format!("{gateways}/bot");
     assert_eq!(api.get(&path), made);
     assert_eq!(api.refused("POST", gateways, &json!({"id": "bot"})), (409, vec![10017]));

@@ -35,6 +35,7 @@ mod cache_lock;
 mod cache_neighbours;
 mod cache_purge;
 mod cache_ttl;
+mod call_spans;
 mod certificate_authorities;
 mod certificates;
 mod challenge_pages;

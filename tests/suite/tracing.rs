@@ -9,16 +9,16 @@ use serde_json::Value;
 use crate::ai_calls::{CHAT, GATEWAY, chat, conf};
 use crate::support::{Client, Edge, Origin, wait_for};
 
-const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
-const SPAN: &str = "b7ad6b7169203331";
+pub(crate) const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+pub(crate) const SPAN: &str = "b7ad6b7169203331";
 
 /// A collector that takes everything.
-fn collector() -> Origin {
+pub(crate) fn collector() -> Origin {
     Origin::fixed("application/json", "{}")
 }
 
 /// The spans that a collector has, and the attributes of what they are of.
-fn spans(collector: &Origin) -> Vec<Value> {
+pub(crate) fn spans(collector: &Origin) -> Vec<Value> {
     let messages = collector
         .requests()
         .into_iter()
@@ -29,12 +29,12 @@ fn spans(collector: &Origin) -> Vec<Value> {
     all.collect()
 }
 
-fn wait_for_spans(collector: &Origin, count: usize) -> Vec<Value> {
+pub(crate) fn wait_for_spans(collector: &Origin, count: usize) -> Vec<Value> {
     wait_for("the spans", || Some(spans(collector)).filter(|spans| spans.len() >= count))
 }
 
 /// An attribute of a span; null if there is none.
-fn attribute(span: &Value, name: &str) -> Value {
+pub(crate) fn attribute(span: &Value, name: &str) -> Value {
     let found = span["attributes"].as_array().unwrap().iter().find(|attribute| attribute["key"] == name);
     found.map_or(Value::Null, |found| found["value"].as_object().unwrap().values().next().unwrap().clone())
 }

@@ -39,6 +39,8 @@ pub struct Question<'q> {
     pub name: Option<&'q str>,
     /// What answers are judged by before they are kept, as a number; `None` if they are not.
     pub judged_by: Option<u64>,
+    /// A number that differs after each change of the gateway; `None` if kept answers outlast changes.
+    pub gateway_version: Option<u64>,
     pub body: &'q [u8],
 }
 
@@ -74,7 +76,9 @@ impl Question<'_> {
         }
         part(if self.name.is_some() { b"named" } else { b"" });
         part(self.name.unwrap_or("").as_bytes());
-        part(self.judged_by.map(u64::to_be_bytes).as_ref().map_or(&[][..], |judges| judges));
+        for number in [self.judged_by, self.gateway_version] {
+            part(number.map(u64::to_be_bytes).as_ref().map_or(&[][..], |bytes| bytes));
+        }
         let counts = |name: &str| {
             !OF_NO_EFFECT.contains(&name) && (self.caller.is_some() || !CREDENTIALS.contains(&name))
         };
@@ -175,6 +179,7 @@ mod tests {
             headers,
             name: None,
             judged_by: None,
+            gateway_version: None,
             body: b"{}",
         }
     }
@@ -195,6 +200,7 @@ mod tests {
             Question { name: Some(""), ..one },
             Question { name: Some("n"), ..one },
             Question { judged_by: Some(1), ..one },
+            Question { gateway_version: Some(1), ..one },
         ] {
             assert!(other.key() != key, "{other:?}");
         }

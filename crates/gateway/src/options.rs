@@ -1,5 +1,6 @@
 //! What a request asks of the gateway, in fields of its own. They win over the gateway's settings.
 
+use std::num::{NonZeroU64, NonZeroU128};
 use std::time::Duration;
 
 use http::HeaderMap;
@@ -54,6 +55,9 @@ pub struct Options {
     pub cache_key: Option<String>,
     /// Which stored key to take.
     pub byok_alias: Option<String>,
+    /// The trace that the call is of, for the collectors of the gateway, and the span in it that the call is below.
+    pub trace_id: Option<NonZeroU128>,
+    pub parent_span_id: Option<NonZeroU64>,
     /// What the client sent and the gateway does not do.
     pub warnings: Vec<String>,
 }
@@ -115,6 +119,8 @@ impl Options {
             cache_ttl: self.cache_ttl.or(outer.cache_ttl),
             cache_key: self.cache_key.or_else(|| outer.cache_key.clone()),
             byok_alias: self.byok_alias.or_else(|| outer.byok_alias.clone()),
+            trace_id: self.trace_id.or(outer.trace_id),
+            parent_span_id: self.parent_span_id.or(outer.parent_span_id),
             metadata: self.metadata,
             warnings: self.warnings,
         }
@@ -129,6 +135,19 @@ impl Options {
             "event-id" => self.event_id = self.id(name, text),
             "byok-alias" => self.byok_alias = self.id(name, text),
             "cache-key" => self.cache_key = self.id(name, text),
+            "otel-trace-id" => {
+                self.trace_id = hex(text, 32).and_then(NonZeroU128::new);
+                if self.trace_id.is_none() {
+                    self.warn(name, "expected 32 hexadecimal digits, not all of them 0");
+                }
+            }
+            "otel-parent-span-id" => {
+                let id = hex(text, 16).and_then(|id| u64::try_from(id).ok());
+                self.parent_span_id = id.and_then(NonZeroU64::new);
+                if self.parent_span_id.is_none() {
+                    self.warn(name, "expected 16 hexadecimal digits, not all of them 0");
+                }
+            }
             "cache-ttl" => self.cache_ttl = self.cache_ttl(name, text),
             "request-timeout" => self.request_timeout = self.milliseconds(name, text, 1, u64::MAX),
             "retry-delay" => {
@@ -211,6 +230,12 @@ impl Options {
     }
 }
 
+/// A number of so many hexadecimal digits.
+fn hex(text: &str, digits: usize) -> Option<u128> {
+    let is_hex = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hex.then(|| u128::from_str_radix(text, 16).ok()).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,8 +263,12 @@ mod tests {
             ("svc-aig-backoff", "exponential"),
             ("svc-aig-cache-ttl", "120"),
             ("svc-aig-cache-key", "k"),
+            ("svc-aig-otel-trace-id", "0AF7651916cd43dd8448eb211c80319c"),
+            ("svc-aig-otel-parent-span-id", "b7ad6b7169203331"),
             ("authorization", "Bearer x"),
         ]);
+        assert_eq!(found.trace_id.map(u128::from), Some(0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c));
+        assert_eq!(found.parent_span_id.map(u64::from), Some(0xb7ad_6b71_6920_3331));
         assert_eq!(found.warnings, Vec::<String>::new());
         assert_eq!(
             (found.skip_cache, found.collect_log, found.collect_log_payload),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::id::{AccountId, GatewayId, TokenId};
 use super::{
     Backoff, ContentPolicy, DlpSettings, Limit, LogCap, LogStrategy, McpServer, PayloadKey, Secret,
-    SpendLimits, milliseconds,
+    SpanCollector, SpendLimits, milliseconds,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +46,8 @@ pub struct GatewaySettings {
     pub cache_ttl: Duration,
     /// Whether callers get answers to the questions of others.
     pub shares_cache: bool,
+    /// Whether kept answers are given no more after the gateway has changed.
+    pub cache_invalidate_on_update: bool,
     pub retry_max_attempts: u32,
     #[serde(with = "milliseconds")]
     pub retry_delay: Duration,
@@ -76,6 +78,8 @@ pub struct GatewaySettings {
     pub content_policy: ContentPolicy,
     /// Servers of tools, by names that differ.
     pub mcp_servers: Vec<McpServer>,
+    /// Who gets a span of each call.
+    pub otel: Vec<SpanCollector>,
 }
 
 /// A service that judges calls.
@@ -149,6 +153,7 @@ impl Default for GatewaySettings {
             unpriced_call_nanos: None,
             cache_ttl: Duration::ZERO,
             shares_cache: false,
+            cache_invalidate_on_update: false,
             retry_max_attempts: 1,
             retry_delay: Duration::ZERO,
             retry_backoff: Backoff::default(),
@@ -165,6 +170,7 @@ impl Default for GatewaySettings {
             guardrail: None,
             content_policy: ContentPolicy::default(),
             mcp_servers: Vec::new(),
+            otel: Vec::new(),
         }
     }
 }

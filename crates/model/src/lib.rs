@@ -40,6 +40,7 @@ pub mod ruleset;
 pub mod secret;
 pub mod security_record;
 pub mod signing_request;
+pub mod span_collector;
 pub mod spend_limit;
 pub mod traffic_settings;
 mod word;
@@ -78,6 +79,7 @@ pub use ruleset::{Overrides, Rule, Ruleset, RulesetKind, RulesetOwner, RulesetSl
 pub use secret::Secret;
 pub use security_record::SecurityRecord;
 pub use signing_request::{SigningRequest, SigningRequestId};
+pub use span_collector::SpanCollector;
 pub use spend_limit::{SpendLimit, SpendLimits};
 pub use traffic_settings::{OriginEncryption, SecurityLevel, TrafficSettings};
 pub use zone::{

@@ -123,6 +123,11 @@ pub fn place_and_target(url: &str) -> Result<(String, String), String> {
     Ok((place.to_owned(), target))
 }
 
+/// A URL without its query, which may hold what nobody but its owner may see.
+pub fn without_query(url: &str) -> &str {
+    url.split_once('?').map_or(url, |(place, _)| place)
+}
+
 /// Whether an address is this machine's, of its network, or otherwise not of the public Internet.
 pub fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {

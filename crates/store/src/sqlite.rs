@@ -76,6 +76,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::Format("gateways say what comes of kinds of content"),
     Migration::Format("gateways say how many rows they keep"),
     Migration::Format("zones have name servers of their own"),
+    Migration::Format("gateways send spans of their calls, and may forget answers with each change"),
 ];
 
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use store::Change;
 
 use super::accounts::Deleted;
 use super::{rule_input, shapes};
-use crate::alerts::{SECRET_HEADER, webhook_secret};
+use crate::alerts::{secret_field, webhook_secret};
 use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
@@ -389,7 +389,7 @@ async fn send_test(webhook: &AlertWebhook, call: &ApiCall) -> Result<(), ApiErro
         "account_id": webhook.account, "alert_type": "test"});
     let test = Webhook {
         url: webhook.url.clone(),
-        secret: webhook.secret.clone().map(|secret| (SECRET_HEADER, secret)),
+        fields: secret_field(webhook.secret.clone()),
         body: message.to_string(),
         may_be_private: call.shared.may_be_private,
     };

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::super::error;
 use super::super::input::Fields;
-use super::{gateway_guardrail, gateway_spend_limits};
+use super::{gateway_guardrail, gateway_otel, gateway_spend_limits};
 
 /// Most limits of a gateway.
 pub(super) const MAX_LIMITS: usize = 32;
@@ -73,6 +73,7 @@ pub(super) fn read(fields: &Fields<'_>, settings: &mut GatewaySettings) {
     mcp_servers(fields, settings);
     gateway_guardrail::read(fields, settings);
     gateway_guardrail::read_content(fields, settings);
+    gateway_otel::read(fields, settings);
     flags(fields, settings);
     if let Some(bytes) = fields.within("log_payload_bytes", 0..=MAX_PAYLOAD_BYTES) {
         settings.log_payload_bytes = usize::try_from(bytes).unwrap_or(0);
@@ -136,6 +137,7 @@ fn flags(fields: &Fields<'_>, settings: &mut GatewaySettings) {
     take("collect_log_payloads", &mut settings.collect_log_payloads);
     take("caller_prices", &mut settings.caller_prices);
     take("cache_shared", &mut settings.shares_cache);
+    take("cache_invalidate_on_update", &mut settings.cache_invalidate_on_update);
     take("include_usage", &mut settings.include_usage);
 }
 

@@ -132,6 +132,24 @@ const MCP_SERVER: &ObjectShape = &ObjectShape {
     ],
 };
 
+const COLLECTOR: &ObjectShape = &ObjectShape {
+    name: "Collector",
+    fields: &[
+        required(
+            "url",
+            Kind::Text,
+            "Where OTLP is taken over HTTP; without a path, `/v1/traces`. A public address unless `admin.private_webhooks` is set.",
+        ),
+        field(
+            "authorization",
+            Kind::Text,
+            "The field `Authorization` of each message. Answers have an empty text, which keeps the value for the same host.",
+        ),
+        field("headers", Kind::Any, "Further fields of each message, by name; in answers with empty texts."),
+        field("content_type", Kind::Words(&["json"]), "The form of messages."),
+    ],
+};
+
 pub(super) const GATEWAY: &ObjectShape = &ObjectShape {
     name: "Gateway",
     fields: &[
@@ -143,7 +161,11 @@ pub(super) const GATEWAY: &ObjectShape = &ObjectShape {
         field("account_id", Kind::Text, "Its account."),
         field("authentication", Kind::Flag, "Whether calls need a token of the gateway."),
         field("state", Kind::Text, "`authenticated gateway` or `unauthenticated gateway`."),
-        field("cache_invalidate_on_update", Kind::Flag, "Always `false`: kept answers outlast changes."),
+        field(
+            "cache_invalidate_on_update",
+            Kind::Flag,
+            "Whether kept answers are given no more after the gateway has changed.",
+        ),
         field("cache_ttl", Kind::Any, "How long answers are kept, in seconds; `null` or 0 for not at all."),
         field("collect_logs", Kind::Flag, "Whether calls leave rows in the log."),
         field("rate_limiting_interval", Kind::Any, "The interval of the limit of requests, in seconds."),
@@ -196,6 +218,7 @@ pub(super) const GATEWAY: &ObjectShape = &ObjectShape {
             Kind::Object(CONTENT_POLICY),
             "What comes of kinds of content that the guardrail finds; `null` for nothing.",
         ),
+        field("otel", Kind::Objects(COLLECTOR), "Collectors that get a span of each call; `null` for none."),
         field("mcp_servers", Kind::Objects(MCP_SERVER), "Servers of tools that models call (MCP)."),
         field("created_at", Kind::Text, "When it was made (RFC 3339)."),
         field("modified_at", Kind::Text, "When it was last changed (RFC 3339)."),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use gateway::vault::MasterKey;
 use model::gateway::{GatewaySettings, ScanMode};
 use model::{
     AccountId, Backoff, ContentPolicy, Declared, Gateway, GatewayId, LogStrategy, McpServer, Resources,
@@ -13,6 +14,7 @@ use store::Change;
 
 use super::gateway_dlp::{self, ShownDlp};
 use super::gateway_guardrail::{self, ShownGuardrail};
+use super::gateway_otel::{self, ShownCollector};
 use super::gateway_settings::{self, ShownLimit};
 use super::gateway_spend_limits::{self, ShownSpendLimits};
 use super::rulesets_read::revision;
@@ -128,6 +130,8 @@ struct ShownGateway<'a> {
     guardrail: Option<ShownGuardrail<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     guardrails: Option<&'a ContentPolicy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    otel: Option<Vec<ShownCollector<'a>>>,
     mcp_servers: &'a [McpServer],
     created_at: &'a str,
     modified_at: &'a str,
@@ -155,7 +159,7 @@ fn shown<'a>(gateway: &'a Declared<Gateway>, modified: &'a str) -> ShownGateway<
         account_id: gateway.account.as_str(),
         authentication: gateway.authentication,
         state: if gateway.authentication { "authenticated gateway" } else { "unauthenticated gateway" },
-        cache_invalidate_on_update: false,
+        cache_invalidate_on_update: settings.cache_invalidate_on_update,
         cache_ttl: (!settings.cache_ttl.is_zero()).then_some(settings.cache_ttl.as_secs()),
         collect_logs: settings.collect_logs,
         rate_limiting_interval: limit.map(|limit| limit.interval.as_secs()),
@@ -180,6 +184,7 @@ fn shown<'a>(gateway: &'a Declared<Gateway>, modified: &'a str) -> ShownGateway<
         dlp: gateway_dlp::shown(settings),
         guardrail: settings.guardrail.as_ref().map(gateway_guardrail::shown),
         guardrails: Some(&settings.content_policy).filter(|policy| !policy.is_empty()),
+        otel: gateway_otel::shown(settings),
         mcp_servers: &settings.mcp_servers,
         created_at: if gateway.created_on.is_empty() { modified } else { &gateway.created_on },
         modified_at: if gateway.modified_on.is_empty() { modified } else { &gateway.modified_on },
@@ -242,10 +247,6 @@ fn settings(
         "logpush_public_key",
     ]);
     let (authentication, mut settings) = base;
-    if fields.bool("cache_invalidate_on_update") == Some(true) {
-        let message = "kept answers outlast changes of the gateway; expected `false`";
-        fields.refuse(error::BAD_FIELD, "cache_invalidate_on_update", message);
-    }
     if fields.has("cache_ttl") {
         let seconds = fields.within("cache_ttl", 0..=31_536_000).unwrap_or(0);
         settings.cache_ttl = Duration::from_secs(seconds.unsigned_abs());
@@ -281,7 +282,7 @@ async fn create(call: ApiCall) -> Answer {
         return Err(ApiError::unknown(&call.path).into());
     }
     let account = call.account();
-    let settings = gateway_guardrail::sealed(settings, &account, &id, call.shared.secrets_key.as_ref())?;
+    let settings = sealed(settings, &account, &id, call.shared.secrets_key.as_ref())?;
     let gateway = Gateway {
         account,
         id,
@@ -310,12 +311,12 @@ async fn replace(call: ApiCall, keeps_others: bool) -> Answer {
     let known = find(&snapshot.resources, &id)?;
     let base = move |gateway: &Gateway| match keeps_others {
         true => (gateway.authentication, gateway.settings.clone()),
-        // What this API cannot set stays, and what a guardrail is shown, which no body has.
+        // What this API cannot set stays, and what guardrails and collectors are shown, which no body has.
         false => {
-            let GatewaySettings { payload_key, unpriced_call_nanos, guardrail, .. } =
+            let GatewaySettings { payload_key, unpriced_call_nanos, guardrail, otel, .. } =
                 gateway.settings.clone();
             let default = GatewaySettings::default();
-            (true, GatewaySettings { payload_key, unpriced_call_nanos, guardrail, ..default })
+            (true, GatewaySettings { payload_key, unpriced_call_nanos, guardrail, otel, ..default })
         }
     };
     let looked_up = Arc::clone(&call.snapshot);
@@ -325,6 +326,9 @@ async fn replace(call: ApiCall, keeps_others: bool) -> Answer {
             let (authentication, mut settings) = settings(fields, base, &looked_up);
             if !keeps_others && !fields.has("guardrail") {
                 settings.guardrail = None;
+            }
+            if !keeps_others && !fields.has("otel") {
+                settings.otel = Vec::new();
             }
             gateway_guardrail::check_content(fields, &settings);
             Some((authentication, settings))
@@ -339,7 +343,7 @@ async fn replace(call: ApiCall, keeps_others: bool) -> Answer {
             let known = find(resources, &of)?;
             precondition.check(revision(known))?;
             let ((authentication, settings), _) = read(&body, base(known))?;
-            let settings = gateway_guardrail::sealed(settings, &of.0, &of.1, shared.secrets_key.as_ref())?;
+            let settings = sealed(settings, &of.0, &of.1, shared.secrets_key.as_ref())?;
             let mut gateway = Gateway { authentication, settings, ..known.value.clone() };
             if gateway == known.value {
                 return Ok(Vec::new());
@@ -349,6 +353,20 @@ async fn replace(call: ApiCall, keeps_others: bool) -> Answer {
         })
         .await?;
     reply(&applied.resources, &id, unknown)
+}
+
+/// The settings as they are kept: what guardrails and collectors are shown is sealed.
+///
+/// # Errors
+/// If there is something to seal, and nothing to seal it with.
+fn sealed(
+    settings: GatewaySettings,
+    account: &AccountId,
+    gateway: &GatewayId,
+    master: Option<&MasterKey>,
+) -> Result<GatewaySettings, ApiError> {
+    let settings = gateway_guardrail::sealed(settings, account, gateway, master)?;
+    gateway_otel::sealed(settings, account, gateway, master)
 }
 
 fn reply(resources: &Resources, id: &(AccountId, GatewayId), unknown: Vec<String>) -> Answer {

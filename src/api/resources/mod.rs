@@ -14,6 +14,7 @@ mod errors;
 mod expressions;
 mod gateway_dlp;
 mod gateway_guardrail;
+mod gateway_otel;
 mod gateway_settings;
 mod gateway_shapes;
 mod gateway_spend_limits;

@@ -31,6 +31,11 @@ impl TraceContext {
         (trace != 0 && span != 0).then_some(Self { trace, parent: 0, span, is_sampled })
     }
 
+    /// The span of a caller who says both ids.
+    pub fn of(trace: u128, span: u64) -> Self {
+        Self { trace, parent: 0, span, is_sampled: true }
+    }
+
     /// A child of the caller's span; without a caller, the first span of a new trace.
     pub fn new(caller: Option<Self>, random: [u8; 24], is_sampled: bool) -> Self {
         let [trace, span] = [&random[..16], &random[16..]].map(|bytes| {

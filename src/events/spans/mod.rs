@@ -2,6 +2,7 @@
 //!
 //! Nothing waits for a span: those of sampled requests go to a bounded queue, and what does not fit is counted.
 
+mod call_queue;
 mod context;
 mod span;
 
@@ -10,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_queue::ArrayQueue;
 
+pub use call_queue::{CallSpan, CallSpanQueue, Collectors, CompiledCollector, MAX_HELD_BYTES};
 pub use context::TraceContext;
 pub use span::{AttributeValue, SpanKind, TraceSpan};
 

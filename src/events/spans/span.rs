@@ -1,5 +1,6 @@
 //! A span as OTLP has it in JSON (opentelemetry-proto 1.x, JSON mapping): ids in hexadecimal, 64-bit numbers as text.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -46,7 +47,7 @@ pub struct TraceSpan {
     pub begin: Duration,
     pub end: Duration,
     /// By the names of the semantic conventions.
-    pub attributes: Vec<(&'static str, AttributeValue)>,
+    pub attributes: Vec<(Cow<'static, str>, AttributeValue)>,
     /// Whether it failed.
     pub has_failed: bool,
 }
@@ -63,18 +64,32 @@ impl TraceSpan {
     }
 
     /// Adds an attribute whose value is a text, cut to what a span may hold, unless that is empty.
-    pub fn text(&mut self, name: &'static str, value: &str) {
+    pub fn text(&mut self, name: impl Into<Cow<'static, str>>, value: &str) {
+        self.long_text(name, cut(value));
+    }
+
+    /// Adds an attribute whose value is a text of which somebody else has seen to the length, unless that is empty.
+    pub fn long_text(&mut self, name: impl Into<Cow<'static, str>>, value: &str) {
         if !value.is_empty() {
-            self.attributes.push((name, AttributeValue::Text(cut(value).to_owned())));
+            self.attributes.push((name.into(), AttributeValue::Text(value.to_owned())));
         }
     }
 
     pub fn int(&mut self, name: &'static str, value: impl TryInto<i64>) {
-        self.attributes.push((name, AttributeValue::Int(value.try_into().unwrap_or(i64::MAX))));
+        self.attributes.push((name.into(), AttributeValue::Int(value.try_into().unwrap_or(i64::MAX))));
     }
 
     pub fn double(&mut self, name: &'static str, value: f64) {
-        self.attributes.push((name, AttributeValue::Double(value)));
+        self.attributes.push((name.into(), AttributeValue::Double(value)));
+    }
+
+    /// About how many bytes it takes.
+    pub fn size(&self) -> usize {
+        let attributes = self.attributes.iter().map(|(name, value)| match value {
+            AttributeValue::Text(text) => 64 + name.len() + text.len(),
+            AttributeValue::Int(_) | AttributeValue::Double(_) => 64 + name.len(),
+        });
+        256 + self.name.len() + attributes.sum::<usize>()
     }
 
     /// The span for a collector.
