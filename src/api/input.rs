@@ -228,6 +228,12 @@ impl<'v> Fields<'v> {
     pub(super) fn ignore(&self, names: &[&'static str]) {
         self.asked.borrow_mut().extend(names);
     }
+
+    /// Fields of what is not done here: one is named as unknown only if it asks for something.
+    pub(super) fn ignore_unless_wanted(&self, names: &[&'static str]) {
+        let asks = |name: &&&str| !matches!(self.object.get(**name), Some(Value::Null | Value::Bool(false)));
+        self.asked.borrow_mut().extend(names.iter().filter(|name| !asks(name)));
+    }
 }
 
 impl Drop for Fields<'_> {

@@ -26,8 +26,8 @@ const MAX_FAILURES: u32 = 5;
 /// Most ticks that a collector is left alone after a failure.
 const MAX_REST: u64 = 64;
 
-/// A collector: of which gateway, and where.
-type CollectorId = (String, String);
+/// A collector: of which gateway, which of its collectors, and where.
+type CollectorId = (String, usize, String);
 
 /// Sends spans of calls. Clones share what waits.
 #[derive(Clone)]
@@ -180,8 +180,8 @@ impl CallSpanExport {
         let mut dropped = 0;
         while let Some(span) = self.events.call_spans().pop() {
             let span = Arc::<CallSpan>::from(span);
-            for collector in span.collectors.iter() {
-                let id = (span.gateway.clone(), collector.url.clone());
+            for (nth, collector) in span.collectors.iter().enumerate() {
+                let id = (span.gateway.clone(), nth, collector.url.clone());
                 let waiting = outbox.waiting.entry(id).or_insert_with(|| Backlog::new(collector));
                 waiting.collector = Arc::clone(collector);
                 dropped += waiting.push(Arc::clone(&span));

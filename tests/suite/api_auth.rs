@@ -267,6 +267,12 @@ fn gateways_and_their_tokens_take_effect_on_the_next_call() {
     );
     let path = format!("{gateways}/bot");
     assert_eq!(api.get(&path), made);
+    // What is not done here is named, if somebody asks for it.
+    for (wanted, named) in [(json!(false), 0), (Value::Null, 0), (json!(true), 2)] {
+        let body = json!({"zdr": wanted, "logpush": wanted, "byok_only": true});
+        let (status, answer) = api.call("PATCH", &path, &body);
+        assert_eq!((status, answer["messages"].as_array().unwrap().len()), (200, named), "{answer}");
+    }
     assert_eq!(api.refused("POST", gateways, &json!({"id": "bot"})), (409, vec![10017]));
     assert_eq!(ask(""), 401);
     let token = api.post(&format!("{path}/tokens"), &json!({"name": "ci"}));

@@ -139,6 +139,15 @@ fn collectors_are_set_over_the_api() {
     assert_eq!(chat(&edge, "").status, 200);
     wait_for_spans(&elsewhere, 1);
     assert_eq!((elsewhere.last().header("authorization"), elsewhere.last().path()), (None, "/v1/traces"));
+    // Those at one address have fields of their own.
+    let pair = json!([{"url": elsewhere.url(), "headers": {"x-team": "a"}}, {"url": elsewhere.url(), "headers": {"x-team": "b"}}]);
+    api.result("PATCH", &one, &json!({"otel": pair}));
+    assert_eq!(chat(&edge, "").status, 200);
+    wait_for_spans(&elsewhere, 3);
+    let mut teams: Vec<String> =
+        elsewhere.requests().iter().filter_map(|r| r.header("x-team").map(str::to_owned)).collect();
+    teams.sort();
+    assert_eq!(teams, ["a", "b"]);
     for (bad, at) in [
         (json!([{}]), "/otel/0/url"),
         (json!([{"url": "ftp://a.example"}]), "/otel/0/url"),

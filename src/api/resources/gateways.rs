@@ -243,9 +243,10 @@ fn settings(
         "internal_id",
         "is_default",
         "declared_at",
-        "logpush",
-        "logpush_public_key",
+        // All keys are the customer's here.
+        "byok_only",
     ]);
+    fields.ignore_unless_wanted(&["log_classification", "logpush", "logpush_public_key", "stripe", "zdr"]);
     let (authentication, mut settings) = base;
     if fields.has("cache_ttl") {
         let seconds = fields.within("cache_ttl", 0..=31_536_000).unwrap_or(0);
