@@ -10,6 +10,7 @@
 mod caps;
 mod deadline;
 mod framer;
+mod gathering_writer;
 mod guard;
 mod http3;
 mod meta;

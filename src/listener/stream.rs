@@ -15,11 +15,12 @@ use pingora::protocols::{
     ALPN, GetProxyDigest, GetSocketDigest, GetTimingDigest, Peek, Shutdown, SocketDigest, Ssl, Stream,
     TimingDigest, UniqueID, UniqueIDType,
 };
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufWriter, DuplexStream, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
 use super::deadline::HeadDeadline;
 use super::framer::{Framer, Wants};
+use super::gathering_writer::GatheringWriter;
 use super::meta::{ConnectionMeta, NO_SOCKET, Progress, Wait};
 use crate::snapshot::SnapshotHandle;
 
@@ -34,12 +35,9 @@ const MAX_LINGER_BYTES: usize = 4 << 20;
 /// Bytes of a head that are read at once.
 const READ_BYTES: usize = 4 << 10;
 
-/// Bytes gathered before they are sent, so that a small answer's head and body are one packet.
-const WRITE_BUFFER_BYTES: usize = 4 << 10;
-
 /// A client connection, plain or over TLS.
 pub(super) struct EdgeStream<T> {
-    io: BufWriter<T>,
+    io: GatheringWriter<T>,
     meta: ConnectionMeta,
     socket: Arc<SocketDigest>,
     proxy: Arc<ProxyDigest>,
@@ -74,7 +72,7 @@ impl<T: AsyncWrite> EdgeStream<T> {
         head: HeadDeadline,
     ) -> pingora::Result<Self> {
         let proxy = meta.clone().digest()?;
-        let io = BufWriter::with_capacity(WRITE_BUFFER_BYTES, io);
+        let io = GatheringWriter::new(io);
         let write_timeout = head.write_timeout();
         let protocol = Protocol::Http1 { framer: Framer::default(), deadline: head };
         Ok(Self {
