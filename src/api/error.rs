@@ -183,6 +183,12 @@ impl ApiError {
         Self { pointer: Some(pointer.into()), ..Self::new(code, message) }
     }
 
+    /// A secret at a place of the body, without a key to seal it with.
+    pub fn no_secrets_key(pointer: impl Into<String>) -> Self {
+        let message = "name a file with a key in `secrets_key_file`; `openssl rand -hex 32` makes one";
+        Self::at(NO_SECRETS_KEY, pointer, message)
+    }
+
     /// An identifier in the path that nothing has.
     pub fn unknown(path: &str) -> Self {
         let message =

@@ -1,19 +1,17 @@
 //! Exchanges with services of the operator that say whether something may go on.
 
 use bytes::{Bytes, BytesMut};
-use pingora::connectors::http::Connector;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::protocols::http::client::HttpSession;
 use pingora::{Error, ErrorType, Result};
 
 use super::context::Context;
 use crate::clock::Clock;
-use crate::upstream::{Origin, peer};
+use crate::upstream::{Origin, own_requests, peer};
 use model::origin_url::is_private;
 
 /// Asks services, over connections that are kept.
 pub(super) struct ServiceClient {
-    connector: Connector,
     clock: Clock,
 }
 
@@ -34,7 +32,7 @@ pub(super) struct ServiceAnswer {
 
 impl ServiceClient {
     pub(super) fn new(clock: Clock) -> Self {
-        Self { connector: Connector::new(None), clock }
+        Self { clock }
     }
 
     /// Asks a service; how long it may take is up to the caller.
@@ -55,16 +53,16 @@ impl ServiceClient {
         }
         let peer = peer::peer(origin, address, &ctx.snapshot.upstream);
         // A connection that was kept may be closed by now; a new one is not.
-        let (mut upstream, is_reused) = self.connector.get_http_session(&peer).await?;
+        let (mut upstream, is_reused) = own_requests().get_http_session(&peer).await?;
         let answer = match exchange(&mut upstream, request).await {
             Err(_) if is_reused => {
-                upstream = self.connector.get_http_session(&peer).await?.0;
+                upstream = own_requests().get_http_session(&peer).await?.0;
                 exchange(&mut upstream, request).await?
             }
             answer => answer?,
         };
         let idle_timeout = Some(ctx.snapshot.upstream.idle_timeout);
-        self.connector.release_http_session(upstream, &peer, idle_timeout).await;
+        own_requests().release_http_session(upstream, &peer, idle_timeout).await;
         Ok(answer)
     }
 }

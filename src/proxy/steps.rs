@@ -9,7 +9,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, header};
 use pingora::Result;
-use pingora::connectors::http::Connector;
 use pingora::http::RequestHeader;
 use pingora::proxy::Session;
 
@@ -34,7 +33,6 @@ use model::TokenId;
 
 /// What the gateway needs to make calls itself.
 pub(super) struct ProviderClient {
-    pub(super) connector: Connector,
     pub(super) cache: Cache,
     pub(super) flights: Flights,
 }
@@ -66,7 +64,7 @@ pub(super) struct StepPlan {
 
 impl ProviderClient {
     pub(super) fn new() -> Self {
-        Self { connector: Connector::new(None), cache: Cache::default(), flights: Flights::default() }
+        Self { cache: Cache::default(), flights: Flights::default() }
     }
 }
 

@@ -3,6 +3,7 @@
 //! An [`Origin`] outlives the snapshots that name it, so that health and open connections are not
 //! forgotten when rules change.
 
+mod connections;
 pub mod health;
 pub mod json_post;
 pub mod mail;
@@ -13,6 +14,7 @@ pub mod proxy_header;
 mod record_origins;
 pub mod webhook;
 
+pub use connections::own_requests;
 pub use origin::{InFlight, Origin, OriginKey};
 pub use pool::Pool;
 pub use record_origins::RecordOrigins;

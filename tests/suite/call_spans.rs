@@ -5,6 +5,7 @@ use std::io::Write;
 use serde_json::{Value, json};
 
 use crate::ai_calls::{CHAT, GATEWAY, call, chat, conf};
+use crate::guardrails::api_conf;
 use crate::support::{Api, Edge, Origin, refused_by_check};
 use crate::tracing::{SPAN, TRACE, attribute, collector, spans, wait_for_spans};
 
@@ -92,11 +93,6 @@ fn spans_of_gateways_and_of_the_edge_are_apart() {
     let body: Value = serde_json::from_slice(&own.last().body).unwrap();
     assert_eq!(body["resourceSpans"][0]["resource"]["attributes"][0]["value"]["stringValue"], "shop");
     assert_eq!(edge.metric("portcullis_call_spans_total{outcome=\"sent\"}"), 1.0);
-}
-
-fn api_conf(provider: &Origin, before: &str, of_admin: &str) -> String {
-    let providers = conf(provider, "").replace("gateway_hosts", &format!("{before}gateway_hosts"));
-    format!("{providers}[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"api-token\"]\n{of_admin}")
 }
 
 const GATEWAYS: &str = "/accounts/acme/ai-gateway/gateways";

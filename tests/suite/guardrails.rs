@@ -166,7 +166,7 @@ fn a_guardrail_that_fails_lets_nothing_pass_unless_it_is_told_to() {
 }
 
 /// An edge whose gateways come over the API.
-fn api_conf(provider: &Origin, before: &str, of_admin: &str) -> String {
+pub(crate) fn api_conf(provider: &Origin, before: &str, of_admin: &str) -> String {
     let providers = conf(provider, "").replace("gateway_hosts", &format!("{before}gateway_hosts"));
     format!("{providers}[admin]\naddress = \"127.0.0.1:0\"\napi_tokens = [\"api-token\"]\n{of_admin}")
 }

@@ -140,10 +140,7 @@ pub(super) fn sealed(
     let Some(guardrail) = settings.guardrail.take_if(|guardrail| guardrail.authorization.is_some()) else {
         return Ok(settings);
     };
-    let Some(master) = master else {
-        let message = "name a file with a key in `secrets_key_file`; `openssl rand -hex 32` makes one";
-        return Err(ApiError::at(error::NO_SECRETS_KEY, "/guardrail/authorization", message));
-    };
+    let master = master.ok_or_else(|| ApiError::no_secrets_key("/guardrail/authorization"))?;
     let kept = guardrail_secret::kept(guardrail, account, gateway, master);
     settings.guardrail = Some(kept.map_err(|message| ApiError::new(error::UNAVAILABLE, message))?);
     Ok(settings)

@@ -116,10 +116,7 @@ pub(super) fn sealed(
     master: Option<&MasterKey>,
 ) -> Result<GatewaySettings, ApiError> {
     for (nth, collector) in settings.otel.iter_mut().enumerate().filter(|(_, made)| !made.fields.is_empty()) {
-        let Some(master) = master else {
-            let message = "name a file with a key in `secrets_key_file`; `openssl rand -hex 32` makes one";
-            return Err(ApiError::at(error::NO_SECRETS_KEY, format!("/otel/{nth}"), message));
-        };
+        let master = master.ok_or_else(|| ApiError::no_secrets_key(format!("/otel/{nth}")))?;
         let here = (account.as_str(), gateway.as_str());
         *collector = collector_secrets::kept(std::mem::take(collector), here, master)
             .map_err(|message| ApiError::new(error::UNAVAILABLE, message))?;

@@ -104,8 +104,7 @@ async fn create(call: ApiCall) -> Answer {
         Some((slug?, alias, weight, Secret::new(secret?)))
     })?;
     let Some(master) = &call.shared.secrets_key else {
-        let message = "name a file with a key in `secrets_key_file`; `openssl rand -hex 32` makes one";
-        return Err(ApiError::new(error::NO_SECRETS_KEY, message).into());
+        return Err(ApiError::no_secrets_key("/secret").into());
     };
     let (account, gateway) = path_id(&call);
     let authority = key_authority(&call.snapshot.resources, &account, &gateway, &slug)

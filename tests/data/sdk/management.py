@@ -39,6 +39,8 @@ g = c.ai_gateway.update("sdk", **plain, spend_limits=dict(enabled=True, rules=[b
 assert g.spend_limits.rules[0].limit == 20.5 and g.spend_limits.rules[0].limit_type == "cost" and g.dlp.policies[0].check == ["REQUEST", "RESPONSE"], g
 g = c.ai_gateway.update("sdk", **plain, dlp=dict(enabled=True, action="FLAG", profiles=["pii"]))
 assert g.dlp.action == "FLAG" and g.spend_limits is None, g
+g = c.ai_gateway.update("sdk", **{**plain, "cache_invalidate_on_update": True}, otel=[dict(url="https://spans.example/v1/traces", authorization="", headers={}, content_type="json")])
+assert (g.otel[0].url, g.otel[0].content_type, g.cache_invalidate_on_update) == ("https://spans.example/v1/traces", "json", True), g
 assert "sdk" in [x.id for x in c.ai_gateway.list(account_id=acc)]
 routes, at = c.ai_gateway.dynamic_routing, dict(account_id=acc, gateway_id="sdk")
 def graph(model): return [{"id": "start", "type": "start", "outputs": {"next": {"elementId": "if"}}},
