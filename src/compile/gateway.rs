@@ -51,7 +51,7 @@ impl Compiling<'_> {
                 settings: gateway.settings.clone(),
                 limits: limits.iter().chain(spend_limits.in_force()).cloned().collect(),
                 answers_judged_by: judged_by(&scan, guardrail.as_ref()),
-                answers_version: version(gateway).filter(|_| gateway.settings.cache_invalidate_on_update),
+                answers_version: answers_version(gateway),
                 scan,
                 waf: self.gateway_waf(&gateway.settings),
                 keys: self.keys(gateway, resources),
@@ -303,8 +303,12 @@ impl Compiling<'_> {
     }
 }
 
-/// A number that differs after each change of a gateway; `None` if it cannot be written down.
-fn version(gateway: &model::Gateway) -> Option<u64> {
+/// A number that differs after each change of a gateway; `None` if kept answers outlast changes.
+fn answers_version(gateway: &model::Gateway) -> Option<u64> {
+    if !gateway.settings.cache_invalidate_on_update {
+        return None;
+    }
+    // INVARIANT: settings are texts, numbers and lists of them, which serde can always write.
     let written = serde_json::to_vec(gateway).ok()?;
     Some(BuildHasherDefault::<DefaultHasher>::default().hash_one(written))
 }

@@ -245,19 +245,6 @@ impl FromToml for BTreeMap<ContentCategory, DlpAction> {
     }
 }
 
-/// Fields by name, whose values may be secrets.
-impl FromToml for BTreeMap<String, Secret> {
-    fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
-        let DeValue::Table(entries) = value else {
-            return Err(Refusal::Type("a table of names and values"));
-        };
-        let entry = |(name, value): (&toml::Spanned<Cow<'_, str>>, &toml::Spanned<DeValue<'_>>)| {
-            Ok((name.get_ref().clone().into_owned(), Secret::from_toml(value.get_ref())?))
-        };
-        entries.iter().map(entry).collect()
-    }
-}
-
 /// How much of a body is kept with its row, in bytes.
 #[derive(Clone, Copy)]
 struct PayloadSize(usize);

@@ -387,15 +387,28 @@ impl<T: FromToml> FromToml for Vec<T> {
     }
 }
 
-/// Lists by names that anyone chooses.
-impl<T: FromToml> FromToml for BTreeMap<String, Vec<T>> {
+/// A type whose values may stand in a table by names that anyone chooses.
+pub(super) trait Entry: FromToml {
+    /// What such a table is.
+    const TABLE: &'static str;
+}
+
+impl<T: FromToml> Entry for Vec<T> {
+    const TABLE: &'static str = "a table of lists";
+}
+
+impl Entry for Secret {
+    const TABLE: &'static str = "a table of names and values";
+}
+
+impl<T: Entry> FromToml for BTreeMap<String, T> {
     fn from_toml(value: &DeValue<'_>) -> Result<Self, Refusal> {
-        let DeValue::Table(entries) = value else { return Err(Refusal::Type("a table of lists")) };
-        let list = |(name, list): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| {
+        let DeValue::Table(entries) = value else { return Err(Refusal::Type(T::TABLE)) };
+        let entry = |(name, value): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| {
             let name: &std::borrow::Cow<'_, str> = name.get_ref();
-            Ok((name.clone().into_owned(), Vec::from_toml(list.get_ref())?))
+            Ok((name.clone().into_owned(), T::from_toml(value.get_ref())?))
         };
-        entries.iter().map(list).collect()
+        entries.iter().map(entry).collect()
     }
 }
 

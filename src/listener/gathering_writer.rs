@@ -5,6 +5,7 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Bytes that are gathered before they are sent.
@@ -15,49 +16,29 @@ const MAX_SLICES: usize = 16;
 /// A transport whose writes are gathered until they are flushed or many.
 pub(super) struct GatheringWriter<T> {
     io: T,
-    gathered: Vec<u8>,
-    /// How many of the gathered bytes are gone.
-    sent: usize,
+    /// What was written and is not sent.
+    gathered: BytesMut,
 }
 
 impl<T> GatheringWriter<T> {
     pub(super) fn new(io: T) -> Self {
-        Self { io, gathered: Vec::new(), sent: 0 }
+        Self { io, gathered: BytesMut::new() }
     }
 
-    fn waiting(&self) -> &[u8] {
-        self.gathered.get(self.sent..).unwrap_or_default()
-    }
-
-    /// Adds bytes if there is room for all of them.
-    fn gather<'b>(&mut self, bytes: usize, parts: impl Iterator<Item = &'b [u8]>) -> bool {
-        let fits = self.gathered.len() + bytes <= GATHERED_BYTES;
-        if fits {
-            parts.for_each(|part| self.gathered.extend_from_slice(part));
-        }
-        fits
-    }
-
-    /// Notes that so many bytes are gone. Returns how many of them were not gathered ones.
-    fn consume(&mut self, written: usize) -> usize {
-        let waiting = self.waiting().len();
-        if written < waiting {
-            self.sent += written;
-            return 0;
-        }
-        self.sent = 0;
-        self.gathered.clear();
-        written - waiting
+    /// Removes the gathered bytes among the first `written` that were sent. Returns how many of these were not gathered.
+    fn remove_sent(&mut self, written: usize) -> usize {
+        let of_gathered = written.min(self.gathered.len());
+        self.gathered.advance(of_gathered);
+        written - of_gathered
     }
 }
 
 impl<T: AsyncWrite + Unpin> GatheringWriter<T> {
     fn poll_gathered(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.waiting().is_empty() {
-            let waiting = self.gathered.get(self.sent..).unwrap_or_default();
-            match ready!(Pin::new(&mut self.io).poll_write(cx, waiting))? {
+        while !self.gathered.is_empty() {
+            match ready!(Pin::new(&mut self.io).poll_write(cx, &self.gathered))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                written => drop(self.consume(written)),
+                written => self.gathered.advance(written.min(self.gathered.len())),
             }
         }
         Poll::Ready(Ok(()))
@@ -76,23 +57,23 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for GatheringWriter<T> {
     ) -> Poll<io::Result<usize>> {
         let this = &mut *self;
         let bytes = parts.iter().map(|part| part.len()).sum();
-        if this.gather(bytes, parts.iter().map(|part| &**part)) {
+        if this.gathered.len() + bytes <= GATHERED_BYTES {
+            parts.iter().for_each(|part| this.gathered.extend_from_slice(part));
             return Poll::Ready(Ok(bytes));
         }
         if !this.io.is_write_vectored() {
             ready!(this.poll_gathered(cx))?;
         }
-        while !this.waiting().is_empty() {
-            let waiting = this.gathered.get(this.sent..).unwrap_or_default();
+        while !this.gathered.is_empty() {
             let mut slices = [IoSlice::new(&[]); MAX_SLICES];
-            let all = std::iter::once(IoSlice::new(waiting)).chain(parts.iter().copied());
+            let all = std::iter::once(IoSlice::new(&this.gathered)).chain(parts.iter().copied());
             slices.iter_mut().zip(all).for_each(|(slice, part)| *slice = part);
             let written = ready!(Pin::new(&mut this.io).poll_write_vectored(cx, &slices))?;
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
-            match this.consume(written) {
-                // A caller that hears of nothing takes it for the end.
+            match this.remove_sent(written) {
+                // To return 0 would say that the connection takes no more.
                 0 => {}
                 taken => return Poll::Ready(Ok(taken)),
             }
@@ -131,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes as many bytes at once as it is told, in turn; every third time none yet.
+    /// A transport that takes few bytes: at most the next number of `takes` with each call, and none with each third call.
     struct Slow {
         written: Vec<u8>,
         takes: Vec<usize>,
@@ -238,7 +219,7 @@ mod tests {
                     let expected: Vec<u8> = writes.iter().flatten().copied().flatten().copied().collect();
                     let done = written(writer(takes, is_vectored), &writes);
                     assert_eq!(done.io.written, expected, "{is_vectored} {takes:?} {sizes:?}");
-                    assert!(done.waiting().is_empty());
+                    assert!(done.gathered.is_empty());
                     ran += 1;
                 }
             }

@@ -26,7 +26,7 @@ const MAX_FAILURES: u32 = 5;
 /// Most ticks that a collector is left alone after a failure.
 const MAX_REST: u64 = 64;
 
-/// A collector: of which gateway, which of its collectors, and where.
+/// What tells collectors apart: the gateway, the place in its list of collectors, and the URL.
 type CollectorId = (String, usize, String);
 
 /// Sends spans of calls. Clones share what waits.
@@ -39,10 +39,10 @@ pub struct CallSpanExport {
     pub drains: Drains,
 }
 
-/// How the end of the process is told from one task to the other. Clones are the same.
+/// How the task that ends the process has the task that sends spans send the last ones. Clones share both signals.
 #[derive(Clone, Debug, Default)]
 pub struct Drains {
-    /// Somebody wants all sent that is there.
+    /// All spans that wait are to be sent now.
     asked: Arc<Notify>,
     /// Nothing is under way any more.
     done: Arc<Notify>,
@@ -57,7 +57,7 @@ struct Backlog {
     is_sending: bool,
     /// In a row.
     failures: u32,
-    /// The tick before which nothing is sent.
+    /// Nothing is sent to it before this tick.
     rests_until: u64,
 }
 
@@ -197,7 +197,6 @@ impl CallSpanExport {
     /// Sends a message to each collector that has none under way.
     fn start(&self, outbox: &mut Outbox) {
         let Outbox { waiting, messages, now } = outbox;
-        let (resource, scope) = (resource(&self.service_name), scope());
         let due = waiting.iter_mut().filter(|(_, waiting)| {
             !waiting.is_sending && !waiting.spans.is_empty() && waiting.rests_until <= *now
         });
@@ -207,7 +206,7 @@ impl CallSpanExport {
             let message = Webhook {
                 url: waiting.collector.url.clone(),
                 fields: waiting.collector.fields.clone(),
-                body: spans_message(spans.iter().map(|span| &span.span), &resource, &scope).to_string(),
+                body: self.body(&spans),
                 may_be_private: waiting.collector.may_be_private,
             };
             let (to, snapshot, now) = (id.clone(), self.handle.load(), self.clock.unix());
@@ -216,6 +215,11 @@ impl CallSpanExport {
                 Sent { to, spans, result }
             });
         }
+    }
+
+    fn body(&self, spans: &[Arc<CallSpan>]) -> String {
+        let spans = spans.iter().map(|span| &span.span);
+        spans_message(spans, &resource(&self.service_name), &scope()).to_string()
     }
 
     fn settle(&self, outbox: &mut Outbox, Sent { to, spans, result }: Sent) {

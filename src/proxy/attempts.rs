@@ -14,7 +14,7 @@ use super::context::Context;
 use super::delivery::gone;
 use super::mcp::{STREAM_IDLE, is_event_stream};
 use super::{Edge, outcome};
-use crate::upstream::{own_requests, peer};
+use crate::upstream::{kept_connections, peer};
 
 /// Longest wait that a provider may ask for between two attempts.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
@@ -110,7 +110,7 @@ impl Edge {
                 return Err(failed("the address is not public"));
             }
             let peer = peer::peer(&origin, address, settings);
-            let (mut upstream, _) = own_requests().get_http_session(&peer).await?;
+            let (mut upstream, _) = kept_connections().get_http_session(&peer).await?;
             upstream.set_read_timeout(Some(settings.read_timeout));
             upstream.set_write_timeout(Some(settings.read_timeout));
             call.is_sent = true;

@@ -75,7 +75,7 @@ pub(super) struct Call {
     pub(super) flagged: ScanVerdict,
     /// Kinds of content that the guardrail found in it.
     pub(super) content: Vec<Finding>,
-    /// The span that its caller names.
+    /// The span that its caller names, if the gateway has collectors.
     pub(super) caller_span: Option<TraceContext>,
     answer: Option<Answer>,
 }
@@ -103,6 +103,7 @@ pub(super) struct End {
 impl Call {
     pub(super) fn new(forward: ai::Forward, options: Options, id: String, headers: &HeaderMap) -> Self {
         let ai::Forward { gateway, provider, target, token, mcp_server: _ } = forward;
+        let caller_span = if gateway.collectors.is_empty() { None } else { tracing::caller_span(headers) };
         Self {
             gateway,
             provider,
@@ -131,7 +132,7 @@ impl Call {
             mcp: None,
             flagged: ScanVerdict::default(),
             content: Vec::new(),
-            caller_span: tracing::caller_span(headers),
+            caller_span,
             answer: None,
         }
     }

@@ -7,7 +7,7 @@ use pingora::{Error, ErrorType, Result};
 
 use super::context::Context;
 use crate::clock::Clock;
-use crate::upstream::{Origin, own_requests, peer};
+use crate::upstream::{Origin, kept_connections, peer};
 use model::origin_url::is_private;
 
 /// Asks services, over connections that are kept.
@@ -53,16 +53,16 @@ impl ServiceClient {
         }
         let peer = peer::peer(origin, address, &ctx.snapshot.upstream);
         // A connection that was kept may be closed by now; a new one is not.
-        let (mut upstream, is_reused) = own_requests().get_http_session(&peer).await?;
+        let (mut upstream, is_reused) = kept_connections().get_http_session(&peer).await?;
         let answer = match exchange(&mut upstream, request).await {
             Err(_) if is_reused => {
-                upstream = own_requests().get_http_session(&peer).await?.0;
+                upstream = kept_connections().get_http_session(&peer).await?.0;
                 exchange(&mut upstream, request).await?
             }
             answer => answer?,
         };
         let idle_timeout = Some(ctx.snapshot.upstream.idle_timeout);
-        own_requests().release_http_session(upstream, &peer, idle_timeout).await;
+        kept_connections().release_http_session(upstream, &peer, idle_timeout).await;
         Ok(answer)
     }
 }

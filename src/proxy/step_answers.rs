@@ -20,7 +20,7 @@ use super::headers::HOP_BY_HOP;
 use super::refusal::Refusal;
 use super::{Edge, headers, refuse, request_body};
 use crate::ai::CompiledGuardrail;
-use crate::upstream::own_requests;
+use crate::upstream::kept_connections;
 use ::gateway::answer::GatewayError;
 use gateway::cache::{self, Answer, Key, Question};
 
@@ -112,7 +112,7 @@ impl Edge {
             self.caller.cache.put(key, Answer { status, fields, pieces }, self.clock.unix() + ttl);
         }
         let idle_timeout = Some(ctx.snapshot.upstream.idle_timeout);
-        own_requests().release_http_session(source.into_upstream(), &peer, idle_timeout).await;
+        kept_connections().release_http_session(source.into_upstream(), &peer, idle_timeout).await;
         Ok(())
     }
 

@@ -140,9 +140,7 @@ impl Writer {
         if let Some(span) = call.span.take() {
             self.events.span(spanned(*span, &call, &usage));
         }
-        if call.collect_log {
-            call.payloads();
-        }
+        call.payloads();
         if let Some((span, collectors)) = call.collected.take() {
             let gateway = format!("{}/{}", call.log.account_id, call.log.gateway_id);
             let span = with_payloads(spanned(*span, &call, &usage), &call);

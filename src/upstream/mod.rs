@@ -14,7 +14,7 @@ pub mod proxy_header;
 mod record_origins;
 pub mod webhook;
 
-pub use connections::own_requests;
+pub use connections::kept_connections;
 pub use origin::{InFlight, Origin, OriginKey};
 pub use pool::Pool;
 pub use record_origins::RecordOrigins;

@@ -7,8 +7,10 @@ use bytes::Bytes;
 use pingora::http::RequestHeader;
 use pingora::upstreams::peer::HttpPeer;
 
+use super::connections::single_connections;
 use super::origin::{Origin, OriginKey};
-use super::{own_requests, peer};
+use super::peer;
+
 use crate::conf::UpstreamSettings;
 use model::Secret;
 use model::origin_url::{is_private, place_and_target};
@@ -69,7 +71,7 @@ impl Webhook {
         }
         let peer: HttpPeer = peer::peer(&origin, address, settings);
         let failed = |error: Box<pingora::Error>| format!("`{url}`: {}", error.etype().as_str());
-        let (mut session, _) = own_requests().get_http_session(&peer).await.map_err(failed)?;
+        let (mut session, _) = single_connections().get_http_session(&peer).await.map_err(failed)?;
         let mut head = RequestHeader::build("POST", target.as_bytes(), None).map_err(failed)?;
         let length = self.body.len().to_string();
         let authority = origin.url.authority();

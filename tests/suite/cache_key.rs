@@ -86,7 +86,7 @@ fn fields_and_cookies_of_a_rule_tell_responses_apart() {
 
 #[test]
 fn each_kind_of_device_has_its_own_response_and_the_origin_is_told_which() {
-    // An origin that answers with the kind of device that it is told.
+    // The origin answers with what the field `svc-device-type` of its request says.
     let origin = Origin::start(|request, stream| {
         let device = request.header("svc-device-type").unwrap_or("none").to_owned();
         let head = format!(

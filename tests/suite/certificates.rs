@@ -188,7 +188,7 @@ pub(crate) fn wait_for_ssl(api: &Api, path: &str, status: &str) -> Value {
 
 #[test]
 fn a_ca_that_refuses_nonces_is_asked_with_others() {
-    // Of more, an order once in a while meets so many that it rests for longer than tests wait.
+    // If many more are refused, an order can fail so often that its next try comes after the test has given up.
     let pebble = Pebble::start(&PebbleSettings { refused_nonces: Some(20), ..PebbleSettings::default() });
     let (_edge, api, path, _origin) = saas(&pebble, "");
     let shops: Vec<String> = (0..8)

@@ -230,7 +230,7 @@ impl Options {
     }
 }
 
-/// A number of so many hexadecimal digits.
+/// The number that a text of exactly `digits` hexadecimal digits stands for.
 fn hex(text: &str, digits: usize) -> Option<u128> {
     let is_hex = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_hex.then(|| u128::from_str_radix(text, 16).ok()).flatten()

@@ -13,7 +13,7 @@ pub struct CacheKeyParameters {
     pub ignore_query_strings_order: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_key: Option<CustomKey>,
-    /// Whether each kind of device has its own response. The origin is then told the kind.
+    /// Whether each kind of device has its own response. If so, the request to the origin names the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_by_device_type: Option<bool>,
     /// Whether only responses are kept whose media type is one that the extension of the path allows.

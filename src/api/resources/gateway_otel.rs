@@ -53,10 +53,18 @@ pub(super) fn read(fields: &Fields<'_>, settings: &mut GatewaySettings) {
         fields.refuse(error::BAD_FIELD, "otel", message);
         return;
     }
-    settings.otel = written.iter().filter_map(|fields| collector(fields, &known)).collect();
+    let collectors = written.iter().enumerate().filter_map(|(nth, fields)| {
+        // One that was read is written back to its place; only one that moved is looked for among the others.
+        collector(fields, known.get(nth).into_iter().chain(&known))
+    });
+    settings.otel = collectors.collect();
 }
 
-fn collector(fields: &Fields<'_>, known: &[SpanCollector]) -> Option<SpanCollector> {
+/// Reads a collector, with the secrets of the first of `known` at its host.
+fn collector<'k>(
+    fields: &Fields<'_>,
+    mut known: impl Iterator<Item = &'k SpanCollector>,
+) -> Option<SpanCollector> {
     let url = fields.required_text("url").filter(|url| {
         let checked =
             place_and_target(url).map_err(|problem| fields.refuse(error::BAD_FIELD, "url", problem));
@@ -69,7 +77,7 @@ fn collector(fields: &Fields<'_>, known: &[SpanCollector]) -> Option<SpanCollect
     let mut made = SpanCollector { url: url?.to_owned(), ..SpanCollector::default() };
     // Secrets stay at their host, because who points a collector elsewhere must not learn them.
     let host = collector_secrets::authority(&made).ok();
-    let known = known.iter().find(|known| collector_secrets::authority(known).ok() == host);
+    let known = known.find(|known| collector_secrets::authority(known).ok() == host);
     let mut add = |name: &str, value: &str, at: &str| {
         let name = name.to_ascii_lowercase();
         let sealed = known.and_then(|known| known.sealed_fields.get(&name)).filter(|_| value.is_empty());

@@ -68,7 +68,7 @@ impl TraceSpan {
         self.long_text(name, cut(value));
     }
 
-    /// Adds an attribute whose value is a text of which somebody else has seen to the length, unless that is empty.
+    /// Adds an attribute whose value is a text, whole, unless it is empty. The caller has to limit its length.
     pub fn long_text(&mut self, name: impl Into<Cow<'static, str>>, value: &str) {
         if !value.is_empty() {
             self.attributes.push((name.into(), AttributeValue::Text(value.to_owned())));

@@ -6,7 +6,7 @@ use http::{HeaderMap, header};
 use memchr::memmem;
 use model::cache_key::CacheKeyParameters;
 
-/// The field that tells origins which kind of device asks, if a rule keeps responses for each kind.
+/// The field of requests to origins that names the kind of device. It is there if a rule keeps responses for each kind.
 pub(in crate::proxy) const FIELD: &str = "svc-device-type";
 
 /// A kind of device. Whoever names none has a desktop.
