@@ -50,9 +50,8 @@ pub fn record_deletions(resources: &Resources, pack: &CertificatePack) -> Vec<Ch
     for name in published {
         let Ok(name) = Name::parse(name, None) else { continue };
         for (zone, records) in &resources.records {
-            let own = records.at(&name).filter(|record| record.comment.as_deref() == Some(&*comment));
-            changes
-                .extend(own.map(|record| Change::DeleteRecord { zone: zone.clone(), id: record.id.clone() }));
+            let own = records.at(&name).filter(|record| record.notes.comment.as_deref() == Some(&*comment));
+            changes.extend(own.map(|record| Change::DeleteRecord { zone: zone.clone(), id: record.id }));
         }
     }
     changes

@@ -2,7 +2,7 @@
 
 use dns::{Name, Rdata, RecordType};
 use model::certificate_pack::PendingChallenge;
-use model::{AccountId, CertificatePack, DnsRecord, RecordId, RecordSettings, Zone, ZoneId};
+use model::{AccountId, CertificatePack, DnsRecord, NoteFields, RecordId, RecordSettings, Zone, ZoneId};
 
 use super::look::NetworkLooker;
 use crate::certificates::{dns_value, new_uuid, record_comment};
@@ -31,7 +31,7 @@ pub(super) async fn record(
     let text = format!("\"{}\"", dns_value(&challenge.key_authorization));
     let now: std::sync::Arc<str> = rfc3339(clock.now()).into();
     Some(DnsRecord {
-        id: RecordId::new(new_uuid().ok()?.simple().to_string()),
+        id: RecordId::of_bytes(new_uuid().ok()?.into_bytes()),
         zone,
         name: Name::parse(&name, None).ok()?,
         rdata: Rdata::parse(RecordType::Txt, &text, None).ok()?,
@@ -39,12 +39,9 @@ pub(super) async fn record(
         proxied: false,
         is_unquoted: false,
         settings: RecordSettings::default(),
-        comment: Some(record_comment(pack).into()),
-        tags: Box::default(),
+        notes: NoteFields { comment: Some(record_comment(pack).into()), ..NoteFields::default() }.into(),
         created_on: now.clone(),
         modified_on: now,
-        comment_modified_on: None,
-        tags_modified_on: None,
     })
 }
 

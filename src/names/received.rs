@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dns::receive::{ReceivedRecord, ZoneChange};
 use dns::{Name, Rdata};
-use model::{DnsRecord, RecordId, RecordSettings, Resources, ZoneId};
+use model::{DnsRecord, RecordId, RecordNotes, RecordSettings, Resources, ZoneId};
 use store::Change;
 
 use crate::control::Declined;
@@ -59,7 +59,7 @@ pub(super) fn changes(
     for (key, wanted) in wanted {
         match (there.get(&key), wanted) {
             (Some(known), None) => {
-                deleted.push(Change::DeleteRecord { zone: zone.clone(), id: known.id.clone() });
+                deleted.push(Change::DeleteRecord { zone: zone.clone(), id: known.id });
             }
             (Some(known), Some(wanted)) if known.ttl == wanted.ttl || known.proxied => {}
             (Some(known), Some(wanted)) => {
@@ -80,9 +80,8 @@ pub(super) fn changes(
 fn new_record(zone: &ZoneId, received: &ReceivedRecord, now: &Arc<str>) -> Result<DnsRecord, Declined> {
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(|error| format!("the system has no random numbers: {error}"))?;
-    let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(DnsRecord {
-        id: RecordId::new(id),
+        id: RecordId::of_bytes(id),
         zone: zone.clone(),
         name: received.name.clone(),
         rdata: received.rdata.clone(),
@@ -90,11 +89,8 @@ fn new_record(zone: &ZoneId, received: &ReceivedRecord, now: &Arc<str>) -> Resul
         proxied: false,
         is_unquoted: false,
         settings: RecordSettings::default(),
-        comment: None,
-        tags: Box::default(),
+        notes: RecordNotes::default(),
         created_on: Arc::clone(now),
         modified_on: Arc::clone(now),
-        comment_modified_on: None,
-        tags_modified_on: None,
     })
 }

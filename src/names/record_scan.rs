@@ -9,7 +9,7 @@ use std::time::Duration;
 use dns::{Name, Rdata, RecordType};
 use hickory_resolver::TokioResolver;
 use hickory_resolver::proto::rr;
-use model::ZoneId;
+use model::{RecordId, ZoneId};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -69,7 +69,7 @@ struct ZoneScan {
     /// Why the last one found nothing, if it could not look.
     failure: Option<String>,
     /// By the ids under which they are reviewed.
-    found: BTreeMap<String, FoundRecord>,
+    found: BTreeMap<RecordId, FoundRecord>,
 }
 
 impl RecordScans {
@@ -80,7 +80,7 @@ impl RecordScans {
     }
 
     /// A scan has ended, with what it found or why it could not look.
-    pub fn end(&self, zone: &ZoneId, outcome: Result<Vec<(String, FoundRecord)>, String>) {
+    pub fn end(&self, zone: &ZoneId, outcome: Result<Vec<(RecordId, FoundRecord)>, String>) {
         let (found, failure) = match outcome {
             Ok(found) => (found, None),
             Err(reason) => (Vec::new(), Some(reason)),
@@ -100,14 +100,14 @@ impl RecordScans {
     }
 
     /// What waits for review.
-    pub fn found(&self, zone: &ZoneId) -> Vec<(String, FoundRecord)> {
+    pub fn found(&self, zone: &ZoneId) -> Vec<(RecordId, FoundRecord)> {
         let scans = self.of_zones.lock();
         let found = scans.get(zone).into_iter().flat_map(|scan| &scan.found);
-        found.map(|(id, record)| (id.clone(), record.clone())).collect()
+        found.map(|(id, record)| (*id, record.clone())).collect()
     }
 
     /// Takes what was reviewed away.
-    pub fn reviewed(&self, zone: &ZoneId, ids: &[String]) {
+    pub fn reviewed(&self, zone: &ZoneId, ids: &[RecordId]) {
         if let Some(scan) = self.of_zones.lock().get_mut(zone) {
             scan.found.retain(|id, _| !ids.contains(id));
         }

@@ -98,8 +98,10 @@ fn a_batch_is_all_or_nothing() {
     assert_eq!(api.get(&records), before, "nothing of it is kept");
     let (_, refused) = api.call("POST", &batch, &json!({"deletes": [{}], "puts": [{"id": 5}]}));
     assert_eq!(refused["errors"].as_array().unwrap().len(), 2, "{refused}");
-    let missing = json!({"deletes": [{"id": "0".repeat(32)}]});
-    assert_eq!(api.refused("POST", &batch, &missing), (404, vec![81044]));
+    for id in ["0".repeat(32), "F".repeat(32), "nonsense".to_owned()] {
+        let missing = json!({"deletes": [{"id": id}]});
+        assert_eq!(api.refused("POST", &batch, &missing), (404, vec![81044]), "{id}");
+    }
 }
 
 #[test]

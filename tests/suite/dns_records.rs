@@ -128,9 +128,11 @@ fn every_rule_of_records_refuses_by_its_code_and_place() {
     }
     let wrong = json!({"type": "A", "name": "1", "content": "x", "ttl": 5, "comment": "\n"});
     assert_eq!(api.refused("POST", &records, &wrong), (400, vec![9000, 9005, 9021, 10008]), "all at once");
-    let missing = format!("{records}/{}", "0".repeat(32));
-    for method in ["GET", "PATCH", "PUT", "DELETE"] {
-        assert_eq!(api.refused(method, &missing, &taken), (404, vec![81044]), "{method}");
+    for id in ["0".repeat(32), "F".repeat(32), "nonsense".to_owned()] {
+        let missing = format!("{records}/{id}");
+        for method in ["GET", "PATCH", "PUT", "DELETE"] {
+            assert_eq!(api.refused(method, &missing, &taken), (404, vec![81044]), "{method} {id}");
+        }
     }
     for nth in 0..2 {
         api.post(

@@ -9,7 +9,7 @@ use diagnostic::Place;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Provenance {
     /// A configuration file.
-    File(Place),
+    File(Box<Place>),
     /// A changeset of the store.
     Revision(u64),
 }
@@ -32,7 +32,7 @@ pub struct Declared<T> {
 
 impl<T> Declared<T> {
     pub fn in_file(value: T, place: Place) -> Self {
-        Self { value, provenance: Provenance::File(place) }
+        Self { value, provenance: Provenance::File(Box::new(place)) }
     }
 
     pub fn at_revision(value: T, revision: u64) -> Self {

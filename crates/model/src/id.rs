@@ -46,8 +46,6 @@ id! {
     TokenId;
     RulesetId;
     RuleId;
-    /// A DNS record.
-    RecordId;
 }
 
 /// The id of a custom hostname: a UUID, as clients know it.

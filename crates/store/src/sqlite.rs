@@ -99,6 +99,9 @@ impl SqliteStore {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         migrate(&mut connection, MIGRATIONS)?;
+        // The log of a process that ended is written back here: the first write would wait for it. If it cannot be, the
+        // log is read as it is.
+        let _ = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         Ok(Self { connection })
     }
 }

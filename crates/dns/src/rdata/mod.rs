@@ -25,10 +25,9 @@ use crate::token;
 #[serde(try_from = "StoredRdata", into = "StoredRdata")]
 pub struct Rdata {
     record_type: RecordType,
-    /// As zone files write it. Where it makes no difference for resolvers it is as it was given: the case of hex digits,
-    /// the order of parameters.
-    text: Box<str>,
-    wire: Box<[u8]>,
+    text_bytes: u32,
+    /// The text, then the wire form. As zones have millions of records, both are in one piece.
+    bytes: Box<[u8]>,
 }
 
 /// As changesets have it.
@@ -48,7 +47,7 @@ impl TryFrom<StoredRdata> for Rdata {
 
 impl From<Rdata> for StoredRdata {
     fn from(rdata: Rdata) -> Self {
-        Self { r#type: rdata.record_type, rdata: rdata.text }
+        Self { r#type: rdata.record_type, rdata: rdata.text().into() }
     }
 }
 
@@ -158,12 +157,18 @@ impl Rdata {
         parts.finish(RecordType::Txt)
     }
 
+    fn of_parts(record_type: RecordType, text: &str, wire: &[u8]) -> Self {
+        // INVARIANT: data has at most 64 KB in wire form, and its text a few times that.
+        let text_bytes = u32::try_from(text.len()).unwrap_or(0);
+        Self { record_type, text_bytes, bytes: [text.as_bytes(), wire].concat().into() }
+    }
+
     pub fn of_address(address: IpAddr) -> Self {
         let (record_type, wire) = match address {
             IpAddr::V4(address) => (RecordType::A, address.octets().to_vec()),
             IpAddr::V6(address) => (RecordType::Aaaa, address.octets().to_vec()),
         };
-        Self { record_type, text: address.to_string().into(), wire: wire.into() }
+        Self::of_parts(record_type, &address.to_string(), &wire)
     }
 
     pub fn record_type(&self) -> RecordType {
@@ -171,12 +176,14 @@ impl Rdata {
     }
 
     pub fn wire(&self) -> &[u8] {
-        &self.wire
+        self.bytes.get(self.text_bytes as usize..).unwrap_or_default()
     }
 
     /// As zone files write it.
     pub fn text(&self) -> &str {
-        &self.text
+        // INVARIANT: they were a text.
+        let text = self.bytes.get(..self.text_bytes as usize).unwrap_or_default();
+        std::str::from_utf8(text).unwrap_or_default()
     }
 
     /// The address of an A or AAAA record.
@@ -196,7 +203,7 @@ impl Rdata {
             RecordType::Srv => 6,
             _ => return None,
         };
-        Name::from_wire(self.wire.get(before..)?)
+        Name::from_wire(self.wire().get(before..)?)
     }
 
     /// The strings of a TXT record, one behind the other.
@@ -214,7 +221,7 @@ impl Rdata {
 
     /// Its first number, if the API shows that as `priority`.
     pub fn priority(&self) -> Option<u16> {
-        let bytes = self.wire.first_chunk::<2>().filter(|_| self.record_type.has_priority())?;
+        let bytes = self.wire().first_chunk::<2>().filter(|_| self.record_type.has_priority())?;
         Some(u16::from_be_bytes(*bytes))
     }
 
@@ -222,7 +229,7 @@ impl Rdata {
     /// it, because clients read their content as zone files have it.
     pub fn content(&self) -> String {
         if self.record_type == RecordType::Txt {
-            return self.text.to_string();
+            return self.text().to_owned();
         }
         let skipped = usize::from(self.record_type.has_priority());
         let keeps_dots = matches!(self.record_type, RecordType::Https | RecordType::Svcb);
@@ -244,7 +251,7 @@ impl Rdata {
     /// Its fields as the API shows them, for types whose data is structured.
     pub fn fields(&self) -> Vec<(&'static str, FieldValue)> {
         if self.record_type == RecordType::Loc {
-            let place = EarthPlace::parse(&self.text).map(EarthPlace::fields).unwrap_or_default();
+            let place = EarthPlace::parse(self.text()).map(EarthPlace::fields).unwrap_or_default();
             return location::FIELDS
                 .into_iter()
                 .zip(place)
@@ -274,7 +281,7 @@ impl Rdata {
     /// Its fields with their texts.
     fn parts(&self) -> Vec<(&'static RdataField, &str)> {
         let known = fields_of(self.record_type);
-        let mut rest = &*self.text;
+        let mut rest = self.text();
         let mut parts = Vec::with_capacity(known.len());
         for (nth, field) in known.iter().enumerate() {
             let behind =
@@ -289,7 +296,7 @@ impl Rdata {
 
 impl fmt::Debug for Rdata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.record_type, self.text)
+        write!(f, "{} {}", self.record_type, self.text())
     }
 }
 

@@ -35,7 +35,7 @@ impl RdataParts {
             let message = format!("the record has {} bytes; at most {MAX_WIRE_BYTES} fit", self.wire.len());
             return Err(RdataError { field: "", message });
         }
-        Ok(Rdata { record_type, text: self.text.into(), wire: self.wire.into() })
+        Ok(Rdata::of_parts(record_type, &self.text, &self.wire))
     }
 
     fn word(&mut self, text: &str) {

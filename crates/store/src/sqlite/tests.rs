@@ -76,6 +76,11 @@ fn files_of_every_version_are_read() {
     }
 }
 
+/// The id of a record that a digit stands for.
+fn record_id(digit: &str) -> model::RecordId {
+    model::RecordId::parse(&format!("{digit:0>32}")).unwrap()
+}
+
 #[test]
 fn the_records_of_a_zone_go_with_it_and_their_last_change_is_remembered() {
     let folder = tempfile::tempdir().unwrap();
@@ -86,11 +91,11 @@ fn the_records_of_a_zone_go_with_it_and_their_last_change_is_remembered() {
         Change::PutZone { zone: serde_json::from_value(zone).unwrap() }
     };
     let record = |zone: &str, id: &str| {
-        let record = serde_json::json!({"id": id, "zone": zone, "name": format!("{id}.{zone}.example"), "type": "A",
+        let record = serde_json::json!({"id": record_id(id), "zone": zone, "name": format!("{id}.{zone}.example"), "type": "A",
             "rdata": "192.0.2.1", "ttl": 60, "created_on": "", "modified_on": ""});
         Change::PutRecord { record: serde_json::from_value(record).unwrap() }
     };
-    let gone = Change::DeleteRecord { zone: ZoneId::new("z1"), id: model::RecordId::new("b") };
+    let gone = Change::DeleteRecord { zone: ZoneId::new("z1"), id: record_id("b") };
     let log = [
         vec![zone("z1"), zone("z10"), record("z1", "a"), record("z1", "b"), record("z10", "a")],
         vec![gone],

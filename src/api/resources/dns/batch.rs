@@ -1,10 +1,9 @@
 //! Many edits of records as one: all of them, or none.
 
-use model::RecordId;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::edits::{EditedRecords, RecordEdit, edit_records};
+use super::edits::{EditedRecords, RecordEdit, edit_records, new_record_id, record_id};
 use super::records::context;
 use super::shapes;
 use super::shown::{ShownRecord, shown};
@@ -12,7 +11,7 @@ use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::input::{Fields, Findings};
-use crate::api::operation::{Answer, ApiCall, DRY_RUN, InputShape, Operation, ResultKind, Verb, new_id};
+use crate::api::operation::{Answer, ApiCall, DRY_RUN, InputShape, Operation, ResultKind, Verb};
 
 /// Most edits of one request.
 const MAX_EDITS: usize = 3_500;
@@ -53,9 +52,16 @@ fn edits(body: &Value) -> Result<Vec<PlacedEdit>, ApiErrors> {
         for part in PARTS {
             for (nth, body) in fields.list(part).unwrap_or_default().iter().enumerate() {
                 let pointer = format!("/{part}/{nth}");
-                let id = body.get("id").and_then(Value::as_str).map(RecordId::new);
+                let id = body.get("id").and_then(Value::as_str).filter(|_| part != "posts");
+                let id = match id.map(record_id).transpose() {
+                    Ok(id) => id,
+                    Err(errors) => {
+                        errors.iter().for_each(|error| findings.push(error.clone()));
+                        continue;
+                    }
+                };
                 let edit = match (part, id) {
-                    ("posts", _) => RecordEdit::Make(RecordId::new(new_id()?), body.clone()),
+                    ("posts", _) => RecordEdit::Make(new_record_id()?, body.clone()),
                     ("deletes", Some(id)) => RecordEdit::Delete(id),
                     ("patches", Some(id)) => RecordEdit::Change(id, body.clone()),
                     (_, Some(id)) => RecordEdit::Replace(id, body.clone()),

@@ -9,7 +9,7 @@ use model::{Declared, DnsRecord, RecordId, ZoneRecords};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::edits::{EditedRecords, RecordEdit, RecordEdits, edit_records};
+use super::edits::{EditedRecords, RecordEdit, RecordEdits, edit_records, new_record_id};
 use super::records::context;
 use super::shapes;
 use super::shown::{ShownRecord, shown};
@@ -18,7 +18,7 @@ use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, IfMatch, InputShape, Kind, Operation, QueryParameter, ResultKind, Verb, new_id,
+    Answer, ApiCall, DRY_RUN, IfMatch, InputShape, Kind, Operation, QueryParameter, ResultKind, Verb,
 };
 use crate::conf::DnsSettings;
 
@@ -67,8 +67,8 @@ struct Wanted {
 fn wanted(bodies: &[Value], context: &RecordContext) -> Result<Vec<Wanted>, ApiErrors> {
     let (mut all, mut errors) = (Vec::new(), Vec::new());
     for (nth, body) in bodies.iter().enumerate() {
-        let id = RecordId::new(new_id()?);
-        match written::record(body, &format!("/records/{nth}"), Writing::New(&id), context) {
+        let id = new_record_id()?;
+        match written::record(body, &format!("/records/{nth}"), Writing::New(id), context) {
             Ok((record, _)) => all.push(Wanted { record, body: body.clone(), nth }),
             Err(found) => errors.extend(found.iter().cloned()),
         }
@@ -112,13 +112,13 @@ fn reach(edits: &mut RecordEdits<'_>, all: Vec<Wanted>) -> Result<RecordPlan, Ap
     let mut plan = RecordPlan::default();
     let any = IfMatch::none();
     for record in deletes {
-        edits.edit(&RecordEdit::Delete(record.id.clone()), "", &any)?;
+        edits.edit(&RecordEdit::Delete(record.id), "", &any)?;
         plan.deletes.push(record);
     }
     for (record, Wanted { body, nth, .. }) in puts {
         let before = edits.changes.len();
-        let id = record.id.clone();
-        edits.edit(&RecordEdit::Replace(id.clone(), body), &format!("/records/{nth}"), &any)?;
+        let id = record.id;
+        edits.edit(&RecordEdit::Replace(id, body), &format!("/records/{nth}"), &any)?;
         if edits.changes.len() > before {
             plan.puts.push(id);
         } else {
@@ -126,7 +126,7 @@ fn reach(edits: &mut RecordEdits<'_>, all: Vec<Wanted>) -> Result<RecordPlan, Ap
         }
     }
     for Wanted { record, nth, .. } in posts {
-        plan.posts.push(edits.put(record, &format!("/records/{nth}"))?.id.clone());
+        plan.posts.push(edits.put(record, &format!("/records/{nth}"))?.id);
     }
     Ok(plan)
 }

@@ -1,5 +1,6 @@
 //! Edits of the records of a zone, as one change.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use model::{Declared, DnsRecord, RecordId, Resources, ZoneId, ZoneRecords};
@@ -12,7 +13,7 @@ use super::own_name_servers;
 use super::records::records;
 use super::written::{self, RecordContext, Writing};
 use crate::api::error::{self, ApiError, ApiErrors};
-use crate::api::operation::{ApiCall, IfMatch};
+use crate::api::operation::{ApiCall, IfMatch, random_bytes};
 use crate::api::resources::rulesets_read::revision;
 
 /// What is asked of one record.
@@ -48,11 +49,11 @@ impl RecordEdits<'_> {
         let (record, unknown) = match edit {
             RecordEdit::Delete(id) => {
                 let known = self.known(id, precondition)?;
-                self.changes.push(Change::DeleteRecord { zone: known.zone.clone(), id: id.clone() });
+                self.changes.push(Change::DeleteRecord { zone: known.zone.clone(), id: *id });
                 self.records.remove(id, 0);
                 return Ok(known);
             }
-            RecordEdit::Make(id, body) => written::record(body, pointer, Writing::New(id), self.context)?,
+            RecordEdit::Make(id, body) => written::record(body, pointer, Writing::New(*id), self.context)?,
             RecordEdit::Change(id, body) => {
                 let known = self.known(id, precondition)?;
                 written::record(body, pointer, Writing::Change(&known), self.context)?
@@ -92,7 +93,21 @@ impl RecordEdits<'_> {
     }
 }
 
-pub(super) fn unknown_record(id: &RecordId) -> ApiErrors {
+/// The id that a call names.
+///
+/// # Errors
+/// If no record can have it.
+pub(super) fn record_id(text: &str) -> Result<RecordId, ApiErrors> {
+    RecordId::parse(text).ok_or_else(|| unknown_record(text))
+}
+
+/// An id that no record has.
+pub(super) fn new_record_id() -> Result<RecordId, ApiErrors> {
+    Ok(RecordId::of_bytes(random_bytes()?))
+}
+
+pub(super) fn unknown_record(id: impl Display) -> ApiErrors {
+    let id = id.to_string();
     ApiError::new(error::NO_RECORD, format!("Record does not exist: the zone has no record `{id:.60}`."))
         .into()
 }

@@ -201,12 +201,12 @@ impl Filters {
                 },
                 "comment" if is_presence => {
                     let is_wanted = comparison == "present";
-                    read.filters.push(Box::new(move |record| record.comment.is_some() == is_wanted));
+                    read.filters.push(Box::new(move |record| record.notes.comment.is_some() == is_wanted));
                 }
                 "tag" if is_presence => {
                     let (wanted, is_wanted) = (value.to_lowercase(), comparison == "present");
                     let has = move |record: &DnsRecord| {
-                        record.tags.iter().any(|tag| tag_parts(tag).0.eq_ignore_ascii_case(&wanted))
+                        record.notes.tags.iter().any(|tag| tag_parts(tag).0.eq_ignore_ascii_case(&wanted))
                     };
                     read.tags.push(Box::new(move |record| has(record) == is_wanted));
                 }
@@ -274,10 +274,10 @@ impl Filters {
                     .push(Box::new(move |record| has_content(record, comparison, &wanted, txt_content)));
             }
             "comment" => self.filters.push(Box::new(move |record| {
-                record.comment.as_deref().is_some_and(|comment| comparison.holds(comment, &wanted))
+                record.notes.comment.as_deref().is_some_and(|comment| comparison.holds(comment, &wanted))
             })),
             "tag" => self.tags.push(Box::new(move |record| {
-                record.tags.iter().any(|tag| has_tag(tag, comparison, &wanted))
+                record.notes.tags.iter().any(|tag| has_tag(tag, comparison, &wanted))
             })),
             "type" => {
                 let Some(wanted) = RecordType::parse(value) else {
@@ -304,8 +304,8 @@ impl Filters {
                     let has = |text: &str| TextComparison::Contains.holds(text, &wanted);
                     has(&record.name.to_string())
                         || has_content(record, TextComparison::Contains, &wanted, txt_content)
-                        || record.comment.as_deref().is_some_and(has)
-                        || record.tags.iter().any(|tag| has(tag))
+                        || record.notes.comment.as_deref().is_some_and(has)
+                        || record.notes.tags.iter().any(|tag| has(tag))
                 }));
             }
             _ => {}

@@ -7,7 +7,7 @@ use serde::Serialize;
 use store::{StoreError, record_history, record_of_row};
 
 use super::desired::{RecordPlan, shown_plan};
-use super::edits::{EditedRecords, RecordEdit, RecordEdits, edit_records, unknown_record};
+use super::edits::{EditedRecords, RecordEdit, RecordEdits, edit_records, record_id, unknown_record};
 use super::records::context;
 use super::shapes;
 use super::shown::{ShownRecord, shown};
@@ -90,11 +90,11 @@ struct ShownPast<'r> {
 }
 
 async fn of_record(call: ApiCall) -> Answer {
-    let (zone, id) = (call.zone()?, RecordId::new(call.parameter("dns_record_id")));
+    let (zone, id) = (call.zone()?, record_id(call.parameter("dns_record_id"))?);
     let (kind, row) = record_history(&zone.id, Some(&id));
     let rows = call.shared.control.read(move |store| store.history(kind, &row)).await?;
     if rows.is_empty() {
-        return Err(unknown_record(&id));
+        return Err(unknown_record(id));
     }
     let records: Result<Vec<Option<DnsRecord>>, StoreError> =
         rows.iter().map(|row| row.body.as_deref().map(record_of_row).transpose()).collect();
@@ -143,9 +143,9 @@ fn return_to(edits: &mut RecordEdits<'_>, past: &[DnsRecord]) -> Result<RecordPl
         *now == DnsRecord { modified_on: now.modified_on.clone(), ..then.clone() }
     };
     let before = edits.records.clone();
-    let kept: std::collections::BTreeSet<&RecordId> = past.iter().map(|record| &record.id).collect();
+    let kept: std::collections::BTreeSet<RecordId> = past.iter().map(|record| record.id).collect();
     for record in before.iter().filter(|record| !kept.contains(&record.id)) {
-        edits.edit(&RecordEdit::Delete(record.id.clone()), "", &IfMatch::none())?;
+        edits.edit(&RecordEdit::Delete(record.id), "", &IfMatch::none())?;
         plan.deletes.push(Arc::<Declared<DnsRecord>>::clone(record));
     }
     let changed: Vec<&DnsRecord> =
@@ -162,7 +162,7 @@ fn return_to(edits: &mut RecordEdits<'_>, past: &[DnsRecord]) -> Result<RecordPl
         let is_there = before.get(&record.id).is_some();
         let modified_on = Arc::clone(&edits.context.now);
         edits.put(DnsRecord { modified_on, ..record.clone() }, "/serial")?;
-        if is_there { &mut plan.puts } else { &mut plan.posts }.push(record.id.clone());
+        if is_there { &mut plan.puts } else { &mut plan.posts }.push(record.id);
     }
     Ok(plan)
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use dns::Name;
-use model::{DnsRecord, RecordId, Resources, ZoneId, ZoneRecords};
+use model::{DnsRecord, Resources, ZoneId, ZoneRecords};
 
-use super::edits::{EditedRecords, RecordEdit, edit_records, unknown_record};
+use super::edits::{EditedRecords, RecordEdit, edit_records, new_record_id, record_id, unknown_record};
 use super::shadows::Shadows;
 use super::shown::{OldRecordFields, ShownRecord};
 use super::written::RecordContext;
@@ -14,7 +14,7 @@ use crate::api::auth::Permission;
 use crate::api::envelope::ApiReply;
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, InputShape, Operation, QueryParameter, ResultKind, Running, Verb, new_id,
+    Answer, ApiCall, DRY_RUN, InputShape, Operation, QueryParameter, ResultKind, Running, Verb,
 };
 use crate::api::resources::accounts::Deleted;
 use crate::api::resources::rulesets_read::revision;
@@ -113,9 +113,9 @@ fn shown_with<'a>(
 }
 
 async fn find(call: ApiCall) -> Answer {
-    let (context, id) = (context(&call)?, RecordId::new(call.parameter("dns_record_id")));
+    let (context, id) = (context(&call)?, record_id(call.parameter("dns_record_id"))?);
     let records = records(&call.snapshot.resources, &context.zone);
-    let record = records.get(&id).ok_or_else(|| unknown_record(&id))?;
+    let record = records.get(&id).ok_or_else(|| unknown_record(id))?;
     let shadows = Shadows::asked(&call, &records, &context.origin, 1)?;
     let zone = call.zone()?;
     let old = OldRecordFields::of(&call, &zone.id, &zone.name);
@@ -124,31 +124,31 @@ async fn find(call: ApiCall) -> Answer {
 }
 
 async fn create(call: ApiCall) -> Answer {
-    let edit = RecordEdit::Make(RecordId::new(new_id()?), call.body.clone());
+    let edit = RecordEdit::Make(new_record_id()?, call.body.clone());
     one(call, edit).await
 }
 
 async fn write(call: ApiCall, is_whole: bool) -> Answer {
-    let (id, body) = (RecordId::new(call.parameter("dns_record_id")), call.body.clone());
+    let (id, body) = (record_id(call.parameter("dns_record_id"))?, call.body.clone());
     let edit = if is_whole { RecordEdit::Replace(id, body) } else { RecordEdit::Change(id, body) };
     one(call, edit).await
 }
 
 async fn delete(call: ApiCall) -> Answer {
-    let id = RecordId::new(call.parameter("dns_record_id"));
-    let (edit, precondition) = (RecordEdit::Delete(id.clone()), call.precondition());
+    let id = record_id(call.parameter("dns_record_id"))?;
+    let (edit, precondition) = (RecordEdit::Delete(id), call.precondition());
     edit_records(&call, &context(&call)?, move |edits| edits.edit(&edit, "", &precondition)).await?;
-    ApiReply::of(&Deleted { id: id.as_str() })
+    ApiReply::of(&Deleted { id: &id.to_string() })
 }
 
 /// Does one edit, and shows the record that it leaves.
 async fn one(call: ApiCall, edit: RecordEdit) -> Answer {
     let (context, precondition) = (context(&call)?, call.precondition());
     let EditedRecords { left, unknown, records } = edit_records(&call, &context, move |edits| {
-        edits.edit(&edit, "", &precondition).map(|record| record.id.clone())
+        edits.edit(&edit, "", &precondition).map(|record| record.id)
     })
     .await?;
-    let record = records.get(&left).ok_or_else(|| unknown_record(&left))?;
+    let record = records.get(&left).ok_or_else(|| unknown_record(left))?;
     let shadows = Shadows::asked(&call, &records, &context.origin, 1)?;
     let zone = call.zone()?;
     let old = OldRecordFields::of(&call, &zone.id, &zone.name);

@@ -1,11 +1,11 @@
 //! Records that a zone had at its name servers of before: looked for, then reviewed.
 
 use dns::Name;
-use model::{DnsRecord, RecordId, RecordSettings, ZoneId, ZoneRecords};
+use model::{DnsRecord, RecordId, RecordNotes, RecordSettings, ZoneId, ZoneRecords};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::edits::{EditedRecords, RecordEdit, edit_records};
+use super::edits::{EditedRecords, RecordEdit, edit_records, new_record_id};
 use super::records::{context, records};
 use super::shapes;
 use super::shown::{ShownRecord, shown};
@@ -14,9 +14,7 @@ use crate::api::auth::Permission;
 use crate::api::envelope::{ApiReply, Item};
 use crate::api::error::{self, ApiError, ApiErrors};
 use crate::api::input::{Fields, Findings};
-use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, IfMatch, InputShape, Operation, ResultKind, Verb, new_id,
-};
+use crate::api::operation::{Answer, ApiCall, DRY_RUN, IfMatch, InputShape, Operation, ResultKind, Verb};
 use crate::names::record_scan::FoundRecord;
 
 pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
@@ -69,9 +67,9 @@ struct ShownFinds {
 }
 
 /// A record that was found, as one of the zone.
-fn record(id: &str, found: FoundRecord, context: &RecordContext) -> DnsRecord {
+fn record(id: RecordId, found: FoundRecord, context: &RecordContext) -> DnsRecord {
     DnsRecord {
-        id: RecordId::new(id),
+        id,
         zone: context.zone.clone(),
         name: found.name,
         rdata: found.rdata,
@@ -79,12 +77,9 @@ fn record(id: &str, found: FoundRecord, context: &RecordContext) -> DnsRecord {
         proxied: false,
         is_unquoted: false,
         settings: RecordSettings::default(),
-        comment: None,
-        tags: Box::default(),
+        notes: RecordNotes::default(),
         created_on: context.now.clone(),
         modified_on: context.now.clone(),
-        comment_modified_on: None,
-        tags_modified_on: None,
     }
 }
 
@@ -97,13 +92,13 @@ async fn lacking(
     call: &ApiCall,
     zone: ZoneId,
     apex: Name,
-) -> Result<(usize, Vec<(String, FoundRecord)>), ApiErrors> {
+) -> Result<(usize, Vec<(RecordId, FoundRecord)>), ApiErrors> {
     let found = call.shared.elsewhere.scans.scan(apex, &call.snapshot.dns.resolvers).await;
     let found = found.map_err(|reason| ApiError::new(error::NO_RESOLVER, reason))?;
     let total = found.len();
     let known = records(&call.shared.snapshots.load().resources, &zone);
     let lacking = found.into_iter().filter(|found| !is_there(&known, found));
-    Ok((total, lacking.map(|found| Ok((new_id()?, found))).collect::<Result<_, ApiErrors>>()?))
+    Ok((total, lacking.map(|found| Ok((new_record_id()?, found))).collect::<Result<_, ApiErrors>>()?))
 }
 
 fn busy(zone: &Name) -> ApiErrors {
@@ -137,7 +132,7 @@ async fn waiting(call: ApiCall) -> Answer {
         .found(&context.zone)
         .into_iter()
         .filter(|(_, found)| !is_there(&known, found));
-    let found: Vec<DnsRecord> = found.map(|(id, found)| record(&id, found, &context)).collect();
+    let found: Vec<DnsRecord> = found.map(|(id, found)| record(id, found, &context)).collect();
     let mut reply =
         ApiReply::of(&found.iter().map(|found| shown(found, context.settings())).collect::<Vec<_>>())?;
     if let Some(reason) = call.shared.elsewhere.scans.failure(&context.zone) {
@@ -163,7 +158,7 @@ async fn review(call: ApiCall) -> Answer {
     if let Some(fields) = Fields::root(&call.body, &findings) {
         for body in fields.list("accepts").unwrap_or_default() {
             let id = body.get("id").and_then(Value::as_str).map(str::to_owned);
-            accepts.push((id, RecordEdit::Make(RecordId::new(new_id()?), body.clone())));
+            accepts.push((id, RecordEdit::Make(new_record_id()?, body.clone())));
         }
         for (nth, body) in fields.list("rejects").unwrap_or_default().iter().enumerate() {
             match body.get("id").and_then(Value::as_str) {
@@ -176,12 +171,12 @@ async fn review(call: ApiCall) -> Answer {
         }
     }
     let ((), _) = findings.into_result(())?;
-    let reviewed: Vec<String> =
-        accepts.iter().filter_map(|(id, _)| id.clone()).chain(rejects.iter().cloned()).collect();
+    let ids = accepts.iter().filter_map(|(id, _)| id.as_deref()).chain(rejects.iter().map(String::as_str));
+    let reviewed: Vec<RecordId> = ids.filter_map(RecordId::parse).collect();
     let EditedRecords { left, unknown, records } = edit_records(&call, &context, move |edits| {
         let edit = |(nth, (_, edit)): (usize, &(Option<String>, RecordEdit))| {
             let made = edits.edit(edit, &format!("/accepts/{nth}"), &IfMatch::none())?;
-            Ok(made.id.clone())
+            Ok(made.id)
         };
         accepts.iter().enumerate().map(edit).collect::<Result<Vec<_>, ApiErrors>>()
     })
@@ -204,7 +199,7 @@ async fn take_found(call: ApiCall) -> Answer {
     let (total_records_parsed, found) = found?;
     let within = context.clone();
     let EditedRecords { left: recs_added, .. } = edit_records(&call, &context, move |edits| {
-        let made = found.iter().map(|(id, found)| record(id, found.clone(), &within));
+        let made = found.iter().map(|(id, found)| record(*id, found.clone(), &within));
         // What cannot stand beside the others of its name is left out.
         Ok(made.filter_map(|record| edits.put(record, "").ok()).count())
     })

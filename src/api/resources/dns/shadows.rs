@@ -96,7 +96,7 @@ impl<'r> Shadows<'r> {
             shadowed_by: hiding
                 .into_iter()
                 .flat_map(|cut| self.servers(cut))
-                .map(|server| server.id.clone())
+                .map(|server| server.id)
                 .collect(),
             is_glue: serves.is_some(),
             dead_glue: serves.is_some() && !is_reachable,

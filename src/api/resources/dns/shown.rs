@@ -1,7 +1,7 @@
 //! Records as answers show them. The order of fields is fixed: shell clients search the text.
 
 use dns::{FieldValue, RecordType, rdata};
-use model::{DnsRecord, RecordSettings, ZoneId};
+use model::{DnsRecord, RecordId, RecordSettings, ZoneId};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ const MAIL_LABEL: &[u8] = b"dkim";
 
 #[derive(Debug, Serialize)]
 pub(super) struct ShownRecord<'a> {
-    id: &'a str,
+    id: RecordId,
     #[serde(flatten)]
     old: OldRecordFields<'a>,
     name: String,
@@ -101,7 +101,7 @@ struct RecordMeta {
 pub(super) fn shown<'a>(record: &'a DnsRecord, settings: &DnsSettings) -> ShownRecord<'a> {
     let record_type = record.rdata.record_type();
     ShownRecord {
-        id: record.id.as_str(),
+        id: record.id,
         old: OldRecordFields::default(),
         name: record.name.to_string(),
         r#type: record_type,
@@ -120,12 +120,12 @@ pub(super) fn shown<'a>(record: &'a DnsRecord, settings: &DnsSettings) -> ShownR
             shadows: ShadowMetadata::default(),
         },
         // Clients that are generated from the interface take no null for this type, and do for all others.
-        comment: record.comment.as_deref().or((record_type == RecordType::Openpgpkey).then_some("")),
-        tags: &record.tags,
+        comment: record.notes.comment.as_deref().or((record_type == RecordType::Openpgpkey).then_some("")),
+        tags: &record.notes.tags,
         created_on: &record.created_on,
         modified_on: &record.modified_on,
-        comment_modified_on: record.comment_modified_on.as_deref(),
-        tags_modified_on: record.tags_modified_on.as_deref(),
+        comment_modified_on: record.notes.comment_modified_on.as_deref(),
+        tags_modified_on: record.notes.tags_modified_on.as_deref(),
     }
 }
 

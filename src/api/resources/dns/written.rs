@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use dns::{Name, RecordType};
-use model::{DnsRecord, RecordId, RecordSettings, ZoneId};
+use model::{DnsRecord, NoteFields, RecordId, RecordSettings, ZoneId};
 use serde_json::Value;
 
 use super::names::name_in_zone;
@@ -46,7 +46,7 @@ impl RecordContext {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Writing<'r> {
     /// It is all of a new record of this id.
-    New(&'r RecordId),
+    New(RecordId),
     /// It replaces a record: what it does not name has its default.
     Replace(&'r DnsRecord),
     /// It changes what it names.
@@ -118,8 +118,8 @@ impl Reading<'_, '_> {
         let (now, kept) = (&self.context.now, self.kept());
         let is_proxied = self.fields.bool("proxied").unwrap_or_else(|| kept.is_some_and(|kept| kept.proxied));
         let (id, before) = match self.writing {
-            Writing::New(id) => (id.clone(), None),
-            Writing::Replace(record) | Writing::Change(record) => (record.id.clone(), Some(record)),
+            Writing::New(id) => (id, None),
+            Writing::Replace(record) | Writing::Change(record) => (record.id, Some(record)),
         };
         let since =
             |is_same: bool, is_empty: bool, known: Option<&Option<Arc<str>>>| match (is_empty, is_same) {
@@ -127,8 +127,8 @@ impl Reading<'_, '_> {
                 (false, true) => known.cloned().flatten().or_else(|| Some(Arc::clone(now))),
                 (false, false) => Some(Arc::clone(now)),
             };
-        let has_same_comment = before.is_some_and(|before| before.comment == comment);
-        let has_same_tags = before.is_some_and(|before| before.tags == tags);
+        let has_same_comment = before.is_some_and(|before| before.notes.comment == comment);
+        let has_same_tags = before.is_some_and(|before| before.notes.tags == tags);
         let record = DnsRecord {
             id,
             zone: self.context.zone.clone(),
@@ -138,18 +138,21 @@ impl Reading<'_, '_> {
             proxied: is_proxied,
             is_unquoted: self.is_unquoted.get(),
             settings,
-            comment_modified_on: since(
-                has_same_comment,
-                comment.is_none(),
-                before.map(|before| &before.comment_modified_on),
-            ),
-            tags_modified_on: since(
-                has_same_tags,
-                tags.is_empty(),
-                before.map(|before| &before.tags_modified_on),
-            ),
-            comment,
-            tags,
+            notes: NoteFields {
+                comment_modified_on: since(
+                    has_same_comment,
+                    comment.is_none(),
+                    before.map(|before| &before.notes.comment_modified_on),
+                ),
+                tags_modified_on: since(
+                    has_same_tags,
+                    tags.is_empty(),
+                    before.map(|before| &before.notes.tags_modified_on),
+                ),
+                comment,
+                tags,
+            }
+            .into(),
             created_on: before.map_or_else(|| Arc::clone(now), |before| Arc::clone(&before.created_on)),
             modified_on: before.map_or_else(|| Arc::clone(now), |before| Arc::clone(&before.modified_on)),
         };
@@ -233,7 +236,7 @@ impl Reading<'_, '_> {
 
     fn comment(&self) -> Option<Box<str>> {
         if !self.fields.has("comment") {
-            return self.kept().and_then(|kept| kept.comment.clone());
+            return self.kept().and_then(|kept| kept.notes.comment.clone());
         }
         let comment = self.fields.text("comment").filter(|comment| !comment.is_empty())?;
         if comment.chars().count() > MAX_COMMENT || comment.contains(['\n', '\r']) {
@@ -245,7 +248,7 @@ impl Reading<'_, '_> {
 
     fn tags(&self) -> Box<[Box<str>]> {
         if !self.fields.has("tags") {
-            return self.kept().map(|kept| kept.tags.clone()).unwrap_or_default();
+            return self.kept().map(|kept| kept.notes.tags.clone()).unwrap_or_default();
         }
         let tags = self.fields.texts("tags").unwrap_or_default();
         if tags.len() > MAX_TAGS {

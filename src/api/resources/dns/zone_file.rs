@@ -9,16 +9,14 @@ use model::{DnsRecord, RecordId};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::edits::{EditedRecords, RecordEdit, edit_records};
+use super::edits::{EditedRecords, RecordEdit, edit_records, new_record_id};
 use super::records::{context, records};
 use super::shapes;
 use super::written::RecordContext;
 use crate::api::auth::Permission;
 use crate::api::envelope::{ApiReply, Item};
 use crate::api::error::{self, ApiError, ApiErrors};
-use crate::api::operation::{
-    Answer, ApiCall, DRY_RUN, IfMatch, InputShape, Operation, ResultKind, Verb, new_id,
-};
+use crate::api::operation::{Answer, ApiCall, DRY_RUN, IfMatch, InputShape, Operation, ResultKind, Verb};
 
 pub(in crate::api::resources) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -79,9 +77,9 @@ async fn export(call: ApiCall) -> Answer {
 
 /// What stands in the comment of a record's line.
 fn comment(record: &DnsRecord) -> String {
-    let mut comment = record.comment.as_deref().unwrap_or("").to_owned();
+    let mut comment = record.notes.comment.as_deref().unwrap_or("").to_owned();
     let has_marker = TAGS.iter().any(|marker| comment.contains(marker));
-    let mut tags: Vec<String> = record.tags.iter().map(|tag| quoted_tag(tag)).collect();
+    let mut tags: Vec<String> = record.notes.tags.iter().map(|tag| quoted_tag(tag)).collect();
     let record_type = record.rdata.record_type();
     if record_type.is_proxiable() {
         tags.push(format!("svc-{PROXIED}:{}", record.proxied));
@@ -175,7 +173,7 @@ async fn import(call: ApiCall) -> Answer {
     let EditedRecords { left: recs_added, .. } = edit_records(&call, &context, move |edits| {
         let mut errors = Vec::new();
         for (line, id, body) in &bodies {
-            let edit = RecordEdit::Make(id.clone(), body.clone());
+            let edit = RecordEdit::Make(*id, body.clone());
             let Err(refused) = edits.edit(&edit, "", &any) else { continue };
             for error in refused.iter().filter(|error| error.code != error::SAME_RECORD) {
                 let message = format!("line {line}: {}", error.message);
@@ -255,7 +253,7 @@ fn bodies(
                 ));
             }
         }
-        bodies.push((entry.line, RecordId::new(new_id()?), Value::Object(body)));
+        bodies.push((entry.line, new_record_id()?, Value::Object(body)));
     }
     // They need the NS records of their name.
     bodies.sort_by_key(|(.., body)| body.get("type") == Some(&json!(RecordType::Ds)));

@@ -1,0 +1,81 @@
+//! The id of a DNS record. A zone has millions of them, so that it is kept as bytes and not as text.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Written as 32 lower-case hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordId([u8; 16]);
+
+impl RecordId {
+    pub fn of_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// `None` if the text is no id of a record.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = <&[u8; 32]>::try_from(text.as_bytes()).ok()?;
+        let mut bytes = [0; 16];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = pair.iter().try_fold(0, |byte, digit| Some(byte << 4 | value_of(*digit)?))?;
+        }
+        Some(Self(bytes))
+    }
+}
+
+/// Of a lower-case hex digit.
+fn value_of(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    }
+}
+
+impl fmt::Display for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+impl fmt::Debug for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RecordId({self})")
+    }
+}
+
+impl Serialize for RecordId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for RecordId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        let wrong =
+            || serde::de::Error::custom(format!("`{text:.60}` is no id of a record: expected 32 hex digits"));
+        Self::parse(&text).ok_or_else(wrong)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_read_as_they_are_written_and_in_no_other_form() {
+        let text = "00f1e2d3c4b5a69788796a5b4c3d2e0f";
+        let id = RecordId::parse(text).unwrap();
+        assert_eq!(id.to_string(), text);
+        assert_eq!(serde_json::from_str::<RecordId>(&serde_json::to_string(&id).unwrap()).unwrap(), id);
+        let upper = text.to_uppercase();
+        for wrong in
+            ["", "1", &upper, &text[1..], &format!("{text}0"), &text.replace('f', "g"), &"é".repeat(16)]
+        {
+            assert!(RecordId::parse(wrong).is_none(), "{wrong}");
+            assert!(serde_json::from_value::<RecordId>(wrong.into()).is_err(), "{wrong}");
+        }
+    }
+}
