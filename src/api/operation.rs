@@ -408,15 +408,9 @@ pub(super) fn new_uuid() -> Result<Uuid, ApiErrors> {
 /// # Errors
 /// If the system has no random numbers.
 pub(super) fn new_id() -> Result<String, ApiErrors> {
-    Ok(random_bytes()?.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-/// # Errors
-/// If the system has no random numbers.
-pub(super) fn random_bytes() -> Result<[u8; 16], ApiErrors> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|error| {
         ApiError::new(error::UNAVAILABLE, format!("the system has no random numbers: {error}"))
     })?;
-    Ok(random)
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -5,7 +5,7 @@ use model::certificate_pack::PendingChallenge;
 use model::{AccountId, CertificatePack, DnsRecord, NoteFields, RecordId, RecordSettings, Zone, ZoneId};
 
 use super::look::NetworkLooker;
-use crate::certificates::{dns_value, new_uuid, record_comment};
+use crate::certificates::{dns_value, record_comment};
 use crate::clock::{Clock, rfc3339};
 use crate::snapshot::{Site, Snapshot};
 
@@ -31,7 +31,7 @@ pub(super) async fn record(
     let text = format!("\"{}\"", dns_value(&challenge.key_authorization));
     let now: std::sync::Arc<str> = rfc3339(clock.now()).into();
     Some(DnsRecord {
-        id: RecordId::of_bytes(new_uuid().ok()?.into_bytes()),
+        id: RecordId::random().ok()?,
         zone,
         name: Name::parse(&name, None).ok()?,
         rdata: Rdata::parse(RecordType::Txt, &text, None).ok()?,

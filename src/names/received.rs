@@ -78,10 +78,8 @@ pub(super) fn changes(
 }
 
 fn new_record(zone: &ZoneId, received: &ReceivedRecord, now: &Arc<str>) -> Result<DnsRecord, Declined> {
-    let mut id = [0; 16];
-    getrandom::fill(&mut id).map_err(|error| format!("the system has no random numbers: {error}"))?;
     Ok(DnsRecord {
-        id: RecordId::of_bytes(id),
+        id: RecordId::random()?,
         zone: zone.clone(),
         name: received.name.clone(),
         rdata: received.rdata.clone(),

@@ -106,7 +106,7 @@ impl Comparable<ByName> for BeforeName<'_> {
     }
 }
 
-/// A record in the order of ids, of which none stands twice.
+/// A record in the order of ids. No two records of a zone have the same id.
 #[derive(Clone, Debug)]
 struct ById(Arc<Declared<DnsRecord>>);
 

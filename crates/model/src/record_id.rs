@@ -13,23 +13,21 @@ impl RecordId {
         Self(bytes)
     }
 
+    /// An id that no record has.
+    ///
+    /// # Errors
+    /// If the system has no random numbers.
+    pub fn random() -> Result<Self, String> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|error| format!("the system has no random numbers: {error}"))?;
+        Ok(Self(bytes))
+    }
+
     /// `None` if the text is no id of a record.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = <&[u8; 32]>::try_from(text.as_bytes()).ok()?;
-        let mut bytes = [0; 16];
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = pair.iter().try_fold(0, |byte, digit| Some(byte << 4 | value_of(*digit)?))?;
-        }
-        Some(Self(bytes))
-    }
-}
-
-/// Of a lower-case hex digit.
-fn value_of(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
+        let is_written_so =
+            text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        is_written_so.then(|| u128::from_str_radix(text, 16).ok()).flatten().map(|id| Self(id.to_be_bytes()))
     }
 }
 
@@ -71,9 +69,16 @@ mod tests {
         assert_eq!(id.to_string(), text);
         assert_eq!(serde_json::from_str::<RecordId>(&serde_json::to_string(&id).unwrap()).unwrap(), id);
         let upper = text.to_uppercase();
-        for wrong in
-            ["", "1", &upper, &text[1..], &format!("{text}0"), &text.replace('f', "g"), &"é".repeat(16)]
-        {
+        for wrong in [
+            "",
+            "1",
+            &upper,
+            &text[1..],
+            &format!("{text}0"),
+            &text.replace('f', "g"),
+            &"é".repeat(16),
+            &format!("+{}", &text[1..]),
+        ] {
             assert!(RecordId::parse(wrong).is_none(), "{wrong}");
             assert!(serde_json::from_value::<RecordId>(wrong.into()).is_err(), "{wrong}");
         }

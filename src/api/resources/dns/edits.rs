@@ -13,7 +13,7 @@ use super::own_name_servers;
 use super::records::records;
 use super::written::{self, RecordContext, Writing};
 use crate::api::error::{self, ApiError, ApiErrors};
-use crate::api::operation::{ApiCall, IfMatch, random_bytes};
+use crate::api::operation::{ApiCall, IfMatch};
 use crate::api::resources::rulesets_read::revision;
 
 /// What is asked of one record.
@@ -102,8 +102,11 @@ pub(super) fn record_id(text: &str) -> Result<RecordId, ApiErrors> {
 }
 
 /// An id that no record has.
+///
+/// # Errors
+/// If the system has no random numbers.
 pub(super) fn new_record_id() -> Result<RecordId, ApiErrors> {
-    Ok(RecordId::of_bytes(random_bytes()?))
+    RecordId::random().map_err(|message| ApiError::new(error::UNAVAILABLE, message).into())
 }
 
 pub(super) fn unknown_record(id: impl Display) -> ApiErrors {
