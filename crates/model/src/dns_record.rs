@@ -255,10 +255,14 @@ mod tests {
 
     use super::*;
 
+    fn nth_id(nth: usize) -> RecordId {
+        RecordId::parse(&format!("{nth:032x}")).unwrap()
+    }
+
     fn records(lines: &[(&str, &str, &str)]) -> ZoneRecords {
         let mut records = ZoneRecords::default();
         for (nth, (name, kind, data)) in lines.iter().enumerate() {
-            let record = serde_json::json!({"id": format!("{nth:032x}"), "zone": "z", "name": name, "type": kind, "rdata": data,
+            let record = serde_json::json!({"id": nth_id(nth), "zone": "z", "name": name, "type": kind, "rdata": data,
                 "ttl": 1, "created_on": "", "modified_on": ""});
             records.put(Arc::new(Declared::at_revision(serde_json::from_value(record).unwrap(), 1)), 1);
         }
@@ -269,7 +273,7 @@ mod tests {
     fn a_record_that_moves_or_changes_is_found_once_and_both_its_names_have_changed() {
         let before = records(&[("a.example.com", "A", "192.0.2.1"), ("b.example.com", "A", "192.0.2.2")]);
         let name = |text: &str| Name::parse(text, None).unwrap();
-        let id = RecordId::of_bytes(0_u128.to_be_bytes());
+        let id = nth_id(0);
         let known = before.get(&id).unwrap();
         let change = |change: &dyn Fn(&mut DnsRecord)| {
             let mut record = known.value.clone();
@@ -305,7 +309,7 @@ mod tests {
     #[test]
     fn a_record_takes_144_bytes_and_its_notes_none_if_there_are_none() {
         assert_eq!(size_of::<Declared<DnsRecord>>(), 144);
-        let record = serde_json::json!({"id": format!("{:032x}", 7), "zone": "z", "name": "a.example.com", "type": "A",
+        let record = serde_json::json!({"id": nth_id(7), "zone": "z", "name": "a.example.com", "type": "A",
             "rdata": "192.0.2.1", "ttl": 60, "created_on": "", "modified_on": ""});
         let read = |record: &serde_json::Value| serde_json::from_value::<DnsRecord>(record.clone()).unwrap();
         assert_eq!(read(&record).notes, RecordNotes::default());
@@ -334,7 +338,7 @@ mod tests {
         assert!(found("a.real.example.com").is_empty() && found("example.com").is_empty());
         assert_eq!(found("a.deep.real.example.com"), ["198.51.100.2"]);
         let id = records.at(&Name::parse("real.example.com", None).unwrap()).next().unwrap().id;
-        assert_eq!(id, RecordId::of_bytes(1_u128.to_be_bytes()));
+        assert_eq!(id, nth_id(1));
         assert!(Rdata::parse(RecordType::A, "x", None).is_err());
     }
 }

@@ -9,10 +9,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct RecordId([u8; 16]);
 
 impl RecordId {
-    pub fn of_bytes(bytes: [u8; 16]) -> Self {
-        Self(bytes)
-    }
-
     /// An id that no record has.
     ///
     /// # Errors
