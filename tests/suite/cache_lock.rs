@@ -171,8 +171,10 @@ fn a_purge_while_others_wait_leaves_nothing_old() {
     api.post(&format!("/zones/{zone}/purge_cache"), &json!({"purge_everything": true}));
     gate.open();
     words(answers);
-    let (word, body) = get(&edge, "/page", "");
-    assert!(word == "MISS" && body != "0", "{word} {body}");
+    // A connection counts before its request is read, so that one of those who wait may have come after the
+    // purge, and what it fetched is kept rightly.
+    let (_, body) = get(&edge, "/page", "");
+    assert_ne!(body, "0");
     assert_eq!(get(&edge, "/page", ""), ("HIT".into(), body));
 }
 
