@@ -7,6 +7,7 @@
 //! follows counts too: an option, a path, an address, or nothing.
 
 mod commands;
+mod prefixes;
 mod windows_commands;
 mod word;
 
@@ -14,7 +15,8 @@ use std::cell::LazyCell;
 use std::ops::Range;
 
 use self::commands::{Class, class, is_filter, is_harmless, is_keyword};
-use self::word::{Argument, Word, argument, is_lead, word};
+use self::prefixes::word;
+use self::word::{Argument, Word, argument, is_lead};
 use super::fragment::strongest_of_lines;
 use super::{Finding, Strength};
 use pattern::ByteSet;
@@ -302,12 +304,15 @@ fn words(text: &[u8]) -> usize {
 fn judge(text: &[u8], separator: impl FnOnce() -> Separator, dialect: Dialect) -> Option<Strength> {
     let (word, rest) = word(text, dialect)?;
     // Most words name no program, whatever follows them.
-    (word.is_glob_path() || class(word.name(), dialect).is_some())
+    (word.is_buried || word.is_glob_path() || class(word.name(), dialect).is_some())
         .then(|| named(&word, &argument(rest, dialect), separator(), dialect))?
 }
 
 fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialect) -> Option<Strength> {
     use Strength::{Certain, Likely, Possible};
+    if word.is_buried {
+        return Some(Certain);
+    }
     if word.is_glob_path() {
         let is_bare = separator == Separator::Start && !argument.is_given();
         return Some(if is_bare { Likely } else { Certain });

@@ -46,6 +46,10 @@ fn commands_of_unix() {
         "; FOO=1 bash -c id",
         "a;wh'o'ami",
         "||whoami",
+        ";$0<<<id",
+        "; while id; do :; done",
+        "; shutdown now",
+        "; aws s3 ls",
         "; nslookup e.example",
         "&&ifconfig",
         "we talked about the boots ; $(echo cat) /etc/passwd and the price of them",
@@ -192,4 +196,37 @@ fn no_number_of_separators_hides_a_command() {
     }
     let hidden = format!("{}& dir c:\\", "& ".repeat(1 << 16));
     assert_eq!(strength(hidden.as_bytes(), Dialect::Windows), Some(Strength::Certain));
+}
+
+#[test]
+fn nothing_before_a_program_hides_it() {
+    let before = [
+        "a=1 ".repeat(300),
+        format!("a='{}' ", "x ".repeat(300)),
+        "a=$(true) ".to_owned(),
+        "sudo ".repeat(7),
+        "$x ".to_owned(),
+        ">/tmp/x ".to_owned(),
+        "2>&1 </dev/null ".to_owned(),
+        "eval ".to_owned(),
+        "timeout 5 ".to_owned(),
+        "sudo -u root ".to_owned(),
+        "/bin/".to_owned() + &"./".repeat(40),
+        "/usr/".to_owned() + &"../usr/".repeat(40) + "bin/",
+        "( ".repeat(300),
+    ];
+    let names = ["id", "i''d", "i$@d", "i${x}d", "id$x", "$'id'"].map(str::to_owned);
+    let hidden = ["''", "\"\"", "$@", "${x}"].map(|part| format!("i{}d", part.repeat(2_500)));
+    let hidden = hidden
+        .into_iter()
+        .chain(["''", "$@"].map(|part| format!("i{}d", part.repeat(150))))
+        .collect::<Vec<_>>();
+    for separator in [";", "|", "&&", "$(", "x\n"] {
+        for before in before.iter().map(String::as_str).chain([""]) {
+            for name in names.iter().chain(&hidden) {
+                let value = format!("{separator}{before}{name}");
+                assert_eq!(strength(value.as_bytes(), Dialect::Unix), Some(Strength::Certain), "{value}");
+            }
+        }
+    }
 }

@@ -8,8 +8,8 @@ const MAX_WORD_BYTES: usize = 64;
 const MAX_ARGUMENTS: usize = 4;
 /// Bytes of a command that are looked through for them.
 const MAX_COMMAND_BYTES: usize = 4096;
-/// Bytes that one word is read from.
-const MAX_READ_BYTES: usize = 256;
+/// Bytes that one word is read from: no system takes a longer path.
+const MAX_READ_BYTES: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
@@ -27,9 +27,18 @@ pub(super) struct Word {
     pub is_disguised: bool,
     /// `$IFS` stands where a space would.
     pub has_separator_expansion: bool,
+    /// More stands before it or in it than anyone writes who does not hide it.
+    pub is_buried: bool,
+    /// It is longer than what is kept of it, and leads through such a folder.
+    is_below_bin: bool,
 }
 
 impl Word {
+    /// One that was not reached.
+    pub(super) fn buried() -> Self {
+        Self { is_buried: true, ..Self::default() }
+    }
+
     /// The name of the program: the last part of its path, without `.exe`.
     pub(super) fn name(&self) -> &[u8] {
         let name = self.text.rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or_default();
@@ -50,7 +59,16 @@ impl Word {
 
     /// `/bin/ls`
     pub(super) fn is_in_bin(&self) -> bool {
-        self.text.starts_with(b"/") && memchr::memmem::find(&self.text, b"bin/").is_some()
+        self.is_below_bin
+            || self.text.starts_with(b"/") && memchr::memmem::find(&self.text, b"bin/").is_some()
+    }
+
+    /// Makes room by what stands before the last part of a path; without one it is no name of a program.
+    fn shorten(&mut self) -> Option<()> {
+        let last = self.text.iter().rposition(|byte| *byte == b'/').filter(|at| *at > 0)?;
+        self.is_below_bin = self.is_in_bin();
+        self.text.drain(..last);
+        Some(())
     }
 
     /// `/???/c?t`: a pattern that stands for a program.
@@ -63,33 +81,8 @@ impl Word {
     }
 }
 
-/// The first word of a text and what follows it; assignments and programs that run another are left out.
-pub(super) fn word(text: &[u8], dialect: Dialect) -> Option<(Word, &[u8])> {
-    let mut rest = text;
-    for _ in 0..4 {
-        let (word, after) = raw_word(rest, dialect)?;
-        let is_prefix = memchr::memchr(b'=', &word.text).is_some_and(|at| at > 0)
-            || matches!(
-                word.name(),
-                b"sudo"
-                    | b"busybox"
-                    | b"nohup"
-                    | b"exec"
-                    | b"command"
-                    | b"builtin"
-                    | b"time"
-                    | b"then"
-                    | b"do"
-            );
-        if !is_prefix || after.first().is_none_or(|byte| !matches!(byte, b' ' | b'\t')) {
-            return Some((word, after));
-        }
-        rest = after;
-    }
-    None
-}
-
-fn raw_word(text: &[u8], dialect: Dialect) -> Option<(Word, &[u8])> {
+/// The first word of a text and what follows it.
+pub(super) fn raw_word(text: &[u8], dialect: Dialect) -> Option<(Word, &[u8])> {
     let begin = text.iter().take_while(is_lead).count();
     let is_in_braces = begin > 0 && text.get(begin - 1) == Some(&b'{');
     let text = text.get(begin..)?;
@@ -106,6 +99,16 @@ fn raw_word(text: &[u8], dialect: Dialect) -> Option<(Word, &[u8])> {
             }
             (b'^', Dialect::Windows) => word.is_disguised = true,
             (b'\'' | b'"', _) => word.is_disguised |= at > 0 && is_within_word(text, at),
+            // The quotes of two kinds of strings of shells.
+            (b'$', Dialect::Unix) if matches!(after, Some(b'\'' | b'"')) => {
+                word.is_disguised |= after == Some(b'\'');
+            }
+            // The shell itself.
+            (b'$', Dialect::Unix) if at == 0 && text.starts_with(b"$0") => {
+                word.is_disguised = true;
+                word.text.extend_from_slice(b"sh");
+                at += 1;
+            }
             (b'$', Dialect::Unix) => match expansion(text.get(at..)?) {
                 Expansion::Separator(length) => {
                     word.has_separator_expansion = true;
@@ -123,11 +126,17 @@ fn raw_word(text: &[u8], dialect: Dialect) -> Option<(Word, &[u8])> {
                 return Some((word, text.get(at + 1..)?));
             }
             _ if ends_word(byte) => break,
-            _ if word.text.len() == MAX_WORD_BYTES => return None,
-            _ => word.text.push(byte),
+            _ => {
+                if word.text.len() == MAX_WORD_BYTES {
+                    word.shorten()?;
+                }
+                word.text.push(byte);
+            }
         }
         at += 1;
     }
+    // Quotes and expansions of nothing are what is left of it then.
+    word.is_buried = at >= MAX_READ_BYTES && word.is_disguised;
     (!word.text.is_empty()).then(|| (word, text.get(at..).unwrap_or_default()))
 }
 
@@ -152,7 +161,7 @@ fn ends_word(byte: u8) -> bool {
 enum Expansion {
     /// `$IFS`, `${IFS}`, `$IFS$9`
     Separator(usize),
-    /// `$@`, `$*`, `$1`, `${x}`: nothing, if nothing has set them.
+    /// `$@`, `$*`, `$1`, `${x}`, `$x`: nothing, if nothing has set them.
     Nothing(usize),
     Other,
 }
@@ -174,6 +183,10 @@ fn expansion(text: &[u8]) -> Expansion {
             Some(end) => Expansion::Nothing(end + 1),
             None => Expansion::Other,
         },
+        [b'$', name @ ..] if name.first().is_some_and(u8::is_ascii_alphabetic) => {
+            let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+            Expansion::Nothing(1 + name.iter().take_while(is_name).count())
+        }
         _ => Expansion::Other,
     }
 }
