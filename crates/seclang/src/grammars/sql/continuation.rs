@@ -1,5 +1,6 @@
 //! What tokens do to the statement before them.
 
+use super::operand::{Operand, operand, past_sum};
 use super::statement::{clause, cut_off, further_statement};
 use super::token::{Kind, Token};
 use crate::grammars::Strength;
@@ -25,6 +26,9 @@ pub(super) enum Before {
 pub(super) const MAX_NAME_BYTES: usize = 48;
 /// Values of quotes and signs alone are not longer.
 const MAX_SIGNS_BYTES: usize = 16;
+
+/// Nobody opens a quote behind `' or` and closes it so late.
+const MIN_OPEN_BYTES: usize = 384;
 
 /// Functions that wait, fail or reach out on purpose: nobody calls them in a value.
 pub(super) const WEAPONS: &[&str] = &[
@@ -125,18 +129,6 @@ pub(super) const READERS: &[&str] = &[
     "typeof",
 ];
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operand {
-    Literal,
-    Text,
-    Query,
-    /// A call; whether the function is known.
-    Call {
-        is_known: bool,
-    },
-    Column,
-}
-
 /// Whether tokens continue a statement, and how sure that is.
 pub(super) fn continuation(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
     let tokens = after(tokens, Kind::Close);
@@ -222,59 +214,21 @@ pub(super) fn calls(tokens: &[Token<'_>], functions: &[&str]) -> bool {
     })
 }
 
-/// An operand and what follows it.
-pub(super) fn operand<'t, 'v>(tokens: &'t [Token<'v>]) -> Option<(Operand, &'t [Token<'v>])> {
-    let mut rest = tokens;
-    while let [Token { kind: Kind::Arithmetic | Kind::Open, .. }, after @ ..] = rest {
-        rest = after;
-    }
-    let (first, after) = rest.split_first()?;
-    let (operand, after) = match first.kind {
-        Kind::Number | Kind::Constant | Kind::Variable => (Operand::Literal, after),
-        Kind::Text { .. } => (Operand::Text, after),
-        Kind::Query if first.is("select") => (Operand::Query, after),
-        Kind::Expression
-            if first.is("exists") || first.is("case") && after.iter().any(|token| token.is("when")) =>
-        {
-            (Operand::Query, after)
-        }
-        Kind::Name | Kind::Statement | Kind::Query | Kind::Expression => match after {
-            [Token { kind: Kind::Open, .. }, arguments @ ..] => {
-                let is_known = READERS.iter().chain(WEAPONS).any(|function| first.is(function));
-                (Operand::Call { is_known }, past_close(arguments))
-            }
-            [Token { kind: Kind::Dot, .. }, Token { kind: Kind::Name, .. }, after @ ..] => {
-                (Operand::Column, after)
-            }
-            _ => (Operand::Column, after),
-        },
-        _ => return None,
-    };
-    Some((operand, self::after(after, Kind::Close)))
-}
-
-/// What follows the parenthesis that closes the arguments of a call.
-fn past_close<'t, 'v>(tokens: &'t [Token<'v>]) -> &'t [Token<'v>] {
-    let mut depth = 1usize;
-    for (at, token) in tokens.iter().enumerate() {
-        match token.kind {
-            Kind::Open => depth += 1,
-            Kind::Close => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return tokens.get(at + 1..).unwrap_or_default();
-        }
-    }
-    &[]
-}
-
 /// `or 1=1`, `and exists(…)`, `|| sleep(5)`, `or true--`.
 pub(super) fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
-    let (left, rest) = operand(tokens)?;
     let is_quoted = matches!(before, Before::Quote { .. });
+    let (left, rest) = operand(tokens)?;
+    let (rest, is_literal) = past_sum(rest);
+    let left = if left == Operand::Literal && !is_literal { Operand::Column } else { left };
     match (left, rest) {
         (Operand::Query | Operand::Call { is_known: true }, _) => return Some(Strength::Certain),
+        (Operand::Literal | Operand::Text, [null, ..])
+            if is_quoted && (null.is("isnull") || null.is("notnull")) =>
+        {
+            return Some(Strength::Certain);
+        }
+        // A text that is still open so far behind is meant to go on beyond what is read.
+        (Operand::Text, []) if is_quoted && is_long_open(tokens) => return Some(Strength::Certain),
         (_, [operator @ Token { kind: Kind::Comparison, text }, after @ ..]) => {
             // Program text compares so.
             let is_program = *text == b"=="
@@ -284,6 +238,10 @@ pub(super) fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength
             let is_pattern = [&b"rlike"[..], b"regexp"].iter().any(|word| text.eq_ignore_ascii_case(word));
             let are_literal = |operand| matches!(operand, Operand::Literal | Operand::Text);
             return match right {
+                // `a[i] == 'b'`
+                _ if is_program && tokens.iter().any(|token| token.text.starts_with(b"[")) => {
+                    Some(Strength::Possible)
+                }
                 _ if is_program => Some(Strength::Likely),
                 Some(right) if are_literal(left) && are_literal(right) => Some(Strength::Certain),
                 Some(Operand::Query | Operand::Call { is_known: true }) => Some(Strength::Certain),
@@ -298,7 +256,13 @@ pub(super) fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength
         (Operand::Literal, [Token { kind: Kind::Comment { is_last: true }, .. }, ..]) => {
             return Some(Strength::Certain);
         }
-        (Operand::Literal, []) if is_quoted => return Some(Strength::Certain),
+        (Operand::Literal, [] | [Token { kind: Kind::Semicolon, .. }]) if is_quoted => {
+            return Some(Strength::Certain);
+        }
+        (
+            Operand::Literal,
+            [Token { kind: Kind::Semicolon, .. }, Token { kind: Kind::Comment { is_last: true }, .. }],
+        ) => return Some(Strength::Certain),
         // `1 or true`
         (Operand::Literal, []) if matches!(before, Before::Number) && is_truth(tokens) => {
             return Some(Strength::Certain);
@@ -325,6 +289,13 @@ fn is_open_number(tokens: &[Token<'_>]) -> bool {
             !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
         }
         _ => false,
+    })
+}
+
+/// Whether tokens end with a long string that no quote ends.
+fn is_long_open(tokens: &[Token<'_>]) -> bool {
+    tokens.last().is_some_and(|last| {
+        last.kind == (Kind::Text { is_closed: false }) && last.text.len() >= MIN_OPEN_BYTES
     })
 }
 

@@ -1,4 +1,5 @@
-//! What databases skip: comments and runs of spaces, which may be as long as a sender likes.
+//! What databases skip, comments and runs of spaces, and brackets and signs in a row: a sender may make them as long as
+//! he likes.
 
 use super::token::is_space;
 use crate::grammars::places::Places;
@@ -8,16 +9,29 @@ const MIN_RUN_BYTES: usize = 16;
 /// The limit for the indentation of a line. It is higher because programs are indented, and a line is indented only once.
 const MIN_INDENTATION_BYTES: usize = 32;
 
-/// A value with one space for each comment and each run of spaces; `None` if it has neither. Lines stay lines.
+/// Brackets or signs in a row that are kept of more.
+const KEPT_SIGNS: usize = 4;
+
+/// A value with one space for each comment and each run of spaces, and a few signs for each run of them; `None` if it has
+/// none of these. Lines stay lines.
 pub(super) fn folded(value: &[u8]) -> Option<Vec<u8>> {
     let mut comments = Places::new(value, comment);
     let mut runs = Places::new(value, run);
     let mut comment_ends = Places::new(value, |text| memchr::memmem::find(text, b"*/"));
+    let mut signs = Places::new(value, signs);
     let mut line_ends = Places::new(value, |text| memchr::memchr(b'\n', text));
     let mut folded = Vec::new();
     let (mut copied, mut at) = (0, 0);
-    while let Some(next) = [comments.next(at), runs.next(at)].into_iter().flatten().min() {
+    while let Some(next) = [comments.next(at), runs.next(at), signs.next(at)].into_iter().flatten().min() {
         let rest = value.get(next..).unwrap_or_default();
+        if signs.next(at) == Some(next) {
+            let sign_count = rest.iter().take_while(|byte| is_sign(**byte)).count();
+            folded.extend_from_slice(value.get(copied..next).unwrap_or_default());
+            folded.extend(rest.iter().take(sign_count).filter(|byte| !is_space(**byte)).take(KEPT_SIGNS));
+            at = next + sign_count;
+            copied = at;
+            continue;
+        }
         let end = match rest.first() {
             Some(b'/') => comment_ends.next(next + 2).map(|end| end + 2),
             Some(b'-' | b'#') => line_ends.next(next).filter(|end| end + 1 < value.len()),
@@ -58,6 +72,26 @@ fn comment(text: &[u8]) -> Option<usize> {
     })
 }
 
+/// What may stand in a row before an operand or behind it, and spaces between.
+fn is_sign(byte: u8) -> bool {
+    matches!(byte, b'(' | b')' | b'~' | b'!' | b'+' | b'-') || is_skipped(byte)
+}
+
+/// Where the first run of signs begins that is too long for a window.
+fn signs(text: &[u8]) -> Option<usize> {
+    let is_in_run = |at: usize| text.get(at).is_some_and(|byte| is_sign(*byte));
+    (MIN_RUN_BYTES - 1..text.len()).step_by(MIN_RUN_BYTES).filter(|at| is_in_run(*at)).find_map(|at| {
+        let before = (0..at).rev().take(MIN_RUN_BYTES).take_while(|at| is_in_run(*at)).count();
+        let begin = at - before;
+        let run = text.get(begin..).unwrap_or_default();
+        let length = run.iter().take(2 * MIN_RUN_BYTES).take_while(|byte| is_sign(**byte)).count();
+        let spaces = spaces(run);
+        // A comment is one by itself.
+        let is_comment = run.get(spaces..).is_some_and(|run| run.starts_with(b"--"));
+        (length - spaces.min(length) >= MIN_RUN_BYTES && !is_comment).then_some(begin + spaces)
+    })
+}
+
 /// Where the first run of spaces begins that is too long for a window.
 fn run(text: &[u8]) -> Option<usize> {
     let is_skipped = |at: usize| text.get(at).is_some_and(|byte| is_skipped(*byte));
@@ -87,6 +121,10 @@ mod tests {
         assert_eq!(fold("1 #words\nor 1=1 --").as_deref(), Some("1 \nor 1=1 --"));
         assert_eq!(fold("1 /*!50000or*/ 1=1"), None);
         assert_eq!(fold("1 or 1=1 /* open"), None);
+        assert_eq!(fold(&format!("1 or {}1=1", "(".repeat(600))).as_deref(), Some("1 or ((((1=1"));
+        assert_eq!(fold(&format!("1 or {}1=1", "- + ".repeat(600))).as_deref(), Some("1 or -+-+1=1"));
+        assert_eq!(fold(&format!("a{}b", "-".repeat(600))), None);
+        assert_eq!(fold(&format!("f({}b", "(".repeat(MIN_RUN_BYTES - 2))), None);
         // However many there are.
         let comments = format!("1{}or 1=1", format!("/**/{}", " ".repeat(MIN_RUN_BYTES - 1)).repeat(99));
         assert_eq!(fold(&comments).as_deref(), Some("1 or 1=1"));

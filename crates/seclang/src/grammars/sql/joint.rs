@@ -126,9 +126,17 @@ fn may_go_on(window: &[u8]) -> bool {
 /// `1=1`: whether tokens compare constants; program text does so, too, but with `==`.
 fn is_tautology<'v>(tokens: impl Iterator<Item = Token<'v>>) -> bool {
     let is_constant = |token: Token<'_>| is_literal(&token);
-    let mut operands = tokens.filter(|token| !matches!(token.kind, Kind::Open | Kind::Arithmetic));
-    operands.next().is_some_and(is_constant)
-        && operands.next().is_some_and(|token| token.kind == Kind::Comparison && token.text != b"==")
+    let mut operands =
+        tokens.filter(|token| !matches!(token.kind, Kind::Open | Kind::Close | Kind::Arithmetic));
+    if !operands.next().is_some_and(is_constant) {
+        return false;
+    }
+    // Sums of constants, casts and rows.
+    let is_part =
+        |token: &Token<'_>| is_literal(token) || matches!(token.kind, Kind::Cast | Kind::Comma | Kind::Name);
+    operands
+        .find(|token| !is_part(token))
+        .is_some_and(|token| token.kind == Kind::Comparison && token.text != b"==")
         && operands.next().is_some_and(is_constant)
 }
 
@@ -165,7 +173,18 @@ fn after_constant<'t, 'v>(mut tokens: &'t [Token<'v>]) -> Option<&'t [Token<'v>]
 
 /// Whether constants are compared with each other: `char(65)=char(65)`, `length('a')>0`.
 fn compares_constants(tokens: &[Token<'_>]) -> bool {
-    after_constant(tokens).is_some_and(|rest| match rest {
+    let sum = after_constant(tokens).map(|mut rest| {
+        while matches!(rest, [Token { kind: Kind::Arithmetic | Kind::Cast, .. }, ..]) {
+            let after_cast = match rest {
+                [Token { kind: Kind::Cast, .. }, _, after @ ..] => Some(after),
+                _ => after_constant(rest),
+            };
+            let Some(after) = after_cast else { break };
+            rest = after;
+        }
+        rest
+    });
+    sum.is_some_and(|rest| match rest {
         [Token { kind: Kind::Comparison, text }, right @ ..] => {
             *text != b"==" && after_constant(right).is_some()
         }

@@ -1,10 +1,12 @@
 //! What ends a statement and begins another: a further statement, a clause, a comment that cuts the rest off.
 
-use super::continuation::{
-    Before, MAX_NAME_BYTES, Operand, READERS, WEAPONS, after, calls, condition, is_word, operand,
-};
-use super::token::{Kind, Token};
+use super::continuation::{Before, MAX_NAME_BYTES, READERS, WEAPONS, after, calls, condition, is_word};
+use super::operand::{Operand, operand};
+use super::token::{FURTHER, Kind, Token};
 use crate::grammars::Strength;
+
+/// Tokens of a further statement behind which a comment cuts off the rest.
+const MAX_CUT_TOKENS: usize = 16;
 
 /// `; drop table users`.
 pub(super) fn further_statement(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
@@ -12,10 +14,21 @@ pub(super) fn further_statement(tokens: &[Token<'_>], before: Before) -> Option<
     let Some((first, rest)) = tokens.split_first() else {
         return matches!(before, Before::Quote { .. }).then_some(Strength::Possible);
     };
+    if matches!(before, Before::Quote { .. }) && is_cut(tokens) {
+        return Some(Strength::Certain);
+    }
     let second = rest.first();
     let second_is = |words: &[&str]| second.is_some_and(|token| words.iter().any(|word| token.is(word)));
     let has = |word: &str| rest.iter().any(|token| token.is(word));
+    let is_ended = matches!(before, Before::Quote { .. } | Before::Number);
+    let is_number = |token: &Token<'_>| token.kind == Kind::Number;
     let is_statement = match first.kind {
+        // `table users`
+        Kind::Query if first.is("table") && is_ended && rest.len() == 1 => {
+            second.is_some_and(|name| name.kind == Kind::Name)
+        }
+        Kind::Name => is_ended && FURTHER.iter().any(|(word, nexts)| first.is(word) && second_is(nexts)),
+        Kind::Statement if first.is("kill") => is_ended && rest.len() == 1 && second.is_some_and(is_number),
         Kind::Comment { is_last: true } => {
             return matches!(before, Before::Quote { .. } | Before::Number).then_some(Strength::Certain);
         }
@@ -68,9 +81,22 @@ pub(super) fn further_statement(tokens: &[Token<'_>], before: Before) -> Option<
     is_statement.then_some(Strength::Certain)
 }
 
+/// Whether a comment cuts off what stands behind a statement: whatever that is, nothing else ends so.
+fn is_cut(tokens: &[Token<'_>]) -> bool {
+    tokens.len() <= MAX_CUT_TOKENS
+        && tokens.last().is_some_and(|last| {
+            last.kind == (Kind::Comment { is_last: true })
+                && last.text.strip_prefix(b"--").is_some_and(is_blank)
+        })
+}
+
 /// `order by 3--`, `having 1=1`, `into outfile '…'`.
 pub(super) fn clause(first: &Token<'_>, rest: &[Token<'_>], before: Before) -> Option<Strength> {
-    let is_ended = matches!(before, Before::Quote { .. } | Before::Number);
+    let is_quoted = matches!(before, Before::Quote { .. });
+    let is_ended = is_quoted || matches!(before, Before::Number);
+    let is_cut = |number: &Token<'_>, end: &Token<'_>| {
+        number.kind == Kind::Number && end.kind == (Kind::Comment { is_last: true })
+    };
     match &*first.text.to_ascii_lowercase() {
         b"order" | b"group" if is_word(rest, "by") => {
             let (what, after) = operand(rest.get(1..)?)?;
@@ -91,6 +117,20 @@ pub(super) fn clause(first: &Token<'_>, rest: &[Token<'_>], before: Before) -> O
             if compares { found } else { found.min(Some(Strength::Possible)) }
         }
         b"having" | b"where" => condition(rest, before),
+        b"limit" if is_quoted && matches!(rest, [number, end] if is_cut(number, end)) => {
+            Some(Strength::Certain)
+        }
+        b"for" if is_ended && is_word(rest, "update") => {
+            let ends = matches!(rest, [_] | [_, Token { kind: Kind::Comment { is_last: true }, .. }]);
+            let strength = if is_quoted { Strength::Certain } else { Strength::Likely };
+            ends.then_some(strength)
+        }
+        b"offset" if is_ended => match rest {
+            [Token { kind: Kind::Number, .. }, rows, ..] if rows.is("rows") || rows.is("row") => {
+                Some(if is_quoted { Strength::Certain } else { Strength::Likely })
+            }
+            _ => None,
+        },
         b"limit" if is_ended => match rest {
             [Token { kind: Kind::Number, .. }, next, ..] if !matches!(next.kind, Kind::Name) => {
                 Some(Strength::Likely)

@@ -42,6 +42,8 @@ pub(super) enum Kind {
     Comma,
     Dot,
     Semicolon,
+    /// `::`
+    Cast,
     Other,
 }
 
@@ -64,17 +66,44 @@ pub(super) fn tokens(text: &[u8]) -> Tokens<'_> {
     TokenReader::new(text).collect()
 }
 
+/// Signs in a row that are read one by one. More say nothing more, and would hide what follows.
+const MAX_RUN: usize = 4;
+/// Names between brackets are no longer.
+const MAX_BRACKETED_BYTES: usize = 64;
+
 /// The tokens of a text one by one, comments that stand for spaces left out. A comment to the end of the line is kept,
 /// for it cuts off what stood behind the value.
 pub(super) struct TokenReader<'v> {
     rest: &'v [u8],
     /// Tokens that are read at most.
     left: usize,
+    /// How many of the tokens that were read last are signs of one kind.
+    run: (Option<Run>, usize),
+}
+
+/// Signs that may stand in a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Run {
+    /// Brackets that open, and signs and words before an operand.
+    Before,
+    Close,
+    Semicolon,
+}
+
+impl Run {
+    fn of(kind: Kind) -> Option<Self> {
+        match kind {
+            Kind::Open | Kind::Arithmetic => Some(Self::Before),
+            Kind::Close => Some(Self::Close),
+            Kind::Semicolon => Some(Self::Semicolon),
+            _ => None,
+        }
+    }
 }
 
 impl<'v> TokenReader<'v> {
     pub(super) fn new(text: &'v [u8]) -> Self {
-        Self { rest: text, left: MAX_TOKENS }
+        Self { rest: text, left: MAX_TOKENS, run: (None, 0) }
     }
 }
 
@@ -89,7 +118,12 @@ impl<'v> Iterator for TokenReader<'v> {
             let (text, after) = self.rest.split_at(length.clamp(1, self.rest.len()));
             self.rest = after;
             // `/*!50000 union*/` is code for one dialect, and `*/` ends it.
-            if kind != (Kind::Comment { is_last: false }) || is_line_comment(text) {
+            if kind == (Kind::Comment { is_last: false }) && !is_line_comment(text) {
+                continue;
+            }
+            let run = Run::of(kind);
+            self.run = (run, if run.is_some() && run == self.run.0 { self.run.1 + 1 } else { 1 });
+            if run.is_none() || self.run.1 <= MAX_RUN {
                 return Some(Token { kind, text });
             }
         }
@@ -107,12 +141,42 @@ pub(super) fn may_continue(text: &[u8]) -> bool {
         Kind::Logic | Kind::Comparison | Kind::Arithmetic => tokens
             .find(|token| !matches!(token.kind, Kind::Arithmetic | Kind::Open))
             .is_some_and(|token| begins_operand(&token)),
-        Kind::Semicolon => tokens
-            .find(|token| token.kind != Kind::Semicolon)
-            .is_none_or(|token| matches!(token.kind, Kind::Comment { .. } | Kind::Query | Kind::Statement)),
+        Kind::Semicolon => {
+            tokens.find(|token| token.kind != Kind::Semicolon).is_none_or(|token| match token.kind {
+                Kind::Comment { .. } | Kind::Query | Kind::Statement => true,
+                // Whatever it is, a comment cuts off what follows it.
+                Kind::Name => is_further(&token) || memchr::memmem::find(text, b"--").is_some(),
+                _ => false,
+            })
+        }
         _ => true,
     }
 }
+
+/// Whether a name begins a statement together with the word that follows it.
+fn is_further(token: &Token<'_>) -> bool {
+    FURTHER.iter().any(|(first, _)| token.is(first))
+}
+
+/// Statements that begin with two words, of which the first alone is one of everyday language.
+pub(super) const FURTHER: &[(&str, &[&str])] = &[
+    ("analyze", &["table"]),
+    ("bulk", &["insert"]),
+    ("check", &["table"]),
+    ("discard", &["all", "plans", "temp"]),
+    ("explain", &["select", "analyze", "plan"]),
+    ("flush", &["hosts", "logs", "privileges", "tables"]),
+    ("import", &["foreign"]),
+    ("install", &["component", "plugin"]),
+    ("lock", &["table", "tables"]),
+    ("optimize", &["table"]),
+    ("purge", &["binary", "master"]),
+    ("repair", &["table"]),
+    ("reset", &["all", "master", "query"]),
+    ("security", &["label"]),
+    ("show", &["columns", "databases", "grants", "processlist", "schemas", "tables", "variables"]),
+    ("signal", &["sqlstate"]),
+];
 
 /// Whether an operand may begin with a token.
 fn begins_operand(token: &Token<'_>) -> bool {
@@ -126,7 +190,7 @@ fn begins_operand(token: &Token<'_>) -> bool {
             | Kind::Statement
             | Kind::Expression
             | Kind::Name
-    )
+    ) || token.text == b"{"
 }
 
 /// Whether a text begins as an expression does, or with an operand that a statement may go on behind. Most do neither.
@@ -198,6 +262,8 @@ fn next(text: &[u8]) -> Option<(Kind, usize)> {
         (b')', _) => (Kind::Close, 1),
         (b',', _) => (Kind::Comma, 1),
         (b';', _) => (Kind::Semicolon, 1),
+        (b':', Some(b':')) => (Kind::Cast, 2),
+        (b'[', _) => bracketed(text),
         (b'@', _) => (Kind::Variable, 1 + word_length(text.get(1..)?, |byte| byte == b'@')),
         (b'0'..=b'9', _) => (Kind::Number, number_length(text)),
         (b'.', Some(b'0'..=b'9')) => (Kind::Number, 1 + number_length(text.get(1..)?)),
@@ -237,6 +303,17 @@ fn number_length(text: &[u8]) -> usize {
         }
     }
     length
+}
+
+/// `[name]`, and the place in an array behind a name.
+fn bracketed(text: &[u8]) -> (Kind, usize) {
+    let is_inner = |byte: &&u8| is_word_byte(**byte) || matches!(byte, b' ' | b',' | b':');
+    let length = text.iter().skip(1).take(MAX_BRACKETED_BYTES).take_while(is_inner).count();
+    if length > 0 && text.get(1 + length) == Some(&b']') {
+        (Kind::Name, length + 2)
+    } else {
+        (Kind::Other, 1)
+    }
 }
 
 fn string(text: &[u8]) -> (Kind, usize) {
@@ -324,6 +401,9 @@ mod tests {
             ("1 #x\nor", vec![Number, Comment { is_last: false }, Logic]),
             ("f(a,b) order", vec![Name, Open, Name, Comma, Name, Close, Clause]),
             ("1e3.5", vec![Number, Number]),
+            ("a::int", vec![Name, Kind::Cast, Name]),
+            ("[a b] [1,2] []", vec![Name, Name, Kind::Other, Kind::Other]),
+            ("((((((1))))))", [[Open; 4].as_slice(), &[Number], &[Close; 4]].concat()),
             ("", vec![]),
         ] {
             assert_eq!(kinds(text), expected, "{text}");
