@@ -47,6 +47,8 @@ fn commands_of_unix() {
         "a;wh'o'ami",
         "||whoami",
         ";$0<<<id",
+        "we talked about the boots ; id 2>&1",
+        "we talked about the boots ; env id",
         "; while id; do :; done",
         "; shutdown now",
         "; aws s3 ls",

@@ -321,6 +321,8 @@ fn is_technical(text: &[u8], has_space: bool, dialect: Dialect) -> bool {
         (b'<' | b'>', _) => {
             matches!(second, b'/' | b'>' | b'.' | b'&' | b'(' | b'$') || (!has_space && second != b' ')
         }
+        // `2>&1`
+        (b'0'..=b'9', Dialect::Unix) if second == b'>' => has_space,
         (b'-', _) => has_space && (second.is_ascii_alphanumeric() || second == b'-'),
         (b'/', Dialect::Unix) => {
             has_space && (after.is_empty() || second.is_ascii_alphanumeric() || matches!(second, b'?' | b'*'))

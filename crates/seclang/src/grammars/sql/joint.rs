@@ -249,7 +249,12 @@ fn goes_on(tokens: &[Token<'_>], before: Before, is_own: impl Fn() -> bool) -> b
                     })
                     || super::continuation::calls_weapon(rest)
             }
-            Some(statement) => !statement.is("set") && !statement.is("update"),
+            // `update a set b = …`
+            Some(statement) if statement.is("update") => match rest {
+                [_, _, set, _, operator, ..] => set.is("set") && operator.text == b"=",
+                _ => false,
+            },
+            Some(statement) => !statement.is("set"),
             None => false,
         },
         _ => false,

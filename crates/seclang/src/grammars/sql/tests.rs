@@ -116,7 +116,13 @@ fn texts() {
 
 #[test]
 fn what_stands_around_an_injection_hides_nothing() {
-    for value in ["1' OR '1'='1", "1 or 1=1", "x'; drop table users--", "1 union all select 1,2"] {
+    for value in [
+        "1' OR '1'='1",
+        "1 or 1=1",
+        "x'; drop table users--",
+        "1 union all select 1,2",
+        "1; update users set role='admin' where id=1",
+    ] {
         for text in [
             format!("Hello team,\nI had a look at the form.\n{value}\nPlease tell me if that works."),
             format!("The size of the shoes that we have in stock is {value}"),
