@@ -7,6 +7,9 @@ use super::word::{Dialect, Word, is_lead, raw_word};
 const MAX_PREFIXES: usize = 1024;
 /// Bytes in which `$(…)` in an assignment ends.
 const MAX_SUBSTITUTION_BYTES: usize = 256;
+/// Names of variables are no longer.
+const MAX_NAME_BYTES: usize = 4096;
+const USUAL_NAME_BYTES: usize = 64;
 /// Bytes in which a loop or a branch shows its other words.
 const MAX_KEYWORD_BYTES: usize = 256;
 
@@ -81,9 +84,16 @@ fn past_redirection(text: &[u8]) -> Option<&[u8]> {
 
 /// `a=1`, `a+="b c"`, `a=$(b)`. A separator that is escaped there, or stands in backquotes, begins a command of its own.
 fn past_assignment(text: &[u8]) -> Option<&[u8]> {
-    let length = name_length(text);
+    // Byte by byte only as far as names usually are.
+    let mut length = name_length(text.get(..USUAL_NAME_BYTES).unwrap_or(text));
+    if length == USUAL_NAME_BYTES {
+        let begin = text.get(..MAX_NAME_BYTES).unwrap_or(text);
+        length = memchr::memchr3(b'=', b' ', b'+', begin)?;
+        (name_length(begin.get(..length)?) == length).then_some(())?;
+    }
     let value = text.get(length..).filter(|_| length > 0)?;
-    let mut rest = value.strip_prefix(b"+").unwrap_or(value).strip_prefix(b"=")?;
+    let value = value.strip_prefix(b"+").unwrap_or(value);
+    let mut rest = value.strip_prefix(b"=")?;
     loop {
         rest = match rest {
             [b'\'', inner @ ..] => inner.get(memchr::memchr(b'\'', inner)? + 1..)?,

@@ -22,9 +22,13 @@ pub(super) fn folded(value: &[u8]) -> Option<Vec<u8>> {
     let mut line_ends = Places::new(value, |text| memchr::memchr(b'\n', text));
     let mut folded = Vec::new();
     let (mut copied, mut at) = (0, 0);
-    while let Some(next) = [comments.next(at), runs.next(at), signs.next(at)].into_iter().flatten().min() {
+    loop {
+        let next_signs = signs.next(at);
+        let Some(next) = [comments.next(at), runs.next(at), next_signs].into_iter().flatten().min() else {
+            break;
+        };
         let rest = value.get(next..).unwrap_or_default();
-        if signs.next(at) == Some(next) {
+        if next_signs == Some(next) {
             let sign_count = rest.iter().take_while(|byte| is_sign(**byte)).count();
             folded.extend_from_slice(value.get(copied..next).unwrap_or_default());
             folded.extend(rest.iter().take(sign_count).filter(|byte| !is_space(**byte)).take(KEPT_SIGNS));
@@ -80,7 +84,9 @@ fn is_sign(byte: u8) -> bool {
 /// Where the first run of signs begins that is too long for a window.
 fn signs(text: &[u8]) -> Option<usize> {
     let is_in_run = |at: usize| text.get(at).is_some_and(|byte| is_sign(*byte));
-    (MIN_RUN_BYTES - 1..text.len()).step_by(MIN_RUN_BYTES).filter(|at| is_in_run(*at)).find_map(|at| {
+    // A run of more bytes holds two at each multiple of it; one space alone begins none.
+    let places = (MIN_RUN_BYTES - 1..text.len()).step_by(MIN_RUN_BYTES);
+    places.filter(|at| is_in_run(*at) && is_in_run(at - 1)).find_map(|at| {
         let before = (0..at).rev().take(MIN_RUN_BYTES).take_while(|at| is_in_run(*at)).count();
         let begin = at - before;
         let run = text.get(begin..).unwrap_or_default();
@@ -88,7 +94,7 @@ fn signs(text: &[u8]) -> Option<usize> {
         let spaces = spaces(run);
         // A comment is one by itself.
         let is_comment = run.get(spaces..).is_some_and(|run| run.starts_with(b"--"));
-        (length - spaces.min(length) >= MIN_RUN_BYTES && !is_comment).then_some(begin + spaces)
+        (length - spaces.min(length) > MIN_RUN_BYTES && !is_comment).then_some(begin + spaces)
     })
 }
 

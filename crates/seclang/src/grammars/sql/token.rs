@@ -77,33 +77,19 @@ pub(super) struct TokenReader<'v> {
     rest: &'v [u8],
     /// Tokens that are read at most.
     left: usize,
-    /// How many of the tokens that were read last are signs of one kind.
-    run: (Option<Run>, usize),
+    /// The kind of the token that was read last, and how many of it stand in a row.
+    last: Kind,
+    run: usize,
 }
 
-/// Signs that may stand in a row.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Run {
-    /// Brackets that open, and signs and words before an operand.
-    Before,
-    Close,
-    Semicolon,
-}
-
-impl Run {
-    fn of(kind: Kind) -> Option<Self> {
-        match kind {
-            Kind::Open | Kind::Arithmetic => Some(Self::Before),
-            Kind::Close => Some(Self::Close),
-            Kind::Semicolon => Some(Self::Semicolon),
-            _ => None,
-        }
-    }
+/// Whether tokens of a kind may stand in a row.
+fn is_sign(kind: Kind) -> bool {
+    matches!(kind, Kind::Open | Kind::Close | Kind::Arithmetic | Kind::Semicolon)
 }
 
 impl<'v> TokenReader<'v> {
     pub(super) fn new(text: &'v [u8]) -> Self {
-        Self { rest: text, left: MAX_TOKENS, run: (None, 0) }
+        Self { rest: text, left: MAX_TOKENS, last: Kind::Other, run: 0 }
     }
 }
 
@@ -121,9 +107,10 @@ impl<'v> Iterator for TokenReader<'v> {
             if kind == (Kind::Comment { is_last: false }) && !is_line_comment(text) {
                 continue;
             }
-            let run = Run::of(kind);
-            self.run = (run, if run.is_some() && run == self.run.0 { self.run.1 + 1 } else { 1 });
-            if run.is_none() || self.run.1 <= MAX_RUN {
+            let is_again = kind == self.last;
+            self.run = if is_again { self.run + 1 } else { 1 };
+            self.last = kind;
+            if self.run <= MAX_RUN || !is_sign(kind) {
                 return Some(Token { kind, text });
             }
         }
@@ -306,6 +293,8 @@ fn number_length(text: &[u8]) -> usize {
 }
 
 /// `[name]`, and the place in an array behind a name.
+// PERF: waf_instructions/quotes_64kb. Within the reader it costs each token registers.
+#[inline(never)]
 fn bracketed(text: &[u8]) -> (Kind, usize) {
     let is_inner = |byte: &&u8| is_word_byte(**byte) || matches!(byte, b' ' | b',' | b':');
     let length = text.iter().skip(1).take(MAX_BRACKETED_BYTES).take_while(is_inner).count();
