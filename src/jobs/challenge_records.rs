@@ -2,11 +2,13 @@
 
 use dns::{Name, Rdata, RecordType};
 use model::certificate_pack::PendingChallenge;
-use model::{AccountId, CertificatePack, DnsRecord, NoteFields, RecordId, RecordSettings, Zone, ZoneId};
+use model::{
+    AccountId, CertificatePack, DnsRecord, NoteFields, RecordId, RecordSettings, RecordTime, Zone, ZoneId,
+};
 
 use super::look::NetworkLooker;
 use crate::certificates::{dns_value, record_comment};
-use crate::clock::{Clock, rfc3339};
+use crate::clock::Clock;
 use crate::snapshot::{Site, Snapshot};
 
 /// How long resolvers keep such a record, in seconds.
@@ -29,7 +31,7 @@ pub(super) async fn record(
     let account = &snapshot.resources.zones.get(&pack.zone)?.account;
     let zone = zone_of(snapshot, &name, account)?;
     let text = format!("\"{}\"", dns_value(&challenge.key_authorization));
-    let now: std::sync::Arc<str> = rfc3339(clock.now()).into();
+    let now = RecordTime::from(clock.now());
     Some(DnsRecord {
         id: RecordId::random().ok()?,
         zone,
@@ -40,7 +42,7 @@ pub(super) async fn record(
         is_unquoted: false,
         settings: RecordSettings::default(),
         notes: NoteFields { comment: Some(record_comment(pack).into()), ..NoteFields::default() }.into(),
-        created_on: now.clone(),
+        created_on: now,
         modified_on: now,
     })
 }

@@ -1,11 +1,10 @@
 //! Records that came from a primary, as changes of a zone.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use dns::receive::{ReceivedRecord, ZoneChange};
 use dns::{Name, Rdata};
-use model::{DnsRecord, RecordId, RecordNotes, RecordSettings, Resources, ZoneId};
+use model::{DnsRecord, RecordId, RecordNotes, RecordSettings, RecordTime, Resources, ZoneId};
 use store::Change;
 
 use crate::control::Declined;
@@ -31,7 +30,7 @@ pub(super) fn changes(
     resources: &Resources,
     zone: &ZoneId,
     records: &CameRecords,
-    now: &str,
+    now: RecordTime,
 ) -> Result<Vec<Change>, Declined> {
     let known = resources.records.get(zone);
     let there: BTreeMap<RecordKey<'_>, &DnsRecord> = known
@@ -54,7 +53,6 @@ pub(super) fn changes(
             }));
         }
     }
-    let now: Arc<str> = now.into();
     let (mut deleted, mut put) = (Vec::new(), Vec::new());
     for (key, wanted) in wanted {
         match (there.get(&key), wanted) {
@@ -63,12 +61,11 @@ pub(super) fn changes(
             }
             (Some(known), Some(wanted)) if known.ttl == wanted.ttl || known.proxied => {}
             (Some(known), Some(wanted)) => {
-                let record =
-                    DnsRecord { ttl: wanted.ttl, modified_on: Arc::clone(&now), ..DnsRecord::clone(known) };
+                let record = DnsRecord { ttl: wanted.ttl, modified_on: now, ..DnsRecord::clone(known) };
                 put.push(Change::PutRecord { record: Box::new(record) });
             }
             (None, Some(wanted)) => {
-                put.push(Change::PutRecord { record: Box::new(new_record(zone, wanted, &now)?) });
+                put.push(Change::PutRecord { record: Box::new(new_record(zone, wanted, now)?) });
             }
             (None, None) => {}
         }
@@ -77,7 +74,7 @@ pub(super) fn changes(
     Ok(deleted)
 }
 
-fn new_record(zone: &ZoneId, received: &ReceivedRecord, now: &Arc<str>) -> Result<DnsRecord, Declined> {
+fn new_record(zone: &ZoneId, received: &ReceivedRecord, now: RecordTime) -> Result<DnsRecord, Declined> {
     Ok(DnsRecord {
         id: RecordId::random()?,
         zone: zone.clone(),
@@ -88,7 +85,7 @@ fn new_record(zone: &ZoneId, received: &ReceivedRecord, now: &Arc<str>) -> Resul
         is_unquoted: false,
         settings: RecordSettings::default(),
         notes: RecordNotes::default(),
-        created_on: Arc::clone(now),
-        modified_on: Arc::clone(now),
+        created_on: now,
+        modified_on: now,
     })
 }

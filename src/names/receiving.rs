@@ -301,14 +301,14 @@ impl Receiving {
 
     /// Makes the records of the zone those that came, as one change with its serial.
     async fn keep(&self, soa: Soa, records: CameRecords) -> Result<(), String> {
-        let (id, now) = (self.id.clone(), rfc3339(self.clock.now()));
+        let (id, now) = (self.id.clone(), self.clock.now());
         let edit = move |resources: &Resources| {
             let Some(known) = resources.zones.get(&id) else { return Ok(Vec::new()) };
             let mut zone = known.value.clone();
             let Some(incoming) = zone.incoming.as_deref_mut() else { return Ok(Vec::new()) };
             incoming.received = Some(ReceivedAuthority { soa: soa.clone(), is_expired: false });
-            zone.modified_on.clone_from(&now);
-            let mut changes = changes(resources, &id, &records, &now)?;
+            zone.modified_on = rfc3339(now);
+            let mut changes = changes(resources, &id, &records, now.into())?;
             changes.push(Change::PutZone { zone: Box::new(zone) });
             Ok(changes)
         };

@@ -1,9 +1,10 @@
 //! What people note about a DNS record.
 
 use std::ops::Deref;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+use crate::RecordTime;
 
 /// The notes of a record. Most records have none, which takes one pointer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,9 +22,9 @@ pub struct NoteFields {
     pub tags: Box<[Box<str>]>,
     /// RFC 3339, as the other.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub comment_modified_on: Option<Arc<str>>,
+    pub comment_modified_on: Option<RecordTime>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tags_modified_on: Option<Arc<str>>,
+    pub tags_modified_on: Option<RecordTime>,
 }
 
 static NONE: std::sync::LazyLock<NoteFields> = std::sync::LazyLock::new(NoteFields::default);

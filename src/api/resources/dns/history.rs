@@ -140,7 +140,7 @@ async fn roll_back(call: ApiCall) -> Answer {
 fn return_to(edits: &mut RecordEdits<'_>, past: &[DnsRecord]) -> Result<RecordPlan, ApiErrors> {
     let mut plan = RecordPlan::default();
     let is_same = |now: &DnsRecord, then: &DnsRecord| {
-        *now == DnsRecord { modified_on: now.modified_on.clone(), ..then.clone() }
+        *now == DnsRecord { modified_on: now.modified_on, ..then.clone() }
     };
     let before = edits.records.clone();
     let kept: std::collections::BTreeSet<RecordId> = past.iter().map(|record| record.id).collect();
@@ -160,7 +160,7 @@ fn return_to(edits: &mut RecordEdits<'_>, past: &[DnsRecord]) -> Result<RecordPl
     // A DS record stands at the name of NS records, which are there first.
     for record in others.into_iter().chain(ds) {
         let is_there = before.get(&record.id).is_some();
-        let modified_on = Arc::clone(&edits.context.now);
+        let modified_on = edits.context.now;
         edits.put(DnsRecord { modified_on, ..record.clone() }, "/serial")?;
         if is_there { &mut plan.puts } else { &mut plan.posts }.push(record.id);
     }

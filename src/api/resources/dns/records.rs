@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dns::Name;
-use model::{DnsRecord, Resources, ZoneId, ZoneRecords};
+use model::{DnsRecord, RecordTime, Resources, ZoneId, ZoneRecords};
 
 use super::edits::{EditedRecords, RecordEdit, edit_records, new_record_id, record_id, unknown_record};
 use super::shadows::Shadows;
@@ -78,7 +78,9 @@ pub(super) fn context(call: &ApiCall) -> Result<RecordContext, ApiErrors> {
     let origin =
         Name::parse(&zone.name, None).map_err(|message| ApiError::new(error::INVALID_ZONE_NAME, message))?;
     let (zone, snapshot) = (zone.id.clone(), Arc::clone(&call.snapshot));
-    Ok(RecordContext { zone, origin, snapshot, now: call.now.as_str().into(), old: call.old.clone() })
+    // INVARIANT: a call has its time in RFC 3339.
+    let now = RecordTime::parse(&call.now).unwrap_or_default();
+    Ok(RecordContext { zone, origin, snapshot, now, old: call.old.clone() })
 }
 
 /// The records of a zone; none if it has none.

@@ -78,8 +78,8 @@ fn record(id: RecordId, found: FoundRecord, context: &RecordContext) -> DnsRecor
         is_unquoted: false,
         settings: RecordSettings::default(),
         notes: RecordNotes::default(),
-        created_on: context.now.clone(),
-        modified_on: context.now.clone(),
+        created_on: context.now,
+        modified_on: context.now,
     }
 }
 

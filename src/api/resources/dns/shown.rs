@@ -1,7 +1,7 @@
 //! Records as answers show them. The order of fields is fixed: shell clients search the text.
 
 use dns::{FieldValue, RecordType, rdata};
-use model::{DnsRecord, RecordId, RecordSettings, ZoneId};
+use model::{DnsRecord, RecordId, RecordSettings, RecordTime, ZoneId};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -34,12 +34,12 @@ pub(super) struct ShownRecord<'a> {
     meta: RecordMeta,
     comment: Option<&'a str>,
     tags: &'a [Box<str>],
-    created_on: &'a str,
-    modified_on: &'a str,
+    created_on: RecordTime,
+    modified_on: RecordTime,
     #[serde(skip_serializing_if = "Option::is_none")]
-    comment_modified_on: Option<&'a str>,
+    comment_modified_on: Option<RecordTime>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tags_modified_on: Option<&'a str>,
+    tags_modified_on: Option<RecordTime>,
 }
 
 /// What records showed until it ended: each is there if it is still served.
@@ -122,10 +122,10 @@ pub(super) fn shown<'a>(record: &'a DnsRecord, settings: &DnsSettings) -> ShownR
         // Clients that are generated from the interface take no null for this type, and do for all others.
         comment: record.notes.comment.as_deref().or((record_type == RecordType::Openpgpkey).then_some("")),
         tags: &record.notes.tags,
-        created_on: &record.created_on,
-        modified_on: &record.modified_on,
-        comment_modified_on: record.notes.comment_modified_on.as_deref(),
-        tags_modified_on: record.notes.tags_modified_on.as_deref(),
+        created_on: record.created_on,
+        modified_on: record.modified_on,
+        comment_modified_on: record.notes.comment_modified_on,
+        tags_modified_on: record.notes.tags_modified_on,
     }
 }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use dns::{Name, RecordType};
-use model::{DnsRecord, NoteFields, RecordId, RecordSettings, ZoneId};
+use model::{DnsRecord, NoteFields, RecordId, RecordSettings, RecordTime, ZoneId};
 use serde_json::Value;
 
 use super::names::name_in_zone;
@@ -30,8 +30,7 @@ pub(super) struct RecordContext {
     pub(super) zone: ZoneId,
     pub(super) origin: Name,
     pub(super) snapshot: Arc<Snapshot>,
-    /// RFC 3339.
-    pub(super) now: Arc<str>,
+    pub(super) now: RecordTime,
     /// What ends of what the call may use.
     pub(super) old: Option<Arc<CallRows>>,
 }
@@ -115,18 +114,17 @@ impl Reading<'_, '_> {
         let comment = self.comment();
         let tags = self.tags();
         let settings = self.settings(record_type == Some(RecordType::Cname));
-        let (now, kept) = (&self.context.now, self.kept());
+        let (now, kept) = (self.context.now, self.kept());
         let is_proxied = self.fields.bool("proxied").unwrap_or_else(|| kept.is_some_and(|kept| kept.proxied));
         let (id, before) = match self.writing {
             Writing::New(id) => (id, None),
             Writing::Replace(record) | Writing::Change(record) => (record.id, Some(record)),
         };
-        let since =
-            |is_same: bool, is_empty: bool, known: Option<&Option<Arc<str>>>| match (is_empty, is_same) {
-                (true, _) => None,
-                (false, true) => known.cloned().flatten().or_else(|| Some(Arc::clone(now))),
-                (false, false) => Some(Arc::clone(now)),
-            };
+        let since = |is_same: bool, is_empty: bool, known: Option<RecordTime>| match (is_empty, is_same) {
+            (true, _) => None,
+            (false, true) => known.or(Some(now)),
+            (false, false) => Some(now),
+        };
         let has_same_comment = before.is_some_and(|before| before.notes.comment == comment);
         let has_same_tags = before.is_some_and(|before| before.notes.tags == tags);
         let record = DnsRecord {
@@ -142,24 +140,24 @@ impl Reading<'_, '_> {
                 comment_modified_on: since(
                     has_same_comment,
                     comment.is_none(),
-                    before.map(|before| &before.notes.comment_modified_on),
+                    before.and_then(|before| before.notes.comment_modified_on),
                 ),
                 tags_modified_on: since(
                     has_same_tags,
                     tags.is_empty(),
-                    before.map(|before| &before.notes.tags_modified_on),
+                    before.and_then(|before| before.notes.tags_modified_on),
                 ),
                 comment,
                 tags,
             }
             .into(),
-            created_on: before.map_or_else(|| Arc::clone(now), |before| Arc::clone(&before.created_on)),
-            modified_on: before.map_or_else(|| Arc::clone(now), |before| Arc::clone(&before.modified_on)),
+            created_on: before.map_or(now, |before| before.created_on),
+            modified_on: before.map_or(now, |before| before.modified_on),
         };
         self.check_proxied(&record)?;
         self.check_own_name(&record)?;
         let is_changed = before.is_some_and(|before| *before != record);
-        let modified_on = if is_changed { Arc::clone(now) } else { record.modified_on };
+        let modified_on = if is_changed { now } else { record.modified_on };
         Some(DnsRecord { modified_on, ..record })
     }
 
