@@ -16,7 +16,7 @@ const MAX_KEYWORD_BYTES: usize = 256;
 /// What runs the command that follows it.
 const RUNNERS: &[&[u8]] = &[
     b"sudo", b"busybox", b"nohup", b"exec", b"command", b"builtin", b"time", b"then", b"do", b"else",
-    b"eval", b"nice", b"coproc", b"setsid", b"stdbuf", b"timeout", b"watch", b"env", b"xargs",
+    b"eval", b"nice", b"coproc", b"setsid", b"stdbuf", b"timeout", b"watch", b"env",
 ];
 
 /// The name of the program that a command runs, and what follows it.

@@ -234,12 +234,24 @@ pub(super) fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength
             let is_program = *text == b"=="
                 || after.first().is_some_and(|token| token.text == b"=")
                 || lacks_list(operator, after);
+            let is_ended = is_quoted || matches!(before, Before::Number);
+            let is_element = |token: &Token<'_>| token.text.starts_with(b"[");
+            let left_end = tokens.len().checked_sub(rest.len() + 1).and_then(|last| tokens.get(last));
             let right = operand(after).map(|(right, _)| right);
             let is_pattern = [&b"rlike"[..], b"regexp"].iter().any(|word| text.eq_ignore_ascii_case(word));
             let are_literal = |operand| matches!(operand, Operand::Literal | Operand::Text);
             return match right {
+                // Nobody programs that, and SQLite reads it.
+                Some(Operand::Literal) if left == Operand::Literal && is_ended && *text == b"==" => {
+                    Some(Strength::Certain)
+                }
+                Some(_) if is_quoted && *text == b"==" && super::statement::is_cut(after) => {
+                    Some(Strength::Certain)
+                }
                 // `a[i] == 'b'`
-                _ if is_program && tokens.iter().any(|token| token.text.starts_with(b"[")) => {
+                _ if is_program
+                    && (left_end.is_some_and(is_element) || after.get(1).is_some_and(is_element)) =>
+                {
                     Some(Strength::Possible)
                 }
                 _ if is_program => Some(Strength::Likely),

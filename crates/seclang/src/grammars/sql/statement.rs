@@ -81,8 +81,8 @@ pub(super) fn further_statement(tokens: &[Token<'_>], before: Before) -> Option<
     is_statement.then_some(Strength::Certain)
 }
 
-/// Whether a comment cuts off what stands behind a statement: whatever that is, nothing else ends so.
-fn is_cut(tokens: &[Token<'_>]) -> bool {
+/// Whether a comment cuts off what stands behind a statement or an operand: whatever that is, nothing else ends so.
+pub(super) fn is_cut(tokens: &[Token<'_>]) -> bool {
     tokens.len() <= MAX_CUT_TOKENS
         && tokens.last().is_some_and(|last| {
             last.kind == (Kind::Comment { is_last: true })

@@ -167,6 +167,10 @@ fn no_number_of_spaces_in_an_injection_lowers_it() {
 fn forms_of_dialects_are_read() {
     for value in [
         "x' or 1::int=1--",
+        "x' or 1==1--",
+        "x' or id==id--",
+        "x' and 1==1 and '1'='1",
+        "1 or 1==1",
         "x' or a::text='a'--",
         "x' or array[1]=array[1]--",
         "x' or [id]=[id]--",
