@@ -12,8 +12,13 @@ pub(super) enum Class {
     Program,
     /// A thing that people talk about: languages, tools.
     Noun,
-    /// A word of everyday language; whether attackers run it without arguments.
-    Everyday { runs_alone: bool },
+    /// A word of everyday language.
+    Everyday {
+        /// Whether attackers run it without arguments.
+        runs_alone: bool,
+        /// Words that make a call of it, as options do of any.
+        verbs: &'static [&'static str],
+    },
     /// Tells programs by their first argument.
     Verbs(&'static [&'static str]),
     /// Prints or waits: with any word or number.
@@ -24,10 +29,12 @@ impl Class {
     /// Whether this argument makes a call of the name.
     pub(super) fn is_called_with(self, argument: &Argument) -> bool {
         match self {
-            Self::Verbs(verbs) => verbs.iter().any(|verb| argument.text.as_slice() == verb.as_bytes()),
+            Self::Verbs(verbs) | Self::Everyday { verbs, .. } => {
+                verbs.iter().any(|verb| argument.text.as_slice() == verb.as_bytes())
+            }
             Self::Probe => argument.is_number || !argument.text.is_empty(),
             Self::Program => argument.is_number,
-            _ => false,
+            Self::Noun => false,
         }
     }
 }
@@ -161,8 +168,8 @@ pub(super) fn is_keyword(name: &[u8]) -> bool {
     KEYWORDS.iter().any(|keyword| keyword.as_bytes() == name)
 }
 
-pub(super) const RUNS_ALONE: Class = Class::Everyday { runs_alone: true };
-pub(super) const EVERYDAY: Class = Class::Everyday { runs_alone: false };
+pub(super) const RUNS_ALONE: Class = Class::Everyday { runs_alone: true, verbs: &[] };
+pub(super) const EVERYDAY: Class = Class::Everyday { runs_alone: false, verbs: &[] };
 
 /// What the name of a program is.
 pub(super) fn class(name: &[u8], dialect: Dialect) -> Option<Class> {
@@ -382,20 +389,20 @@ const UNIX: &[(&[&str], Class)] = &[
         Class::Verbs(&["--status-all", "ssh", "sshd", "apache2", "httpd", "nginx", "mysql", "cron"]),
     ),
     (&["aws"], Class::Verbs(&["s3", "ec2", "iam", "sts", "lambda", "configure", "ssm", "secretsmanager"])),
-    (&["shutdown"], Class::Verbs(&["now"])),
+    (&["shutdown"], Class::Everyday { runs_alone: false, verbs: &["now"] }),
     (&["init"], Class::Verbs(&["0", "1", "6"])),
-    (&["find"], Class::Verbs(&["."])),
+    (&["find"], Class::Everyday { runs_alone: false, verbs: &["."] }),
     (&["id", "env", "ps", "uptime"], RUNS_ALONE),
     // Passwords hold one letter behind a sign.
     (&["w"], EVERYDAY),
     (
         &[
-            "cat", "find", "sort", "more", "less", "who", "head", "tail", "date", "test", "host", "at",
-            "cut", "split", "kill", "which", "last", "man", "wall", "yes", "users", "touch", "set", "top",
+            "cat", "sort", "more", "less", "who", "head", "tail", "date", "test", "host", "at", "cut",
+            "split", "kill", "which", "last", "man", "wall", "yes", "users", "touch", "set", "top",
             "history", "export", "eval", "source", "read", "nice", "look", "watch", "file", "stat", "alias",
-            "join", "diff", "free", "jobs", "type", "trap", "reboot", "halt", "shutdown", "poweroff", "expr",
-            "mount", "route", "passwd", "strings", "paste", "fold", "hostname", "locate", "finger", "mail",
-            "su", "cd", "exit", "df", "du", "ed", "lp", "column", "pr", "basename", "unset", "crash", "ip",
+            "join", "diff", "free", "jobs", "type", "trap", "reboot", "halt", "poweroff", "expr", "mount",
+            "route", "passwd", "strings", "paste", "fold", "hostname", "locate", "finger", "mail", "su",
+            "cd", "exit", "df", "du", "ed", "lp", "column", "pr", "basename", "unset", "crash", "ip",
             "install", "link", "chef", "time", "bridge", "comm", "sudo", "command", "builtin", "exec",
             "timeout", "seq", "script", "expect", "groups",
         ],

@@ -303,16 +303,16 @@ fn words(text: &[u8]) -> usize {
 
 fn judge(text: &[u8], separator: impl FnOnce() -> Separator, dialect: Dialect) -> Option<Strength> {
     let (word, rest) = word(text, dialect)?;
+    if word.is_buried {
+        return Some(Strength::Certain);
+    }
     // Most words name no program, whatever follows them.
-    (word.is_buried || word.is_glob_path() || class(word.name(), dialect).is_some())
+    (word.is_glob_path() || class(word.name(), dialect).is_some())
         .then(|| named(&word, &argument(rest, dialect), separator(), dialect))?
 }
 
 fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialect) -> Option<Strength> {
     use Strength::{Certain, Likely, Possible};
-    if word.is_buried {
-        return Some(Certain);
-    }
     if word.is_glob_path() {
         let is_bare = separator == Separator::Start && !argument.is_given();
         return Some(if is_bare { Likely } else { Certain });
@@ -350,7 +350,7 @@ fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialec
             Some(Possible)
         }
         (Separator::Backquote { .. }, Class::Noun) => Some(Likely),
-        (Separator::Backquote { .. }, Class::Everyday { runs_alone: false }) if argument.is_end => {
+        (Separator::Backquote { .. }, Class::Everyday { runs_alone: false, .. }) if argument.is_end => {
             Some(Likely)
         }
         (Separator::Backquote { is_in_text: true, .. }, _) => Some(Likely),
@@ -366,14 +366,16 @@ fn named(word: &Word, argument: &Argument, separator: Separator, dialect: Dialec
             Some(Likely)
         }
         (_, _) if is_called => Some(Certain),
-        (Separator::Pipe { is_in_list: true }, Class::Everyday { runs_alone: true }) if argument.is_end => {
+        (Separator::Pipe { is_in_list: true }, Class::Everyday { runs_alone: true, .. })
+            if argument.is_end =>
+        {
             Some(Likely)
         }
         // `cmd.exe` ends a command with it.
-        (Separator::Background, Class::Everyday { runs_alone }) if argument.is_end => {
+        (Separator::Background, Class::Everyday { runs_alone, .. }) if argument.is_end => {
             Some(if runs_alone && dialect == Dialect::Windows { Certain } else { Possible })
         }
-        (_, Class::Program | Class::Everyday { runs_alone: true }) if argument.is_end => Some(Certain),
+        (_, Class::Program | Class::Everyday { runs_alone: true, .. }) if argument.is_end => Some(Certain),
         // No text of another kind has the name of such a program there.
         (Separator::Background | Separator::Pipe { .. }, Class::Program) if dialect == Dialect::Windows => {
             Some(Certain)
