@@ -15,7 +15,10 @@ pub struct RecordTime(
 );
 
 impl RecordTime {
-    /// Errors: no time in RFC 3339, and not empty.
+    /// Reads a time in RFC 3339, or an empty text.
+    ///
+    /// # Errors
+    /// If it is neither.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Ok(Self::default());

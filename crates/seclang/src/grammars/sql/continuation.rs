@@ -22,6 +22,17 @@ pub(super) enum Before {
     Nothing,
 }
 
+impl Before {
+    pub(super) fn is_quoted(self) -> bool {
+        matches!(self, Self::Quote { .. })
+    }
+
+    /// Whether the value ends a string or a number: what it goes on with is no sentence then.
+    pub(super) fn is_ended(self) -> bool {
+        matches!(self, Self::Quote { .. } | Self::Number)
+    }
+}
+
 /// Longer texts before a quote and a comment are no user names.
 pub(super) const MAX_NAME_BYTES: usize = 48;
 /// Values of quotes and signs alone are not longer.
@@ -216,7 +227,7 @@ pub(super) fn calls(tokens: &[Token<'_>], functions: &[&str]) -> bool {
 
 /// `or 1=1`, `and exists(…)`, `|| sleep(5)`, `or true--`.
 pub(super) fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
-    let is_quoted = matches!(before, Before::Quote { .. });
+    let is_quoted = before.is_quoted();
     let (left, rest) = operand(tokens)?;
     let (rest, is_literal) = past_sum(rest);
     let left = if left == Operand::Literal && !is_literal { Operand::Column } else { left };
@@ -234,7 +245,6 @@ pub(super) fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength
             let is_program = *text == b"=="
                 || after.first().is_some_and(|token| token.text == b"=")
                 || lacks_list(operator, after);
-            let is_ended = is_quoted || matches!(before, Before::Number);
             let is_element = |token: &Token<'_>| token.text.starts_with(b"[");
             let left_end = tokens.len().checked_sub(rest.len() + 1).and_then(|last| tokens.get(last));
             let right = operand(after).map(|(right, _)| right);
@@ -242,7 +252,7 @@ pub(super) fn condition(tokens: &[Token<'_>], before: Before) -> Option<Strength
             let are_literal = |operand| matches!(operand, Operand::Literal | Operand::Text);
             return match right {
                 // Nobody programs that, and SQLite reads it.
-                Some(Operand::Literal) if left == Operand::Literal && is_ended && *text == b"==" => {
+                Some(Operand::Literal) if left == Operand::Literal && before.is_ended() && *text == b"==" => {
                     Some(Strength::Certain)
                 }
                 Some(_) if is_quoted && *text == b"==" && super::statement::is_cut(after) => {
@@ -340,7 +350,7 @@ fn comparison(operator: &Token<'_>, tokens: &[Token<'_>], before: Before) -> Opt
 
 /// `'-0||'`, `1-sleep(5)`, `'+(select 1)+'`.
 fn arithmetic(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
-    let is_quoted = matches!(before, Before::Quote { .. });
+    let is_quoted = before.is_quoted();
     let (right, rest) = operand(tokens)?;
     match right {
         Operand::Query => Some(Strength::Certain),

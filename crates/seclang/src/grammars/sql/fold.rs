@@ -92,7 +92,7 @@ fn signs(text: &[u8]) -> Option<usize> {
         let run = text.get(begin..).unwrap_or_default();
         let length = run.iter().take(2 * MIN_RUN_BYTES).take_while(|byte| is_sign(**byte)).count();
         let spaces = spaces(run);
-        // A comment is one by itself.
+        // `--` begins a comment, which is folded as one.
         let is_comment = run.get(spaces..).is_some_and(|run| run.starts_with(b"--"));
         (length - spaces.min(length) > MIN_RUN_BYTES && !is_comment).then_some(begin + spaces)
     })

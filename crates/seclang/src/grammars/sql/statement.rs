@@ -12,15 +12,15 @@ const MAX_CUT_TOKENS: usize = 16;
 pub(super) fn further_statement(tokens: &[Token<'_>], before: Before) -> Option<Strength> {
     let tokens = after(tokens, Kind::Semicolon);
     let Some((first, rest)) = tokens.split_first() else {
-        return matches!(before, Before::Quote { .. }).then_some(Strength::Possible);
+        return before.is_quoted().then_some(Strength::Possible);
     };
-    if matches!(before, Before::Quote { .. }) && is_cut(tokens) {
+    if before.is_quoted() && is_cut(tokens) {
         return Some(Strength::Certain);
     }
     let second = rest.first();
     let second_is = |words: &[&str]| second.is_some_and(|token| words.iter().any(|word| token.is(word)));
     let has = |word: &str| rest.iter().any(|token| token.is(word));
-    let is_ended = matches!(before, Before::Quote { .. } | Before::Number);
+    let is_ended = before.is_ended();
     let is_number = |token: &Token<'_>| token.kind == Kind::Number;
     let is_statement = match first.kind {
         // `table users`
@@ -30,7 +30,7 @@ pub(super) fn further_statement(tokens: &[Token<'_>], before: Before) -> Option<
         Kind::Name => is_ended && FURTHER.iter().any(|(word, nexts)| first.is(word) && second_is(nexts)),
         Kind::Statement if first.is("kill") => is_ended && rest.len() == 1 && second.is_some_and(is_number),
         Kind::Comment { is_last: true } => {
-            return matches!(before, Before::Quote { .. } | Before::Number).then_some(Strength::Certain);
+            return is_ended.then_some(Strength::Certain);
         }
         Kind::Query => {
             calls(rest, WEAPONS)
@@ -92,11 +92,10 @@ pub(super) fn is_cut(tokens: &[Token<'_>]) -> bool {
 
 /// `order by 3--`, `having 1=1`, `into outfile '…'`.
 pub(super) fn clause(first: &Token<'_>, rest: &[Token<'_>], before: Before) -> Option<Strength> {
-    let is_quoted = matches!(before, Before::Quote { .. });
-    let is_ended = is_quoted || matches!(before, Before::Number);
-    let is_cut = |number: &Token<'_>, end: &Token<'_>| {
-        number.kind == Kind::Number && end.kind == (Kind::Comment { is_last: true })
-    };
+    let (is_quoted, is_ended) = (before.is_quoted(), before.is_ended());
+    let is_all =
+        |rest: &[Token<'_>]| matches!(rest, [] | [Token { kind: Kind::Comment { is_last: true }, .. }]);
+    let ended_strength = if is_quoted { Strength::Certain } else { Strength::Likely };
     match &*first.text.to_ascii_lowercase() {
         b"order" | b"group" if is_word(rest, "by") => {
             let (what, after) = operand(rest.get(1..)?)?;
@@ -117,21 +116,21 @@ pub(super) fn clause(first: &Token<'_>, rest: &[Token<'_>], before: Before) -> O
             if compares { found } else { found.min(Some(Strength::Possible)) }
         }
         b"having" | b"where" => condition(rest, before),
-        b"limit" if is_quoted && matches!(rest, [number, end] if is_cut(number, end)) => {
-            Some(Strength::Certain)
-        }
         b"for" if is_ended && is_word(rest, "update") => {
-            let ends = matches!(rest, [_] | [_, Token { kind: Kind::Comment { is_last: true }, .. }]);
-            let strength = if is_quoted { Strength::Certain } else { Strength::Likely };
-            ends.then_some(strength)
+            rest.get(1..).is_some_and(is_all).then_some(ended_strength)
         }
         b"offset" if is_ended => match rest {
             [Token { kind: Kind::Number, .. }, rows, ..] if rows.is("rows") || rows.is("row") => {
-                Some(if is_quoted { Strength::Certain } else { Strength::Likely })
+                Some(ended_strength)
             }
             _ => None,
         },
         b"limit" if is_ended => match rest {
+            [Token { kind: Kind::Number, .. }, Token { kind: Kind::Comment { is_last: true }, .. }]
+                if is_quoted =>
+            {
+                Some(Strength::Certain)
+            }
             [Token { kind: Kind::Number, .. }, next, ..] if !matches!(next.kind, Kind::Name) => {
                 Some(Strength::Likely)
             }

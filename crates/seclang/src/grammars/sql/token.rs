@@ -145,7 +145,7 @@ fn is_further(token: &Token<'_>) -> bool {
     FURTHER.iter().any(|(first, _)| token.is(first))
 }
 
-/// Statements that begin with two words, of which the first alone is one of everyday language.
+/// Statements by their first two words. The first word alone is common in ordinary text.
 pub(super) const FURTHER: &[(&str, &[&str])] = &[
     ("analyze", &["table"]),
     ("bulk", &["insert"]),
