@@ -91,6 +91,11 @@ impl<'v> TokenReader<'v> {
     pub(super) fn new(text: &'v [u8]) -> Self {
         Self { rest: text, left: MAX_TOKENS, last: Kind::Other, run: 0 }
     }
+
+    /// Whether what was read last asks for an operand.
+    fn expects_operand(&self) -> bool {
+        matches!(self.last, Kind::Logic | Kind::Comparison | Kind::Arithmetic | Kind::Open | Kind::Comma)
+    }
 }
 
 impl<'v> Iterator for TokenReader<'v> {
@@ -100,7 +105,12 @@ impl<'v> Iterator for TokenReader<'v> {
         self.left = self.left.checked_sub(1)?;
         loop {
             self.rest = skip_space(self.rest);
-            let (kind, length) = next(self.rest)?;
+            let (kind, length) = match next(self.rest)? {
+                (Kind::Comment { .. }, _) if self.expects_operand() && is_minus(self.rest) => {
+                    (Kind::Arithmetic, 1)
+                }
+                read => read,
+            };
             let (text, after) = self.rest.split_at(length.clamp(1, self.rest.len()));
             self.rest = after;
             // `/*!50000 union*/` is code for one dialect, and `*/` ends it.
@@ -215,6 +225,11 @@ fn continues(token: &Token<'_>) -> bool {
         | Kind::Text { .. } => true,
         _ => false,
     }
+}
+
+/// Whether a text begins with two signs that one dialect reads as a comment only if a space follows them.
+fn is_minus(text: &[u8]) -> bool {
+    matches!(text, [b'-', b'-', after, ..] if !is_space(*after))
 }
 
 fn is_line_comment(text: &[u8]) -> bool {
@@ -390,6 +405,11 @@ mod tests {
             ("1 #x\nor", vec![Number, Comment { is_last: false }, Logic]),
             ("f(a,b) order", vec![Name, Open, Name, Comma, Name, Close, Clause]),
             ("1e3.5", vec![Number, Number]),
+            ("or --1=--1--x", {
+                let operand = [Kind::Arithmetic, Kind::Arithmetic, Number];
+                [&[Logic], &operand[..], &[Comparison], &operand, &[Comment { is_last: true }]].concat()
+            }),
+            ("or -- 1", vec![Logic, Comment { is_last: true }]),
             ("a::int", vec![Name, Kind::Cast, Name]),
             ("[a b] [1,2] []", vec![Name, Name, Kind::Other, Kind::Other]),
             ("((((((1))))))", [[Open; 4].as_slice(), &[Number], &[Close; 4]].concat()),
