@@ -4,8 +4,11 @@
 use std::cell::RefCell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Answers one thread keeps to one question.
+/// Answers one thread keeps to one question, in sets by the hash of their values.
 const SLOTS: usize = 128;
+/// Answers of one set. The values of a request that share a set must fit in it, or each takes the place of another
+/// in every request: with one slot by hash, the odds of that are even for a dozen headers.
+const SLOTS_PER_SET: usize = 4;
 /// Longer values do not come again.
 pub(super) const MAX_VALUE_BYTES: usize = 512;
 
@@ -27,25 +30,38 @@ impl<T: Copy + Default> Memo<T> {
         if value.len() > MAX_VALUE_BYTES {
             return judge(value);
         }
-        let mut hasher = foldhash::fast::FixedState::default().build_hasher();
-        hasher.write(value);
-        let at = usize::try_from(hasher.finish() % SLOTS as u64).unwrap_or(0);
-        if let Some((known, answer)) = self.slots.borrow().get(at)
-            && **known == *value
-            && !value.is_empty()
-        {
-            return *answer;
+        let set = set_of(value);
+        if let Some(answer) = self.known(set, value) {
+            return answer;
         }
         let answer = judge(value);
         let mut slots = self.slots.borrow_mut();
         if slots.is_empty() {
             slots.resize_with(SLOTS, Default::default);
         }
-        if let Some(slot) = slots.get_mut(at) {
-            *slot = (value.into(), answer);
+        let set = slots.chunks_exact_mut(SLOTS_PER_SET).nth(set).unwrap_or_default();
+        set.rotate_right(1);
+        if let Some(first) = set.first_mut() {
+            *first = (value.into(), answer);
         }
         answer
     }
+
+    /// The answer that a set keeps on a value. What was asked for last comes first.
+    fn known(&self, set: usize, value: &[u8]) -> Option<T> {
+        let mut slots = self.slots.borrow_mut();
+        let set = slots.chunks_exact_mut(SLOTS_PER_SET).nth(set)?;
+        let at = set.iter().position(|(known, _)| **known == *value && !value.is_empty())?;
+        set.get_mut(..=at)?.rotate_right(1);
+        set.first().map(|(_, answer)| *answer)
+    }
+}
+
+/// The set that answers on a value are kept in.
+fn set_of(value: &[u8]) -> usize {
+    let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+    hasher.write(value);
+    usize::try_from(hasher.finish() % (SLOTS / SLOTS_PER_SET) as u64).unwrap_or(0)
 }
 
 /// A thread's answer on the value that was asked about last, for questions that several rules ask in a row.
@@ -138,5 +154,18 @@ mod tests {
             assert!(ask(format!("x{n}").as_bytes()) && !ask(format!("y{n}").as_bytes()));
         }
         assert!(judged > 20 * SLOTS);
+        // Those of one request that share a set all keep their answers.
+        let values = (0..1000).map(|n| format!("y{n}"));
+        let of_one_set: Vec<_> =
+            values.filter(|value| set_of(value.as_bytes()) == 0).take(SLOTS_PER_SET).collect();
+        let memo = Memo::new();
+        let mut judged = 0;
+        for value in of_one_set.iter().cycle().take(10 * SLOTS_PER_SET) {
+            assert!(memo.answer(value.as_bytes(), |_| {
+                judged += 1;
+                true
+            }));
+        }
+        assert_eq!((of_one_set.len(), judged), (SLOTS_PER_SET, SLOTS_PER_SET));
     }
 }
