@@ -11,7 +11,8 @@
 //! | [`query`] | messages to queries |
 //! | [`answer`](mod@answer) | queries and zones to answers |
 //! | [`explain`](mod@explain) | why a name has its answer |
-//! | [`dnssec`] | signatures and denials |
+//! | [`dnssec`] | signatures |
+//! | `denial` | signed records that say what a name does not have |
 //! | [`notify`](mod@notify) | messages that say that a zone has changed |
 //! | [`receive`] | zones received from other name servers |
 //! | [`transfer`] | zones handed over to other name servers |
@@ -22,6 +23,7 @@
 
 pub mod answer;
 pub mod cookie;
+mod denial;
 pub mod dnssec;
 pub mod explain;
 mod journal;

@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 
 use super::message::{Message, Section};
 use super::{ANY, Catalog, MAX_CHAIN, longest_match};
-use crate::dnssec::{self, NSEC, NXNAME, RRSIG, ZoneKey};
+use crate::denial::{self, NSEC, NXNAME};
+use crate::dnssec::{self, RRSIG, ZoneKey};
 use crate::message_record::HEADER_BYTES;
 use crate::name::suffix_of;
 use crate::query::{Query, Rcode};
@@ -155,7 +156,7 @@ impl<'a> ZoneAnswer<'a, '_, '_> {
 
     fn put_denial(&mut self, name: PlacedName<'_>, types: &[u16]) {
         let ttl = self.zone.negative_soa.ttl();
-        self.put(&dnssec::denial(name.wire, types, ttl), name, Section::Authority, 0);
+        self.put(&denial::nsec(name.wire, types, ttl), name, Section::Authority, 0);
     }
 
     /// Names the name servers of a delegation, with their addresses as far as the zone has them.
