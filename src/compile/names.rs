@@ -113,6 +113,7 @@ impl Compiling<'_> {
             announces_other:
                 rollover(zone).is_some_and(|rollover| rollover.stage == RolloverStage::Announced),
             of_others: building.other_keys(zone.dnssec.as_deref()),
+            uses_nsec3: zone.dnssec.as_deref().is_some_and(|dnssec| dnssec.uses_nsec3),
         }));
         let followers = self.set_nodes(&mut served, &building, known);
         // Last: what has changed is of this serial.

@@ -104,10 +104,71 @@ fn answers_of_a_signed_zone_are_validated() {
     assert_eq!(api.result("DELETE", &path, &Value::Null), "");
     assert_ne!(api.result("PATCH", &path, &json!({"status": "active"}))["ds"], shown["ds"]);
     for wrong in
-        [json!({"status": "sometimes"}), json!({"dnssec_use_nsec3": true}), json!({"dnssec_presigned": true})]
+        [json!({"status": "sometimes"}), json!({"dnssec_use_nsec3": 1}), json!({"dnssec_presigned": true})]
     {
         assert_eq!(api.refused("PATCH", &path, &wrong), (400, vec![10008]));
     }
+}
+
+#[test]
+fn denials_by_hashes_of_names_are_validated() {
+    let (mut edge, api, names, records) = name_server("");
+    zone_with_records(&api, &records);
+    let path = format!("{}/dnssec", records.trim_end_matches("/dns_records"));
+    let shown = api.result("PATCH", &path, &json!({"status": "active", "dnssec_use_nsec3": true}));
+    assert_eq!((&shown["dnssec_use_nsec3"], &api.get(&path)), (&json!(true), &shown));
+    let anchor = anchor(&edge, &shown);
+    let holds = |names: SocketAddr| {
+        for (question, part) in [
+            ("www.example.com A", "IN\tA\t192.0.2.1"),
+            ("x.wild.example.com TXT", "IN\tTXT\t\"w\""),
+            ("alias.example.com A", "IN\tA\t192.0.2.2"),
+            ("example.com NSEC3PARAM", "IN\tNSEC3PARAM 1 0 0 -"),
+            // The hash of `nothing.example.com`.
+            ("nothing.example.com A", "NSEC3 1 0 0 - "),
+            ("x.y.nothing.example.com A", " TYPE128"),
+            ("www.example.com MX", " A RRSIG"),
+            ("alias.example.com NSEC3PARAM", " A RRSIG"),
+            ("x.wild.example.com A", " TXT RRSIG"),
+            ("b.c.example.com A", "NSEC3 1 0 0 - "),
+            ("sub.example.com DS", " NS\n"),
+            ("example.com MX", " NS SOA RRSIG DNSKEY NSEC3PARAM CDS CDNSKEY"),
+        ] {
+            let said = delv(names, &anchor, question);
+            assert!(said.contains("fully validated") && said.contains(part), "{question}: {said}");
+        }
+    };
+    holds(names);
+    for question in ["x.sub.example.com A +dnssec +norec", "nothing.example.com NSEC +dnssec"] {
+        let lines = dig(names, question).1;
+        assert!(lines.iter().any(|line| line.contains("IN NSEC3 1 0 0 - ")), "{question}: {lines:?}");
+        assert!(lines.iter().all(|line| !line.contains("IN NSEC ")), "{question}: {lines:?}");
+    }
+    edge.signal("KILL");
+    edge.wait_for_exit();
+    let edge = edge.again();
+    holds(crate::dns_server::names(&edge));
+    let api = Api::new(&edge, crate::api::TOKEN);
+    assert_eq!(api.result("PATCH", &path, &json!({"dnssec_use_nsec3": false}))["dnssec_use_nsec3"], false);
+    assert!(
+        delv(crate::dns_server::names(&edge), &anchor, "nothing.example.com A")
+            .contains("NSEC \\000.nothing")
+    );
+}
+
+#[test]
+fn names_of_a_signed_zone_show_their_denials() {
+    let (edge, api, names, records) = name_server("");
+    zone_with_records(&api, &records);
+    let path = format!("{}/dnssec", records.trim_end_matches("/dns_records"));
+    let unsigned = dig(names, "www.example.com NSEC").1;
+    assert!(unsigned.iter().all(|line| line.contains("SOA")), "the zone is not signed: {unsigned:?}");
+    let anchor = anchor(&edge, &api.result("PATCH", &path, &json!({"status": "active"})));
+    let said = delv(names, &anchor, "www.example.com NSEC");
+    assert!(
+        said.contains("fully validated") && said.contains("NSEC\t\\000.www.example.com. A RRSIG NSEC"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -12,7 +12,7 @@
 //! | [`answer`](mod@answer) | queries and zones to answers |
 //! | [`explain`](mod@explain) | why a name has its answer |
 //! | [`dnssec`] | signatures |
-//! | `denial` | signed records that say what a name does not have |
+//! | [`denial`] | signed records that say what a name does not have |
 //! | [`notify`](mod@notify) | messages that say that a zone has changed |
 //! | [`receive`] | zones received from other name servers |
 //! | [`transfer`] | zones handed over to other name servers |
@@ -23,7 +23,7 @@
 
 pub mod answer;
 pub mod cookie;
-mod denial;
+pub mod denial;
 pub mod dnssec;
 pub mod explain;
 mod journal;

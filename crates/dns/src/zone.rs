@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+use crate::denial::{self, NSEC3PARAM};
 use crate::dnssec::{self, ZoneKey};
 use crate::journal::{Journal, NodeChange, serial_of};
 use crate::name::{Name, above, is_wildcard, labels_of, suffix_of};
@@ -80,6 +81,8 @@ pub struct ZoneKeys<'k> {
     pub announces_other: bool,
     /// DNSKEY data of others that sign the zone, too.
     pub of_others: Vec<&'k [u8]>,
+    /// Whether denials name hashes of names (NSEC3), not names (NSEC).
+    pub uses_nsec3: bool,
 }
 
 /// What a signed zone has beside its records.
@@ -88,8 +91,9 @@ struct Signing {
     key: Arc<ZoneKey>,
     /// Signs the keys, too.
     other: Option<Arc<ZoneKey>>,
-    /// DNSKEY, CDS and CDNSKEY records.
-    sets: [RecordSet; 3],
+    /// DNSKEY, CDS, CDNSKEY and NSEC3PARAM records.
+    sets: Vec<RecordSet>,
+    uses_nsec3: bool,
 }
 
 /// A zone. A copy shares what it does not change.
@@ -202,7 +206,7 @@ impl DnsZone {
 
     /// Signs the zone with keys, or with none.
     pub fn set_keys(&mut self, keys: Option<ZoneKeys<'_>>) {
-        self.signing = keys.map(|ZoneKeys { key, other, announces_other, of_others }| {
+        self.signing = keys.map(|ZoneKeys { key, other, announces_other, of_others, uses_nsec3 }| {
             let mut shown = of_others;
             shown.push(key.dnskey());
             shown.extend(other.as_ref().map(|other| other.dnskey()));
@@ -210,12 +214,14 @@ impl DnsZone {
             shown.dedup();
             let announced = other.as_ref().filter(|_| announces_other).unwrap_or(&key);
             let ds = announced.ds(&self.apex);
-            let sets = [
+            let mut sets = vec![
                 RecordSet::new(dnssec::DNSKEY, KEY_TTL, &shown),
                 RecordSet::new(dnssec::CDS, KEY_TTL, &[&ds]),
                 RecordSet::new(dnssec::CDNSKEY, KEY_TTL, &[announced.dnskey()]),
             ];
-            Arc::new(Signing { key, other, sets })
+            let uses_nsec3 = uses_nsec3 && denial::takes_hashes(&self.apex);
+            sets.extend(uses_nsec3.then(|| RecordSet::new(NSEC3PARAM, KEY_TTL, &[&denial::HASHING])));
+            Arc::new(Signing { key, other, sets, uses_nsec3 })
         });
     }
 
@@ -229,6 +235,16 @@ impl DnsZone {
     pub(crate) fn other_key(&self, record_type: u16) -> Option<&ZoneKey> {
         let signs = matches!(record_type, dnssec::DNSKEY | dnssec::CDS | dnssec::CDNSKEY);
         self.signing.as_deref().and_then(|signing| signing.other.as_deref()).filter(|_| signs)
+    }
+
+    /// Whether denials name hashes of names.
+    pub(crate) fn uses_nsec3(&self) -> bool {
+        self.signing.as_deref().is_some_and(|signing| signing.uses_nsec3)
+    }
+
+    /// Types of the sets that a signed zone has at its apex beside its records.
+    pub(crate) fn signing_types(&self) -> impl Iterator<Item = u16> {
+        self.signing.iter().flat_map(|signing| &signing.sets).map(|set| set.record_type)
     }
 
     pub(crate) fn key_pair(&self) -> Option<&ZoneKey> {

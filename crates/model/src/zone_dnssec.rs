@@ -14,6 +14,9 @@ pub struct ZoneDnssec {
     pub is_sealed: bool,
     /// Whether DNSKEY records of the zone are served with its own.
     pub multi_signer: bool,
+    /// Whether denials name hashes of names (NSEC3), not names (NSEC).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uses_nsec3: bool,
     /// The change of the key that is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollover: Option<KeyRollover>,

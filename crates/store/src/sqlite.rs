@@ -77,6 +77,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::Format("gateways say how many rows they keep"),
     Migration::Format("zones have name servers of their own"),
     Migration::Format("gateways send spans of their calls, and may forget answers with each change"),
+    Migration::Format("zones are denied by hashes of names"),
 ];
 
 #[derive(Debug)]

@@ -18,7 +18,9 @@ const ZONE: &str = "@ A 192.0.2.1\nwww CNAME web\nweb A 192.0.2.2\nweb A 192.0.2
 
 static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
     let mut catalog = Catalog::default();
-    for (apex, is_signed) in [("a.", false), ("b.", true), ("sub.b.", false)] {
+    for (apex, is_signed, uses_nsec3) in
+        [("a.", false, false), ("b.", true, false), ("sub.b.", false, false), ("c.", true, true)]
+    {
         let apex = Name::parse(apex, None).unwrap();
         let soa = Soa {
             primary: apex.clone(),
@@ -38,7 +40,9 @@ static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
         if is_signed {
             let key = ZoneKey::parse(&ZoneKey::generate().unwrap()).unwrap();
             let key = Arc::new(key);
-            zone.set_keys(Some(ZoneKeys { key, other: None, announces_other: false, of_others: Vec::new() }));
+            let keys =
+                ZoneKeys { key, other: None, announces_other: false, of_others: Vec::new(), uses_nsec3 };
+            zone.set_keys(Some(keys));
         }
         catalog.insert(apex.wire(), Arc::new(zone));
     }

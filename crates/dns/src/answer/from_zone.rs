@@ -6,10 +6,10 @@ use smallvec::SmallVec;
 
 use super::message::{Message, Section};
 use super::{ANY, Catalog, MAX_CHAIN, longest_match};
-use crate::denial::{self, NSEC, NXNAME};
-use crate::dnssec::{self, RRSIG, ZoneKey};
+use crate::denial::{self, HashedDenial, NSEC, NXNAME};
+use crate::dnssec::{RRSIG, ZoneKey};
 use crate::message_record::HEADER_BYTES;
-use crate::name::suffix_of;
+use crate::name::{MAX_WIRE_BYTES, suffix_of};
 use crate::query::{Query, Rcode};
 use crate::record_set::RecordSet;
 use crate::record_type::RecordType;
@@ -67,7 +67,7 @@ impl<'a> ZoneAnswer<'a, '_, '_> {
                 Found::Node(node) | Found::Wildcard(node) => node,
                 Found::Nothing => return (self.deny(name), true),
             };
-            if self.put_sets(node, key.is_empty(), name) {
+            if self.put_sets(node, key.is_empty(), name) || self.put_nsec(node, key.is_empty(), name) {
                 return (Rcode::NoError, true);
             }
             let Some(alias) = node.set(RecordType::Cname.number()) else {
@@ -130,7 +130,7 @@ impl<'a> ZoneAnswer<'a, '_, '_> {
         if self.key().is_none() {
             return Rcode::NxDomain;
         }
-        self.put_denial(name, &[RRSIG, NSEC, NXNAME]);
+        self.put_denial(name, &[NXNAME]);
         // The record says that the name does not exist; the code is that of a name that does (RFC 9824 section 3).
         Rcode::NoError
     }
@@ -139,13 +139,21 @@ impl<'a> ZoneAnswer<'a, '_, '_> {
     fn no_data(&mut self, node: &Node, is_apex: bool, name: PlacedName<'_>) {
         self.negative(name);
         if self.key().is_some() {
-            let mut types: SmallVec<[u16; 32]> = node.sets().iter().map(|set| set.record_type).collect();
-            types.extend([RRSIG, NSEC]);
-            if is_apex {
-                types.extend([SOA, RecordType::Ns.number(), dnssec::DNSKEY, dnssec::CDS, dnssec::CDNSKEY]);
-            }
-            self.put_denial(name, &types);
+            self.put_denial(name, &self.types(node, is_apex));
         }
+    }
+
+    /// The zone's own types at a name, but those of signatures and denials.
+    fn types(&self, node: &Node, is_apex: bool) -> SmallVec<[u16; 32]> {
+        let of_parent = [RecordType::Ns.number(), RecordType::Ds.number()];
+        let is_own = |of: &u16| is_apex || !node.is_cut() || of_parent.contains(of);
+        let types = node.sets().iter().map(|set| set.record_type);
+        let mut types: SmallVec<[u16; 32]> = types.filter(is_own).collect();
+        if is_apex {
+            types.extend([SOA, RecordType::Ns.number()]);
+            types.extend(self.zone.signing_types());
+        }
+        types
     }
 
     /// The start of authority, which says how long the answer holds.
@@ -154,9 +162,39 @@ impl<'a> ZoneAnswer<'a, '_, '_> {
         self.put(&zone.negative_soa, name.suffix(zone.apex().wire().len()), Section::Authority, 0);
     }
 
+    /// Puts the NSEC record of a name, if that is what is asked for: all names of a signed zone have one.
+    fn put_nsec(&mut self, node: &Node, is_apex: bool, name: PlacedName<'_>) -> bool {
+        let is_asked = self.query.query_type == NSEC && self.key().is_some() && !self.zone.uses_nsec3();
+        if is_asked {
+            self.put_names_denial(name, &self.types(node, is_apex), Section::Answer);
+        }
+        is_asked
+    }
+
+    /// Says that a name has these types only.
     fn put_denial(&mut self, name: PlacedName<'_>, types: &[u16]) {
-        let ttl = self.zone.negative_soa.ttl();
-        self.put(&denial::nsec(name.wire, types, ttl), name, Section::Authority, 0);
+        if !self.zone.uses_nsec3() {
+            return self.put_names_denial(name, types, Section::Authority);
+        }
+        let Some(key) = self.key() else { return };
+        let mut types = SmallVec::<[u16; 32]>::from_slice(types);
+        // A name without records has no signature, nor has a delegation.
+        let is_signed = types.iter().any(|of| ![NXNAME, RecordType::Ns.number()].contains(of));
+        types.extend(is_signed.then_some(RRSIG));
+        let HashedDenial { label, set } = denial::nsec3(name.wire, &types, self.zone.negative_soa.ttl());
+        let apex = name.suffix(self.zone.apex().wire().len());
+        let owner: SmallVec<[u8; MAX_WIRE_BYTES]> = label.iter().chain(apex.wire).copied().collect();
+        self.message.labelled_record(&set.wire, &label, apex.pointer(), Section::Authority);
+        if let Some(signature) = key.sign(self.zone.apex(), &owner, &set, self.now) {
+            self.message.labelled_record(&signature, &label, apex.pointer(), Section::Authority);
+        }
+    }
+
+    /// Says that a name has these types only, in a record at that name.
+    fn put_names_denial(&mut self, name: PlacedName<'_>, types: &[u16], section: Section) {
+        let mut types = SmallVec::<[u16; 32]>::from_slice(types);
+        types.extend([RRSIG, NSEC]);
+        self.put(&denial::nsec(name.wire, &types, self.zone.negative_soa.ttl()), name, section, 0);
     }
 
     /// Names the name servers of a delegation, with their addresses as far as the zone has them.
@@ -168,7 +206,7 @@ impl<'a> ZoneAnswer<'a, '_, '_> {
         if self.key().is_some() {
             match node.set(RecordType::Ds.number()) {
                 Some(ds) => self.put(ds, cut, Section::Authority, 0),
-                None => self.put_denial(cut, &[RecordType::Ns.number(), RRSIG, NSEC]),
+                None => self.put_denial(cut, &[RecordType::Ns.number()]),
             }
         }
         // Each NS record has 12 bytes before its target. The owners of the addresses point to that target.

@@ -87,6 +87,12 @@ impl Message<'_> {
         }
     }
 
+    /// Puts a record that is written like those of sets, whose name is a label in front of the one at `owner`.
+    pub(super) fn labelled_record(&mut self, wire: &[u8], label: &[u8], owner: [u8; 2], section: Section) {
+        self.put(label);
+        self.record(wire, owner, section);
+    }
+
     pub(super) fn head(
         &mut self,
         query: &Query<'_>,

@@ -6,6 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use dns::Name;
+use dns::denial::takes_hashes;
 use dns::dnssec::{ALGORITHM, DIGEST_TYPE, FLAGS, ZoneKey};
 use gateway::vault::MasterKey;
 use model::{KeyRollover, RolloverStage, Secret, Zone, ZoneDnssec};
@@ -180,7 +181,7 @@ fn shown(zone: &Zone, call: &ApiCall) -> Result<ShownDnssec, ApiErrors> {
         public_key: Some(public_key(&key)),
         dnssec_multi_signer: dnssec.multi_signer,
         dnssec_presigned: false,
-        dnssec_use_nsec3: false,
+        dnssec_use_nsec3: dnssec.uses_nsec3,
         modified_on: Some(dnssec.modified_on.clone()),
         rollover: rollover.transpose()?,
     })
@@ -200,8 +201,14 @@ fn new_key(zone: &Zone, master: Option<&MasterKey>) -> Result<(String, bool), Ap
     }
 }
 
-/// Whether answers are to be signed, and whether others sign the zone too; `None` for what stays.
-fn wanted(fields: &Fields<'_>) -> (Option<bool>, Option<bool>) {
+/// What is to be changed; `None` for what stays.
+struct WantedDnssec {
+    is_active: Option<bool>,
+    multi_signer: Option<bool>,
+    uses_nsec3: Option<bool>,
+}
+
+fn wanted(fields: &Fields<'_>, zone: &Zone) -> WantedDnssec {
     fields.ignore(&[
         "flags",
         "algorithm",
@@ -215,12 +222,14 @@ fn wanted(fields: &Fields<'_>) -> (Option<bool>, Option<bool>) {
         "modified_on",
         "rollover",
     ]);
-    for (name, what) in
-        [("dnssec_presigned", "signed elsewhere"), ("dnssec_use_nsec3", "denied by NSEC3 records")]
-    {
-        if fields.bool(name) == Some(true) {
-            fields.refuse(error::BAD_FIELD, name, format!("zones here cannot be {what}"));
-        }
+    if fields.bool("dnssec_presigned") == Some(true) {
+        fields.refuse(error::BAD_FIELD, "dnssec_presigned", "zones here cannot be signed elsewhere");
+    }
+    let uses_nsec3 = fields.bool("dnssec_use_nsec3");
+    let takes_hashes = || Name::parse(&zone.name, None).is_ok_and(|apex| takes_hashes(&apex));
+    if uses_nsec3 == Some(true) && !takes_hashes() {
+        let message = "the name of the zone is too long for hashes of names in front of it";
+        fields.refuse(error::BAD_FIELD, "dnssec_use_nsec3", message);
     }
     let is_active = match fields.text("status") {
         None => None,
@@ -233,18 +242,19 @@ fn wanted(fields: &Fields<'_>) -> (Option<bool>, Option<bool>) {
             None
         }
     };
-    (is_active, fields.bool("dnssec_multi_signer"))
+    WantedDnssec { is_active, multi_signer: fields.bool("dnssec_multi_signer"), uses_nsec3 }
 }
 
 async fn change(call: ApiCall) -> Answer {
-    let ((is_active, multi_signer), unknown) = rule_input::read(&call.body, |fields| Some(wanted(fields)))?;
     let zone = call.zone()?;
+    let (wanted, unknown) = rule_input::read(&call.body, |fields| Some(wanted(fields, &zone)))?;
     let (key, is_sealed) = new_key(&zone, call.shared.secrets_key.as_ref())?;
     let fresh = ZoneDnssec {
         is_active: false,
         key,
         is_sealed,
         multi_signer: false,
+        uses_nsec3: false,
         rollover: None,
         modified_on: String::new(),
     };
@@ -254,12 +264,13 @@ async fn change(call: ApiCall) -> Answer {
         .write(move |resources| {
             let known = resources.zones.get(&of).ok_or_else(|| ApiError::unknown(&path))?;
             let before = known.dnssec.as_deref();
-            if before.is_none() && is_active != Some(true) {
+            if before.is_none() && wanted.is_active != Some(true) {
                 return Ok(Vec::new());
             }
             let mut dnssec = before.cloned().unwrap_or_else(|| fresh.clone());
-            dnssec.is_active = is_active.unwrap_or(dnssec.is_active);
-            dnssec.multi_signer = multi_signer.unwrap_or(dnssec.multi_signer);
+            dnssec.is_active = wanted.is_active.unwrap_or(dnssec.is_active);
+            dnssec.multi_signer = wanted.multi_signer.unwrap_or(dnssec.multi_signer);
+            dnssec.uses_nsec3 = wanted.uses_nsec3.unwrap_or(dnssec.uses_nsec3);
             if before == Some(&dnssec) {
                 return Ok(Vec::new());
             }

@@ -132,7 +132,11 @@ pub(super) const DNSSEC: &ObjectShape = &ObjectShape {
             "Whether DNSKEY records of the zone are served with its own.",
         ),
         field("dnssec_presigned", Kind::Flag, "Always `false`."),
-        field("dnssec_use_nsec3", Kind::Flag, "Always `false`."),
+        field(
+            "dnssec_use_nsec3",
+            Kind::Flag,
+            "Whether denials name hashes of names (NSEC3), not names (NSEC).",
+        ),
         field("modified_on", Kind::Any, "When it was last changed (RFC 3339)."),
         field(
             "rollover",
