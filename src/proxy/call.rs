@@ -252,6 +252,12 @@ impl Call {
         }
     }
 
+    /// Whether its answer is a stream of events of a server of tools.
+    pub(super) fn is_stream_of_tools(&self) -> bool {
+        let is_stream = |kind: &str| body::is_event_stream(body::media_type(kind.as_bytes()));
+        self.mcp.is_some() && self.answer.as_ref().is_some_and(|answer| is_stream(&answer.content_type))
+    }
+
     /// Takes a piece of what a provider sends over an upgraded connection; of frames no copy is kept.
     pub(super) fn upgraded_chunk(&mut self, chunk: &Bytes, elapsed: impl FnOnce() -> Duration) {
         if self.first_byte_at.is_none() {

@@ -10,6 +10,7 @@ use pingora::protocols::http::client::HttpSession;
 use pingora::proxy::Session;
 use pingora::{Error, ErrorType, Result};
 
+use super::Edge;
 use super::call::Call;
 use super::context::Context;
 use super::headers::HOP_BY_HOP;
@@ -170,6 +171,7 @@ impl AnswerSource {
 /// Passes a body on piece by piece. Returns the pieces if they are to be kept and are not too long. Calls `stalled`
 /// if the client does not take a piece.
 pub(super) async fn pass(
+    edge: &Edge,
     source: &mut AnswerSource,
     keeps: bool,
     mut stream: Option<EventStream>,
@@ -179,22 +181,25 @@ pub(super) async fn pass(
 ) -> Result<Option<Vec<Bytes>>> {
     let mut kept = Kept { pieces: keeps.then(Vec::new), bytes: 0 };
     loop {
-        // Not begun again behind a sign of life: what it has read would be lost.
-        let next = source.next(ctx);
-        tokio::pin!(next);
-        let piece = loop {
-            tokio::select! {
-                // What is there is read first: a client may go as soon as it has the whole answer.
-                biased;
-                piece = &mut next => break piece?,
-                () = gone(session) => return Err(client_gone()),
-                () = due(stream.as_ref()) => {
-                    let sign = Bytes::from_static(HEARTBEAT);
-                    send(sign, session).await?;
+        let piece = {
+            // Not begun again behind a sign of life: what it has read would be lost.
+            let next = source.next(ctx);
+            tokio::pin!(next);
+            loop {
+                tokio::select! {
+                    // What is there is read first: a client may go as soon as it has the whole answer.
+                    biased;
+                    piece = &mut next => break piece?,
+                    () = gone(session) => return Err(client_gone()),
+                    () = due(stream.as_ref()) => {
+                        let sign = Bytes::from_static(HEARTBEAT);
+                        send(sign, session).await?;
+                    }
                 }
             }
         };
         let Some(piece) = piece else { break };
+        edge.check_caller(ctx)?;
         let piece = match &mut stream {
             Some(stream) => stream.push(piece),
             None => piece,

@@ -45,6 +45,7 @@ mod mcp;
 mod messages;
 mod names;
 mod offload;
+mod open_calls;
 mod origin_request;
 mod origin_response;
 mod origin_timeout;
@@ -301,7 +302,10 @@ impl ProxyHttp for Edge {
                 .await
                 .map_err(|error| error.into_down())?;
         }
-        let Some(chunk) = body.as_ref().filter(|_| !session.was_upgraded()) else { return Ok(()) };
+        if session.was_upgraded() {
+            return self.check_caller(ctx).map_err(|error| error.into_down());
+        }
+        let Some(chunk) = body else { return Ok(()) };
         if let Some(call) = ctx.call() {
             call.request.push(chunk);
         }
@@ -339,6 +343,7 @@ impl ProxyHttp for Edge {
         if let (Some(tee), Some(chunk), false) = (ctx.tee.as_mut(), body.as_ref(), session.was_upgraded()) {
             tee.push(chunk);
         }
+        self.check_caller(ctx)?;
         let started = ctx.started;
         // The first frames may come with the head, before the session is upgraded.
         let is_upgraded = ctx.origin_status == 101;

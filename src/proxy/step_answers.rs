@@ -104,7 +104,7 @@ impl Edge {
         let pieces = if has_body {
             // Who waits for this answer does not wait for its reader.
             let stalled = || drop(leader.take());
-            delivery::pass(&mut source, keeps, stream, stalled, session, ctx).await?
+            delivery::pass(self, &mut source, keeps, stream, stalled, session, ctx).await?
         } else {
             Some(Vec::new())
         };

@@ -94,6 +94,7 @@ mod listener;
 mod lists;
 mod mcp;
 mod nginx;
+mod open_calls;
 mod operations;
 mod origin_proxy_protocol;
 mod origin_rules;

@@ -48,6 +48,13 @@ pub struct Token {
     pub tools: Option<ToolFilter>,
 }
 
+impl Token {
+    /// Whether it has not expired.
+    pub fn lasts(&self, now: Duration) -> bool {
+        self.expires_at.is_none_or(|at| now.as_secs() < at)
+    }
+}
+
 /// A new token.
 ///
 /// # Errors
@@ -67,8 +74,7 @@ pub fn find<'t>(presented: Option<&[u8]>, tokens: &'t [Token], now: Duration) ->
     let mut found = None;
     for token in tokens {
         let is_same: bool = token.hash.0.ct_eq(&hash.0).into();
-        let lasts = token.expires_at.is_none_or(|at| now.as_secs() < at);
-        found = if is_same && lasts { Some(token) } else { found };
+        found = if is_same && token.lasts(now) { Some(token) } else { found };
     }
     found
 }
