@@ -95,6 +95,11 @@ impl Compiling<'_> {
             Provenance::Revision(revision) => revision.max(records.revision()),
             Provenance::File(_) => records.revision(),
         };
+        let of_file = self.inputs.resources.name_service.as_ref().filter(|_| zone.is_handed_over());
+        let revision = match of_file.map(|of_file| &of_file.provenance) {
+            Some(Provenance::Revision(of_file)) => revision.max(*of_file),
+            _ => revision,
+        };
         let soa = building.soa(&name_servers, revision);
         let known = known.filter(|known| known.settings == *settings && known.is_dns_only == is_dns_only);
         let known = known.filter(|known| *known.zone.apex() == apex);

@@ -24,6 +24,11 @@ impl NameServerSets {
         self.0.contains_key(&set)
     }
 
+    /// The sets by their numbers.
+    pub fn sets(&self) -> impl Iterator<Item = (u8, &[Name])> {
+        self.0.iter().map(|(set, names)| (*set, names.as_slice()))
+    }
+
     /// The numbers of all, with that of the first.
     pub fn numbers(&self) -> Vec<u8> {
         std::iter::once(Self::FIRST).chain(self.0.keys().copied().filter(|set| *set != Self::FIRST)).collect()

@@ -11,6 +11,7 @@
 
 mod load;
 mod metrics_sweep;
+mod name_service;
 mod plane;
 mod watch;
 
@@ -292,7 +293,6 @@ fn run(mut plane: Plane, messages: &Receiver<Message>, to_itself: &Sender<Messag
 fn watch(plane: &Plane, to_itself: &Sender<Message>) -> Option<FileWatch> {
     let to_itself = to_itself.clone();
     let changed = move |change| {
-        // Only fails while the process ends.
         let _ = to_itself.send(Message::Changed(change));
     };
     let made = FileWatch::new(plane.state_dir(), changed).and_then(|mut watch| {

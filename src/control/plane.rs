@@ -47,7 +47,7 @@ impl Plane {
         clock: Clock,
     ) -> Self {
         let handle = SnapshotHandle::new(start.snapshot);
-        let plane = Self {
+        let mut plane = Self {
             source,
             store,
             revision: start.revision,
@@ -60,6 +60,7 @@ impl Plane {
             rules: start.rules,
         };
         plane.announce(0.0, Vec::new());
+        plane.note_name_service();
         plane
     }
 
@@ -83,7 +84,10 @@ impl Plane {
     pub(super) fn reload(&mut self) {
         let started = self.clock.start();
         match self.try_reload() {
-            Ok(needs_restart) => self.announce(milliseconds(started.elapsed()), needs_restart),
+            Ok(needs_restart) => {
+                self.announce(milliseconds(started.elapsed()), needs_restart);
+                self.note_name_service();
+            }
             Err(diagnostics) => self.refuse(&diagnostics),
         }
     }
@@ -358,6 +362,10 @@ impl Pending {
         let mut changed: BTreeSet<ZoneId> = changes().filter_map(Change::zone).cloned().collect();
         for account in changes().filter_map(Change::account_of_zones) {
             let zones = self.resources.zones.values().filter(|zone| zone.account == *account);
+            changed.extend(zones.map(|zone| zone.id.clone()));
+        }
+        if changes().any(|change| matches!(change, Change::PutNameService { .. })) {
+            let zones = self.resources.zones.values().filter(|zone| zone.is_handed_over());
             changed.extend(zones.map(|zone| zone.id.clone()));
         }
         changed

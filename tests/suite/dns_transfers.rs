@@ -96,6 +96,43 @@ fn peers_get_the_zone_whole_and_strangers_nothing() {
 }
 
 #[test]
+fn what_the_file_changes_has_another_serial() {
+    let (mut edge, api, names, records) = name_server("private_peers = true\n");
+    handed_over(&api, &records, "127.0.0.1:53".parse().unwrap(), None);
+    let shown = |names: SocketAddr| {
+        (serial(&dig(names, "example.com SOA").1[0]), transferred(names, "example.com AXFR").join("\n"))
+    };
+    let first = shown(names).0;
+    let conf = std::fs::read_to_string(edge.folder.path().join("p.toml")).unwrap();
+    let other = conf.replace("NS2.edge", "ns3.edge");
+    edge.rewrite(&other);
+    let (second, zone) = wait_for("the other name server", || {
+        Some(shown(names)).filter(|(serial, zone)| zone.contains("ns3.edge") && *serial > first)
+    });
+    assert!(!zone.contains("ns2.edge"), "{zone}");
+    // What does not stand in zones is no change of them.
+    let before = edge.metric("portcullis_snapshot_revision");
+    edge.rewrite(&format!("{other}query_log = 9\n"));
+    wait_for("the file", || (edge.metric("portcullis_snapshot_revision") > before).then_some(()));
+    assert_eq!(shown(names).0, second);
+    // While nobody watches the file.
+    let mut last = second;
+    for addresses in ["2001:db8::53", "2001:db8::54", "2001:db8::54"] {
+        edge.signal("KILL");
+        edge.wait_for_exit();
+        edge.rewrite(&other.replace("2001:db8::53", addresses));
+        edge = edge.again();
+        let names = crate::dns_server::names(&edge);
+        let is_change = addresses.ends_with("54") && last == second;
+        let serial = wait_for("the serial", || {
+            Some(shown(names).0).filter(|serial| if is_change { *serial > last } else { *serial == last })
+        });
+        last = serial;
+    }
+    assert!(last > second);
+}
+
+#[test]
 fn a_long_zone_is_handed_over_in_parts() {
     let (_edge, api, names, records) = name_server("private_peers = true\n");
     let lines: String = (0..6_000).map(|nth| format!("host-{nth} 300 A 192.0.2.{}\n", nth % 250)).collect();

@@ -28,6 +28,7 @@ pub mod list;
 pub mod log_cap;
 pub mod mcp_server;
 mod milliseconds;
+mod name_service;
 pub mod origin_url;
 mod overrides;
 pub mod payload_key;
@@ -75,6 +76,7 @@ pub use limit::{Counted, Dimension, Limit, LimitFilter, Measure, Technique, limi
 pub use list::{ListItem, ListKind, NamedList};
 pub use log_cap::{LogCap, LogStrategy};
 pub use mcp_server::McpServer;
+pub use name_service::NameService;
 pub use payload_key::PayloadKey;
 pub use phase::Phase;
 pub use record_id::RecordId;

@@ -9,9 +9,9 @@ use imbl::OrdMap;
 use crate::gateway::{Provider, ProviderKey};
 use crate::{
     AccessApp, Account, AccountId, AcmeAccount, AlertPolicy, AlertWebhook, ApiToken, CertificatePack,
-    CustomHostname, Declared, DynamicRoute, Gateway, GatewayId, GatewayToken, HostnameId, NamedList, PackId,
-    Phase, RouteId, Ruleset, RulesetOwner, RulesetSlot, SigningRequest, SigningRequestId, TokenId, Zone,
-    ZoneId, ZoneMap, ZoneRecords,
+    CustomHostname, Declared, DynamicRoute, Gateway, GatewayId, GatewayToken, HostnameId, NameService,
+    NamedList, PackId, Phase, RouteId, Ruleset, RulesetOwner, RulesetSlot, SigningRequest, SigningRequestId,
+    TokenId, Zone, ZoneId, ZoneMap, ZoneRecords,
 };
 
 /// Account, gateway, provider and alias of a key.
@@ -43,6 +43,7 @@ pub struct Resources {
     pub signing_requests: OrdMap<SigningRequestId, Declared<SigningRequest>>,
     /// By the names of CAs.
     pub acme_accounts: OrdMap<String, Declared<AcmeAccount>>,
+    pub name_service: Option<Declared<NameService>>,
     /// Of zones that have some.
     pub records: OrdMap<ZoneId, ZoneRecords>,
 }
@@ -126,6 +127,7 @@ impl Resources {
         self.packs = stored.packs;
         self.signing_requests = stored.signing_requests;
         self.acme_accounts = stored.acme_accounts;
+        self.name_service = stored.name_service;
         self.records = stored.records.into_iter().filter(|(zone, _)| self.zones.contains_key(zone)).collect();
         conflicts.into_result(self)
     }

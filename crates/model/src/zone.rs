@@ -89,6 +89,11 @@ pub struct Zone {
 }
 
 impl Zone {
+    /// Whether other name servers have it from here.
+    pub fn is_handed_over(&self) -> bool {
+        self.outgoing.as_deref().is_some_and(|outgoing| outgoing.is_enabled)
+    }
+
     /// A zone with this name and default settings.
     pub fn new(id: ZoneId, account: AccountId, name: impl Into<String>) -> Self {
         Self {

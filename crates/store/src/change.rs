@@ -10,8 +10,8 @@ use model::gateway::{Provider, ProviderKey};
 use model::{
     AccessApp, Account, AccountId, AcmeAccount, AlertPolicy, AlertWebhook, ApiToken, CertificatePack,
     CustomHostname, Declared, DnsRecord, DynamicRoute, Gateway, GatewayId, GatewayToken, HostnameId,
-    NamedList, PackId, RecordId, Resources, RouteId, Ruleset, RulesetOwner, RulesetSlot, SigningRequest,
-    SigningRequestId, TokenId, Zone, ZoneId,
+    NameService, NamedList, PackId, RecordId, Resources, RouteId, Ruleset, RulesetOwner, RulesetSlot,
+    SigningRequest, SigningRequestId, TokenId, Zone, ZoneId,
 };
 
 use crate::Revision;
@@ -172,6 +172,9 @@ pub enum Change {
     DeleteAcmeAccount {
         authority: String,
     },
+    PutNameService {
+        service: Box<NameService>,
+    },
 }
 
 impl Changeset {
@@ -285,6 +288,9 @@ impl Change {
                 put(&mut resources.acme_accounts, account.authority.clone(), account, revision);
             }
             Self::DeleteAcmeAccount { authority } => drop(resources.acme_accounts.remove(authority)),
+            Self::PutNameService { service } => {
+                resources.name_service = Some(Declared::at_revision(NameService::clone(service), revision));
+            }
         }
     }
 
@@ -405,7 +411,8 @@ impl Change {
             | Self::PutSigningRequest { .. }
             | Self::DeleteSigningRequest { .. }
             | Self::PutAcmeAccount { .. }
-            | Self::DeleteAcmeAccount { .. } => None,
+            | Self::DeleteAcmeAccount { .. }
+            | Self::PutNameService { .. } => None,
         }
     }
 }

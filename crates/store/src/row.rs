@@ -27,6 +27,7 @@ const WEBHOOK: &str = "webhook";
 const ACCESS_APP: &str = "access_app";
 const LIST: &str = "list";
 const ACME_ACCOUNT: &str = "acme_account";
+const NAME_SERVICE: &str = "name_service";
 pub(crate) const RECORD: &str = "dns_record";
 const HOSTNAME: &str = "custom_hostname";
 const PACK: &str = "certificate_pack";
@@ -111,6 +112,8 @@ impl Change {
                 (ACME_ACCOUNT, account.authority.clone(), Some(json(account)?))
             }
             Self::DeleteAcmeAccount { authority } => (ACME_ACCOUNT, authority.clone(), None),
+            // There is one.
+            Self::PutNameService { service } => (NAME_SERVICE, String::new(), Some(json(service)?)),
         };
         Ok(Row { kind, id, body })
     }
@@ -206,6 +209,7 @@ pub(crate) fn add_row(
         PACK => Change::PutPack { pack: read(kind, body)? },
         SIGNING_REQUEST => Change::PutSigningRequest { request: read(kind, body)? },
         ACME_ACCOUNT => Change::PutAcmeAccount { account: read(kind, body)? },
+        NAME_SERVICE => Change::PutNameService { service: read(kind, body)? },
         _ => return Err(StoreError::Failed(format!("it holds a resource of the unknown kind `{kind}`"))),
     };
     change.apply(resources, revision);

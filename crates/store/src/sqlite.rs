@@ -78,6 +78,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration::Format("zones have name servers of their own"),
     Migration::Format("gateways send spans of their calls, and may forget answers with each change"),
     Migration::Format("zones are denied by hashes of names"),
+    Migration::Format("what zones get from the file"),
 ];
 
 #[derive(Debug)]

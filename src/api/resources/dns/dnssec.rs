@@ -274,8 +274,7 @@ async fn change(call: ApiCall) -> Answer {
             if before == Some(&dnssec) {
                 return Ok(Vec::new());
             }
-            let is_handed_over = known.outgoing.as_deref().is_some_and(|outgoing| outgoing.is_enabled);
-            if dnssec.is_active && is_handed_over {
+            if dnssec.is_active && known.is_handed_over() {
                 let message = "other name servers have the zone from here, and would answer without its signatures; \
                                disable outgoing transfers first";
                 return Err(ApiError::new(error::CONFLICT, message).into());
