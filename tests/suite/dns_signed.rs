@@ -164,11 +164,13 @@ fn names_of_a_signed_zone_show_their_denials() {
     let unsigned = dig(names, "www.example.com NSEC").1;
     assert!(unsigned.iter().all(|line| line.contains("SOA")), "the zone is not signed: {unsigned:?}");
     let anchor = anchor(&edge, &api.result("PATCH", &path, &json!({"status": "active"})));
-    let said = delv(names, &anchor, "www.example.com NSEC");
-    assert!(
-        said.contains("fully validated") && said.contains("NSEC\t\\000.www.example.com. A RRSIG NSEC"),
-        "{said}"
-    );
+    for (name, types) in
+        [("www", "A RRSIG NSEC"), ("alias", "CNAME RRSIG NSEC"), ("nothing", "RRSIG NSEC TYPE128")]
+    {
+        let said = delv(names, &anchor, &format!("{name}.example.com NSEC"));
+        let shown = format!("NSEC\t\\000.{name}.example.com. {types}");
+        assert!(said.contains("; fully validated") && said.contains(&shown), "{said}");
+    }
 }
 
 #[test]

@@ -67,10 +67,10 @@ impl<'a> ZoneAnswer<'a, '_, '_> {
                 Found::Node(node) | Found::Wildcard(node) => node,
                 Found::Nothing => return (self.deny(name), true),
             };
-            if self.put_sets(node, key.is_empty(), name) || self.put_nsec(node, key.is_empty(), name) {
+            if self.put_sets(node, key.is_empty(), name) {
                 return (Rcode::NoError, true);
             }
-            let Some(alias) = node.set(RecordType::Cname.number()) else {
+            let Some(alias) = node.set(RecordType::Cname.number()).filter(|_| !self.wants_nsec()) else {
                 self.no_data(node, key.is_empty(), name);
                 return (Rcode::NoError, true);
             };
@@ -126,8 +126,8 @@ impl<'a> ZoneAnswer<'a, '_, '_> {
 
     /// There is no such name.
     fn deny(&mut self, name: PlacedName<'_>) -> Rcode {
-        self.negative(name);
         if self.key().is_none() {
+            self.negative(name);
             return Rcode::NxDomain;
         }
         self.put_denial(name, &[NXNAME]);
@@ -137,10 +137,16 @@ impl<'a> ZoneAnswer<'a, '_, '_> {
 
     /// The name has no records of the type.
     fn no_data(&mut self, node: &Node, is_apex: bool, name: PlacedName<'_>) {
-        self.negative(name);
         if self.key().is_some() {
             self.put_denial(name, &self.types(node, is_apex));
+        } else {
+            self.negative(name);
         }
+    }
+
+    /// Whether the denial of a name is what is asked for: each name of a signed zone has one, if it is not hashed.
+    fn wants_nsec(&self) -> bool {
+        self.query.query_type == NSEC && self.key().is_some() && !self.zone.uses_nsec3()
     }
 
     /// The zone's own types at a name, but those of signatures and denials.
@@ -162,19 +168,19 @@ impl<'a> ZoneAnswer<'a, '_, '_> {
         self.put(&zone.negative_soa, name.suffix(zone.apex().wire().len()), Section::Authority, 0);
     }
 
-    /// Puts the NSEC record of a name, if that is what is asked for: all names of a signed zone have one.
-    fn put_nsec(&mut self, node: &Node, is_apex: bool, name: PlacedName<'_>) -> bool {
-        let is_asked = self.query.query_type == NSEC && self.key().is_some() && !self.zone.uses_nsec3();
-        if is_asked {
-            self.put_names_denial(name, &self.types(node, is_apex), Section::Answer);
-        }
-        is_asked
-    }
-
     /// Says that a name has these types only.
     fn put_denial(&mut self, name: PlacedName<'_>, types: &[u16]) {
+        if self.wants_nsec() {
+            return self.put_nsec(name, types, Section::Answer);
+        }
+        self.negative(name);
+        self.put_proof(name, types);
+    }
+
+    /// Puts the record that says that a name has these types only.
+    fn put_proof(&mut self, name: PlacedName<'_>, types: &[u16]) {
         if !self.zone.uses_nsec3() {
-            return self.put_names_denial(name, types, Section::Authority);
+            return self.put_nsec(name, types, Section::Authority);
         }
         let Some(key) = self.key() else { return };
         let mut types = SmallVec::<[u16; 32]>::from_slice(types);
@@ -190,8 +196,8 @@ impl<'a> ZoneAnswer<'a, '_, '_> {
         }
     }
 
-    /// Says that a name has these types only, in a record at that name.
-    fn put_names_denial(&mut self, name: PlacedName<'_>, types: &[u16], section: Section) {
+    /// Puts it at the name itself.
+    fn put_nsec(&mut self, name: PlacedName<'_>, types: &[u16], section: Section) {
         let mut types = SmallVec::<[u16; 32]>::from_slice(types);
         types.extend([RRSIG, NSEC]);
         self.put(&denial::nsec(name.wire, &types, self.zone.negative_soa.ttl()), name, section, 0);
@@ -206,7 +212,7 @@ impl<'a> ZoneAnswer<'a, '_, '_> {
         if self.key().is_some() {
             match node.set(RecordType::Ds.number()) {
                 Some(ds) => self.put(ds, cut, Section::Authority, 0),
-                None => self.put_denial(cut, &[RecordType::Ns.number()]),
+                None => self.put_proof(cut, &[RecordType::Ns.number()]),
             }
         }
         // Each NS record has 12 bytes before its target. The owners of the addresses point to that target.
