@@ -203,8 +203,13 @@ impl MessageData {
             let credentials = buffers.get(authorization).get(end..).unwrap_or(&[]).trim_ascii();
             let mut decoded = Vec::new();
             base64::decode_prefix(credentials, &mut decoded);
-            let name = decoded.split(|byte| *byte == b':').next().unwrap_or(&[]);
-            self.remote_user = buffers.add(name);
+            // Applications read both, and nothing else of them is text.
+            let mut parts = decoded.splitn(2, |byte| *byte == b':').map(|part| buffers.add(part));
+            self.remote_user = parts.next().unwrap_or(Text::EMPTY);
+            let password = parts.next();
+            let key = buffers.add(b"authorization");
+            let both = [Some(self.remote_user), password].into_iter().flatten();
+            self.texts.extend(both.map(|value| Pair { key, value }));
         }
     }
 
