@@ -191,11 +191,14 @@ fn a_ca_that_refuses_nonces_is_asked_with_others() {
     // If many more are refused, an order can fail so often that its next try comes after the test has given up.
     let pebble = Pebble::start(&PebbleSettings { refused_nonces: Some(20), ..PebbleSettings::default() });
     let (_edge, api, path, _origin) = saas(&pebble, "");
-    // One by one: this CA stands still now and then if it is asked for many orders at once.
-    for nth in 0..8 {
-        let host = format!("shop-{nth}.customer.dev");
-        pebble.tell("set-cname", &json!({"host": host, "target": "saas.dev"}));
-        let shop = make(&api, &path, &host, &json!({"method": "http", "type": "dv"}));
+    let shops: Vec<String> = (0..8)
+        .map(|nth| {
+            let host = format!("shop-{nth}.customer.dev");
+            pebble.tell("set-cname", &json!({"host": host, "target": "saas.dev"}));
+            make(&api, &path, &host, &json!({"method": "http", "type": "dv"}))
+        })
+        .collect();
+    for shop in shops {
         wait_for_ssl(&api, &shop, "active");
     }
     assert_eq!(pebble.logged("reject 20% of good nonces"), 1);

@@ -1,6 +1,6 @@
 //! Debian's `pebble`: a CA that speaks ACME, and a name server that answers what a test wants.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -125,16 +125,23 @@ impl Pebble {
             .env("PEBBLE_AUTHZREUSE", "0")
             .envs(environment.iter().copied())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap_or_else(|error| panic!("Debian's package pebble has `{program}`: {error}"));
-        let (log, out) = (Arc::clone(&self.log), child.stdout.take().unwrap());
+        self.keep_lines(child.stdout.take().unwrap());
+        // Where it says what it ended of, if it did.
+        self.keep_lines(child.stderr.take().unwrap());
+        self.children.push(child);
+    }
+
+    fn keep_lines(&self, mut out: impl Read + Send + 'static) {
+        let log = Arc::clone(&self.log);
         std::thread::spawn(move || {
-            for line in BufReader::new(out).lines().map_while(Result::ok) {
-                log.lock().unwrap().push(line);
+            let mut lines = BufReader::new(&mut out).split(b'\n');
+            while let Some(Ok(line)) = lines.next() {
+                log.lock().unwrap().push(String::from_utf8_lossy(&line).into_owned());
             }
         });
-        self.children.push(child);
     }
 
     /// `[[certificates.authorities]]` of it, without `eab_…`.

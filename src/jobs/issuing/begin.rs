@@ -2,7 +2,7 @@
 
 use hostnames::{Authority, caa, renewal};
 use model::certificate_pack::{NEVER, PendingOrder, ValidationMethod};
-use model::{CertificatePack, PackKind, PackStatus};
+use model::{CertificatePack, PackKind, PackStatus, Resources};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
@@ -71,12 +71,9 @@ impl Issuing {
     /// Holds an order back whose name is not verified: a CA that looks here would see the token of whoever claims the name.
     /// By a TXT record its owner shows it to the CA.
     fn wait_for_hostname(&self, pack: &CertificatePack, snapshot: &Snapshot) -> Result<(), Pause> {
-        let PackKind::CustomHostname(id) = pack.kind else { return Ok(()) };
-        let hostname = snapshot.resources.hostnames.get(&id);
-        let is_served = hostname.is_some_and(|hostname| hostname.status.is_served());
-        match pack.method == ValidationMethod::Txt || pack.has_wildcard() || is_served {
-            true => Ok(()),
-            false => Err(Pause::Unverified),
+        match waits_for_hostname(pack, &snapshot.resources) {
+            true => Err(Pause::Unverified),
+            false => Ok(()),
         }
     }
 
@@ -169,4 +166,11 @@ fn no_authority(name: &str) -> AcmeFailure {
 fn hosts_differ(pack: &CertificatePack) -> bool {
     let newest = pack.certificates.first();
     newest.is_some_and(|newest| pack.hosts.iter().any(|host| !newest.hosts.contains(host)))
+}
+
+/// Whether an order is held back for the name that it is for.
+pub(super) fn waits_for_hostname(pack: &CertificatePack, resources: &Resources) -> bool {
+    let PackKind::CustomHostname(id) = pack.kind else { return false };
+    let is_served = resources.hostnames.get(&id).is_some_and(|hostname| hostname.status.is_served());
+    !(pack.method == ValidationMethod::Txt || pack.has_wildcard() || is_served)
 }

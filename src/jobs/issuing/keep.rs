@@ -8,6 +8,7 @@ use model::certificate_pack::NEVER;
 use model::{CertificatePack, PackId, PackStatus, Resources};
 use store::Change;
 
+use super::begin::waits_for_hostname;
 use super::{Issuing, Pause};
 use crate::certificates::record_deletions;
 use crate::control::Write;
@@ -39,12 +40,24 @@ impl Issuing {
         next: CertificatePack,
         more: impl Fn(&Resources) -> Vec<Change> + Send + 'static,
     ) -> Result<CertificatePack, Pause> {
+        self.save_if(known, next, |_| true, more).await
+    }
+
+    /// Writes a pack, if it is still as it was and what else it depends on is, too.
+    async fn save_if(
+        &self,
+        known: &CertificatePack,
+        next: CertificatePack,
+        holds: impl Fn(&Resources) -> bool + Send + 'static,
+        more: impl Fn(&Resources) -> Vec<Change> + Send + 'static,
+    ) -> Result<CertificatePack, Pause> {
         let is_stale = Arc::new(AtomicBool::new(false));
         let (stale, known, put) = (Arc::clone(&is_stale), known.clone(), next.clone());
         let edit = move |resources: &Resources| {
             let is_same = resources.packs.get(&known.id).is_some_and(|current| current.value == known);
-            stale.store(!is_same, Ordering::Relaxed);
-            if !is_same {
+            let is_current = is_same && holds(resources);
+            stale.store(!is_current, Ordering::Relaxed);
+            if !is_current {
                 return Ok(Vec::new());
             }
             let mut changes = more(resources);
@@ -63,6 +76,7 @@ impl Issuing {
         let now = self.now();
         let mut next = pack.clone();
         let mut drops_order = false;
+        let is_unverified = matches!(pause, Pause::Unverified);
         match pause {
             // With the next tick it is looked at as it is then.
             Pause::Changed => return,
@@ -121,8 +135,11 @@ impl Issuing {
             true => record_deletions(resources, &known),
             false => Vec::new(),
         };
+        // A hostname that was verified since it was looked at would be waited for in vain: its pack was due then.
+        let waiting = pack.clone();
+        let holds = move |resources: &Resources| !is_unverified || waits_for_hostname(&waiting, resources);
         // If it was changed meanwhile, the change makes it due again.
-        let _ = self.save(&pack, next, deletions).await;
+        let _ = self.save_if(&pack, next, holds, deletions).await;
     }
 
     fn failed(&self, next: &mut CertificatePack, errors: Vec<String>, cause: &'static str, least: u64) {
