@@ -14,7 +14,7 @@ use ::gateway::answer::GatewayError;
 
 impl Edge {
     /// Passes no more of a call on whose caller would not be let in again: its token was revoked, replaced or has expired,
-    /// or what it talks to is gone. An answer of a provider ends by itself, and is given to its end.
+    /// or its gateway or server of tools was deleted. The answers of providers end by themselves and are not cut off.
     pub(super) fn check_caller(&self, ctx: &mut Context) -> Result<()> {
         let is_upgraded = ctx.origin_status == 101;
         let Some(call) = ctx.call().filter(|call| is_upgraded || call.is_stream_of_tools()) else {

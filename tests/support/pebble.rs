@@ -134,11 +134,10 @@ impl Pebble {
         self.children.push(child);
     }
 
-    fn keep_lines(&self, mut out: impl Read + Send + 'static) {
+    fn keep_lines(&self, out: impl Read + Send + 'static) {
         let log = Arc::clone(&self.log);
         std::thread::spawn(move || {
-            let mut lines = BufReader::new(&mut out).split(b'\n');
-            while let Some(Ok(line)) = lines.next() {
+            for line in BufReader::new(out).split(b'\n').map_while(Result::ok) {
                 log.lock().unwrap().push(String::from_utf8_lossy(&line).into_owned());
             }
         });

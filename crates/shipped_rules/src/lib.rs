@@ -2,7 +2,7 @@
 //! [`SENSITIVE_DATA`] is YAML.
 
 /// When a rule in the binary was last changed (RFC 3339).
-pub const UPDATED: &str = "2026-11-29T17:00:00Z";
+pub const UPDATED: &str = "2026-11-29T18:00:00Z";
 
 /// The OWASP rules in the binary, in the order in which they are read.
 pub const OWASP: &[(&str, &str)] = &[

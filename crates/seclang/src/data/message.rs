@@ -165,6 +165,8 @@ impl MessageData {
                 cookies(value, pair.value, &mut self.cookies);
                 self.add_quoted_cookies(first, buffers);
                 add_decoded(first, limits, &mut self.cookies, buffers);
+            } else if name.eq_ignore_ascii_case(b"authorization") {
+                self.add_credentials(pair, buffers);
             }
         }
         self.read_authority(buffers);
@@ -203,13 +205,23 @@ impl MessageData {
             let credentials = buffers.get(authorization).get(end..).unwrap_or(&[]).trim_ascii();
             let mut decoded = Vec::new();
             base64::decode_prefix(credentials, &mut decoded);
-            // Applications read both, and nothing else of them is text.
-            let mut parts = decoded.splitn(2, |byte| *byte == b':').map(|part| buffers.add(part));
-            self.remote_user = parts.next().unwrap_or(Text::EMPTY);
-            let password = parts.next();
-            let key = buffers.add(b"authorization");
-            let both = [Some(self.remote_user), password].into_iter().flatten();
-            self.texts.extend(both.map(|value| Pair { key, value }));
+            let name = decoded.split(|byte| *byte == b':').next().unwrap_or(&[]);
+            self.remote_user = buffers.add(name);
+        }
+    }
+
+    /// Adds the name and the password of Basic credentials. Some servers pass over bytes that are not Base64.
+    fn add_credentials(&mut self, Pair { key, value }: Pair, buffers: &mut Buffers) {
+        let value = buffers.get(value).trim_ascii();
+        let end = value.iter().position(u8::is_ascii_whitespace).unwrap_or(value.len());
+        let (scheme, coded) = value.split_at(end);
+        if !scheme.eq_ignore_ascii_case(b"basic") {
+            return;
+        }
+        let mut decoded = Vec::new();
+        base64::decode(coded.iter().filter_map(|byte| base64::sextet(*byte)), &mut decoded);
+        for part in decoded.splitn(2, |byte| *byte == b':') {
+            self.texts.push(Pair { key, value: buffers.add(part) });
         }
     }
 
